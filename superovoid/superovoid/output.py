@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.console import Console
     from rich.progress import Progress
     from rich.table import Table
@@ -279,11 +280,11 @@ def leave(
     console: Console,
     folder: Path,
     tables: Mapping[str, Sequence[CsvRow]],
-    plots: Mapping[str, Callable[[Path], None]],
+    plots: Mapping[str, Callable[[], Figure]],
     about: Sequence[str],
     lines: Sequence[str] = (),
 ) -> int:
-    """End an experiment: print its summary, write tables and plots, and print their paths.
+    """End an experiment: print its summary, write tables, and plots as PNG, SVG and PDF, and print their paths.
 
     Parameters
     ----------
@@ -292,7 +293,7 @@ def leave(
     tables : mapping of str to sequence of CsvRow
         File name without extension, and rows.
     plots : mapping of str to callable
-        File name without extension, and a function that draws the plot and saves it to a path.
+        File name without extension, and a function that draws the plot.
     about : sequence of str
         Command, seed and machine: printed, and written as comments of the tables.
     lines : sequence of str
@@ -311,7 +312,19 @@ def leave(
         write_csv(path, rows, *about)
         console.print(f"table: {path}", soft_wrap=True)
     for name, plot in plots.items():
-        path = folder / f"{name}.png"
-        plot(path)
-        console.print(f"plot:  {path}", soft_wrap=True)
+        for path in save_figure(plot(), folder / name):
+            console.print(f"plot:  {path}", soft_wrap=True)
     return 0
+
+
+def save_figure(figure: Figure, stem: Path) -> list[Path]:
+    """Write a figure to the files `stem` with the extensions png, svg and pdf, and return their paths."""
+    import matplotlib
+
+    undated = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}  # the same plot, the same bytes
+    paths = [stem.with_name(f"{stem.name}.{kind}") for kind in undated]
+    # Text stays text: it can be searched and edited.
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": stem.name, "pdf.fonttype": 42}):
+        for path, metadata in zip(paths, undated.values(), strict=True):
+            figure.savefig(path, dpi=120, metadata=metadata)
+    return paths

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,9 +36,14 @@ from superovoid.planning.problem import FloatArray
 from superovoid.planning.trail import dense, trail
 from superovoid.planning.validity import TimedValidity
 from superovoid.testing.path_check import PathCheck, check_path
+from superovoid.viewing.palette import BLACK, BLUE, GREEN, GREY, RED
 from superovoid_ros.icub.grasp_problem import COLOURS, GraspExample, joint_columns, shipped
+from superovoid_ros.pictures import draw_bodies, projection
 
-_LIGHT = np.array([0.3, -0.5, 0.8]) / np.linalg.norm([0.3, -0.5, 0.8])
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_TOWARDS = 0.25, -0.92, 0.31
 _PICTURES = 4
 Answer = TypeVar("Answer")
 
@@ -217,15 +222,15 @@ def plot(
     }
     clearance = plan.example.problem.clearance
     for axes, (group, title) in zip(figure.subplots(3, 1, sharex=True), titles.items(), strict=True):
-        for (name, curve), colour in zip(profiles.items(), ("0.6", "tab:blue", "tab:red"), strict=True):
+        for (name, curve), colour in zip(profiles.items(), (GREY, BLUE, RED), strict=True):
             along = 1e3 * (curve.along - curve.along[-1])
             axes.plot(along, 1e3 * curve.nearest[group], color=colour, linewidth=1.2, label=name)
         dots = slice(None, None, 12)
-        axes.plot(along[dots], 1e3 * check[group][dots], ".", color="black", markersize=3, label="independent check")
+        axes.plot(along[dots], 1e3 * check[group][dots], ".", color=BLACK, markersize=3, label="independent check")
         if group != FINGERS:
-            axes.axhline(1e3 * margin, color="tab:green", linewidth=0.8, linestyle="--", label="margin")
+            axes.axhline(1e3 * margin, color=GREEN, linewidth=0.8, linestyle="--", label="margin")
         if group != WANTED:
-            axes.axhline(1e3 * clearance, color="black", linewidth=0.8, linestyle="--", label="clearance")
+            axes.axhline(1e3 * clearance, color=BLACK, linewidth=0.8, linestyle="--", label="clearance")
         axes.set_title(title, fontsize=10)
         axes.set_ylabel("distance [mm]")
         axes.set_ylim(bottom=0.0)
@@ -245,37 +250,28 @@ def picture(plan: GraspPlan, path: Path) -> None:
     rows = np.linspace(0, len(states) - 1, _PICTURES).round().astype(int)
     tips = [a for a, b in problem.wanted]
     lines = trail(problem, states, tips)
-    figure = Figure(figsize=(2.8 * _PICTURES, 3.1), layout="constrained")
+    figure = Figure(figsize=(2.8 * _PICTURES, 3.9), layout="constrained")
+    seen = []
     for column, row in enumerate(rows):
-        axes = figure.add_subplot(1, _PICTURES, column + 1, projection="3d", computed_zorder=False)
-        axes.view_init(elev=18.0, azim=-75.0)
+        axes = figure.add_subplot(1, _PICTURES, column + 1)
         _draw_state(axes, problem, states[row])
         for name, line in lines.items():
-            axes.plot(*(1e3 * line.T), color=COLOURS[name.split("_")[0]], linewidth=0.8, zorder=10)
+            axes.plot(*(projection(_TOWARDS) @ line.T), color=COLOURS[name.split("_")[0]], linewidth=1.0)
         axes.set_title(f"state {row} of {len(states) - 1}", fontsize=10)
-    figure.savefig(path, dpi=100)
+        seen.append([axes.get_xlim(), axes.get_ylim()])
+    low, high = np.min(seen, axis=0)[:, 0], np.max(seen, axis=0)[:, 1]
+    for axes in figure.axes:
+        axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    figure.savefig(path, dpi=120)
 
 
-def _draw_state(axes, problem: PlanningProblem, state: FloatArray) -> None:
-    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
-
+def _draw_state(axes: Axes, problem: PlanningProblem, state: FloatArray) -> None:
     poses = problem.robot.forward_kinematics(problem.positions_at(state), problem.base_poses)
-    for body in problem.bodies:
-        mesh = body.shape.tessellate(20)
-        pose = poses.get(body.link, np.eye(4)) @ body.link_from_body
-        vertices = 1e3 * (mesh.vertices @ pose[:3, :3].T + pose[:3, 3])
-        colour = np.array(COLOURS[body.link.split("_")[0]])
-        shade = 0.55 + 0.45 * np.clip(mesh.face_normals @ pose[:3, :3].T @ _LIGHT, 0.0, 1.0)
-        alpha = 0.25 if "palm" in body.link else 0.6
-        faces = np.column_stack([shade[:, None] * colour, np.full(len(shade), alpha)])
-        axes.add_collection3d(Poly3DCollection(vertices[mesh.faces], facecolors=faces))
-    low, high = np.array([-170.0, -75.0, -180.0]), np.array([45.0, 75.0, 215.0])
-    for set_limits, bounds in zip(
-        (axes.set_xlim, axes.set_ylim, axes.set_zlim), np.stack([low, high], axis=1), strict=True
-    ):
-        set_limits(*bounds)
-    axes.set_box_aspect(high - low, zoom=1.3)
-    axes.set_axis_off()
+    bodies = [
+        (body.shape, poses.get(body.link, np.eye(4)) @ body.link_from_body, COLOURS[body.link.split("_")[0]])
+        for body in problem.bodies
+    ]
+    draw_bodies(bodies, towards=_TOWARDS, through=0.3, axes=axes)
 
 
 def tables(

@@ -17,6 +17,7 @@ from superovoid.robot import Robot
 from superovoid.robot.urdf import pose_matrix
 from superovoid.scene import Body
 from superovoid.shapes import Superovoid
+from superovoid.viewing.palette import BLUE, GREEN, ORANGE
 from superovoid.viewing.recording import Recording
 from superovoid.viewing.recording_files import Table, path_of
 from superovoid_ros.resources import read_yaml, share_directory
@@ -24,7 +25,7 @@ from superovoid_ros.resources import read_yaml, share_directory
 SIDES = "left", "right"
 OBJECT = "object"
 _FLIP = np.diag([1.0, -1.0, -1.0, 1.0])  # palm to palm
-COLOURS = {"left": (0.45, 0.70, 0.40), "right": (0.35, 0.55, 0.80), OBJECT: (0.95, 0.85, 0.60)}
+COLOURS = {"left": GREEN, "right": BLUE, OBJECT: ORANGE}
 
 
 @dataclass(frozen=True)

@@ -9,47 +9,27 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from superovoid.scene import Scene, SceneResult
+from superovoid.viewing.palette import BLUE, GREEN, GREY, RED
 from superovoid_ros.motions import arm_sweep, grasp_sweep
+from superovoid_ros.pictures import draw_bodies
 
-_COLOURS = {"l": (0.45, 0.70, 0.40), "r": (0.35, 0.55, 0.80)}
-_BODY, _CONTACT = (0.75, 0.75, 0.72), (0.85, 0.25, 0.20)
-_SEGMENTS = 12  # closest pairs that get their points drawn
-_LIGHT = np.array([0.3, -0.5, 0.8]) / np.linalg.norm([0.3, -0.5, 0.8])
+_COLOURS = {"l": GREEN, "r": BLUE}
+_SEGMENTS = 12  # closest pairs whose points are drawn
 
 
-def _draw(axes, scene: Scene, result: SceneResult, title: str, zoom: float) -> None:
-    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
-
+def _draw(axes: Axes, scene: Scene, result: SceneResult, title: str, towards: tuple[float, float, float]) -> None:
     overlapping = result.distance < 0.0
     touched = set(result.body_a[overlapping]) | set(result.body_b[overlapping])
-    low, high = np.full(3, np.inf), np.full(3, -np.inf)
-    for i, body in enumerate(scene.bodies):
-        mesh = body.shape.tessellate(20)
-        pose = scene.poses[i]
-        vertices = 1e3 * (mesh.vertices @ pose[:3, :3].T + pose[:3, 3])
-        low, high = np.minimum(low, vertices.min(axis=0)), np.maximum(high, vertices.max(axis=0))
-        plain = _COLOURS.get(body.link[0], _BODY)
-        colour = np.array(_CONTACT if i in touched else plain)
-        shade = 0.55 + 0.45 * np.clip(mesh.face_normals @ pose[:3, :3].T @ _LIGHT, 0.0, 1.0)
-        alpha = 0.25 if "palm" in body.link or not body.link.startswith(("left_", "right_")) else 0.5
-        faces = np.column_stack([shade[:, None] * colour, np.full(len(shade), alpha)])
-        axes.add_collection3d(Poly3DCollection(vertices[mesh.faces], facecolors=faces))
-    for row in range(min(len(result), _SEGMENTS)):
-        a, b = 1e3 * result.point_a[row], 1e3 * result.point_b[row]
-        n = 4.0 * result.normal[row]
-        axes.plot(*np.column_stack([a, b]), color="black", linewidth=1.2, zorder=10)
-        axes.plot(*np.column_stack([a, a + n]), color="darkorange", linewidth=0.9, zorder=10)
-        axes.plot(*np.column_stack([b, b - n]), color="darkorange", linewidth=0.9, zorder=10)
-        axes.scatter(*np.column_stack([a, b]), color="black", s=8, depthshade=False, zorder=11)
-    axes.set_xlim(low[0], high[0])
-    axes.set_ylim(low[1], high[1])
-    axes.set_zlim(low[2], high[2])
-    axes.set_box_aspect(high - low, zoom=zoom)
+    bodies = [
+        (body.shape, scene.poses[i], RED if i in touched else _COLOURS.get(body.link[0], GREY))
+        for i, body in enumerate(scene.bodies)
+    ]
+    draw_bodies(bodies, result, towards=towards, most=_SEGMENTS, through=0.35, normals=0.006, axes=axes)
     axes.set_title(title, fontsize=10)
-    axes.set_axis_off()
 
 
 def draw_frames(frames: Sequence[int], path: Path, near: float = 0.02, *, arms: bool = False) -> None:
@@ -66,8 +46,6 @@ def draw_frames(frames: Sequence[int], path: Path, near: float = 0.02, *, arms: 
     arms : bool
         Draw the upper body, whose arms move the hands.
     """
-    from matplotlib.figure import Figure
-
     robot, sweep = (arm_sweep.upper_body(), arm_sweep.shipped()) if arms else grasp_sweep.shipped()
     scene = robot.scene()
     pairs = robot.body_pairs(["left_fingers"], ["right_fingers"])
@@ -81,10 +59,9 @@ def draw_frames(frames: Sequence[int], path: Path, near: float = 0.02, *, arms: 
             text = f"frame {index}: smallest distance {1e3 * result.distance[0]:.2f} mm"
             if result.statistics.intersecting:
                 text += f", {result.statistics.intersecting} pairs overlap"
-        axes = figure.add_subplot(1, len(frames), column + 1, projection="3d", computed_zorder=False)
-        axes.view_init(elev=22.0, azim=-38.0) if arms else axes.view_init(elev=12.0, azim=-62.0)
-        _draw(axes, scene, result, text, zoom=1.4 if arms else 1.15)
-    figure.savefig(path, dpi=110)
+        axes = figure.add_subplot(1, len(frames), column + 1, anchor="N")
+        _draw(axes, scene, result, text, towards=(0.73, -0.57, 0.37) if arms else (0.46, -0.86, 0.21))
+    figure.savefig(path, dpi=140, bbox_inches="tight")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

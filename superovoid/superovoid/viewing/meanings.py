@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.values.status import Status
+from superovoid.viewing.palette import BLUE, PURPLE, RED, YELLOW, red_green_blue
 
 
 class Meaning(IntEnum):
@@ -45,14 +46,13 @@ WORDS = MappingProxyType(
     }
 )
 
-# From the palette of Okabe and Ito (2008), "Color universal design", for colour-blind readers, with grey added.
 COLOURS = MappingProxyType(
     {
         Meaning.UNCHECKED: (205, 205, 205),
-        Meaning.APART: (0, 114, 178),
-        Meaning.NEAR: (240, 228, 66),
-        Meaning.UNKNOWN: (204, 121, 167),
-        Meaning.OVERLAPPING: (213, 94, 0),
+        Meaning.APART: red_green_blue(BLUE),
+        Meaning.NEAR: red_green_blue(YELLOW),
+        Meaning.UNKNOWN: red_green_blue(PURPLE),
+        Meaning.OVERLAPPING: red_green_blue(RED),
     }
 )
 """Red, green, blue, 0 to 255."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.viewing.meanings import COLOURS
+from superovoid.viewing.palette import GREEN, RED
 from superovoid.viewing.recording import Recording, Track
 
 FloatArray = NDArray[np.float64]
@@ -24,7 +25,7 @@ STRIP = 10.0
 """Height of the strip with the meanings."""
 _COLUMNS = 360
 """Maximum number of columns; if there are more moments, several share a column, which shows the worst."""
-_CURVE, _RECORDED = "#000000", "#009e73"
+_CURVE, _RECORDED = "#000000", GREEN
 
 
 def along(recording: Recording) -> FloatArray:
@@ -98,7 +99,7 @@ def cursor_over(recording: Recording, index: int) -> str:
 def _cursor(at: float) -> str:
     return (
         f'<line class="cursor" x1="{at:.2f}" x2="{at:.2f}" y1="{TOP}" y2="{HEIGHT - BOTTOM + 3.0 + STRIP}" '
-        'stroke="#d55e00" stroke-width="2"/>'
+        f'stroke="{RED}" stroke-width="2"/>'
     )
 
 

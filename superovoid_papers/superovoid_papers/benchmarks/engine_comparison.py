@@ -41,8 +41,19 @@ from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 from superovoid import Superovoid, distance
-from superovoid.output import REPORT, CsvRow, column, output_folder, print_table, processor, versions, write_csv
+from superovoid.output import (
+    REPORT,
+    CsvRow,
+    column,
+    output_folder,
+    print_table,
+    processor,
+    save_figure,
+    versions,
+    write_csv,
+)
 from superovoid.testing import polytope
+from superovoid.viewing.palette import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED
 from superovoid_papers.benchmarks import peers
 from superovoid_papers.benchmarks.peers import Geometry
 from superovoid_papers.contenders import left_out
@@ -414,11 +425,11 @@ def csv_rows(
 
 
 _STYLES = {
-    "superovoid": ("tab:red", "o"),
-    "Coal": ("tab:blue", "s"),
-    "MuJoCo": ("tab:green", "^"),
-    "python-fcl": ("tab:orange", "D"),
-    "distance3d": ("tab:purple", "v"),
+    "superovoid": (RED, "o"),
+    "Coal": (BLUE, "s"),
+    "MuJoCo": (GREEN, "^"),
+    "python-fcl": (ORANGE, "D"),
+    "distance3d": (PURPLE, "v"),
 }
 _ERROR_FLOOR, _TIME_FLOOR = 1e-15, 0.05
 
@@ -459,7 +470,7 @@ def _draw_cell(panel: Axes, rows: Sequence[dict[str, Any]], cell_name: str) -> N
             panel.plot(us, 1.8 * high, marker="x", markersize=4, color=style["color"], linestyle="none", zorder=3)
 
 
-def plot(report: dict[str, Any], path: Path) -> None:
+def plot(report: dict[str, Any]) -> Figure:
     """Draw error against time, one panel a family and regime; times exclude the binding if its time is known."""
     families, regimes, rows = report["families"], report["regimes"], report["rows"]
     figure = Figure(figsize=(3.5 * len(regimes) + 0.6, 2.9 * len(families) + 1.3), layout="constrained")
@@ -483,13 +494,13 @@ def plot(report: dict[str, Any], path: Path) -> None:
         Line2D([], [], fillstyle="full", label="the body itself", **grey),
         Line2D([], [], fillstyle="left", label="hull of 5,002 vertices", **grey),
         Line2D([], [], fillstyle="none", label="hull of 290 vertices", **grey),
-        Line2D([], [], color="0.8", marker="s", linestyle="none", markeredgecolor="black", label="tight tolerances"),
+        Line2D([], [], color="0.8", marker="s", linestyle="none", markeredgecolor=BLACK, label="tight tolerances"),
         Line2D([], [], color="0.3", linewidth=0.9, label="from the median error up to the largest"),
         Line2D([], [], color="0.3", marker="x", markersize=4, linestyle="none", label="wrong signs or no answers"),
         Line2D([], [], color="0.5", linewidth=0.8, linestyle="--", label="counts as a failure above"),
     ]
     figure.legend(handles=entries, loc="outside lower center", ncols=6, fontsize=8, frameon=False)
-    figure.savefig(path, dpi=120)
+    return figure
 
 
 # -- the whole -----------------------------------------------------------------------------------------------------
@@ -588,13 +599,13 @@ def show(report: dict[str, Any], console: Console) -> None:
 
 
 def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
-    """Compare all installed engines; print tables, write engines.csv, engines.json and engines.png."""
+    """Compare all installed engines; print tables, write engines.csv, engines.json and plots."""
     output_folder(output)
     answers: list[AnswerRow] = []
     report = compare(pairs, rounds, seed, answers)
     write_csv(output / "engines.csv", answers)
     (output / "engines.json").write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    plot(report, output / "engines.png")
+    save_figure(plot(report), output / "engines")
     console = REPORT.console()
     show(report, console)
     for name in ("engines.csv", "engines.json", "engines.png"):

@@ -16,16 +16,19 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 from superovoid import Body, Scene, Superovoid
 from superovoid.output import REPORT, CsvRow, column, leave, machine, output_folder, print_table, unitless
+from superovoid.viewing.palette import BLUE, GREEN, RED
 
 FloatArray = NDArray[np.float64]
 
@@ -169,10 +172,8 @@ def table(rows: list[Measurement], seed: int) -> Table:
     return result
 
 
-def plot(rows: list[Measurement], path: Path) -> None:
+def plot(rows: list[Measurement]) -> Figure:
     """Draw the time of a frame and of its stages over the number of bodies."""
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(7.0, 5.0), layout="constrained")
     axes = figure.add_subplot()
     bodies = np.array([row.bodies for row in rows])
@@ -180,11 +181,11 @@ def plot(rows: list[Measurement], path: Path) -> None:
     axes.fill_between(bodies, frame, [row.frame_p99 for row in rows], color="0.85", label="frame, median to p99")
     axes.plot(bodies, frame, "k-o", label="frame")
     stages = (
-        ("solving", "solving", "tab:blue", "-o"),
-        ("culling", "culling", "tab:red", "-o"),
-        ("by_tree", "culling, if always by the tree", "tab:red", "--"),
-        ("by_list", "culling, if always pair by pair", "tab:red", ":"),
-        ("placing", "placing", "tab:green", "-o"),
+        ("solving", "solving", BLUE, "-o"),
+        ("culling", "culling", RED, "-o"),
+        ("by_tree", "culling, if always by the tree", RED, "--"),
+        ("by_list", "culling, if always pair by pair", RED, ":"),
+        ("placing", "placing", GREEN, "-o"),
     )
     for stage, label, colour, style in stages:
         axes.plot(bodies, [getattr(row, stage) for row in rows], style, color=colour, markersize=4, label=label)
@@ -196,7 +197,7 @@ def plot(rows: list[Measurement], path: Path) -> None:
     axes.set_ylabel("milliseconds of one core a frame")
     axes.grid(True, which="major", color="0.9")
     axes.legend(frameon=False)
-    figure.savefig(path, dpi=120)
+    return figure
 
 
 def main(frames: int, seed: int, output: Path, sizes: tuple[int, ...] = SIZES) -> int:
@@ -209,4 +210,4 @@ def main(frames: int, seed: int, output: Path, sizes: tuple[int, ...] = SIZES) -
         console.print(f"{count:,} bodies: {rows[-1].frame:.2f} ms a frame", highlight=False)
     print_table(console, table(rows, seed))
     about = f"superovoid dev bench scale --frames {frames} --seed {seed}", machine()
-    return leave(console, output, {"scale": rows}, {"scale": lambda path: plot(rows, path)}, about)
+    return leave(console, output, {"scale": rows}, {"scale": partial(plot, rows)}, about)

@@ -20,6 +20,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import NamedTuple
@@ -52,6 +53,7 @@ from superovoid.output import (
 )
 from superovoid.robot.files import PackageFolders, read_document
 from superovoid.shapes import Shape, Sphere
+from superovoid.viewing.palette import BLUE, RED
 from superovoid_papers.experiments.kept_rows import kept_rows
 
 FloatArray = NDArray[np.float64]
@@ -267,7 +269,7 @@ def table(rows: Sequence[LinkRow], robots: Sequence[str] = tuple(ROBOTS)) -> Tab
     return made
 
 
-def plot(rows: Sequence[LinkRow], path: Path) -> None:
+def plot(rows: Sequence[LinkRow]) -> Figure:
     """Draw each robot's quality against the number of bodies, and that of spheres: mean, best and worst link."""
     robots = [robot for robot in ROBOTS if any(row.robot == robot for row in rows)]
     across = min(4, len(robots))
@@ -281,14 +283,14 @@ def plot(rows: Sequence[LinkRow], path: Path) -> None:
     figure.supylabel("intersection over union with the link", fontsize=9)
     handles = panels[0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside upper center", ncols=2, fontsize=9, frameon=False)
-    figure.savefig(path, dpi=100)
+    return figure
 
 
 def _panel(panel: Axes, robot: str, rows: Sequence[LinkRow]) -> None:
     """Draw one robot. Colours and marks are distinguishable by all readers (Okabe and Ito 2008)."""
     for name, number, value, colour, mark in (
-        ("superovoids", "most", "iou", "#0072B2", "o-"),
-        ("spheres", "", "spheres_iou", "#D55E00", "s--"),
+        ("superovoids", "most", "iou", BLUE, "o-"),
+        ("spheres", "", "spheres_iou", RED, "s--"),
     ):
         counts = sorted({row.most for row in rows})
         values = [[getattr(row, value) for row in rows if row.most == most and row.spheres] for most in counts]
@@ -336,4 +338,4 @@ def main(bodies: int, robots: Sequence[str], seed: int, output: Path) -> int:
         f"superovoid experiment fits --bodies {bodies} {which}--seed {seed}",
         machine(("numpy", "numba", "scipy", "example-robot-data")),
     )
-    return leave(console, folder, {"fits": rows}, {"fits": lambda path: plot(rows, path)}, about, words)
+    return leave(console, folder, {"fits": rows}, {"fits": partial(plot, rows)}, about, words)

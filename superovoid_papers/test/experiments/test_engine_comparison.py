@@ -15,7 +15,7 @@ from rich.console import Console
 from scipy.spatial.transform import Rotation
 
 from superovoid import Ellipsoid, Sphere, Superovoid, cli
-from superovoid.output import write_csv
+from superovoid.output import save_figure, write_csv
 from superovoid.testing import polytope
 from superovoid_papers.benchmarks import engine_comparison, peers
 from superovoid_papers.benchmarks.peers import Geometry
@@ -238,8 +238,9 @@ def test_a_library_that_is_missing_gets_dashes_and_the_reason_is_printed(small_r
 
 
 def test_plot_is_drawn_with_a_missing_library(small_run, tmp_path):
-    engine_comparison.plot(small_run[0], tmp_path / "engines.png")
-    assert (tmp_path / "engines.png").read_bytes().startswith(b"\x89PNG")
+    png, svg, pdf = save_figure(engine_comparison.plot(small_run[0]), tmp_path / "engines")
+    assert png.read_bytes().startswith(b"\x89PNG") and pdf.read_bytes().startswith(b"%PDF")
+    assert "µs a query" in svg.read_text(encoding="utf-8")
 
 
 # -- adapters --------------------------------------------------------------------------------------

@@ -104,17 +104,14 @@ def test_the_command_offers_the_robots_that_there_are(capsys):
         assert "argument --robots: " in capsys.readouterr().err
 
 
-def test_the_picture_has_a_panel_for_each_robot_with_both_curves(kept, tmp_path, monkeypatch):
+def test_the_picture_has_a_panel_for_each_robot_with_both_curves(kept):
     _, _, (row,) = kept
     rows = [
         replace(row, robot=robot, most=most, iou=0.8 + 0.05 * most, spheres=5 * most, spheres_iou=0.6 + 0.05 * most)
         for robot in ("Panda", "G1")
         for most in (1, 2)
     ]
-    drawn = []
-    monkeypatch.setattr(fits_and_spheres.Figure, "savefig", lambda figure, *_, **__: drawn.append(figure))
-    fits_and_spheres.plot(rows, tmp_path / "fits.png")
-    panels = [panel for panel in drawn[0].axes if panel.get_visible()]
+    panels = [panel for panel in fits_and_spheres.plot(rows).axes if panel.get_visible()]
     assert [panel.get_title().split(":")[0] for panel in panels] == ["Panda", "G1"]
     for panel in panels:
         lines = {line.get_label(): line for line in panel.get_lines()}

@@ -145,5 +145,6 @@ def test_bodies_are_thrown_from_the_gap_and_touch():
 def test_dynamics_command_writes_what_it_measures(tmp_path, capsys):
     assert cli.main(["experiment", "lopes-dynamics", "--steps", "20", "--output", str(tmp_path)]) == 0
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"lopes_dynamics.png", "lopes_dynamics_motions.csv", "lopes_dynamics_restitution.csv"}
+    plots = {f"lopes_dynamics.{kind}" for kind in ("png", "svg", "pdf")}
+    assert names == {*plots, "lopes_dynamics_motions.csv", "lopes_dynamics_restitution.csv"}
     assert "Hertz in closed form" in capsys.readouterr().out

@@ -658,4 +658,7 @@ def test_experiment_writes_what_it_measures(tmp_path):
     assert experiment.main(pairs=1, rounds=1, seed=3, output=tmp_path) == 0
     names = sorted(path.name for path in tmp_path.iterdir())
     written = ["convex", "counts", "insertion", "origins", *(["tolerances"] if find_spec("coal") else [])]
-    assert names == ["lower_bound.png", *(f"lower_bound_{name}.csv" for name in written)]
+    assert names == [
+        *(f"lower_bound.{kind}" for kind in ("pdf", "png", "svg")),
+        *(f"lower_bound_{name}.csv" for name in written),
+    ]

@@ -19,6 +19,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from superovoid.planning import PlanningProblem
 from superovoid.planning.trail import trail
+from superovoid.viewing.palette import GREY, red_green_blue
 from superovoid_ros.icub import grasp_problem
 from superovoid_ros.nodes.common.conversions import to_point
 from superovoid_ros.nodes.common.endpoints import LATCHED
@@ -38,7 +39,7 @@ def trail_markers(points: Mapping[str, np.ndarray], frame: str) -> MarkerArray:
         marker.header.frame_id = frame
         marker.pose.orientation.w = 1.0
         marker.scale.x = WIDTH
-        red, green, blue = grasp_problem.COLOURS.get(link.split("_")[0], (0.8, 0.8, 0.8))
+        red, green, blue = np.array(red_green_blue(grasp_problem.COLOURS.get(link.split("_")[0], GREY))) / 255.0
         marker.color = ColorRGBA(r=red, g=green, b=blue, a=1.0)
         markers.append(marker)
     return MarkerArray(markers=markers)

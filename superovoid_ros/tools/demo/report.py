@@ -13,6 +13,7 @@ import numpy as np
 from rich.table import Table
 
 from superovoid.output import write_lines
+from superovoid.viewing.palette import BLACK, BLUE, RED
 from superovoid_ros.motions.replays import Replay
 
 
@@ -191,14 +192,14 @@ def plot(rows: Sequence[SweepRow], path: Path, replay: Replay) -> None:
     pairs = np.array([row.intersecting for row in rows])
     figure = Figure(figsize=(9.0, 6.0), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
-    upper.plot(frames, distance, color="0.3", linewidth=1.0)
-    upper.fill_between(frames, 0.0, distance, where=distance >= 0.0, color="tab:green", alpha=0.4, label="gap")
-    upper.fill_between(frames, 0.0, distance, where=distance < 0.0, color="tab:red", alpha=0.4, label="penetration")
-    upper.axhline(0.0, color="black", linewidth=0.8)
+    upper.plot(frames, distance, color=BLACK, linewidth=1.0)
+    upper.fill_between(frames, 0.0, distance, where=distance >= 0.0, color=BLUE, alpha=0.4, label="gap")
+    upper.fill_between(frames, 0.0, distance, where=distance < 0.0, color=RED, alpha=0.4, label="penetration")
+    upper.axhline(0.0, color=BLACK, linewidth=0.8)
     upper.set_ylabel("smallest signed distance [mm]")
     upper.set_title(f"{replay.title}: closest pair of {replay.subject}")
     upper.legend(loc="best")
-    lower.bar(frames, pairs, width=1.0, color="tab:red", alpha=0.7)
+    lower.bar(frames, pairs, width=1.0, color=RED, alpha=0.7)
     lower.set_ylabel("pairs in contact")
     lower.set_xlabel("frame")
     figure.savefig(path, dpi=120)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from scipy.spatial.transform import Rotation
 from superovoid import distance
 from superovoid.output import REPORT, CsvRow, column, leave, machine, output_folder, print_table, progress
 from superovoid.shapes import Superovoid
+from superovoid.viewing.palette import BLACK, BLUE, GREEN, RED
 from superovoid_papers.benchmarks import engine_comparison, peers
 from superovoid_papers.contenders import left_out
 from superovoid_papers.experiments.goncalves2017.superovoid_battery import (
@@ -230,7 +232,7 @@ def table(rows: Sequence[Row]) -> Table:
     return made
 
 
-_COLOURS = {"FCL, mesh": "tab:red", "Coal, hull": "tab:green", "engine": "tab:blue"}
+_COLOURS = {"FCL, mesh": RED, "Coal, hull": GREEN, "engine": BLUE}
 _COLOURS |= {name: f"C{4 + k}" for k, name in enumerate(EXACT)}
 
 
@@ -258,7 +260,7 @@ def _exact_errors(panel: Axes, rows: Sequence[Row]) -> None:
         colour = _COLOURS[row.contender]
         panel.plot(max(row.distance_error, 1e-17), place, "o", color=colour)
         panel.plot(row.points_error, place, "s", color=colour, fillstyle="none")
-    panel.axvline(PAPER_TOLERANCE, color="black", linestyle="--")
+    panel.axvline(PAPER_TOLERANCE, color=BLACK, linestyle="--")
     panel.set_yticks(range(len(exact)), [row.contender for row in exact])
     panel.set(xscale="log", xlabel="median error, m", title="exact bodies (of the engine: proved)")
     panel.set_xlim(1e-17, 1e-4)
@@ -266,7 +268,7 @@ def _exact_errors(panel: Axes, rows: Sequence[Row]) -> None:
     marks = (
         Line2D([], [], color="0.3", marker="o", linestyle="", label="distance"),
         Line2D([], [], color="0.3", marker="s", fillstyle="none", linestyle="", label="points (20)"),
-        Line2D([], [], color="black", linestyle="--", label="paper: tolerance"),
+        Line2D([], [], color=BLACK, linestyle="--", label="paper: tolerance"),
     )
     panel.legend(handles=marks, fontsize=7, loc="upper left", ncols=3)
 
@@ -284,12 +286,12 @@ def _mesh_times(panel: Axes, rows: Sequence[Row]) -> None:
     panel.legend(fontsize=7)
 
 
-def plot(rows: Sequence[Row], path: Path) -> None:
+def plot(rows: Sequence[Row]) -> Figure:
     """Draw errors and times against the number of vertices; exact bodies have an axis of errors of their own."""
     figure = Figure(figsize=(14.0, 4.6), layout="constrained")
     for panel, draw_panel in zip(figure.subplots(1, 3), (_mesh_errors, _exact_errors, _mesh_times), strict=True):
         draw_panel(panel, rows)
-    figure.savefig(path, dpi=110)
+    return figure
 
 
 def main(pairs: int, seed: int, output: Path) -> int:
@@ -301,5 +303,5 @@ def main(pairs: int, seed: int, output: Path) -> int:
         rows, missing = run(pairs, seed, lambda text: bar.update(task, description=text))
     about = f"superovoid experiment accuracy --pairs {pairs} --seed {seed}", machine(PACKAGES)
     print_table(console, table(rows))
-    plots = {"accuracy": lambda path: plot(rows, path)}
+    plots = {"accuracy": partial(plot, rows)}
     return leave(console, output, {"accuracy": rows}, plots, about, left_out(missing))

@@ -30,6 +30,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -466,7 +467,5 @@ def main(rounds: int, output: Path) -> int:
         *notes,
     )
     all_rows = [row for of_name in rows.values() for row in of_name]
-    bite_plots.teeth(robot, bite, folder / "bite_teeth.png")
-    lines = (*lines, f"picture: {folder / 'bite_teeth.png'}")
-    plots = {"bite": lambda path: bite_plots.plot(rows, path)}
+    plots = {"bite": partial(bite_plots.plot, rows), "bite_teeth": partial(bite_plots.teeth, robot, bite)}
     return leave(console, folder, {"bite": all_rows}, plots, about, lines)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from superovoid.robot import Robot
+from superovoid.viewing.palette import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED
 from superovoid_papers.experiments.goncalves2017.bite import (
     ALONE,
     CONTACT,
@@ -28,7 +28,7 @@ from superovoid_ros.motions.dental_bite import LOWER, DentalBite
 _TEETH = {True: (0.85, 0.75, 0.55), False: (0.60, 0.72, 0.85)}  # lower, upper
 _LIGHT = np.array([0.3, -0.5, 0.8]) / np.linalg.norm([0.3, -0.5, 0.8])
 
-_COLOURS = {PAPER: "tab:red", ALONE: "tab:purple", "this": "tab:blue", "FCL": "tab:green", "Coal": "tab:orange"}
+_COLOURS = {PAPER: RED, ALONE: PURPLE, "this": BLUE, "FCL": GREEN, "Coal": ORANGE}
 
 
 def _times(panel: Axes, rows: dict[str, list[FrameRow]]) -> None:
@@ -54,7 +54,7 @@ def _distances(panel: Axes, rows: dict[str, list[FrameRow]]) -> None:
         style, colour = ":" if "24,000" in name else "-", _COLOURS.get(name, _COLOURS["FCL"])
         mark = "." if name in (PAPER, ALONE) else ""  # an answer without neighbours has no line
         panel.plot(distances, style, marker=mark, color=colour, linewidth=1.0, markersize=4, label=name)
-    panel.axhline(0.0, color="black", linewidth=0.8)
+    panel.axhline(0.0, color=BLACK, linewidth=0.8)
     panel.set_ylim(top=1.5 * panel.get_ylim()[1])  # room for the legend
     panel.set_ylabel("least signed distance [mm]")
     panel.legend(loc="upper center", fontsize="small", ncols=2)
@@ -74,14 +74,14 @@ def _errors(panel: Axes, rows: dict[str, list[FrameRow]]) -> None:
         colour = _COLOURS.get(name, _COLOURS["FCL"])
         mark = {PAPER: "o", ALONE: "x"}.get(name, "." if "24,000" in name else "+")
         panel.plot(1e3 * np.maximum(errors, least), mark, color=colour, markersize=4, label=name)
-    panel.axhline(1e3 * LIMIT, color="black", linewidth=0.8, linestyle="--")
+    panel.axhline(1e3 * LIMIT, color=BLACK, linewidth=0.8, linestyle="--")
     panel.set_yscale("log")
     panel.set_ylim(0.5e3 * least, 1e3)  # room for the legend
     panel.set_ylabel("its error [mm] (1e-6: or less)")
     panel.legend(loc="upper center", fontsize="small", ncols=2)
 
 
-def plot(rows: dict[str, list[FrameRow]], path: Path) -> None:
+def plot(rows: dict[str, list[FrameRow]]) -> Figure:
     """Draw times and distances against the frame, figures 13 and 14 of the paper, and the errors of the distances."""
     figure = Figure(figsize=(9.5, 12.0), layout="constrained")
     panels = figure.subplots(3, 1, sharex=True)
@@ -89,10 +89,10 @@ def plot(rows: dict[str, list[FrameRow]], path: Path) -> None:
         panel.axvspan(*CONTACT, color="0.93", zorder=0)
         draw(panel, rows)
     panels[-1].set_xlabel("frame")
-    figure.savefig(path, dpi=110)
+    return figure
 
 
-def teeth(robot: Robot, bite: DentalBite, path: Path, shares: tuple[float, float] = (0.25, 0.33)) -> None:
+def teeth(robot: Robot, bite: DentalBite, shares: tuple[float, float] = (0.25, 0.33)) -> Figure:
     """Draw the superovoids at two frames and quadImplicit's distances of pairs: figure 12 of the paper.
 
     Parameters
@@ -120,7 +120,7 @@ def teeth(robot: Robot, bite: DentalBite, path: Path, shares: tuple[float, float
             words = f", {beyond} of a point far outside" if beyond else ""
             axes.set_title(f"frame {index}: {count} pairs with a distance{words}", fontsize=10)
     figure.suptitle("superovoids of two molars; red: distances of pairs whose boxes meet (quadImplicit)", fontsize=10)
-    figure.savefig(path, dpi=110)
+    return figure
 
 
 def _frame(axes: Any, robot: Robot, poses: dict[str, Any], paper: QuadImplicit) -> tuple[int, int]:

@@ -17,6 +17,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid.output import REPORT, CsvRow, column, leave, machine, output_folder, print_table, progress, unitless
 from superovoid.shapes import Superovoid
+from superovoid.viewing.palette import BLUE, GREEN, RED
 from superovoid_papers.experiments.goncalves2017 import superovoid_battery
 from superovoid_papers.experiments.goncalves2017.superovoid_battery import WRONG
 from superovoid_papers.methods import goncalves2017
@@ -256,9 +258,9 @@ def _cells_on_bodies(axes: Any, colours: FloatArray) -> None:
 def _failures(panel: Axes, rows: Sequence[Row]) -> None:
     for battery, line in zip(BATTERIES, ("-", "--"), strict=True):
         for guess, colour, mark in (
-            ("quadtree", "tab:blue", "o"),
-            ("octree", "tab:red", "s"),
-            ("adaptive quadtree", "tab:green", "*"),
+            ("quadtree", BLUE, "o"),
+            ("octree", RED, "s"),
+            ("adaptive quadtree", GREEN, "*"),
         ):
             some = [
                 row for row in rows if (row.battery, row.guess) == (battery, guess) and row.scheme not in PARAMETRIC
@@ -273,7 +275,7 @@ def _failures(panel: Axes, rows: Sequence[Row]) -> None:
     panel.legend(fontsize=7)
 
 
-def plot(rows: Sequence[Row], path: Path) -> None:
+def plot(rows: Sequence[Row]) -> Figure:
     """Draw figures 5 and 6 of the paper, and the failures against the levels."""
     from matplotlib import colormaps
 
@@ -285,7 +287,7 @@ def plot(rows: Sequence[Row], path: Path) -> None:
     _failures(figure.add_subplot(grid[:, 2]), rows)
     for side in range(2):
         _squares(figure.add_subplot(grid[1, side]), side, colours)
-    figure.savefig(path, dpi=100)
+    return figure
 
 
 def main(pairs: int, seed: int, output: Path) -> int:
@@ -297,5 +299,5 @@ def main(pairs: int, seed: int, output: Path) -> int:
         rows, lines = run(pairs, seed, lambda text: bar.update(task, description=text))
     print_table(console, table(rows))
     about = f"superovoid experiment first-guesses --pairs {pairs} --seed {seed}", machine(PACKAGES)
-    plots = {"first_guesses": lambda path: plot(rows, path)}
+    plots = {"first_guesses": partial(plot, rows)}
     return leave(console, folder, {"first_guesses": rows}, plots, about, lines)

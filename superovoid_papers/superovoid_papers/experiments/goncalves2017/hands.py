@@ -27,6 +27,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -533,7 +534,7 @@ def failure_table(found: dict[str, list[CallRow]]) -> Table:
     return result
 
 
-def plot(found: dict[str, list[CallRow]], path: Path) -> None:
+def plot(found: dict[str, list[CallRow]]) -> Figure:
     """Draw the distributions of the times: figure 11 of the paper. Calls beyond the ends count at the ends."""
     figure = Figure(figsize=(10.0, 8.0), layout="constrained")
     panels = figure.subplots(2, 2, sharex=True).ravel()
@@ -565,7 +566,7 @@ def plot(found: dict[str, list[CallRow]], path: Path) -> None:
     for panel in panels[::2]:
         panel.set_ylabel("share of the calls")
     figure.suptitle("Two hands: calls about intersecting pairs of finger links")
-    figure.savefig(path, dpi=120)
+    return figure
 
 
 def main(rounds: int, output: Path) -> int:
@@ -582,5 +583,5 @@ def main(rounds: int, output: Path) -> int:
     guesses = (guess_time(*given[f"mixed, {scheme}"], poses) for scheme in ("octImplicit", "quadParametric"))
     guessed = "a first guess, median: octrees {:.1f} us, quadtrees {:.1f} us".format(*guesses)
     rows = [row for of_name in found.values() for row in of_name]
-    plots = {"hands": lambda path: plot(found, path)}
+    plots = {"hands": partial(plot, found)}
     return leave(console, folder, {"hands": rows}, plots, about, (guessed, *missing))

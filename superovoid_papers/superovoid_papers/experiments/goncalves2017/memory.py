@@ -15,6 +15,7 @@ import gc
 import tracemalloc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from rich.table import Table
 
 from superovoid.output import REPORT, CsvRow, OutputError, column, leave, machine, output_folder, print_table
 from superovoid.shapes import Superovoid
+from superovoid.viewing.palette import BLACK
 from superovoid_papers.benchmarks import peers
 from superovoid_papers.contenders import left_out
 from superovoid_papers.experiments.goncalves2017 import superovoid_battery
@@ -182,7 +184,7 @@ def table(rows: Sequence[Row]) -> Table:
     return made
 
 
-def plot(rows: Sequence[Row], path: Path) -> None:
+def plot(rows: Sequence[Row]) -> Figure:
     """Draw bytes against vertices, what is exact as lines across."""
     figure = Figure(figsize=(7.5, 4.6), layout="constrained")
     panel = figure.subplots()
@@ -194,10 +196,10 @@ def plot(rows: Sequence[Row], path: Path) -> None:
             size = 8 if name.startswith("FCL") else 4  # Coal's boxes take as much.
             vertices, sizes = [row.vertices for row in some], [row.bytes for row in some]
             panel.plot(vertices, sizes, "o-", color=f"C{k}", markersize=size, label=name)
-    panel.axhline(8 * PARAMETERS, color="black", linewidth=0.8, label="paper: 13 floating-point numbers")
+    panel.axhline(8 * PARAMETERS, color=BLACK, linewidth=0.8, label="paper: 13 floating-point numbers")
     panel.set(xscale="log", yscale="log", xlabel="vertices of a mesh", ylabel="bytes of a body")
     panel.legend(fontsize=7)
-    figure.savefig(path, dpi=110)
+    return figure
 
 
 def main(pairs: int, seed: int, output: Path) -> int:
@@ -210,5 +212,5 @@ def main(pairs: int, seed: int, output: Path) -> int:
     console = REPORT.console()
     print_table(console, table(rows))
     about = f"superovoid experiment memory --pairs {pairs} --seed {seed}", machine(PACKAGES)
-    plots = {"memory": lambda path: plot(rows, path)}
+    plots = {"memory": partial(plot, rows)}
     return leave(console, folder, {"memory": rows}, plots, about, left_out(missing))

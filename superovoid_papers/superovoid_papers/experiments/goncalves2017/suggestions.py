@@ -381,7 +381,7 @@ def table(rows: Sequence[Row]) -> Table:
     return made
 
 
-def plot(rows: Sequence[Row], path: Path) -> None:
+def plot(rows: Sequence[Row]) -> Figure:
     """Draw failures against time."""
     figure = Figure(figsize=(11.0, 8.0), layout="constrained")
     panels = figure.subplots(2, 2, sharex=True, sharey=True)
@@ -403,7 +403,7 @@ def plot(rows: Sequence[Row], path: Path) -> None:
         panel.set_ylabel("% not converged or wrong")
     handles, labels = panels[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize="small")
-    figure.savefig(path, dpi=110)
+    return figure
 
 
 def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
@@ -415,5 +415,5 @@ def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
         rows, lines, missing = run(pairs, rounds, seed, lambda text: bar.update(task, description=text))
     print_table(console, table(rows))
     about = f"superovoid experiment suggestions --pairs {pairs} --rounds {rounds} --seed {seed}", machine(PACKAGES)
-    plots = {"suggestions": lambda path: plot(rows, path)}
+    plots = {"suggestions": partial(plot, rows)}
     return leave(console, folder, {"suggestions": rows}, plots, about, (*lines, *left_out(missing)))

@@ -45,6 +45,7 @@ from superovoid.output import (
     unitless,
 )
 from superovoid.shapes import Superovoid
+from superovoid.viewing.palette import BLACK, BLUE, RED
 from superovoid_papers.benchmarks import engine_comparison, peers
 from superovoid_papers.benchmarks.engine_speed import paper_battery
 from superovoid_papers.contenders import left_out
@@ -444,7 +445,7 @@ def _failures(panel: Axes, rows: Sequence[Row], places: NDArray[np.int64]) -> No
     lost = np.array([100.0 * row.not_converged / row.judged for row in rows])
     wrong = np.array([100.0 * row.wrong / row.judged for row in rows])
     panel.barh(places, lost, color="0.6", label="not converged")
-    panel.barh(places, wrong, left=lost, color="tab:red", label=f"wrong by more than {WRONG:.0e} m")
+    panel.barh(places, wrong, left=lost, color=RED, label=f"wrong by more than {WRONG:.0e} m")
     panel.set_yticks(places, [row.contender for row in rows])
     panel.set(xlabel="% of the pairs that are judged", title="failures")
     panel.legend(fontsize=7, loc="upper right", ncols=2)
@@ -453,14 +454,14 @@ def _failures(panel: Axes, rows: Sequence[Row], places: NDArray[np.int64]) -> No
 def _iterations(panel: Axes, rows: Sequence[Row], places: NDArray[np.int64]) -> None:
     for place, row in zip(places, rows, strict=True):
         panel.errorbar(
-            row.iterations, place, xerr=row.iterations_deviation, fmt="o", color="tab:blue", markersize=4, capsize=2,
+            row.iterations, place, xerr=row.iterations_deviation, fmt="o", color=BLUE, markersize=4, capsize=2,
             label="here" if place == places[0] else None,
         )  # fmt: skip
         of_paper = published(row.battery, row.contender)
         if of_paper:
             mean, spread = of_paper.iterations
             panel.errorbar(
-                mean, place + 0.3, xerr=spread, fmt="s", color="black", markersize=4, capsize=2,
+                mean, place + 0.3, xerr=spread, fmt="s", color=BLACK, markersize=4, capsize=2,
                 label="paper" if place == places[0] else None,
             )  # fmt: skip
     panel.set_yticks(places, [])
@@ -469,7 +470,7 @@ def _iterations(panel: Axes, rows: Sequence[Row], places: NDArray[np.int64]) -> 
     panel.legend(fontsize=7, loc="upper right", ncols=2)
 
 
-def plot(rows: Sequence[Row], times: dict[str, FloatArray], path: Path) -> None:
+def plot(rows: Sequence[Row], times: dict[str, FloatArray]) -> Figure:
     """Draw how long a query takes, how often a scheme fails, how many iterations it makes, and the paper's means."""
     figure = Figure(figsize=(14.0, 4.8), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
@@ -480,7 +481,7 @@ def plot(rows: Sequence[Row], times: dict[str, FloatArray], path: Path) -> None:
     _iterations(right, schemes, places)
     for panel in (middle, right):
         panel.set_ylim(-0.7, len(schemes) + 0.6)  # room for the legend
-    figure.savefig(path, dpi=110)
+    return figure
 
 
 def experiment(battery: str, pairs: int, rounds: int, seed: int, threads: int, output: Path) -> int:
@@ -503,5 +504,5 @@ def experiment(battery: str, pairs: int, rounds: int, seed: int, threads: int, o
         "counted."
     )
     name = f"battery_{battery}"
-    plots = {name: lambda path: plot(rows, times, path)}
+    plots = {name: partial(plot, rows, times)}
     return leave(console, output, {name: rows}, plots, about, (judged, *left_out(missing)))

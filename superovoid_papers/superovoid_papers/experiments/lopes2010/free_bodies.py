@@ -15,6 +15,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,7 @@ from superovoid.output import (
     progress,
     unitless,
 )
+from superovoid.viewing.palette import BLACK, BLUE, GREEN, RED
 from superovoid_papers.experiments.lopes2010 import ellipsoids, superellipsoids
 from superovoid_papers.experiments.lopes2010.prescribed_motions import Case
 from superovoid_papers.methods.lopes2010 import Material, RigidBody, simulate
@@ -224,10 +226,10 @@ def restitution_table(rows: Sequence[Restitution]) -> Table:
     return shown
 
 
-_COLOURS = {"hertz": "0.35", "lankarani-nikravesh": "#0072b2", "flores": "#d55e00"}
+_COLOURS = {"hertz": "0.35", "lankarani-nikravesh": BLUE, "flores": RED}
 
 
-def plot(balls: dict[str, Simulation], motion: Simulation, about: str, kept: Sequence[Restitution], path: Path) -> None:
+def plot(balls: dict[str, Simulation], motion: Simulation, about: str, kept: Sequence[Restitution]) -> Figure:
     """Draw force over depth and restitution of balls, and a motion of ellipsoids with its energy."""
     figure = Figure(figsize=(11.0, 7.6), layout="constrained")
     (loop, returned), (course, energy) = figure.subplots(2, 2)
@@ -240,24 +242,24 @@ def plot(balls: dict[str, Simulation], motion: Simulation, about: str, kept: Seq
             asked, reached = [row.asked for row in rows], [row.found for row in rows]
             returned.plot(asked, reached, color=_COLOURS[law], marker="o", markersize=4, label=law)
     loop.set(title=f"two balls, e = {RESTITUTION:g}: force over depth", xlabel="depth, mm", ylabel="force, kN")
-    returned.plot((0.0, 1.0), (0.0, 1.0), color="black", linewidth=0.8, linestyle="--", label="as asked for")
+    returned.plot((0.0, 1.0), (0.0, 1.0), color=BLACK, linewidth=0.8, linestyle="--", label="as asked for")
     returned.set(title="two balls: restitution", xlabel="asked for", ylabel="found")
     ms = 1e3 * motion.time
-    course.plot(ms, 1e3 * motion.distance[:, 0], color="#0072b2", label="signed distance, mm")
-    course.axhline(0.0, color="black", linewidth=0.6)
+    course.plot(ms, 1e3 * motion.distance[:, 0], color=BLUE, label="signed distance, mm")
+    course.axhline(0.0, color=BLACK, linewidth=0.6)
     beside = course.twinx()
-    beside.plot(ms, 1e-3 * motion.force[:, 0], color="#d55e00", label="force, kN")
+    beside.plot(ms, 1e-3 * motion.force[:, 0], color=RED, label="force, kN")
     course.set(title=about, xlabel="time, ms", ylabel="signed distance, mm")
     beside.set(ylabel="force, kN")
     lines = [*course.get_lines()[:1], *beside.get_lines()]
     course.legend(lines, [line.get_label() for line in lines], fontsize=8, loc="upper center")
-    energy.plot(ms, motion.kinetic_energy / motion.kinetic_energy[0], color="#009e73", label="kinetic energy")
+    energy.plot(ms, motion.kinetic_energy / motion.kinetic_energy[0], color=GREEN, label="kinetic energy")
     energy.set(title=f"{about}: energy", xlabel="time, ms", ylabel="share of that at the start")
     for panel in (loop, returned, energy):
         panel.legend(fontsize=8)
     for panel in (loop, returned, course, energy):
         panel.grid(alpha=0.25, linewidth=0.5)
-    figure.savefig(path, dpi=110)
+    return figure
 
 
 def main(steps: int, output: Path) -> int:
@@ -294,6 +296,6 @@ def main(steps: int, output: Path) -> int:
     about = f"superovoid experiment lopes-dynamics --steps {steps}", machine()
     plots = {}
     if shown is not None and all(balls.values()):
-        plots["lopes_dynamics"] = lambda path: plot(balls, shown, "table 5, pair 4, Flores", kept, path)
+        plots["lopes_dynamics"] = partial(plot, balls, shown, "table 5, pair 4, Flores", kept)
     leave(console, folder, {"lopes_dynamics_motions": rows, "lopes_dynamics_restitution": kept}, plots, about)
     return 1 if any(row.problem for row in rows) else 0

@@ -46,6 +46,7 @@ from superovoid.output import (
     progress,
     unitless,
 )
+from superovoid.viewing.palette import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY
 from superovoid_papers.benchmarks import peers
 from superovoid_papers.benchmarks.peers import Geometry, Pair
 from superovoid_papers.contenders import left_out
@@ -515,11 +516,11 @@ def cold_table(rows: Sequence[Cold]) -> Table:
 _TICKS = (3, 5, 10, 20, 50)
 _SHOWN = 0.3  # microseconds
 _LINES = {
-    "householder": ("Householder", "#0072b2"),
-    "auxiliary": ("auxiliary vectors", "#e69f00"),
-    "unit auxiliary": ("the same, of unit length", "#cc79a7"),
-    "householder, differences": ("Householder, finite differences", "#56b4e9"),
-    "engine": ("this engine, certified", "#009e73"),
+    "householder": ("Householder", BLUE),
+    "auxiliary": ("auxiliary vectors", ORANGE),
+    "unit auxiliary": ("the same, of unit length", PURPLE),
+    "householder, differences": ("Householder, finite differences", SKY),
+    "engine": ("this engine, certified", GREEN),
     "coal": ("Coal", "0.45"),
 }
 
@@ -531,7 +532,7 @@ def _panel(panel: Axes, series: dict[str, FloatArray]) -> None:
     panel.grid(alpha=0.25, linewidth=0.5)
 
 
-def plot(courses: Sequence[Course], path: Path) -> None:
+def plot(courses: Sequence[Course]) -> Figure:
     """Draw iterations and microseconds of every step."""
     cases = list(dict.fromkeys(course.case.name for course in courses))
     places = list(dict.fromkeys(course.place for course in courses))
@@ -559,11 +560,11 @@ def plot(courses: Sequence[Course], path: Path) -> None:
     for panel in panels[-1]:
         panel.set(xlabel="step")
     panels[1, 0].legend(fontsize=7)
-    figure.savefig(path, dpi=110)
+    return figure
 
 
 _SNAPSHOTS = (0, 35, 80, 130)
-_ARROWS = {"normal": "#d62728", "tangent": "#2ca02c", "binormal": "#1f77b4"}
+_ARROWS = {"normal": RED, "tangent": GREEN, "binormal": BLUE}
 
 
 def _wireframe(body: Body, pose: FloatArray) -> FloatArray:
@@ -576,7 +577,7 @@ def _wireframe(body: Body, pose: FloatArray) -> FloatArray:
     return (rays * length[..., None]) @ pose[:3, :3].T + pose[:3, 3]
 
 
-def plot_snapshots(cases: Sequence[Case], path: Path) -> None:
+def plot_snapshots(cases: Sequence[Case]) -> Figure:
     """Draw what figs. 6 and 7 show: bodies, closest points, and normal, tangent and binormal at the point of (j)."""
     figure = Figure(figsize=(3.0 * len(_SNAPSHOTS), 3.0 * len(cases)), layout="constrained")
     for line, case in enumerate(cases):
@@ -587,10 +588,10 @@ def plot_snapshots(cases: Sequence[Case], path: Path) -> None:
             panel = figure.add_subplot(len(cases), len(_SNAPSHOTS), number, projection="3d")
             at = poses[0][step], poses[1][step]
             grids = [_wireframe(body, pose) for body, pose in zip(case.bodies, at, strict=True)]
-            for grid, colour in zip(grids, ("#0072b2", "#e69f00"), strict=True):
+            for grid, colour in zip(grids, (BLUE, ORANGE), strict=True):
                 panel.plot_wireframe(*np.moveaxis(grid, -1, 0), color=colour, linewidth=0.35)
             ends = np.array([found.point_a[step], found.point_b[step]])
-            panel.plot(*ends.T, color="black", linewidth=1.2, marker=".", markersize=4)
+            panel.plot(*ends.T, color=BLACK, linewidth=1.2, marker=".", markersize=4)
             local = at[1][:3, :3].T @ (ends[1] - at[1][:3, 3])
             gradient = case.bodies[1].gradient(local)
             arrows = np.array([gradient, *tangents_of(METHODS["householder"], tuple(gradient))]) @ at[1][:3, :3].T
@@ -603,7 +604,7 @@ def plot_snapshots(cases: Sequence[Case], path: Path) -> None:
             panel.set_title(f"pair {case.name}, step {step}: {found.distance[step]:.3f} m", fontsize=8)
     handles = [Line2D([], [], color=colour, label=name) for name, colour in _ARROWS.items()]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=8)
-    figure.savefig(path, dpi=100)
+    return figure
 
 
 def run(
@@ -616,7 +617,7 @@ def run(
     seed: int,
     output: Path,
 ) -> int:
-    """Run an experiment; print its tables, write CSV files and a plot."""
+    """Run an experiment; print its tables, write CSV files and a plot (PNG, SVG, PDF)."""
     folder = output_folder(output)
     console = REPORT.console()
     coal, missing = None, {}

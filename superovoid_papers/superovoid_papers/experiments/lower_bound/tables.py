@@ -23,6 +23,7 @@ from matplotlib.figure import Figure
 from rich.table import Table
 
 from superovoid.output import REPORT, cell, leave, machine, output_folder, print_table, progress
+from superovoid.viewing.palette import BLACK, BLUE, GREEN, ORANGE, RED
 from superovoid_papers.benchmarks import peers
 from superovoid_papers.benchmarks.peers import Geometry
 from superovoid_papers.contenders import left_out
@@ -149,20 +150,20 @@ class _Series(NamedTuple):
     colour: str
 
 
-_ORANGE, _BLUE, _GREEN, _GREY, _RED = "#e69f00", "#0072b2", "#009e73", "0.45", "#d55e00"
+_GREY = "0.45"
 _SERIES = {
-    "pairs": _Series("all pairs", "o", _ORANGE),
-    "applicable": _Series("of applicable contacts", "D", _BLUE),
-    "us_all": _Series("all pairs, alpha-beta", "v", _ORANGE),
-    "us_pruned": _Series("applicable pairs", "p", _BLUE),
-    "us_finding": _Series("finding them, once an orientation", "P", _GREEN),
+    "pairs": _Series("all pairs", "o", ORANGE),
+    "applicable": _Series("of applicable contacts", "D", BLUE),
+    "us_all": _Series("all pairs, alpha-beta", "v", ORANGE),
+    "us_pruned": _Series("applicable pairs", "p", BLUE),
+    "us_finding": _Series("finding them, once an orientation", "P", GREEN),
     "us_fcl": _Series("FCL, distance", "s", _GREY),
-    "all": _Series("all pairs", "<", _ORANGE),
-    "pruned": _Series("applicable pairs", "h", _BLUE),
-    "farthest_pruned": _Series("applicable pairs, far plane", "^", _GREEN),
+    "all": _Series("all pairs", "<", ORANGE),
+    "pruned": _Series("applicable pairs", "h", BLUE),
+    "farthest_pruned": _Series("applicable pairs, far plane", "^", GREEN),
 }
-_PAPER_BOUND = _Series("paper: applicable pairs", "x", _RED)
-_PAPER_PQP = _Series("paper: PQP, distance", "+", _RED)
+_PAPER_BOUND = _Series("paper: applicable pairs", "x", RED)
+_PAPER_PQP = _Series("paper: PQP, distance", "+", RED)
 
 
 def _draw(panel: Axes, places: Sequence[float], values: Sequence[float], series: _Series) -> None:
@@ -179,7 +180,7 @@ def _finish(panel: Axes, **words: str) -> None:
     panel.legend(fontsize=7)
 
 
-def plot(convex: list[Row], insertion: list[Row], path: Path) -> None:
+def plot(convex: list[Row], insertion: list[Row]) -> Figure:
     """Draw figs. 9, 10, 11 and 13, with the paper's own values where tables 1 and 2 have them."""
     figure = Figure(figsize=(11.0, 8.4), layout="constrained")
     (tests, times), (near, inside) = figure.subplots(2, 2)
@@ -200,9 +201,9 @@ def plot(convex: list[Row], insertion: list[Row], path: Path) -> None:
         if panel is inside:
             _draw(panel, [p.distance for p in paper], [p.bound for p in paper], _PAPER_BOUND)
         ends = min(row.distance for row in rows), max(row.distance for row in rows)
-        panel.plot(ends, ends, color="black", linewidth=0.9, label="bound = distance")
+        panel.plot(ends, ends, color=BLACK, linewidth=0.9, label="bound = distance")
         _finish(panel, title=f"bound: {title}", xlabel="distance, m", ylabel="lower bound, m")
-    figure.savefig(path, dpi=110)
+    return figure
 
 
 def _peer(adapter: Callable[[Geometry], Peer], missing: dict[str, str]) -> Peer | None:

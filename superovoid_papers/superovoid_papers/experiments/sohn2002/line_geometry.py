@@ -29,6 +29,7 @@ from superovoid import distance
 from superovoid.compiler import jit
 from superovoid.output import REPORT, CsvRow, column, leave, machine, output_folder, print_table, progress
 from superovoid.shapes import Cone, Cylinder, Ellipsoid, Torus
+from superovoid.viewing.palette import BLACK, BLUE, GREEN, RED
 from superovoid_papers.benchmarks import engine_comparison, kinds_comparison, peers
 from superovoid_papers.benchmarks.peers import Geometry
 from superovoid_papers.contenders import left_out
@@ -413,22 +414,22 @@ def pair_table(rows: Sequence[PairRow]) -> Table:
     return table
 
 
-def plot(rows: Sequence[Row], path: Path) -> None:
+def plot(rows: Sequence[Row]) -> Figure:
     """Draw distance and time along the paths."""
     figure = Figure(figsize=(3.2 * len(SCENES), 5.6), layout="constrained")
     panels = figure.subplots(2, len(SCENES), sharex=True, sharey="row")
-    contenders = (("us", "one root", "tab:red"), ("engine_us", "engine", "tab:blue"), ("coal_us", "Coal", "tab:green"))
+    contenders = (("us", "one root", RED), ("engine_us", "engine", BLUE), ("coal_us", "Coal", GREEN))
     for (above, below), scene in zip(panels.T, SCENES, strict=True):
         some = [row for row in rows if row.scene == scene.name]
         frames = np.arange(len(some))
         above.set_title(f"{scene.name} (fig. {scene.figure})")
-        above.plot(frames, _column(some, "engine_distance"), color="tab:blue", linewidth=4.0, alpha=0.3, label="engine")
-        above.plot(frames, _column(some, "distance_all_roots"), color="black", linewidth=1.0, label="all roots")
-        above.plot(frames, _column(some, "distance"), color="tab:red", linestyle=":", label="one root")
+        above.plot(frames, _column(some, "engine_distance"), color=BLUE, linewidth=4.0, alpha=0.3, label="engine")
+        above.plot(frames, _column(some, "distance_all_roots"), color=BLACK, linewidth=1.0, label="all roots")
+        above.plot(frames, _column(some, "distance"), color=RED, linestyle=":", label="one root")
         for name, label, colour in contenders:
             if not np.isnan(_column(some, name)).all():
                 below.plot(frames, _column(some, name), color=colour, linewidth=1.0, label=label)
-        below.plot(frames, _column(some, "all_roots_us"), color="black", linewidth=1.0, label="all roots (Python)")
+        below.plot(frames, _column(some, "all_roots_us"), color=BLACK, linewidth=1.0, label="all roots (Python)")
         if scene.published_us:
             below.axhline(scene.published_us, color="0.5", linestyle="--", label="paper, 500 MHz")
         below.set(yscale="log", xlabel="frame")
@@ -436,7 +437,7 @@ def plot(rows: Sequence[Row], path: Path) -> None:
     panels[1, 0].set_ylabel("µs a query")
     panels[0, 0].legend(fontsize=8)
     panels[1, 0].legend(fontsize=8)
-    figure.savefig(path, dpi=110)
+    return figure
 
 
 def main(frames: int, rounds: int, pairs: int, seed: int, output: Path) -> int:

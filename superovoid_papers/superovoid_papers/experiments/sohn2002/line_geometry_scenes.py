@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -17,13 +16,14 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from superovoid.shapes import Cone, Cylinder, Ellipsoid, Shape, Torus
+from superovoid.viewing.palette import BLACK, BLUE, ORANGE
 from superovoid_papers.methods import sohn2002
 from superovoid_papers.methods.sohn2002 import FreeForm
 
 FloatArray = NDArray[np.float64]
 
 _PLACES = 9
-_FIXED, _MOVING = "#0072b2", "#e69f00"
+_FIXED, _MOVING = BLUE, ORANGE
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def _draw(panel: Axes3D, body: Shape | FreeForm, pose: FloatArray, colour: str) 
     return points
 
 
-def plot_scenes(scenes: Sequence[Scene], path: Path) -> None:
+def plot_scenes(scenes: Sequence[Scene]) -> Figure:
     """Draw every scene: the fixed body, the moving one at some places of its path, and the closest points of each."""
     figure = Figure(figsize=(3.6 * len(scenes), 3.9), layout="constrained")
     for column, scene in enumerate(scenes):
@@ -125,8 +125,8 @@ def plot_scenes(scenes: Sequence[Scene], path: Path) -> None:
             drawn.append(_draw(panel, scene.moving, pose, _MOVING))
             found = sohn2002.distance(scene.fixed, np.eye(4), scene.moving, pose)
             ends = np.array([found.point_a, found.point_b])
-            panel.plot(*ends.T, color="black", marker=".", markersize=4, linewidth=1.0)
+            panel.plot(*ends.T, color=BLACK, marker=".", markersize=4, linewidth=1.0)
         panel.set_box_aspect(np.ptp(np.concatenate(drawn), axis=0), zoom=1.15)
         panel.set_axis_off()
         panel.set_title(f"{scene.name} (fig. {scene.figure})", fontsize=9)
-    figure.savefig(path, dpi=100)
+    return figure
