@@ -98,7 +98,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     command = commands.add_parser(
         "experiment",
         help="the experiments of the papers, and comparisons with today's libraries",
-        description="Run an experiment of the papers again: a table, CSV files and a plot.",
+        description="Run an experiment of the papers again: a table, CSV files and a plot (PNG, SVG, PDF).",
         example="superovoid experiment bite --rounds 3",
     )
     subjects = command.add_subparsers(dest="experiment", required=True, metavar="NAME")
