@@ -136,7 +136,7 @@ def test_changes_of_bodies_and_rules_show_in_no_fork_table_or_pickle(monkeypatch
             else:
                 name = bodies[int(rng.integers(len(bodies)))].name
                 scene.attach(name, LINKS[int(rng.integers(3))], pose_at(rng.uniform(-1.0, 1.0, 3)))
-            # A link without bodies so far has no pose.
+            # A link that never carried a body has no pose.
             scene.set_link_poses({link: poses[link] for link in scene.links})
         if rng.random() < 0.5:
             poses[LINKS[int(rng.integers(3))]] = pose_at(rng.uniform(-0.2, 0.2, 3))
