@@ -347,7 +347,7 @@ def test_parallel_edges_overlap_along_a_segment_and_crossed_ones_in_a_point():
     assert len(contacts(upper, pose, lower, at(0, 0, 0, ridge), 1e-3)) == 1
 
 
-def test_edges_turned_by_less_than_the_angle_have_the_gaps_of_their_slopes():
+def test_edges_turned_within_the_angle_have_gaps_of_their_slopes():
     ridge = Rotation.from_rotvec((0.25 * math.pi, 0.0, 0.0)).as_matrix()
     box, top, turn = Box((1.0, 0.4, 0.4)), 0.4 * math.sqrt(0.5), 1e-3
     pose_a, pose_b = at(0, 0, 2 * top), np.eye(4)
@@ -372,7 +372,7 @@ def test_corner_on_a_face_is_one_point():
     assert found.gap == pytest.approx([-1e-3], abs=1e-12)
 
 
-def test_small_box_deep_in_a_large_one_has_the_four_corners_of_its_face():
+def test_a_small_box_deep_in_a_large_one_has_four_corners():
     found = contacts(Box((0.1, 0.2, 0.1)), at(0.1, 0.2, 0.7), Box((2.0, 2.0, 2.0)), GROUND, 0.0)
     assert found.distance.distance == pytest.approx(-0.35, abs=1e-9)
     assert_same_points(found.point_a, [(x, y, 0.65) for x in (0.05, 0.15) for y in (0.1, 0.3)], 1e-9)

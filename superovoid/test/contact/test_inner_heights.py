@@ -65,7 +65,7 @@ def test_a_height_of_an_inner_body_reaches_the_largest_value(sharp):
         looked += 1
 
 
-def test_a_height_next_to_a_kink_is_found_within_the_limit_of_cuts():
+def test_a_height_next_to_a_kink_needs_few_cuts():
     taper = -0.020884841986305903
     shape = Superovoid(
         (0.20237428615212275, 1.4955158478104489, 0.4988494602932106),

@@ -133,7 +133,7 @@ def test_an_overlap_has_a_bound_on_either_side(kind):
 
 
 @pytest.mark.parametrize("fat", [Capsule(0.4, 0.1), Torus(0.2, 0.19)], ids=["capsule", "torus"])
-def test_the_core_of_a_ball_on_the_walls_of_a_dent_proves_no_separation(fat):
+def test_the_core_of_a_ball_in_a_dent_proves_no_separation(fat):
     """The core of a fat body is separate; a translation along its normal may lead into the other wall."""
     pose = _pose((0.2, 0.1, 0.7), IN_DENT)
     found = distance(SADDLE, np.eye(4), fat, pose)

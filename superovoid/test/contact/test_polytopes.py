@@ -88,7 +88,7 @@ def _height(*corners):
     return epa.height_of_tetrahedron(w)
 
 
-def test_height_of_a_tetrahedron_is_the_radius_of_its_ball_about_the_origin():
+def test_height_of_a_tetrahedron_is_the_radius_of_its_ball():
     p, q, r, s = (1.0, 1.0, 1.0), (-1.0, -1.0, 1.0), (-1.0, 1.0, -1.0), (1.0, -1.0, -1.0)
     assert _height(p, q, r, s) == pytest.approx(1.0 / math.sqrt(3.0), abs=1e-15)
     assert _height(q, p, r, s) == _height(p, q, r, s)

@@ -259,7 +259,7 @@ def test_a_sphere_that_just_fills_the_hole_of_a_torus():
         assert lies_in(exact_distance(ball, other, torus, pose), found.lower, found.upper)
 
 
-def test_the_nearest_facet_gives_the_depth_of_a_sphere_in_a_convex_mesh():
+def test_the_nearest_facet_gives_the_depth_in_a_convex_mesh():
     """A library computes the planes of the facets; directions of needle-like facets are inaccurate."""
     rng = np.random.default_rng(13)
     for spread in (1.0, 1e-3, 1e-7):

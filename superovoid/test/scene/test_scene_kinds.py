@@ -142,7 +142,7 @@ def test_every_pair_within_max_distance_has_its_single_answer(way):
 
 
 @pytest.mark.parametrize("spread", [0.9, 3.0])
-def test_the_closest_pairs_of_all_kinds_are_the_first_of_the_full_query(way, spread):
+def test_the_closest_pairs_of_all_kinds_lead_the_full_query(way, spread):
     rng = np.random.default_rng(9)
     for seed in range(3):
         scene, _ = mixed_scene({**MAKERS, **NOT_CONVEX}, seed=30 + seed, spread=spread, each=1)

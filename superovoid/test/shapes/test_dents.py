@@ -345,7 +345,7 @@ def test_a_hull_in_a_dent_is_never_reported_closer_than_it_is():
     assert found != CLOSER
 
 
-def test_a_ball_falling_into_a_dent_is_free_until_it_meets_the_ground():
+def test_a_ball_falling_into_a_dent_is_free_until_contact():
     a, pose, n = ball_in_a_dent(2.0)
     dent, ball = a.convexity().dent, Sphere(0.2 * a.convexity().dent)
     short = time_of_impact(a, np.eye(4), ball, Motion(pose, -1.5 * dent * n, (0.0, 0.0, 0.0)))

@@ -330,7 +330,7 @@ def test_triangles_of_a_convex_mesh_are_solved_as_a_convex_mesh():
         assert given.distance == pytest.approx(expected.distance, abs=1e-12)
 
 
-def test_the_inside_of_a_hollow_mesh_differs_from_that_of_a_solid_one():
+def test_hollow_and_solid_meshes_have_different_insides():
     outer, inner = trimesh.creation.box((4, 4, 4)), trimesh.creation.box((3, 3, 3))
     inner.invert()
     hollow = Mesh.from_trimesh(trimesh.util.concatenate([outer, inner]))

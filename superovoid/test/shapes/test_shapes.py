@@ -341,7 +341,7 @@ def test_nan_points_are_named(name):
         getattr(Sphere(1), name)("x")
 
 
-def test_a_point_with_a_nan_has_no_normal_and_is_in_no_body():
+def test_a_nan_point_has_no_normal_and_is_in_no_body():
     assert np.isnan(Sphere(1).normal((np.nan, 0.0, 0.0))).all()
     assert not HalfSpace().contains((np.nan, 0.0, -1.0))
     np.testing.assert_array_equal(Sphere(1).contains([(0.0, 0.0, np.nan), (0.0, 0.0, 0.0)]), [False, True])
