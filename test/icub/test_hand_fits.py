@@ -31,7 +31,7 @@ def stored(link: str, kind: str):
 @pytest.mark.parametrize("link", LINKS)
 @pytest.mark.parametrize("kind", [pytest.param("superellipsoid", marks=pytest.mark.slow), "superovoid"])
 @few_or_many(3000, 6000)
-def test_every_body_of_the_hand_is_convex_and_close_to_its_link(link, kind, draws):
+def test_bodies_of_the_hand_are_convex_and_close_to_links(link, kind, draws):
     shape, pose, claimed = stored(link, kind)
     assert shape.convexity().convex
     assert (

@@ -146,7 +146,7 @@ def test_wrong_arguments_are_explained(arguments, message, capsys):
     assert message in capsys.readouterr().err
 
 
-def test_nodes_of_the_demo_are_invisible_in_the_domain_of_its_caller(watched_demo):
+def test_nodes_of_the_demo_are_invisible_to_its_caller(watched_demo):
     done, _, seen = watched_demo
     assert done.returncode == 0, done.stderr
     assert seen == {"test_client"}

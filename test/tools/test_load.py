@@ -37,7 +37,7 @@ def test_calls_on_a_schedule_are_answered_like_the_library(running, kind):
     assert row.node_share > 0.0 and row.client_share > 0.0
 
 
-def test_each_client_repeats_its_call_after_the_answer_at_the_largest_rate(running):
+def test_clients_at_the_largest_rate_call_again_after_each_answer(running):
     row, errors = running.measure("closest", 2, math.inf, 0.5)
     assert not errors
     assert row.calls > 2 and row.lost == 0

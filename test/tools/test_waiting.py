@@ -88,7 +88,7 @@ def test_an_idle_process_is_an_error_with_a_cause(start):
     assert 10.0 <= clock.now <= 16.0
 
 
-def test_the_error_of_a_stopped_process_has_the_command_to_continue_it(start):
+def test_a_stopped_process_is_an_error_with_the_command_to_continue(start):
     program = start("while True: pass")
     os.kill(program.pid, signal.SIGSTOP)
     until = time.monotonic() + DEADLINE

@@ -33,7 +33,7 @@ def walk(nodes, node=0, depth=0):
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_each_triangle_is_in_one_leaf_and_in_every_box_above_it(count):
+def test_each_triangle_is_in_one_leaf_and_all_boxes_above(count):
     corners = np.random.default_rng(count).normal(size=(count, 1, 3)) + np.random.default_rng(1).normal(size=(3, 3))
     corners[::3] = corners[0]  # equal points
     order, nodes = tree_of_triangles(corners)

@@ -70,7 +70,7 @@ for wrong, words in (
     except TypeError as error:
         assert words in str(error), error
     else:
-        raise AssertionError(f"{wrong.dtype} {wrong.strides} was taken")
+        raise AssertionError(f"{wrong.dtype} {wrong.strides} was accepted")
 """
 DIGESTS = """
 from superovoid.compiled import library

@@ -24,7 +24,7 @@ SCENE = EXAMPLES / "scene.txt"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 COMPILERS = {"scene.c": ["cc", "-std=c99"], "scene.cpp": ["c++", "-std=c++17"]}
 
-pytestmark = pytest.mark.skipif(not EXAMPLES.is_dir(), reason="the examples are in the repository alone")
+pytestmark = pytest.mark.skipif(not EXAMPLES.is_dir(), reason="only the repository contains the examples")
 
 
 def has(program):
@@ -104,7 +104,7 @@ def test_cmake_accepts_compatible_versions_only(version, is_found, tmp_path):
     assert (subprocess.run(command, capture_output=True, check=False).returncode == 0) is is_found
 
 
-def test_files_for_cmake_and_pkg_config_have_the_version_of_the_package():
+def test_cmake_and_pkg_config_files_have_the_package_version():
     cmake = PREFIX / "lib" / "cmake" / "superovoid" / "superovoid-config-version.cmake"
     assert f'set(PACKAGE_VERSION "{superovoid.__version__}")' in cmake.read_text()
     assert f"\nVersion: {superovoid.__version__}\n" in (PREFIX / "lib" / "pkgconfig" / "superovoid.pc").read_text()

@@ -124,7 +124,7 @@ threading.Thread(target=outlives).start()
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals")
 @pytest.mark.parametrize("here", ["takes portions", "waits"])
-def test_a_signal_ends_the_work_of_all_threads_after_their_current_portions(here):
+def test_a_signal_ends_all_threads_after_their_current_portions(here):
     main, done, working, begun = threading.get_ident(), [], [], threading.Barrier(2, timeout=60.0)
 
     class Ended(BaseException):

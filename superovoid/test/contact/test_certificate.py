@@ -236,7 +236,7 @@ def test_underflowing_heights_at_a_sharp_equator_certify_no_depth():
     assert result.lower <= result.distance <= result.upper and result.upper >= gap - 1e-12
 
 
-def test_radii_over_a_cap_are_unknown_if_supports_leap_over_a_dent():
+def test_radii_over_a_cap_across_a_dent_are_unknown():
     rng = np.random.default_rng(10)
     leaps = known = 0
     for taper in ((0.5, -0.4), (0.1, 0.5), (-0.3, 0.45), (0.4, -0.2), (-0.5, 0.1)):

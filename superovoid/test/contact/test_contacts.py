@@ -197,7 +197,7 @@ def height(shape, pose, x, y, top):
 
 @pytest.mark.parametrize("tilt", [0.0, 1e-12, 1e-6, 1e-3, 5e-3, 9e-3])
 @pytest.mark.parametrize("exponent", [0.01, 0.05, 0.2])
-def test_a_superovoid_close_to_a_box_has_four_corners_on_a_table(exponent, tilt):
+def test_a_boxy_superovoid_has_four_corners_on_a_table(exponent, tilt):
     body = Superovoid((0.2, 0.3, 0.1), section_exponent=exponent, profile_exponent=exponent)
     turn = Rotation.from_rotvec((tilt, 0.3 * tilt, 0.0)).as_matrix()
     pose = at(0.4, -0.2, float(body.support_value(-turn[2])), (tilt, 0.3 * tilt, 0.0))
@@ -324,7 +324,7 @@ def test_cone_on_its_side_touches_along_a_ruling():
 
 
 @pytest.mark.parametrize("tilt", [0.0, 1e-12, 1e-4])
-def test_cone_close_to_a_disc_faces_a_table_with_its_whole_side(tilt):
+def test_a_flat_cone_faces_a_table_with_its_whole_side(tilt):
     cone = Cone(1.0, 1e-3)
     turn = (math.pi - tilt, 0.0, 0.0)
     lift = float(cone.support_value(-Rotation.from_rotvec(turn).as_matrix()[2]))
@@ -335,7 +335,7 @@ def test_cone_close_to_a_disc_faces_a_table_with_its_whole_side(tilt):
     assert found.gap[1:].max() == pytest.approx(1e-3 + math.sin(tilt), abs=1e-6)
 
 
-def test_parallel_edges_overlap_along_a_segment_and_crossed_ones_in_a_point():
+def test_parallel_edges_overlap_in_a_segment_and_crossed_in_a_point():
     ridge = (0.25 * math.pi, 0.0, 0.0)
     lower, upper = Box((2.0, 0.4, 0.4)), Box((1.0, 0.4, 0.4))
     top = 0.4 * math.sqrt(0.5)
@@ -359,7 +359,7 @@ def test_edges_turned_within_the_angle_have_gaps_of_their_slopes():
     assert found.gap[0] == pytest.approx(0.0, abs=1e-9)
 
 
-def test_edge_on_a_face_is_cut_at_the_border_of_the_face():
+def test_an_edge_on_a_face_is_cut_at_its_border():
     pose = at(0.3, 0.1, 0.1 + 0.4 * math.sqrt(0.5), (0.25 * math.pi, 0.0, 0.0))
     found = contacts(Box((1.0, 0.4, 0.4)), pose, Box((1.0, 1.0, 0.2)), GROUND, 1e-3)
     assert_same_points(found.point_b, [(-0.2, 0.1, 0.1), (0.5, 0.1, 0.1)], 1e-9)

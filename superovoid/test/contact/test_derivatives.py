@@ -373,7 +373,7 @@ def test_gradients_at_flats_lie_between_one_sided_derivatives():
     assert seen > 30 and kinked > 3
 
 
-def test_points_without_curvature_do_not_count_as_flats():
+def test_points_without_curvature_are_not_flat():
     """On the axis of a section with exponent 0.8 the curvature is 0, but a turn by d moves the point by d^(2/3)."""
     body = Superellipsoid((1.0, 0.8, 0.6), section_exponent=0.8, profile_exponent=1.0)
     apart = np.eye(4)
@@ -403,7 +403,7 @@ def test_creases_are_flagged_and_first_derivatives_stay_finite():
     np.testing.assert_allclose(found.by_shape_a, [-1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], atol=1e-12)
 
 
-def test_the_derivative_by_exponent_near_a_crease_follows_the_support_function():
+def test_the_derivative_by_exponent_near_a_crease_is_exact():
     """h(n) = (|a1 nx|^q + |a2 ny|^q)^(1/q) in a coordinate plane, differentiated by hand in q = 2 / (2 - e)."""
     for e in (0.2, 0.9, 1.6, 1.9):
         for tilt in (1e-12, 1e-6, 1e-2, 0.3):

@@ -123,7 +123,7 @@ def test_the_widest_ball_of_the_intermediate_ellipsoid_is_found(order):
 
 
 @pytest.mark.parametrize("radius", [1.0, 1.3, 1.45])
-def test_a_cap_of_a_body_of_revolution_is_as_wide_as_possible(radius):
+def test_caps_of_bodies_of_revolution_are_as_wide_as_possible(radius):
     """About the end of the short axis of an oblate body, h_M falls below the ball as the closed functions cross."""
     a, c = 1.1, 1.5  # M has the semi-axes a, a, c
     difference = Difference([np.array([0.5, 0.5, 0.9]), np.full(3, 0.6)], np.eye(3), np.zeros(3))

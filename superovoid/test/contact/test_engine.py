@@ -191,7 +191,7 @@ def test_bad_poses_are_named(bad, message):
         distance(Sphere(1.0), pose(), Sphere(1.0), bad)
 
 
-def test_poses_at_the_limit_of_rigid_are_answered_or_refused_by_name():
+def test_nearly_rigid_poses_are_accepted_or_refused_by_name():
     rng = np.random.default_rng(5)
     found = set()
     for rotation in Rotation.random(2000, random_state=1).as_matrix():

@@ -205,7 +205,7 @@ def test_batches_and_derivatives_flag_non_unique_points():
     assert not distances([ridge] * 600, ORIGIN, [ridge] * 600, pose).differentiable.any()
 
 
-def test_a_contact_found_by_search_alone_is_unique_if_its_surfaces_curve():
+def test_a_contact_of_curved_surfaces_found_by_search_is_unique():
     a = Superovoid(
         semi_axes=(7.219249399912408, 0.7423707044216826, 7.196368465850034),
         section_exponent=0.11674647860014682,

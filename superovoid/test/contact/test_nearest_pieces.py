@@ -40,7 +40,7 @@ def signed(bounds, margin=0.0):
     return nearest_pieces._signed(least, margin)
 
 
-def test_a_negative_bound_of_two_pieces_holds_if_no_others_can_meet():
+def test_a_negative_bound_of_pieces_holds_if_no_others_meet():
     for other in (0.3, 0.2, -0.1, -0.5):
         for bounds in itertools.permutations((0.5, -0.25, other)):
             assert signed(bounds) == (-0.25 if other == 0.3 else -np.inf)

@@ -297,7 +297,7 @@ def moving():
     return cases
 
 
-def test_samples_before_the_impact_are_separate_and_the_bracket_ends_in_overlap(moving):
+def test_bodies_are_separate_before_impact_and_overlap_after_it(moving):
     for a, motion_a, b, motion_b, found in moving[::4]:
         if found.status is ImpactStatus.STARTS_IN_CONTACT:
             assert found.time == 0.0

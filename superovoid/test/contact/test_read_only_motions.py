@@ -31,7 +31,7 @@ def test_writing_to_the_arguments_of_a_motion_does_not_change_it():
 
 
 @pytest.mark.parametrize("shape", [Box((2.0, 4.0, 6.0)), Superovoid((1.0, 1.0, 2.0), taper=(0.1, 0.0))])
-def test_writing_to_bounds_of_a_shape_does_not_change_the_next_ones(shape):
+def test_writing_to_bounds_of_a_shape_changes_no_later_bounds(shape):
     for bounds in (shape.obb, shape.bounding_sphere):
         expected = [np.copy(each) for each in bounds()]
         bounds().centre[...] = 99.0

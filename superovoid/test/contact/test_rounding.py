@@ -441,7 +441,7 @@ def test_matrices_other_than_rotations_are_refused():
 )
 def test_lengths_out_of_range_are_refused_by_name(make, name, length):
     if name.startswith("ConvexMesh") and length in (-1.0, 9e-31):
-        pytest.skip("a mesh turned over, or twice as wide as the least length, is a mesh")
+        pytest.skip("inverted meshes, and those twice as wide as the least length, are valid")
     with pytest.raises(ValueError, match=name), np.errstate(invalid="ignore"):
         make(length)
 

@@ -141,7 +141,7 @@ def truncated(approximate, function, x):
 
 
 def lost_by_exp():
-    """y - k ln2 is exact: a multiple of the last place of y, and no larger than y."""
+    """Bound the loss of exp: y - k ln2 is exact, a multiple of the last place of y, and no larger than y."""
     r = np.linspace(-0.5, 0.5, 20000) * math.log(2.0)
     tail, lost = estrin(E_TERMS, r, 0.0, 2)
     curved = r * r * tail
@@ -155,7 +155,7 @@ def lost_by_exp():
 
 
 def lost_by_log(exponents, f, f_errs=0.0):
-    """f and k times the high part of ln2 are exact, and so is the error of their sum, which is added back."""
+    """Bound the loss of log: f, k times the high part of ln2, and the error of their sum, added back, are exact."""
     s, s_errs = f / (2.0 + f), 1.0 + half_ulp(2.0 + f) / (2.0 + f)
     square_errs = 2.0 * s_errs + 1.0
     tail, lost = estrin(L_TERMS, s * s, square_errs, 1)
@@ -275,7 +275,7 @@ def support_of(size, e, taper, n):
     return a3 * n[2] * low + (1 - abs(low) ** s) ** (1 / s) * g * (1 + t * low)
 
 
-def test_a_point_of_a_superovoid_reaches_its_support_value_to_36_eps():
+def test_points_of_superovoids_reach_support_values_to_36_eps():
     """69 u of the radius: two layers of 16 u, 4 u of coordinates, 13 u of gradient and product, 20 u of the taper."""
     rng = np.random.default_rng(3)
     most = 0.0

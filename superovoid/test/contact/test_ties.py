@@ -115,7 +115,7 @@ def test_another_direction_worse_by_more_than_the_tolerance_is_not_flagged(by):
     assert looked > 3
 
 
-def test_a_warm_scene_near_ties_flags_the_same_as_a_new_one():
+def test_a_warm_scene_near_ties_flags_them_like_a_new_one():
     rng = np.random.default_rng(34)
     for a, b, turn, place, first, second in ties(range(6)):
         goal = TOLERANCE * min(max(a.semi_axes), max(b.semi_axes))

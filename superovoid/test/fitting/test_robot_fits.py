@@ -92,7 +92,7 @@ def fitted(package, text=None, **options):
 
 @pytest.fixture(scope="module")
 def links(package):
-    """All links, fitted once, with boxes, which are fast."""
+    """Return all links, fitted once, with boxes, which are fast."""
     return {link.link: link for link in fitted(package, threads=3, kinds=("box",)).links}
 
 

@@ -180,7 +180,7 @@ def test_the_motion_stops_at_corners_without_free_rounding(around_the_wall, moti
     corner = motion.path[1]
 
     def only_straight(state):
-        """Allows only the motions of the path."""
+        """Allow only the motions of the path."""
         for first, last in pairwise(motion.path):
             part = np.clip((state - first) @ (last - first) / ((last - first) @ (last - first)), 0.0, 1.0)
             if np.abs(first + part * (last - first) - state).max() < 1e-9:

@@ -114,7 +114,7 @@ def made_anew(scene, poses, forbidden):
 
 
 @pytest.mark.parametrize(("seed", "kinds"), [(0, 3), (1, len(SHAPES)), (2, len(SHAPES))])
-def test_changes_of_bodies_and_rules_show_in_no_fork_table_or_pickle(monkeypatch, seed, kinds):
+def test_changes_of_a_scene_show_in_no_fork_table_or_pickle(monkeypatch, seed, kinds):
     """As above, with changing rules, and with references to forks, tables and pickles."""
     monkeypatch.setattr(scene_module, "_LISTED_PAIRS", 0)
     rng, forbidden, held = np.random.default_rng(seed), set(), []

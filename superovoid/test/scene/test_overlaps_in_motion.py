@@ -122,7 +122,7 @@ def test_the_shortest_translation_may_change_from_frame_to_frame():
     assert sides == {-1, 1}
 
 
-def test_a_direction_as_good_as_the_normal_is_flagged_by_each_query():
+def test_each_query_flags_a_direction_as_good_as_the_normal():
     # One in the other: either end of an axis is as near.
     inner, outer = (
         Superovoid((0.005, 0.009, 0.012), section_exponent=0.4, profile_exponent=0.5),

@@ -203,7 +203,7 @@ def test_half_spaces_cull_by_closed_forms_and_lose_nothing(way, turn):
         assert result.statistics.solved == result.statistics.past_sphere == (heights <= max_distance).sum()
 
 
-def test_a_flat_body_floating_over_a_floor_is_culled_by_its_box(way):
+def test_a_flat_body_above_a_floor_is_culled_by_its_box(way):
     plate = Body("plate", "plate", Superovoid((1.0, 1.0, 0.01), section_exponent=0.2, profile_exponent=0.2))
     scene = Scene([Body("floor", "world", HalfSpace()), plate])
     turned = (0.0, 0.2, 0.0)

@@ -288,7 +288,7 @@ def test_dents_at_the_ends_of_the_exponents_have_finite_numbers():
                 assert -1.0 <= body[surface.DENT_HI] < 1.0
 
 
-def test_the_depth_of_a_dent_is_computed_up_to_the_largest_exponents():
+def test_depths_of_dents_are_computed_up_to_the_largest_exponents():
     for taper in ((0.3, 0.1), (0.4, -0.4)):
         depths = [
             Superovoid((1, 1, 1), section_exponent=e1, profile_exponent=1.9, taper=taper).convexity().dent
@@ -332,7 +332,7 @@ def test_a_ball_in_a_dent_has_its_distance_from_the_body(share):
     assert are_closer(a, np.eye(4), larger, pose, 0.0).closer
 
 
-def test_a_hull_in_a_dent_is_never_reported_closer_than_it_is():
+def test_a_hull_in_a_dent_is_never_reported_too_close():
     a, pose, _ = ball_in_a_dent(0.5)
     dent = a.convexity().dent
     hull = ConvexMesh(0.14 * dent * Sphere(1.0).tessellate(8).vertices)

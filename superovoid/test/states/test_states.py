@@ -146,7 +146,7 @@ def test_mimic_chains_slides_and_floating_bases_equal_a_loop():
         np.testing.assert_allclose(found.base_gradients[rows], expected.by_base, rtol=0, atol=1e-6)
 
 
-def test_bodies_of_all_kinds_on_and_off_the_robot_equal_a_loop():
+def test_all_kinds_of_bodies_on_and_off_robots_equal_a_loop():
     ring = Torus(0.2, 0.05)
     triangles = ring.tessellate(8)
     bodies = [

@@ -46,7 +46,7 @@ def kept(box_link, tmp_path_factory):
     return link, folder, fits_and_spheres.measured(link, 1, 0, folder)
 
 
-def test_links_have_a_row_per_number_of_bodies_and_missing_robots_dashes(kept):
+def test_links_have_rows_per_number_of_bodies_and_missing_robots_dashes(kept):
     _, _, rows = kept
     assert [(row.most, row.bodies, row.spheres) for row in rows] == [(1, 1, 5)]
     assert rows[0].iou > 0.97 > rows[0].spheres_iou and rows[0].mean < rows[0].spheres_mean

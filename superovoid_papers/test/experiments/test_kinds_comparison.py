@@ -32,7 +32,7 @@ def opinion(names, a, pose_a, b, pose_b):
     return third_opinion(tuple(KIND[name] for name in names), Case((a, b), (motion @ pose_a, motion @ pose_b), 0.5))
 
 
-def test_third_opinion_on_a_plane_and_a_box_is_the_lowest_corner():
+def test_third_opinion_on_plane_and_box_is_the_lowest_corner():
     tilted = pose(0.0, 0.0, 1.0, (0.0, math.pi / 4, 0.0))
     found = opinion(("plane", "box"), HalfSpace(), pose(), Box((0.6, 0.4, 0.6)), tilted)
     assert found.distance == pytest.approx(1.0 - 0.3 * math.sqrt(2.0), abs=1e-14)

@@ -173,7 +173,7 @@ def test_gradients_of_the_equations_agree_with_finite_differences(kind):
     np.testing.assert_allclose([np.concatenate(side[1:]) for side in found], slopes, atol=1e-8)
 
 
-def test_the_papers_equations_for_cones_and_equal_radii_admit_other_lines():
+def test_the_papers_equations_of_cones_and_equal_radii_admit_other_lines():
     # Eq. 23 (A = B) with L6 = 0: this line is no normal of the ellipsoid but has L2 = L4 = 0.
     a, c = 0.7, 1.3
     d, m = np.array([1.0, 0.0, 1.0]), np.array([0.0, 5.0, 0.0])
@@ -249,7 +249,7 @@ def math_product(factors):
     return first
 
 
-def test_a_double_root_and_a_curve_of_roots_are_reported_as_incomplete():
+def test_double_roots_and_curves_of_roots_are_reported_as_incomplete():
     s, t = Polynomial([[0.0], [1.0]]), Polynomial([[0.0, 1.0]])
     x, y = s - 0.31, t - 0.62
     found = common_roots(x * x - y * y * y, y)
@@ -406,7 +406,7 @@ def test_distances_of_separate_bodies_agree_with_the_engine(kind):
 
 
 @pytest.mark.parametrize("kind", ["ellipsoid", "spheroid", "cylinder", "cone", "torus"])
-def test_three_rounds_of_feet_and_one_newton_run_suffice_for_most_pairs(kind):
+def test_three_rounds_of_feet_and_one_newton_run_usually_suffice(kind):
     apart = converged = steps = 0
     for a, pose_a, b, pose_b in random_pairs(100, 10, MAKERS[kind], least=1.5):
         if distance(a, pose_a, b, pose_b).converged:
@@ -630,7 +630,7 @@ def test_lines_of_a_surface_are_its_normals(surface):
 
 
 @pytest.mark.parametrize("roots", ["newton", "all"])
-def test_a_flat_patch_acts_as_a_plane_above_and_an_edge_beyond(roots):
+def test_a_flat_patch_is_a_plane_above_and_an_edge_beyond(roots):
     flat = FreeForm([[(-2.0, -2.0, 0.0), (-2.0, 2.0, 0.0)], [(2.0, -2.0, 0.0), (2.0, 2.0, 0.0)]])
     body, at = Ellipsoid((0.5, 0.3, 0.2)), pose((0.3, -0.4, 1.0), (0.4, 0.2, -0.3))
     result = distance(flat, pose(), body, at, roots=roots)
@@ -735,7 +735,7 @@ def test_an_inconsistent_surface_is_named(arguments, message):
 
 
 @pytest.mark.slow
-def test_the_experiment_writes_tables_and_plots_that_agree_with_the_engine(tmp_path, capsys):
+def test_tables_of_the_experiment_agree_with_the_engine(tmp_path, capsys):
     assert line_geometry.main(frames=4, rounds=1, pairs=2, seed=1, output=tmp_path) == 0
     shown = capsys.readouterr().out
     assert "An ellipsoid moving around a body" in shown and "Random pairs apart" in shown
