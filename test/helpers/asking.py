@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from superovoid_ros.nodes.common.caller import Caller
 
-# An idle machine, and the start of a node, answer at once; a busy machine needs time.
+# Answers and starts of nodes take no time on an idle machine, but longer on a busy one.
 ANSWER_TIMEOUT = 120.0  # s
 # Services by the beginning of their names: repeating a call with a lost answer does no harm.
 _REPEATABLE = ("Get", "List", "Describe", "SetParameters", "SetPairRules", "ApplyObjects")

@@ -403,7 +403,7 @@ def test_creases_are_flagged_and_first_derivatives_stay_finite():
     np.testing.assert_allclose(found.by_shape_a, [-1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], atol=1e-12)
 
 
-def test_the_derivative_by_exponent_near_a_crease_is_exact():
+def test_derivatives_by_exponent_near_creases_agree_with_closed_forms():
     """h(n) = (|a1 nx|^q + |a2 ny|^q)^(1/q) in a coordinate plane, differentiated by hand in q = 2 / (2 - e)."""
     for e in (0.2, 0.9, 1.6, 1.9):
         for tilt in (1e-12, 1e-6, 1e-2, 0.3):

@@ -246,7 +246,7 @@ def test_closed_forms_lie_in_their_intervals(kinds, regime):
 
 
 def test_a_sphere_that_just_fills_the_hole_of_a_torus():
-    """The translation along the axis is a root of the excess of the radii over the hole, which amplifies rounding."""
+    """The axial translation contains a square root of the radii's excess over the hole, which amplifies rounding."""
     rng = np.random.default_rng(12)
     for _ in range(60):
         major = 10.0 ** rng.uniform(-1.0, 1.0)

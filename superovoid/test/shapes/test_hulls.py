@@ -106,7 +106,7 @@ def test_ordinary_hulls_have_few_corners():
     assert distance(body, np.eye(4), Sphere(0.1), np.eye(4)).distance == pytest.approx(-1.1, abs=1e-12)
 
 
-SLIVER = (  # a wrong length of this triangle was 10 % too large
+SLIVER = (  # rounding of its normal makes the length 10 % too large
     (0.1699027669916092, -0.1688649418788433, -0.9708849989431548),
     (-0.6379114951892847, -0.718960633745568, -0.27597922282219456),
     (-0.6379114951892849, -0.7189606337455678, -0.2759792228221945),

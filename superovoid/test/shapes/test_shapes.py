@@ -359,7 +359,7 @@ NO_NUMBERS = (math.nan, math.inf, -math.inf, 10**400, "1", b"1", True, None, 1j,
 
 @pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda v: repr(v)[:12])
 def test_arguments_other_than_numbers_are_refused_by_name(value):
-    """Check for overflow, poses of nan and silent conversion to 1."""
+    """None may overflow, give a pose of nan or count as 1."""
     ball, pose = Sphere(1.0), np.eye(4)
     cases = {
         "Sphere.radius": lambda: Sphere(value),

@@ -90,7 +90,7 @@ def test_a_restart_leaves_fewer_wrong_answers():
     for row in rows.values():
         assert row.right + row.wrong + row.not_converged == row.pairs == 150
     assert rows["householder", True].wrong < rows["householder", False].wrong
-    assert rows["householder", False].right > rows["auxiliary", False].right  # these lengths grow with the normal's
+    assert rows["householder", False].right > rows["auxiliary", False].right  # its vectors grow with the normal
     assert rows["unit auxiliary", False].right > rows["auxiliary", False].right
 
 
