@@ -8,16 +8,16 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-# Before numpy is imported: on matrices as small as a fit's, the threads of its linear algebra only wait for each other.
+# Set before importing numpy: its linear algebra gains nothing from threads on small matrices.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from collecting import pytest_pycollect_makemodule  # noqa: F401
 
 
 def pytest_sessionfinish(session):
-    """Remove the shared memory of killed nodes, up to 16 MiB each: Fast DDS does not, so that it fills the machine.
+    """Remove the shared memory of killed nodes, up to 16 MiB each: Fast DDS does not remove it, so it accumulates.
 
-    A process holds a lock on the second file of its segment for as long as it lives.
+    A living process holds a lock on the second file of its segment.
     """
     if hasattr(session.config, "workerinput"):
         return

@@ -7,12 +7,12 @@
     python test/referee.py --keep answers.npz OLD/bin/python       # write one environment's answers to a file
     python test/referee.py answers.npz NEW/bin/python              # compare with these answers
 
-Each environment answers in a process of its own. The package may have another name there (`Library`). For each family
-of questions the table gives
+Each environment answers in its own process. The package may have another name there (`Library`). For each family of
+questions the table gives
 
-* apart: intervals of the two that have no number in common. One of the two is wrong, so this must be 0;
+* apart: pairs of intervals without a common number. One of the two is wrong, so this must be 0;
 * unspanned: answers of the second environment whose points do not realise the interval. This must be 0;
-* certified: the share of answers with a proved interval of the width asked for, old and new;
+* certified: the share of answers with a proved interval of the requested width, old and new;
 * flags: answers whose other status flags differ;
 * the median and the 99th percentile of the time of a question [us], old and new, and their ratios. Both environments
   are timed in alternating rounds, and the shortest time of each question counts.
@@ -43,7 +43,7 @@ from scipy.spatial.transform import Rotation
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMIT = "2819007"
-"""The engine that the kept answers are from: a clone of this commit is the old environment."""
+"""Engine of the kept answers: a clone of this commit is the old environment."""
 UNPROVEN = 1
 SEED = 7
 WIDTH = 1e-9  # agreement of points and interval, as a share of the coordinates
@@ -61,7 +61,7 @@ class Pair:
     b: tuple[str, Any]
     pose_b: np.ndarray
     extra: Any = None
-    """What a question adds: a threshold, or two velocities and two angular velocities."""
+    """Additional data of the question: a threshold, or two velocities and two angular velocities."""
 
 
 @dataclass
@@ -83,7 +83,7 @@ class Answers(NamedTuple):
     upper: np.ndarray
     status: np.ndarray
     gap: np.ndarray
-    """How far the points and the normal are from realising the interval [m]; 0 if the question has no points."""
+    """Error [m] of the points and the normal as a realisation of the interval; 0 if the question has no points."""
 
 
 def _pose(rng: np.random.Generator, offset: np.ndarray) -> np.ndarray:
@@ -107,7 +107,7 @@ def _points(rng: np.random.Generator) -> np.ndarray:
 
 
 def _table() -> tuple[np.ndarray, np.ndarray]:
-    """Vertices and faces of a plate with a leg: a closed surface that is not convex."""
+    """Return vertices and faces of a plate with a leg: a closed non-convex surface."""
     outline = np.array([(-1, 0), (-1, -1.2), (-0.7, -1.2), (-0.7, -0.3), (1, -0.3), (1, 0)]) * 0.3
     n = len(outline)
     vertices = np.concatenate([np.column_stack([outline, np.full(n, z)]) for z in (-0.2, 0.2)])
@@ -129,11 +129,11 @@ KINDS: dict[str, Callable[[np.random.Generator], Any]] = {
     "Mesh": lambda rng: _table(),
     "Superovoid": _superovoid,
 }
-"""Kinds of bodies and how their parameters are drawn; of a box these are half its lengths."""
+"""Kinds of bodies and how to draw their parameters; those of a box are half its lengths."""
 
 
 def pairs_of_kinds(first: str, second: str, count: int) -> list[Pair]:
-    """Draw pairs that are apart, near each other or overlapping in equal parts."""
+    """Draw separate, nearly touching and overlapping pairs in equal parts."""
     rng = np.random.default_rng((SEED, *first.encode(), *second.encode()))
     pairs = []
     for _ in range(count):
@@ -150,7 +150,7 @@ def _ovoids(rows: np.ndarray, poses: np.ndarray) -> list[Pair]:
 
 
 def never_wrong(family: str, count: int) -> list[Pair]:
-    """Pairs of a family of `superovoid dev bench never-wrong`."""
+    """Return pairs of a family of `superovoid dev bench never-wrong`."""
     generate = importlib.import_module(f"{_judges()}.random_pairs").generate
     _, batch = generate(SEED, family, 0, count)
     return _ovoids(batch.rows, batch.poses())
@@ -167,7 +167,7 @@ def _judges() -> str:
 
 
 def battery(name: str) -> list[Pair]:
-    """The pairs of a battery of test/data."""
+    """Return the pairs of a battery of test/data."""
     with np.load(next(ROOT.rglob(f"data/battery_{name}.npz"))) as archive:
         data = dict(archive)
     rows = np.stack([np.hstack([data[f"{name}_{side}"] for name in ("size", "epsilon", "taper")]) for side in "ab"])
@@ -178,7 +178,7 @@ def battery(name: str) -> list[Pair]:
 
 
 def with_extra(pairs: list[Pair], draw: Callable[[np.random.Generator], Any]) -> list[Pair]:
-    """Give each pair what a question adds."""
+    """Give each pair the additional data of a question."""
     rng = np.random.default_rng(SEED)
     for pair in pairs:
         pair.extra = draw(rng)
@@ -197,7 +197,7 @@ def _limits(urdf: str) -> dict[str, tuple[float, float]]:
 
 
 def hands(count: int) -> States:
-    """States along a slow motion of both hands of the iCub, one past the other."""
+    """Return states along a slow motion of both hands of the iCub, one past the other."""
     share = next(path for path in (ROOT, *ROOT.parents) if (path / "urdf/icub_hands.urdf").is_file())
     urdf = (share / "urdf/icub_hands.urdf").read_text(encoding="utf-8")
     srdf = (share / "config/icub_hands.srdf").read_text(encoding="utf-8")
@@ -228,7 +228,7 @@ ROBOTS = {
 
 
 def robot(name: str, count: int, meshes: str) -> States | None:
-    """Random states of a robot of example-robot-data, or None without that package."""
+    """Return random states of a robot of example-robot-data, or None without that package."""
     try:
         files = distribution("example-robot-data").files or ()
     except PackageNotFoundError:
@@ -246,7 +246,7 @@ def robot(name: str, count: int, meshes: str) -> States | None:
 
 
 class Library:
-    """The library of this process under whatever name it has, and what its calls are named."""
+    """The library of this process under any package name, and the names of its functions."""
 
     def __init__(self) -> None:
         try:
@@ -283,14 +283,14 @@ def _answers(rows: list[tuple[float, float, int, float]]) -> Answers:
 
 
 def _gaps(results: Any) -> np.ndarray:
-    """How far points and normals are from realising the intervals, beyond what widths and rounding allow [m]."""
+    """Return errors [m] of points and normals as realisations of the intervals, beyond widths and rounding."""
     a, b, normal = (np.atleast_2d(getattr(results, name)) for name in ("point_a", "point_b", "normal"))
     lower, upper = np.atleast_1d(results.lower), np.atleast_1d(results.upper)
     with np.errstate(invalid="ignore", over="ignore"):
         along = np.einsum("ij,ij->i", b - a, normal)
         length = np.linalg.norm(b - a, axis=1)
         size = np.maximum(np.abs(a).max(axis=1), np.abs(b).max(axis=1)) + np.abs(lower)
-        longest = np.where(lower > 0.0, length, along)  # points of an overlap may lie beside each other
+        longest = np.where(lower > 0.0, length, along)  # points of an overlap may lie next to each other
         gap = np.maximum(lower - along, longest - upper) - WIDTH * size
         unit = np.abs(np.linalg.norm(normal, axis=1) - 1.0) - WIDTH
     proved = (np.atleast_1d(np.asarray(results.status, dtype=np.int64)) & (UNPROVEN | 32)) == 0
@@ -305,7 +305,7 @@ def ask_distance(library: Library, pairs: list[Pair]) -> Timed:
     ready = [(library.body(p.a), p.pose_a, library.body(p.b), p.pose_b) for p in pairs]
     rows, times = [], np.empty(len(ready))
     for i, question in enumerate(ready):
-        library.api.distance(*question)  # a body makes its tables at the first question
+        library.api.distance(*question)  # a body creates its tables at the first question
         start = time.perf_counter()
         result = library.api.distance(*question)
         times[i] = time.perf_counter() - start
@@ -325,7 +325,7 @@ def ask_batch(library: Library, pairs: list[Pair]) -> Timed:
 
 
 def ask_thresholds(library: Library, pairs: list[Pair]) -> Timed:
-    """Ask whether pairs are closer than thresholds; the answer is the half-line that is left of the distance."""
+    """Ask whether pairs are closer than thresholds; the answer is the remaining half-line of distances."""
     rows, times = [], np.empty(len(pairs))
     is_closer = getattr(library.api, "is_closer", None) or library.api.are_closer
     for i, p in enumerate(pairs):
@@ -358,7 +358,7 @@ def ask_impacts(library: Library, pairs: list[Pair]) -> Timed:
 def ask_derivatives(library: Library, pairs: list[Pair]) -> Timed:
     """Ask for the derivative of the distance by a translation of the second body, along a direction.
 
-    The interval is the derivative with the 1e-6 that two ways to compute it may differ by.
+    The interval is the derivative +- 1e-6, the accuracy of two ways to compute it.
     """
     rows, times = [], np.empty(len(pairs))
     for i, p in enumerate(pairs):
@@ -404,7 +404,7 @@ def ask_states(library: Library, states: States) -> Timed:
 
 
 def ask_motion(library: Library, states: States) -> Timed:
-    """Follow a motion frame by frame in one warm scene: all pairs within 30 mm, of which the four closest count."""
+    """Follow a motion frame by frame in one warm scene: all pairs within 30 mm, and compare the four closest."""
     robot = library.robot(states)
     scene = robot.scene()
     limit = {name: 0.03 for name in ("cutoff", "max_distance") if name in inspect.signature(scene.query).parameters}
@@ -424,7 +424,7 @@ def ask_motion(library: Library, states: States) -> Timed:
 
 
 class Family(NamedTuple):
-    """A family of questions: how they are drawn and how they are asked."""
+    """A family of questions: how to draw and to ask them."""
 
     draw: Callable[[], Any]
     ask: Callable[[Library, Any], Timed]
@@ -483,7 +483,7 @@ def families(scale: float = 1.0) -> dict[str, Family]:
 
 
 class Worker:
-    """The library of an environment in a process: `ask` returns the answers to a family's questions and their times."""
+    """A process with the library of an environment: `ask` returns answers to a family's questions and their times."""
 
     def __init__(self, python: str) -> None:
         command = [python, str(Path(__file__).resolve()), "--worker"]
@@ -506,7 +506,7 @@ class Worker:
 
 def _serve() -> None:
     source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what the library prints goes to standard error
+    os.dup2(2, 1)  # output of the library goes to standard error
     library = Library()
     while True:
         try:
@@ -521,7 +521,7 @@ def _serve() -> None:
 
 
 class Row(NamedTuple):
-    """What the table says of a family."""
+    """A row of the table for a family."""
 
     name: str
     answers: int
@@ -549,7 +549,7 @@ def compare(name: str, old: Answers, new: Answers) -> Row:
 
 
 def digest(questions: Any) -> str:
-    """A name for questions, wherever the files of robots are: kept answers are for these only."""
+    """Return a digest of questions, independent of the folders of robots: kept answers are valid for these only."""
     if isinstance(questions, States) and questions.options:
         options = {name: value for name, value in questions.options.items() if name != "package_directories"}
         text = Path(questions.urdf).read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The layout of docs/explanation/architecture.md: imports run one way, a name is one module's, ROS stays apart."""
+"""The layout of docs/explanation/architecture.md: imports run one way, each name has one module, ROS stays apart."""
 
 import ast
 import itertools
@@ -17,7 +17,7 @@ PACKAGES = {
     "superovoid_ros": ROOT / "superovoid_ros",
     "superovoid_papers": ROOT / "superovoid_papers" / "superovoid_papers",
 }
-# From the lowest: a folder or module of a package imports those before it, not those after it.
+# From the lowest: a folder or module of a package imports only earlier ones.
 LAYERS = {
     "superovoid": (
         *(
@@ -39,14 +39,14 @@ LAYERS = {
     "superovoid_ros": ("resources", "pictures", "motions", "icub", "nodes", "client", "tools", "commands"),
     "superovoid_papers": ("contenders", "methods", "benchmarks", "judges", "experiments", "commands"),
 }
-# What a package imports of the others. Of ROS, papers take the hands and their motions, which import nothing of ROS.
+# Imports of a package from others. Papers use the hands and their motions of ROS, which import nothing of ROS.
 ARROWS = {
     "superovoid": {"superovoid"},
     "superovoid_ros": {"superovoid", "superovoid_ros"},
     "superovoid_papers": {"superovoid", "superovoid_ros", "superovoid_papers"},
 }
 PLAIN_PARTS = {"resources", "motions", "icub"}
-# A method of what is below that leads to what is above, imported when it is called.
+# Methods of lower modules that import higher ones in their body.
 UPWARDS = {
     # If SUPEROVOID_KERNELS=jit.
     *(("superovoid.compiled.kernels", name) for name in ("superovoid.compiler", "superovoid.compiler.jit")),
@@ -75,7 +75,7 @@ def tree_of(path):
 
 @cache
 def imports(path):
-    """Names of the modules that a module imports, wherever in its text; of `from a import b`, both a and a.b."""
+    """Return the modules that a module imports, anywhere in its text; of `from a import b`, both a and a.b."""
     names = []
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
@@ -94,7 +94,7 @@ def layer_of(module):
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_every_folder_has_its_place(package):
+def test_every_folder_has_its_layer(package):
     found = {layer_of(module) for module in MODULES if package_of(module) == package}
     assert found - {""} == set(LAYERS[package])
 
@@ -112,7 +112,7 @@ def test_tests_of_the_library_need_no_other_package():
         assert {package_of(other) for other in imports(path)} & set(PACKAGES) <= {"superovoid"}, path
 
 
-def test_papers_take_the_hands_alone_of_the_package_for_ros():
+def test_papers_import_only_plain_parts_of_the_ros_package():
     for module, path in MODULES.items():
         if package_of(module) == "superovoid_papers":
             found = {other for other in imports(path) if package_of(other) == "superovoid_ros" and other in MODULES}
@@ -129,7 +129,7 @@ def test_imports_within_a_package_run_one_way(package, layer):
             assert not found, f"{module} imports {sorted(found)}"
 
 
-def test_the_checker_shares_no_code_with_what_it_checks():
+def test_the_checker_shares_no_code_with_the_engine():
     own = {module: path for module, path in MODULES.items() if module.startswith("superovoid.checker")}
     assert len(own) > 4
     for module, path in own.items():
@@ -139,7 +139,7 @@ def test_the_checker_shares_no_code_with_what_it_checks():
 
 
 def circles():
-    """Sets of modules that import each other, those of functions and for annotations too, two or more each."""
+    """Return sets of two or more modules that import each other, in functions and for annotations, too."""
     graph = {
         module: {other for other in direct_imports(path) if other in MODULES and other != module}
         for module, path in MODULES.items()
@@ -166,13 +166,13 @@ def circles():
     return [circle for circle in found if len(circle) > 1]
 
 
-def test_no_circle_of_imports_has_more_than_two_modules_or_leaves_a_folder():
+def test_import_cycles_have_two_modules_of_one_folder():
     for circle in circles():
         assert len(circle) == 2 and len({MODULES[module].parent for module in circle}) == 1, sorted(circle)
 
 
 def direct_imports(path):
-    """Modules that a module imports, wherever in its text; of `from a import b`, a.b if that is a module, else a."""
+    """Return the modules that a module imports, anywhere in its text; of `from a import b`, a.b if it is a module."""
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -201,7 +201,7 @@ PARTS = {
     for name, path in MODULES.items()
     if name.startswith(f"{NODE}.") and path.parent.name != "distance_service"
 }
-# From messages to the model: each of these imports those before it only, and neither messages nor anything of ROS.
+# From messages to the model: each imports only earlier ones, and neither messages nor ROS.
 PLAIN = (
     "world.given_in_frames",
     "world.frames",
@@ -214,7 +214,7 @@ PLAIN = (
 
 
 def owned_by(path, name):
-    """What a class of a module has of its own: what its methods assign to self, and these."""
+    """Return the members of a class: its methods, and the attributes that they assign to self."""
     (found,) = (node for node in tree_of(path).body if getattr(node, "name", "") == name)
     names = {node.name for node in found.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     for node in ast.walk(found):
@@ -224,7 +224,7 @@ def owned_by(path, name):
 
 
 def read_through_a_node(path):
-    """Names of attributes that a module reads of what it calls node: `node.x`, `self.node.x`, `common.node.x`."""
+    """Return attributes that a module reads from names ending in node: `node.x`, `self.node.x`, `common.node.x`."""
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Attribute) and ast.unparse(node.value).split(".")[-1].lstrip("_") == "node":
             yield node.attr
@@ -233,14 +233,14 @@ def read_through_a_node(path):
 
 
 @pytest.mark.parametrize("module", PARTS)
-def test_no_part_of_the_node_reaches_another_through_it(module):
+def test_parts_of_the_node_do_not_reach_each_other_through_it(module):
     of_node = owned_by(MODULES[f"{NODE}.distance_service"], "DistanceService") - {"__init__", "destroy_node"}
     assert {"parts", "current", "statistics", "common"} <= of_node
     assert not of_node & set(read_through_a_node(PARTS[module]))
     assert f"{NODE}.distance_service" not in set(imports(PARTS[module]))
 
 
-def test_what_objects_and_rules_become_is_plain_python_and_goes_one_way():
+def test_modules_of_objects_and_rules_are_plain_python_in_one_order():
     for number, name in enumerate(PLAIN):
         found = set(imports(MODULES[f"{NODE}.{name}"]))
         assert not set(filter(is_of_ros, found)), name
@@ -248,14 +248,14 @@ def test_what_objects_and_rules_become_is_plain_python_and_goes_one_way():
         assert {other for other in found if other in MODULES and other.startswith(NODE)} <= below, name
 
 
-def test_names_say_whether_a_module_is_private_by_their_folder():
+def test_private_modules_are_marked_by_their_folder():
     assert not [
         path for path in MODULES.values() if path.name.startswith("_") and path.stem.strip("_") == path.stem[1:]
     ]
 
 
 def private_names(tree, of=None):
-    """Private members that the classes of a module, or that of one name, have of themselves."""
+    """Return the private members of the classes of a module, or of its class with one name."""
     names = set()
     for each in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and of in (None, node.name)):
         for node in ast.walk(each):
@@ -266,14 +266,14 @@ def private_names(tree, of=None):
     return {name for name in names if name.startswith("_") and not name.startswith("__")}
 
 
-def test_each_module_of_the_solver_is_named_once_where_its_page_lists_them():
+def test_the_solver_page_lists_each_module_once():
     folder = PACKAGES["superovoid"] / "contact"
     modules = [path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("[!_]*.py")]
     listed = (ROOT / "docs" / "explanation" / "solver.md").read_text().partition("## Modules")[2].partition("## 1.")[0]
     assert sorted(name for name in re.findall(r"`([a-z_/]+)`", listed) if not name.endswith("/")) == sorted(modules)
 
 
-def test_private_members_of_a_scene_are_read_by_its_own_module_alone():
+def test_only_its_own_module_reads_private_members_of_a_scene():
     own = "superovoid.scene.scene"
     trees = {module: tree_of(path) for module, path in MODULES.items()}
     private = private_names(trees[own], of="Scene")
@@ -281,7 +281,7 @@ def test_private_members_of_a_scene_are_read_by_its_own_module_alone():
     others = set().union(*(found for module, found in names.items() if module != own))
     assert {"_cull", "_rounding", "_tree_fits"} <= private - others
     for module, tree in trees.items():
-        # A name that other classes have too is a scene's where it is read from what is called one. `PlanningScene` has
+        # A private name of other classes, too, is a scene's if the variable's name ends in "scene". `PlanningScene` has
         # some of its own.
         known = names[module]
         found = {

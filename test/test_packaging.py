@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The package as it is declared, and as it is installed."""
+"""Declarations of the packages, and the installed package."""
 
 import ast
 import importlib.util
@@ -20,17 +20,17 @@ import superovoid_ros
 from superovoid_ros.resources import share_directory
 
 ROOT = Path(__file__).resolve().parents[1]
-# rosdep keys whose PyPI name does not follow from them, and names that one of the two has no use for.
+# rosdep keys with another PyPI name, and names that only one of the two needs.
 PYPI_NAME = {"python3-yaml": "pyyaml", "python3-sympy": "mpmath"}
 ONLY_PYPI = {
-    # For meshes: rosdep has trimesh as a key of pip only, which bloom refuses.
+    # For meshes: trimesh is only a pip key in rosdep, and bloom refuses such keys.
     *("networkx", "pycollada", "trimesh"),
-    "urchin",  # a second opinion on kinematics, with a key of pip only
-    "example-robot-data",  # robots for tests that are skipped without them
-    "mypy",  # a tool of developers; the tests with it are skipped without it
+    "urchin",  # a second implementation of kinematics, with a pip key only
+    "example-robot-data",  # robots of tests that skip without them
+    "mypy",  # a tool of developers; its tests skip without it
     "ompl",  # the key means the C++ library, which ROS has without its Python bindings; its tests skip without them
     *("distributed", "pyarrow", "zarr"),  # stores of data sets; their tests skip without these
-    "pytest-xdist",  # only makes a run shorter
+    "pytest-xdist",  # only shortens a run
     "python-flint",  # has no key; the tests of the checker skip without it
     "toppra",  # has no key; its tests skip without it
     "ruff",  # a tool of developers, not of users who run the tests
@@ -75,13 +75,13 @@ def test_one_version_everywhere():
 
 
 def declared(folder):
-    """Return what a distribution requires of PyPI, and what its tests do."""
+    """Return the PyPI requirements of a distribution, and those of its tests."""
     arguments = setup_arguments(folder)
     return arguments["install_requires"], arguments["extras_require"]["test"]
 
 
 @pytest.mark.parametrize("folder", [ROOT, LIBRARY, PAPERS], ids=lambda folder: folder.name)
-def test_python_dependencies_are_the_same_in_both_declarations(folder):
+def test_python_dependencies_agree_in_both_declarations(folder):
     for tag, entries in zip(("exec_depend", "test_depend"), declared(folder), strict=True):
         keys = [element.text for element in manifest(folder).findall(tag) if element.text.startswith("python3-")]
         names = {PYPI_NAME.get(key, key.removeprefix("python3-").removesuffix("-pip")) for key in keys}
@@ -91,13 +91,13 @@ def test_python_dependencies_are_the_same_in_both_declarations(folder):
         assert tag == "test_depend" or of_ours <= {element.text for element in manifest(folder).findall(tag)}
 
 
-def test_what_compiles_the_kernels_is_the_same_in_both_declarations():
+def test_build_dependencies_of_the_kernels_agree_in_both_declarations():
     asked = tomllib.loads((LIBRARY / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]["requires"]
     names = {f"python3-{re.split('[<>=]', entry)[0]}" for entry in asked} - {"python3-setuptools"}
     assert {element.text for element in manifest(LIBRARY).findall("build_depend")} == names | {"build-essential"}
 
 
-def test_ros_dependencies_are_the_same_in_both_declarations():
+def test_ros_dependencies_agree_in_both_declarations():
     packages = {element.text for element in manifest().findall("exec_depend")}
     wheels = {name.removeprefix("ros-").replace("-", "_") for name in setup_arguments()["extras_require"]["wheels"]}
     wheels -= {"rmw_fastrtps_cpp"}  # the middleware; with ROS 2 the user's choice
@@ -105,28 +105,28 @@ def test_ros_dependencies_are_the_same_in_both_declarations():
 
 
 @pytest.mark.parametrize("package", RELEASED)
-def test_a_package_of_the_repository_can_be_released_by_itself(package):
+def test_each_package_of_the_repository_can_be_released_separately(package):
     folder = ROOT if package == "superovoid_ros" else ROOT / package
     assert manifest(folder).findtext("name") == package
     assert (folder / manifest(folder).find("license").get("file")).read_bytes() == (ROOT / "LICENSE").read_bytes()
     assert f"Changelog for package {package}\n" in (folder / "CHANGELOG.rst").read_text(encoding="utf-8")
     keys = [element.text for element in manifest(folder) if element.tag.endswith("depend")]
-    assert not [key for key in keys if key.endswith("-pip")], "bloom refuses keys of pip, those for tests as well"
+    assert not [key for key in keys if key.endswith("-pip")], "bloom refuses pip keys, even of tests"
 
 
 def depends(folder=ROOT):
-    """Return the names of all that a package depends on, but for tests."""
+    """Return the names of all dependencies of a package except those of tests."""
     return {
         element.text for element in manifest(folder) if element.tag.endswith("depend") and "test" not in element.tag
     }
 
 
-def test_what_only_the_demos_need_is_no_dependency_of_the_service():
+def test_dependencies_of_the_demos_are_none_of_the_service():
     of_service, of_demos = depends(), depends(ROOT / "superovoid_demos")
     assert not of_service & of_demos
     heavy = ("moveit_ros", "moveit_configs", "moveit_planners", "rviz", "controller", "joint_", "xacro")
     assert not [name for name in of_service if name.startswith(heavy)]
-    # What the launch files import or start.
+    # Packages that the launch files import or start.
     used = set()
     for path in (ROOT / "launch").glob("*.py"):
         text = path.read_text(encoding="utf-8")
@@ -137,12 +137,12 @@ def test_what_only_the_demos_need_is_no_dependency_of_the_service():
 
 INTERFACES = ROOT / "superovoid_interfaces"
 FOREIGN = INTERFACES / "compat"
-# What pip builds of each folder, package by package.
+# Folders of the packages that pip builds.
 BUILT = {INTERFACES: FOREIGN, FOREIGN / "moveit": FOREIGN / "moveit"}
 
 
 def interface_lists(folder):
-    """Return the literal lists at the top of a setup.py: packages that it builds, messages that these need."""
+    """Return the literal lists at the top of a setup.py: the built packages, and their required messages."""
     tree = ast.parse((folder / "setup.py").read_text(encoding="utf-8"))
     return {
         node.targets[0].id: ast.literal_eval(node.value)
@@ -152,7 +152,7 @@ def interface_lists(folder):
 
 
 @pytest.mark.parametrize("folder", BUILT, ids=lambda folder: folder.name)
-def test_interfaces_are_built_after_those_they_need(folder):
+def test_interfaces_are_built_after_their_dependencies(folder):
     lists, sources = interface_lists(folder), BUILT[folder]
     assert set(lists["PACKAGES"]) == {path.parent.name for path in sources.glob("*/CMakeLists.txt")}
     known = {name.replace("-", "_") for name in lists["MESSAGES"]}
@@ -209,12 +209,12 @@ def test_entry_point_exists(entry):
         "urdf/molars.urdf",
     ],
 )
-def test_file_is_where_users_look_for_it(file):
+def test_file_is_installed_in_its_usual_place(file):
     assert (share_directory() / file).is_file()
 
 
 @pytest.mark.parametrize("robot", ["icub_hands", "icub_upper_body"])
-def test_every_mesh_a_robot_names_is_shipped(robot):
+def test_every_mesh_of_a_robot_is_shipped(robot):
     share = share_directory()
     names = {mesh.get("filename") for mesh in ET.parse(share / "urdf" / f"{robot}.urdf").iter("mesh")}
     assert names
@@ -222,8 +222,8 @@ def test_every_mesh_a_robot_names_is_shipped(robot):
         assert (share / name.removeprefix("package://superovoid_ros/")).is_file(), name
 
 
-def test_installed_package_has_nodes_where_ros_looks_for_them():
-    # Not distribution(): that may find what a build left in the source folder.
+def test_installed_package_has_nodes_in_the_folder_of_ros():
+    # Not distribution(): it may find leftovers of a build in the source folder.
     found = list(distributions(name="superovoid_ros", path=[sysconfig.get_path("purelib")]))
     if not found:
         pytest.skip("superovoid_ros is not installed by pip")
@@ -236,11 +236,11 @@ def test_installed_package_has_nodes_where_ros_looks_for_them():
     assert all(node.stat().st_mode & 0o111 for node in nodes)
 
 
-def test_the_quality_declaration_speaks_of_every_package_and_of_this_python():
+def test_the_quality_declaration_names_every_package_and_this_python():
     text = (ROOT / "QUALITY_DECLARATION.md").read_text(encoding="utf-8")
     for package in RELEASED:
         assert f"`{package}`" in text
-    # What is said of levels holds as long as the version does.
+    # The statements about levels hold for this version.
     assert superovoid.__version__.startswith("0.") and f"{superovoid.__version__} is not stable" in text
     assert setup_arguments()["python_requires"] == ">=3.11" and "needs 3.11" in text
     for link in re.findall(r"\]\((?!http)([^)#]+)", text):
@@ -250,12 +250,12 @@ def test_the_quality_declaration_speaks_of_every_package_and_of_this_python():
 HEADER = "# Copyright 2026 superovoid_ros maintainers\n# SPDX-License-Identifier: Apache-2.0\n"
 
 
-def test_every_python_file_names_its_copyright_and_licence():
+def test_every_python_file_states_its_copyright_and_licence():
     folders = ("docs", "examples", "launch", *RELEASED, "test")
     files = [path for folder in folders for path in (ROOT / folder).rglob("*.py")] + list(ROOT.glob("*.py"))
     assert len(files) > 400
     for path in files:
-        if "build" in path.relative_to(ROOT).parts:  # what a build has made
+        if "build" in path.relative_to(ROOT).parts:  # leftovers of a build
             continue
         text = path.read_text(encoding="utf-8")
         start = text.index("\n") + 1 if text.startswith("#!") else 0

@@ -38,7 +38,7 @@ def cells_of(text):
 
 
 @pytest.mark.parametrize("width", [20, 60, 80, 120, 200])
-def test_a_narrow_terminal_gets_the_table_in_parts_that_begin_alike(width):
+def test_a_narrow_terminal_gets_the_table_in_parts(width):
     file = io.StringIO()
     print_table(Console(file=file, width=width, force_terminal=True, color_system=None), wide_table())
     text = re.sub(r"\x1b\[[0-9;]*m", "", file.getvalue())
@@ -47,11 +47,11 @@ def test_a_narrow_terminal_gets_the_table_in_parts_that_begin_alike(width):
     for first, *others in found:
         rows[first] += others
     assert list(rows.values()) == [list(HEADINGS), *(list(row) for row in ROWS)]
-    if width >= 90:  # the widest part is one column beside the first
+    if width >= 90:  # the widest part is one column next to the first
         assert max(map(len, text.splitlines())) <= width
 
 
-def test_a_file_gets_the_table_whole(monkeypatch):
+def test_a_file_gets_the_whole_table(monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
     file = io.StringIO()
     print_table(Console(file=file), wide_table())

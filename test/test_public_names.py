@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The public names: one list, the same at both doors, each documented."""
+"""The public names: one list, equal in both modules, each documented."""
 
 import importlib
 import importlib.resources
@@ -17,7 +17,7 @@ METHODS = [
     f"superovoid_papers.methods.{paper}"
     for paper in ("goncalves2017", "lopes2010", "lower_bound", "sohn2002", "wellmann2008")
 ]
-# Names that users and scripts import by these modules.
+# Names that users and scripts import from these modules.
 KEPT = {
     "superovoid": ("Superovoid", "distance", "distances", "Scene", "Body", "Robot", "state_distances"),
     "superovoid.robot": ("Robot",),
@@ -26,7 +26,7 @@ KEPT = {
 }
 
 
-def test_every_public_name_is_there_and_documented():
+def test_every_public_name_exists_and_is_documented():
     assert sorted(set(superovoid.__all__)) == sorted(superovoid.__all__)
     for name in superovoid.__all__:
         public = getattr(superovoid, name)
@@ -34,7 +34,7 @@ def test_every_public_name_is_there_and_documented():
         assert pickle.loads(pickle.dumps(public)) is public
 
 
-def test_names_of_the_engine_scenes_and_states_are_all_at_the_top():
+def test_names_of_engine_scenes_and_states_are_in_the_top_package():
     for module in ("contact", "scene", "states"):
         inner = importlib.import_module(f"superovoid.{module}")
         assert set(inner.__all__) <= set(superovoid.__all__)
@@ -43,7 +43,7 @@ def test_names_of_the_engine_scenes_and_states_are_all_at_the_top():
         assert any(name in home.__all__ for home in homes), name
 
 
-def test_a_name_has_one_door_beside_the_top_of_the_package():
+def test_a_name_has_one_module_besides_the_top_package():
     doors = {}
     for module in (*INNER, *METHODS):
         for name in importlib.import_module(module).__all__:
@@ -52,10 +52,10 @@ def test_a_name_has_one_door_beside_the_top_of_the_package():
 
 
 @pytest.mark.parametrize("module", KEPT)
-def test_names_that_scripts_import_stay(module):
+def test_names_imported_by_scripts_stay(module):
     for name in KEPT[module]:
         assert hasattr(importlib.import_module(module), name)
 
 
-def test_the_package_says_that_it_has_types():
+def test_the_package_is_marked_as_typed():
     assert (importlib.resources.files("superovoid") / "py.typed").is_file()

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Objects of the public classes: pickles, copies, comparing and printing."""
+"""Objects of the public classes: pickles, copies, comparison and printing."""
 
 import copy
 import enum
@@ -158,7 +158,7 @@ def quadric():
     return lopes2010.Superquadric.superellipsoid((0.1, 0.1, 0.1), (2.0, 2.0, 4.0))
 
 
-# How each public class is made, and classes that public functions return; text: why there is nothing to make.
+# Functions that create an object of each public class and of returned classes; text: the reason for none.
 MADE = {
     "AllowedCollisionMatrix": lambda: robot.AllowedCollisionMatrix.from_rows(["a", "b"], [[0, 1], [1, 0]]),
     "ApplicablePairs": lambda: lower_bound.applicable_pairs(polyhedron(), polyhedron(), np.eye(3)),
@@ -265,7 +265,7 @@ def public_classes():
     return names
 
 
-def test_every_public_class_is_made_here():
+def test_every_public_class_has_an_object_here():
     assert set(public_classes()) <= set(MADE)
 
 
@@ -280,7 +280,7 @@ OBJECTS = [name for name, maker in MADE.items() if callable(maker)]
 
 
 @pytest.mark.parametrize("name", OBJECTS)
-def test_an_object_of_a_public_class_pickles_and_copies(name):
+def test_objects_of_public_classes_pickle_and_copy(name):
     thing = made(name)
     for other in (pickle.loads(pickle.dumps(thing)), copy.deepcopy(thing), copy.copy(thing)):
         assert type(other) is type(thing)
@@ -289,7 +289,7 @@ def test_an_object_of_a_public_class_pickles_and_copies(name):
 
 
 @pytest.mark.parametrize("name", [name for name in OBJECTS if name not in OF_CLIENT or client])
-def test_comparing_gives_a_bool_and_answers_compare_by_value(name):
+def test_comparison_gives_a_bool_and_answers_compare_by_value(name):
     thing = made(name)
     other = pickle.loads(pickle.dumps(thing))
     assert isinstance(thing == other, bool) and not thing == "text" and thing == thing
@@ -299,7 +299,7 @@ def test_comparing_gives_a_bool_and_answers_compare_by_value(name):
         assert hash(thing) == hash(other)
 
 
-def test_what_cannot_be_pickled_says_why(monkeypatch):
+def test_unpicklable_objects_raise_errors_with_the_reason(monkeypatch):
     if client is not None:
         with pytest.raises(TypeError, match="its node is of this process"):
             pickle.dumps(object.__new__(client.DistanceClient))
@@ -307,7 +307,7 @@ def test_what_cannot_be_pickled_says_why(monkeypatch):
         copy.deepcopy(object.__new__(goncalves2017.MeshPair))
 
 
-def test_what_was_pickled_answers_as_before():
+def test_unpickled_objects_answer_like_the_originals():
     first = query()
     again = pickle.loads(pickle.dumps(first))
     states = [[0.0, 0.5], [0.3, 0.7]]
@@ -332,7 +332,7 @@ def test_what_was_pickled_answers_as_before():
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__.removeprefix("superovoid_ros."))
-def test_public_functions_and_methods_say_their_types(module):
+def test_public_functions_and_methods_have_type_annotations(module):
     missing = []
     for name in module.__all__:
         value = getattr(importlib.import_module(module.__name__), name)

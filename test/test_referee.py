@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The referee finds planted faults and answers that agree."""
+"""The referee detects planted faults and accepts answers that agree."""
 
 import sys
 
@@ -29,19 +29,19 @@ def test_one_engine_agrees_with_itself(library, old):
 
 
 @pytest.mark.parametrize("end", ["lower", "upper"])
-def test_an_interval_narrowed_by_a_nanometre_is_found(old, end):
+def test_an_interval_narrowed_by_a_nanometre_is_detected(old, end):
     moved = {"lower": old.lower, "upper": old.upper} | {end: getattr(old, end) + {"lower": 1e-9, "upper": -1e-9}[end]}
     narrowed = old._replace(**moved)
     found = referee.compare("deep", old, narrowed).apart
     assert found == ((old.upper - old.lower) < 1e-9).sum() > 30
 
 
-def test_a_depth_that_is_a_local_minimum_is_found(old):
-    deeper = old._replace(lower=1.01 * old.lower, upper=1.01 * old.upper)  # a longer way out, proved by nothing
+def test_a_depth_of_a_local_minimum_is_detected(old):
+    deeper = old._replace(lower=1.01 * old.lower, upper=1.01 * old.upper)  # a longer translation, without a proof
     assert referee.compare("deep", old, deeper).apart == 40
 
 
-def test_points_that_do_not_span_the_distance_are_found(library):
+def test_points_that_do_not_span_the_distance_are_detected(library):
     pairs = referee.never_wrong("near", 10)
     results = [library.api.distance(library.body(p.a), p.pose_a, library.body(p.b), p.pose_b) for p in pairs]
     assert not any(referee._gaps(result)[0] for result in results)
@@ -66,7 +66,7 @@ def test_two_processes_answer_the_same_questions(capsys, monkeypatch):
 
 
 @pytest.mark.slow
-def test_kept_answers_are_for_their_questions_alone(tmp_path, capsys, monkeypatch):
+def test_kept_answers_are_valid_for_their_own_questions_only(tmp_path, capsys, monkeypatch):
     kept = tmp_path / "answers.npz"
     few = ["--family", "Sphere Box", "--scale"]
     monkeypatch.setattr(sys, "argv", ["referee", "--keep", str(kept), sys.executable, *few, "0.05"])

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Every CSV file says what its columns are measured in, and the tables on the terminal use the same words."""
+"""Every CSV file has the units of its columns in their names, and tables on the terminal use the same words."""
 
 import importlib
 import pkgutil
@@ -25,7 +25,7 @@ from superovoid_ros.icub import grasp_problem
 from superovoid_ros.tools import service_load
 from superovoid_ros.tools.demo import report  # fmt: skip
 
-# Whole numbers in columns that are not those of a `CsvRow`, and lengths in units of a body.
+# Whole numbers in columns outside a `CsvRow`, and lengths in units of a body.
 UNITLESS = re.compile(r"\w+_of_size|flags?|seed")
 
 
@@ -42,11 +42,11 @@ def has_unit(name):
     return name.endswith(tuple(f"_{unit}" for unit in UNITS))
 
 
-def test_nobody_writes_tables_in_a_way_of_their_own():
+def test_only_two_modules_write_csv_files():
     packages = [Path(package.__file__).parent for package in (superovoid, superovoid_papers, superovoid_ros)]
     sources = [path for package in packages for path in package.rglob("*.py")]
     writers = {path.name for path in sources if re.search(r"csv\.(Dict)?writer\(", path.read_text(), re.I)}
-    # The second writes rows as they come, of recordings larger than memory.
+    # The second writes rows one by one, of recordings larger than memory.
     assert writers == {"output.py", "distance_tables.py"}
 
 
@@ -67,7 +67,7 @@ def test_every_column_of_measured_numbers_ends_with_its_unit(kind):
 
 
 def sample(kind, /, **given):
-    """A row with something in every field."""
+    """Return a row with a value in every field."""
     values = {float: 1.5, int: 2, str: "some", bool: True}
     hints = get_type_hints(kind)
     return kind(**{name: values[hints[name]] for name in kind.__dataclass_fields__} | given)
@@ -101,7 +101,7 @@ TABLES = {
     "scale": (scale.Measurement, lambda: scale.table([sample(scale.Measurement)], 0)),
     "load": (service_load.Row, lambda: service_load.table([sample(service_load.Row)])),
 }
-# What a heading may say of a column beside its words: statistics, units, whose figure it is.
+# Further words of a heading: statistics, units, source of a figure.
 BESIDE = {"paper", "mean", "median", "max", "min", "deviation", "of", "how", "many", "by", "fig", "off", "times", "the"}
 BESIDE |= set(UNITS) | {
     "13",
@@ -121,7 +121,7 @@ BESIDE |= set(UNITS) | {
 
 
 @pytest.mark.parametrize(("kind", "table"), TABLES.values(), ids=TABLES)
-def test_headings_on_the_terminal_are_the_words_of_the_file(kind, table):
+def test_headings_on_the_terminal_use_words_of_the_file(kind, table):
     shown = table()
     known = {word for column in kind.columns().values() for word in column.split("_")}
     for column in shown.columns:
@@ -131,7 +131,7 @@ def test_headings_on_the_terminal_are_the_words_of_the_file(kind, table):
         assert not strange, f"'{column.header}' of '{shown.title}': {strange} in none of {sorted(known)}"
 
 
-def test_columns_that_depend_on_what_was_done_have_units_too():
+def test_columns_that_depend_on_options_have_units_too():
     problem = grasp_problem.shipped().problem
     joints = grasp_problem.joint_columns(problem)
     assert {"left_distance_m", "right_swing_rad"} <= set(joints) and all(map(has_unit, joints))
@@ -139,21 +139,21 @@ def test_columns_that_depend_on_what_was_done_have_units_too():
     assert len(measured) == 5
 
 
-def test_a_table_says_what_the_file_says():
+def test_headings_follow_from_the_column_names():
     assert heading("distance_error_median_m") == "distance error median, m"
     assert heading("calls_per_s") == "calls, per s"
     assert heading("p99.9_ms") == "p99.9, ms"
     assert heading("not_converged") == "not converged"
 
 
-def test_comments_come_before_the_names(tmp_path):
+def test_comments_precede_the_column_names(tmp_path):
     write_csv(tmp_path / "origins.csv", [sample(tables.Origins)], "the command", "the machine")
     text = (tmp_path / "origins.csv").read_text(encoding="utf-8").splitlines()
     assert text[:3] == ["# the command", "# the machine", ",".join(tables.Origins.columns().values())]
     assert len(text) == 4
 
 
-def test_one_sentence_says_that_a_library_is_left_out():
+def test_one_sentence_reports_an_omitted_library():
     assert left_out({"Coal": "No module named 'coal'"}) == [
         "Coal is left out: No module named 'coal'; pip install 'superovoid_papers[bench]' installs it"
     ]

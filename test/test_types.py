@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The types that a user's type checker sees."""
+"""Types as a user's type checker infers them."""
 
 import subprocess
 import sys
@@ -24,7 +24,7 @@ WRONG = "from superovoid import Box, distance\ndistance(Box((1, 1, 1)), 'here', 
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory):
-    """What mypy says of two scripts outside of the repository, for the package as it is installed: lines by script."""
+    """Return mypy's output for two scripts outside of the repository and the installed package: lines by script."""
     pytest.importorskip("mypy", reason="mypy is not installed")
     folder = tmp_path_factory.mktemp("user")
     texts = {"right.py": Path(typed_user.__file__).read_text(encoding="utf-8"), "wrong.py": WRONG}
@@ -38,9 +38,9 @@ def said(tmp_path_factory):
     return {name: [line for line in lines if not line.startswith(tuple(texts.keys() - {name}))] for name in texts}
 
 
-def test_a_typed_script_has_the_types_that_it_says_and_its_mistakes_are_found(said):
+def test_a_typed_script_has_its_asserted_types_and_mistakes(said):
     assert not said["right.py"]
 
 
-def test_a_wrong_type_is_found(said):
+def test_a_wrong_type_is_reported(said):
     assert any("[arg-type]" in line for line in said["wrong.py"]), said

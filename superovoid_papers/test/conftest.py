@@ -5,7 +5,7 @@
 
 import os
 
-# Before numpy is imported: on matrices as small as a fit's, the threads of its linear algebra only wait for each other.
+# Set before importing numpy: its linear algebra gains nothing from threads on small matrices.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from batteries import battery  # noqa: F401

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_experiment_takes_the_options_that_it_is_offered_with(name):
+def test_every_experiment_takes_its_listed_options(name):
     module, _, options = EXPERIMENTS[name]
     experiment = importlib.import_module(f"superovoid_papers.experiments.{module}")
     inspect.signature(experiment.main).bind(**options)
@@ -43,7 +43,7 @@ def test_every_experiment_takes_the_options_that_it_is_offered_with(name):
         ("--seed", "-1", "'-1': must be an integer from 0"),
     ],
 )
-def test_an_option_without_sense_is_refused_with_what_is_expected(capsys, option, value, words):
+def test_an_invalid_option_is_refused_with_the_expected_value(capsys, option, value, words):
     with pytest.raises(SystemExit, match="2"):
         main(["experiment", "suggestions", option, value])
     assert words in capsys.readouterr().err
@@ -130,7 +130,7 @@ def test_every_option_is_checked_before_anything_starts(capsys, monkeypatch, lin
 
 
 def commands(parser=None, path=()):
-    """Every parser with the words that lead to it."""
+    """Yield every parser with its command words."""
     parser = parser or command_line.parser()
     yield parser, path
     for action in parser._actions:
@@ -139,25 +139,25 @@ def commands(parser=None, path=()):
                 yield from commands(below, (*path, name))
 
 
-# Wrong for every option that is no folder, and for every option that is one.
+# Wrong for all options other than folders, and for all folders.
 WRONG_VALUES = ["", "x", "nan", "-inf", "1e400", "-3", "9" * 30, ":", "3:1", "1,,2", "0x10", "\0", "x" * 5000]
 WRONG_FOLDERS = ["/dev/null", "/dev/null/x", "/proc/nothere", "a\0b", "x" * 5000]
 WRONG_OUTPUTS = {"DIR": WRONG_FOLDERS, "--html": ["", ".", "/", "/dev/null/x", "/proc/nothere/x", "a\0b", "x" * 5000]}
 
 
-def test_every_option_of_every_command_refuses_what_makes_no_sense(capsys, monkeypatch):
+def test_every_option_of_every_command_refuses_invalid_values(capsys, monkeypatch):
     monkeypatch.setattr(subprocess, "Popen", None)  # no process
-    monkeypatch.setattr(command_line, "parser", cache(command_line.parser))  # a thousand times the same
+    monkeypatch.setattr(command_line, "parser", cache(command_line.parser))  # all calls build the same parser
     count = 0
     for parser, path in commands():
         if path[:1] == ("view",) and importlib.util.find_spec("viser") is None:
-            continue  # says first which extra it needs
+            continue  # it names its missing extra first
         for action in parser._actions:
             if not action.option_strings or action.dest in ("help", "version") or action.nargs == 0:
                 continue
             option = action.option_strings[-1]
             if option == "--node":
-                continue  # takes names that are not there yet
+                continue  # it takes names of nodes to come
             for value in WRONG_OUTPUTS.get(option) or WRONG_OUTPUTS.get(action.metavar, WRONG_VALUES):
                 with pytest.raises(SystemExit) as end:
                     main([*path, f"{option}={value}"])
@@ -175,7 +175,7 @@ def test_every_option_of_every_command_refuses_what_makes_no_sense(capsys, monke
 
 
 @pytest.mark.parametrize("command", ["view", "replay", "dataset"])
-def test_every_command_takes_meshes_as_the_library_does(command):
+def test_every_command_takes_meshes_like_the_library(command):
     [of] = [parser for parser, path in commands() if path == (command,)]
     [option] = [one for one in of._actions if "--meshes" in one.option_strings]
     assert option.choices == MESHES
@@ -185,7 +185,7 @@ def test_every_command_takes_meshes_as_the_library_does(command):
     "line", ["demo", "dev load", "plan", "dev bench scale", "dev bench never-wrong", "experiment accuracy"]
 )
 @pytest.mark.parametrize("folder", ["file/folder", "file", "nothing\0here", "x" * 300])
-def test_a_folder_that_cannot_be_written_is_an_error_before_anything_starts(capsys, tmp_path, line, folder):
+def test_an_unwritable_folder_is_an_error_before_anything_starts(capsys, tmp_path, line, folder):
     (tmp_path / "file").write_text("")
     with pytest.raises(SystemExit) as end:
         main([*line.split(), "--output", f"{tmp_path}/{folder}"])
@@ -193,13 +193,13 @@ def test_a_folder_that_cannot_be_written_is_an_error_before_anything_starts(caps
     assert "argument --output" in capsys.readouterr().err
 
 
-def test_a_folder_is_not_made_before_all_options_are_checked(tmp_path):
+def test_no_folder_is_made_before_all_options_are_checked(tmp_path):
     with pytest.raises(SystemExit):
         main(["demo", "--output", str(tmp_path / "new"), "--bite", "--representation", "mixed"])
     assert not (tmp_path / "new").exists()
 
 
-def test_json_has_null_for_numbers_that_json_lacks(capsys):
+def test_json_has_null_for_nan_and_infinity(capsys):
     report = Report()
     report.start(argparse.Namespace(json=True))
     report.verdict("done", values=np.array([1.0, np.nan]), row={"limit": math.inf}, path=ROOT)
@@ -223,7 +223,7 @@ def test_help_and_version_import_no_engine():
             assert done.stdout == f"superovoid {superovoid.__version__}\n"
 
 
-# A signal at the n-th import from that of argparse on, the first that takes time; n is the last argument.
+# Send a signal at the n-th import, counted from argparse, the first slow one; n is the last argument.
 SIGNAL_AT_IMPORT = """
 import os, signal, sys
 from importlib.abc import MetaPathFinder
@@ -247,13 +247,13 @@ command()
 
 
 @pytest.mark.parametrize("place", [1, 2, 3, 5, 8, 13])
-def test_ctrl_c_during_the_imports_is_no_traceback(place):
+def test_ctrl_c_during_the_imports_prints_no_traceback(place):
     process = [sys.executable, "-c", SIGNAL_AT_IMPORT, "--version", str(place)]
     done = subprocess.run(process, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "superovoid: interrupted\n")
 
 
-def test_the_module_of_the_program_imports_nothing_that_takes_time():
+def test_the_module_of_the_program_imports_nothing_slow():
     program = "import sys; before = set(sys.modules); import superovoid.cli; print(*set(sys.modules) - before)"
     done = subprocess.run(
         [sys.executable, "-S", "-c", program], capture_output=True, text=True, cwd=ROOT / "superovoid", timeout=60
@@ -263,7 +263,7 @@ def test_the_module_of_the_program_imports_nothing_that_takes_time():
     assert not loaded & {"argparse", "pathlib", "tempfile", "typing", "superovoid.cli.command_line"}
 
 
-def test_every_public_name_is_there():
+def test_every_public_name_exists():
     for name in superovoid.__all__:
         assert getattr(superovoid, name) is not None
         assert name in dir(superovoid)

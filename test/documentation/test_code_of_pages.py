@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Every block of Python of the documentation runs, from the top of its page to the bottom."""
+"""Every Python block of the documentation runs, from the top of its page to the bottom."""
 
 import gc
 import io
@@ -36,16 +36,16 @@ NEEDS = {
     "moveit_configs_utils": "moveit_configs_utils",
     "superovoid import dataset": "zarr",
 }
-"""What the code of a block imports, and the package of an extra that this needs."""
+"""Imports or names in a block, and the package of the extra that it needs."""
 ELSEWHERE = {
     "how_to/viewing": ("robot.show()", "run.mcap"),  # superovoid/test/viewing, superovoid/test/bags
     "tutorials/robot": ("DistanceClient",),  # test/nodes
 }
-"""Blocks that need a page in a browser, a recording or a running node, by words in them. Other tests do the same."""
+"""Blocks that need a page in a browser, a recording or a running node, by their words. Other tests run these."""
 
 
 def given(page, folder):
-    """Names that the text around the blocks of a page takes as known."""
+    """Return the names that the text around the blocks of a page defines."""
     finger = Superovoid((0.006, 0.007, 0.011), section_exponent=0.9, profile_exponent=0.8, taper=(0.1, 0.1))
     pose_a, pose_b = np.eye(4), np.eye(4)
     pose_b[:3, 3] = (0.0, 0.016, 0.004)
@@ -96,7 +96,7 @@ def given(page, folder):
 
 
 def posed():
-    """The iCub's upper body with its scene at the state 0."""
+    """Return the iCub's upper body with its scene at state 0."""
     robot = Robot.load(ROOT / "urdf" / "icub_upper_body.urdf", srdf=ROOT / "config" / "icub_upper_body.srdf")
     scene, positions = robot.scene(), dict.fromkeys(robot.joint_names, 0.0)
     scene.set_link_poses(robot.forward_kinematics(positions))
@@ -132,7 +132,7 @@ def test_code_of_a_page_runs_from_top_to_bottom(path, monkeypatch, tmp_path):
 
 
 def installed(package):
-    """Whether a package can be imported."""
+    """Return whether a package can be imported."""
     try:
         __import__(package)
     except ImportError:
@@ -140,6 +140,6 @@ def installed(package):
     return True
 
 
-def test_no_page_shows_code_without_saying_so():
+def test_every_python_block_is_marked_as_python():
     for path in PAGES:
         assert not re.search(r"^```(?:py|Python)?$\n(?:from|import) ", path.read_text(encoding="utf-8"), re.M), path

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The examples of the gallery: short, each by itself, in one palette. A build of the site runs them."""
+"""The examples of the gallery: short, self-contained, in one palette. A build of the site runs them."""
 
 import ast
 import re
@@ -34,13 +34,13 @@ def test_an_example_is_short_and_needs_no_other_file(path):
 
 
 def seen_by(colours, matrix):
-    """Colours as people see them who lack a kind of cone (Viénot, Brettel and Mollon 1999), in linear RGB."""
+    """Return colours as seen without one kind of cone (Viénot, Brettel and Mollon 1999), in linear RGB."""
     linear = np.where(colours <= 0.04045, colours / 12.92, ((colours + 0.055) / 1.055) ** 2.4)
     return linear @ np.array(matrix).T
 
 
-def test_bodies_of_the_palette_differ_for_readers_with_any_colour_blindness():
-    names = ("BLUE", "ORANGE", "RED", "GREY", "SKY")  # drawn side by side in the examples
+def test_bodies_of_the_palette_differ_for_colour_blind_readers():
+    names = ("BLUE", "ORANGE", "RED", "GREY", "SKY")  # side by side in the examples
     colours = np.array([[int(COLOURS[name][k : k + 2], 16) / 255.0 for k in (1, 3, 5)] for name in names])
     protan = [[0.1124, 0.8876, 0.0], [0.1124, 0.8876, 0.0], [0.0040, -0.0040, 1.0]]
     deutan = [[0.2927, 0.7073, 0.0], [0.2927, 0.7073, 0.0], [-0.0223, 0.0223, 1.0]]
@@ -51,7 +51,7 @@ def test_bodies_of_the_palette_differ_for_readers_with_any_colour_blindness():
                 assert np.abs(seen[a] - seen[b]).max() > 0.08, (names[a], names[b])
 
 
-def test_a_picture_shows_bodies_in_their_colours_and_the_points_of_an_answer():
+def test_a_picture_shows_coloured_bodies_and_points_of_the_answer():
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     from superovoid import Sphere, distance

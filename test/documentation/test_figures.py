@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Measured figures stand once, in the pages of figures; the README quotes five of them."""
+"""Measured figures have one place, in the pages of figures; the README quotes five of them."""
 
 import re
 from pathlib import Path
@@ -20,13 +20,13 @@ TIMES = re.compile(
 
 
 def sections(page):
-    """Text of a page of figures by the anchors of its headings."""
+    """Return the text of a page of figures by the anchors of its headings."""
     _, *parts = re.split(r"^## +(.*)$", page.read_text(encoding="utf-8"), flags=re.M)
     return {title.lower().replace(" ", "-"): text for title, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
 def rows():
-    """Last cell and whole text of every row of the tables of the pages of figures with two columns."""
+    """Return last cell and whole text of every row of two-column tables in the pages of figures."""
     text = "\n".join(page.read_text(encoding="utf-8") for page in FIGURES)
     return re.findall(r"^\| ([^|]*) \| ([^|]*?) \|$", text, re.M)
 
@@ -38,13 +38,13 @@ def test_no_quantity_has_two_figures():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_no_page_of_the_documentation_quotes_a_figure_of_another(page):
+def test_no_page_quotes_a_figure_of_another_page(page):
     text = page.read_text(encoding="utf-8")
     assert not QUOTED.findall(text)
     assert page in MEASURED or page.parent.name == "papers" or not TIMES.findall(text)
 
 
-def test_each_figure_of_the_readme_is_a_quotation_and_has_the_command_of_its_section():
+def test_figures_of_the_readme_are_quotations_with_their_command():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     table = re.search(r"^## Five figures\n(.*?)^## ", text, re.M | re.S)[1]
     lines = [line for line in table.splitlines() if line.startswith("|")][2:]
@@ -59,7 +59,7 @@ def test_each_figure_of_the_readme_is_a_quotation_and_has_the_command_of_its_sec
         assert f"`{command[1]}`" in section, line
 
 
-def test_a_quotation_is_found():
+def test_quotations_are_found():
     found = QUOTED.findall(
         "[2.7 µs](docs/reference/figures.md#the-engine) [1.6 ms](figures_service.md#through-the-service)"
     )

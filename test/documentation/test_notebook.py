@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`examples/notebooks/`: what a notebook shows of a viewer, without Jupyter, and in a real one."""
+"""`examples/notebooks/`: viewers shown in notebooks, without Jupyter and in a real one."""
 
 import ast
 import html
@@ -19,11 +19,11 @@ from superovoid.viewing.serving import Refresher, Viewer, open_server
 from tabs import chromium, tab  # noqa: F401
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "examples" / "notebooks").glob("*.ipynb"))
-LONG = 600.0  # s, which only a test that fails waits
+LONG = 600.0  # s, reached only by failing tests
 
 
 def run(source, names):
-    """The value that a cell of a notebook shows."""
+    """Return the value shown by a cell of a notebook."""
     *before, last = ast.parse(source).body
     exec(compile(ast.Module(before, []), "cell", "exec"), names)
     if not isinstance(last, ast.Expr):
@@ -36,7 +36,7 @@ def test_there_are_three_notebooks():
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_the_cells_of_a_notebook_show_pages_until_they_are_closed(notebook):
+def test_cells_of_a_notebook_show_pages_until_they_are_closed(notebook):
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     names, shown = {}, []
     *cells, last = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
@@ -55,7 +55,7 @@ def test_the_cells_of_a_notebook_show_pages_until_they_are_closed(notebook):
             viewer.close()
 
 
-def test_a_title_is_text_in_a_notebook_whatever_it_is():
+def test_any_title_is_escaped_in_a_notebook():
     title = '"><script>hacked()</script>'
     with Viewer(open_server("page"), Refresher(lambda: None, lambda error: None), title) as viewer:
         said = viewer._repr_html_()
@@ -64,7 +64,7 @@ def test_a_title_is_text_in_a_notebook_whatever_it_is():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_of_jupyter_shows_the_pages_while_its_kernel_runs(path, tab, tmp_path):  # noqa: F811
+def test_a_jupyter_notebook_shows_the_pages_while_its_kernel_runs(path, tab, tmp_path):  # noqa: F811
     for name in ("ipykernel", "nbclient", "nbconvert"):
         pytest.importorskip(name, reason="Jupyter is missing: pip install ipykernel nbclient nbconvert")
     import nbclient

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""README and pages as they are read in the repository: links lead somewhere, the README's library code runs."""
+"""README and pages as in the repository: links have targets, the README's library code runs."""
 
 import importlib.util
 import re
@@ -19,13 +19,13 @@ TESTS = [
 
 
 def anchors(page):
-    """Anchors that GitHub makes of the headings of a page."""
+    """Return the anchors that GitHub makes of the headings of a page."""
     headings = re.findall(r"^#+ +(.*)$", page.read_text(encoding="utf-8"), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_to_files_and_headings(page):
+def test_links_have_existing_files_and_headings(page):
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
         path, _, anchor = target.partition("#")
         if "://" in path or "generated/" in path:  # a build of the site checks the latter
@@ -56,7 +56,7 @@ PLACEHOLDER = re.compile(r"(test_)?[A-Z]+(\.\w+)?")
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "QUALITY_DECLARATION.md"], ids=lambda page: page.name)
-def test_files_that_pages_name_exist(page):
+def test_files_named_in_pages_exist(page):
     for path in PATH.findall(page.read_text(encoding="utf-8")):
         parts = path.split("/")
         placeholder = next((k for k, part in enumerate(parts) if PLACEHOLDER.fullmatch(part)), len(parts))
@@ -64,7 +64,7 @@ def test_files_that_pages_name_exist(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_modules_and_tests_that_pages_run_exist(page):
+def test_modules_and_tests_run_in_pages_exist(page):
     text = page.read_text(encoding="utf-8")
     for module in re.findall(r"python3? -m\s+(superovoid[\w.]*)", text):
         assert importlib.util.find_spec(module), module
@@ -82,13 +82,13 @@ def test_modules_and_tests_that_pages_run_exist(page):
         assert any(f"def {test}(" in each.read_text(encoding="utf-8") for each in TESTS), test
 
 
-def test_commands_that_pages_type_are_known(tmp_path):
+def test_commands_in_pages_are_known(tmp_path):
     from superovoid.cli.command_line import read
 
     seen = set()
     for page in PAGES:
         for line in re.findall(r"(?:^    |`)(superovoid [^`\n]*)", page.read_text(encoding="utf-8"), re.M):
-            line = re.sub(r"(--package \S+?)=\S+", r"\1=.", line)  # any folder that is there
+            line = re.sub(r"(--package \S+?)=\S+", r"\1=.", line)  # any existing folder
             words = line.split("#")[0].replace("--threads 1", "").split()
             if any(word == "..." or word.isupper() for word in words):
                 continue
@@ -96,14 +96,14 @@ def test_commands_that_pages_type_are_known(tmp_path):
     assert len(seen) > 30
     for line in sorted(seen):
         words = [word.strip('"') for word in shlex.split(line)[1:]]
-        for at, word in enumerate(words):  # files of the reader's
+        for at, word in enumerate(words):  # files of the reader
             if word.endswith((".csv", ".mcap", ".srdf", ".urdf")) and not (ROOT / word).exists() and "://" not in word:
                 file = tmp_path / Path(word).name
                 file.touch()
                 words[at] = str(file)
         if words[0] == "command":  # the word, as in "the `superovoid` command"
             continue
-        is_named = len(words) == 1  # the word for a command, not a call of it
+        is_named = len(words) == 1  # the name of a command, not a call
         try:
             read([*words, "--help"] if is_named else words)
         except SystemExit as error:

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The pages that move, as a build of the site writes them."""
+"""The interactive pages that a build of the site writes."""
 
 import sys
 from pathlib import Path
@@ -21,14 +21,14 @@ def pages(monkeypatch):
 
 
 @pytest.mark.parametrize(("name", "least"), [("sweep", 214), ("bite", 50), ("grasp", 200), ("fitted", 1)])
-def test_a_recording_of_the_site_is_whole(pages, name, least):
+def test_recordings_of_the_site_are_complete(pages, name, least):
     recording = pages.PAGES[name][2]()
     assert len(recording.moments) >= least
     assert not any(moment.unknown for moment in recording.moments)
     assert np.all(np.diff(recording.seconds) > 0.0)
 
 
-def test_the_page_that_leads_to_them_has_a_link_to_each_that_was_written(pages, monkeypatch, tmp_path):
+def test_the_index_page_links_to_each_written_recording(pages, monkeypatch, tmp_path):
     pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
     monkeypatch.setattr(pages, "PAGES", {"fitted": pages.PAGES["fitted"]})
     pages.write(tmp_path)
@@ -38,7 +38,7 @@ def test_the_page_that_leads_to_them_has_a_link_to_each_that_was_written(pages, 
     assert 'id="moments"' in page and "Hands of the iCub, fitted" in page
 
 
-def test_without_viser_the_site_says_that_they_are_missing(pages, monkeypatch, tmp_path):
+def test_without_viser_the_site_names_the_missing_extra(pages, monkeypatch, tmp_path):
     monkeypatch.setattr(pages, "PAGES", {"fitted": pages.PAGES["fitted"]})
     monkeypatch.setitem(sys.modules, "viser", None)
     pages.write(tmp_path)

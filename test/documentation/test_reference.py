@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The generated reference of docs/: nothing that is public is missing from it."""
+"""The generated reference of docs/ contains everything public."""
 
 import ast
 import re
@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT / "docs"))
 import reference_pages  # noqa: E402  docs/ is no package
 
 
-def test_pages_document_every_name_of_every_all():
+def test_pages_document_every_name_in_all():
     pages = "".join(reference_pages.library_pages().values())
     documented = set(re.findall(r"^\.\. (?:autoclass|autofunction|py:data):: (\S+)$", pages, re.M))
     folders = {name: ROOT if name == "superovoid_ros" else ROOT / name for name in reference_pages.PACKAGES}
@@ -60,7 +60,7 @@ def test_every_field_of_every_interface_is_in_its_section():
                 assert re.search(rf"^\S+ +{field}\b", sections[name], re.M), f"{name}.{field}"
 
 
-def test_every_parameter_of_the_nodes_is_in_their_table():
+def test_every_parameter_of_the_nodes_is_in_the_table():
     rclpy = pytest.importorskip("rclpy")
     from superovoid_ros.nodes.distance_service.distance_service import DistanceService
     from superovoid_ros.nodes.sweep_player.sweep_player import SweepPlayer
@@ -80,13 +80,13 @@ def test_every_parameter_of_the_nodes_is_in_their_table():
     assert str(ROOT) not in page
 
 
-def test_every_subcommand_has_its_help_in_the_page(capsys):
+def test_every_subcommand_has_its_help_on_the_page(capsys):
     from superovoid.cli.command_line import parser
 
     headings = re.findall(r"^## superovoid ?(.*)$", reference_pages.commands_page(), re.M)
 
     def below(words):
-        with suppress(SystemExit):  # which what takes any word does not raise
+        with suppress(SystemExit):  # a command that accepts any word does not raise
             parser().parse_args([*words, "no such"])
         found = re.search(r"unknown 'no such': must be one of (.*); see", capsys.readouterr().err)
         for word in re.findall(r"[\w-]+", found[1]) if found else ():

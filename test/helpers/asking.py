@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A client node of a test: calls services and waits for what comes."""
+"""A client node of a test: calls services and waits for messages."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from collections.abc import Callable
 
 from superovoid_ros.nodes.common.caller import Caller
 
-# What comes at once on an idle machine, as the start of a node does; one that has much else to do is waited for.
+# Answers and starts of nodes take no time on an idle machine, but longer on a busy one.
 ANSWER_TIMEOUT = 120.0  # s
-# Services by the beginning of their names: a second call, made if the answer to the first is lost, does no harm.
+# Services by the beginning of their names: repeating a call with a lost answer does no harm.
 _REPEATABLE = ("Get", "List", "Describe", "SetParameters", "SetPairRules", "ApplyObjects")
 
 
 class Asker(Caller):
-    """Waits as long as it may take, and fails where that is too long."""
+    """Waits up to the time-out and fails after it."""
 
     def wait(self, condition: Callable[[], bool], timeout: float = ANSWER_TIMEOUT, **options: object) -> bool:
-        """Handle messages until `condition` holds; False where it does not in time."""
+        """Handle messages until `condition` holds; return False after the time-out."""
         return super().wait(condition, timeout, **options)
 
     def spin(self, seconds: float) -> None:
@@ -28,17 +28,17 @@ class Asker(Caller):
         self.wait(lambda: False, seconds)
 
     def wait_for_silence(self, messages: list, seconds: float = 0.3) -> None:
-        """Wait until nothing has come for so long, and forget what came before: it was on its way."""
+        """Wait for a silence of `seconds`, and discard the messages before it: they were on their way."""
         deadline = time.monotonic() + ANSWER_TIMEOUT
         count = -1
         while len(messages) != count:
-            assert time.monotonic() < deadline, "messages go on coming"
+            assert time.monotonic() < deadline, "messages keep arriving"
             count = len(messages)
             self.spin(seconds)
         messages.clear()
 
     def call(self, kind: type, service: str, timeout: float = ANSWER_TIMEOUT, **request: object) -> object:
-        """Call a service and return its response; a call that may be repeated is repeated if its answer is lost."""
+        """Call a service and return its response; repeat a repeatable call if its answer is lost."""
         client = self.client(kind, service)
         assert self.wait(client.service_is_ready), f"no service {service}"
         if kind.__name__.startswith(_REPEATABLE):
@@ -48,7 +48,7 @@ class Asker(Caller):
         return future.result()
 
     def call_until(self, accept: Callable[[object], bool], kind: type, service: str, **request: object) -> object:
-        """Call a service until its answer is accepted, since a message sent before may still be on its way."""
+        """Call a service until its answer is accepted, since an earlier message may still be on its way."""
         deadline = time.monotonic() + ANSWER_TIMEOUT
         while True:
             response = self.call(kind, service, **request)

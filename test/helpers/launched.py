@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the launch tests share: a domain of their own, an included launch file, a client."""
+"""Shared parts of the launch tests: a separate domain, an included launch file, a client."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def describe(file: str, **arguments: str) -> LaunchDescription:
 
 
 class Client(Asker):
-    """A client of what is launched."""
+    """A client of the launched nodes."""
 
     def __init__(self) -> None:
         super().__init__("launch_test_client")

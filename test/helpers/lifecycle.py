@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a lifecycle manager does: ask a node's state and change it."""
+"""Lifecycle manager of a test: reads a node's state and changes it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ENDS = {
 
 
 def change(client, name: str, transition: int) -> bool:
-    """Ask for a transition and return whether it succeeded; the node's state tells where the answer was lost."""
+    """Request a transition; return its success, by the node's state if the answer is lost."""
     asking = client.client(ChangeState, f"{name}/change_state")
     assert client.wait(asking.service_is_ready), f"no service of {name}"
     future = asking.call_async(ChangeState.Request(transition=Transition(id=transition)))
@@ -38,7 +38,7 @@ _STATES = ("unconfigured", "inactive", "active")
 
 
 def bring(client, name: str, label: str) -> None:
-    """Take a node to a state, from whichever it is in."""
+    """Take a node from any state to a given one."""
     now, wanted = _STATES.index(state(client, name)), _STATES.index(label)
     for transition in (*_UPWARDS[now:wanted], *reversed(_DOWNWARDS[wanted:now])):
         assert change(client, name, transition), label

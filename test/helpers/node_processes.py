@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Nodes as real processes over real DDS on the loopback interface, and a client node that talks to them."""
+"""Nodes as real processes over real DDS on the loopback interface, and a client node for them."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, relia
 
 @pytest.fixture(scope="session", autouse=True)
 def loopback_domain() -> Iterator[int]:
-    """A DDS domain of this process's own, on this machine only."""
+    """Take a separate DDS domain for this process, on this machine only."""
     domain = take_domain()
     names = "ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE", "PYTHONPATH", "PYTHONFAULTHANDLER"
     before = {name: os.environ.get(name) for name in names}
-    # Folders of tests have this fixture each; the second finds the path as the first has left it.
+    # Several folders of tests have this fixture; each keeps the path set by the previous one.
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path and path != str(ROOT)]
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *paths])
-    os.environ["PYTHONFAULTHANDLER"] = "1"  # a process that a fault of compiled code ends prints where it was
+    os.environ["PYTHONFAULTHANDLER"] = "1"  # prints the location of a crash in compiled code
     os.environ["ROS_DOMAIN_ID"] = str(domain.number)
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     yield domain.number
@@ -58,7 +58,7 @@ def loopback_domain() -> Iterator[int]:
 
 
 def run_to_the_end(arguments: Sequence[str]) -> tuple[int, str]:
-    """Run `python arguments`; return its exit code and what it printed."""
+    """Run `python arguments`; return its exit code and output."""
     ended = subprocess.run(
         [sys.executable, *arguments],
         stdout=subprocess.PIPE,
@@ -75,10 +75,10 @@ class TestedNode(NodeProcess):
 
     __test__ = False  # for pytest
     is_tested = True
-    """its end is a failure, unless the test asked for it"""
+    """If true, the end of the node is a failure."""
 
     def wait_for_output(self, text: str) -> None:
-        """Wait until the node printed `text`, as long as it works; at most `ANSWER_TIMEOUT` if it has other work."""
+        """Wait until the node prints `text` while it works; at most `ANSWER_TIMEOUT` if it has other work."""
         until = time.monotonic() + ANSWER_TIMEOUT
         try:
             wait_for(self, lambda: text in self.output() or time.monotonic() > until, "no such output")
@@ -87,7 +87,7 @@ class TestedNode(NodeProcess):
         assert text in self.output(), f"{self.name} did not print '{text}':\n{self.output()}"
 
     def interrupt(self, times: int = 1, pause: float = 0.05, timeout: float = ANSWER_TIMEOUT) -> int:
-        """Press Ctrl-C so many times and return the exit code."""
+        """Press Ctrl-C `times` times and return the exit code."""
         self.is_tested = False
         for press in range(times):
             if press:
@@ -95,13 +95,13 @@ class TestedNode(NodeProcess):
             self.process.send_signal(signal.SIGINT)
         code = self.process.wait(timeout)
         if code:
-            print(self.output())  # shown with the failure it leads to
+            print(self.output())  # shown with the resulting failure
         return code
 
 
 @pytest.fixture(scope="module")
 def nodes() -> Iterator[list[TestedNode]]:
-    """The nodes started by a module; all of them end with it."""
+    """Return the nodes started by a module; stop them at its end."""
     started: list[TestedNode] = []
     yield started
     for node in started:
@@ -127,7 +127,7 @@ def start_node(nodes: list[TestedNode]) -> Callable[..., TestedNode]:
         rules = [f"__node:={name}", *([f"__ns:={namespace}"] if namespace else []), *remap]
         nodes.append(node := TestedNode(program, parameters, rules, name))
         if module == "distance_service" and parameters.get("robot_description") and parameters.get("autostart", True):
-            node.wait_for_output("allowed pairs")  # its robot is read
+            node.wait_for_output("allowed pairs")  # the node has read its robot
         return node
 
     return start
@@ -146,16 +146,16 @@ class Client(Asker):
         self._publishers: dict[str, object] = {}
 
     def publisher(self, kind: type, topic: str, qos: QoSProfile | int = 10) -> object:
-        """Return the publisher of a topic, once somebody listens to it."""
+        """Return the publisher of a topic after it has a subscriber."""
         if topic not in self._publishers:
             self._publishers[topic] = publisher = self.node.create_publisher(kind, topic, qos)
-            assert self.wait(lambda: publisher.get_subscription_count() > 0), f"nobody listens to {topic}"
-            # The listener learns of us a moment later than we of it, and until then misses what is sent.
+            assert self.wait(lambda: publisher.get_subscription_count() > 0), f"no subscriber of {topic}"
+            # The subscriber discovers us a little later than we discover it, and misses messages until then.
             self.spin(0.5)
         return self._publishers[topic]
 
     def collect(self, kind: type, topic: str, qos: QoSProfile | int = 10) -> list:
-        """Return a list that the messages of a topic are appended to."""
+        """Return a list; messages of a topic are appended to it."""
         messages: list = []
         self.node.create_subscription(kind, topic, messages.append, qos)
         return messages
@@ -185,7 +185,7 @@ class Client(Asker):
 
 @pytest.fixture(scope="module")
 def client(loopback_domain: int, nodes: list[TestedNode]) -> Iterator[Client]:
-    """A client node of the module's own."""
+    """Yield a separate client node for the module."""
     client = Client(nodes)
     yield client
     client.close()

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Setting parameters of a node as `ros2 param` and its like do."""
+"""Setting parameters of a node like `ros2 param`."""
 
 from __future__ import annotations
 

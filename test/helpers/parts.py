@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What parts of the distance service are made with, without the node and without ROS."""
+"""Shared services of the distance service's parts, without the node and without ROS."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from superovoid_ros.nodes.distance_service.part import Activity, Common
 
 
 class Lines:
-    """A log, whose lines are kept."""
+    """A log that keeps its lines."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -25,7 +25,7 @@ class Lines:
 
 
 class Subscription:
-    """A queue of one topic, which the test fills; a message is numbered as by its publisher."""
+    """A queue of one topic, filled by the test; messages are numbered as by their publisher."""
 
     def __init__(self, callback, qos) -> None:
         self.qos_profile, self._callback = qos, callback
@@ -44,7 +44,7 @@ class Subscription:
         pass
 
     def put(self, data: bytes, number: int | None = None, publisher: bytes = b"a") -> None:
-        """Put a message into the queue, which drops its oldest one if it is full."""
+        """Put a message into the queue; a full queue drops its oldest one."""
         self._numbers[publisher] = number = number or self._numbers[publisher] + 1
         self._queue.append((data, {"publication_sequence_number": number, "publisher_gid": {"data": publisher}}))
         while len(self._queue) > self.qos_profile.depth:
@@ -65,7 +65,7 @@ class Subscription:
 
 
 class Publisher:
-    """Keeps what is published; somebody listens."""
+    """Keeps published messages; has one subscriber."""
 
     def __init__(self, messages: list) -> None:
         self.publish = messages.append
@@ -75,7 +75,7 @@ class Publisher:
 
 
 class StepJobs:
-    """Jobs of one thread, which does one step when it is told: a work, or the use of what it found."""
+    """Jobs of one thread, run step by step on request: first the work, then the use of its result."""
 
     def __init__(self) -> None:
         self.waiting, self.found = deque(), None
@@ -84,7 +84,7 @@ class StepJobs:
         return len(self.waiting)
 
     def last_waiting(self, _kind):
-        return self.waiting[-1] if len(self.waiting) > 1 else None  # the first is being done
+        return self.waiting[-1] if len(self.waiting) > 1 else None  # the first is running
 
     def submit(self, job) -> None:
         self.waiting.append(job)
@@ -112,7 +112,7 @@ class StepJobs:
 
 
 class FakeNode:
-    """A node that opens nothing; services and subscriptions are kept by name."""
+    """A node that opens nothing and keeps services and subscriptions by name."""
 
     def __init__(self, executor: object = None) -> None:
         self.executor, self.logger, self.now = executor, Lines(), 0
@@ -156,7 +156,7 @@ class FakeNode:
 
 
 def common(node: object = None, is_active: bool = True, **values: object) -> Common:
-    """Return what a part is made with; `values` are its parameters."""
+    """Return the shared services of a part; `values` are its parameters."""
     node = node or FakeNode()
     activity = Activity("/fake")
     activity.is_active = is_active
@@ -165,7 +165,7 @@ def common(node: object = None, is_active: bool = True, **values: object) -> Com
 
 
 def run(coroutine) -> object:
-    """Return the answer of a callback that has nothing to wait for."""
+    """Return the answer of a callback without waits."""
     try:
         coroutine.send(None)
     except StopIteration as stop:

@@ -13,14 +13,14 @@ _REPLAY_AFTER = 50  # answers about another frame: joint states and transforms a
 
 
 def play(client, index: int) -> object:
-    """Have a frame played and return its stamp."""
+    """Play a frame and return its stamp."""
     played = client.call(PlayFrame, "/sweep_player/play_frame", frame=index)
     assert played.success, played.message
     return played.stamp
 
 
 def answer_of_frame(client, index: int, kind: type, service: str, **request: object) -> object:
-    """Have a frame played and return a service's answer about it, known by its stamp."""
+    """Play a frame and return a service's answer about it, recognised by its stamp."""
     count, stamp = itertools.count(1), play(client, index)
 
     def is_about_it(response: object) -> bool:

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What tests of objects and rules share: messages, and questions to a distance service named `distance_service`."""
+"""Shared code of tests of objects and rules: messages, and requests to a node named `distance_service`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ RELIABLE = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
 
 
 def put(client, positions, prefix=""):
-    """Publish a state, the ball far away, and wait until the service answers from it."""
+    """Publish a state with the ball far away, and wait until the service uses it."""
     arm.set_state(client, "/distance_service", positions, arm.at(0.0, 0.0, 50.0), prefix=prefix)
 
 
@@ -50,7 +50,7 @@ def reset(client):
 
 
 def distance(client, a, b):
-    """Distance of two links or objects; None where the service answers that there is none."""
+    """Return the distance of two links or objects; None if the service reports that there is none."""
     response = client.call(GetMinDistance, MIN_DISTANCE, links_a=[a], links_b=[b])
     if not response.success:
         return None
@@ -80,7 +80,7 @@ def thing(name="cup", operation=CollisionObject.ADD, pose=None, frame="ground", 
 
 
 def cup(x=0.0, y=-2.0, z=0.0, **fields):
-    """A ball of radius 0.1."""
+    """Return a ball of radius 0.1."""
     return thing(pose=arm.at(x, y, z), primitives=[sphere()], **fields)
 
 
@@ -126,7 +126,7 @@ def cube_mesh():
 
 
 def prism(*points, height=3.0):
-    """With points of a polygon, in single precision as the message has them."""
+    """Return a prism of the points of a polygon, in single precision as in the message."""
     message = SolidPrimitive(type=SolidPrimitive.PRISM, dimensions=[height])
     message.polygon.points = [Point32(x=x, y=y) for x, y in points]
     return message
@@ -143,7 +143,7 @@ def matrix(names, *allowed, defaults=()):
 
 
 def octomap(cells, pose=None, frame="ground", resolution=0.1, binary=True, **fields):
-    """Of occupied cells, by the coordinates of their lowest corners in cells."""
+    """Return an octomap of occupied cells, given by the coordinates of their lowest corners in cells."""
     keys = {tuple(HALF + i for i in cell): True for cell in cells}
     message = OctomapWithPose(origin=to_pose(np.eye(4) if pose is None else pose))
     message.header.frame_id = frame

@@ -1,6 +1,6 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The fixtures of tests in a browser."""
+"""Fixtures of tests in a browser."""
 
 from tabs import chromium, tab  # noqa: F401

@@ -32,7 +32,7 @@ def test_the_example_ends_without_unwanted_contact(tmp_path):
     ]
 
 
-def test_palms_on_joints_stand_where_the_sweep_has_them():
+def test_palms_on_joints_have_the_poses_of_the_sweep():
     sweep = GraspSweep.from_file(share_directory() / "config" / "grasp_sweep.yaml")
     robot = Robot.from_urdf(grasp_problem.hands_urdf())
     for frame in (sweep.frame(0), sweep.frame(100)):
@@ -51,7 +51,7 @@ def test_a_parameter_file_without_an_entry_names_it(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_path_is_shown_in_a_browser_when_it_is_found(tab, tmp_path):
+def test_the_path_is_shown_in_a_browser_after_planning(tab, tmp_path):
     pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
     pytest.importorskip("ompl", reason="ompl is missing: pip install 'superovoid[plan]'")
     environment = {key: value for key, value in os.environ.items() if key != "DISPLAY"}
@@ -67,7 +67,7 @@ def test_a_path_is_shown_in_a_browser_when_it_is_found(tab, tmp_path):
                 model.seek(index)
                 tab.set_number("moment", index)
                 tab.page.get_by_text(f"{model.recording.words(index)} ({index + 1} of {last + 1})").wait_for()
-                said = model.answer().clearance.words.replace(", ", "", 1)  # below each other on the page
+                said = model.answer().clearance.words.replace(", ", "", 1)  # two lines on the page
                 tab.page.wait_for_function(
                     "words => document.body.innerText.replaceAll('\\n', '').includes(words)", arg=said
                 )
@@ -78,7 +78,7 @@ def test_a_path_is_shown_in_a_browser_when_it_is_found(tab, tmp_path):
     assert process.returncode == 128 + signal.SIGINT and tab.troubles == []
 
 
-def test_without_ompl_the_command_says_what_to_install(monkeypatch, capsys):
+def test_the_command_names_the_extra_with_ompl(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "ompl", None)
     assert main(["plan"]) == 2
     assert "pip install 'superovoid[plan]'" in capsys.readouterr().err

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The bodies of the hands are as close to their links as they claim."""
+"""The bodies of the hands are as close to their links as stated."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def stored(link: str, kind: str):
 @pytest.mark.parametrize("link", LINKS)
 @pytest.mark.parametrize("kind", [pytest.param("superellipsoid", marks=pytest.mark.slow), "superovoid"])
 @few_or_many(3000, 6000)
-def test_every_body_of_the_hand_is_convex_and_close_to_its_link(link, kind, draws):
+def test_bodies_of_the_hand_are_convex_and_close_to_links(link, kind, draws):
     shape, pose, claimed = stored(link, kind)
     assert shape.convexity().convex
     assert (
@@ -53,10 +53,10 @@ def test_superovoids_are_at_least_as_close_as_superellipsoids():
 
 
 @pytest.mark.slow
-def test_the_stored_fits_are_what_the_fit_finds():
+def test_the_stored_fits_are_reproduced():
     fit = fit_link(LINKS["index_2"]["parts"], kinds=("superellipsoid",))["superellipsoid"]
     shape, pose, _ = stored("index_2", "superellipsoid")
-    # Different machines may stop a last step of the optimiser apart.
+    # The last step of the optimiser may differ between machines.
     np.testing.assert_allclose(fit.shape.semi_axes, shape.semi_axes, rtol=1e-3)
     np.testing.assert_allclose(
         (fit.shape.section_exponent, fit.shape.profile_exponent),

@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The files a MoveIt user expects, found and read as MoveItConfigsBuilder does, and held against URDF and SRDF.
+"""The files for MoveIt users, read as MoveItConfigsBuilder reads them, and compared with URDF and SRDF.
 
-What the builder does where it finds a file under another name, or not at all, is to guess or to warn; so names and
-places are part of what is tested. Where moveit_configs_utils is installed, the files are loaded with it too.
+If a file is missing or has another name, the builder guesses or warns, so the tests check names and places. If
+moveit_configs_utils is installed, they also load the files with it.
 """
 
 import ast
@@ -38,12 +38,12 @@ def load(name):
 
 
 def found(pattern):
-    """Return what the builder's search for files of this pattern comes upon."""
+    """Return the matches of the builder's search for files of a pattern."""
     return sorted(match[1] for match in (re.search(pattern, path.name) for path in CONFIG.iterdir()) if match)
 
 
 def active(group):
-    """Return the independent joints of a group, as MoveIt counts them: those that hold its links."""
+    """Return the independent joints of a group as MoveIt counts them, by the links of the group."""
     links = set(ROBOT.groups[group])
     return [name for name in ROBOT.joint_names if JOINTS[name].find("child").get("link") in links]
 
@@ -51,7 +51,7 @@ def active(group):
 # ------------------------------------------------------------------------------------------------------- robot, SRDF
 
 
-def test_setup_assistant_s_file_leads_to_urdf_and_srdf():
+def test_file_of_the_setup_assistant_names_urdf_and_srdf():
     settings = yaml.safe_load((SHARE / ".setup_assistant").read_text(encoding="utf-8"))["moveit_setup_assistant_config"]
     assert settings["urdf"]["package"] == PACKAGE
     assert (SHARE / settings["urdf"]["relative_path"]).samefile(CONFIG / f"{NAME}.urdf.xacro")
@@ -101,7 +101,7 @@ def test_end_effectors_are_the_hands_at_the_ends_of_the_arms():
     for side, effector in effectors.items():
         group, parent = effector.get("group"), effector.get("parent_group")
         assert (group, parent) == (f"{side}_hand", f"{side}_arm")
-        # MoveIt refuses a parent group that has joints of the end effector's.
+        # MoveIt refuses a parent group that shares joints with the end effector.
         assert not set(active(group)) & set(active(parent))
         assert effector.get("parent_link") == SRDF.find(f"group[@name='{parent}']/chain").get("tip_link")
 
@@ -109,7 +109,7 @@ def test_end_effectors_are_the_hands_at_the_ends_of_the_arms():
 # ------------------------------------------------------------------------------------------------------- joint files
 
 
-def test_every_independent_joint_has_limits_that_agree_with_the_urdf():
+def test_every_independent_joint_has_the_limits_of_the_urdf():
     limits = load("joint_limits.yaml")["joint_limits"]
     assert set(limits) == set(ROBOT.joint_names)
     for name, values in limits.items():
@@ -127,7 +127,7 @@ def test_default_scalings_are_within_0_and_1():
         assert isinstance(values[name], float) and 0.0 < values[name] <= 1.0
 
 
-def test_groups_with_an_inverse_are_chains_of_at_least_six_joints():
+def test_groups_with_inverse_kinematics_are_chains_of_six_joints_or_more():
     kinematics = load("kinematics.yaml")
     assert set(kinematics) == {"left_arm", "right_arm"}
     for group, values in kinematics.items():
@@ -138,7 +138,7 @@ def test_groups_with_an_inverse_are_chains_of_at_least_six_joints():
         assert isinstance(values["kinematics_solver_search_resolution"], float)
 
 
-def test_planning_groups_have_planners_that_exist_and_projections_of_their_own():
+def test_planning_groups_have_existing_planners_and_own_projections():
     assert "ompl" in found(r"^(.*)_planning.yaml$")
     planning = load("ompl_planning.yaml")
     planners = planning["planner_configs"]
@@ -159,12 +159,12 @@ def test_planning_groups_have_planners_that_exist_and_projections_of_their_own()
         assert planning[adapters] and all(adapter.startswith(prefix) for adapter in planning[adapters])
 
 
-def test_builder_s_choice_of_controllers_is_moveit_s():
-    # With several it takes moveit_controllers.yaml; without that it would have to guess.
+def test_builder_chooses_the_controllers_of_moveit():
+    # Of several files it takes moveit_controllers.yaml; without this file it would guess.
     assert found(r"^(.*)_controllers.yaml$") == ["moveit", "ros2"]
 
 
-def test_controllers_share_out_the_joints_and_both_files_agree():
+def test_controllers_split_the_joints_and_both_files_agree():
     execution, ros2 = load("moveit_controllers.yaml"), load("ros2_controllers.yaml")
     manager = execution["moveit_simple_controller_manager"]
     assert execution["moveit_controller_manager"].startswith("moveit_simple_controller_manager/")
@@ -187,7 +187,7 @@ def test_controllers_share_out_the_joints_and_both_files_agree():
     assert sorted(shared) == sorted(ROBOT.joint_names)
 
 
-def test_simulated_hardware_has_every_independent_joint_with_an_initial_position_in_its_limits():
+def test_simulated_hardware_has_valid_initial_positions_of_all_joints():
     text = (CONFIG / f"{NAME}.ros2_control.xacro").read_text(encoding="utf-8")
     (system,) = ElementTree.fromstring(text).iter("ros2_control")
     joints = {joint.get("name"): joint for joint in system.findall("joint")}
@@ -202,14 +202,14 @@ def test_simulated_hardware_has_every_independent_joint_with_an_initial_position
         assert isinstance(initial[name], float) and lower <= initial[name] <= upper
 
 
-def test_initial_positions_overlap_nothing():
+def test_initial_positions_have_no_overlaps():
     scene = ROBOT.scene()
     scene.set_link_poses(ROBOT.forward_kinematics(load("initial_positions.yaml")["initial_positions"]))
     assert scene.query(overlapping_only=True).statistics.intersecting == 0
 
 
-def test_there_are_no_sensors_and_the_file_says_so():
-    # The builder reads sensors[0] of a list that is not empty.
+def test_the_list_of_sensors_is_empty():
+    # The builder reads sensors[0] of a non-empty list.
     assert load("sensors_3d.yaml") == {"sensors": []}
 
 
@@ -223,7 +223,7 @@ def test_cartesian_limits_are_complete_numbers():
 # ------------------------------------------------------------------------------------------------------ RViz, launch
 
 
-def test_rviz_shows_the_planning_frame_and_a_group_that_exists():
+def test_rviz_shows_the_planning_frame_and_an_existing_group():
     manager = yaml.safe_load((CONFIG / "moveit.rviz").read_text(encoding="utf-8"))["Visualization Manager"]
     assert manager["Global Options"]["Fixed Frame"] == SRDF.find("virtual_joint").get("parent_frame")
     (planning,) = (d for d in manager["Displays"] if d["Class"] == "moveit_rviz_plugin/MotionPlanning")
@@ -232,7 +232,7 @@ def test_rviz_shows_the_planning_frame_and_a_group_that_exists():
 
 
 @pytest.mark.parametrize("name", LAUNCHED)
-def test_launch_file_is_there_under_the_name_that_the_demo_includes(name):
+def test_launch_files_have_the_names_in_the_demo(name):
     text = (SHARE / "launch" / f"{name}.launch.py").read_text(encoding="utf-8")
     tree = ast.parse(text)
     assert "generate_launch_description" in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
@@ -241,7 +241,7 @@ def test_launch_file_is_there_under_the_name_that_the_demo_includes(name):
 
 @pytest.fixture(scope="module")
 def loaded():
-    """What the real builder makes of the installed package."""
+    """Return the real builder's result for the installed package."""
     utils = pytest.importorskip("moveit_configs_utils", reason="MoveIt is not installed")
     return utils.MoveItConfigsBuilder(NAME, package_name=PACKAGE).to_moveit_configs()
 

@@ -33,7 +33,7 @@ FINGERS = ("thumb", "index", "middle", "ring", "little")
 FINGER_LINKS = [f"{finger}_{i}" for finger in FINGERS for i in range(5 if finger == "thumb" else 4)]
 MIRROR = np.diag([1.0, -1.0, 1.0, 1.0])
 
-# Finger tips in the palm frame with all joints at zero, as published (rounded to 0.01 mm).
+# Published finger tips in the palm frame with all joints at zero (rounded to 0.01 mm).
 TIPS_AT_ZERO = {
     "thumb": (-0.07993, 0.08754, 0.02658),
     "index": (-0.14379, 0.02561, 0.01225),
@@ -44,7 +44,7 @@ TIPS_AT_ZERO = {
 
 
 def both_hands(values: dict[str, float]) -> dict[str, float]:
-    """The same positions for both hands, from names without side."""
+    """Return equal positions for both hands, from names without side."""
     return {f"{side}_{name}": value for side in ("left", "right") for name, value in values.items()}
 
 
@@ -52,16 +52,16 @@ HAND_JOINTS = [name.removeprefix("right_") for name in ROBOT.joint_names if name
 POSITIONS = st.fixed_dictionaries({name: st.floats(0.0, 1.5708) for name in HAND_JOINTS})
 
 
-def test_generated_files_are_what_the_figures_make(tmp_path):
+def test_generated_files_follow_from_the_figures(tmp_path):
     (tmp_path / "config").mkdir()
     for name in ("icub_hand.yaml", "icub_hand_fits.yaml"):
         shutil.copy(SHARE / "config" / name, tmp_path / "config")
     for path in write_hands(tmp_path):
         shipped = SHARE / path.relative_to(tmp_path)
-        assert path.read_bytes() == shipped.read_bytes(), f"{shipped}: write it again with `superovoid dev fit-hands`"
+        assert path.read_bytes() == shipped.read_bytes(), f"{shipped}: regenerate it with `superovoid dev fit-hands`"
 
 
-def test_there_is_no_mesh_that_is_not_generated():
+def test_every_mesh_is_generated():
     meshes = {path.name for path in (SHARE / "urdf" / "meshes").iterdir()}
     palm, arms = ["palm_0", "palm_1", "palm_2"], ["chest", "upper_arm", "forearm"]
     assert meshes == {f"{link}.stl" for link in [*FINGER_LINKS, *palm, *arms]}
@@ -79,7 +79,7 @@ def test_each_hand_has_a_palm_and_21_finger_links_with_bodies():
 
 
 @pytest.mark.parametrize("finger", FINGERS)
-def test_finger_tips_at_zero_are_where_they_were_published(finger):
+def test_finger_tips_at_zero_have_their_published_positions(finger):
     poses = ROBOT.forward_kinematics(REST, BASES)
     tip = np.append(HAND.figures["fingers"][finger]["tip"], 1.0)
     last = f"{finger}_{4 if finger == 'thumb' else 3}"
@@ -89,13 +89,13 @@ def test_finger_tips_at_zero_are_where_they_were_published(finger):
 
 @settings(deadline=None)
 @given(POSITIONS)
-def test_the_left_hand_is_the_mirror_image_of_the_right_for_the_same_positions(values):
+def test_left_hand_mirrors_the_right_for_equal_positions(values):
     poses = ROBOT.forward_kinematics(both_hands(values), BASES)
     for link in ["palm", *FINGER_LINKS]:
         np.testing.assert_allclose(poses[f"left_{link}"], MIRROR @ poses[f"right_{link}"] @ MIRROR, atol=1e-12)
 
 
-def test_the_left_bodies_are_the_mirror_images_of_the_right_ones():
+def test_left_bodies_mirror_the_right_ones():
     for robot in ROBOTS.values():
         bodies = {body.name: body for body in robot.bodies}
         for name, left in bodies.items():
@@ -131,7 +131,7 @@ def test_joints_of_one_motor_follow_the_first(side):
 
 @pytest.fixture(scope="module")
 def ordinary(tmp_path_factory) -> URDF:
-    """The file as an ordinary reader loads it, meshes and all (package:// resolved by hand, as readers do)."""
+    """Load the file and its meshes with urchin, after resolving package:// addresses."""
     folder = tmp_path_factory.mktemp("urdf")
     text = URDF_TEXT.replace("package://superovoid_ros/urdf/", f"{SHARE}/urdf/")
     (folder / "hands.urdf").write_text(text)
@@ -140,14 +140,14 @@ def ordinary(tmp_path_factory) -> URDF:
 
 @settings(deadline=None, max_examples=25)
 @given(values=POSITIONS)
-def test_forward_kinematics_agree_with_an_ordinary_reader(ordinary, values):
+def test_forward_kinematics_agree_with_urchin(ordinary, values):
     positions = both_hands(values)
     poses = ROBOT.forward_kinematics(positions, BASES)
     for link, pose in ordinary.link_fk(cfg=positions, use_names=True).items():
         np.testing.assert_allclose(poses[link], pose, atol=1e-9)
 
 
-def test_an_ordinary_reader_finds_meshes_masses_and_limits(ordinary):
+def test_urchin_finds_meshes_masses_and_limits(ordinary):
     for link in ordinary.links:
         if link.name in ROBOT.links_without_geometry:
             continue
@@ -174,7 +174,7 @@ def test_meshes_are_closed_and_lie_on_the_bodies():
         assert mesh.volume > 0.0
 
 
-def test_the_urdf_is_plain_to_every_xml_reader():
+def test_the_urdf_has_standard_elements_only():
     root = ElementTree.fromstring(URDF_TEXT)
     assert {child.tag for child in root} == {"material", "link", "joint"}
     for mesh in root.iter("mesh"):
@@ -189,7 +189,7 @@ def test_every_body_is_convex_in_every_representation():
         assert all(body.shape.convexity().convex for body in robot.bodies)
 
 
-def test_representations_have_the_kinds_of_bodies_they_are_named_after():
+def test_representations_have_the_bodies_of_their_names():
     def tapered(robot: Robot) -> set[str]:
         return {body.link for body in robot.bodies if type(body.shape).__name__ == "Superovoid"}
 
@@ -201,7 +201,7 @@ def test_representations_have_the_kinds_of_bodies_they_are_named_after():
     }
     assert tapered(ROBOTS["superellipsoids"]) == set()
     assert tapered(ROBOTS["superovoids"]) == fingers
-    # The thumb's base is a wedge that a superellipsoid cannot be (docs/reference/hands.md).
+    # The thumb's base is a wedge, unlike any superellipsoid (docs/reference/hands.md).
     assert tapered(ROBOTS["mixed"]) == tips | {"left_thumb_1", "right_thumb_1"}
 
 
@@ -214,7 +214,7 @@ def test_groups_are_the_hands_the_fingers_and_each_finger():
         assert ROBOT.groups[f"{side}_hand"] == (f"{side}_palm", *ROBOT.groups[f"{side}_fingers"])
 
 
-def test_the_sweep_s_pairs_are_all_finger_links_of_one_hand_against_the_other():
+def test_pairs_of_the_sweep_are_all_finger_links_of_both_hands():
     pairs = ROBOT.body_pairs(["left_fingers"], ["right_fingers"])
     assert len(pairs) == 21 * 21
     assert {tuple(ROBOT.bodies[i].link.split("_")[0] for i in pair) for pair in pairs} == {("left", "right")}
@@ -226,7 +226,7 @@ def test_no_pair_of_links_of_different_hands_is_disabled():
             assert ROBOT.why_not(a, b) is None
 
 
-def test_links_that_a_joint_connects_are_disabled_as_adjacent():
+def test_links_connected_by_a_joint_are_disabled_as_adjacent():
     disabled = yaml.safe_dump(sorted(re.findall(r'link1="(\w+)" link2="(\w+)" reason="Adjacent"', SRDF_TEXT)))
     assert "right_index_1" in disabled
     assert ROBOT.why_not("right_index_1", "right_index_2") == "the SRDF disables it (Adjacent)"
@@ -242,7 +242,7 @@ def test_both_hands_disable_the_same_pairs():
     assert {reason for *_, reason in pairs["left"]} <= {"Adjacent", "Default", "Always", "Never"}
 
 
-def test_no_allowed_pair_of_one_hand_overlaps_with_the_hand_open():
+def test_no_allowed_pair_of_an_open_hand_overlaps():
     far = np.eye(4)
     far[0, 3] = 1.0
     for robot in ROBOTS.values():
@@ -251,6 +251,6 @@ def test_no_allowed_pair_of_one_hand_overlaps_with_the_hand_open():
         assert scene.query(overlapping_only=True).statistics.intersecting == 0
 
 
-def test_a_finger_may_meet_the_thumb():
+def test_a_finger_may_touch_the_thumb():
     for finger in FINGERS[1:]:
         assert ROBOT.why_not("right_thumb_4", f"right_{finger}_3") is None

@@ -40,7 +40,7 @@ def both_arms(values):
     return {f"{side}_{name}": value for side in ("l", "r") for name, value in values.items()}
 
 
-def test_generated_files_are_what_the_figures_make(tmp_path):
+def test_generated_files_follow_from_the_figures(tmp_path):
     (tmp_path / "config").mkdir()
     for name in (
         "icub_hand.yaml", "icub_hand_fits.yaml", "icub_arm.yaml", "icub_hands.srdf", "grasp_sweep.yaml",
@@ -49,13 +49,13 @@ def test_generated_files_are_what_the_figures_make(tmp_path):
         shutil.copy(SHARE / "config" / name, tmp_path / "config")
     for path in write_upper_body(tmp_path):
         file = SHARE / path.relative_to(tmp_path)
-        assert path.read_bytes() == file.read_bytes(), f"{file}: write it again: superovoid dev fit-hands --models-only"
+        assert path.read_bytes() == file.read_bytes(), f"{file}: regenerate: superovoid dev fit-hands --models-only"
 
 
 # ------------------------------------------------------------------------------------------------------- kinematics
 
 
-def test_joints_are_the_torso_s_the_arms_and_the_hands():
+def test_joints_are_those_of_torso_arms_and_hands():
     assert ROBOT.root == "base_link" and ROBOT.base_links == ()
     arms = [name for name in ROBOT.joint_names if name not in HANDS.joint_names]
     assert arms == [*TORSO, *(f"l_{name}" for name in ARM), *(f"r_{name}" for name in ARM)]
@@ -65,7 +65,7 @@ def test_joints_are_the_torso_s_the_arms_and_the_hands():
         assert ROBOT.joint_limits[name] == HANDS.joint_limits[name]
 
 
-# Pose of the palms in the iCub's root frame with all joints at zero, published with the chains (rpy about fixed axes).
+# Published pose of the palms in the iCub's root frame with all joints at zero (rpy about fixed axes).
 PALMS_AT_ZERO = {
     "right": ((-0.0125877, 0.1101078, -0.1222507), (0.261467, -1.5707831, 1.5711304)),
     "left": ((-0.0125854, -0.1101101, -0.1222499), (-2.0778294, -1.5707924, 0.2452341)),
@@ -73,7 +73,7 @@ PALMS_AT_ZERO = {
 
 
 @pytest.mark.parametrize("side", PALMS_AT_ZERO)
-def test_palms_at_zero_are_where_they_were_published(side):
+def test_palms_at_zero_have_their_published_poses(side):
     poses = ROBOT.forward_kinematics(REST)
     found = np.linalg.inv(poses["root_link"]) @ poses[f"{side}_palm"]
     xyz, (roll, pitch, yaw) = PALMS_AT_ZERO[side]
@@ -85,7 +85,7 @@ def test_palms_at_zero_are_where_they_were_published(side):
     np.testing.assert_allclose(found[:3, :3], z @ y @ x, atol=3e-5)
 
 
-# The published axes at zero in the iCub's root frame (x backward, y to the right), by the public names of the joints.
+# Published axes at zero in the iCub's root frame (x backward, y to the right), by the public names of the joints.
 S, C = math.sin(math.radians(15.0)), math.cos(math.radians(15.0))
 AXES_AT_ZERO = {
     "torso_pitch": (0, -1, 0), "torso_roll": (1, 0, 0), "torso_yaw": (0, 0, -1),
@@ -97,14 +97,14 @@ AXES_AT_ZERO = {
 
 
 @pytest.mark.parametrize("joint", AXES_AT_ZERO)
-def test_joints_turn_about_the_axes_published_in_their_sense(joint):
+def test_joints_turn_about_their_published_axes(joint):
     poses = ROBOT.forward_kinematics(REST)
     rates = ROBOT.jacobian("left_palm" if joint.startswith("l_") else "right_palm", np.zeros(3), REST)
     axis = np.linalg.inv(poses["root_link"])[:3, :3] @ rates[3:, ROBOT.joint_names.index(joint)]
     np.testing.assert_allclose(axis, AXES_AT_ZERO[joint], atol=5e-5)
 
 
-def test_root_looks_forward_with_left_on_the_left():
+def test_root_faces_forward_with_left_on_the_left():
     poses = ROBOT.forward_kinematics(REST | both_arms({"shoulder_pitch": -1.0, "elbow": 1.0}))
     for side, sign in (("left", 1.0), ("right", -1.0)):
         assert sign * poses[f"{side}_palm"][1, 3] > 0.03
@@ -114,9 +114,9 @@ def test_root_looks_forward_with_left_on_the_left():
 
 @settings(deadline=None, max_examples=50)
 @given(ARM_POSITIONS)
-def test_the_left_arm_is_the_mirror_image_of_the_right_for_the_same_positions(values):
+def test_left_arm_mirrors_the_right_for_equal_positions(values):
     poses = ROBOT.forward_kinematics(REST | both_arms(values))
-    # Mirrored exactly in the frame of the chest, whose x is lateral.
+    # Mirrored exactly in the frame of the chest, with x lateral.
     from_chest = np.linalg.inv(poses["chest"])
     lateral = np.diag([-1.0, 1.0, 1.0, 1.0])
     for left, right in (("l_elbow_1", "r_elbow_1"), ("l_hand", "r_hand"), ("left_index_3", "right_index_3")):
@@ -126,7 +126,7 @@ def test_the_left_arm_is_the_mirror_image_of_the_right_for_the_same_positions(va
 
 @settings(deadline=None, max_examples=20)
 @given(values=ARM_POSITIONS, pitch=st.floats(-0.3, 1.2), yaw=st.floats(-0.8, 0.8))
-def test_forward_kinematics_agree_with_an_ordinary_reader(ordinary, values, pitch, yaw):
+def test_forward_kinematics_agree_with_urchin(ordinary, values, pitch, yaw):
     positions = REST | both_arms(values) | {"torso_pitch": pitch, "torso_yaw": yaw}
     poses = ROBOT.forward_kinematics(positions)
     for link, pose in ordinary.link_fk(cfg=positions, use_names=True).items():
@@ -135,13 +135,13 @@ def test_forward_kinematics_agree_with_an_ordinary_reader(ordinary, values, pitc
 
 @pytest.fixture(scope="module")
 def ordinary(tmp_path_factory):
-    """The file as an ordinary reader loads it, meshes and all (package:// resolved by hand, as readers do)."""
+    """Load the file and its meshes with urchin, after resolving package:// addresses."""
     path = tmp_path_factory.mktemp("urdf") / "upper_body.urdf"
     path.write_text(URDF_TEXT.replace("package://superovoid_ros/urdf/", f"{SHARE}/urdf/"))
     return URDF.load(str(path))
 
 
-def test_hands_are_those_of_the_model_of_the_hands():
+def test_hands_equal_those_of_the_separate_model():
     alone = {body.name: body for body in HANDS.bodies}
     for body in ROBOT.bodies:
         if body.name in alone:
@@ -189,7 +189,7 @@ def test_groups_are_torso_arms_and_the_groups_of_the_hands():
     assert set(ROBOT.groups["upper_body"]) == {*ROBOT.groups["torso"], *ROBOT.groups["arms"]}
 
 
-def test_hands_check_the_pairs_they_check_alone():
+def test_hands_check_the_same_pairs_as_alone():
     for side in ("left", "right"):
         for other in ("left", "right"):
             groups = ([f"{side}_hand"], [f"{other}_hand"])
@@ -219,7 +219,7 @@ def test_arms_are_checked_against_the_chest_and_each_other():
 
 
 @pytest.mark.parametrize("state", SRDF.findall("group_state"), ids=lambda s: f"{s.get('group')}-{s.get('name')}")
-def test_named_state_is_within_limits_names_its_group_s_joints_and_overlaps_nothing(state):
+def test_named_states_are_complete_within_limits_and_free_of_overlaps(state):
     positions = {joint.get("name"): float(joint.get("value")) for joint in state}
     child = {
         joint.get("name"): joint.find("child").get("link") for joint in ElementTree.fromstring(URDF_TEXT).iter("joint")
@@ -230,7 +230,7 @@ def test_named_state_is_within_limits_names_its_group_s_joints_and_overlaps_noth
         lower, upper = ROBOT.joint_limits[name]
         assert lower <= value <= upper
     scene = ROBOT.scene()
-    # The rest as in the first frame of the sweep: hands apart.
+    # The rest as in the first frame of the sweep, with separate hands.
     first = {
         joint.get("name"): float(joint.get("value"))
         for other in SRDF.findall("group_state")
@@ -244,7 +244,7 @@ def test_named_state_is_within_limits_names_its_group_s_joints_and_overlaps_noth
         for a, b in zip(overlapping.body_a, overlapping.body_b, strict=True)
     }
     if state.get("name") == "sweep_last":
-        # That is the grasp: the hands are in each other, and nothing else is.
+        # In the grasp only the hands overlap.
         hands = set(ROBOT.groups["left_hand"]) | set(ROBOT.groups["right_hand"])
         touching = {pair for pair in touching if not set(pair) <= hands}
     assert touching == set()

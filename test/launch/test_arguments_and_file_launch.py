@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""distance_service.launch.py: arguments win over the parameter file, the file over the node's defaults."""
+"""distance_service.launch.py: arguments override the parameter file, and the file overrides the node's defaults."""
 
 import sys
 import tempfile
@@ -18,7 +18,7 @@ from rclpy.parameter import parameter_value_to_python
 
 from superovoid_ros.resources import share_directory
 
-sys.path.append(str(Path(__file__).parents[1] / "helpers"))  # launch_test, unlike pytest, does not look beside the file
+sys.path.append(str(Path(__file__).parents[1] / "helpers"))  # launch_test does not add the file's folder to the path
 import launched
 
 FILE = "/**:\n  ros__parameters: {rate: 7.0, max_distance: 0.3, autostart: false}\n"
@@ -39,7 +39,7 @@ def generate_test_description():
 
 
 class TestPrecedence(unittest.TestCase):
-    def test_what_is_given_holds_then_the_file_then_the_default(self):
+    def test_arguments_override_the_file_and_the_file_the_defaults(self):
         client = launched.Client()
         try:
             response = client.call(
@@ -56,5 +56,5 @@ class TestPrecedence(unittest.TestCase):
 
 @launch_testing.post_shutdown_test()
 class TestEnd(unittest.TestCase):
-    def test_the_process_ends_cleanly_and_is_not_started_again(self, proc_info):
+    def test_the_process_ends_cleanly_without_respawn(self, proc_info):
         launch_testing.asserts.assertExitCodes(proc_info)

@@ -14,7 +14,7 @@ pytest.importorskip("launch_testing", reason="launch is not installed: these tes
 import launch_testing
 from superovoid_interfaces.srv import GetMinDistance, GetPenetration
 
-sys.path.append(str(Path(__file__).parents[1] / "helpers"))  # launch_test, unlike pytest, does not look beside the file
+sys.path.append(str(Path(__file__).parents[1] / "helpers"))  # launch_test does not add the file's folder to the path
 import launched
 
 

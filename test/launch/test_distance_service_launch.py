@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""distance_service.launch.py: any robot, here one from files."""
+"""distance_service.launch.py: any robot, in this test one from files."""
 
 import sys
 import unittest
@@ -16,7 +16,7 @@ from superovoid_interfaces.srv import GetMinDistance
 
 from superovoid_ros.resources import share_directory
 
-sys.path.append(str(Path(__file__).parents[1] / "helpers"))  # launch_test, unlike pytest, does not look beside the file
+sys.path.append(str(Path(__file__).parents[1] / "helpers"))  # launch_test does not add the file's folder to the path
 import launched
 
 
@@ -32,7 +32,7 @@ def generate_test_description():
 
 
 class TestDistanceService(unittest.TestCase):
-    def test_robot_from_files_is_known_and_its_missing_state_is_told(self):
+    def test_robot_from_files_is_read_and_its_missing_state_reported(self):
         client = launched.Client()
         try:
             response = client.call_until(

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""grasp_sweep.launch.py arms:=true: the hands moved by torso and arms."""
+"""grasp_sweep.launch.py arms:=true: torso and arms move the hands."""
 
 import sys
 import unittest
@@ -15,7 +15,7 @@ import launch_testing
 from sensor_msgs.msg import JointState
 from superovoid_interfaces.srv import GetMinDistance, GetPenetration
 
-sys.path.append(str(Path(__file__).parents[1] / "helpers"))  # launch_test, unlike pytest, does not look beside the file
+sys.path.append(str(Path(__file__).parents[1] / "helpers"))  # launch_test does not add the file's folder to the path
 import launched
 
 
@@ -31,7 +31,7 @@ class TestGraspSweepByArms(unittest.TestCase):
     def tearDown(self):
         self.client.close()
 
-    def test_service_answers_about_hands_that_joint_states_move(self):
+    def test_service_answers_about_hands_moved_by_joint_states(self):
         hands = {"links_a": ["left_hand"], "links_b": ["right_hand"]}
         response = self.client.call_until(
             lambda r: r.success, GetMinDistance, "/distance_service/get_min_distance", max_results=3, **hands

@@ -17,7 +17,7 @@ from superovoid_interfaces.msg import DistanceArray
 from superovoid_interfaces.srv import GetMinDistance, GetPenetration
 from visualization_msgs.msg import MarkerArray
 
-sys.path.append(str(Path(__file__).parents[1] / "helpers"))  # launch_test, unlike pytest, does not look beside the file
+sys.path.append(str(Path(__file__).parents[1] / "helpers"))  # launch_test does not add the file's folder to the path
 import launched
 
 

@@ -18,7 +18,7 @@ from superovoid_interfaces.srv import GetMinDistance
 
 from superovoid_ros.resources import share_directory
 
-sys.path.append(str(Path(__file__).parents[1] / "helpers"))  # launch_test, unlike pytest, does not look beside the file
+sys.path.append(str(Path(__file__).parents[1] / "helpers"))  # launch_test does not add the file's folder to the path
 import launched
 
 NAME = "/left/distance_service"
@@ -37,7 +37,7 @@ def generate_test_description():
 
 
 class TestManaged(unittest.TestCase):
-    def test_node_waits_and_obeys(self):
+    def test_node_waits_and_follows_transitions(self):
         client = launched.Client()
         try:
             state = client.call(GetState, f"{NAME}/get_state")

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The grasp sweep moved by the arms: the palms are where the sweep has them, and so is every distance."""
+"""The grasp sweep moved by the arms: the palms have the poses of the sweep, and all distances agree."""
 
 import dataclasses
 from functools import cache
@@ -16,7 +16,7 @@ from superovoid_ros.motions.grasp_sweep import GraspSweep, shipped
 from superovoid_ros.resources import share_directory
 
 CONFIG = share_directory() / "config"
-# Made when they are first asked for: importing this module takes no time.
+# Created on first use: importing this module takes no time.
 robot, arms, hands_and_sweep = cache(upper_body), cache(arm_sweep.shipped), cache(shipped)
 
 
@@ -28,8 +28,8 @@ def sweep():
     return hands_and_sweep()[1]
 
 
-def test_palms_are_where_the_sweep_has_them_in_every_frame():
-    # Judged by forward kinematics and matrices alone.
+def test_palms_have_the_poses_of_the_sweep_in_every_frame():
+    # Checked by forward kinematics and matrices alone.
     for moved, wanted in zip(arms(), sweep(), strict=True):
         poses = robot().forward_kinematics(moved.positions)
         left_from_right = np.linalg.inv(poses["left_palm"]) @ poses["right_palm"]
@@ -51,17 +51,17 @@ def test_frames_have_all_joints_and_no_poses_of_palms():
         arms().frame(214)
 
 
-def test_joints_keep_within_their_limits_and_move_smoothly():
+def test_joints_stay_within_their_limits_and_move_smoothly():
     lower, upper = np.array([robot().joint_limits[name] for name in arms().joints]).T
     assert (arms().rows - lower).min() > -1e-12 and (upper - arms().rows).min() > -1e-12
     columns = [column for column, name in enumerate(arms().joints) if not name.startswith("torso")]
-    assert np.minimum(arms().rows - lower, upper - arms().rows)[:, columns].min() > 0.1  # rad, room to go on
+    assert np.minimum(arms().rows - lower, upper - arms().rows)[:, columns].min() > 0.1  # rad to the limits
     steps = np.diff(arms().rows, axis=0)
-    # A frame is 2 mm or 0.0055 rad of the palm; a posture that jumped would show here.
+    # A frame moves the palm by 2 mm or 0.0055 rad; this detects jumps of the posture.
     assert 1e-3 < np.abs(steps).max() < 0.01
 
 
-def test_distances_of_the_hands_are_those_of_the_sweep_without_arms():
+def test_distances_of_the_hands_equal_those_of_the_sweep_without_arms():
     wanted, moved = hands().scene(), robot().scene()
     for index in (0, 24, 30, 31, 92, 150, 213):
         wanted.set_link_poses(
@@ -80,24 +80,24 @@ def test_distances_of_the_hands_are_those_of_the_sweep_without_arms():
             assert answers[1][pair] == pytest.approx(distance, abs=1e-12), (index, pair)
 
 
-def test_nothing_of_arms_and_chest_comes_near_anything_during_the_sweep():
+def test_arms_and_chest_keep_their_distance_during_the_sweep():
     few = ArmSweep(dataclasses.replace(sweep(), approach_frames=1, rotate_frames=10), arms().joints, arms().rows[3::20])
     distance, *_ = nearest_besides_hands(robot(), few)
     assert distance > 0.02
 
 
-def test_rows_shipped_are_those_that_are_found(tmp_path):
+def test_shipped_rows_are_reproduced(tmp_path):
     short = dataclasses.replace(sweep(), approach_frames=4, rotate_frames=6)
     found = follow(robot(), short)
     arm_sweep.write(found, tmp_path / "arms.yaml")
     read = ArmSweep.from_file(tmp_path / "arms.yaml", short)
     np.testing.assert_array_equal(read.rows, found.rows)
-    # The first frame, the last of the approach, and the last are frames of the long sweep too: found by other ways.
+    # Three frames of the long sweep, computed along other paths: the first, the last of the approach, and the last.
     for a, b in ((0, 0), (3, 30), (9, 213)):
         np.testing.assert_allclose(found.rows[a], arms().rows[b], atol=1e-7)
 
 
-def test_sweep_out_of_reach_is_told_with_its_frame():
+def test_a_sweep_out_of_reach_is_reported_with_its_frame():
     with pytest.raises(ValueError, match=r"frame 0: out of reach of the arms: \d"):
         follow(robot(), dataclasses.replace(sweep(), touch_distance=3.0, approach_frames=1, rotate_frames=1))
 
@@ -114,7 +114,7 @@ def test_sweep_out_of_reach_is_told_with_its_frame():
         (lambda values: values.pop("joints"), "expected a mapping with sweep, joints and frames"),
     ],
 )
-def test_file_that_does_not_fit_the_sweep_is_refused(tmp_path, change, words):
+def test_a_file_of_another_sweep_is_refused(tmp_path, change, words):
     values = yaml.load((CONFIG / arm_sweep.FILE).read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     change(values)
     path = tmp_path / "arms.yaml"

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The bite of the molars against what was published and measured of it."""
+"""The bite of the molars against published and measured values."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ ROBOT, BITE = shipped()
 
 @pytest.fixture(scope="module")
 def answers():
-    """Signed distances of all 64 pairs of surfaces, one row a frame."""
+    """Return the signed distances of all 64 pairs of surfaces, one row per frame."""
     scene = ROBOT.scene()
     found = []
     for frame in BITE:
@@ -48,7 +48,7 @@ def test_crowns_have_the_size_of_first_molars():
     np.testing.assert_allclose(1e3 * np.array(sizes)[:, :2], [[11.0, 10.5], [10.4, 11.5]], rtol=0.05)
 
 
-def test_it_comes_down_and_goes_up_by_equal_steps_within_the_limits_of_the_joint():
+def test_it_closes_and_opens_by_equal_steps_within_the_joint_limits():
     heights = np.array([frame.height for frame in BITE])
     assert len(heights) == 181
     np.testing.assert_allclose(np.abs(np.diff(heights)), 0.113693e-3, rtol=1e-9)
@@ -63,7 +63,7 @@ def test_it_may_turn_between_two_frames():
     assert [frame.height for frame in bite] == [1.0, 0.75, 0.75, 1.0]
 
 
-def test_teeth_meet_in_frames_47_to_111_as_the_paper_s_do(answers):
+def test_teeth_overlap_in_frames_47_to_111_as_in_the_paper(answers):
     contact = [i for i, result in enumerate(answers) if result.distance.min() < 0.0]
     assert contact == list(range(47, 112))
     published = REPLAYS["bite"].published
@@ -72,7 +72,7 @@ def test_teeth_meet_in_frames_47_to_111_as_the_paper_s_do(answers):
     assert sum(int((result.distance < 0.0).sum()) for result in answers) == 940
 
 
-def test_boxes_first_meet_in_frame_28_as_the_paper_s_do():
+def test_boxes_first_overlap_in_frame_28_as_in_the_paper():
     boxes = np.array([body.shape.aabb(body.link_from_body[:3, :3]) for body in ROBOT.bodies])
     boxes += np.array([body.link_from_body[:3, 3] for body in ROBOT.bodies])[:, None]
     meeting = []
@@ -81,22 +81,22 @@ def test_boxes_first_meet_in_frame_28_as_the_paper_s_do():
         meet = (boxes[:8, None, 0] <= upper[None, :, 1]) & (upper[None, :, 0] <= boxes[:8, None, 1])
         meeting.append(int(meet.all(axis=2).sum()))
     frames = np.flatnonzero(meeting)
-    # Counted by the same independent program; the paper's boxes part after frame 133.
+    # Counted by the same independent program; the paper's boxes separate after frame 133.
     assert (frames[0], frames[-1], sum(meeting)) == (28, 130, 1958)
 
 
-def test_every_answer_is_proved_but_those_of_the_two_bodies_with_a_microscopic_dent(answers):
+def test_only_answers_of_bodies_with_a_microscopic_dent_are_unproved(answers):
     dented = {i for i, body in enumerate(ROBOT.bodies) if not body.shape.convexity().convex}
     assert [ROBOT.bodies[i].name for i in sorted(dented)] == ["lower_molar/0", "upper_molar/0"]
     assert max(ROBOT.bodies[i].shape.convexity().dent for i in dented) < 1e-12
     for result in answers:
         for row in np.flatnonzero(result.status):
             assert {result.body_a[row], result.body_b[row]} & dented
-        assert np.all(result.upper - result.lower < 1e-8)  # 10 nm; 2e-16 m where it is proved
+        assert np.all(result.upper - result.lower < 1e-8)  # 10 nm; 2e-16 m if proved
 
 
 @pytest.mark.parametrize("index", [-1, 181])
-def test_a_frame_that_does_not_exist_is_an_error(index):
+def test_a_missing_frame_is_an_error(index):
     with pytest.raises(IndexError, match="frames 0 to 180"):
         BITE.frame(index)
 
@@ -110,12 +110,12 @@ def test_a_frame_that_does_not_exist_is_an_error(index):
         ({"joint": 3}, "DentalBite.joint = 3: must be the name of a joint"),
     ],
 )
-def test_bad_parameters_are_errors_that_name_them(change, message):
+def test_bad_parameters_are_errors_with_their_names(change, message):
     with pytest.raises(ValueError, match=message):
         replace(BITE, **change)
 
 
-def test_a_bad_file_is_an_error_that_names_it(tmp_path):
+def test_a_bad_file_is_an_error_with_its_name(tmp_path):
     path = tmp_path / "bite.yaml"
     path.write_text("joint: bite\n")
     with pytest.raises(ValueError, match="missing") as error:
@@ -124,7 +124,7 @@ def test_a_bad_file_is_an_error_that_names_it(tmp_path):
 
 
 @pytest.mark.parametrize("name", REPLAYS)
-def test_every_motion_has_its_files_and_asks_about_as_many_pairs_as_it_says(name):
+def test_every_motion_has_its_files_and_its_stated_number_of_pairs(name):
     replay, share = REPLAYS[name], share_directory()
     srdf = share / "config" / f"{replay.robot}.srdf"
     robot = Robot.from_urdf(

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The grasp sweep against the table of poses it was published with."""
+"""The grasp sweep against its published table of poses."""
 
 import csv
 import math
@@ -29,7 +29,7 @@ def test_it_has_31_frames_of_approach_and_183_of_rotation():
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["frame"])
-def test_frames_are_those_of_the_table(row):
+def test_frames_agree_with_the_table(row):
     frame = SWEEP.frame(int(row["frame"]))
     assert (frame.index, frame.phase) == (int(row["frame"]), row["phase"])
     assert frame.distance == pytest.approx(float(row["D_m"]), abs=1e-6)
@@ -42,7 +42,7 @@ def test_frames_are_those_of_the_table(row):
     assert frame.positions["left_tj2"] == pytest.approx(float(row["thumb_opposition_rad"]), abs=1e-6)
 
 
-def test_it_moves_every_independent_joint_of_the_hands_and_no_other():
+def test_it_moves_exactly_the_independent_joints_of_the_hands():
     robot = Robot.from_urdf((SHARE / "urdf" / "icub_hands.urdf").read_text(encoding="utf-8"))
     assert set(SWEEP.positions) == set(robot.joint_names)
     assert set(SWEEP.frame(0).base_poses) == set(robot.base_links)
@@ -52,7 +52,7 @@ def test_it_moves_every_independent_joint_of_the_hands_and_no_other():
 
 
 @pytest.mark.parametrize("index", [-1, 214, 10_000])
-def test_a_frame_that_does_not_exist_is_an_error(index):
+def test_a_missing_frame_is_an_error(index):
     with pytest.raises(IndexError, match="frames 0 to 213"):
         SWEEP.frame(index)
 
@@ -68,7 +68,7 @@ def test_a_frame_that_does_not_exist_is_an_error(index):
         ({"positions": [1]}, "must map joint names"),
     ],
 )
-def test_bad_parameters_are_errors_that_name_them(change, message):
+def test_bad_parameters_are_errors_with_their_names(change, message):
     with pytest.raises(ValueError, match=message):
         replace(SWEEP, **change)
 
@@ -76,7 +76,7 @@ def test_bad_parameters_are_errors_that_name_them(change, message):
 @pytest.mark.parametrize(
     ("text", "message"), [("- 1\n", "expected a mapping"), ("speed: 3\n", "speed"), ("approach: 1\n", "missing")]
 )
-def test_a_bad_parameter_file_is_an_error_that_names_the_file(tmp_path, text, message):
+def test_a_bad_parameter_file_is_an_error_with_its_name(tmp_path, text, message):
     path = tmp_path / "sweep.yaml"
     path.write_text(text)
     with pytest.raises(ValueError, match=message) as error:

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The tables of `superovoid demo` and `superovoid plan` are shown as recordings."""
+"""Recordings from the tables of `superovoid demo` and `superovoid plan`."""
 
 import csv
 import re
@@ -25,7 +25,7 @@ def written(path, names, *rows):
 
 
 def rows_of(frames):
-    """What a walk through a motion finds, as far as it is read again."""
+    """Return rows of a walk through a motion; only fields read by the recording have values."""
     figures = dict.fromkeys(report.SweepRow.__dataclass_fields__, 0)
     return [
         report.SweepRow(**{**figures, "frame": frame, "distance": 0.1 * frame, "body_a": "a", "body_b": "b"})
@@ -33,7 +33,7 @@ def rows_of(frames):
     ]
 
 
-def test_the_table_of_the_demo_shows_the_frames_that_it_is_about(tmp_path):
+def test_the_table_of_the_demo_shows_its_own_frames(tmp_path):
     path = tmp_path / "dental_bite.csv"
     walked = report.Walked("bite", "mixed", [dental_bite.LOWER], [dental_bite.UPPER])
     report.write_csv(rows_of([46, 47, 60]), path, walked)
@@ -53,7 +53,7 @@ def test_the_table_of_the_demo_shows_the_frames_that_it_is_about(tmp_path):
 
 
 @pytest.mark.parametrize("motion", ["hands", "arms"])
-def test_hands_of_the_demo_are_where_the_player_has_them(tmp_path, motion):
+def test_hands_of_the_demo_have_the_poses_of_the_player(tmp_path, motion):
     path = tmp_path / "grasp_sweep.csv"
     walked = report.Walked(motion, "superovoids", ["left_fingers"], ["right_fingers"])
     report.write_csv(rows_of([30]), path, walked)
@@ -91,6 +91,6 @@ BITE = ["bite", "mixed", "lower_molar", "upper_molar"]
         (DEMO, [[*BITE, "0", "0"], ["hands", *BITE[1:], "1", "0"]], "row 3, column motion: 'hands' after 'bite'"),
     ],
 )
-def test_a_table_that_is_none_of_the_demo_is_refused_with_words(tmp_path, names, rows, words):
+def test_an_invalid_table_of_the_demo_is_refused_with_a_reason(tmp_path, names, rows, words):
     with pytest.raises(RecordingError, match=re.escape(words)):
         read_csv(written(tmp_path / "p.csv", names, *rows))

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The demo as a person runs it: a command that starts its own nodes and leaves a table, a CSV file and a plot."""
+"""The demo as a user runs it: a command that starts its own nodes and writes a table, a CSV file and a plot."""
 
 import csv
 import subprocess
@@ -23,7 +23,7 @@ FRAMES = range(28, 34)
 
 
 def run_while(look, *arguments):
-    """Run the demo, and look at something again and again meanwhile."""
+    """Run the demo, and call `look` repeatedly until it ends."""
     with tempfile.TemporaryFile("w+") as stdout, tempfile.TemporaryFile("w+") as stderr:
         process = subprocess.Popen([*COMMAND, *arguments], stdout=stdout, stderr=stderr)
         try:
@@ -38,7 +38,7 @@ def run_while(look, *arguments):
 
 @pytest.fixture(scope="module")
 def watched_demo(client, tmp_path_factory):
-    """What the demo did, its folder, and the nodes seen meanwhile in the domain that it was started in."""
+    """Return the demo's process, its folder, and the nodes visible during the run in the domain of its caller."""
     folder, seen = tmp_path_factory.mktemp("demo"), set()
 
     def look():
@@ -55,7 +55,7 @@ def demo(watched_demo):
     return done, folder
 
 
-def test_demo_ends_well_and_says_where_its_files_are(demo):
+def test_demo_succeeds_and_names_its_files(demo):
     done, folder = demo
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"{len(FRAMES)} frames; minimum distance ")
@@ -64,7 +64,7 @@ def test_demo_ends_well_and_says_where_its_files_are(demo):
     assert (folder / "grasp_sweep.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_every_row_is_what_the_library_says_of_that_frame(demo):
+def test_every_row_equals_the_answer_of_the_library(demo):
     _, folder = demo
     robot, sweep = shipped()
     scene = robot.scene()
@@ -85,7 +85,7 @@ def test_every_row_is_what_the_library_says_of_that_frame(demo):
 
 
 def walked(folder, *arguments):
-    """Run the demo into a folder; what it printed."""
+    """Run the demo into a folder; return its output."""
     command = [*COMMAND, *arguments, "--output", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -93,7 +93,7 @@ def walked(folder, *arguments):
 
 
 @pytest.mark.slow
-def test_demo_with_arms_tells_the_same_distances(demo, tmp_path):
+def test_demo_with_arms_has_the_same_distances(demo, tmp_path):
     _, folder = demo
     walked(tmp_path, "--arms", "--frames", "30:32")
     with (folder / "grasp_sweep.csv").open(encoding="utf-8") as file:
@@ -107,7 +107,7 @@ def test_demo_with_arms_tells_the_same_distances(demo, tmp_path):
 
 
 @pytest.mark.slow
-def test_demo_of_the_bite_tells_what_the_library_says_of_its_frames(tmp_path):
+def test_demo_of_the_bite_equals_the_answers_of_the_library(tmp_path):
     assert "Dental bite" in walked(tmp_path, "--bite", "--frames", "45:48")
     assert (tmp_path / "dental_bite.png").read_bytes().startswith(b"\x89PNG")
     robot, bite = dental_bite.shipped()
@@ -146,14 +146,14 @@ def test_wrong_arguments_are_explained(arguments, message, capsys):
     assert message in capsys.readouterr().err
 
 
-def test_nodes_of_the_demo_are_not_to_be_seen_in_the_domain_that_it_is_started_in(watched_demo):
+def test_nodes_of_the_demo_are_invisible_to_its_caller(watched_demo):
     done, _, seen = watched_demo
     assert done.returncode == 0, done.stderr
     assert seen == {"test_client"}
 
 
 @pytest.mark.slow
-def test_visible_nodes_are_seen_by_their_names_and_send_markers(client, tmp_path):
+def test_visible_nodes_have_their_names_and_send_markers(client, tmp_path):
     markers = client.collect(MarkerArray, "/distance_service/markers")
     seen = set()
 
@@ -168,7 +168,7 @@ def test_visible_nodes_are_seen_by_their_names_and_send_markers(client, tmp_path
     assert "config/dental_bite.rviz" in done.stdout
 
 
-def test_visible_nodes_do_not_join_others_of_their_names(client, start_node, tmp_path):
+def test_visible_nodes_do_not_join_others_with_their_names(client, start_node, tmp_path):
     node = start_node("sweep_player", paused=True)
     assert client.wait(lambda: "sweep_player" in client.node.get_node_names())
     done = subprocess.run([*COMMAND, "--visible", "--output", str(tmp_path)], capture_output=True, text=True)
@@ -178,7 +178,7 @@ def test_visible_nodes_do_not_join_others_of_their_names(client, start_node, tmp
     assert "a node sweep_player runs here already" in done.stderr
 
 
-def test_legend_of_the_plot_hides_nothing_of_the_curve(tmp_path, monkeypatch):
+def test_legend_of_the_plot_does_not_hide_the_curve(tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: drawn.append(figure))
     rows = [SimpleNamespace(frame=k, distance=1e-3 * abs(k - 80) / 15.0, intersecting=0) for k in range(181)]

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The distance service under load: what `superovoid dev load` measures, in small."""
+"""The distance service under load: short runs of `superovoid dev load`."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from superovoid_ros.tools.service_load import ServiceLoad, differs, errors_of, s
 
 @pytest.fixture(scope="module")
 def running(loopback_domain):
-    """The service and two clients."""
+    """Yield the service and two clients."""
     with ServiceLoad(2) as load:
         yield load
 
 
 @pytest.mark.parametrize("kind", SERVICES)
-def test_calls_on_a_schedule_are_all_answered_as_the_library_answers(running, kind):
+def test_calls_on_a_schedule_are_answered_like_the_library(running, kind):
     row, errors = running.measure(kind, 2, 60.0, 1.0)
     assert not errors
     assert (row.service, row.clients, row.calls, row.lost) == (SERVICES[kind][1], 2, 60, 0)
@@ -37,19 +37,19 @@ def test_calls_on_a_schedule_are_all_answered_as_the_library_answers(running, ki
     assert row.node_share > 0.0 and row.client_share > 0.0
 
 
-def test_each_client_calls_again_once_it_is_answered_at_the_largest_rate(running):
+def test_clients_at_the_largest_rate_call_again_after_each_answer(running):
     row, errors = running.measure("closest", 2, math.inf, 0.5)
     assert not errors
     assert row.calls > 2 and row.lost == 0
 
 
-def test_burst_of_calls_beyond_the_usual_queue_loses_none(running):
+def test_a_burst_beyond_the_usual_queue_loses_no_calls(running):
     row, errors = running.measure("closest", 2, 2000.0, 0.2)
     assert not errors
     assert (row.calls, row.lost) == (400, 0)
 
 
-def test_calls_of_a_service_that_does_not_reply_are_lost_and_later_ones_are_not(running, monkeypatch):
+def test_an_unresponsive_service_loses_calls_and_answers_later_ones(running, monkeypatch):
     monkeypatch.setattr(service_load, "GIVE_UP", 0.5)
     running._node.process.send_signal(signal.SIGSTOP)
     try:
@@ -66,7 +66,7 @@ def test_calls_of_a_service_that_does_not_reply_are_lost_and_later_ones_are_not(
 
 
 @pytest.mark.slow
-def test_command_measures_a_service_that_runs_already(start_node, tmp_path, capsys):
+def test_command_measures_a_running_service(start_node, tmp_path, capsys):
     share = share_directory()
     start_node(
         "distance_service",
@@ -85,7 +85,7 @@ def test_command_measures_a_service_that_runs_already(start_node, tmp_path, caps
 
 
 @pytest.mark.slow
-def test_command_names_a_service_that_is_not_there(loopback_domain, tmp_path):
+def test_command_names_a_missing_service(loopback_domain, tmp_path):
     command = [sys.executable, "-m", "superovoid.cli", "dev", "load", "--node", "/nobody", "--output", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1
@@ -134,7 +134,7 @@ def test_refusals_wrong_states_and_missing_states_are_errors():
     assert errors[0] == "closest: refused: not ready"
 
 
-def test_lost_calls_are_counted_and_left_out_of_the_latencies():
+def test_lost_calls_are_counted_and_excluded_from_the_latencies():
     reports = [Report([0.001, math.nan], 10.3, [], [], 0.1), Report([0.003, 0.002], 10.5, [], [], 0.2)]
     row = summary("near", 10.0, 10.0, reports, 1, 0.1)
     assert (row.calls, row.lost, row.errors, row.clients) == (4, 1, 1, 2)
@@ -142,7 +142,7 @@ def test_lost_calls_are_counted_and_left_out_of_the_latencies():
     assert (row.node_share, row.client_share) == pytest.approx((0.2, 0.6))
 
 
-def test_a_service_that_never_answers_has_no_latency():
+def test_a_service_without_answers_has_no_latency():
     row = summary("near", 10.0, 10.0, [Report([math.nan] * 3)], 0, 0.1)
     assert (row.calls, row.lost) == (3, 3)
     assert np.isnan((row.median, row.p99, row.worst)).all()

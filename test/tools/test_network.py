@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Domains of one's own: nobody else's, and free again afterwards."""
+"""Separate domains: one per process, and free again afterwards."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ TAKE = "from superovoid_ros.tools.process.network import take_domain\ndomain = t
 
 
 def few(monkeypatch, *numbers):
-    """Let there be no other domains, and none that this process is in."""
+    """Reduce the free domains to these numbers; the process is in none of them."""
     monkeypatch.setattr(network, "_DOMAINS", numbers)
     monkeypatch.setenv("ROS_DOMAIN_ID", "0")
 
 
-def test_no_two_have_the_same_domain_in_one_process_or_in_several():
+def test_no_two_domains_are_equal_in_one_process_or_several():
     held = [take_domain() for _ in range(20)]
     try:
         printed = [subprocess.run([sys.executable, "-c", TAKE], capture_output=True, check=True) for _ in range(3)]
@@ -33,7 +33,7 @@ def test_no_two_have_the_same_domain_in_one_process_or_in_several():
             domain.hold.close()
 
 
-def test_a_domain_is_free_again_when_its_holder_has_ended_or_let_go(monkeypatch):
+def test_a_domain_is_free_after_its_holder_ended_or_released_it(monkeypatch):
     few(monkeypatch, 201)
     only = "from superovoid_ros.tools.process import network\nnetwork._DOMAINS = (201,)\n"
     code = TAKE.replace("domain = ", only + "domain = ")
@@ -50,14 +50,14 @@ def test_a_domain_is_free_again_when_its_holder_has_ended_or_let_go(monkeypatch)
         assert os.environ["ROS_DOMAIN_ID"] == "0"
 
 
-def test_where_all_domains_are_taken_one_is_shared(monkeypatch):
+def test_a_domain_is_shared_if_all_are_taken(monkeypatch):
     few(monkeypatch, 203)
     first, second = take_domain(), take_domain()
     assert first.number == second.number == 203
     first.hold.close()
 
 
-def test_the_domain_that_a_process_is_in_is_not_taken(monkeypatch):
+def test_the_domain_of_the_process_is_not_taken(monkeypatch):
     few(monkeypatch, 204, 205)
     monkeypatch.setenv("ROS_DOMAIN_ID", "204")
     assert take_domain().number == 205

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A planner that asks a distance service in a process of its own."""
+"""A planner that queries a distance service in its own process."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def distances(client_class, start_node, loopback_domain):
         yield client
 
 
-def test_answers_are_those_of_the_scene(problem, distances):
+def test_answers_equal_those_of_the_scene(problem, distances):
     states = np.random.default_rng(2).uniform(*problem.limits, (50, 2))
     max_distance = np.full(50, 0.08)
     here = SceneValidity(problem).clearances(states, max_distance, gradients=True)
@@ -83,11 +83,11 @@ def test_a_path_is_found_and_optimised_through_the_service(problem, distances):
     assert not MotionValidator(problem, validity).check(*ENDS).valid
     found = find_path(problem, validity, *ENDS)
     path = optimise_path(problem, validity, found.shortened, margin=0.004, states=21)
-    # Proved here as well, by distances of this process.
+    # Proved again by distances of this process.
     assert MotionValidator(problem, SceneValidity(problem)).check_path(path.states, path.floors).valid
 
 
-def test_a_body_or_a_pair_that_the_service_does_not_know_is_an_error(problem, distances, client_class, start_node):
+def test_bodies_and_pairs_unknown_to_the_service_are_errors(problem, distances, client_class, start_node):
     more = PlanningProblem(problem.robot, ("x", "y"), {}, obstacles=(Body("pear", "pear", Sphere(0.01)),))
     with pytest.raises(PlanningError, match=r"the service does not check .*pear"):
         ServiceValidity(more, distances)
@@ -105,7 +105,7 @@ def test_a_body_or_a_pair_that_the_service_does_not_know_is_an_error(problem, di
         ServiceValidity(problem, client)
 
 
-# -- the hands and the egg, through a service that is started for them -----------------------------------------------
+# -- the hands and the egg, through a service started for them -------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +119,7 @@ def served(hands, loopback_domain):
         yield validity
 
 
-def test_the_service_that_is_started_answers_about_hands_and_egg_as_the_scene_does(hands, served):
+def test_the_started_service_answers_about_hands_and_egg_like_the_scene(hands, served):
     problem, random = hands.problem, np.random.default_rng(4)
     states = hands.guess + random.uniform(-0.1, 0.1, (30, len(hands.guess)))
     max_distance = random.choice([0.0, 0.005, 0.02], 30)
@@ -127,14 +127,14 @@ def test_the_service_that_is_started_answers_about_hands_and_egg_as_the_scene_do
     assert problem.is_wanted[here.pair].any() and (problem.pairs[here.pair] < len(problem.bodies) - 1).all(axis=1).any()
     np.testing.assert_array_equal(there.state, here.state)
     np.testing.assert_array_equal(there.pair, here.pair)
-    # The pose of the egg travels as a quaternion: not the same bits.
+    # The pose of the egg is sent as a quaternion, so the bits differ.
     np.testing.assert_allclose(there.distance, here.distance, atol=1e-9)
     np.testing.assert_allclose(there.lower, here.lower, atol=1e-9)
     np.testing.assert_allclose(there.gradient, here.gradient, atol=1e-5)
 
 
-def test_motions_of_the_hands_are_proved_or_refused_through_the_service_as_by_the_scene(hands, served):
-    # The whole plan takes minutes: a fifth of the way, and the straight way, which leads through the egg.
+def test_the_service_proves_and_refuses_motions_of_hands_like_the_scene(hands, served):
+    # The whole plan takes minutes: check a fifth of the way, and the straight way, which passes through the egg.
     problem, way = hands.problem, hands.guess - hands.start
     near, far = (hands.start + part * way for part in (0.2, 1.0))
     here, there = MotionValidator(problem, SceneValidity(problem)), MotionValidator(problem, served)
@@ -145,13 +145,13 @@ def test_motions_of_the_hands_are_proved_or_refused_through_the_service_as_by_th
 
 @pytest.mark.skipif(importlib.util.find_spec("ompl") is None, reason="OMPL is missing: pip install 'superovoid[plan]'")
 @pytest.mark.slow
-def test_the_whole_example_ends_without_unwanted_contact_through_the_service(loopback_domain, tmp_path, capsys):
+def test_the_whole_example_through_the_service_has_no_unwanted_contact(loopback_domain, tmp_path, capsys):
     assert main(["plan", "--service", "--output", str(tmp_path)]) == 0
     assert "none in unwanted contact" in capsys.readouterr().out
     assert (tmp_path / "plan_grasp.csv").is_file()
 
 
-def test_a_service_that_cannot_be_started_for_a_problem_says_why(problem, loopback_domain):
+def test_a_service_that_cannot_start_reports_the_reason(problem, loopback_domain):
     crate = Body("crate", "crate", Box((0.2, 0.2, 0.2)))
     beside = PlanningProblem(problem.robot, ("x", "y"), {}, obstacles=(crate,))
     with (

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Waiting for a process: as long as it lives and works, however slow the machine, and not when it does nothing."""
+"""Waiting for a process: as long as it lives and works, however slow the machine, and not while it does nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from superovoid_ros.tools.process.child import Child, NodeError
 from superovoid_ros.tools.process.waiting import Watch
 
-DEADLINE = 60.0  # s, for processes to do what they were told
+DEADLINE = 60.0  # s, for processes to react
 
 
 class Program(Child):
@@ -35,7 +35,7 @@ class Program(Child):
 
 @pytest.fixture
 def start():
-    """Start a program, which has printed a line when it is returned."""
+    """Return a function that starts a program and waits for its first line."""
     programs = []
 
     def start(program):
@@ -50,7 +50,7 @@ def start():
 
 
 class Clock:
-    """Time that passes with the processor time of a process, so that no result depends on the machine's speed."""
+    """Time that advances with the processor time of a process, so that no result depends on the machine's speed."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -60,27 +60,27 @@ class Clock:
 
 
 def look_for(watch, clock, seconds, each=lambda: time.sleep(0.001)):
-    """Look for so many seconds of the clock, four times a second."""
+    """Look four times per second of the clock, for a number of seconds."""
     for _ in range(round(4 * seconds)):
         each()
         clock.now += 0.25
         watch.look("the answer did not come")
 
 
-def test_a_process_that_computes_is_waited_for_without_end(start):
+def test_a_computing_process_is_waited_for_without_limit(start):
     program = start("while True: pass")
     clock = Clock()
     watch = Watch(program, patience=10.0, clock=clock)
 
     def until_it_computed():
         used = program.demand()
-        while program.demand() < used + 0.02:  # in a fourth of a second: a machine of a twelfth of the speed
+        while program.demand() < used + 0.02:  # in a quarter of a second: a machine of a twelfth of the speed
             time.sleep(0.001)
 
     look_for(watch, clock, 30.0, until_it_computed)
 
 
-def test_a_process_that_does_nothing_is_an_error_with_a_cause(start):
+def test_an_idle_process_is_an_error_with_a_cause(start):
     clock = Clock()
     watch = Watch(start("time.sleep(1000)"), patience=10.0, clock=clock)
     with pytest.raises(NodeError, match=r"the answer did not come: program .* has done nothing for 10 s: .*firewall"):
@@ -88,7 +88,7 @@ def test_a_process_that_does_nothing_is_an_error_with_a_cause(start):
     assert 10.0 <= clock.now <= 16.0
 
 
-def test_a_stopped_process_is_named_and_how_to_let_it_go_on(start):
+def test_a_stopped_process_is_an_error_with_the_command_to_continue(start):
     program = start("while True: pass")
     os.kill(program.pid, signal.SIGSTOP)
     until = time.monotonic() + DEADLINE
@@ -101,7 +101,7 @@ def test_a_stopped_process_is_named_and_how_to_let_it_go_on(start):
         look_for(watch, clock, 30.0)
 
 
-def test_a_process_that_ended_is_an_error_at_once(start):
+def test_an_ended_process_is_an_error_at_once(start):
     program = start("sys.exit(3)")
     watch = Watch(program, clock=Clock())
     program.process.wait()
@@ -109,7 +109,7 @@ def test_a_process_that_ended_is_an_error_at_once(start):
         watch.look("no answer")
 
 
-def test_time_in_which_the_watching_process_did_not_run_does_not_count(start):
+def test_pauses_of_the_watching_process_do_not_count(start):
     clock = Clock()
     watch = Watch(start("time.sleep(1000)"), patience=10.0, clock=clock)
     for _ in range(12):  # it was stopped for a minute each time
@@ -117,11 +117,11 @@ def test_time_in_which_the_watching_process_did_not_run_does_not_count(start):
         watch.look("no answer")
 
 
-def test_a_process_that_reads_files_works(start):
+def test_a_process_that_reads_files_counts_as_working(start):
     program = start("while True:\n    open(sys.executable, 'rb').read(2**20)")
     clock = Clock()
     watch = Watch(program, patience=10.0, clock=clock)
-    program.demand = lambda: 0.0  # it hardly computes
+    program.demand = lambda: 0.0  # almost no processor time
 
     def until_it_read():
         before = program.bytes_read()

@@ -44,7 +44,7 @@ WITH_BALL = Sphere(0.3), at(0.0), PEAR, at(0.3, 0.1, 0.2, (1.0, 0.0, 0.4))
 
 
 def in_a_dent():
-    """Return a pair with closest points in a concavity, where no plane separates the hulls by the bodies' distance."""
+    """Return a pair with closest points in a concavity: no plane separates the hulls by the bodies' distance."""
     return list(random_pairs.draw("dent contact", 7, 24))[12]
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The tree of boxes over bodies and triangles: what every traversal relies on."""
+"""The tree of boxes over bodies and triangles: invariants of every traversal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def walk(nodes, node=0, depth=0):
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_each_triangle_is_in_one_leaf_and_in_every_box_above_it(count):
+def test_each_triangle_is_in_one_leaf_and_all_boxes_above(count):
     corners = np.random.default_rng(count).normal(size=(count, 1, 3)) + np.random.default_rng(1).normal(size=(3, 3))
     corners[::3] = corners[0]  # equal points
     order, nodes = tree_of_triangles(corners)
@@ -51,7 +51,7 @@ def test_each_triangle_is_in_one_leaf_and_in_every_box_above_it(count):
         assert np.array_equal(row[UPPER : UPPER + 3], inside.max(axis=0))
 
 
-def test_halves_are_parted_by_the_coordinate_of_largest_spread():
+def test_halves_are_split_by_the_coordinate_of_largest_spread():
     points = np.random.default_rng(2).normal(size=(200, 4)) * (1.0, 1.0, 1.0, 3.0)
     order = np.arange(200, dtype=np.int32)
     nodes = np.empty((node_count(200), NODE_LENGTH))
@@ -65,9 +65,9 @@ def test_halves_are_parted_by_the_coordinate_of_largest_spread():
         assert points[order[first:middle], axis].max() <= points[order[middle:end], axis].min()
 
 
-def test_rows_of_points_that_are_no_items_are_left_out():
+def test_rows_of_points_other_than_items_are_left_out():
     points = np.random.default_rng(3).normal(size=(50, 3))
     order = np.arange(10, 40, dtype=np.int32)
-    nodes = np.empty((100, NODE_LENGTH))  # more than it needs
+    nodes = np.empty((100, NODE_LENGTH))  # more than the tree needs
     arrange(points, order, nodes)
     assert sorted(order) == list(range(10, 40)) and nodes[0, END] == 30

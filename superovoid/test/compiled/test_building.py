@@ -13,7 +13,7 @@ import pytest
 from superovoid.compiled import library
 from superovoid.compiled.arrays import Floats1, Floats2
 
-# Entry points of each form of arguments and results that take a second to compile.
+# Entry points with each form of arguments and results; each compiles in a second.
 BUILD = """
 import sys
 from pathlib import Path
@@ -70,7 +70,7 @@ for wrong, words in (
     except TypeError as error:
         assert words in str(error), error
     else:
-        raise AssertionError(f"{wrong.dtype} {wrong.strides} was taken")
+        raise AssertionError(f"{wrong.dtype} {wrong.strides} was accepted")
 """
 DIGESTS = """
 from superovoid.compiled import library
@@ -96,7 +96,7 @@ print(" ".join(before.values()))
 
 
 def run(program, *arguments, **more):
-    """Run a program in which kernels are Python functions."""
+    """Run a program with kernels as Python functions."""
     environment = os.environ | {"SUPEROVOID_KERNELS": "python", "PYTHONHASHSEED": "0"} | more
     command = [sys.executable, "-c", program, *map(str, arguments)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
@@ -104,12 +104,12 @@ def run(program, *arguments, **more):
     return done.stdout
 
 
-def test_entry_points_of_a_library_answer_as_their_python_does_without_numba(tmp_path):
+def test_entry_points_of_a_library_agree_with_python_without_numba(tmp_path):
     assert "5 object files made" in run(BUILD, tmp_path)
     run(CALL, tmp_path)
 
 
-def test_a_second_build_makes_no_object_file_and_one_from_nothing_the_same(tmp_path):
+def test_a_second_build_reuses_objects_and_a_fresh_build_repeats_them(tmp_path):
     made = [tmp_path / "a", tmp_path / "b"]
     for folder in made:
         run(BUILD, folder)
@@ -119,25 +119,25 @@ def test_a_second_build_makes_no_object_file_and_one_from_nothing_the_same(tmp_p
     assert objects[0] == objects[1]
 
 
-def test_digest_of_an_entry_point_changes_with_what_it_calls_alone():
+def test_digest_of_an_entry_point_depends_only_on_what_it_calls():
     done = [run(DIGESTS, PYTHONHASHSEED=str(seed)) for seed in (1, 2)]
     assert done[0] == done[1]
 
 
-def test_a_tuple_whose_arrays_have_each_others_dimensions_is_refused():
+def test_a_tuple_with_exchanged_array_dimensions_is_refused():
     packed = library._Tuple((Floats1, Floats2)).packed
     assert len(packed((np.zeros(3), np.zeros((2, 2))))) == 5 * 8
     with pytest.raises(TypeError, match="expected an array of float64 with 1 dimensions"):
         packed((np.zeros((2, 2)), np.zeros(3)))
 
 
-def test_a_build_without_numba_says_what_to_install():
+def test_a_build_without_numba_names_the_package_to_install():
     main = library.PACKAGE / "compiler" / "__main__.py"
     done = subprocess.run([sys.executable, "-I", "-S", str(main)], capture_output=True, text=True)
     assert done.stderr.startswith("no package 'numba': the kernels are compiled by numba"), done.stderr
 
 
-def test_two_builds_at_once_in_one_folder_make_one_library(tmp_path):
+def test_two_concurrent_builds_in_one_folder_make_one_library(tmp_path):
     environment = os.environ | {"SUPEROVOID_KERNELS": "python", "PYTHONHASHSEED": "0"}
     command = [sys.executable, "-c", BUILD, str(tmp_path)]
     builds = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)]
@@ -146,7 +146,7 @@ def test_two_builds_at_once_in_one_folder_make_one_library(tmp_path):
     run(CALL, tmp_path)
 
 
-def test_helpers_end_with_a_build_that_is_killed():
+def test_helpers_end_with_a_killed_build():
     program = (
         "import multiprocessing, os\n"
         "from concurrent.futures import ProcessPoolExecutor\n"
@@ -156,12 +156,12 @@ def test_helpers_end_with_a_build_that_is_killed():
         "os.kill(os.getpid(), 9)"
     )
     environment = os.environ | {"SUPEROVOID_KERNELS": "python"}
-    # Its output ends when no helper has it open any more.
+    # The output ends as soon as every helper has closed it.
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == -9 and done.stdout.strip(), done.stderr
 
 
-def test_digest_of_a_kernel_does_not_change_with_its_docstring():
+def test_digest_of_a_kernel_does_not_depend_on_its_docstring():
     program = """
 from superovoid.compiled.kernels import kernel
 from superovoid.compiler.digests import digest_of

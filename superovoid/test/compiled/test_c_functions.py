@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The functions of superovoid.h: the answers of Python, from any number of threads, and refusals by name."""
+"""The functions of superovoid.h: answers equal to Python's, from any number of threads, and errors by name."""
 
 import ctypes
 import itertools
@@ -55,7 +55,7 @@ def pose(x=0.0, y=0.0, z=0.0):
 
 
 @few_or_many(2, 40)
-def test_signed_distances_are_those_of_python_bit_by_bit(draws):
+def test_signed_distances_equal_those_of_python_bit_by_bit(draws):
     seen = Counter()
     for a, pose_a, b, pose_b in pairs(draws, seed=1):
         expected = superovoid.distance(a, pose_a, b, pose_b)
@@ -66,7 +66,7 @@ def test_signed_distances_are_those_of_python_bit_by_bit(draws):
     assert seen[True, True] > 10 < seen[False, True]
 
 
-def test_distances_of_half_spaces_are_those_of_python():
+def test_distances_of_half_spaces_equal_those_of_python():
     plane, turned = superovoid.HalfSpace(), np.diag([1.0, -1.0, -1.0, 1.0])
     turned[2, 3] = 0.5
     for pose_b in (turned, pose(z=1.0)):
@@ -74,7 +74,7 @@ def test_distances_of_half_spaces_are_those_of_python():
         assert row_of(distance(body_of(plane), np.eye(4), body_of(plane), pose_b)[1]) == row_of(expected)
 
 
-def test_a_pose_of_single_precision_is_made_rigid_as_python_does():
+def test_a_single_precision_pose_is_made_rigid_as_in_python():
     rng = np.random.default_rng(2)
     for a, pose_a, b, pose_b in itertools.islice(pairs(1, seed=3), 20):
         rough = pose_a.astype(np.float32).astype(np.float64), pose_b.copy()
@@ -99,7 +99,7 @@ def test_verdicts_never_contradict_those_of_python():
     assert min(seen[-1], seen[0], seen[1]) > 5
 
 
-def test_rows_of_pairs_are_answered_as_each_pair_is_up_to_the_first_error():
+def test_rows_of_pairs_equal_single_answers_up_to_the_first_error():
     drawn = list(itertools.islice(pairs(1, seed=6), 30))
     a, b = ((ctypes.c_void_p * 30)(*(body_of(each[k]) and body_of(each[k]).value for each in drawn)) for k in (0, 2))
     poses_a, poses_b = (np.array([each[k] for each in drawn]) for k in (1, 3))
@@ -120,7 +120,7 @@ def test_rows_of_pairs_are_answered_as_each_pair_is_up_to_the_first_error():
     assert failed.value == 7
 
 
-def test_a_pair_that_is_asked_again_agrees_with_python_within_both_intervals():
+def test_repeated_answers_of_a_pair_agree_with_python_within_both_intervals():
     for a, pose_a, b, pose_b in itertools.islice(pairs(1, seed=7), 40):
         pair, found = ctypes.c_void_p(), Result()
         bodies_of_pair = body_of(a), body_of(b)
@@ -137,14 +137,14 @@ def test_a_pair_that_is_asked_again_agrees_with_python_within_both_intervals():
             C.superovoid_body_free(body)
 
 
-def test_gradients_by_poses_are_those_of_python_up_to_rounding():
+def test_gradients_by_poses_equal_those_of_python_up_to_rounding():
     for a, pose_a, b, pose_b in itertools.islice(pairs(1, seed=8), 40):
         found = distance(body_of(a), pose_a, body_of(b), pose_b)[1]
         by_a, by_b = (ctypes.c_double * 6)(), (ctypes.c_double * 6)()
         poses = doubles(pose_a), doubles(pose_b)
         assert C.superovoid_pose_gradients(ctypes.byref(found), *poses, by_a, by_b) == 0
         expected = pose_gradients(superovoid.distance(a, pose_a, b, pose_b), pose_a, pose_b)
-        # Sums of two products, which are rounded once or twice.
+        # Sums of two products, rounded once or twice.
         size = (
             np.linalg.norm(found.point_a) + np.linalg.norm(found.point_b) + np.abs(pose_a).max() + np.abs(pose_b).max()
         )
@@ -169,14 +169,14 @@ def test_distances_of_meshes_agree_with_python_within_both_intervals(draws, kind
         assert error == 0
         assert max(found.lower, expected.lower) <= min(found.upper, expected.upper), (a, b)
         if kind == "convex mesh" and expected.certified:
-            # Planes of thin triangles are known less well than by Python, which has wider numbers.
+            # Python uses wider numbers for the planes of thin triangles.
             extent = max(np.abs(np.array(a.vertices)).max(), np.abs(found.point_a).max())
             assert found.status & Status.UNPROVEN == 0 or found.upper - found.lower < 1e-10 * extent, (a, b)
         seen[expected.distance < 0.0] += 1
     assert min(seen.values()) > 5
 
 
-def test_a_sphere_in_a_hull_is_as_deep_as_its_nearest_facet():
+def test_a_sphere_in_a_hull_has_the_depth_of_its_nearest_facet():
     corners = np.array([*itertools.product((-1.0, 1.0), (-2.0, 2.0), (-3.0, 3.0))])
     found = distance(body_of(ConvexMesh(corners)), pose(), body_of(superovoid.Sphere(0.5)), pose(0.75, 1.0, 1.0))[1]
     assert found.distance == pytest.approx(-0.75, abs=1e-12)
@@ -184,7 +184,7 @@ def test_a_sphere_in_a_hull_is_as_deep_as_its_nearest_facet():
     assert found.status == 0
 
 
-def test_triangles_that_are_not_those_of_a_convex_hull_are_refused():
+def test_triangles_other_than_those_of_a_convex_hull_are_refused():
     hull = ConvexMesh(np.random.default_rng(11).normal(size=(40, 3)))
     vertices, faces = np.array(hull.vertices), np.array(hull.faces)
     assert convex(vertices, faces)[0] == 0
@@ -237,7 +237,7 @@ def test_surfaces_that_bound_no_body_are_refused():
         found, body = mesh(vertices, triangles, around)
         assert found == CONSTANTS[f"ERROR_{error}"]
         assert body.value is None
-    inner = np.concatenate([vertices, vertices.mean(axis=0, keepdims=True)])  # of no triangle
+    inner = np.concatenate([vertices, vertices.mean(axis=0, keepdims=True)])  # the last vertex belongs to no triangle
     assert mesh(inner, faces, hull)[0] == CONSTANTS["ERROR_SURFACE"]
 
 
@@ -248,7 +248,7 @@ class Mallinfo(ctypes.Structure):
 
 
 def memory_taken(question):
-    """Return the bytes of memory that a question does not give back: the least of a few times."""
+    """Return the bytes that a call does not free: the least of a few times."""
     libc = ctypes.CDLL(None)
     libc.mallinfo2.restype = Mallinfo
 
@@ -256,7 +256,7 @@ def memory_taken(question):
         found = libc.mallinfo2()
         return found.field_7 + found.field_4  # of the heap (uordblks), and mapped (hblkhd)
 
-    # The heap counts up to seven freed blocks of each size as used, which it keeps for the next request.
+    # The heap keeps up to seven freed blocks of each size and counts them as used.
     before = [used()]
     for _ in range(40):
         question()
@@ -266,7 +266,7 @@ def memory_taken(question):
 
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="needs glibc 2.33")
 @few_or_many(2, 20)
-def test_questions_give_back_the_memory_that_they_take(draws):
+def test_calls_free_all_memory_they_allocate(draws):
     result, verdict, number = Result(), ctypes.c_int(), ctypes.c_double(1e-9)
     out, decided = ctypes.byref(result), ctypes.byref(verdict)
     for a, pose_a, b, pose_b in itertools.chain(
@@ -301,7 +301,7 @@ def meet(a, motion_a, b, motion_b, duration=1.0, rtol=1e-6, most=1000):
     return C.superovoid_time_of_impact(a, motion_a, b, motion_b, *numbers, ctypes.byref(found)), found
 
 
-def test_times_of_impact_are_those_of_python():
+def test_times_of_impact_agree_with_python():
     rng = np.random.default_rng(12)
     seen = Counter()
     for k in range(60 + len(KINDS)):
@@ -323,7 +323,7 @@ def test_times_of_impact_are_those_of_python():
     assert min(seen[CONSTANTS["IMPACT"]], seen[CONSTANTS["FREE"]]) > 5
 
 
-def test_motions_that_make_no_sense_are_refused_with_an_error_that_names_them():
+def test_invalid_motions_are_refused_with_their_own_error():
     ball = body_of(superovoid.Sphere(1.0))
     still = motion_of(Motion.still(np.eye(4)))
     wrong = doubles([*np.eye(4).ravel(), 2e100, *np.zeros(8)])
@@ -343,7 +343,7 @@ def test_motions_that_make_no_sense_are_refused_with_an_error_that_names_them():
         assert found[0] == CONSTANTS[f"ERROR_{error}"]
 
 
-def test_many_threads_that_share_bodies_have_the_answers_of_one():
+def test_many_threads_sharing_bodies_repeat_the_answers_of_one():
     drawn = [(body_of(a), pose_a, body_of(b), pose_b) for a, pose_a, b, pose_b in pairs(1, seed=9)]
 
     def answers(order):
@@ -352,7 +352,7 @@ def test_many_threads_that_share_bodies_have_the_answers_of_one():
 
     expected = answers(range(len(drawn)))
     orders = [np.random.default_rng(seed).permutation(len(drawn)) for seed in range(16)]
-    with ThreadPoolExecutor(8) as pool:  # ctypes gives up the interpreter's lock
+    with ThreadPoolExecutor(8) as pool:  # ctypes releases the interpreter's lock
         assert all(found == expected for found in pool.map(answers, orders))
 
 
@@ -383,13 +383,13 @@ def test_many_threads_that_share_bodies_have_the_answers_of_one():
         ("superovoid", ((1.0, 1.0, 1.0), 1.0, 1.0, (NAN, 0.0)), "TAPER"),
     ],
 )
-def test_a_parameter_out_of_range_is_refused_with_an_error_that_names_it(name, arguments, error):
+def test_a_parameter_out_of_range_is_refused_with_its_own_error(name, arguments, error):
     found, body = create(name, *arguments)
     assert found == CONSTANTS[f"ERROR_{error}"]
     assert body.value is None
 
 
-def test_parameters_at_the_limits_are_taken():
+def test_parameters_at_the_limits_are_accepted():
     assert create("sphere", 1e-30)[0] == create("sphere", 1e30)[0] == 0
     assert create("superovoid", (1.0, 1.0, 1.0), 1e-6, 1.999999, (0.5, -0.5))[0] == 0
 
@@ -409,7 +409,7 @@ def test_parameters_at_the_limits_are_taken():
         ((2, 2), -1.0, "REFLECTION"),
     ],
 )
-def test_a_pose_that_is_not_rigid_is_refused_with_an_error_that_names_it(place, value, error):
+def test_a_pose_other_than_rigid_is_refused_with_its_own_error(place, value, error):
     ball, wrong, result = body_of(superovoid.Sphere(1.0)), pose(3.0), ctypes.byref(Result())
     wrong[place] = value
     for name, poses in (("A", (wrong, pose())), ("B", (pose(), wrong))):
@@ -430,12 +430,12 @@ def test_a_tolerance_out_of_range_is_refused(rtol):
 
 
 @pytest.mark.parametrize("threshold", [NAN, INF, -INF])
-def test_a_threshold_that_is_not_finite_is_refused(threshold):
+def test_an_infinite_or_nan_threshold_is_refused(threshold):
     ball = body_of(superovoid.Sphere(1.0))
     assert is_closer(ball, pose(), ball, pose(3.0), threshold)[0] == CONSTANTS["ERROR_THRESHOLD"]
 
 
-def test_null_pointers_are_refused_and_nothing_is_freed_of_them():
+def test_null_pointers_are_refused_and_nothing_is_freed():
     null, ball = CONSTANTS["ERROR_NULL"], body_of(superovoid.Sphere(1.0))
     here, rtol = doubles(pose()), ctypes.c_double(1e-9)
     out = ctypes.byref(Result())
@@ -461,7 +461,7 @@ def test_null_pointers_are_refused_and_nothing_is_freed_of_them():
         free(None)
 
 
-def test_constants_of_the_header_are_those_of_the_kernels():
+def test_constants_of_the_header_equal_those_of_the_kernels():
     expected = {f"ERROR_{name}": getattr(bodies, name) for name in ("LENGTH", "EXPONENT", "TAPER")}
     expected |= {f"ERROR_{name}": getattr(hulls, f"BAD_{name}") for name in ("VERTICES", "FACES", "HULL", "SURFACE")}
     expected |= {"ERROR_BUILD": bodies.MISMATCH, "ERROR_TORUS": bodies.TORUS_RADII}
@@ -479,7 +479,7 @@ def test_constants_of_the_header_are_those_of_the_kernels():
     assert CONSTANTS.keys() - expected.keys() == {"OK", "ERROR_NULL", "ERROR_MEMORY"}
 
 
-def test_every_error_has_a_message_and_unknown_ones_say_so():
+def test_every_error_has_a_message_even_unknown_ones():
     errors = [value for name, value in CONSTANTS.items() if name.startswith("ERROR_")]
     messages = {C.superovoid_error_message(each) for each in errors}
     assert len(messages) == len(errors)
@@ -487,12 +487,12 @@ def test_every_error_has_a_message_and_unknown_ones_say_so():
     assert C.superovoid_error_message(999) == C.superovoid_error_message(-1) == b"unknown error"
 
 
-def test_versions_and_sizes_are_those_of_the_header():
+def test_versions_and_sizes_equal_those_of_the_header():
     assert f"#define SUPEROVOID_ABI_VERSION {C.superovoid_abi_version()}\n" in HEADER
     assert C.superovoid_result_size() == ctypes.sizeof(Result)
 
 
-def test_the_library_has_every_function_of_the_header_and_no_name_of_python():
+def test_the_library_exports_every_function_of_the_header_and_no_python():
     functions = re.findall(r"\b(superovoid_\w+)\(", re.sub(r"/\*.*?\*/", "", HEADER, flags=re.DOTALL))
     assert len(functions) == len(set(functions)) > 15
     for name in functions:

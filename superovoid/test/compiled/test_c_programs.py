@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Programs in C and C++ that are built with the library as users build them, and run without Python."""
+"""Programs in C and C++, built with the library as users build them, run without Python."""
 
 import itertools
 import os
@@ -24,23 +24,23 @@ SCENE = EXAMPLES / "scene.txt"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 COMPILERS = {"scene.c": ["cc", "-std=c99"], "scene.cpp": ["c++", "-std=c++17"]}
 
-pytestmark = pytest.mark.skipif(not EXAMPLES.is_dir(), reason="the examples are in the repository alone")
+pytestmark = pytest.mark.skipif(not EXAMPLES.is_dir(), reason="only the repository contains the examples")
 
 
 def has(program):
-    """Return a mark that skips a test where a program is missing."""
+    """Return a mark that skips a test if a program is missing."""
     return pytest.mark.skipif(shutil.which(program) is None, reason=f"{program} is not installed")
 
 
 def run(*command, **options):
-    """Run a program and return what it prints."""
+    """Run a program and return its output."""
     done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False, **options)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def distances_by_python():
-    """Return what the examples print: the distances of all pairs of the scene."""
+    """Return the distances of all pairs of the scene, as printed by the examples."""
     kinds = {"sphere": Sphere, "capsule": Capsule, "cylinder": Cylinder, "cone": Cone, "torus": Torus}
     placed = []
     for name, kind, *words in (line.split() for line in SCENE.read_text().splitlines() if not line.startswith("#")):
@@ -61,19 +61,19 @@ def distances_by_python():
 
 
 def check(printed):
-    """Compare what an example prints with the answers of Python."""
+    """Compare the output of an example with the answers of Python."""
     expected = distances_by_python()
     rows = [line.split() for line in printed.splitlines()]
     assert {(a, b) for a, b, *_ in rows} == expected.keys()
     for a, b, *numbers, word in rows:
         result = expected[a, b]
-        # The rotations of both are rounded on their own.
+        # C and Python round their rotations separately.
         assert [*map(float, numbers)] == pytest.approx([result.distance, result.lower, result.upper], abs=2e-10)
         assert word == ("certified" if result.certified else "unproven")
 
 
 @has("cmake")
-def test_examples_built_by_cmake_from_a_prefix_that_was_moved_agree_with_python(tmp_path):
+def test_examples_built_by_cmake_from_a_moved_prefix_agree_with_python(tmp_path):
     shutil.copytree(PREFIX, tmp_path / "moved")
     build = tmp_path / "build"
     flags = [f"-DCMAKE_{language}_FLAGS={' '.join(WARNINGS)}" for language in ("C", "CXX")]
@@ -97,14 +97,14 @@ def test_examples_built_by_pkg_config_agree_with_python(source, tmp_path):
 
 @has("cmake")
 @pytest.mark.parametrize(("version", "is_found"), [("0.1", True), ("0.2", False), ("1.0", False)])
-def test_cmake_finds_the_versions_that_the_library_is_good_for(version, is_found, tmp_path):
+def test_cmake_accepts_compatible_versions_only(version, is_found, tmp_path):
     text = f"cmake_minimum_required(VERSION 3.16)\nproject(p C)\nfind_package(superovoid {version} REQUIRED)\n"
     (tmp_path / "CMakeLists.txt").write_text(text)
     command = ["cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={PREFIX}"]
     assert (subprocess.run(command, capture_output=True, check=False).returncode == 0) is is_found
 
 
-def test_files_for_cmake_and_pkg_config_have_the_version_of_the_package():
+def test_cmake_and_pkg_config_files_have_the_package_version():
     cmake = PREFIX / "lib" / "cmake" / "superovoid" / "superovoid-config-version.cmake"
     assert f'set(PACKAGE_VERSION "{superovoid.__version__}")' in cmake.read_text()
     assert f"\nVersion: {superovoid.__version__}\n" in (PREFIX / "lib" / "pkgconfig" / "superovoid.pc").read_text()
@@ -116,7 +116,7 @@ def test_header_compiles_alone_without_warnings(compiler):
     run(*compiler, *flags, "-fsyntax-only", "-", input=f'#include "{PREFIX}/include/superovoid.h"\nint main(void);\n')
 
 
-def test_a_scene_that_makes_no_sense_is_refused_with_the_name_of_the_body(tmp_path):
+def test_an_invalid_scene_is_refused_with_the_name_of_the_body(tmp_path):
     program, scene = tmp_path / "scene", tmp_path / "scene.txt"
     paths = [f"-I{PREFIX}/include", f"-L{PREFIX}/lib", f"-Wl,-rpath,{PREFIX}/lib"]
     run(*COMPILERS["scene.c"], EXAMPLES / "scene.c", *paths, "-lsuperovoid", "-lm", "-o", program)
@@ -132,7 +132,7 @@ def test_a_scene_that_makes_no_sense_is_refused_with_the_name_of_the_body(tmp_pa
         assert words in done.stderr
 
 
-def test_example_of_the_documentation_compiles_and_prints_a_proved_distance(tmp_path):
+def test_documentation_example_compiles_and_prints_a_proved_distance(tmp_path):
     page = EXAMPLES.parents[1] / "docs" / "tutorials" / "library.md"
     (tmp_path / "example.c").write_text(page.read_text().split("```c\n")[1].split("```")[0])
     paths = [f"-I{PREFIX}/include", f"-L{PREFIX}/lib", f"-Wl,-rpath,{PREFIX}/lib"]
@@ -152,7 +152,7 @@ def test_command_prefix_prints_the_folder_of_the_header_and_the_library(capsys):
     assert (folder / "lib" / "libsuperovoid.so").is_file()
 
 
-def test_a_question_that_runs_out_of_memory_gives_back_what_it_has(tmp_path):
+def test_a_call_that_runs_out_of_memory_frees_what_it_has(tmp_path):
     program = r"""
 #include <stdlib.h>
 #include <stdio.h>

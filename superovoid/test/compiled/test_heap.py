@@ -31,7 +31,7 @@ def test_rows_leave_the_heap_by_ascending_key():
     assert len(taken) == 400 and all(found == wanted for found, wanted in taken)
 
 
-def test_a_key_that_was_raised_sinks():
+def test_an_increased_key_sinks():
     key = np.arange(31.0)
     heap = np.arange(31)
     key[0] = 100.0

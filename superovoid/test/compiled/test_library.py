@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which library of machine code is loaded, which is refused, and what SUPEROVOID_KERNELS chooses."""
+"""Choice of the machine code library: loading, refusal, and SUPEROVOID_KERNELS."""
 
 import ast
 import os
@@ -27,7 +27,7 @@ OF_A_LEVEL = "const int superovoid_library_level = {level}; int superovoid_proce
 
 @pytest.fixture
 def native(tmp_path, monkeypatch):
-    """A folder for libraries in place of the package's."""
+    """Replace the package's folder of libraries by an empty one."""
     monkeypatch.setattr(library, "NATIVE", tmp_path)
     monkeypatch.delenv("SUPEROVOID_LEVEL", raising=False)
     library.path.cache_clear()
@@ -36,7 +36,7 @@ def native(tmp_path, monkeypatch):
 
 
 def make(path, level, here):
-    """Make a library of a level, which says what the processor has."""
+    """Make a library of a level; it reports `here` as the level of the processor."""
     if not shutil.which("cc"):
         pytest.skip("no compiler")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -51,19 +51,19 @@ def run(program, **more):
     return subprocess.run([sys.executable, "-c", program], env=os.environ | more, capture_output=True, text=True)
 
 
-def test_a_missing_library_is_an_import_error_that_says_how_to_make_it(native):
+def test_a_missing_library_is_an_import_error_with_build_instructions(native):
     with pytest.raises(ImportError, match=r"libsuperovoid\.so is missing.*python -m superovoid\.compiler"):
         library.path()
 
 
-def test_a_library_of_other_sources_is_refused_and_names_one(native):
+def test_a_library_of_other_sources_is_refused_with_a_changed_file(native):
     make(library.library_of(native), 2, 2)
     (native / library.SOURCES).write_text('{"compiled/vector.py": [1, 1, "0123456789abcdef"]}')
     with pytest.raises(ImportError, match=r"vector\.py has changed since .*libsuperovoid\.so was built"):
         library.path()
 
 
-def test_sources_that_were_written_again_without_a_change_are_the_same(native, tmp_path, monkeypatch):
+def test_rewriting_sources_without_a_change_keeps_the_library(native, tmp_path, monkeypatch):
     monkeypatch.setattr(library, "PACKAGE", tmp_path)
     source = tmp_path / "a.py"
     source.write_text("A = 1")
@@ -78,7 +78,7 @@ def test_sources_that_were_written_again_without_a_change_are_the_same(native, t
         library.path()
 
 
-def test_the_highest_level_that_the_processor_has_is_taken(native, monkeypatch):
+def test_the_highest_level_of_the_processor_is_loaded(native, monkeypatch):
     made = {level: make(library.library_of(native, f"x86-64-v{level}"), level, 3) for level in (3, 4)}
     made[2] = make(library.library_of(native), 2, 3)
     assert library.path() == made[3]
@@ -92,7 +92,7 @@ def test_the_highest_level_that_the_processor_has_is_taken(native, monkeypatch):
 
 
 @pytest.mark.parametrize("length", [0, 50, 5000, -1])
-def test_a_library_of_which_a_part_is_missing_is_refused_before_it_is_loaded(native, length):
+def test_a_truncated_library_is_refused_before_loading(native, length):
     whole = library.library_of(library.PACKAGE / "native")
     lowest = library.library_of(native)
     lowest.parent.mkdir(parents=True)
@@ -101,27 +101,27 @@ def test_a_library_of_which_a_part_is_missing_is_refused_before_it_is_loaded(nat
         library.path()
 
 
-def test_a_library_of_something_else_is_refused_with_the_name_of_what_it_lacks(native):
+def test_a_foreign_library_is_refused_with_its_missing_function(native):
     made = make(library.library_of(native), 2, 2)
     subprocess.run(["cc", "-shared", "-o", str(made), "-xc", "/dev/null"], check=True)
     with pytest.raises(ImportError, match="has no function superovoid_processor_level"):
         library.path()
 
 
-def test_a_level_that_no_library_is_made_for_is_refused_as_such(native, monkeypatch):
+def test_a_level_without_a_library_is_refused(native, monkeypatch):
     make(library.library_of(native), 3, 4)
     monkeypatch.setenv("SUPEROVOID_LEVEL", "x86-64-v2")
     with pytest.raises(ImportError, match="x86-64-v3, but SUPEROVOID_LEVEL = 'x86-64-v2'"):
         library.path()
 
 
-def test_a_library_for_another_processor_is_refused_before_it_is_called(native):
+def test_a_library_for_another_processor_is_refused_before_any_call(native):
     make(library.library_of(native), 4, 3)
     with pytest.raises(ImportError, match="needs a processor with the instructions of x86-64-v4"):
         library.path()
 
 
-def test_a_library_in_the_working_directory_or_on_the_search_path_is_not_taken(tmp_path):
+def test_libraries_in_the_working_directory_or_search_path_are_ignored(tmp_path):
     fake = make(tmp_path / library.LIBRARY, 1, 4)
     program = "from superovoid.compiled import library; print(library.path(), library._library())"
     done = subprocess.run(
@@ -143,7 +143,7 @@ def test_a_distance_needs_no_numba():
 
 
 @pytest.mark.parametrize("mode", ["jit", "python"])
-def test_kernels_compiled_by_numba_or_not_at_all_give_the_same_answer(mode):
+def test_compiled_and_interpreted_kernels_give_equal_answers(mode):
     if mode == "jit":
         pytest.importorskip("numba")
     program = """
@@ -160,6 +160,6 @@ print((rounding.composition(0.3, 2.0, True), pose.tolist()))
     np.testing.assert_allclose(numbers[1], numbers[0], rtol=0, atol=1e-15)
 
 
-def test_an_unknown_way_to_compile_is_an_import_error_that_names_the_ways():
+def test_an_unknown_kernel_mode_is_an_import_error_with_all_modes():
     done = run("import superovoid.compiled.kernels", SUPEROVOID_KERNELS="jitt")
     assert "SUPEROVOID_KERNELS = 'jitt': expected one of library, jit, python" in done.stderr

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Work that threads share: all of it is done once, whatever other threads and processes do."""
+"""Work shared by threads: each part is done exactly once, whatever other threads and processes do."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ def doing(done, pause=0.0):
     return work
 
 
-def test_every_part_is_done_once_by_both_threads_that_have_begun():
+def test_two_started_threads_do_every_part_once():
     done, both = [], threading.Barrier(2)
     work = doing(done)
 
@@ -40,14 +40,14 @@ def test_every_part_is_done_once_by_both_threads_that_have_begun():
     assert len(set(results)) == len(results) == 2
 
 
-def test_helpers_that_are_busy_elsewhere_are_not_waited_for():
+def test_busy_helpers_are_not_waited_for():
     release, waiting = threading.Event(), threading.Semaphore(0)
 
     def hold(_left):
         waiting.release()
         release.wait()
 
-    # As many threads as there ever are, all of them held.
+    # As many threads as allowed, all of them held.
     holder = threading.Thread(target=share, args=((), hold, MOST_HELPERS + 1))
     holder.start()
     try:
@@ -61,7 +61,7 @@ def test_helpers_that_are_busy_elsewhere_are_not_waited_for():
         holder.join()
 
 
-def test_no_more_helpers_are_started_than_allowed_however_many_threads_are_asked_for():
+def test_helpers_never_exceed_their_limit_however_many_are_requested():
     before = threading.active_count()
     assert len(share(range(200), doing([], 1e-3), 1000)) <= MOST_HELPERS + 1
     assert threading.active_count() <= before + MOST_HELPERS
@@ -75,7 +75,7 @@ def test_work_may_itself_share_work():
 
 
 @pytest.mark.parametrize("fails", ("this thread", "a helper"))
-def test_an_exception_is_raised_when_no_thread_works_any_more(fails):
+def test_an_exception_is_raised_after_all_threads_have_stopped(fails):
     here, begun, working = threading.get_ident(), threading.Barrier(2, timeout=60.0), []
 
     def work(_left):
@@ -92,7 +92,7 @@ def test_an_exception_is_raised_when_no_thread_works_any_more(fails):
 
 
 @pytest.mark.parametrize("started", [0, 1])
-def test_where_no_thread_can_be_started_those_there_are_do_the_work(monkeypatch, started):
+def test_available_threads_do_the_work_if_no_more_can_start(monkeypatch, started):
     start, left_to_start = threading.Thread.start, [None] * started
 
     def limited(thread):
@@ -106,10 +106,10 @@ def test_where_no_thread_can_be_started_those_there_are_do_the_work(monkeypatch,
     done, pause = [], 2e-3 if started else 0.0
     assert len(share(range(60), doing(done, pause), 4)) <= 1 + started
     assert sorted(done) == list(range(60))
-    assert threads._helpers is None  # nothing waits for a thread that never comes
+    assert threads._helpers is None  # nothing waits for a missing thread
 
 
-def test_a_thread_that_outlives_the_main_thread_shares_work_with_none():
+def test_a_thread_that_outlives_the_main_thread_works_alone():
     program = """
 import threading, time
 from superovoid.compiled.threads import share
@@ -124,7 +124,7 @@ threading.Thread(target=outlives).start()
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals")
 @pytest.mark.parametrize("here", ["takes portions", "waits"])
-def test_a_signal_ends_the_work_of_all_threads_after_the_portions_they_have_begun(here):
+def test_a_signal_ends_all_threads_after_their_current_portions(here):
     main, done, working, begun = threading.get_ident(), [], [], threading.Barrier(2, timeout=60.0)
 
     class Ended(BaseException):
@@ -150,7 +150,7 @@ def test_a_signal_ends_the_work_of_all_threads_after_the_portions_they_have_begu
     try:
         with pytest.raises(Ended):
             share(range(100_000), work, 2)
-        assert len(working) <= (here == "takes portions")  # what this thread was in the midst of
+        assert len(working) <= (here == "takes portions")  # the portion that this thread had begun
         assert 0 < len(done) < 1000
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
@@ -158,7 +158,7 @@ def test_a_signal_ends_the_work_of_all_threads_after_the_portions_they_have_begu
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-def test_a_forked_process_has_threads_of_its_own():
+def test_a_forked_process_has_its_own_threads():
     program = """
 import os, threading, sys
 from superovoid.compiled.threads import share

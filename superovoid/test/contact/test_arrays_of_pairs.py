@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Arrays of pairs of all kinds, mixed in one call: each answer is that of the pair alone, in any order and thread."""
+"""Arrays that mix pairs of all kinds: each answer equals that of the pair alone, in any order and with any threads."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def random_poses(rng, count, spread):
 
 @pytest.fixture(scope="module")
 def mixed():
-    """Every two kinds in both orders, some apart and some overlapping: a, pose_a, b, pose_b."""
+    """Return pairs of every two kinds in both orders, some separate and some overlapping: a, pose_a, b, pose_b."""
     rng = np.random.default_rng(4)
     pairs = list(itertools.product(SHAPES.values(), repeat=2)) * EACH
     order = rng.permutation(len(pairs))
@@ -79,7 +79,7 @@ def mixed():
 
 
 def motions(pairs, seed=5):
-    """Motions of both bodies of pairs towards each other, one of the first bodies in three at rest."""
+    """Return motions of both bodies of pairs towards each other; one in three of the first bodies is at rest."""
     rng = np.random.default_rng(seed)
     first = [Motion.still(p) if k % 3 else Motion(p, (0, 0, 0), rng.normal(size=3)) for k, p in enumerate(pairs[1])]
     back = np.array(pairs[3])
@@ -104,11 +104,11 @@ def selected(pairs, rows):
     return [[each[i] for i in rows] for each in pairs]
 
 
-# -- the same answer alone and among others --------------------------------------------------------------------------
+# -- equal answers alone and among others ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_every_answer_among_mixed_pairs_has_the_bits_of_the_pair_alone(question, mixed):
+def test_answers_among_mixed_pairs_repeat_those_of_single_pairs(question, mixed):
     asked = asked_of(question, mixed)
     many = QUESTIONS[question](*asked)
     assert len(many) == len(asked[0])
@@ -118,7 +118,7 @@ def test_every_answer_among_mixed_pairs_has_the_bits_of_the_pair_alone(question,
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_order_and_number_of_threads_change_no_bit_of_mixed_pairs(question, mixed, monkeypatch):
+def test_order_and_threads_change_no_bit_of_mixed_pairs(question, mixed, monkeypatch):
     asked = asked_of(question, selected(mixed, range(0, 300)))
     used = []
 
@@ -137,7 +137,7 @@ def test_order_and_number_of_threads_change_no_bit_of_mixed_pairs(question, mixe
     assert QUESTIONS[question](*selected(asked, order), threads=2) == whole[order]
 
 
-def test_swapping_bodies_of_mixed_pairs_swaps_their_distances_bit_by_bit(mixed):
+def test_swapping_mixed_bodies_swaps_distances_bit_by_bit(mixed):
     a, pose_a, b, pose_b = mixed
     one, other = distances(a, pose_a, b, pose_b), distances(b, pose_b, a, pose_a)
     for name in ("distance", "lower", "upper", "status"):
@@ -146,7 +146,7 @@ def test_swapping_bodies_of_mixed_pairs_swaps_their_distances_bit_by_bit(mixed):
     np.testing.assert_array_equal(one.normal, -other.normal)
 
 
-def test_a_large_batch_changes_the_bits_of_superovoids_alone_and_within_both_intervals(mixed):
+def test_large_batches_change_only_superovoids_within_both_intervals(mixed):
     rng = np.random.default_rng(7)
     count = 700
     ovoid = SHAPES["superovoid"]
@@ -165,11 +165,11 @@ def test_a_large_batch_changes_the_bits_of_superovoids_alone_and_within_both_int
     assert distances(*selected((a, pose_a, b, pose_b), np.flatnonzero(in_lanes))) == large[in_lanes]
 
 
-# -- what stands for all pairs ----------------------------------------------------------------------------------------
+# -- broadcasting ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["box", "superovoid", "mesh"])
-def test_one_shape_and_one_pose_stand_in_every_pair_of_each_question(kind):
+def test_one_shape_and_one_pose_are_broadcast(kind):
     shape, other, here = SHAPES[kind], SHAPES["capsule"], np.eye(4)
     places = random_poses(np.random.default_rng(8), 5, 0.6)
     assert distances(shape, here, other, places) == distances([shape] * 5, [here] * 5, [other] * 5, places)
@@ -194,7 +194,7 @@ def test_one_shape_and_one_pose_stand_in_every_pair_of_each_question(kind):
     assert directions == are_closer(shape, here, other, places, 0.1, direction=np.tile((0.0, 0.0, 1.0), (5, 1)))
 
 
-def test_impacts_of_many_pairs_are_selected_as_rows_and_have_no_truth_value(mixed):
+def test_impacts_of_many_pairs_select_rows_and_lack_a_truth_value(mixed):
     impacts = time_of_impact(*motions(selected(mixed, range(20))))
     met = impacts[impacts.status == ImpactStatus.IMPACT]
     assert 0 < len(met) < 20 and all(each.status is ImpactStatus.IMPACT for each in met)
@@ -204,7 +204,7 @@ def test_impacts_of_many_pairs_are_selected_as_rows_and_have_no_truth_value(mixe
         bool(impacts)
 
 
-def test_no_pairs_have_no_answers_in_tables_of_every_question():
+def test_no_pairs_give_empty_tables():
     none, here = np.empty((0, 4, 4)), np.eye(4)
     box = SHAPES["box"]
     for empty in (([], here, box, here), (box, none, box, here), ([], none, [], none)):
@@ -215,7 +215,7 @@ def test_no_pairs_have_no_answers_in_tables_of_every_question():
 
 
 @pytest.mark.parametrize("question", [*QUESTIONS.values(), are_intersecting])
-def test_arguments_for_different_numbers_of_pairs_are_refused_by_name(question):
+def test_different_numbers_of_pairs_are_refused_by_name(question):
     box, here = SHAPES["box"], np.eye(4)
     poses = "motion" if question is time_of_impact else "pose"
     with pytest.raises(ValueError, match="must speak of the same number of pairs, found a: 2, b: 3"):
@@ -236,14 +236,14 @@ def test_arguments_for_different_numbers_of_pairs_are_refused_by_name(question):
 
 
 @pytest.mark.parametrize("question", [distances, closer])
-def test_memory_of_many_mixed_pairs_is_bounded_beside_the_answers(question):
+def test_mixed_pairs_take_bounded_memory_besides_their_answers(question):
     rng = np.random.default_rng(9)
     count = 100_000
     shapes = [SHAPES[kind] for kind in ("superovoid", "capsule", "box", "cylinder", "hull", "torus")]
     a = [shapes[i] for i in rng.integers(len(shapes), size=count)]
     poses = np.tile(np.eye(4), (count, 1, 1))
     poses[:, :3, 3] = 4.0 * rng.normal(size=(count, 3))
-    question(a[:1000], np.eye(4), SHAPES["capsule"], poses[:1000])  # takes memory that is kept
+    question(a[:1000], np.eye(4), SHAPES["capsule"], poses[:1000])  # allocates memory that stays allocated
     tracemalloc.start()
     try:
         answers = question(a, np.eye(4), SHAPES["capsule"], poses)
@@ -251,13 +251,13 @@ def test_memory_of_many_mixed_pairs_is_bounded_beside_the_answers(question):
     finally:
         tracemalloc.stop()
     assert len(answers) == count
-    assert most - held < 20e6  # numbers of shapes and masks; rows of 50 numbers a pair would be 40e6
+    assert most - held < 20e6  # masks and indices of shapes; rows of 50 numbers a pair would take 40e6
 
 
 # -- derivatives ------------------------------------------------------------------------------------------------------
 
 
-def test_derivatives_of_mixed_pairs_are_those_of_each_pair_alone(mixed):
+def test_derivatives_of_mixed_pairs_equal_those_of_single_pairs(mixed):
     results = distances(*mixed)
     whole = derivatives(*mixed, results, threads=1)
     assert derivatives(*mixed, results, threads=3) == whole
@@ -270,7 +270,7 @@ def test_derivatives_of_mixed_pairs_are_those_of_each_pair_alone(mixed):
             np.testing.assert_array_equal(getattr(alone, field.name), expected, err_msg=field.name)
 
 
-def test_derivatives_by_shape_are_those_of_superovoids_whatever_they_meet(mixed):
+def test_derivatives_by_shape_cover_superovoids_against_any_kind(mixed):
     a, _, b, _ = mixed
     found = derivatives(*mixed, distances(*mixed))
     ovoid = np.array([[isinstance(shape, Superovoid) for shape in shapes] for shapes in (a, b)])
@@ -283,7 +283,7 @@ def test_derivatives_by_shape_are_those_of_superovoids_whatever_they_meet(mixed)
 
 
 @pytest.mark.parametrize("kind", ["capsule", "box", "plane", "torus", "hull"])
-def test_derivatives_by_shape_beside_other_kinds_are_those_of_differences(kind):
+def test_derivatives_by_shape_against_other_kinds_agree_with_differences(kind):
     rng = np.random.default_rng(10)
     other = SHAPES[kind]
     checked = 0

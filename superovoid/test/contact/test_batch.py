@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Batches in SIMD lanes: the same answers in any order, by any threads, from any state."""
+"""Batches in SIMD lanes: equal answers in any order, with any threads, from any state."""
 
 import re
 
@@ -19,7 +19,7 @@ from superovoid.contact.signed_distance import BATCH
 from superovoid.contact.superovoids import pair_solver
 from superovoid.shapes.kernels import bodies, surface
 
-BUDGET = 500  # of the search: what it leaves open is as valid as what it closes, and quicker
+BUDGET = 500  # of the search: open intervals are as valid as closed ones, and quicker
 
 
 class Pairs:
@@ -51,7 +51,7 @@ class Pairs:
         return other
 
     def batch(self, threads=1):
-        """Solve in lanes; `left` is how many the scalar solver has answered."""
+        """Solve in lanes; `left` counts the pairs solved by the scalar solver."""
         count = len(self.out)
         rows, number = self.bodies.reshape(-1, surface.BODY_LENGTH), np.arange(count)
         pairs = broadcasting.Pairs(rows, np.zeros(1), number, number + count, *self.poses)
@@ -80,7 +80,7 @@ def random_poses(rng, count, distances_apart):
 
 
 def random_pairs(seed, count, exponents=(0.05, 1.95), ratio=1e3, taper=0.0, reach=(0.0, 3.0)):
-    """Pairs of any size ratio and exponents, from concentric to apart by `reach` in units of both sizes."""
+    """Return pairs of any size ratio and exponents, from concentric to a separation `reach` in units of both sizes."""
     rng = np.random.default_rng(seed)
     parameters = np.empty((2, count, 7))
     parameters[..., :3] = np.exp(rng.uniform(-0.5, 0.5, (2, count, 3)))
@@ -92,7 +92,7 @@ def random_pairs(seed, count, exponents=(0.05, 1.95), ratio=1e3, taper=0.0, reac
 
 
 def assert_agree(one, other, sizes, poses):
-    """Both intervals hold the truth, so they meet; and where both are closed the distances are the same."""
+    """Check that both intervals meet, and that the distances are equal if both intervals are closed."""
     lower, upper = columns.LOWER, columns.UPPER
     assert (np.maximum(one[:, lower], other[:, lower]) <= np.minimum(one[:, upper], other[:, upper])).all()
     closed = (one[:, columns.STATUS] == 0) & (other[:, columns.STATUS] == 0)
@@ -131,7 +131,7 @@ def test_limits_of_logarithm_and_exponential():
 # -- answers ---------------------------------------------------------------------------------------
 
 
-def test_one_kind_of_answer_for_every_place_in_a_batch():
+def test_answers_do_not_depend_on_the_place_in_a_batch():
     pairs = random_pairs(20, many_pairs.CHUNK + 90, exponents=(0.3, 1.7), ratio=10.0, taper=0.3, reach=(0.7, 2.0))
     out, states = pairs.batch(), pairs.states
     assert 0 < pairs.left < 0.5 * len(out)
@@ -144,7 +144,7 @@ def test_one_kind_of_answer_for_every_place_in_a_batch():
         np.testing.assert_array_equal(few.states, states[rows])
 
 
-def test_a_bad_lane_disturbs_no_other():
+def test_bad_lanes_disturb_no_other_lane():
     pairs = random_pairs(23, 100, exponents=(0.5, 1.5), ratio=2.0, reach=(1.0, 2.0))
     out = pairs.batch().copy()
     bad = pairs.pick(slice(None))
@@ -159,7 +159,7 @@ def test_a_bad_lane_disturbs_no_other():
 # -- warm starts -----------------------------------------------------------------------------------
 
 
-def test_scalar_and_batch_take_up_each_others_states():
+def test_scalar_and_batch_solvers_continue_each_others_states():
     pairs = random_pairs(31, 250, exponents=(0.3, 1.6), ratio=3.0, reach=(1.0, 2.0))
     from_batch = pairs.pick(pairs.batch()[:, columns.STATUS] == 0)
     answers = pairs.out[pairs.out[:, columns.STATUS] == 0]
@@ -175,7 +175,7 @@ def test_scalar_and_batch_take_up_each_others_states():
     assert_agree(again.out, from_scalar.out, again.sizes, again.poses)
 
 
-# -- as a person calls it --------------------------------------------------------------------------
+# -- public interface ------------------------------------------------------------------------------
 
 
 def many(count):
@@ -186,7 +186,7 @@ def many(count):
 
 
 @pytest.mark.parametrize("count", (BATCH, 3000))
-def test_threads_change_nothing(count):
+def test_threads_change_no_answer(count):
     shapes, poses = many(count)
     arguments = shapes[0], poses[0], shapes[1], poses[1]
     results = [distances(*arguments, threads=threads) for threads in (None, 1, 2, 5)]
@@ -194,19 +194,19 @@ def test_threads_change_nothing(count):
         assert other == results[0]
 
 
-def test_a_batch_without_pairs_is_answered_without_pairs():
+def test_empty_batches_have_no_answers():
     nothing = Pairs(np.ones((2, 0, 7)), np.empty((2, 0, 4, 4)))
     assert nothing.batch(threads=2).shape == (0, columns.RESULT_LENGTH)
     assert len(distances([], np.empty((0, 4, 4)), [], np.empty((0, 4, 4)), threads=3)) == 0
 
 
 @pytest.mark.parametrize("threads", (0, -1, 1.5, True, "2"))
-def test_a_bad_number_of_threads_is_refused(threads):
+def test_bad_numbers_of_threads_are_refused(threads):
     with pytest.raises(ValueError, match="threads"):
         distances([Sphere(1.0)], np.eye(4)[None], [Sphere(1.0)], np.eye(4)[None], threads=threads)
 
 
-def test_the_effort_of_searches_is_passed_on(monkeypatch):
+def test_search_effort_is_passed_on(monkeypatch):
     pairs = random_pairs(41, 40, exponents=(0.3, 0.8), ratio=1.0, taper=0.4, reach=(0.1, 0.4))
     few = pairs.pick(slice(None))
     monkeypatch.setitem(globals(), "BUDGET", 20)
@@ -236,4 +236,4 @@ def test_loops_over_lanes_are_packed_throughout(function):
         assert not re.findall(scalar, assembly)
 
 
-# -- what the lanes leave open ---------------------------------------------------------------------
+# -- pairs that the lanes leave open ---------------------------------------------------------------

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What many pairs take of memory beside their answers, and that chunks change no bit."""
+"""Many pairs take bounded memory besides their answers, and processing them in chunks changes no bit."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ BODIES = [
 
 
 @pytest.mark.parametrize("question", [distances, lambda *pairs: are_closer(*pairs, 0.1)])
-def test_beside_the_answers_memory_does_not_grow_with_the_number_of_pairs(question):
+def test_memory_besides_the_answers_does_not_grow_with_the_pairs(question):
     poses = places(MANY)
-    question([BODIES[0]] * 1000, np.eye(4), BODIES[1], poses[:1000])  # takes memory that is kept
+    question([BODIES[0]] * 1000, np.eye(4), BODIES[1], poses[:1000])  # allocates memory that stays allocated
     tracemalloc.start()
     try:
         answers = question([BODIES[0]] * MANY, np.eye(4), BODIES[1], poses)
@@ -42,11 +42,11 @@ def test_beside_the_answers_memory_does_not_grow_with_the_number_of_pairs(questi
     finally:
         tracemalloc.stop()
     assert len(answers) == MANY
-    assert most - held < 60e6  # a chunk; of all pairs it would be 150e6
+    assert most - held < 60e6  # one chunk; all pairs at once would take 150e6
 
 
 @pytest.mark.parametrize("count", [300, 1500])
-def test_chunks_of_pairs_change_no_bit_of_the_answers(count, monkeypatch):
+def test_chunks_change_no_bit_of_the_answers(count, monkeypatch):
     rng = np.random.default_rng(3)
     shapes = [BODIES[i] for i in rng.integers(3, size=count)]
     others = [Box((0.4, 0.6, 0.8)) if i % 97 == 0 else BODIES[i % 3] for i in range(count)]

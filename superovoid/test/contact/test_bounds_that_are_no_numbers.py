@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A bound that is no number proves nothing: the `max` and `min` of compiled code leave a NaN in second place out."""
+"""A NaN proves nothing as a bound: `max` and `min` in compiled code ignore a NaN in second place."""
 
 import math
 
@@ -19,7 +19,7 @@ from superovoid.shapes.kernels.support_function import EXACT, parabola_bound, sl
 NAN = math.nan
 
 
-def test_a_direction_that_is_no_number_does_not_prove_pieces_apart():
+def test_nan_directions_do_not_prove_pieces_apart():
     """The bodies overlap: no direction proves a positive distance."""
     a, b = (
         Superovoid((1.0, 1.0, 1.0), section_exponent=1.0, profile_exponent=1.9, taper=(0.4, 0.4)),
@@ -35,21 +35,21 @@ def test_a_direction_that_is_no_number_does_not_prove_pieces_apart():
 
 
 @pytest.mark.parametrize("curvature", [NAN, math.inf])
-def test_a_curvature_without_a_bound_bounds_no_profile(curvature):
+def test_curvatures_without_a_bound_bound_no_profile(curvature):
     body = Superovoid((1.0, 1.0, 1.0), section_exponent=1.0, profile_exponent=1.9, taper=(0.4, 0.4))._packed
     left, right = (slice_at(body, (1.0, 0.0, 0.2), w) for w in (-0.3, 0.4))
     assert parabola_bound(left, right, 1.0) < math.inf
     assert parabola_bound(left, right, curvature) == math.inf
 
 
-def test_the_curvature_of_a_dent_that_ends_at_a_pole_has_no_bound():
-    """There r / y^2 is infinite, whatever it is multiplied by."""
+def test_a_dent_that_ends_at_a_pole_has_unbounded_curvature():
+    """r / y^2 is infinite at the pole, whatever factor multiplies it."""
     of_body = 1.001, 0.001, 0.36, -0.4, -0.2
     assert 0.0 < _curvature_between(0.8, 0.9, 1.0, 1.0, *of_body) < math.inf
     assert _curvature_between(0.8, 1.0, 1.0, 1.0, *of_body) == math.inf
     assert _curvature_between(0.8, 1.0, NAN, NAN, 1.001, NAN, *of_body[2:]) == math.inf
 
 
-def test_a_growth_that_is_no_number_is_not_taken_for_none():
+def test_nan_growth_does_not_count_as_zero():
     growth = _interval_growth(0.2, 0.4, 0.05, 0.2, NAN, 1.9, 0.9, 0.3, NAN, 0.2, True, 0.1, 0.2)
     assert not growth < math.inf

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the certificate rests on: tangent balls, caps, and proofs that are carried from pose to pose."""
+"""Foundations of the certificate: tangent balls, caps, and proofs carried from pose to pose."""
 
 import math
 from typing import NamedTuple
@@ -51,13 +51,13 @@ class CapRadii(NamedTuple):
 
 
 def radii_over_caps(body, f, n, angles):
-    """What is known of a body's radii over caps of some angles about the normal n at a surface point."""
+    """Return the bounds of a body's radii over caps of some angles about the normal n at a surface point."""
     n, angles = tuple(float(x) for x in n), np.asarray(angles, float)
     axes, found = axes_at(body, f), []
     first, width = cap_lanes.RADII // cap_lanes.ROW, cap_lanes.WIDTH
     for some in np.split(angles, range(width, len(angles), width)):
         rows = np.zeros((cap_lanes.LENGTH // cap_lanes.ROW, cap_lanes.ROW))
-        rows[cap_lanes.ANGLE // cap_lanes.ROW, :width] = some[-1]  # as many as are always computed
+        rows[cap_lanes.ANGLE // cap_lanes.ROW, :width] = some[-1]  # the kernel always computes this many
         rows[cap_lanes.ANGLE // cap_lanes.ROW, : len(some)] = some
         cap_lanes.radii_in_lanes(rows.ravel(), body, f, axes, n, width)
         for alpha, stray_e, beta, stray_z, least in rows[first : first + 5, : len(some)].T:
@@ -66,12 +66,12 @@ def radii_over_caps(body, f, n, angles):
 
 
 def radii_over_cap(body, f, n, angle):
-    """The same for one angle."""
+    """Return the bounds for one angle."""
     (radii,) = radii_over_caps(body, f, n, [angle])
     return radii
 
 
-def test_radii_over_a_cap_bound_those_at_every_direction_in_it():
+def test_radii_over_a_cap_bound_those_of_its_directions():
     rng = np.random.default_rng(2)
     checked = told = 0
     for _ in range(300):
@@ -105,10 +105,10 @@ def test_radii_over_a_cap_bound_those_at_every_direction_in_it():
 
 
 def support_values(shape, n):
-    """Support values h(n) of a convex superovoid from its parametrisation alone, in any number of directions.
+    """Return support values h(n) of a convex superovoid from its parametrisation alone, in any number of directions.
 
     With x = logit(|w|^s) the height w, the radius r and the slope of the meridian are exponentials of x, and the
-    derivative of what is maximised over w changes its sign once.
+    derivative of the function maximised over w changes its sign once.
     """
     (a1, a2, a3), (e1, e2), (taper_x, taper_y) = (
         shape.semi_axes,
@@ -136,13 +136,13 @@ def support_values(shape, n):
 
 
 def mean_radius(shape, m, travel, d):
-    """Mean of the radii along great circles through m, weighted by sin(d - |x|), from second differences of h."""
+    """Return mean radii along great circles through m, weighted by sin(d - |x|), from second differences of h."""
     values = [np.cos(x) * m + np.sin(x) * travel for x in (d, 0.0, -d)]
     ahead, here, behind = support_values(shape, np.stack(values))
     return (ahead + behind - 2.0 * np.cos(d[:, 0]) * here) / (4.0 * np.sin(0.5 * d[:, 0]) ** 2)
 
 
-def test_second_differences_of_the_support_values_are_no_less_than_the_radii_over_a_cap():
+def test_radii_over_a_cap_bound_second_differences_of_support_values():
     """h(d) + h(-d) - 2 cos(d) h(0) along a great circle is the integral of sin(d - |x|) times the radius at x."""
     rng = np.random.default_rng(9)
     count = 32
@@ -156,7 +156,7 @@ def test_second_differences_of_the_support_values_are_no_less_than_the_radii_ove
         n, angle = unit(rng), math.exp(rng.uniform(-6.0, -1.5))
         f, _ = support_function.support(shape._packed, tuple(n))
         cap = radii_over_cap(shape._packed, f, n, angle)
-        # Arcs of half a length d about directions at most angle - d from n, one half of them where M is bent least.
+        # Arcs of half length d about directions at most angle - d from n, half of them along the least curvature of M.
         d = angle * rng.choice((0.05, 0.3), (count, 1))
         side = np.cross(n, unit(rng, count))
         side /= np.linalg.norm(side, axis=1)[:, None]
@@ -188,7 +188,7 @@ def test_second_differences_of_the_support_values_are_no_less_than_the_radii_ove
 
 
 def overlapping_pairs(count, seed):
-    """Deeply overlapping convex pairs at Newton contacts; rotation and n in the frame of a."""
+    """Yield deeply overlapping convex pairs at Newton contacts; rotation and n in the frame of a."""
     rng = np.random.default_rng(seed)
     while count:
         a, b = random_shape(rng, (0.2, 1.5)), random_shape(rng, (0.2, 1.5))
@@ -207,8 +207,8 @@ def overlapping_pairs(count, seed):
         yield a, b, pose, np.ascontiguousarray(pose[:3, :3]), n, fa, fb, -out[columns.DISTANCE]
 
 
-def test_no_depth_is_certified_where_the_equator_is_so_sharp_that_heights_leave_the_range_of_numbers():
-    """w grows with the 75th power of the slope: of the directions of a cap some have heights below 1e-200."""
+def test_underflowing_heights_at_a_sharp_equator_certify_no_depth():
+    """w grows with the 75th power of the slope: some directions of a cap have heights below 1e-200."""
     a = Superovoid(
         (1.0832152015911136, 0.14722016166808374, 0.36705873047153154),
         section_exponent=1.5347796236021194,
@@ -229,14 +229,14 @@ def test_no_depth_is_certified_where_the_equator_is_so_sharp_that_heights_leave_
     result = distance(a, pose_a, b, pose_b)
     n = np.array((-0.00806837, -0.010895, -0.9999081))
     n /= np.linalg.norm(n)
-    # Points of the bodies lie short of their supports, so this is no less than g(n), which `upper` must not lie below.
+    # Points of the bodies lie short of their supports, so this is at least g(n), and `upper` must be at least g(n).
     towards_a, towards_b = pose_a[:3, :3].T @ n, -pose_b[:3, :3].T @ n
     gap = n @ pose_b[:3, 3] - a.support(towards_a) @ towards_a - b.support(towards_b) @ towards_b
     assert gap == pytest.approx(-0.3174256846, abs=1e-10)
     assert result.lower <= result.distance <= result.upper and result.upper >= gap - 1e-12
 
 
-def test_nothing_is_said_of_radii_over_a_cap_whose_support_points_leap_over_a_dent():
+def test_radii_over_a_cap_across_a_dent_are_unknown():
     rng = np.random.default_rng(10)
     leaps = known = 0
     for taper in ((0.5, -0.4), (0.1, 0.5), (-0.3, 0.45), (0.4, -0.2), (-0.5, 0.1)):
@@ -258,14 +258,14 @@ def test_nothing_is_said_of_radii_over_a_cap_whose_support_points_leap_over_a_de
 
 
 def turned(rng, n, turns):
-    """Directions at some angles from n, to random sides."""
+    """Return directions at some angles from n, to random sides."""
     side = np.cross(n, unit(rng, len(turns)))
     side /= np.linalg.norm(side, axis=1)[:, None]
     return np.cos(turns)[:, None] * n + np.sin(turns)[:, None] * side
 
 
 def depths(a, b, rotation, centre, m):
-    """By how much b has to be moved along each of some directions to leave a."""
+    """Return the lengths by which b has to move along some directions to leave a."""
     return a.support_value(m) + b.support_value(-m @ rotation) - m @ centre
 
 
@@ -285,7 +285,7 @@ def test_no_direction_inside_the_largest_cap_is_shallower():
 
 
 def test_the_cap_of_a_contact_ends_before_a_shallower_one():
-    """Contacts of a pair that are not its least deep ones: their caps exclude what is shallower nearby."""
+    """Contacts of a pair other than the least deep one: their caps exclude shallower contacts nearby."""
     rng = np.random.default_rng(6)
     caps = near = 0
     for _ in range(150):
@@ -316,8 +316,8 @@ def test_the_cap_of_a_contact_ends_before_a_shallower_one():
     assert caps > 100 and near > 20
 
 
-def test_the_floor_of_a_cap_makes_up_for_what_newton_has_left():
-    """Of a contact that is not quite one, the depth is not the least near its normal: neighbours are shallower."""
+def test_the_floor_of_a_cap_covers_the_error_of_newton():
+    """Near the normal of an inexact contact the depth has no minimum: neighbours are shallower."""
     rng = np.random.default_rng(5)
     caps = shallower = 0
     for a, b, pose, rotation, n, _, _, _ in overlapping_pairs(60, seed=5):
@@ -338,7 +338,7 @@ def test_the_floor_of_a_cap_makes_up_for_what_newton_has_left():
     assert caps > 30 and shallower > 10
 
 
-def test_a_proof_carried_along_a_motion_never_claims_what_a_cold_search_refutes():
+def test_carried_proofs_claim_nothing_that_a_cold_search_refutes():
     rng = np.random.default_rng(4)
     carried = 0
     for _ in range(60):

@@ -35,7 +35,7 @@ GROUND = np.eye(4)
 
 
 def at(x, y, z, turn=(0.0, 0.0, 0.0)):
-    """Pose with a rotation vector."""
+    """Return a pose with a rotation vector."""
     pose = np.eye(4)
     pose[:3, :3] = Rotation.from_rotvec(turn).as_matrix()
     pose[:3, 3] = x, y, z
@@ -43,19 +43,19 @@ def at(x, y, z, turn=(0.0, 0.0, 0.0)):
 
 
 def motion(rng, reach=1.0):
-    """A random rigid motion."""
+    """Return a random rigid motion."""
     return at(*rng.normal(size=3) * reach, turn=Rotation.random(rng=rng).as_rotvec())
 
 
 def assert_same_points(found, expected, tolerance):
-    """Compare two sets of points, whatever their order."""
+    """Compare two sets of points in any order."""
     apart = np.linalg.norm(np.asarray(found)[:, None] - np.asarray(expected)[None], axis=2)
     assert apart.min(axis=1).max() <= tolerance, (found, expected)
     assert apart.min(axis=0).max() <= tolerance, (found, expected)
 
 
 def unit_of(a, b):
-    """Extent of the smaller body."""
+    """Return the extent of the smaller body."""
     return min((size for size in map(contract.extent, (a, b)) if size > 0.0), default=1.0)
 
 
@@ -69,7 +69,7 @@ def vertices_of(shape):
 
 
 def facing_plane(shape, pose, n, angle):
-    """Corners of the facet that faces n, with its normal; None where several facets do, or none."""
+    """Return the corners of the facet that faces n, with its normal; None if there is no such facet, or several."""
     points = vertices_of(shape) @ pose[:3, :3].T + pose[:3, 3]
     planes = ConvexHull(points).equations
     facing = planes[planes[:, :3] @ n >= math.cos(angle)]
@@ -80,7 +80,7 @@ def facing_plane(shape, pose, n, angle):
 
 
 def chebyshev(lines):
-    """Centre and radius of the largest disc in the polygon of lines a x + b y + c <= 0; None if it is empty."""
+    """Return centre and radius of the largest disc in the polygon of lines a x + b y + c <= 0; None if it is empty."""
     found = linprog(
         [0, 0, -1],
         A_ub=np.column_stack([lines[:, :2], np.ones(len(lines))]),
@@ -91,7 +91,7 @@ def chebyshev(lines):
 
 
 def patch(face_a, face_b, tangents):
-    """Corners that two faces share across the normal; None where they share no area to speak of."""
+    """Return the corners shared by two faces across the normal; None if they share almost no area."""
     lines = np.vstack([ConvexHull(corners @ tangents.T).equations for corners, _ in (face_a, face_b)])
     inner = chebyshev(lines)
     if inner is None or inner[2] < 1e-3:
@@ -100,7 +100,7 @@ def patch(face_a, face_b, tangents):
     return corners[ConvexHull(corners).vertices]
 
 
-def test_corners_of_polytopes_are_those_that_scipy_finds():
+def test_corners_of_polytopes_agree_with_scipy():
     checked = 0
     for number in range(400):
         rng = np.random.default_rng([71, number])
@@ -133,7 +133,7 @@ def test_corners_of_polytopes_are_those_that_scipy_finds():
     assert checked > 150
 
 
-def test_hulls_and_intersections_of_polygons_are_those_of_scipy():
+def test_hulls_and_intersections_of_polygons_agree_with_scipy():
     rng = np.random.default_rng(8)
     met = 0
     for _ in range(200):
@@ -187,7 +187,7 @@ def test_points_lie_on_both_surfaces_opposite_each_other(first):
 
 
 def height(shape, pose, x, y, top):
-    """Height of the underside of a superovoid over a place, by bisection of its implicit function."""
+    """Return the height of the underside of a superovoid at x, y, by bisection of its implicit function."""
 
     def value(z):
         return float(shape.implicit(contract.in_frame(pose, np.array([x, y, z]))))
@@ -197,7 +197,7 @@ def height(shape, pose, x, y, top):
 
 @pytest.mark.parametrize("tilt", [0.0, 1e-12, 1e-6, 1e-3, 5e-3, 9e-3])
 @pytest.mark.parametrize("exponent", [0.01, 0.05, 0.2])
-def test_superovoid_that_is_nearly_a_box_has_four_corners_on_a_table(exponent, tilt):
+def test_a_boxy_superovoid_has_four_corners_on_a_table(exponent, tilt):
     body = Superovoid((0.2, 0.3, 0.1), section_exponent=exponent, profile_exponent=exponent)
     turn = Rotation.from_rotvec((tilt, 0.3 * tilt, 0.0)).as_matrix()
     pose = at(0.4, -0.2, float(body.support_value(-turn[2])), (tilt, 0.3 * tilt, 0.0))
@@ -212,7 +212,7 @@ def test_superovoid_that_is_nearly_a_box_has_four_corners_on_a_table(exponent, t
 
 
 @pytest.mark.parametrize("shift", [(0.0, 0.0), (0.3, 0.1), (0.45, 0.45), (0.8, 0.0)])
-def test_patch_of_a_disc_and_a_box_spans_most_of_what_samples_share(shift):
+def test_patch_of_a_disc_and_a_box_spans_most_shared_samples(shift):
     box = Box((1.0, 0.8, 0.2))
     found = contacts(Cylinder(0.5, 0.4), at(*shift, 0.3, (2e-3, 1e-3, 0.4)), box, GROUND, 0.1, max_contacts=100)
     x, y = np.random.default_rng(2).uniform((-0.5, -0.4), (0.5, 0.4), size=(200_000, 2)).T
@@ -237,7 +237,7 @@ ON_ITS_END, ON_ITS_SIDE = (0.0, 0.0, 0.0), (0.0, 0.5 * math.pi, 0.0)
         ((2e-3, 7.0, 1.6), (0.4, 0.05), (0, -0.5), ON_ITS_SIDE),
     ],
 )
-def test_flat_of_a_superovoid_ends_where_samples_of_its_normal_have_turned(axes, exponents, taper, turn):
+def test_flat_of_a_superovoid_ends_as_its_sampled_normals_turn(axes, exponents, taper, turn):
     section, profile = exponents
     body = Superovoid(axes, section_exponent=section, profile_exponent=profile, taper=taper)
     turned = Rotation.from_rotvec((2e-3, -1e-3, 0.0)) * Rotation.from_rotvec(turn)
@@ -282,7 +282,7 @@ def test_box_tilted_by_more_than_the_angle_has_its_edge_alone():
     assert len(contacts(box, pose, TABLE, GROUND, math.inf, angle=0.03)) == 4
 
 
-def test_corners_farther_than_the_largest_distance_are_left_out():
+def test_corners_beyond_the_largest_distance_are_left_out():
     box = Box((0.4, 0.6, 0.2))
     pose = at(0, 0, 0.3 * math.sin(5e-3) + 0.1 * math.cos(5e-3), (5e-3, 0, 0))
     assert len(contacts(box, pose, TABLE, GROUND, 1e-3)) == 2
@@ -324,7 +324,7 @@ def test_cone_on_its_side_touches_along_a_ruling():
 
 
 @pytest.mark.parametrize("tilt", [0.0, 1e-12, 1e-4])
-def test_cone_that_is_nearly_a_disc_faces_a_table_with_its_whole_side(tilt):
+def test_a_flat_cone_faces_a_table_with_its_whole_side(tilt):
     cone = Cone(1.0, 1e-3)
     turn = (math.pi - tilt, 0.0, 0.0)
     lift = float(cone.support_value(-Rotation.from_rotvec(turn).as_matrix()[2]))
@@ -335,7 +335,7 @@ def test_cone_that_is_nearly_a_disc_faces_a_table_with_its_whole_side(tilt):
     assert found.gap[1:].max() == pytest.approx(1e-3 + math.sin(tilt), abs=1e-6)
 
 
-def test_parallel_edges_overlap_along_a_segment_and_crossed_ones_in_a_point():
+def test_parallel_edges_overlap_in_a_segment_and_crossed_in_a_point():
     ridge = (0.25 * math.pi, 0.0, 0.0)
     lower, upper = Box((2.0, 0.4, 0.4)), Box((1.0, 0.4, 0.4))
     top = 0.4 * math.sqrt(0.5)
@@ -347,7 +347,7 @@ def test_parallel_edges_overlap_along_a_segment_and_crossed_ones_in_a_point():
     assert len(contacts(upper, pose, lower, at(0, 0, 0, ridge), 1e-3)) == 1
 
 
-def test_edges_turned_by_less_than_the_angle_have_the_gaps_of_their_slopes():
+def test_edges_turned_within_the_angle_have_gaps_of_their_slopes():
     ridge = Rotation.from_rotvec((0.25 * math.pi, 0.0, 0.0)).as_matrix()
     box, top, turn = Box((1.0, 0.4, 0.4)), 0.4 * math.sqrt(0.5), 1e-3
     pose_a, pose_b = at(0, 0, 2 * top), np.eye(4)
@@ -359,7 +359,7 @@ def test_edges_turned_by_less_than_the_angle_have_the_gaps_of_their_slopes():
     assert found.gap[0] == pytest.approx(0.0, abs=1e-9)
 
 
-def test_edge_on_a_face_is_cut_where_the_face_ends():
+def test_an_edge_on_a_face_is_cut_at_its_border():
     pose = at(0.3, 0.1, 0.1 + 0.4 * math.sqrt(0.5), (0.25 * math.pi, 0.0, 0.0))
     found = contacts(Box((1.0, 0.4, 0.4)), pose, Box((1.0, 1.0, 0.2)), GROUND, 1e-3)
     assert_same_points(found.point_b, [(-0.2, 0.1, 0.1), (0.5, 0.1, 0.1)], 1e-9)
@@ -372,7 +372,7 @@ def test_corner_on_a_face_is_one_point():
     assert found.gap == pytest.approx([-1e-3], abs=1e-12)
 
 
-def test_small_box_deep_in_a_large_one_has_the_four_corners_of_its_face():
+def test_a_small_box_deep_in_a_large_one_has_four_corners():
     found = contacts(Box((0.1, 0.2, 0.1)), at(0.1, 0.2, 0.7), Box((2.0, 2.0, 2.0)), GROUND, 0.0)
     assert found.distance.distance == pytest.approx(-0.35, abs=1e-9)
     assert_same_points(found.point_a, [(x, y, 0.65) for x in (0.05, 0.15) for y in (0.1, 0.3)], 1e-9)
@@ -388,7 +388,7 @@ def test_plate_on_its_thin_side_keeps_four_corners():
 
 
 def joined(boxes):
-    """Mesh of boxes (lengths, centre) that do not meet."""
+    """Return a mesh of separate boxes (lengths, centre)."""
     vertices, faces = [], []
     for lengths, centre in boxes:
         points, triangles = Box(lengths).triangles()
@@ -415,7 +415,7 @@ def test_faces_behind_other_faces_of_a_mesh_are_no_contacts():
     assert np.abs(found.gap).max() < 1e-9
 
 
-def test_mesh_has_the_corners_of_the_box_that_lies_on_it():
+def test_mesh_has_the_corners_of_a_box_lying_on_it():
     tray = Mesh(*joined([((2.0, 2.0, 0.1), (0, 0, -0.05)), ((2.0, 0.1, 0.3), (0, 1.5, 0.1))]))
     found = contacts(Box((0.3, 0.4, 0.2)), at(0.1, 0.2, 0.1, (0, 0, 0.3)), tray, GROUND, 1e-3)
     expected = contacts(Box((0.3, 0.4, 0.2)), at(0.1, 0.2, 0.1, (0, 0, 0.3)), TABLE, GROUND, 1e-3)
@@ -444,7 +444,7 @@ def pairs_of_all_kinds(seed, count):
         yield number, flat_contacts.draw(seed, number)
 
 
-def test_meshes_alike_but_for_their_vertices_swap_bit_by_bit():
+def test_mirrored_meshes_swap_bit_by_bit():
     rng = np.random.default_rng(8)
     for _ in range(10):
         points = rng.normal(size=(8, 3))
@@ -479,7 +479,7 @@ STACKS = {
 
 
 def stack(name):
-    """Two bodies of which the first lies on the second, tilted a little."""
+    """Return two bodies, the first on top of the second and tilted a little."""
     a, b = STACKS[name]
     top = 0.0 if b is TABLE else 0.5 * b.lengths[2] if isinstance(b, Box) else 0.5 * b.length
     turn = (3e-3, 1e-3, 0.2)
@@ -570,7 +570,7 @@ def test_half_spaces_without_a_common_normal_have_no_contacts():
 
 
 @pytest.mark.parametrize("value", [-1e-9, math.nan, None, "1", True, 10**400])
-def test_largest_distance_must_be_a_number_of_at_least_zero(value):
+def test_largest_distance_must_be_a_nonnegative_number(value):
     with pytest.raises(ValueError, match=r"max_distance = .*: must be a number"):
         contacts(Sphere(1.0), GROUND, TABLE, GROUND, value)
 
@@ -587,7 +587,7 @@ def test_angle_must_be_small_and_positive(value):
         contacts(Sphere(1.0), GROUND, TABLE, GROUND, 0.1, angle=value)
 
 
-def test_poses_and_shapes_are_checked_as_those_of_distances():
+def test_poses_and_shapes_are_checked_as_for_distances():
     with pytest.raises(ValueError, match="pose_a"):
         contacts(Sphere(1.0), np.zeros((4, 4)), TABLE, GROUND, 0.1)
     with pytest.raises(TypeError, match="b: must be a shape"):

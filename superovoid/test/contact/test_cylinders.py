@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Cylinders and cones beside each other and beside hulls of vertices: closed forms."""
+"""Cylinders and cones against each other and against hulls of vertices: closed forms."""
 
 import math
 
@@ -25,7 +25,7 @@ def pose(translation=(0.0, 0.0, 0.0), rotation=None):
 
 
 def support_value(shape, n):
-    """Support function, for rows of directions."""
+    """Return support values, for rows of directions."""
     if isinstance(shape, Box):
         return 0.5 * np.abs(n) @ np.array(shape.lengths)
     if isinstance(shape, ConvexMesh):
@@ -39,14 +39,14 @@ def support_value(shape, n):
 
 
 def grid(count):
-    """Directions all over the sphere (a Fibonacci lattice)."""
+    """Return directions all over the sphere (a Fibonacci lattice)."""
     i = np.arange(count) + 0.5
     polar, azimuth = np.arccos(1.0 - 2.0 * i / count), math.pi * (1.0 + math.sqrt(5.0)) * i
     return np.column_stack([np.cos(azimuth) * np.sin(polar), np.sin(azimuth) * np.sin(polar), np.cos(polar)])
 
 
 def check_answer(found, a, pose_a, b, pose_b):
-    """What certified answers keep: an interval, points of the bodies, so far apart along the normal."""
+    """Check a certified answer: an interval, and points of the bodies at this distance along the normal."""
     assert not found.status & Status.UNPROVEN
     assert found.lower <= found.distance <= found.upper
     between = np.subtract(found.point_b, found.point_a)
@@ -105,8 +105,8 @@ def test_rims_of_parallel_cylinders_are_a_diagonal_apart():
     assert found.point_b == pytest.approx([0.33, 0.0, 0.54], abs=1e-9)
 
 
-def test_an_edge_that_lies_over_a_disc_has_its_points_on_the_disc():
-    # Both ends of the edge are beside the disc.
+def test_an_edge_above_a_disc_has_its_points_on_the_disc():
+    # The disc reaches neither end of the edge.
     disc, box = Cylinder(0.2, 0.1), Box((2.0, 0.6, 0.6))
     turn = Rotation.from_euler("x", 45.0, degrees=True)
     for gap in (0.1, -0.04):
@@ -116,7 +116,7 @@ def test_an_edge_that_lies_over_a_disc_has_its_points_on_the_disc():
         check_answer(found, disc, pose(), box, b_in_a)
 
 
-def test_a_rod_within_a_cylinder_leaves_it_by_the_nearest_way():
+def test_a_rod_within_a_cylinder_leaves_it_by_the_shortest_translation():
     outer, rod = Cylinder(1.0, 1.0), Cylinder(0.01, 0.2)
     found = distance(outer, pose(), rod, pose((0.1, 0.2, 0.35)))
     assert found.distance == pytest.approx(-(0.5 - 0.35 + 0.1), abs=1e-12)
@@ -127,7 +127,7 @@ def test_a_rod_within_a_cylinder_leaves_it_by_the_nearest_way():
 
 
 @pytest.mark.parametrize("count", [1, 2, 31, 32, 33, 500])
-def test_the_most_that_points_lie_above_planes_is_found(count):
+def test_the_greatest_height_of_points_above_planes_is_found(count):
     rng = np.random.default_rng(count)
     points, unit = rng.normal(size=(count, 3)), grid(100)
     for quantile in (0.0, 0.5, 0.99, 1.0):

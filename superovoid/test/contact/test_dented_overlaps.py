@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bodies with dents that overlap: the depth of the bodies themselves, proved from both sides.
+"""Overlapping bodies with dents: the depth of the bodies themselves, proved from both sides.
 
-What is proved is held against the implicit functions of the bodies alone: where both are negative is a common point.
+The implicit functions of the bodies alone check the proofs: points with both functions negative are common.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ from superovoid.shapes.kernels.support_function import point_at_height
 
 
 def dented_shapes(rng, count):
-    """Bodies with dents: shallow and deep ones, with equal and unequal tapers, any exponents."""
+    """Yield bodies with dents: shallow and deep ones, with equal and unequal tapers, any exponents."""
     while count:
         kind = rng.integers(0, 3)
         epsilon, taper = rng.uniform(0.05, 1.95, 2), rng.uniform(-0.5, 0.5, 2)
@@ -38,7 +38,7 @@ def dented_shapes(rng, count):
 
 
 def dented_rows(rng, count):
-    """The same, packed."""
+    """Yield packed bodies with dents."""
     return (shape._packed for shape in dented_shapes(rng, count))
 
 
@@ -46,7 +46,7 @@ HEIGHTS = np.sin(0.5 * np.pi * np.linspace(-1.0, 1.0, 801))[1:-1]
 
 
 def below_chords(row, share):
-    """Most that the profile of an azimuth lies below its chords between neighbours, relative to the profile."""
+    """Return the greatest drop of an azimuth's profile below chords between neighbours, relative to the profile."""
     w = HEIGHTS
     r = (1.0 - np.abs(w) ** row[surface.S_]) ** row[surface.INV_S]
     angle = np.arctan(np.geomspace(1e-4, 1e4, 61))[:, None]
@@ -60,7 +60,7 @@ def below_chords(row, share):
     return (chord - psi[:, 1:-1]).max() / psi.max()
 
 
-def test_inner_bodies_are_convex_and_share_the_section_of_the_contact():
+def test_inner_bodies_are_convex_and_share_the_contact_section():
     rng = np.random.default_rng(8)
     known = seen = 0
     for row in dented_rows(rng, 120):
@@ -77,7 +77,7 @@ def test_inner_bodies_are_convex_and_share_the_section_of_the_contact():
         assert ((share > 0.0) & (share <= 1.0) & (slope >= 0.0)).all()
         assert share_at(inner, at) == (1.0, 0.0)
         assert below_chords(row, share) < 1e-14
-        seen += below_chords(row, np.ones_like(share)) > 1e-14  # the test sees a dent that is left as it is
+        seen += below_chords(row, np.ones_like(share)) > 1e-14  # the check detects an uncorrected dent
     assert known > 80
     assert seen > 40
 

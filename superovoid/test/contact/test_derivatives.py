@@ -47,14 +47,14 @@ def random_shape(rng, kind):
         limit = 0.9 * min(0.5, (1.0 - 0.5 * epsilon[1]) * 2.0 ** (0.5 * epsilon[1]))
         taper = rng.uniform(-limit, limit, 2)
         if epsilon[1] < 1.05 or rng.random() < 0.5:
-            taper[1] = taper[0]  # unequal tapers have a dent where epsilon_2 < 1
+            taper[1] = taper[0]  # unequal tapers have a dent if epsilon_2 < 1
         shape = Superovoid.from_goncalves(size, epsilon, taper)
         if shape.convexity().convex:
             return shape
 
 
 def random_pairs(kind, depth, count=PAIRS):
-    """Shapes and poses of pairs that meet, or are so far apart, along a random common normal."""
+    """Return shapes and poses of pairs in contact, or at a given separation, along a random common normal."""
     rng = np.random.default_rng([KINDS.index(kind), DEPTHS.index(depth)])
     a = [random_shape(rng, kind) for _ in range(count)]
     b = [random_shape(rng, kind) for _ in range(count)]
@@ -78,7 +78,7 @@ def random_pairs(kind, depth, count=PAIRS):
 
 
 def moved(poses, twists):
-    """Poses after a small twist (linear; angular) about the bodies' origins, axes of the world."""
+    """Return poses after a small twist (linear; angular) about the bodies' origins, axes of the world."""
     out = poses.copy()
     out[:, :3, 3] += twists[:, :3]
     out[:, :3, :3] = Rotation.from_rotvec(twists[:, 3:]).as_matrix() @ poses[:, :3, :3]
@@ -86,7 +86,7 @@ def moved(poses, twists):
 
 
 def changed(shapes, changes):
-    """Shapes with changed parameters (a1, a2, a3, epsilon_1, epsilon_2, Tx, Ty)."""
+    """Return shapes with changed parameters (a1, a2, a3, epsilon_1, epsilon_2, Tx, Ty)."""
     return [
         Superovoid.from_goncalves(
             np.add(s.semi_axes, c[:3]),
@@ -98,7 +98,7 @@ def changed(shapes, changes):
 
 
 def central_difference(distance_along, steps):
-    """Derivatives of distances by a scalar, and how far the two estimates of each that agree best are apart."""
+    """Return derivatives of distances by a scalar, and the difference of the two closest estimates of each."""
     plain = [(distance_along(h) - distance_along(-h)) / (2.0 * h) for h in steps]
     ratio = (steps[0] / steps[1]) ** 2
     better = [(ratio * fine - coarse) / (ratio - 1.0) for coarse, fine in itertools.pairwise(plain)]
@@ -130,7 +130,7 @@ def test_derivatives_along_random_changes_agree_with_central_differences(solved,
     changes = rng.normal(size=(2, PAIRS, 7))
     for side, shapes in enumerate((a, b)):
         equal = [shape.taper[0] == shape.taper[1] for shape in shapes]
-        changes[side, equal, 6] = changes[side, equal, 5]  # or else a dent appears
+        changes[side, equal, 6] = changes[side, equal, 5]  # otherwise a dent appears
     changes /= np.linalg.norm(changes, axis=2)[:, :, None]
     twists /= np.linalg.norm(twists, axis=2)[:, :, None]
     sides = ((a, pose_a, twists[0], changes[0]), (b, pose_b, twists[1], changes[1]))
@@ -161,7 +161,7 @@ def test_derivatives_along_random_changes_agree_with_central_differences(solved,
         value = (gradient * direction).sum(axis=1)
         rows = np.flatnonzero(certified)
         reference, doubt = central_difference(along(side, by_shape, rows), STEPS)
-        # Next to a crease, or where another contact is about to become the shallowest, only smaller steps tell.
+        # Next to a crease, or close to a change of the shallowest contact, only smaller steps are accurate.
         again = np.flatnonzero(doubt > 1e-7)
         assert len(again) <= 20
         if len(again):
@@ -172,7 +172,7 @@ def test_derivatives_along_random_changes_agree_with_central_differences(solved,
     print(f"{depth}: by pose {largest[False]:.1e}, by shape {largest[True]:.1e}, {certified.sum()} pairs")
 
 
-def test_derivatives_over_the_whole_range_of_exponents_agree_with_central_differences(battery):
+def test_derivatives_over_all_exponents_agree_with_central_differences(battery):
     data = {name: column[::4] for name, column in battery("hard").items()}
     count = len(data["distance"])
     bodies, poses = [], []
@@ -230,7 +230,7 @@ def test_swapping_bodies_swaps_derivatives(solved):
     np.testing.assert_array_equal(swapped.status, found.status)
 
 
-def test_touching_pairs_are_flagged_and_others_are_not(solved):
+def test_touching_pairs_alone_are_flagged(solved):
     depth, *_, result, found = solved
     flagged = (found.status & DerivativeStatus.TOUCHING) != 0
     np.testing.assert_array_equal(flagged, (result.lower <= 0.0) & (result.upper >= 0.0))
@@ -245,7 +245,7 @@ def test_touching_pairs_are_flagged_and_others_are_not(solved):
 def test_second_derivative_by_translation_is_that_of_the_normal(solved):
     depth, a, pose_a, b, pose_b, result, found = solved
     curved = (result.status == Status.CERTIFIED) & (found.status & ~DerivativeStatus.TOUCHING == 0)
-    # Creases and flats turn the normal within a fraction of a step: there differences say nothing.
+    # Creases and flats turn the normal within a fraction of a step, so differences are meaningless at them.
     curved &= (np.abs(found.curvature_a).max(axis=(1, 2)) < 20.0) & (np.abs(found.curvature_b).max(axis=(1, 2)) < 20.0)
     assert curved.mean() > 0.3
     curved[100 if depth == "deep" else PAIRS :] = False  # deep pairs cost most
@@ -264,7 +264,7 @@ def test_second_derivative_by_translation_is_that_of_the_normal(solved):
     assert np.abs(value - reference).max() < 1e-2
 
 
-def test_relative_curvature_is_that_of_the_implicit_forms(solved):
+def test_relative_curvature_agrees_with_the_implicit_forms(solved):
     _, a, pose_a, b, pose_b, result, found = solved
     rows = np.flatnonzero((result.status == Status.CERTIFIED) & (found.status & ~DerivativeStatus.TOUCHING == 0))[:200]
     checked = 0
@@ -298,7 +298,7 @@ def test_curvatures_of_two_spheres_are_known():
     assert found.status is DerivativeStatus.REGULAR
 
 
-# -- where something is not unique -----------------------------------------------------------------
+# -- non-unique contacts ---------------------------------------------------------------------------
 
 
 def test_parallel_flats_are_flagged_and_keep_their_gradient_by_translation():
@@ -316,8 +316,8 @@ def test_parallel_flats_are_flagged_and_keep_their_gradient_by_translation():
         np.testing.assert_allclose(found.by_shape_a[2], -1.0, atol=1e-9)
 
 
-def test_a_turn_of_parallel_flats_has_a_gradient_between_the_one_sided_derivatives():
-    """A flat of 1 x 1 over a larger one: turned by h about x its lower edge comes nearer by h/2, whichever way."""
+def test_turning_parallel_flats_has_a_gradient_between_one_sided_derivatives():
+    """A flat of 1 x 1 over a larger one: a turn by h about x, either way, brings its lower edge closer by h/2."""
     below, above = Box((4.0, 4.0, 1.0)), np.eye(4)
     above[:3, 3] = 0.2, 0.3, 1.1
     result = distance(below, np.eye(4), Box((1.0, 1.0, 1.0)), above)
@@ -350,7 +350,7 @@ def test_gradient_of_superovoids_flat_on_flat_belongs_to_a_closest_pair():
         assert forward - 1e-8 <= slope <= -backward + 1e-8
 
 
-def test_gradients_at_flats_of_all_kinds_lie_between_the_one_sided_derivatives():
+def test_gradients_at_flats_lie_between_one_sided_derivatives():
     """Points that realise the distance bound it from above as the bodies move (docs/explanation/certificates.md)."""
     step, seen, kinked = 1e-6, 0, 0
     rng = np.random.default_rng(0)
@@ -373,7 +373,7 @@ def test_gradients_at_flats_of_all_kinds_lie_between_the_one_sided_derivatives()
     assert seen > 30 and kinked > 3
 
 
-def test_a_point_of_no_curvature_is_not_taken_for_a_flat():
+def test_points_without_curvature_are_not_flat():
     """On the axis of a section with exponent 0.8 the curvature is 0, but a turn by d moves the point by d^(2/3)."""
     body = Superellipsoid((1.0, 0.8, 0.6), section_exponent=0.8, profile_exponent=1.0)
     apart = np.eye(4)
@@ -403,7 +403,7 @@ def test_creases_are_flagged_and_first_derivatives_stay_finite():
     np.testing.assert_allclose(found.by_shape_a, [-1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], atol=1e-12)
 
 
-def test_near_a_crease_the_derivative_by_exponent_is_that_of_the_support_function():
+def test_derivatives_by_exponent_near_creases_agree_with_closed_forms():
     """h(n) = (|a1 nx|^q + |a2 ny|^q)^(1/q) in a coordinate plane, differentiated by hand in q = 2 / (2 - e)."""
     for e in (0.2, 0.9, 1.6, 1.9):
         for tilt in (1e-12, 1e-6, 1e-2, 0.3):
@@ -469,7 +469,7 @@ def hand_distances(scene, positions, bases):
 
 
 @pytest.mark.parametrize("index", range(0, len(SWEEP), 10))
-def test_gradients_by_joints_and_bases_agree_with_differences_through_the_kinematics(index):
+def test_gradients_by_joints_and_bases_agree_with_differences(index):
     frame = SWEEP.frame(index)
     positions, bases = dict(frame.positions), dict(frame.base_poses)
     scene = HANDS.scene()
@@ -485,7 +485,7 @@ def test_gradients_by_joints_and_bases_agree_with_differences_through_the_kinema
     )
     unclear = DerivativeStatus.NON_UNIQUE | DerivativeStatus.UNPROVEN
     clear = of_pairs.status & unclear == 0
-    assert (~clear).sum() <= 4  # the palms, whose faces are parallel
+    assert (~clear).sum() <= 4  # the palms: their faces are parallel
     order = in_order_of_pairs(result)
     found = HANDS.distance_gradients(result, positions, bases)
     assert found.by_joint.shape == (len(result), len(HANDS.joint_names)) and found.joint_names == HANDS.joint_names
@@ -505,7 +505,7 @@ def test_gradients_by_joints_and_bases_agree_with_differences_through_the_kinema
         )
         error = found.by_base[order, column] @ twist - (plus - minus) / (2.0 * h)
         assert np.abs(error)[clear[order]].max() < 1e-6
-        # Where points are not unique the difference is that of some other point of the flat.
+        # At non-unique points the difference belongs to another point of the flat.
         assert np.abs(error).max() < 0.05
 
 
@@ -527,7 +527,7 @@ ARM = """<robot name="arm">
 </robot>"""
 
 
-def test_sliding_and_following_joints_have_their_part():
+def test_prismatic_and_mimic_joints_contribute_to_gradients():
     robot = Robot.from_urdf(ARM.replace("<geometry><sphere", '<origin xyz="0.1 0.2 0"/><geometry><sphere'))
     scene = robot.scene()
     positions = {"shoulder": 0.4, "lift": 0.2, "grip": -0.3}
@@ -545,7 +545,7 @@ def test_sliding_and_following_joints_have_their_part():
         plus, minus = (solve({**positions, joint: positions[joint] + s * h})[1] for s in (1.0, -1.0))
         np.testing.assert_allclose(found.by_joint[:, column], (plus - minus) / (2.0 * h), atol=1e-8)
     assert np.abs(found.by_joint[:, robot.joint_names.index("grip")]).max() > 1e-3
-    np.testing.assert_allclose(found.by_joint[:, :2], 0.0, atol=1e-12)  # both fingers ride on shoulder and lift
+    np.testing.assert_allclose(found.by_joint[:, :2], 0.0, atol=1e-12)  # shoulder and lift carry both fingers
     assert found.by_base.shape == (1, 0, 6)
 
 
@@ -558,6 +558,6 @@ def test_results_of_another_robot_are_refused():
 
 
 @pytest.mark.parametrize("result", [None, 3, "far", {}])
-def test_what_is_no_result_is_refused_by_name(result):
+def test_arguments_other_than_results_are_refused_by_name(result):
     with pytest.raises(TypeError, match="result: must be a DistanceResult or DistanceResults, found"):
         pose_gradients(result, np.eye(4), np.eye(4))

@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Depths of two ellipsoids, proved by caps about a minimum of their depth without a search.
+"""Depths of two ellipsoids, proved without a search by caps about a minimum of their depth.
 
-The judge is the closed support function |L n| in numpy, which shares no code with the kernels.
+The reference is the closed support function |L n| in numpy, which shares no code with the kernels.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ class Difference:
         self.pair = Pair(bodies[0]._packed, bodies[1]._packed, turn, tuple(map(float, centre)))
 
     def support(self, n):
-        """h_M(n)."""
+        """Return h_M(n)."""
         of_a = np.linalg.norm(self.semi_axes[0] * n, axis=-1)
         return of_a + np.linalg.norm(self.semi_axes[1] * (n @ self.turn), axis=-1) - n @ self.centre
 
@@ -43,7 +43,7 @@ class Difference:
         return x + y - self.centre
 
     def least_over(self, ball, rng):
-        """Least of h_M less the support of a ball (centre, radius): samples, and descents from the lowest."""
+        """Minimise h_M less the support of a ball (centre, radius): samples, and descents from the lowest."""
         centre, radius = ball
 
         def excess(n):
@@ -62,7 +62,7 @@ def random_difference(rng, stretch):
 
 
 def least_excess_in_cap(difference, ball, n, angle, rng):
-    """Least of h_M less the support of a ball, over directions up to an angle from n: samples, most near the rim."""
+    """Return the least sample of h_M less the support of a ball up to an angle from n; most are near the rim."""
     across = unit(rng, 4000)
     across -= (across @ n)[:, None] * n
     across /= np.linalg.norm(across, axis=1, keepdims=True)
@@ -74,7 +74,7 @@ def least_excess_in_cap(difference, ball, n, angle, rng):
 
 @few_or_many(40, 5000)
 @pytest.mark.parametrize("stretch", [0.3, 1.4, 5.0])
-def test_on_a_cap_no_direction_is_below_the_ball(stretch, draws):
+def test_no_direction_on_a_cap_is_below_the_ball(stretch, draws):
     rng = np.random.default_rng(int(10 * stretch))
     whole = part = none = 0
     for _ in range(draws):
@@ -82,7 +82,7 @@ def test_on_a_cap_no_direction_is_below_the_ball(stretch, draws):
         n = unit(rng) * 10.0 ** rng.uniform(-3.0, 0.0, 3)
         n /= np.linalg.norm(n)
         point = difference.support_point(n)
-        # Radii about those of curvature, where it is decided.
+        # Radii about those of curvature, which decide the answer.
         radius = float(np.min(difference.semi_axes) * np.exp(rng.uniform(-1.0, 1.5)))
         cap = cap_by_ellipsoid(difference.pair, tuple(n), radius)
         ball = point - radius * n, radius
@@ -100,10 +100,10 @@ def test_on_a_cap_no_direction_is_below_the_ball(stretch, draws):
     assert part > 0 or stretch > 1.0
 
 
-def test_a_cap_is_as_wide_as_two_balls_that_cross_allow():
-    """Of two balls M is one of the sum R of their radii, and a ball that touches it from inside is nowhere wider.
+def test_a_cap_is_as_wide_as_two_crossing_balls_allow():
+    """M of two balls is a ball of radius R, the sum of their radii; a ball that touches it from inside lies within M.
 
-    One of a radius beyond R touches along n only: a cap has to be none.
+    A ball of a radius beyond R touches along n only: there is no cap.
     """
     balls = Difference([np.full(3, 0.5), np.full(3, 0.7)], np.eye(3), np.array([0.1, 0.2, 0.3]))
     n = (0.6, 0.0, 0.8)
@@ -112,8 +112,8 @@ def test_a_cap_is_as_wide_as_two_balls_that_cross_allow():
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_the_widest_ball_of_the_ellipsoid_between_is_found(order):
-    """Of an ellipsoid and a sphere along their axes K has the sums of their semi-axes."""
+def test_the_widest_ball_of_the_intermediate_ellipsoid_is_found(order):
+    """The semi-axes of K are sums of the semi-axes of an ellipsoid and a sphere."""
     semi_axes = np.array([0.5, 1.0, 2.0])
     sizes = [semi_axes, np.full(3, 0.7)]
     difference = Difference([sizes[i] for i in order], np.eye(3), np.zeros(3))
@@ -123,8 +123,8 @@ def test_the_widest_ball_of_the_ellipsoid_between_is_found(order):
 
 
 @pytest.mark.parametrize("radius", [1.0, 1.3, 1.45])
-def test_a_cap_of_a_body_of_revolution_is_as_wide_as_it_can_be(radius):
-    """About the end of the short axis of an oblate body, h_M falls below the ball where the closed functions cross."""
+def test_caps_of_bodies_of_revolution_are_as_wide_as_possible(radius):
+    """About the end of the short axis of an oblate body, h_M falls below the ball as the closed functions cross."""
     a, c = 1.1, 1.5  # M has the semi-axes a, a, c
     difference = Difference([np.array([0.5, 0.5, 0.9]), np.full(3, 0.6)], np.eye(3), np.zeros(3))
     cap = cap_by_ellipsoid(difference.pair, (0.0, 0.0, 1.0), radius)
@@ -136,7 +136,7 @@ def test_a_cap_of_a_body_of_revolution_is_as_wide_as_it_can_be(radius):
     assert cap.angle > 0.9 * widest or widest < 0.01
 
 
-def test_the_turn_across_the_normal_is_that_which_makes_the_ellipsoid_wide():
+def test_the_turn_across_the_normal_widens_the_ellipsoid():
     """Crossed needles: M is wide although neither body is, and only the turn that crosses them shows it."""
     crossed = Difference([np.array([0.1, 4.0, 1.0]), np.array([4.0, 0.1, 1.0])], np.eye(3), np.array([0.0, 0.0, 1.0]))
     along = Difference([np.array([0.1, 4.0, 1.0]), np.array([0.1, 4.0, 1.0])], np.eye(3), np.array([0.0, 0.0, 1.0]))

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The distance engine against the reference batteries and closed forms, and what it refuses."""
+"""The distance engine against the reference batteries and closed forms, and the arguments it refuses."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def solved(battery):
 
 
 def body_size(data):
-    """Unit of tolerances: the largest semi-axis of the smaller body."""
+    """Return the unit of tolerances: the largest semi-axis of the smaller body."""
     return np.minimum(data["size_a"].max(axis=1), data["size_b"].max(axis=1))
 
 
@@ -79,7 +79,7 @@ def test_every_certified_pair_with_a_dent_agrees_with_the_reference(solved, name
     print(
         f"\n{name}: largest error of {certified.sum()} pairs that the reference certifies {error[certified].max():.1e}"
     )
-    # Overlapping: the reference is the hulls' depth, the bodies' own may differ by a microscopic dent (README there).
+    # Overlapping: the reference is the hulls' depth; that of the bodies may differ by a tiny dent (README there).
     assert error[certified].max() < (1e-9 if name == "paper_separated" else 1e-7)
 
 
@@ -87,8 +87,8 @@ def test_every_certified_pair_with_a_dent_agrees_with_the_reference(solved, name
 def test_bounds_hold_against_the_reference_bracket(solved, name):
     data, result = solved[name]
     certified = data["certified"].astype(bool)
-    # Overlapping, the reference is that of the hulls: certified ones are as deep as the bodies to 1e-7 (README there),
-    # all are as deep as these or deeper.
+    # Overlapping: the reference is the depth of the hulls. Certified pairs have this depth to 1e-7 (README there), and
+    # no pair is less deep.
     overlapping = name == "paper_overlapping"
     of_bodies = convex_pairs(name, data) | (not overlapping)
     assert (result.lower - data["upper"])[of_bodies].max() < 1e-12
@@ -98,7 +98,7 @@ def test_bounds_hold_against_the_reference_bracket(solved, name):
 
 
 @pytest.mark.parametrize("name", BATTERIES)
-def test_status_says_certified_exactly_where_the_interval_is_closed(solved, name):
+def test_only_closed_intervals_are_certified(solved, name):
     data, result = solved[name]
     unproven = (result.status & Status.UNPROVEN).astype(bool)
     width = (result.upper - result.lower) / body_size(data)
@@ -135,7 +135,7 @@ def test_spheres_one_inside_the_other(offset):
     assert np.isfinite(result.normal).all()
 
 
-def test_aligned_ellipsoids_touch_where_their_axes_say():
+def test_aligned_ellipsoids_touch_at_the_ends_of_their_axes():
     result = distance(Ellipsoid((1.0, 2.0, 3.0)), pose(), Ellipsoid((3.0, 2.0, 1.0)), pose((4.0, 0.0, 0.0)))
     assert result.distance == pytest.approx(0.0, abs=1e-12)
     assert result.point_a == pytest.approx([1.0, 0.0, 0.0], abs=1e-7)
@@ -167,7 +167,7 @@ poses = st.builds(pose, vectors, vectors)
 # -- the array form and its errors -----------------------------------------------------------------
 
 
-def test_single_shapes_and_poses_stand_in_every_pair():
+def test_single_shapes_and_poses_are_broadcast():
     poses_b = np.array([pose((x, 0.0, 0.0)) for x in (3.0, 4.0, 5.0)])
     result = distances(Sphere(1.0), pose(), Sphere(1.0), poses_b)
     assert result.distance == pytest.approx([1.0, 2.0, 3.0], abs=1e-12)
@@ -191,7 +191,7 @@ def test_bad_poses_are_named(bad, message):
         distance(Sphere(1.0), pose(), Sphere(1.0), bad)
 
 
-def test_a_pose_at_the_limit_of_rigid_is_answered_or_refused_by_name():
+def test_nearly_rigid_poses_are_accepted_or_refused_by_name():
     rng = np.random.default_rng(5)
     found = set()
     for rotation in Rotation.random(2000, random_state=1).as_matrix():
@@ -204,7 +204,7 @@ def test_a_pose_at_the_limit_of_rigid_is_answered_or_refused_by_name():
     assert found == {1.0, "pose_a: upper left 3 x 3 must be a rotat"}
 
 
-def test_rotations_of_single_precision_are_taken_as_the_nearest_rotation():
+def test_single_precision_rotations_become_the_nearest_rotation():
     exact = pose((2.0, 0.1, 0.2), (0.3, -0.2, 0.5))
     rough = exact.astype(np.float32).astype(np.float64)
     a, b = Superellipsoid((1.0, 0.5, 0.4), section_exponent=0.6, profile_exponent=0.7), Ellipsoid((0.5, 0.6, 0.7))

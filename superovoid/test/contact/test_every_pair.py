@@ -29,14 +29,14 @@ KIND_PAIRS = [
     if set(kinds) != {regimes.PLANE}
 ]
 FAMILIES = [f"superovoids, {family}" for family in random_pairs.FAMILIES]
-PAIRS_OF_A_FAMILY = 4  # for each pair of each two kinds in a regime
+PAIRS_OF_A_FAMILY = 4  # for each pair of kinds in a regime
 few_or_many_draws = few_or_many(1, 20)
 each_case = pytest.mark.parametrize("case", [*regimes.REGIMES, *FAMILIES])
 
 
 @cache
 def answered(case, draws):
-    """Return pairs of a case with their answers; `draws` is how many pairs there are of each two kinds."""
+    """Return pairs of a case with their answers; `draws` is the number of pairs for each two kinds."""
     if case in FAMILIES:
         drawn = random_pairs.draw(case.removeprefix("superovoids, "), 11, PAIRS_OF_A_FAMILY * draws)
     else:
@@ -51,7 +51,7 @@ def size_of(pair):
 
 
 def rounding_of(pair):
-    """Return how much the coordinates of a pair may lose by rounding."""
+    """Return a bound on the rounding errors of a pair's coordinates."""
     radii = [shape.bounding_sphere().radius for shape in (pair.a, pair.b) if not isinstance(shape, HalfSpace)]
     coordinates = np.abs(pair.pose_a[:3, 3]).max() + np.abs(pair.pose_b[:3, 3]).max()
     return 64.0 * np.finfo(float).eps * (sum(radii) + coordinates)
@@ -77,7 +77,7 @@ def assert_intervals_meet(pair, one, other, scale=1.0):
 
 
 def assert_swapped(pair, result, other):
-    """Check that an answer for the pair with its bodies exchanged says the same, bit by bit."""
+    """Check that the answer for the pair with its bodies exchanged is the same bit by bit."""
     assert (other.distance, other.lower, other.upper) == (result.distance, result.lower, result.upper), pair
     assert other.status == result.status, (pair, result, other)
     assert np.array_equal(other.point_a, result.point_b) and np.array_equal(other.point_b, result.point_a), pair
@@ -109,7 +109,7 @@ def test_the_checker_refutes_no_answer_and_proves_most(case, draws):
     verdicts = []
     for pair, result in answered(case, draws):
         if Mesh in (type(pair.a), type(pair.b)):
-            continue  # the checker knows no meshes that are not convex
+            continue  # the checker does not support non-convex meshes
         check = verify(result, *pair)
         assert check.verdict != "refuted", (pair, result, list(check.lines()))
         if result.distance > 0.0 or all(contract.holds_its_hull(shape) for shape in (pair.a, pair.b)):
@@ -205,7 +205,7 @@ def _quarter(shape):
 @few_or_many_draws
 @pytest.mark.parametrize("regime", ["near", "shallow", "flat"])
 def test_the_same_solid_as_a_finer_mesh_has_the_same_answer(regime, draws):
-    """The checker knows no meshes that are not convex; here polytopes, hulls and triangles check each other."""
+    """The checker does not support non-convex meshes; here polytopes, hulls and triangles check each other."""
     compared = 0
     for pair, result in answered(regime, draws):
         finer = pair._replace(a=_as_finer_mesh(pair.a), b=_as_finer_mesh(pair.b))
@@ -216,7 +216,7 @@ def test_the_same_solid_as_a_finer_mesh_has_the_same_answer(regime, draws):
 
 
 def _as_finer_mesh(shape):
-    """Return a polytope as a mesh of more triangles, which a minute cavity keeps from being solved as a polytope."""
+    """Return a polytope as a mesh of more triangles; a minute cavity prevents its treatment as a polytope."""
     if isinstance(shape, Mesh):
         return subdivided(shape, 1)
     if not isinstance(shape, (Box, ConvexMesh)):
@@ -234,7 +234,7 @@ def test_each_regime_occurs(regime, draws):
     results = answered(regime, draws)
     relative = np.array([result.distance / size_of(pair) for pair, result in results])
     status = np.array([int(result.status) for _, result in results])
-    # Of other bodies the gap is that of their convex hulls.
+    # The gap of other bodies is that of their convex hulls.
     convex = np.array([not {type(pair.a), type(pair.b)} & {Torus, Mesh} for pair, _ in results])
     if regime == "far":
         assert (relative > 9.0).all()

@@ -41,7 +41,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize("of_a, of_b, placed", PAIRS)
-def test_intervals_at_the_largest_exponent_contain_the_distance_in_ball_arithmetic(of_a, of_b, placed):
+def test_intervals_at_the_largest_exponent_contain_the_distance(of_a, of_b, placed):
     turn, offset, text = placed
     true = Fraction(text)
     pose_b = np.eye(4)

@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Flags of `Status` in poses made for them: each is set where it is due, and only there.
+"""Flags of `Status` in poses made for them: each is set in its own cases only.
 
-`test_ties` and `test_upright_cones` go to the limits of `ARBITRARY_NORMAL`.
+`test_ties` and `test_upright_cones` test the limits of `ARBITRARY_NORMAL`.
 """
 
 import itertools
@@ -115,7 +115,7 @@ NOT_UNIQUE = [
         for body in (Capsule(0.5, 3.0), Torus(5.0, 1.0))
     ),
     (LEGS, ORIGIN, subdivided(GROOVE, 1), at(0.0, 0.03125, -8.0, FLIP)),
-    # A ring about the centre of a body that is symmetric about it.
+    # A ring about the centre of a body with the same axis of symmetry.
     *(
         (body, at(turn=(0.3, -0.7, 1.1)), Torus(1.0, 0.15), ORIGIN)
         for body in (Box((0.6, 0.4, 0.5)), Capsule(0.1, 0.5), Cylinder(0.2, 0.6), Superovoid((0.4, 0.3, 0.2)))
@@ -145,7 +145,7 @@ SYMMETRIC = [
 ]
 TURNED = at(0.1, 0.2, -0.3, (0.4, -1.0, 0.6))
 TWO_WAYS = [
-    # Bodies that are symmetric about one common point: the normal and its opposite.
+    # Bodies with a common centre of symmetry: the normal and its opposite.
     *((a, at(0.1, 0.2, -0.3), b, TURNED) for a, b in itertools.combinations_with_replacement(SYMMETRIC, 2)),
     *((Sphere(0.1), ORIGIN, Sphere(0.2), at(x)) for x in (1e-300, 1e-160, 1e-12)),
     (Box((0.6, 0.6, 0.6)), ORIGIN, Box((0.4, 0.4, 0.4)), ORIGIN),
@@ -162,26 +162,26 @@ ONE_WAY = [
 
 
 @pytest.mark.parametrize("pair", NOT_UNIQUE)
-def test_many_closest_points_are_said_and_leave_no_derivative(pair):
+def test_many_closest_points_are_flagged_and_not_differentiable(pair):
     assert all(status & Status.NON_UNIQUE and not status.differentiable for status in statuses(*pair))
 
 
 @pytest.mark.parametrize("pair", UNIQUE)
-def test_one_pair_of_closest_points_is_not_called_one_of_many(pair):
+def test_one_pair_of_closest_points_is_not_flagged(pair):
     assert not any(status & Status.NON_UNIQUE for status in statuses(*pair))
 
 
 @pytest.mark.parametrize("pair", TWO_WAYS)
-def test_another_direction_that_separates_as_soon_is_said(pair):
+def test_two_equally_short_separating_directions_are_flagged(pair):
     assert all(status & Status.ARBITRARY_NORMAL and not status.differentiable for status in statuses(*pair))
 
 
 @pytest.mark.parametrize("pair", ONE_WAY)
-def test_one_direction_that_separates_soonest_is_not_called_one_of_many(pair):
+def test_one_shortest_separating_direction_is_not_flagged(pair):
     assert not any(status & Status.ARBITRARY_NORMAL for status in statuses(*pair))
 
 
-def test_coordinates_that_cost_precision_are_said():
+def test_coordinates_that_cost_precision_are_flagged():
     for a in (
         Superovoid.from_goncalves((1.0, 0.7, 0.4), (0.8, 1.2)),
         Box((2.0, 1.4, 0.8)),
@@ -191,7 +191,7 @@ def test_coordinates_that_cost_precision_are_said():
         assert Status.PRECISION not in distance(a, ORIGIN, a, at(10.0)).status
 
 
-def test_half_spaces_that_do_not_face_each_other_are_unbounded():
+def test_half_spaces_not_facing_each_other_are_unbounded():
     for pose in (ORIGIN, at(turn=(0.3, 0.0, 0.0)), at(1.0, 2.0, 3.0, (math.pi - 0.01, 0.0, 0.0))):
         result = distance(HalfSpace(), ORIGIN, HalfSpace(), pose)
         assert result.status & Status.UNBOUNDED and result.distance == result.upper == -math.inf
@@ -199,13 +199,13 @@ def test_half_spaces_that_do_not_face_each_other_are_unbounded():
     assert facing.distance == pytest.approx(0.5) and facing.status == Status.NON_UNIQUE
 
 
-def test_batches_and_derivatives_say_that_points_are_not_unique():
+def test_batches_and_derivatives_flag_non_unique_points():
     ridge, pose = RIDGES[4], at(0.0, -2.2, 0.0)
     assert "NON_UNIQUE" in str(derivatives(ridge, ORIGIN, ridge, pose, distance(ridge, ORIGIN, ridge, pose)).status)
     assert not distances([ridge] * 600, ORIGIN, [ridge] * 600, pose).differentiable.any()
 
 
-def test_a_contact_that_only_a_search_finds_is_unique_if_its_surfaces_curve():
+def test_a_contact_of_curved_surfaces_found_by_search_is_unique():
     a = Superovoid(
         semi_axes=(7.219249399912408, 0.7423707044216826, 7.196368465850034),
         section_exponent=0.11674647860014682,

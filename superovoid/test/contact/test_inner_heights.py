@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Heights of inner bodies reach the largest value, where slopes change evenly and where they jump at the equator."""
+"""Heights of inner bodies reach the largest value, both for smooth slopes and for those that jump at the equator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEIGHTS = np.unique(np.concatenate([np.sin(np.linspace(-1.5, 1.5, 2001)), NEAR, 
 
 
 def largest(shape, inner, n):
-    """The largest value over many heights, by the section's support function."""
+    """Return the largest value over many heights, by the section's support function."""
     w = HEIGHTS
     share = np.array([share_at(inner, height)[0] for height in w])
     e1, e2 = shape.section_exponent, shape.profile_exponent
@@ -65,7 +65,7 @@ def test_a_height_of_an_inner_body_reaches_the_largest_value(sharp):
         looked += 1
 
 
-def test_a_height_next_to_a_kink_is_found_before_the_cuts_run_out():
+def test_a_height_next_to_a_kink_needs_few_cuts():
     taper = -0.020884841986305903
     shape = Superovoid(
         (0.20237428615212275, 1.4955158478104489, 0.4988494602932106),

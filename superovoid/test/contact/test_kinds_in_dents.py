@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bodies of every kind in the dent of a superovoid: inside its hull, and yet apart from it."""
+"""Bodies of every kind in the dent of a superovoid: inside its hull, and yet separate from it."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ from superovoid import (
 )
 
 SADDLE = Superovoid((1.0, 1.0, 1.0), section_exponent=1.9, profile_exponent=0.1, taper=(0.5, -0.5))
-IN_DENT = np.array([-0.72, 0.72, 0.0])  # the hull reaches 0.29 m beyond the body here
+IN_DENT = np.array([-0.72, 0.72, 0.0])  # the hull reaches 0.29 m beyond the body at this point
 CLEAR = 0.28
 
 _RING = trimesh.creation.torus(0.15, 0.05, major_sections=12, minor_sections=6)
@@ -46,7 +46,7 @@ def _pose(turn=(0.0, 0.0, 0.0), at=(0.0, 0.0, 0.0)):
 
 
 def _level(points):
-    """F + 1 of the saddle by its definition, with plain powers."""
+    """Return F + 1 of the saddle by its definition, with plain powers."""
     (e1, e2), (tx, ty) = (SADDLE.section_exponent, SADDLE.profile_exponent), SADDLE.taper
     x, y, z = points.T
     with np.errstate(invalid="ignore"):
@@ -56,7 +56,7 @@ def _level(points):
 
 
 def _surface():
-    """Points of the surface, close together on edges, too."""
+    """Return points of the surface, close together on edges, too."""
     (e1, e2), (tx, ty) = (SADDLE.section_exponent, SADDLE.profile_exponent), SADDLE.taper
     u = np.linspace(0.0, 1.0, 120)
 
@@ -77,7 +77,7 @@ SURFACE = _surface()
 
 
 def _heights(kind, points):
-    """Distance of points from a probe by closed forms of their own; None where there is none."""
+    """Return distances of points from a probe by independent closed forms; None if it has none."""
     shape, q = PROBES[kind], np.abs(points)
     rho = np.hypot(points[:, 0], points[:, 1])
     if kind == "box":
@@ -93,7 +93,7 @@ def _heights(kind, points):
 
 @pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_body_in_a_dent_is_apart_and_proved(kind, seed):
+def test_a_body_in_a_dent_is_proved_to_be_separate(kind, seed):
     rng = np.random.default_rng(seed)
     frame = _pose(rng.normal(size=3), rng.normal(size=3))
     probe = PROBES[kind]
@@ -116,7 +116,7 @@ def test_a_body_in_a_dent_is_apart_and_proved(kind, seed):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_overlap_has_a_bound_on_either_side(kind):
-    """A translation by less than what is proved leaves the bodies in each other; one by `lower` parts them."""
+    """Bodies still overlap after a translation shorter than the proved depth; one by `lower` separates them."""
     pose = _pose((0.3, 0.2, -0.4), 0.45 * IN_DENT)
     found = distance(SADDLE, np.eye(4), PROBES[kind], pose)
     assert found.distance < 0.0
@@ -133,8 +133,8 @@ def test_an_overlap_has_a_bound_on_either_side(kind):
 
 
 @pytest.mark.parametrize("fat", [Capsule(0.4, 0.1), Torus(0.2, 0.19)], ids=["capsule", "torus"])
-def test_a_ball_that_touches_the_walls_of_a_dent_is_not_proved_by_its_core(fat):
-    """The core of a fat body is apart; a way out along its normal may lead into the other wall."""
+def test_the_core_of_a_ball_in_a_dent_proves_no_separation(fat):
+    """The core of a fat body is separate; a translation along its normal may lead into the other wall."""
     pose = _pose((0.2, 0.1, 0.7), IN_DENT)
     found = distance(SADDLE, np.eye(4), fat, pose)
     assert found.upper < 0.0
@@ -145,8 +145,8 @@ def test_a_ball_that_touches_the_walls_of_a_dent_is_not_proved_by_its_core(fat):
 
 @pytest.mark.parametrize("at", [(0.0, 0.3, 0.0), (0.2, 0.0, 0.0), (0.3, 0.3, 0.0)])
 @pytest.mark.parametrize("inside", [Capsule(0.05, 0.2), Cylinder(0.05, 0.2), Cone(0.05, 0.2), Torus(0.1, 0.02)])
-def test_a_body_in_the_plane_where_pieces_meet_is_found_inside(inside, at):
-    """The core touches the pieces above and below to rounding; neither proves the other apart."""
+def test_a_body_on_the_border_of_two_pieces_is_found_inside(inside, at):
+    """The core touches the pieces above and below to rounding; neither proves a separation."""
     turn = (0.5 * np.pi, 0.0, 0.0) if not isinstance(inside, Torus) else (0.0, 0.0, 0.0)
     for frame in (np.eye(4), _pose((0.3, -0.2, 0.5), (1.0, 2.0, 3.0))):
         found = distance(SADDLE, frame, inside, frame @ _pose(turn, at))

@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Yes/no questions about meshes that are not convex, decided by surfaces without the depth.
+"""Threshold queries on non-convex meshes, decided by their surfaces without solving for the depth.
 
-Judges: the full solver, whose intervals must never contradict; and integers (`exact_triangles`), for meshes with
+References: the full solver, whose intervals must never contradict; and integers (`exact_triangles`), for meshes with
 integer corners at quarter turns, which share no code with the engine.
 """
 
@@ -49,7 +49,7 @@ def box_corners(half):
 
 
 def notched(a=40, b=24, height=16):
-    """A prism over an L: corners and triangles with right angles, as flat contacts need them."""
+    """Return a prism over an L; its corners and right-angled triangles are suited to flat contacts."""
     outline = np.array([[-a, -a], [a, -a], [a, a - b], [a - b, a - b], [a - b, a], [-a, a]])
     n = len(outline)
     corners = np.concatenate([np.c_[outline, np.full(n, -height)], np.c_[outline, np.full(n, height)]])
@@ -59,7 +59,7 @@ def notched(a=40, b=24, height=16):
 
 
 def star(rng, largest=60):
-    """A closed surface about the origin, no two corners equally far."""
+    """Return a closed surface about the origin; no two corners are equally far."""
     ball = Sphere(1.0).tessellate(6)
     mesh = Mesh.from_triangles(ball.vertices, ball.faces)
     radii = largest * rng.uniform(0.35, 1.0, len(mesh.vertices))
@@ -102,7 +102,7 @@ SHEETS = {"open box": lambda rng: open_box(), "one triangle": one_triangle}
 
 
 def drawn(rng, name):
-    """A shape, and its triangles as integers."""
+    """Return a shape, and its triangles as integers."""
     corners, faces = (CLOSED | SHEETS)[name](rng)
     faces = oriented(corners, faces)
     shape = (Mesh if name in CLOSED else Shell)(corners / PER_LENGTH, faces)
@@ -140,7 +140,7 @@ def thresholds_about(found):
     yield from (found.distance + 1e-6, found.distance - 1e-6, 0.5 * found.distance)
 
 
-# --- beside the full solver ---
+# --- against the full solver ---
 
 OTHERS = {
     "capsule": Capsule(0.2, 0.7),
@@ -161,7 +161,7 @@ FAMILIES = [
 
 @pytest.mark.parametrize("family", FAMILIES, ids="-".join)
 @few_or_many(1, 200)
-def test_what_surfaces_prove_never_contradicts_the_full_solver(family, draws):
+def test_proofs_by_surfaces_never_contradict_the_full_solver(family, draws):
     rng = np.random.default_rng(FAMILIES.index(family))
     for _ in range(draws):
         bodies = [OTHERS[name] if name in OTHERS else drawn(rng, name)[0] for name in family]
@@ -199,12 +199,12 @@ def test_verdicts_do_not_depend_on_the_unit(scale):
     assert {(True, False, Proof.SURFACES), (False, True, Proof.SURFACES)} <= seen
 
 
-# --- beside integers ---
+# --- against integers ---
 
 
 @pytest.mark.parametrize("spread", [20, 60, 110])
 @few_or_many(30, 2000)
-def test_integers_agree_that_meshes_meet_or_do_not(spread, draws):
+def test_integers_agree_on_whether_meshes_meet(spread, draws):
     rng = np.random.default_rng(spread)
     proved = {True: 0, False: 0}
     names = list(CLOSED | SHEETS)
@@ -217,7 +217,7 @@ def test_integers_agree_that_meshes_meet_or_do_not(spread, draws):
         one, two = moved(triangles, np.eye(3, dtype=int), (0, 0, 0)), moved(others, turn, shift)
         meet = surfaces_meet(one, two)
         if not meet:
-            # A corner of each connected part: of the two parts the first and the last triangle are of different ones.
+            # A corner of each part: the first and the last triangle belong to different parts if there are two.
             meet = (name in CLOSED and any(holds(one, two[k][0]) for k in (0, -1))) or (
                 other in CLOSED and any(holds(two, one[k][0]) for k in (0, -1))
             )
@@ -231,7 +231,7 @@ def test_integers_agree_that_meshes_meet_or_do_not(spread, draws):
 
 
 @few_or_many(30, 1000)
-def test_no_translation_shorter_than_a_proved_depth_parts_the_bodies(draws):
+def test_no_translation_shorter_than_a_proved_depth_separates_the_bodies(draws):
     rng = np.random.default_rng(3)
     fine = 1 << 20  # integers to each of the integers
     judged = 0
@@ -259,11 +259,11 @@ def test_no_translation_shorter_than_a_proved_depth_parts_the_bodies(draws):
     assert judged >= 20
 
 
-# --- no depth is solved ---
+# --- without solving for the depth ---
 
 
 def without_solver(*pair):
-    """The verdict on a pair, for which no depth was solved."""
+    """Return the verdict on a pair; check that the depth was not computed."""
     verdict = are_closer(*pair)
     assert verdict.statistics.solves == 0
     return verdict
@@ -275,7 +275,7 @@ def test_crossing_surfaces_are_decided_without_the_depth(name):
     for _ in range(10):
         a, _ = drawn(rng, "star")
         b, _ = drawn(rng, name)
-        # A corner of b is brought to just below the middle of a triangle of a, along the normal of that.
+        # Put a corner of b just below the middle of a triangle of a, along its normal.
         p = a.vertices[a.faces[0]]
         normal = np.cross(p[1] - p[0], p[2] - p[0])
         normal /= np.linalg.norm(normal)
@@ -287,7 +287,7 @@ def test_crossing_surfaces_are_decided_without_the_depth(name):
             assert verdict.closer and verdict.proof is Proof.SURFACES and verdict.statistics.solves == 0
 
 
-def test_a_mesh_inside_another_one_and_one_in_its_hollow_are_decided_without_the_depth():
+def test_nested_and_enclosed_meshes_are_decided_without_the_depth():
     rng = np.random.default_rng(8)
     corners, faces = star(rng, 8)
     small = Mesh(corners / PER_LENGTH, faces)
@@ -313,7 +313,7 @@ def test_a_mesh_inside_another_one_and_one_in_its_hollow_are_decided_without_the
         ).farther
 
 
-def test_a_scene_asks_no_depth_where_surfaces_decide():
+def test_a_scene_computes_no_depth_if_surfaces_decide():
     rng = np.random.default_rng(9)
     a, _ = drawn(rng, "star")
     b, _ = drawn(rng, "notched")
@@ -329,7 +329,7 @@ def test_a_scene_asks_no_depth_where_surfaces_decide():
 # --- boundaries ---
 
 
-def test_a_threshold_at_the_clearance_of_what_is_inside_is_not_decided_by_it():
+def test_the_clearance_of_an_enclosed_mesh_does_not_decide_that_threshold():
     solid = Mesh(2.0 * notched()[0] / PER_LENGTH, notched()[1])  # half as high as 0.5
     corners, faces = notched(8, 4, 8)
     small = Mesh(corners / PER_LENGTH, faces)  # 0.125 to the sides, and up
@@ -356,7 +356,7 @@ def test_touch_is_neither_closer_nor_farther(turned):
         assert are_closer(mesh, pose_of(turn), mesh, pose_of(turn, turn @ (1.000001 * np.array(shift))), 0.0).farther
 
 
-def test_a_mesh_at_its_own_place_is_never_called_free():
+def test_a_mesh_in_its_own_pose_never_counts_as_free():
     rng = np.random.default_rng(2)
     for name in CLOSED:
         a, _ = drawn(rng, name)
@@ -365,7 +365,7 @@ def test_a_mesh_at_its_own_place_is_never_called_free():
         assert lower < 0.0
 
 
-def test_triangles_without_an_area_neither_hide_nor_invent_a_meeting():
+def test_degenerate_triangles_neither_hide_nor_invent_a_contact():
     corners = np.array([[-1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0]])
     sheet = Shell(corners, np.array([[0, 1, 2], [0, 1, 3], [1, 2, 3], [0, 1, 4]]))
     rng = np.random.default_rng(1)
@@ -375,7 +375,7 @@ def test_triangles_without_an_area_neither_hide_nor_invent_a_meeting():
 
 
 def with_flat_triangle(corners, faces):
-    """The same closed surface with the middle of an edge as a corner of one side of it, and a triangle on that edge."""
+    """Split an edge on one of its sides, and add the flat triangle that closes the surface again."""
     faces = [list(map(int, face)) for face in faces]
     u, v, w = faces.pop(0)
     m = len(corners)
@@ -383,7 +383,7 @@ def with_flat_triangle(corners, faces):
     return corners, np.array([*faces, [u, m, w], [m, v, w], [u, v, m]])
 
 
-def test_a_closed_surface_with_a_flat_triangle_answers_as_without():
+def test_a_flat_triangle_in_a_closed_surface_changes_no_answer():
     rng = np.random.default_rng(11)
     corners, faces = star(rng)
     plain, flat = Mesh(corners / PER_LENGTH, faces), Mesh(*with_flat_triangle(corners / PER_LENGTH, faces))
@@ -401,7 +401,7 @@ def test_a_closed_surface_with_a_flat_triangle_answers_as_without():
 
 @pytest.mark.parametrize("shape", ["star", "hollow", "two parts"])
 @few_or_many(200, 5000)
-def test_a_proved_side_is_the_side_that_integers_say(shape, draws):
+def test_proved_sides_agree_with_integers(shape, draws):
     rng = np.random.default_rng(5)
     mesh, triangles = drawn(rng, shape)
     core = Core(mesh._row, MESH, mesh._pool)
@@ -417,7 +417,7 @@ def test_a_proved_side_is_the_side_that_integers_say(shape, draws):
     assert seen == {INSIDE, OUTSIDE}
 
 
-def test_on_a_surface_no_side_is_proved():
+def test_no_side_is_proved_on_a_surface():
     rng = np.random.default_rng(6)
     mesh, _ = drawn(rng, "star")
     core = Core(mesh._row, MESH, mesh._pool)
@@ -438,7 +438,7 @@ def test_nothing_is_inside_a_shell():
 
 @pytest.mark.parametrize("shape", ["one triangle", "open box", "notched", "star", "two parts"])
 def test_the_farthest_point_of_a_mesh_is_one_of_its_corners(shape):
-    # The hull of what is flat or next to it has vertices beside the corners, which are no points of the body.
+    # The hull of a flat or nearly flat mesh has further vertices, which are no points of the body.
     rng = np.random.default_rng(7)
     mesh, _ = drawn(rng, shape)
     core = Core(mesh._row, MESH, mesh._pool)

@@ -18,7 +18,7 @@ from superovoid.shapes.kernels.support_function import support_candidate
 
 
 def level(shape, pose, points):
-    """The gauge of a body at points of the world, of its definition: at most 1 inside."""
+    """Return the gauge of a body at points of the world, by its definition: at most 1 inside."""
     local = (points - pose[:3, 3]) @ pose[:3, :3]
     w = local[:, 2] / shape.semi_axes[2]
     across = np.abs(local[:, :2] / (np.array(shape.semi_axes[:2]) * (1.0 + np.outer(w, shape.taper))))
@@ -33,28 +33,28 @@ def level(shape, pose, points):
 
 
 def signed(bounds, margin=0.0):
-    """What the bounds of pairs of pieces prove of the bodies."""
+    """Return the bound on the bodies from bounds of pairs of pieces."""
     least = nearest_pieces._Least(np.inf, (0.0, 0.0, 1.0), np.inf)
     for bound in bounds:
         least = nearest_pieces._with_bound(least, bound, (1.0, 0.0, 0.0))
     return nearest_pieces._signed(least, margin)
 
 
-def test_a_negative_bound_of_two_pieces_is_one_of_the_bodies_only_where_no_others_can_meet():
+def test_a_negative_bound_of_pieces_holds_if_no_others_meet():
     for other in (0.3, 0.2, -0.1, -0.5):
         for bounds in itertools.permutations((0.5, -0.25, other)):
             assert signed(bounds) == (-0.25 if other == 0.3 else -np.inf)
 
 
 @pytest.mark.parametrize(("bounds", "lower"), [((-0.25, 0.29), -0.26), ((0.02, 0.02), 0.01)])
-def test_each_bound_of_two_pieces_is_less_by_what_rounding_takes(bounds, lower):
+def test_each_bound_of_two_pieces_is_reduced_by_the_rounding(bounds, lower):
     assert signed(bounds, 0.01) == pytest.approx(lower)
-    # Two pairs of pieces may now meet along different directions: no one translation is known to part both.
+    # With this margin two pairs of pieces may meet along different directions: no one translation separates both.
     assert signed(bounds, 0.03) == -np.inf
 
 
 def on_surface(shape, w, angle):
-    """Point and outer unit normal of a surface at a height and an angle, of its definition."""
+    """Return point and outer unit normal of a surface at a height and an angle, by its definition."""
     (a1, a2, a3), (e1, e2), (tx, ty) = shape.semi_axes, (shape.section_exponent, shape.profile_exponent), shape.taper
     c, s = np.cos(angle), np.sin(angle)
     c, s = np.array([c, s]) * (abs(c) ** (2.0 / e1) + abs(s) ** (2.0 / e1)) ** (-0.5 * e1)
@@ -67,7 +67,7 @@ def on_surface(shape, w, angle):
 
 
 def facing(rng, gap):
-    """Two bodies with dents, B in the frame of A, of which points face each other across a gap, over dents or not."""
+    """Return bodies with dents and a pose of B in A; points face each other across a gap, over dents or not."""
     bodies, places = [], []
     while len(bodies) < 2:
         epsilon, taper = rng.uniform(0.3, 1.7, 2), rng.uniform(-0.5, 0.5, 2)
@@ -89,7 +89,7 @@ def facing(rng, gap):
 
 
 def searched_from(a, b, pose, n, budget):
-    """What the search of pieces finds from the support points along a direction."""
+    """Return the result of the search of pieces from the support points along a direction."""
     turn, centre = np.ascontiguousarray(pose[:3, :3]), pose[:3, 3]
     fa, fb = (support_candidate(body._packed, tuple(m), 1e-13) for body, m in ((a, n), (b, -n @ turn)))
     x, y = (np.array(surface.position(body._packed, f)) for body, f in ((a, fa), (b, fb)))
@@ -100,8 +100,8 @@ def searched_from(a, b, pose, n, budget):
     return nearest_pieces.nearest_of_pieces(pair, tuple(n.tolist()), known, 1e-9, np.inf, 1e-13, budget)
 
 
-def test_a_search_of_pieces_that_ends_early_proves_no_more_than_is_true():
-    """The gap between two points that face each other is no less than the distance."""
+def test_a_search_of_pieces_that_ends_early_proves_true_bounds():
+    """The gap between two points that face each other is at least the distance."""
     rng = np.random.default_rng(12)
     closed = overlapping = 0
     for number in range(9):

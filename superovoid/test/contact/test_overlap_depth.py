@@ -3,8 +3,8 @@
 
 """Depths of overlapping meshes and tori against exact or sampled depths that share no code with the engine.
 
-Of bodies that are unions of convex pieces the depth is the distance of the origin from what the Minkowski differences
-of the pieces leave free: a point on one, two or three of their facet planes, outside all of them.
+The depth of unions of convex pieces is the distance of the origin from the region left free by the Minkowski
+differences of the pieces: a point on one, two or three of their facet planes, outside all of them.
 """
 
 import itertools
@@ -42,7 +42,7 @@ def at(points, matrix):
 
 
 def ring_and_pieces(outer, inner, half):
-    """A square ring as a mesh, and the four prisms that it consists of."""
+    """Return a square ring as a mesh, and its four prisms."""
     square = np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)])
     pieces = []
     for i in range(4):
@@ -60,7 +60,7 @@ def ring_and_pieces(outer, inner, half):
 
 
 def notch_and_pieces():
-    """An L, and the two boxes that it consists of."""
+    """Return an L, and its two boxes."""
     outline = np.array([(0.0, 0.0), (2.0, 0.0), (2.0, 1.0), (1.0, 1.0), (1.0, 2.0), (0.0, 2.0)])
     triangles = np.array([(0, 1, 2), (0, 2, 3), (0, 3, 4), (0, 4, 5)])
     mesh = Mesh.from_trimesh(trimesh.creation.extrude_triangulation(outline, triangles, height=1.0))
@@ -69,7 +69,7 @@ def notch_and_pieces():
 
 
 def exact_depth(pieces_a, pieces_b):
-    """Length of the shortest translation that parts two unions of convex pieces given by their vertices."""
+    """Return the length of the shortest translation that separates two unions of convex pieces, given by vertices."""
     facets = []
     for a, b in itertools.product(pieces_a, pieces_b):
         equations = ConvexHull((a[:, None] - b[None]).reshape(-1, 3)).equations
@@ -77,7 +77,7 @@ def exact_depth(pieces_a, pieces_b):
     planes = np.concatenate(facets)
     if all((f[:, 3] > 0.0).any() for f in facets):
         return 0.0
-    # The hulls part no sooner than the bodies: planes farther away than their depth have no part in it.
+    # The depth of the hulls is at least that of the bodies, so planes farther away do not matter.
     hull = np.concatenate(pieces_a)[:, None] - np.concatenate(pieces_b)[None]
     planes = planes[np.abs(planes[:, 3]) <= -ConvexHull(hull.reshape(-1, 3)).equations[:, 3].max() + 1e-9]
     n, offset = planes[:, :3], -planes[:, 3]
@@ -104,7 +104,7 @@ def exact_depth(pieces_a, pieces_b):
 
 @pytest.mark.parametrize("body", ["ring", "notch"])
 @pytest.mark.parametrize("aligned", [False, True])
-def test_depth_in_a_mesh_that_is_not_convex_lies_in_its_interval(body, aligned):
+def test_depth_in_a_non_convex_mesh_lies_in_its_interval(body, aligned):
     rng = np.random.default_rng([2, aligned])
     overlapping = proved = 0
     for _ in range(20):
@@ -128,7 +128,7 @@ def test_depth_in_a_mesh_that_is_not_convex_lies_in_its_interval(body, aligned):
 
 
 @pytest.mark.parametrize("kind", ["box", "sphere"])
-def test_no_shorter_translation_than_proved_parts_a_body_from_a_torus(kind):
+def test_no_translation_shorter_than_proved_separates_a_body_from_a_torus(kind):
     rng = np.random.default_rng([3, kind == "box"])
     angle = np.linspace(0.0, 2.0 * math.pi, 1440, endpoint=False)
     circle = np.column_stack([np.cos(angle), np.sin(angle), np.zeros_like(angle)])
@@ -140,7 +140,7 @@ def test_no_shorter_translation_than_proved_parts_a_body_from_a_torus(kind):
         body = Box(2.0 * half) if kind == "box" else Sphere(half[0])
 
         def from_circle(move, pose_t=pose_t, pose_b=pose_b, half=half):
-            """Distance of the moved body from points of the torus' circle."""
+            """Return the distance of the moved body from points of the torus' circle."""
             local = (at(circle, pose_t) - move - pose_b[:3, 3]) @ pose_b[:3, :3]
             if kind == "sphere":
                 return (np.linalg.norm(local, axis=1) - half[0]).min()
@@ -151,7 +151,7 @@ def test_no_shorter_translation_than_proved_parts_a_body_from_a_torus(kind):
         if result.distance >= 0.0:
             continue
         overlapping += 1
-        # The translation that was given parts them, to the tolerance: the points of the circle are exact.
+        # The returned translation separates them, to the tolerance: the points of the circle are exact.
         parted = from_circle(-result.distance * result.normal)
         assert parted >= torus.minor_radius - 1e-9
         shorter = rng.normal(size=(100, 3))

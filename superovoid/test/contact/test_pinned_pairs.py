@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pairs that once had a wrong or open answer, with what must hold of each (columns: data/README.md)."""
+"""Pairs that once had a wrong or open answer, with their required properties (columns: data/README.md)."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ def pair_of(pinned):
 
 
 def assert_holds(pinned, pair, result):
-    """Check what the table says of an answer."""
+    """Check an answer against its row of the table."""
     assert result.lower <= result.distance <= result.upper
     assert not list(contract.breaches(*pair, result)), result
     flags = set(str(result.status).split("|")) - {"CERTIFIED"}
@@ -43,7 +43,7 @@ def assert_holds(pinned, pair, result):
 
 
 @each_pair
-def test_an_answer_that_was_wrong_or_open_is_right(pinned):
+def test_pinned_answers_are_right(pinned):
     pair = pair_of(pinned)
     result, swapped = distance(*pair), distance(*pair[2:], *pair[:2])
     assert_holds(pinned, pair, result)
@@ -62,7 +62,7 @@ def test_the_checker_refutes_no_pinned_answer(pinned):
 
 
 @each_pair
-def test_warm_starts_keep_what_holds(pinned):
+def test_warm_starts_keep_required_properties(pinned):
     pair = pair_of(pinned)
     scene = Scene([Body("a", "a", pair.a), Body("b", "b", pair.b)])
     for shift in (1e-3, 0.0):
@@ -75,7 +75,7 @@ def test_warm_starts_keep_what_holds(pinned):
     assert max(cold.lower, warm.lower) <= min(cold.upper, warm.upper) + 1e-9 * abs(cold.distance)
 
 
-def test_lanes_keep_what_holds():
+def test_lanes_keep_required_properties():
     ovoids = [pinned for pinned in PINNED if {pinned["a"]["kind"], pinned["b"]["kind"]} == {"Superovoid"}]
     ovoids *= -(-512 // len(ovoids))
     pairs = [pair_of(pinned) for pinned in ovoids]
@@ -97,7 +97,7 @@ def level(shape, pose, x):
 
 
 def common_level(pair, move, starts):
-    """Return the least level found that a point has in both bodies, B moved: negative if they overlap."""
+    """Return the least level found of a point in both bodies, B moved: negative if they overlap."""
     a, pose_a, b, pose_b = pair
 
     def both(x):
@@ -122,7 +122,7 @@ def common_level(pair, move, starts):
 
 
 @pytest.mark.parametrize("number", range(6))
-def test_no_shorter_translation_parts_bodies_that_overlap_over_a_dent(number):
+def test_no_shorter_translation_separates_bodies_that_overlap_over_a_dent(number):
     pair = pair_of(
         [each for each in PINNED if each["fault"] == "bodies that overlap over a dent were left open"][number]
     )
@@ -130,7 +130,7 @@ def test_no_shorter_translation_parts_bodies_that_overlap_over_a_dent(number):
     rng = np.random.default_rng(number)
     middle = 0.5 * (result.point_a + result.point_b)
     starts = middle + rng.normal(size=(6, 3)) * np.geomspace(1e-3, 0.7, 6)[:, None]
-    # Moved by the depth they have no point in common, moved by a little less they have.
+    # Moved by the depth they have no common point; moved by a little less, they have one.
     assert common_level(pair, (1e-9 - result.lower) * result.normal, starts) > -1e-9
     tilts = rng.normal(size=(6, 3)) * np.geomspace(1e-4, 3.0, 6)[:, None]
     for n in result.normal + np.vstack([np.zeros(3), tilts]):

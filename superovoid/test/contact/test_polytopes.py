@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Boxes, capsules and hulls: the expanding polytope and the scan of vertices, held against closed forms and a judge."""
+"""Boxes, capsules and hulls: the expanding polytope and the scan of vertices against closed forms and references."""
 
 import math
 
@@ -40,7 +40,7 @@ def _highest(pool, blocks, n):
 def test_the_scan_finds_the_first_of_the_highest_vertices(count):
     rng = np.random.default_rng(count)
     for _ in range(50):
-        vertices = rng.integers(-2, 3, (count, 3)).astype(float)  # many of equal height, exactly
+        vertices = rng.integers(-2, 3, (count, 3)).astype(float)  # many of exactly equal height
         n = rng.integers(-2, 3, 3).astype(float)
         pool = np.concatenate([[np.nan], vertex_scan.blocks_of(vertices)])
         blocks = -(-count // vertex_scan.LANES)
@@ -71,7 +71,7 @@ def test_depth_of_boxes_along_their_axes_is_exact():
 
 
 def test_the_foot_on_a_face_of_many_triangles_is_found():
-    # A cube whose faces are grids: what comes nearest to the origin lies on one of many triangles of one plane.
+    # The faces of the cube are grids: the point nearest to the origin lies on one of many coplanar triangles.
     grid = np.stack(np.meshgrid(*3 * [np.linspace(-0.5, 0.5, 6)]), axis=-1).reshape(-1, 3)
     found = distance(ConvexMesh(grid), pose(), Box((0.2, 0.2, 0.2)), pose((0.45, 0.21, -0.13)))
     assert found.distance == pytest.approx(-0.15, abs=1e-14)
@@ -88,13 +88,13 @@ def _height(*corners):
     return epa.height_of_tetrahedron(w)
 
 
-def test_height_of_a_tetrahedron_is_the_radius_of_its_ball_about_the_origin():
+def test_height_of_a_tetrahedron_is_the_radius_of_its_ball():
     p, q, r, s = (1.0, 1.0, 1.0), (-1.0, -1.0, 1.0), (-1.0, 1.0, -1.0), (1.0, -1.0, -1.0)
     assert _height(p, q, r, s) == pytest.approx(1.0 / math.sqrt(3.0), abs=1e-15)
     assert _height(q, p, r, s) == _height(p, q, r, s)
 
 
-def test_a_tetrahedron_proves_nothing_where_it_does_not_hold_the_origin():
+def test_a_tetrahedron_proves_nothing_unless_it_contains_the_origin():
     rng = np.random.default_rng(1)
     inside = 0
     for _ in range(500):

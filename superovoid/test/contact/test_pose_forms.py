@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rigid transforms as other libraries give them stand for the same poses as 4 x 4 arrays."""
+"""Rigid transforms of other libraries represent the same poses as 4 x 4 arrays."""
 
 from types import SimpleNamespace
 
@@ -56,7 +56,7 @@ def test_many_poses_may_be_a_sequence_of_any_form(form):
     np.testing.assert_allclose(distances(OVOID, np.eye(4), OVOID, objects).distance, two.distance, atol=0.0)
 
 
-def test_one_object_may_stand_for_many_poses():
+def test_one_object_may_represent_many_poses():
     turns = Rotation.random(3, rng=RNG)
     expected = np.tile(np.eye(4), (3, 1, 1))
     expected[:, :3, :3], expected[:, :3, 3] = turns.as_matrix(), PLACE
@@ -80,6 +80,6 @@ def test_one_object_may_stand_for_many_poses():
         ([], r"found \(0,\)"),
     ),
 )
-def test_what_is_no_rigid_transform_is_refused_by_what_was_found(wrong, words):
+def test_arguments_other_than_rigid_transforms_are_refused(wrong, words):
     with pytest.raises(ValueError, match=f"pose_b: .*{words}"):
         distance(OVOID, np.eye(4), OVOID, wrong)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Quaternions of rotation matrices, compared with SciPy and with the rotation that the engine takes a matrix for."""
+"""Quaternions of rotation matrices, against SciPy and against the engine's nearest rotation of a matrix."""
 
 import numpy as np
 import pytest
@@ -27,8 +27,8 @@ def test_quaternions_are_those_of_scipy_up_to_their_sign(rotations):
     np.testing.assert_allclose(quaternions_of(rotations.as_matrix()[0]), found[0], rtol=0.0, atol=0.0)
 
 
-def test_a_rotation_of_single_precision_has_the_quaternion_of_the_nearest_rotation():
-    """Single precision is off by 1e-7; `as_poses` takes the nearest rotation by an iteration of its own."""
+def test_single_precision_rotations_have_the_quaternion_of_the_nearest_rotation():
+    """Single precision is off by 1e-7; `as_poses` iterates to the nearest rotation."""
     rounded = np.tile(np.eye(4), (len(RANDOM), 1, 1))
     rounded[:, :3, :3] = RANDOM.as_matrix().astype(np.float32)
     nearest = as_poses("poses", rounded)[:, :3, :3]
@@ -37,7 +37,7 @@ def test_a_rotation_of_single_precision_has_the_quaternion_of_the_nearest_rotati
     np.testing.assert_allclose(found, nearest, rtol=0.0, atol=2e-15)
 
 
-def test_a_reflection_or_a_stretch_is_no_rigid_transform():
+def test_reflections_and_stretches_are_no_rigid_transforms():
     for diagonal, words in (
         ((1.0, 1.0, -1.0, 1.0), r"reflection \(determinant -1\)"),
         ((1.0, 1.0 + 2e-6, 1.0, 1.0), r"found R\^T R - I of norm 4e-06"),

@@ -56,7 +56,7 @@ def random_poses(rng, count, spread):
 
 @pytest.fixture(scope="module")
 def pairs():
-    """Convex pairs, a third of them overlapping, with their distances."""
+    """Return convex pairs, a third of them overlapping, with their distances."""
     rng = np.random.default_rng(5)
     count = 600
     a = [random_shape(rng) for _ in range(count)]
@@ -70,7 +70,7 @@ def pairs():
 # -- closer than a threshold -----------------------------------------------------------------------
 
 
-def test_the_normal_of_an_earlier_moment_decides_pairs_apart_without_the_solver(pairs):
+def test_an_earlier_normal_decides_separate_pairs_without_the_solver(pairs):
     a, pose_a, b, pose_b, result = pairs
     apart = np.flatnonzero(result.distance > 0.02)
     moved = pose_b[apart].copy()
@@ -109,7 +109,7 @@ def test_array_form_equals_the_single_form(pairs):
         assert one.proof == many.proof[i] and one.lower == pytest.approx(many.lower[i], abs=1e-12)
 
 
-def test_spheres_are_decided_by_their_distance_and_touch_is_left_open():
+def test_spheres_are_decided_by_their_distance_and_touch_is_undecided():
     verdict = are_intersecting(Sphere(1.0), WORLD, Sphere(0.5), at(1.5, 0.0, 0.0))
     assert not verdict.closer and not verdict.farther
     assert verdict.lower <= 0.0 <= verdict.upper and verdict.upper - verdict.lower < 1e-9
@@ -121,7 +121,7 @@ def test_spheres_are_decided_by_their_distance_and_touch_is_left_open():
     assert far.farther and far.proof is Proof.SPHERES and far.statistics.solves == 0
 
 
-def test_masks_and_slices_select_verdicts_as_they_select_distances():
+def test_masks_and_slices_select_verdicts_like_distances():
     places = np.array([at(x, 0.0, 0.0) for x in (1.0, 2.0, 3.0)])
     found = are_closer(Sphere(1.0), WORLD, [Sphere(0.5)] * 3, places, 0.0)
     assert [verdict.closer for verdict in found] == found.closer.tolist() == [True, False, False]
@@ -131,7 +131,7 @@ def test_masks_and_slices_select_verdicts_as_they_select_distances():
         found[[True]]
 
 
-def test_a_verdict_is_true_only_where_that_is_proved():
+def test_a_verdict_is_true_only_if_proved():
     apart, inside = at(50.0, 0.0, 0.0), at(1.0, 0.0, 0.0)
     assert not are_intersecting(Sphere(1.0), WORLD, Sphere(0.5), apart)
     assert are_intersecting(Sphere(1.0), WORLD, Sphere(0.5), inside)
@@ -149,7 +149,7 @@ def test_a_verdict_is_true_only_where_that_is_proved():
     assert are_intersecting(*pairs) == are_closer(*pairs, 0.0)
 
 
-def test_small_bodies_far_from_the_origin_are_not_called_common_by_rounding():
+def test_rounding_far_from_the_origin_makes_no_small_bodies_overlap():
     small = Superellipsoid((1e-3, 1e-3, 1e-3), section_exponent=0.2, profile_exponent=0.2)
     for x in (1e3, 1e6):
         for gap in (1e-9, 1e-7, 1e-5):
@@ -186,7 +186,7 @@ def test_bad_arguments_of_comparisons_are_named():
 # -- motions ---------------------------------------------------------------------------------------
 
 
-def test_interpolation_ends_where_it_should():
+def test_interpolation_ends_at_the_given_pose():
     rng = np.random.default_rng(7)
     for start, end in zip(random_poses(rng, 50, 3.0), random_poses(rng, 50, 3.0), strict=True):
         motion = Motion.between(start, end, duration=2.5)
@@ -247,7 +247,7 @@ def test_separation_never_falls_faster_than_its_bound():
 # -- time of impact --------------------------------------------------------------------------------
 
 
-def test_spheres_meet_when_the_quadratic_says():
+def test_spheres_meet_at_the_root_of_the_quadratic():
     rng = np.random.default_rng(10)
     met = 0
     for _ in range(300):
@@ -280,7 +280,7 @@ def test_spheres_meet_when_the_quadratic_says():
 
 @pytest.fixture(scope="module")
 def moving():
-    """Random convex bodies on random motions towards each other's neighbourhood, with what was found."""
+    """Return random convex bodies on random motions towards each other's neighbourhood, with their impacts."""
     rng = np.random.default_rng(11)
     cases = []
     for i in range(200):
@@ -297,7 +297,7 @@ def moving():
     return cases
 
 
-def test_no_sample_before_the_impact_touches_and_the_bracket_ends_in_an_overlap(moving):
+def test_bodies_are_separate_before_impact_and_overlap_after_it(moving):
     for a, motion_a, b, motion_b, found in moving[::4]:
         if found.status is ImpactStatus.STARTS_IN_CONTACT:
             assert found.time == 0.0
@@ -314,7 +314,7 @@ def test_no_sample_before_the_impact_touches_and_the_bracket_ends_in_an_overlap(
             assert late - found.time < 1e-4
 
 
-def test_the_contact_is_that_of_the_poses_at_the_impact(moving):
+def test_the_contact_belongs_to_the_poses_at_the_impact(moving):
     for a, motion_a, b, motion_b, found in moving:
         there = distance(a, motion_a.pose(found.time), b, motion_b.pose(found.time))
         assert found.result.lower <= there.upper + 1e-12 and there.lower <= found.result.upper + 1e-12
@@ -333,7 +333,7 @@ def test_swapping_bodies_gives_the_same_time(moving):
             np.testing.assert_allclose(other.result.normal, -found.result.normal, atol=1e-2)
 
 
-def test_twice_the_speed_takes_half_the_time_and_the_place_does_not_matter(moving):
+def test_double_speed_halves_the_time_and_translations_do_not_matter(moving):
     shift = np.array([1e4, -2e4, 5e3])
     for a, motion_a, b, motion_b, found in moving[::5]:
         if found.status is not ImpactStatus.IMPACT:
@@ -374,7 +374,7 @@ def test_two_thin_plates_that_cross_edge_on_meet():
     assert found.status is ImpactStatus.FREE
 
 
-def test_a_blade_that_turns_many_times_hits_what_it_sweeps_and_nothing_else():
+def test_a_blade_of_many_turns_hits_only_what_it_sweeps():
     blade = Superellipsoid((2.0, 0.05, 1e-4), section_exponent=0.3, profile_exponent=0.3)
     for turns in (0.4, 10.4):
         motion = Motion(WORLD, (0.0, 0.0, 0.0), (0.0, 0.0, 2.0 * math.pi * turns))
@@ -385,7 +385,7 @@ def test_a_blade_that_turns_many_times_hits_what_it_sweeps_and_nothing_else():
         assert time_of_impact(blade, motion, Sphere(0.1), at(0.0, 2.102, 0.0)).status is ImpactStatus.FREE
 
 
-def test_a_long_drill_spinning_fast_far_away_is_free_in_one_step():
+def test_a_fast_spinning_drill_far_away_is_free_in_one_step():
     drill = Ellipsoid((0.01, 0.01, 1.0))
     found = time_of_impact(drill, Motion(WORLD, (0.0, 0.0, 0.0), (0.0, 5e4, 0.0)), Sphere(0.5), at(0.0, 0.0, 9.0))
     assert found.status is ImpactStatus.FREE and found.statistics.solves <= 3
@@ -413,7 +413,7 @@ def test_an_impact_is_true_only_if_an_overlap_is_proved():
             bool(undecided)
 
 
-def test_exact_grazing_is_named():
+def test_exact_grazing_has_its_own_status():
     motion = Motion(at(0.0, 1.0, 0.0), (6.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     found = time_of_impact(Sphere(0.5), motion, Sphere(0.5), at(3.0, 0.0, 0.0), rtol=1e-6)
     assert found.status is ImpactStatus.GRAZE and found.overlap_time == math.inf
@@ -421,7 +421,7 @@ def test_exact_grazing_is_named():
     assert found.time <= 0.5
 
 
-def test_contact_at_the_start_and_rest_are_named():
+def test_contact_at_the_start_and_rest_have_their_status():
     touching = time_of_impact(Sphere(0.5), WORLD, Sphere(0.5), at(1.0, 0.0, 0.0))
     assert touching.status is ImpactStatus.STARTS_IN_CONTACT and touching.time == 0.0
     inside = time_of_impact(Sphere(0.5), WORLD, Sphere(0.5), at(0.7, 0.0, 0.0))
@@ -431,14 +431,14 @@ def test_contact_at_the_start_and_rest_are_named():
     assert still.status is ImpactStatus.FREE and still.statistics.solves <= 2
 
 
-def test_a_motion_is_cut_off_when_the_solver_calls_run_out():
+def test_a_motion_ends_early_at_the_limit_of_solver_calls():
     motion = Motion(at(0.0, 0.95, 0.0), (6.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     found = time_of_impact(Sphere(0.5), motion, Sphere(0.5), at(3.0, 0.0, 0.0), max_evaluations=2)
     assert found.status is ImpactStatus.UNPROVEN and found.statistics.solves == 2
     assert 0.0 < found.time < 0.5 and found.result.lower > 0.0
 
 
-def test_dented_bodies_are_advanced_as_far_as_their_hulls_are_free():
+def test_dented_bodies_advance_while_their_hulls_are_free():
     rng = np.random.default_rng(12)
     seen = set()
     for _ in range(15):
@@ -483,8 +483,8 @@ def test_bad_arguments_of_motions_are_named():
 # -- documentation ---------------------------------------------------------------------------------
 
 
-def test_sharp_sections_hide_no_distance_from_the_axis():
-    """(|u|^p + |v|^p)^(s/p) with p in the thousands: |u|^p is nothing in double precision long before u is."""
+def test_sharp_sections_keep_the_distance_from_the_axis():
+    """(|u|^p + |v|^p)^(s/p) with p in the thousands: |u|^p underflows in double precision long before u."""
     for e1 in (1e-6, 1e-3, 0.02):
         for e2 in (0.5, 1.0, 1.9):
             body = Superellipsoid((1.0, 1.0, 1.0), section_exponent=e1, profile_exponent=e2)

@@ -82,7 +82,7 @@ def test_many_pairs_of_mixed_kinds_are_answered_row_by_row():
     assert zero.closer.tolist() == [are_intersecting(*row).closer for row in zip(a, poses_a, b, poses_b, strict=True)]
 
 
-def test_a_ball_in_the_hole_of_a_torus_does_not_intersect_it():
+def test_a_ball_in_the_hole_of_a_torus_does_not_intersect():
     assert not are_intersecting(Torus(1.0, 0.1), np.eye(4), Sphere(0.5), np.eye(4))
     assert are_closer(Torus(1.0, 0.1), np.eye(4), Sphere(0.5), np.eye(4), 0.41)
     assert are_intersecting(Torus(1.0, 0.1), np.eye(4), Sphere(0.95), np.eye(4))
@@ -120,12 +120,12 @@ def test_nothing_touches_before_the_time_of_impact(kinds):
     assert seen & {ImpactStatus.IMPACT, ImpactStatus.GRAZE}  # an overlap of meshes is not always proved at once
 
 
-def test_closed_forms_of_times_are_met():
+def test_times_of_impact_agree_with_closed_forms():
     ball = Motion(at(0.0, 0.0, 3.0), (0.0, 0.0, -2.0), STILL)
     for plane in (np.eye(4), Motion(np.eye(4), STILL, (0.0, 0.0, 1.0))):
         found = time_of_impact(HalfSpace(), plane, Sphere(0.5), ball, duration=2.0)
         assert found.status is ImpactStatus.IMPACT and found.time == pytest.approx(1.25, abs=1e-6)
-    # A wall that swings about its origin: the ball's height above it is 2 sin(0.5 - t), or 2 sin(0.5 + t).
+    # A wall swings about its origin: the ball's height above it is 2 sin(0.5 - t), or 2 sin(0.5 + t).
     swinging = Motion(np.eye(4), STILL, (0.0, 1.0, 0.0))
     left, right = (at(x * math.cos(0.5), 0.0, 2.0 * math.sin(0.5)) for x in (-2.0, 2.0))
     found = time_of_impact(HalfSpace(), swinging, Sphere(0.5), left)
@@ -133,7 +133,7 @@ def test_closed_forms_of_times_are_met():
     assert time_of_impact(HalfSpace(), swinging, Sphere(0.5), right).status is ImpactStatus.FREE
 
 
-def test_a_ball_flies_through_the_hole_of_a_torus_and_of_its_mesh():
+def test_a_ball_flies_through_a_torus_and_its_mesh():
     through = Motion(at(0.02, 0.0, 2.0), (0.0, 0.0, -4.0), STILL)
     ring = SHAPES["mesh"]
     for shape in (SHAPES["torus"], ring):
@@ -147,7 +147,7 @@ def test_a_bullet_does_not_tunnel_through_a_thin_wall():
     assert found.status is ImpactStatus.IMPACT and found.time == pytest.approx(5e-4, rel=5e-3)
 
 
-def test_two_half_spaces_one_of_which_turns_are_free_of_contact_at_the_beginning_alone():
+def test_half_spaces_with_one_turning_are_free_only_at_first():
     facing = at(0.0, 0.0, 1.0, turn=Rotation.from_rotvec([math.pi, 0.0, 0.0]))
     turning = time_of_impact(HalfSpace(), np.eye(4), HalfSpace(), Motion(facing, STILL, (0.1, 0.0, 0.0)))
     assert (turning.status, turning.time) == (ImpactStatus.UNPROVEN, 0.0)
@@ -161,7 +161,7 @@ def test_two_half_spaces_one_of_which_turns_are_free_of_contact_at_the_beginning
 
 
 @pytest.mark.parametrize(("speed", "status"), [(0.0, "FREE"), (5.0, "FREE"), (-2.0, "IMPACT"), (-1.0, "IMPACT")])
-def test_a_half_space_that_spins_about_its_own_normal_does_not_turn(speed, status):
+def test_a_half_space_spinning_about_its_normal_does_not_turn(speed, status):
     facing = at(0.0, 0.0, 1.0, turn=Rotation.from_rotvec([math.pi, 0.0, 0.0]))
     spinning = Motion(facing, (0.3, 0.0, speed), (0.0, 0.0, 1.0), about=(0.5, 2.0, 0.0))
     found = time_of_impact(HalfSpace(), np.eye(4), HalfSpace(), spinning, duration=1.5)
@@ -184,7 +184,7 @@ def test_complex_poses_are_refused(motion):
     [Sphere(1.0), Box((2.0, 2.0, 2.0)), Superovoid((1.0, 0.8, 0.9), section_exponent=0.7, profile_exponent=0.8)],
 )
 @pytest.mark.parametrize(("speed", "duration"), [(1.0, 1e15), (1e15, 1.0)])
-def test_bodies_that_are_apart_do_not_start_in_contact_however_long_their_way_is(shape, speed, duration):
+def test_separate_bodies_never_start_in_contact_on_any_path(shape, speed, duration):
     apart = np.eye(4)
     apart[0, 3] = 12.0
     moving = Motion(apart, (speed, 0.0, 0.0), (0.0, 0.0, 0.0))
@@ -197,7 +197,7 @@ def test_bodies_that_are_apart_do_not_start_in_contact_however_long_their_way_is
     "shape",
     [Sphere(1.0), Box((2.0, 2.0, 2.0)), Superovoid((1.0, 0.8, 0.9), section_exponent=0.7, profile_exponent=0.8)],
 )
-def test_motions_beyond_what_can_be_computed_are_refused_by_name(shape):
+def test_motions_beyond_double_precision_are_refused_by_name(shape):
     with pytest.raises(ValueError, match=r"Motion.angular .* no component may be larger than 1e\+100"):
         Motion(np.eye(4), (0.0, 0.0, 0.0), (0.0, 0.0, 2e154))
     with pytest.raises(ValueError, match=r"duration = 2e\+163: must be positive, and 1e\+50 at most"):
@@ -218,7 +218,7 @@ _INSIDE = [
 
 
 @pytest.mark.parametrize("shape", _INSIDE, ids=[type(shape).__name__ for shape in _INSIDE])
-def test_a_body_deep_in_one_with_a_dent_is_known_to_overlap_it(shape):
+def test_a_body_deep_in_a_dented_one_overlaps_it(shape):
     pose = np.eye(4)
     pose[:3, :3] = Rotation.from_rotvec([0.3, 0.2, 0.1]).as_matrix()
     pose[:3, 3] = 0.1, 0.05, 0.0
@@ -229,7 +229,7 @@ def test_a_body_deep_in_one_with_a_dent_is_known_to_overlap_it(shape):
     assert (found.status.name, found.time, found.overlap_time) == ("STARTS_IN_CONTACT", 0.0, 0.0)
 
 
-def test_an_impact_counts_what_the_verdict_that_it_asks_has_solved():
+def test_an_impact_counts_the_solves_of_its_verdict():
     pose = np.eye(4)
     pose[:3, :3] = Rotation.from_rotvec([0.3, 0.2, 0.1]).as_matrix()
     pose[:3, 3] = 0.0, -0.3, -0.27
@@ -239,7 +239,7 @@ def test_an_impact_counts_what_the_verdict_that_it_asks_has_solved():
 
 
 @pytest.mark.parametrize("shape", [Box((0.2, 0.2, 0.2)), Torus(0.15, 0.05), Sphere(0.1)])
-def test_a_body_beside_a_dent_is_not_taken_for_one_that_overlaps(shape):
+def test_a_body_next_to_a_dent_does_not_count_as_overlapping(shape):
     dented = Superovoid((1.0, 1.0, 1.0), section_exponent=1.9, profile_exponent=0.2, taper=(0.5, -0.5))
     pose = np.eye(4)
     pose[:3, 3] = 0.75, 0.75, 0.0
@@ -247,7 +247,7 @@ def test_a_body_beside_a_dent_is_not_taken_for_one_that_overlaps(shape):
     assert time_of_impact(dented, np.eye(4), shape, pose).overlap_time == math.inf
 
 
-def test_the_body_inside_a_dented_one_holds_no_point_beyond_it():
+def test_the_body_inside_a_dented_one_has_no_point_outside_it():
     rng = np.random.default_rng(5)
     asked = 0
     for _ in range(300):

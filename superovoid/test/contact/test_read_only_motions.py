@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values that never change: their arrays are copies, and those that stay cannot be written to."""
+"""Immutable values: they copy their arrays, and the arrays they return are read-only."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from superovoid.shapes import Box, ConvexMesh
 
 
 @pytest.mark.parametrize("copied", [lambda m: m, copy.copy, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
-def test_arrays_of_a_motion_cannot_be_written_to_copied_or_not(copied):
+def test_arrays_of_a_motion_are_read_only_copied_or_not(copied):
     motion = copied(Motion(np.eye(4), [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]))
     for name in ("start", "linear", "angular", "about"):
         with pytest.raises(ValueError, match="read-only"):
             getattr(motion, name)[...] = 7.0
 
 
-def test_what_is_written_to_arrays_given_to_a_motion_does_not_change_it():
+def test_writing_to_the_arguments_of_a_motion_does_not_change_it():
     start, linear = np.eye(4), np.ones(3)
     motion = Motion(start, linear, np.zeros(3), linear)
     start[0, 3] = linear[0] = 9.0
@@ -31,7 +31,7 @@ def test_what_is_written_to_arrays_given_to_a_motion_does_not_change_it():
 
 
 @pytest.mark.parametrize("shape", [Box((2.0, 4.0, 6.0)), Superovoid((1.0, 1.0, 2.0), taper=(0.1, 0.0))])
-def test_what_is_written_to_bounds_of_a_shape_does_not_change_the_next_ones(shape):
+def test_writing_to_bounds_of_a_shape_changes_no_later_bounds(shape):
     for bounds in (shape.obb, shape.bounding_sphere):
         expected = [np.copy(each) for each in bounds()]
         bounds().centre[...] = 99.0
@@ -41,7 +41,7 @@ def test_what_is_written_to_bounds_of_a_shape_does_not_change_the_next_ones(shap
 
 
 @pytest.mark.parametrize("copied", [lambda m: m, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
-def test_faces_and_vertices_of_a_convex_mesh_cannot_be_written_to(copied):
+def test_faces_and_vertices_of_a_convex_mesh_are_read_only(copied):
     mesh = copied(ConvexMesh([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]))
     for array in (mesh.vertices, mesh.faces):
         with pytest.raises(ValueError, match="read-only"):

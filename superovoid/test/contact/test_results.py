@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Answers as values: parts of them, names, words, equality, pickles and tables."""
+"""Results as values: their parts, names, texts, equality, pickles and tables."""
 
 import copy
 import json
@@ -57,7 +57,7 @@ def test_a_mask_a_slice_and_indices_select_rows():
 
 
 @pytest.mark.parametrize("rows", ([True, False], (0, 1), "first", 1.0, np.ones((4, 1), dtype=bool), 4, [9], None))
-def test_rows_that_there_are_not_are_refused(rows):
+def test_missing_rows_are_refused(rows):
     with pytest.raises(IndexError):
         many()[rows]
 
@@ -74,7 +74,7 @@ def test_a_status_prints_as_words():
     assert rows.certified.tolist() == [row.certified for row in rows]
 
 
-def test_answers_are_equal_when_all_they_say_is_and_have_no_hash():
+def test_answers_compare_by_all_fields_and_have_no_hash():
     one, other = many(), many()
     assert one == other and one[0] == other[0] and not one == other[:3] and one[0] != one[1]
     assert one != "text" and one[0] != scene().query()[0]
@@ -86,7 +86,7 @@ def test_answers_are_equal_when_all_they_say_is_and_have_no_hash():
             hash(answer)
 
 
-def test_statistics_of_fewer_rows_keep_the_counts_of_the_question():
+def test_statistics_of_fewer_rows_keep_the_counts_of_the_query():
     found = scene().query()
     part, row = found[1:3], found[2]
     assert part.statistics.pairs == found.statistics.pairs == 10
@@ -96,7 +96,7 @@ def test_statistics_of_fewer_rows_keep_the_counts_of_the_question():
         row.statistics.iterations = 0
 
 
-def test_rows_of_a_scene_know_names_of_bodies_and_links():
+def test_rows_of_a_scene_name_their_bodies_and_links():
     found = scene().query()
     first = found[0]
     assert (first.name_a, first.name_b) == ("ball 3", "ball 4") == (found.name_a[0], found.name_b[0])
@@ -106,7 +106,7 @@ def test_rows_of_a_scene_know_names_of_bodies_and_links():
     assert touching.name_b.tolist() == [found.bodies[i].name for i in touching.body_b]
 
 
-def test_an_answer_becomes_plain_python_that_json_writes():
+def test_an_answer_becomes_plain_python_for_json():
     one = json.loads(json.dumps(many()[0].to_dict()))
     assert one["status"] == "CERTIFIED" and one["point_a"] == many()[0].point_a.tolist()
     found = scene().query()
@@ -115,7 +115,7 @@ def test_an_answer_becomes_plain_python_that_json_writes():
     assert all_rows["status"] == ["CERTIFIED"] * len(found) and all_rows["name_a"] == found.name_a.tolist()
 
 
-def test_a_table_has_a_row_a_pair():
+def test_a_table_has_one_row_per_pair():
     pytest.importorskip("pandas")
     found = scene().query()
     table = found.to_dataframe()
@@ -124,7 +124,7 @@ def test_a_table_has_a_row_a_pair():
     assert table["name_b"].tolist() == found.name_b.tolist()
 
 
-def test_without_pandas_a_table_says_what_it_needs(monkeypatch):
+def test_a_table_names_its_missing_requirement_pandas(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match="needs pandas"):
         many().to_dataframe()
@@ -139,7 +139,7 @@ def test_an_answer_of_many_rows_prints_in_a_few_lines():
     assert repr(found[:0]) == "DistanceResults(0 pairs)"
 
 
-def test_bodies_compare_by_value_and_may_be_keys():
+def test_bodies_compare_by_value_and_are_hashable():
     corners = np.array(np.meshgrid([0.0, 1.0], [0.0, 1.0], [0.0, 1.0])).reshape(3, -1).T
     for shape in (Superovoid((1.0, 2.0, 3.0)), Box((2.0, 2.0, 2.0)), ConvexMesh(corners)):
         one, other = Body("a", "b", shape, at(1.0)), pickle.loads(pickle.dumps(Body("a", "b", shape, at(1.0))))
@@ -151,13 +151,13 @@ def test_bodies_compare_by_value_and_may_be_keys():
     assert ConvexMesh(corners) != ConvexMesh(2.0 * corners)
 
 
-def test_a_scene_says_what_it_holds():
+def test_a_scene_prints_its_contents():
     assert repr(scene()) == "Scene(5 bodies on 5 links, 10 pairs, poses of 5 of 5 links)"
     assert "poses of 0 of 1 links" in repr(Scene([Body("a", "a", Sphere(1.0))]))
 
 
 @pytest.mark.parametrize("copied", (copy.copy, copy.deepcopy, Scene.fork, lambda s: pickle.loads(pickle.dumps(s))))
-def test_a_copy_of_a_scene_goes_its_own_way(copied):
+def test_a_copy_of_a_scene_is_independent(copied):
     original = scene()
     before, poses, pairs = original.query(), original.poses, original.pairs.copy()
     other = copied(original)
@@ -172,7 +172,7 @@ def test_a_copy_of_a_scene_goes_its_own_way(copied):
     np.testing.assert_array_equal(original.pairs, pairs)
 
 
-def test_the_poses_of_a_scene_are_a_copy_of_those_of_its_bodies():
+def test_the_poses_of_a_scene_are_copies():
     made = Scene([Body("a", "one", Sphere(1.0), at(0.5)), Body("b", "two", Sphere(1.0))])
     assert made.poses is None
     made.set_link_pose("one", at(1.0))
@@ -184,6 +184,6 @@ def test_the_poses_of_a_scene_are_a_copy_of_those_of_its_bodies():
     np.testing.assert_array_equal(made.poses, [at(1.5), at(3.0)])
 
 
-def test_one_pair_answers_the_same_questions_as_many():
+def test_one_pair_has_the_same_methods_as_many():
     one = distance(Sphere(1.0), np.eye(4), Sphere(0.5), at(3.0))
     assert one.certified is True and one.differentiable is True

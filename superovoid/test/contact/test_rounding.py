@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Intervals hold to the last bit: against forty digits, with rotations as computations leave them, at every door."""
+"""Intervals hold to the last bit: against forty digits, with inexact rotations, in every public function."""
 
 import math
 
@@ -41,11 +41,11 @@ def forty_digits():
         yield
 
 
-# --- what a pose means: the nearest rotation (polar factor) of its matrix, and its translation --------------------
+# --- the meaning of a pose: the nearest rotation (polar factor) of its matrix, and its translation -----------------
 
 
 def exact_rotation(pose):
-    """Polar factor of the upper left of a pose by Newton's iteration, which is quadratic, as columns."""
+    """Return the polar factor of the upper left of a pose by Newton's quadratic iteration, as columns."""
     matrix = mpmath.matrix([[mpmath.mpf(float(x)) for x in row[:3]] for row in pose[:3]])
     for _ in range(5):
         matrix = (matrix * 3 - matrix * (matrix.T * matrix)) / 2
@@ -73,7 +73,7 @@ def minus(a, b):
 
 
 def relative(pose_a, pose_b):
-    """Centre of B from that of A, in the world, and the axes of both."""
+    """Return the centre of B from that of A, in the world, and the axes of both."""
     t = minus(exact_vector(pose_b[:3, 3]), exact_vector(pose_a[:3, 3]))
     return t, exact_rotation(pose_a), exact_rotation(pose_b)
 
@@ -96,7 +96,7 @@ def from_segment(px, py, ax, ay, bx, by):
 
 
 def point_distance(shape, p):
-    """Signed distance of a point, in the frame of a shape, from that shape."""
+    """Return the signed distance of a point, in the frame of a shape, from that shape."""
     if isinstance(shape, Sphere):
         return norm(p) - mpmath.mpf(shape.radius)
     if isinstance(shape, HalfSpace):
@@ -121,7 +121,7 @@ def point_distance(shape, p):
 
 
 def torus_distance(torus, radius, p):
-    """Signed distance of a sphere from a torus; one that fills the hole leaves it along the axis."""
+    """Return the signed distance of a sphere from a torus; one that fills the hole leaves it along the axis."""
     major, reach = mpmath.mpf(torus.major_radius), mpmath.mpf(torus.minor_radius) + mpmath.mpf(radius)
     core = mpmath.hypot(across(p) - major, p[2])
     if core < reach and across(p) + (reach - core) * (across(p) - major) / core < 0:
@@ -130,7 +130,7 @@ def torus_distance(torus, radius, p):
 
 
 def reach_along(shape, n):
-    """Support function of a shape along a unit vector of its frame."""
+    """Return the support value of a shape along a unit vector of its frame."""
     if isinstance(shape, Sphere):
         return mpmath.mpf(shape.radius)
     if isinstance(shape, Box):
@@ -155,7 +155,7 @@ def turned_back(axes, x):
 
 
 def exact_distance(a, pose_a, b, pose_b):
-    """Signed distance of a plane or a sphere from any body, in forty digits."""
+    """Return the signed distance of a plane or a sphere from any body, in forty digits."""
     t, axes_a, axes_b = relative(pose_a, pose_b)
     if isinstance(a, HalfSpace):
         return dot(axes_a[2], t) - reach_along(b, turned_back(axes_b, [-x for x in axes_a[2]]))
@@ -173,7 +173,7 @@ def lies_in(exact, lower, upper):
 
 
 def bent(rng, rotation, amount):
-    """A rotation off by an amount: scaled, stretched, sheared, or all of these."""
+    """Return a rotation off by an amount: scaled, stretched, sheared, or all of these."""
     u, v = rng.normal(size=(2, 3))
     u /= np.linalg.norm(u)
     v -= (u @ v) * u
@@ -208,7 +208,7 @@ def random_shape(rng, kind, scale, spread):
 
 
 def random_pair(rng, kind_a, kind_b, regime):
-    """Two shapes and poses: anything from concentric to far apart, turned alike in one case of five."""
+    """Return two shapes and poses: concentric to far apart, with equal rotations in one case of five."""
     scale, spread, amount, far = REGIMES[regime]
     a, b = random_shape(rng, kind_a, scale, spread), random_shape(rng, kind_b, scale, spread)
     pose_a, pose_b = random_pose(rng, amount, far * scale), random_pose(rng, amount, 0.0)
@@ -246,7 +246,7 @@ def test_closed_forms_lie_in_their_intervals(kinds, regime):
 
 
 def test_a_sphere_that_just_fills_the_hole_of_a_torus():
-    """The way out along the axis is the root of what the radii exceed the hole by: a rounding of that is seen."""
+    """The axial translation contains a square root of the radii's excess over the hole, which amplifies rounding."""
     rng = np.random.default_rng(12)
     for _ in range(60):
         major = 10.0 ** rng.uniform(-1.0, 1.0)
@@ -259,8 +259,8 @@ def test_a_sphere_that_just_fills_the_hole_of_a_torus():
         assert lies_in(exact_distance(ball, other, torus, pose), found.lower, found.upper)
 
 
-def test_a_sphere_inside_a_convex_mesh_is_as_deep_as_the_nearest_facet_says():
-    """The planes of its facets come from a library; needles among the facets tell their direction badly."""
+def test_the_nearest_facet_gives_the_depth_in_a_convex_mesh():
+    """A library computes the planes of the facets; directions of needle-like facets are inaccurate."""
     rng = np.random.default_rng(13)
     for spread in (1.0, 1e-3, 1e-7):
         points = rng.normal(size=(30, 3))
@@ -284,10 +284,10 @@ def test_a_sphere_inside_a_convex_mesh_is_as_deep_as_the_nearest_facet_says():
             assert lies_in(exact, found.lower, found.upper)
 
 
-def test_vertices_that_are_close_are_not_one():
-    """A vertex that is moved by a hundred-millionth makes an answer to twelve digits wrong."""
+def test_close_vertices_are_not_merged():
+    """Moving a vertex by a hundred-millionth makes an answer to twelve digits wrong."""
     box = Box((1.0, 1.0, 1.0)).tessellate()
-    scaled = Mesh(1e-9 * box.vertices, box.faces)  # all within what a library merges
+    scaled = Mesh(1e-9 * box.vertices, box.faces)  # all within the distance at which a library merges vertices
     assert len(scaled.vertices) == 8
     apart = np.eye(4)
     apart[0, 3] = 3e-9
@@ -297,7 +297,7 @@ def test_vertices_that_are_close_are_not_one():
 
 
 def scaled_pairs(count, seed=0):
-    """Pairs of spheres, the first of each turned by a matrix that is a rotation but for a factor 1 +- 4.8e-14."""
+    """Return poses of pairs of spheres; a factor 1 +- 4.8e-14 scales the rotation of the first."""
     rng = np.random.default_rng(seed)
     pose_a = np.tile(np.eye(4), (count, 1, 1))
     pose_b = pose_a.copy()
@@ -311,7 +311,7 @@ def exact_of_spheres(pose_a, pose_b, radii):
     return norm(minus(exact_vector(pose_b[:3, 3]), exact_vector(pose_a[:3, 3]))) - mpmath.mpf(radii)
 
 
-def test_scaled_rotations_of_a_batch_are_no_part_of_the_distance():
+def test_scaled_rotations_do_not_change_distances_of_batches():
     pose_a, pose_b = scaled_pairs(600)
     ball = Sphere(0.125)
     found = distances(ball, pose_a, ball, pose_b)
@@ -319,7 +319,7 @@ def test_scaled_rotations_of_a_batch_are_no_part_of_the_distance():
         assert lies_in(exact_of_spheres(pose_a[row], pose_b[row], 0.25), found.lower[row], found.upper[row])
 
 
-def test_scaled_rotations_of_thresholds_are_no_part_of_the_distance():
+def test_scaled_rotations_do_not_change_verdicts():
     pose_a, pose_b = scaled_pairs(200)
     ball = Sphere(0.125)
     exact = [exact_of_spheres(a, b, 0.25) for a, b in zip(pose_a, pose_b, strict=True)]
@@ -333,7 +333,7 @@ def test_scaled_rotations_of_thresholds_are_no_part_of_the_distance():
 
 
 def composed(pose, offset):
-    """Position of a body at a pose in its link, in forty digits."""
+    """Return the position of a body at a pose in its link, in forty digits."""
     axes = exact_rotation(pose)
     local = exact_vector(offset[:3, 3])
     return [mpmath.mpf(float(pose[i, 3])) + sum(axes[j][i] * local[j] for j in range(3)) for i in range(3)]
@@ -341,7 +341,7 @@ def composed(pose, offset):
 
 @pytest.mark.parametrize("far", [0.0, pytest.param(1e6, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("error", [1e-15, 4.8e-14, 2e-7])
-def test_a_scene_answers_for_the_exact_product_of_its_poses(far, error):
+def test_a_scene_uses_the_exact_product_of_its_poses(far, error):
     rng = np.random.default_rng(3)
     radius = 2.0**-10
     count = 40
@@ -359,7 +359,7 @@ def test_a_scene_answers_for_the_exact_product_of_its_poses(far, error):
         a, b = found.body_a[row], found.body_b[row]
         exact = norm(minus(bodies_at[b], bodies_at[a])) - 2 * mpmath.mpf(radius)
         assert lies_in(exact, found.lower[row], found.upper[row])
-    # The same from a list of pairs, the closest of them, and what max_distance leaves.
+    # The same from a list of pairs, their closest, and those within max_distance.
     nearest = min(norm(minus(bodies_at[b], bodies_at[a])) - 2 * mpmath.mpf(radius) for a, b in scene.pairs.tolist())
     first = scene.query(max_results=1)
     assert lies_in(nearest, first.lower[0], first.upper[0])
@@ -367,7 +367,7 @@ def test_a_scene_answers_for_the_exact_product_of_its_poses(far, error):
 
 
 def test_poses_of_a_long_chain_are_rotations():
-    """Fifty joints in a row: the product of their rotations is off by more than a few roundings."""
+    """Fifty joints in a row: the error of their product of rotations is more than a few roundings."""
     links = "".join(f'<link name="l{i}"/>' for i in range(50))
     joints = "".join(
         f'<joint name="j{i}" type="continuous"><parent link="l{i}"/><child link="l{i + 1}"/>'
@@ -388,7 +388,7 @@ def test_poses_of_a_long_chain_are_rotations():
         assert lies_in(exact, found.lower[row], found.upper[row])
 
 
-def test_a_product_of_many_rotations_is_taken_for_the_nearest_rotation():
+def test_a_product_of_many_rotations_becomes_the_nearest_rotation():
     step = Rotation.from_rotvec([0.011, -0.023, 0.017]).as_matrix()
     pose = np.eye(4)
     for _ in range(20_000):
@@ -402,7 +402,7 @@ def test_a_product_of_many_rotations_is_taken_for_the_nearest_rotation():
         assert lies_in(exact_distance(ball, other, box, pose), found.lower, found.upper)
 
 
-def test_a_pose_taken_is_taken_again_as_it_is():
+def test_normalising_a_normalised_pose_changes_nothing():
     rng = np.random.default_rng(6)
     poses = np.array([random_pose(rng, error, 1.0) for error in (0.0, 1e-15, 1e-13, 1e-9, 3e-7) for _ in range(400)])
     taken = as_poses("poses", poses)
@@ -413,7 +413,7 @@ def test_a_pose_taken_is_taken_again_as_it_is():
     assert np.linalg.norm(square, axis=(1, 2)).max() <= (16.0 + 4.5) * np.finfo(float).eps
 
 
-def test_rotations_that_are_none_are_refused():
+def test_matrices_other_than_rotations_are_refused():
     pose = np.eye(4)
     for bad in (1.0 + 1e-6, -1.0, math.nan, math.inf):
         pose[0, 0] = bad
@@ -421,7 +421,7 @@ def test_rotations_that_are_none_are_refused():
             distance(Sphere(1.0), pose, Sphere(1.0), np.eye(4))
 
 
-# --- lengths that the arithmetic carries ---------------------------------------------------------------------------
+# --- range of lengths ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("length", [9e-31, 2e30, 0.0, -1.0, math.inf, math.nan])
@@ -439,14 +439,14 @@ def test_rotations_that_are_none_are_refused():
         (lambda x: ConvexMesh(x * Box((2.0, 2.0, 2.0)).tessellate().vertices), r"ConvexMesh\.vertices"),
     ],
 )
-def test_lengths_beyond_the_arithmetic_are_refused_by_name(make, name, length):
+def test_lengths_out_of_range_are_refused_by_name(make, name, length):
     if name.startswith("ConvexMesh") and length in (-1.0, 9e-31):
-        pytest.skip("a mesh turned over, or twice as wide as the least length, is a mesh")
+        pytest.skip("inverted meshes, and those twice as wide as the least length, are valid")
     with pytest.raises(ValueError, match=name), np.errstate(invalid="ignore"):
         make(length)
 
 
-def test_coordinates_beyond_the_arithmetic_are_refused_by_name():
+def test_coordinates_out_of_range_are_refused_by_name():
     pose = np.eye(4)
     pose[1, 3] = -2e30
     with pytest.raises(ValueError, match=r"pose_b: coordinates must be within 1e\+30 m, found 2e\+30"):
@@ -458,7 +458,7 @@ def test_coordinates_beyond_the_arithmetic_are_refused_by_name():
 
 @pytest.mark.parametrize("regime", ["plain", "off by rounding", "unlike sizes", "small", "large"])
 def test_certificates_of_superellipsoids_hold_in_forty_digits(regime):
-    """The support functions along the normal found bound the distance from below, nearly exactly, in any arithmetic."""
+    """Support functions along the computed normal bound the distance from below, nearly exactly, in any arithmetic."""
     rng = np.random.default_rng(8)
     checked = 0
     for _ in range(40):
@@ -471,7 +471,7 @@ def test_certificates_of_superellipsoids_hold_in_forty_digits(regime):
         bound -= reach_along(b, turned_back(axes_b, [-x for x in n]))
         assert bound <= mpmath.mpf(found.upper)
         if found.status == 0 and found.distance > 0.0:
-            # The bound along the best normal falls short by the square of the normal's error only.
+            # The bound along the best normal falls short only by the square of the normal's error.
             checked += 1
             assert mpmath.mpf(found.lower) <= bound * (1 + mpmath.mpf("1e-17"))
     assert checked > 10

@@ -4,7 +4,7 @@
 """The table of docs/explanation/numerics.md, section 4: measured with forty digits, derived, allowed.
 
 `u` is the rounding of one operation, 2^-53. ``python -m pytest -s superovoid/test/contact/test_rounding_table.py``
-prints what is measured.
+prints the measured values.
 """
 
 import itertools
@@ -49,21 +49,21 @@ def shown(name, most, derived):
 
 
 def exponents(rng, count):
-    """Uniform ones, and some next to 0, 1 and 2."""
+    """Return uniform exponents, and some next to 0, 1 and 2."""
     near = 10.0 ** rng.uniform(-6.0, -1.0, count)
     any_ = rng.uniform(0.02, 1.98, count)
     return np.choose(rng.integers(0, 4, count), [any_, near, 1.0 + rng.choice([-1.0, 1.0], count) * near, 2.0 - near])
 
 
 def rotation_with_zeros(rng):
-    """Any rotation, or one about an axis by any angle or next to none."""
+    """Return any rotation, or one about an axis by any angle, as small as 1e-16."""
     if rng.random() < 0.5:
         return Rotation.random(rng=rng).as_matrix()
     return Rotation.from_rotvec(np.eye(3)[rng.integers(3)] * 10.0 ** rng.uniform(-16.0, 0.5)).as_matrix()
 
 
 def unlike(rng, count=3):
-    """A vector whose components have any sizes."""
+    """Return a vector whose components have any sizes."""
     return rng.choice([-1.0, 1.0], count) * 10.0 ** rng.uniform(-12.0, 0.0, count)
 
 
@@ -110,12 +110,12 @@ L_TERMS = [getattr(simd, f"_L{i}") for i in range(7)]
 
 
 def half_ulp(x):
-    """What rounding to x may change, in u."""
+    """Return the largest rounding error of a result x, in u."""
     return 2.0 ** np.floor(np.log2(np.abs(x)))
 
 
 def loss_of_sum(low, high, x, x_errs):
-    """low + x high and its loss in u, of values with losses in u; `x_errs` is what x is off, relative."""
+    """Return low + x high and its loss in u, of values with losses in u; `x_errs` is the relative error of x."""
     (value, lost), (other, other_lost) = low, high
     product = x * other
     lost = lost + np.abs(x) * other_lost + (1.0 + x_errs) * np.abs(product)
@@ -123,7 +123,7 @@ def loss_of_sum(low, high, x, x_errs):
 
 
 def estrin(terms, x, x_errs, pairings):
-    """A polynomial and what its evaluation rounds, in u: by so many rounds of pairs of terms, then by Horner."""
+    """Return a polynomial and its rounding, in u: `pairings` rounds of pairs of terms, then Horner's scheme."""
     sums = [(np.full_like(x, term), np.zeros_like(x)) for term in terms]
     for _ in range(pairings):
         pairs = [loss_of_sum(low, high, x, x_errs) for low, high in zip(sums[::2], sums[1::2], strict=False)]
@@ -136,12 +136,12 @@ def estrin(terms, x, x_errs, pairings):
 
 
 def truncated(approximate, function, x):
-    """Largest relative error of a formula without rounding, in u."""
+    """Return the largest relative error of a formula without rounding, in u."""
     return max(float(abs(approximate(v) / function(v) - 1)) / U for v in map(mpmath.mpf, map(float, x)))
 
 
 def lost_by_exp():
-    """y - k ln2 loses nothing: it is a multiple of the last place of y, and no larger than y."""
+    """Bound the loss of exp: y - k ln2 is exact, a multiple of the last place of y, and no larger than y."""
     r = np.linspace(-0.5, 0.5, 20000) * math.log(2.0)
     tail, lost = estrin(E_TERMS, r, 0.0, 2)
     curved = r * r * tail
@@ -155,7 +155,7 @@ def lost_by_exp():
 
 
 def lost_by_log(exponents, f, f_errs=0.0):
-    """f and k times the high part of ln2 are exact, and so is what their sum is off, which is made up for."""
+    """Bound the loss of log: f, k times the high part of ln2, and the error of their sum, added back, are exact."""
     s, s_errs = f / (2.0 + f), 1.0 + half_ulp(2.0 + f) / (2.0 + f)
     square_errs = 2.0 * s_errs + 1.0
     tail, lost = estrin(L_TERMS, s * s, square_errs, 1)
@@ -171,7 +171,7 @@ def lost_by_log(exponents, f, f_errs=0.0):
     most = 0.0
     for k in exponents:
         value = k * math.log(2.0) + np.log1p(f)
-        sums = np.abs(curved) + abs(k) * simd._LN2_LOW  # low - curved, and that with what the first sum was off
+        sums = np.abs(curved) + abs(k) * simd._LN2_LOW  # low - curved, and its sum with the error of the first sum
         all_lost = lost + (2.0 if k else 1.0) * sums + f_errs / (1.0 + f) + half_ulp(value)
         most = max(most, np.max(all_lost / np.abs(value)))
     return most + series
@@ -182,7 +182,7 @@ def measured_loss(function, exact_function, x):
 
 
 def test_exp_and_log_of_lanes_lose_no_more_than_their_operations():
-    """Term by term: exp 1.7 u, log 2.0 u, log(1 + x) 2.8 u, since x - 1 is rounded for x below a half."""
+    """Term by term: exp 1.7 u, log 2.0 u, log(1 + x) 2.8 u, since x - 1 is rounded if x is below a half."""
     rng = np.random.default_rng(9)
     f = np.linspace(math.sqrt(0.5) - 1.0, math.sqrt(2.0) - 1.0, 20001)
     near_one = 1.0 + rng.choice([-1.0, 1.0], 200) * 10.0 ** rng.uniform(-15.0, -0.4, 200)
@@ -210,7 +210,7 @@ def dual_norm(n1, n2, q):
 
 
 def lost_by_layer(log_1p_errs):
-    """u that h(n) - n . x of a layer loses at most, where log(1 + x) errs by so many u, for all exponents and ratios.
+    """Return the greatest loss of h(n) - n . x of a layer, u, for all exponents and ratios, from errors of log(1 + x).
 
     With x the ratio to the power p, L = |log x| and s = x / (1 + x), a relative error of x counts with s / p, of the
     root in full, of the smaller coordinate's dual with s. The exponent, 2 / (2 - e), is off by 2 u, its inverse by u;
@@ -226,7 +226,7 @@ def lost_by_layer(log_1p_errs):
     return most
 
 
-def test_a_point_of_a_unit_curve_and_its_dual_fit_each_other():
+def test_a_point_of_a_unit_curve_agrees_with_its_dual():
     """h(n) - n . x of the computed n and x, of a layer: 10.4 u, and as much outside the curve; 16 u are allowed."""
     rng = np.random.default_rng(2)
     scalar = lost_by_layer(lambda x: 1.0 / (1.0 + x) + 2.0 * np.log1p(x))  # the sum, and log
@@ -254,7 +254,7 @@ def point_and_normal(b, n1, n2, n3, r):
 
 
 def support_of(size, e, taper, n):
-    """h(n) of a convex body with 40 digits: phi is concave in the height."""
+    """Return h(n) of a convex body with 40 digits: phi is concave in the height."""
     a1, a2, a3, e1, e2, t = map(mpmath.mpf, (*size, *e, taper))
     q, s = 2 / (2 - e1), 2 / e2
     g = dual_norm(a1 * n[0], a2 * n[1], q)
@@ -275,7 +275,7 @@ def support_of(size, e, taper, n):
     return a3 * n[2] * low + (1 - abs(low) ** s) ** (1 / s) * g * (1 + t * low)
 
 
-def test_a_point_of_a_superovoid_is_as_far_as_its_normal_sees_to_36_eps():
+def test_points_of_superovoids_reach_support_values_to_36_eps():
     """69 u of the radius: two layers of 16 u, 4 u of coordinates, 13 u of gradient and product, 20 u of the taper."""
     rng = np.random.default_rng(3)
     most = 0.0
@@ -320,7 +320,7 @@ def test_relative_poses_and_turned_points_round_as_derived():
     shown("point that is turned", turned, 5.2)
 
 
-def test_a_pose_that_is_taken_is_a_rotation_to_11_eps():
+def test_a_normalised_pose_is_a_rotation_to_11_eps():
     rng = np.random.default_rng(5)
     most = 0.0
     for size in (0.0, 3e-16, 3e-15, 1e-13, 9e-9, 2e-8, 2e-7):
@@ -337,7 +337,7 @@ def test_a_pose_that_is_taken_is_a_rotation_to_11_eps():
 
 
 def test_the_last_sums_of_a_distance_round_by_12_u():
-    """x_B - x_A by u of both, n . u by 3 u, its length by 3 u, balls taken off by 2 u."""
+    """x_B - x_A by u of both, n . u by 3 u, its length by 3 u, subtraction of the balls by 2 u."""
     rng = np.random.default_rng(6)
     most = 0.0
     for _ in range(300):
@@ -393,7 +393,7 @@ def test_the_limit_of_equal_tapers_rounds_by_less_than_its_allowance():
 @pytest.mark.parametrize(
     "shape", [Box((0.2, 0.4, 1.4)), Capsule(0.1, 0.7), Cylinder(0.1, 0.3), Cone(0.3, 0.7), Torus(0.7, 0.1)], ids=repr
 )
-def test_bounding_spheres_hold_what_is_farthest(shape):
+def test_bounding_spheres_contain_the_farthest_points(shape):
     rng = np.random.default_rng(11)
     for _ in range(20):
         scale = 10.0 ** rng.uniform(-3.0, 3.0)
@@ -412,8 +412,8 @@ def test_bounding_spheres_hold_what_is_farthest(shape):
         assert farthest <= radius <= farthest * (1 + mpmath.mpf(10) ** -14)
 
 
-def test_bounding_spheres_of_superovoids_hold_them_in_ball_arithmetic():
-    """The bound between heights, with balls and at other heights: what r, hypot and powers round is below 1e-12."""
+def test_bounding_spheres_contain_superovoids_in_ball_arithmetic():
+    """Check the bound between other heights in balls; the roundings of r, hypot and powers are below 1e-12."""
     flint = pytest.importorskip("flint")
     arb = flint.arb
     rng = np.random.default_rng(12)
@@ -443,7 +443,7 @@ def test_bounding_spheres_of_superovoids_hold_them_in_ball_arithmetic():
                     assert ((r * across) ** 2 + along**2).upper() <= arb(sphere.radius) ** 2
 
 
-def test_boxes_hold_superovoids_to_36_eps_of_their_radius():
+def test_boxes_contain_superovoids_to_36_eps_of_their_radius():
     """Half extents are support values along the axes; culling widens them by 1e-12 of the largest coordinate."""
     flint = pytest.importorskip("flint")
     from superovoid.checker import balls

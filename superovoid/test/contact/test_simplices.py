@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Thin tetrahedra of support points, of which signs of volumes say that they hold the origin where they do not."""
+"""Thin tetrahedra of support points: the signs of volumes may wrongly place the origin inside."""
 
 import numpy as np
 from scipy.optimize import nnls
@@ -11,7 +11,7 @@ from superovoid.contact.minkowski import difference
 
 
 def thin_tetrahedra(count):
-    """Tetrahedra of size one about the origin, turned at random, 1e-17 to 1e-3 thick, their plane 0 to 1e-5 off it."""
+    """Yield tetrahedra of size one about the origin, turned at random, 1e-17 to 1e-3 thick, 0 to 1e-5 off its plane."""
     rng = np.random.default_rng(5)
     for _ in range(count):
         corners = rng.normal(size=(4, 3))
@@ -24,7 +24,7 @@ def thin_tetrahedra(count):
 
 
 def gap_of(corners):
-    """Distance of the origin from a tetrahedron, to first order, by least squares of weights that are not negative."""
+    """Return the distance of the origin from a tetrahedron, to first order, by nonnegative least squares."""
     _, residual = nnls(np.vstack([corners.T, np.ones(4)]), np.array([0.0, 0.0, 0.0, 1.0]))
     return residual
 
@@ -37,7 +37,7 @@ def nearest_of_rows(corners):
     return count, np.linalg.norm(weights @ w[:count, difference.M : difference.M + 3])
 
 
-def test_a_tetrahedron_that_is_said_to_hold_the_origin_does():
+def test_a_tetrahedron_reported_to_contain_the_origin_does():
     held = 0
     for corners in thin_tetrahedra(1000):
         count, length = nearest_of_rows(corners)

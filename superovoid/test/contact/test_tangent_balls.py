@@ -51,19 +51,19 @@ def test_balls_lie_in_bodies_of_all_exponents_with_dents_and_without(draws):
         near = n + rng.normal(size=(300, 3)) * np.exp(rng.uniform(-12.0, 0.0, (300, 1)))
         d = np.vstack([unit(rng, 300), near / np.linalg.norm(near, axis=1)[:, None]])
         assert shape.implicit(x - radius * n + radius * (1.0 - 1e-9) * d).max() < 1e-9, (shape, f)
-    assert wide > 40  # else they would be true and worthless
+    assert wide > 40  # otherwise the balls would be valid and worthless
     assert dents > 20
 
 
 def on_unit_curve(a, b, p):
-    """The point of |a|^p + |b|^p = 1 along (a, b)."""
+    """Return the point of |a|^p + |b|^p = 1 along (a, b)."""
     most = np.maximum(np.abs(a), np.abs(b))
     norm = most * ((np.abs(a) / most) ** p + (np.abs(b) / most) ** p) ** (1.0 / p)
     return a / norm, b / norm
 
 
 def boundary(shape, up, around):
-    """Points of the boundary from two angles, and their layers."""
+    """Return points of the boundary from two angles, and their layers."""
     C, S = on_unit_curve(np.cos(around), np.sin(around), 2.0 / shape.section_exponent)
     r, w = on_unit_curve(np.cos(up), np.sin(up), 2.0 / shape.profile_exponent)
     x = shape.semi_axes[0] * (1.0 + shape.taper[0] * w) * r * C
@@ -72,10 +72,10 @@ def boundary(shape, up, around):
 
 
 def widest_ball(shape, up, around):
-    """Least radius found of a ball that touches there and goes through another point of the boundary.
+    """Return the least radius found of a ball that touches there and goes through another point of the boundary.
 
-    Any wider one has that point in it, and so is not in the body. The ball that touches at x and goes through y has the
-    radius |x - y|^2 / (2 n . (x - y)).
+    A wider ball contains that point in its interior, so it leaves the body. A ball that touches at x and goes through
+    y has the radius |x - y|^2 / (2 n . (x - y)).
     """
     x = boundary(shape, up, around)[0]
     n = shape.gradient(x)
@@ -84,7 +84,7 @@ def widest_ball(shape, up, around):
     def radii(angles):
         d = x - boundary(shape, angles[:, 0], angles[:, 1])[0]
         square, height = (d * d).sum(axis=1), d @ n
-        met = (square > 1e-8 * min(shape.semi_axes) ** 2) & (height > 1e-14)  # nearer ones are lost to rounding
+        met = (square > 1e-8 * min(shape.semi_axes) ** 2) & (height > 1e-14)  # rounding dominates nearer ones
         return np.where(met, square / (2.0 * np.where(met, height, 1.0)), np.inf)
 
     turns = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
@@ -108,20 +108,20 @@ def widest_ball(shape, up, around):
 @pytest.mark.parametrize(
     ("size", "epsilon", "taper", "up", "around", "tight"),
     [
-        # The taper: the width at the far end of the ball, squared, and as a factor of what is mixed.
+        # The taper: the width at the far end of the ball, squared, and as a factor of the mixed terms.
         ((1.0, 1.2, 0.1), (1.0, 1.0), (0.5, 0.0), 0.9, 0.02, 0.99),
-        # Flat ends, exponents p = 2, above and below it: what bends the norm of (u, v).
+        # Flat ends, exponents p = 2, above and below it: the curvature of the norm of (u, v).
         ((0.78, 2.4, 1.22), (1.0, 0.1), (0.0, -0.2), -0.738, 0.2, 0.75),
         ((3.75, 6.17, 1.435), (0.987, 0.095), (-0.42, -0.185), -0.52, 0.046, 0.9),
         ((2.78, 0.453, 1.83), (1.01, 0.316), (0.145, 0.044), 0.94, 1.56, 0.35),
         # Ends of the box: the least coordinate for p < 2, the largest for p > 2.
         ((0.58, 2.2, 1.23), (1.51, 1.23), (0.42, 0.0), 0.145, 0.77, 0.65),
         ((2.4, 1.4, 0.25), (0.59, 1.71), (-0.47, 0.06), -0.81, 1.12, 0.97),
-        # And its lower end, farther from the equator than the upper one.
+        # Its lower end, farther from the equator than the upper one.
         ((3.2, 0.7, 0.22), (0.95, 0.5), (-0.15, 0.0), 0.001, 0.02, 0.92),
     ],
 )
-def test_no_ball_is_wider_than_the_body_where_single_terms_decide(size, epsilon, taper, up, around, tight, swapped):
+def test_no_ball_is_wider_than_the_body_if_single_terms_decide(size, epsilon, taper, up, around, tight, swapped):
     if swapped:
         size, taper, around = (size[1], size[0], size[2]), taper[::-1], 0.5 * np.pi - around
     shape = Superovoid.from_goncalves(size, epsilon, taper)
@@ -130,10 +130,10 @@ def test_no_ball_is_wider_than_the_body_where_single_terms_decide(size, epsilon,
     Cd, Sd, rd, wd = C ** (p - 1.0), S ** (p - 1.0), r ** (s - 1.0), np.sign(w) * np.abs(w) ** (s - 1.0)
     f = surface.SurfacePoint(*map(float, (C, S, Cd, Sd, r, w, rd, wd)))
     widest = widest_ball(shape, up, around)
-    # A little wider than the widest there is, and much: a ball that is not in the body must not be found either way.
+    # Radii up to the widest and beyond: no call may return a ball that leaves the body.
     found = [tangent_ball(shape._packed, f, float(k * widest)) for k in (0.95, 1.0, 1.01, 1.03, 1.1, 1.3, 1.7, 2.5)]
     assert max(found) <= widest * (1.0 + 1e-9)
-    assert max(found) > tight * widest  # else the terms would not be near to decide
+    assert max(found) > tight * widest  # otherwise the terms would be far from deciding
 
 
 def test_a_ball_of_a_sphere_is_the_sphere():
@@ -157,7 +157,7 @@ def test_bends_of_powers_are_no_less_than_the_true_ones(p):
             for y in (least, most, *rng.uniform(least, most, 3)):
                 step = mpmath.mpf(float(y)) - at
                 rise = abs(at + step) ** exponent - at**exponent - slope * step
-                # What is below 1e-300 may be 0.
+                # Values below 1e-300 may be 0.
                 assert rise <= bend * step * step / 2 * (1 + mpmath.mpf(10) ** -12) + 1e-300, (x, least, most, y)
 
 
@@ -173,8 +173,8 @@ def test_largest_eigenvalue_is_bounded_closely():
     assert np.quantile(ratios, 0.9) < 0.05
 
 
-def test_a_depth_by_balls_is_that_of_the_balls_wherever_they_touch():
-    """Spheres touched at points that are no contact: the balls are the spheres, their depth is known."""
+def test_the_depth_by_balls_of_spheres_is_exact_wherever_they_touch():
+    """Spheres touched at points other than a contact: the balls are the spheres, with a known depth."""
     rng = np.random.default_rng(4)
     a, b = (Superovoid((size, size, size))._packed for size in (0.7, 0.5))
     for _ in range(20):
@@ -190,10 +190,10 @@ def test_a_depth_by_balls_is_that_of_the_balls_wherever_they_touch():
         assert depth <= 1.2 - distance_of_centres + 1e-15
 
 
-def test_slopes_beyond_all_numbers_prove_no_depth():
-    """Near the middle of a flat end, whose section's exponent is 82, the slope's square is no number.
+def test_overflowing_slopes_prove_no_depth():
+    """Near the middle of a flat end with section exponent 82, the square of the slope overflows.
 
-    There is a way out through the side that is shorter than that through the end.
+    A translation through the side is shorter than that through the end.
     """
     a = Superovoid(
         (1.4794312188261942, 0.4658721701567315, 0.6348508258107346),

@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`ARBITRARY_NORMAL`: said of overlaps that have another direction as good, to within the tolerance, and of no others.
+"""`ARBITRARY_NORMAL`: set for an overlap if another direction is as good to within the tolerance, and only then.
 
-Two directions tie at a place that is found by bisection. Moving a body by a little from there makes one of them better
-by a known difference: along n the depth changes by -n . move. Ascents that share no code with the engine say how deep
-the directions are.
+Bisection finds a pose for which two directions tie. Moving a body by a little from there makes one of them better by
+a known difference: along n the depth changes by -n . move. Ascents that share no code with the engine compute the
+depths along the directions.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def boxy(rng):
 
 
 def depth_along(a, b, pose_b, n):
-    """Support function of A - B, A at the origin, by the judge."""
+    """Return the support value of A - B, A at the origin, by the reference code."""
     n = n[None]
     h_a, h_b = support(row_of(a)[None], n)[0], support(row_of(b)[None], -n @ pose_b[:3, :3])[0]
     return float((h_a + h_b - n @ pose_b[:3, 3])[0])
 
 
 def deepest_elsewhere(a, b, pose_b, n, rng):
-    """Least depth that ascents find in directions that are not n."""
+    """Return the least depth that ascents find in directions other than n."""
     starts = np.concatenate([rng.normal(size=(60, 3)), [-n]])
     count = len(starts)
     rows = np.repeat([[row_of(a)], [row_of(b)]], count, axis=1)
@@ -53,7 +53,7 @@ def deepest_elsewhere(a, b, pose_b, n, rng):
 
 
 def ties(numbers):
-    """Yield two bodies, a turn and a place of B where two directions tie, and these; a pair for each number."""
+    """Yield two bodies, a turn and a place of B with a tie of two directions, and these; a pair for each number."""
     for number in numbers:
         rng = np.random.default_rng([41, number])
         while (tie := _tie(boxy(rng), boxy(rng), rng)) is None:
@@ -62,7 +62,7 @@ def ties(numbers):
 
 
 def _tie(a, b, rng):
-    """A tie between the bodies' ways out at two random places of B; None where there is none."""
+    """Return a tie between the separating directions at two random places of B; None if there is none."""
     size = min(max(a.semi_axes), max(b.semi_axes))
     turn = Rotation.from_rotvec(rng.normal(size=3))
     places = [0.4 * size * rng.normal(size=3) for _ in range(2)]
@@ -78,19 +78,19 @@ def _tie(a, b, rng):
     first, second = normals
     if first @ second > 0.95:
         return None
-    # The engine's normals change where one direction is better by its tolerance: to the tie from there.
+    # The engine's normals change if one direction is better by its tolerance: move from there to the tie.
     depths = [depth_along(a, b, pose(turn, places[0]), n) for n in (first, second)]
     return a, b, turn, away_from_tie(places[0], first, second, depths[0] - depths[1]), first, second
 
 
 def away_from_tie(place, first, second, difference):
-    """The place from which the first direction is better by a difference than the second."""
+    """Return the place from which the first direction is better than the second by a difference."""
     between = first - second
     return place + difference * between / (between @ between)
 
 
 @pytest.mark.parametrize("by", [0.3, 0.6, 0.9])
-def test_another_direction_that_is_as_good_is_said(by):
+def test_another_direction_as_good_within_the_tolerance_is_flagged(by):
     for a, b, turn, place, first, second in ties([0, 1, 2, 131]):
         goal = TOLERANCE * min(max(a.semi_axes), max(b.semi_axes))
         pose_b = pose(turn, away_from_tie(place, first, second, by * goal))
@@ -100,7 +100,7 @@ def test_another_direction_that_is_as_good_is_said(by):
 
 
 @pytest.mark.parametrize("by", [1.3, 1.8, 4.0])
-def test_another_direction_that_is_worse_by_more_than_the_tolerance_is_not_said(by):
+def test_another_direction_worse_by_more_than_the_tolerance_is_not_flagged(by):
     rng = np.random.default_rng(33)
     looked = 0
     for a, b, turn, place, first, second in ties([1, 2, 3, 8, 25, 39]):
@@ -115,7 +115,7 @@ def test_another_direction_that_is_worse_by_more_than_the_tolerance_is_not_said(
     assert looked > 3
 
 
-def test_a_scene_in_slow_motion_about_ties_says_what_a_new_one_says():
+def test_a_warm_scene_near_ties_flags_them_like_a_new_one():
     rng = np.random.default_rng(34)
     for a, b, turn, place, first, second in ties(range(6)):
         goal = TOLERANCE * min(max(a.semi_axes), max(b.semi_axes))

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bounds over triangles of directions, one by one and in SIMD lanes, and what a search says of opposite directions."""
+"""Bounds over triangles of directions, one by one and in SIMD lanes."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ triangle_bound = kernel(of.triangle_bound)  # it divides by zero
 
 
 def random_triangle(rng, size, inside):
-    """Corners, points of a random polytope furthest along them, and all its points."""
+    """Return corners, points of a random polytope furthest along them, and all its points."""
     points = rng.normal(size=(rng.integers(4, 40), 3)) * rng.uniform(0.1, 1.0, 3)
     points += rng.normal(size=3) * (0.1 if inside else 3.0)
     corners = rng.normal(size=3) + size * rng.normal(size=(3, 3))
@@ -50,7 +50,7 @@ def test_bound_of_a_facet_in_the_middle_is_its_distance():
         assert triangle_bound(as_triangle(corners, 0.3 * corners)) == pytest.approx(0.3 * corners[0, 2], rel=1e-15)
 
 
-def test_lanes_cut_and_bound_triangles_as_they_are_one_by_one():
+def test_lanes_cut_and_bound_triangles_like_the_scalar_code():
     rng = np.random.default_rng(3)
     buffer = np.zeros(lanes.LENGTH)
     triangles = []

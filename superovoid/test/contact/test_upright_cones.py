@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Cones and cylinders with parallel axes: one way out along z is no tie with itself.
+"""Cones and cylinders with parallel axes: one separating direction along z is no tie with itself.
 
-In the meridian plane, in which the axes lie, all ways out are seen by sampling.
+Sampling finds all separating directions of the meridian plane, which contains the axes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ANGLES = np.linspace(0.0, 2.0 * math.pi, 7201)
 
 
 def height(body, z, across, up):
-    """Support function of an upright body at height z along directions of the meridian plane."""
+    """Return the support value of an upright body at height z along directions of the meridian plane."""
     half, reach = 0.5 * body.length, body.radius * np.abs(across)
     if isinstance(body, Cylinder):
         return z * up + reach + half * np.abs(up)
@@ -26,7 +26,7 @@ def height(body, z, across, up):
 
 
 def ways_out(a, b, x, z):
-    """h_M along the directions of the meridian plane."""
+    """Return h_M along the directions of the meridian plane."""
     across, up = np.sin(ANGLES), np.cos(ANGLES)
     return height(a, 0.0, across, up) + height(b, z, -across, -up) - x * across
 
@@ -36,7 +36,7 @@ def drawn(rng):
     return *bodies, round(rng.uniform(0.05, 0.5), 2), round(rng.uniform(-0.5, 0.5), 2)
 
 
-def test_an_upright_pair_says_a_tie_only_where_another_way_out_is_as_short():
+def test_an_upright_pair_flags_a_tie_only_with_another_shortest_direction():
     rng = np.random.default_rng(0)
     said = 0
     for _ in range(500):
@@ -56,7 +56,7 @@ def test_an_upright_pair_says_a_tie_only_where_another_way_out_is_as_short():
     assert said < 100
 
 
-def test_a_scene_says_the_same_of_the_same_poses_again():
+def test_a_scene_repeats_its_answer_for_repeated_poses():
     a, b = Cone(1.1358354310590542, 1.1768111589525339), Cone(0.8574325990105331, 2.026924834159703)
     placed = np.eye(4)
     placed[0, 3], placed[2, 3] = -0.19907710643877075, 0.19907710643877075

@@ -77,7 +77,7 @@ def written(found):
 
 @pytest.fixture(scope="module", params=["a.zarr", pytest.param("a.parquet", marks=pytest.mark.slow)])
 def whole(request, tmp_path_factory):
-    """Name of a store, bits of an undisturbed run, and number of files per chunk."""
+    """Return a store's name, bits of an undisturbed run, and number of files per chunk."""
     found = made(tmp_path_factory.mktemp("whole"), request.param)
     found.run(threads=1)
     return request.param, bits(found), len(written(found)) // CHUNKS

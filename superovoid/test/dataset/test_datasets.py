@@ -45,7 +45,7 @@ def files(path):
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    """A complete Zarr store."""
+    """Return a complete Zarr store."""
     found = made(tmp_path_factory.mktemp("store"))
     found.run(threads=1)
     return found
@@ -53,7 +53,7 @@ def store(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory):
-    """A complete Parquet store of rows within `max_distance`."""
+    """Return a complete Parquet store of rows within `max_distance`."""
     found = made(tmp_path_factory.mktemp("rows"), "a.parquet")
     found.run(threads=1)
     return found

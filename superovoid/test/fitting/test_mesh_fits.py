@@ -39,7 +39,7 @@ def solid(mesh):
 
 
 def angle():
-    """Two bars that meet at a right angle."""
+    """Return two bars that meet at a right angle."""
     bars = [trimesh.creation.box((0.3, 0.06, 0.08)), trimesh.creation.box((0.06, 0.3, 0.08))]
     bars[0].apply_translation((0.12, 0.0, 0.0))
     bars[1].apply_translation((0.0, 0.12, 0.0))
@@ -51,7 +51,7 @@ def angle():
 
 @pytest.fixture(scope="module")
 def one():
-    """A fit of one body, which does not reach the tolerance."""
+    """Return a fit of one body, which does not reach the tolerance."""
     return fit_mesh(angle(), bodies=1, atol=0.004)
 
 

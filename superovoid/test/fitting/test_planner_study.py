@@ -66,7 +66,7 @@ def test_pairs_overlapping_at_default_are_excluded_without_srdf(tmp_path):
     study = study_planner(fit, package_directories=folders, states=50)
     assert study.left_out == (("a", "b"),) and study.pairs_checked == 0 and study.whole.colliding == 0
     assert not study.pairs and not study.speeds
-    # A slide whose default is the middle of its limits, where the cubes are apart.
+    # The default of this slide is the middle of its limits, with the cubes apart.
     text = text.replace('lower="-1.0"', 'lower="0.1"')
     fit = fit_robot(text, package_directories=folders, bodies=1, kinds=("capsule",))
     study = study_planner(fit, package_directories=folders, states=200)

@@ -73,7 +73,7 @@ def package(tmp_path_factory):
     trimesh.Trimesh([(0, 0, 0), (0.1, 0, 0), (0.1, 0.2, 0), (0, 0.2, 0)], [(0, 1, 2), (0, 2, 3)]).export(
         folder / "flat.stl"
     )
-    # Two crossing bars that are one part, since they share a corner.
+    # Two crossing bars make one part, since they share a corner.
     cross = trimesh.creation.box(bounds=((-0.15, -0.02, -0.02), (0.15, 0.02, 0.02)))
     other = trimesh.creation.box(bounds=((-0.02, -0.02, -0.15), (0.02, 0.02, 0.15)))
     other.vertices[0] = cross.vertices[0]
@@ -92,7 +92,7 @@ def fitted(package, text=None, **options):
 
 @pytest.fixture(scope="module")
 def links(package):
-    """All links, fitted once, with boxes, which are fast."""
+    """Return all links, fitted once, with boxes, which are fast."""
     return {link.link: link for link in fitted(package, threads=3, kinds=("box",)).links}
 
 

@@ -17,7 +17,7 @@ def child_of(key, bit):
 
 
 def branches(cells, bit):
-    """Return the cells of a node grouped by child, where `bit` selects the child."""
+    """Return the cells of a node grouped by child, selected by `bit`."""
     found = {}
     for key, value in cells.items():
         found.setdefault(child_of(key, bit), {})[key] = value

@@ -180,7 +180,7 @@ def test_the_motion_stops_at_corners_without_free_rounding(around_the_wall, moti
     corner = motion.path[1]
 
     def only_straight(state):
-        """Allows only the motions of the path."""
+        """Allow only the motions of the path."""
         for first, last in pairwise(motion.path):
             part = np.clip((state - first) @ (last - first) / ((last - first) @ (last - first)), 0.0, 1.0)
             if np.abs(first + part * (last - first) - state).max() < 1e-9:
@@ -361,7 +361,7 @@ def test_a_start_or_goal_in_contact_is_rejected_with_the_pair(around_the_wall):
 
 
 def test_an_unreachable_goal_is_rejected_after_the_deadline(robot):
-    # With its second joint bent, the upper arm can pass y = 0 only at x > 0.1, where a plate blocks it.
+    # With its second joint bent, the upper arm can pass y = 0 only at x > 0.1, behind a plate.
     place = np.eye(4)
     place[:3, 3] = 0.85, 0.0, 1.0
     plate = Body("plate", "plate", Box((1.5, 0.01, 1.2)), place)

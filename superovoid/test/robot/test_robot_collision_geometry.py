@@ -477,7 +477,7 @@ def test_gradients_agree_with_finite_differences(robot):
                 both.append([there[key] for key in rows])
             ends.append((np.array(both[0]) - both[1]) / (2.0 * step))
         differences = np.array(ends).T
-        # The distance has a kink where the nearest face or corner changes; overlaps have more kinks.
+        # The distance has a kink at a change of the nearest face or corner; overlaps have more kinks.
         smooth = result.distance > 0.02
         checked += int(smooth.sum())
         np.testing.assert_allclose(by_joint[smooth], differences[smooth], atol=2e-4)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The scene's broad phase and its memory: no pair lost or invented and nothing allocated, whatever moves or changes."""
+"""The scene's broad phase and memory: it loses or invents no pair and allocates nothing, in any change."""
 
 import copy
 import math
@@ -22,14 +22,14 @@ from superovoid.contact.separation import gap_of_boxes
 from superovoid.scene import pair_table
 from superovoid.scene import scene as scene_module
 
-# A distance this near to max_distance may be reported or not: two computations of it differ by rounding.
+# A pair this near to max_distance may be reported or not: two computations of its distance differ by rounding.
 TIE = 1e-9
-QUERIES = 120  # lists of free objects fill up at first, which Python and numba keep
+QUERIES = 120  # Python and numba keep lists of free objects, which the first queries fill
 
 
 @pytest.fixture(params=["list", "tree"])
 def way(request, monkeypatch):
-    """Both ways of culling, whatever the number of pairs."""
+    """Select each way of culling, whatever the number of pairs."""
     monkeypatch.setattr(scene_module, "_LISTED_PAIRS", {"list": math.inf, "tree": -1}[request.param])
     return request.param
 
@@ -59,7 +59,7 @@ def on_own_links(shapes):
 
 
 def assert_reports(result, pairs, values, max_distance):
-    """The result holds exactly the pairs whose value is within `max_distance`, in ascending order."""
+    """Check that the result has exactly the pairs with a value within `max_distance`, in ascending order."""
     reported = {tuple(sorted(pair)) for pair in zip(result.body_a.tolist(), result.body_b.tolist(), strict=True)}
     assert len(reported) == len(result)
     surely = {tuple(pair) for pair in pairs[values <= max_distance - TIE].tolist()}
@@ -69,7 +69,7 @@ def assert_reports(result, pairs, values, max_distance):
 
 
 def sphere_pairs(centres, radii):
-    """All pairs and their signed distances, in closed form."""
+    """Return all pairs and their signed distances, in closed form."""
     i, j = np.triu_indices(len(radii), k=1)
     return np.column_stack([i, j]), np.linalg.norm(centres[i] - centres[j], axis=1) - radii[i] - radii[j]
 
@@ -96,8 +96,8 @@ def test_all_pairs_of_superovoids_within_max_distance_are_reported(way, max_dist
     assert_reports(only, np.column_stack([i, j]), values, min(max_distance, 0.0))
 
 
-def test_nothing_is_lost_over_hundreds_of_frames_with_teleports(by_tree):
-    """Spheres, whose distance is known in closed form, drift; now and then one jumps, or all of them."""
+def test_teleports_over_hundreds_of_frames_lose_no_pair(by_tree):
+    """Spheres, with distances known in closed form, drift; now and then one jumps, or all of them."""
     rng = np.random.default_rng(2)
     count = 120
     radii = np.exp(rng.uniform(math.log(0.05), math.log(0.6), count))
@@ -118,7 +118,7 @@ def test_nothing_is_lost_over_hundreds_of_frames_with_teleports(by_tree):
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_any_arrangement_of_spheres(by_tree, data):
+def test_any_arrangement_of_spheres_has_all_pairs(by_tree, data):
     """Sizes over four orders of magnitude, coincident centres, all in a line, far from the origin."""
     count = data.draw(st.integers(2, 40), "count")
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1), "seed"))
@@ -150,7 +150,7 @@ def test_the_closest_pairs_are_found_without_solving_all(by_tree, most, max_dist
 
 
 def test_flat_bodies_and_needles_are_not_lost(way):
-    """Bodies a thousand times longer or wider than thick, whose spheres say nothing."""
+    """Bodies a thousand times longer or wider than thick, with useless bounding spheres."""
     rng = np.random.default_rng(3)
     sizes = [(1.0, 1.0, 1e-3), (1.0, 1e-3, 1e-3), (1e-3, 1.0, 0.5), (0.05, 0.05, 0.05)]
     shapes = [Superellipsoid(sizes[i % 4], section_exponent=0.5, profile_exponent=0.5) for i in range(24)]
@@ -165,8 +165,8 @@ def test_flat_bodies_and_needles_are_not_lost(way):
         assert result.statistics.solved < result.statistics.past_sphere < result.statistics.pairs
 
 
-def test_boxes_whose_edges_are_nearly_parallel_are_not_culled():
-    """The cross product of two edges that are 1e-5 apart is short: its rounding must not look like a gap."""
+def test_boxes_with_nearly_parallel_edges_are_not_culled():
+    """Two edges at an angle of 1e-5 have a short cross product: its rounding must not look like a gap."""
     rng = np.random.default_rng(4)
     for _ in range(300):
         half = rng.uniform(0.1, 1.0, (2, 3))
@@ -180,7 +180,7 @@ def test_boxes_whose_edges_are_nearly_parallel_are_not_culled():
 
 
 @pytest.mark.parametrize("count", [100, 300, 2000])
-def test_the_tree_finds_the_pairs_that_the_list_finds(count):
+def test_the_tree_finds_the_pairs_of_the_list(count):
     rng = np.random.default_rng(5)
     shapes = [convex_shape(rng) for _ in range(20)]
     scene = Scene(on_own_links([shapes[i % 20] for i in range(count)]))
@@ -190,11 +190,11 @@ def test_the_tree_finds_the_pairs_that_the_list_finds(count):
     assert {tuple(pair) for pair in scene.candidates(0.1).tolist()} == (listed if count == 100 else tree)
     assert scene.query(max_distance=0.1).statistics.past_obb == len(tree)
     bounds = scene._world.bounds
-    for a, b in listed - tree:  # apart along an axis of the world
+    for a, b in listed - tree:  # separate along an axis of the world
         assert max((bounds[a, :3] - bounds[b, 3:]).max(), (bounds[b, :3] - bounds[a, 3:]).max()) > 0.1
 
 
-def test_both_ways_give_the_same_answers_bit_by_bit(monkeypatch):
+def test_both_ways_give_equal_answers_bit_by_bit(monkeypatch):
     rng = np.random.default_rng(6)
     scene = Scene(on_own_links([convex_shape(rng) for _ in range(60)]))
     scene.set_link_poses(poses_at(rng.uniform(-3.0, 3.0, (60, 3)), rng))
@@ -210,8 +210,8 @@ def test_both_ways_give_the_same_answers_bit_by_bit(monkeypatch):
     assert (counts[0].pairs, counts[0].intersecting) == (counts[1].pairs, counts[1].intersecting)
 
 
-def test_a_body_without_end_meets_what_is_near_its_half_space(way):
-    """An infinite radius, as of a plane: kept out of the tree, and culled by the height of the others."""
+def test_an_unbounded_body_meets_everything_near_its_half_space(way):
+    """A half-space has an infinite radius: the tree leaves it out, and the heights of the others cull it."""
     scene = Scene(on_own_links([Sphere(0.1) for _ in range(30)]))
     scene._local.radii[3] = math.inf
     scene._local.box_halves[3] = math.inf
@@ -224,7 +224,7 @@ def test_a_body_without_end_meets_what_is_near_its_half_space(way):
     assert len(found) == (heights <= 1.0).sum()
 
 
-def test_candidates_are_asked_for_like_a_query():
+def test_candidates_take_the_arguments_of_a_query():
     scene = Scene(on_own_links([Sphere(0.1) for _ in range(3)]))
     with pytest.raises(ValueError, match="no poses yet"):
         scene.candidates(1.0)
@@ -241,7 +241,7 @@ def test_candidates_are_asked_for_like_a_query():
 
 
 def first_rows(full, most, max_distance=math.inf, among=None):
-    """Rows of a full query that one for the closest pairs has to report, in its order."""
+    """Return the rows of a full query that one for the closest pairs has to report, in its order."""
     keep = full.distance <= max_distance
     if among is not None:
         keep &= [tuple(sorted(pair)) in among for pair in zip(full.body_a.tolist(), full.body_b.tolist(), strict=True)]
@@ -250,7 +250,7 @@ def first_rows(full, most, max_distance=math.inf, among=None):
 
 
 def assert_same_rows(result, full, rows):
-    """All that is known about a pair. Of a query of many pairs it is from lanes, and may differ in the last digits."""
+    """Compare all fields of pairs; queries of many pairs use lanes and may differ in the last digits."""
     for name in ("body_a", "body_b", "status"):
         assert np.array_equal(getattr(result, name), getattr(full, name)[rows]), name
     for name in ("distance", "lower", "upper"):
@@ -286,8 +286,8 @@ def test_the_closest_pairs_are_the_first_of_the_full_query(spread):
             assert_same_rows(deepest, full, overlapping[full.distance[overlapping] < 0.0][:most])
 
 
-def test_pairs_as_far_as_each_other_keep_their_order(way):
-    """Equal spheres on a lattice: a great many equal distances, of which a query for few must take the same ones."""
+def test_pairs_of_equal_distance_keep_their_order(way):
+    """Equal spheres on a lattice have many equal distances; a query for few must select the same ones."""
     grid = 1.5 * np.stack(np.meshgrid(*3 * [np.arange(4.0)]), axis=-1).reshape(-1, 3)
     scene = Scene(on_own_links([Sphere(0.5)] * len(grid)))
     scene.set_link_poses(poses_at(grid))
@@ -299,7 +299,7 @@ def test_pairs_as_far_as_each_other_keep_their_order(way):
 
 
 def test_a_moving_crowd_has_the_closest_pairs_of_the_full_query(way):
-    """Small motions, jumps of one body and of all, other numbers of pairs: whatever the last query left behind."""
+    """Small motions, jumps of one body and of all, other numbers of pairs, after any last query."""
     rng = np.random.default_rng(22)
     count = 60
     shapes = [convex_shape(rng) for _ in range(count)]
@@ -340,7 +340,7 @@ def test_few_pairs_are_solved_for_few_answers(way):
     assert scene.query(max_results=5, pairs=[]).statistics.solved == 0
 
 
-def test_the_closest_pairs_start_from_what_the_last_query_left(way):
+def test_the_closest_pairs_start_from_the_last_query(way):
     rng = np.random.default_rng(24)
     scene = Scene(on_own_links([convex_shape(rng) for _ in range(40)]))
     scene.set_link_poses(poses_at(rng.uniform(-4.0, 4.0, (40, 3)), rng))
@@ -350,7 +350,7 @@ def test_the_closest_pairs_start_from_what_the_last_query_left(way):
     assert warm.statistics.iterations.sum() < 0.5 * cold.statistics.iterations.sum()
 
 
-def test_the_same_calls_give_the_same_answers_and_counts(way):
+def test_repeated_calls_give_equal_answers_and_counts(way):
     rng = np.random.default_rng(25)
     shapes = [convex_shape(rng) for _ in range(50)]
     frames = [poses_at(rng.uniform(-3.0, 3.0, (50, 3)), rng) for _ in range(5)]
@@ -367,7 +367,7 @@ def test_the_same_calls_give_the_same_answers_and_counts(way):
             assert np.array_equal(value, other[name]), name
 
 
-# -- which pairs may be checked ----------------------------------------------------------------------------------------
+# -- allowed pairs -----------------------------------------------------------------------------------------------------
 
 
 def allowed_pairs(result):
@@ -428,7 +428,7 @@ def test_random_rules_agree_with_a_set_of_pairs(way):
 # -- bodies come, go and change links ----------------------------------------------------------------------------------
 
 
-def test_bodies_are_added_and_removed_without_disturbing_the_others(way):
+def test_adding_and_removing_bodies_keeps_the_others(way):
     rng = np.random.default_rng(10)
     radii = list(rng.uniform(0.2, 0.6, 12))
     centres = list(rng.uniform(-2.0, 2.0, (12, 3)))
@@ -488,12 +488,12 @@ def test_an_attached_body_follows_its_new_link():
     assert result.distance == pytest.approx([0.7, 0.9])
 
 
-def test_exchanged_bodies_answer_as_those_of_a_scene_built_with_them():
+def test_exchanged_bodies_answer_like_those_of_a_new_scene():
     rng = np.random.default_rng(7)
 
     def bodies(links):
         turns = Rotation.random(9, rng=rng).as_matrix()
-        poses = poses_at(rng.uniform(1e6, 2e6, (9, 3)))  # so far off that what products of poses round shows
+        poses = poses_at(rng.uniform(1e6, 2e6, (9, 3)))  # so large that the rounding of products of poses shows
         poses[:, :3, :3] = turns
         return [Body(f"b{i}", links[i % len(links)], Sphere(0.5), pose) for i, pose in enumerate(poses)]
 
@@ -512,7 +512,7 @@ def test_exchanged_bodies_answer_as_those_of_a_scene_built_with_them():
         scene.exchange([Body("b0", "a", Sphere(0.4))])
 
 
-def test_poses_that_were_read_stay_what_they_were():
+def test_poses_that_were_read_do_not_change():
     scene = Scene(on_own_links([Sphere(0.1)] * 3))
     assert scene.poses is None
     poses = poses_at(np.arange(9.0).reshape(3, 3))
@@ -523,7 +523,7 @@ def test_poses_that_were_read_stay_what_they_were():
     assert np.array_equal(before, poses)
 
 
-def test_moving_one_link_moves_its_bodies_only(way):
+def test_moving_one_link_moves_only_its_bodies(way):
     rng = np.random.default_rng(11)
     bodies = [Body(f"b{i}", f"l{i // 2}", Sphere(0.3), poses_at(rng.uniform(-1, 1, (1, 3)))[0]) for i in range(12)]
     scene = Scene(bodies)
@@ -581,8 +581,8 @@ def test_the_table_of_pairs_agrees_with_a_dictionary():
         assert (keys != pair_table.EMPTY).sum() == len(expected)
 
 
-def test_pairs_of_one_query_never_take_each_others_places():
-    """More pairs than slots: those that found a slot keep it, the rest start cold, and all answers are right."""
+def test_pairs_of_one_query_never_take_each_others_slots():
+    """With more pairs than slots, those in a slot keep it, the rest start cold, and all answers are right."""
     pool = pair_table.warm_starts(4)
     slots = [pair_table.slot_of(pool, key) for key in range(10)]
     assert slots == [0, 1, 2, 3] + 6 * [4]
@@ -591,7 +591,7 @@ def test_pairs_of_one_query_never_take_each_others_places():
     assert [pair_table.slot_of(pool, key) for key in range(9, -1, -1)] == slots
 
 
-def test_answers_do_not_depend_on_how_many_warm_starts_are_kept(monkeypatch):
+def test_answers_do_not_depend_on_the_number_of_warm_starts(monkeypatch):
     monkeypatch.setattr(scene_module, "_MOST_WARM_STARTS", 16)
     rng = np.random.default_rng(13)
     shapes = [convex_shape(rng) for _ in range(20)]
@@ -630,7 +630,7 @@ def test_warm_starts_make_the_second_query_cheaper_and_survive_changes(by_tree):
 
 @pytest.fixture
 def allocations():
-    """Counter of what compiled code allocates."""
+    """Return a counter of allocations of compiled code."""
     enabled = _nrt_python.memsys_stats_enabled()
     _nrt_python.memsys_enable_stats()
     yield rtsys.get_allocation_stats
@@ -643,13 +643,13 @@ def _arrays(scratch):
 
 
 @pytest.mark.parametrize("most", [None, 300])
-def test_a_steady_state_allocates_nothing_but_results(way, most, allocations):
-    """Frames of small motions: no memory that outlives or exceeds a result, and none for a pair in compiled code.
+def test_a_steady_state_allocates_only_results(way, most, allocations):
+    """In frames of small motions no memory outlives or exceeds a result, and compiled code allocates none for a pair.
 
-    What compiled code counts are handles for the arrays it is called with: as many for no pair as for a thousand.
+    Compiled code counts handles for its array arguments: as many for no pair as for a thousand.
     """
     rng = np.random.default_rng(15)
-    # A lattice so wide that nothing overlaps: the engine's search of deep overlaps has memory of its own.
+    # The lattice is so wide that nothing overlaps: the engine's search of deep overlaps has its own memory.
     grid = 1.2 * np.stack(np.meshgrid(*3 * [np.arange(7.0)]), axis=-1).reshape(-1, 3)
     shapes = [convex_shape(rng, 0.2, 0.4) for _ in range(10)]
     scene = Scene(on_own_links([shapes[i % 10] for i in range(len(grid))]))
@@ -679,7 +679,7 @@ def test_a_steady_state_allocates_nothing_but_results(way, most, allocations):
         for k in range(QUERIES):
             scene.set_link_poses(frames[k % 4])
             result = scene.query(max_distance=0.7, max_results=most)
-            if k % 20 == 19:  # the same frame each time, so that the result is as long
+            if k % 20 == 19:  # the same frame each time, for a result of equal length
                 looks.append(tracemalloc.get_traced_memory())
                 tracemalloc.reset_peak()
     finally:
@@ -689,14 +689,14 @@ def test_a_steady_state_allocates_nothing_but_results(way, most, allocations):
     after = allocations()
     assert after.alloc - before.alloc == after.free - before.free == QUERIES * handles
     assert memory() == places
-    # Other threads of the process have memory too, now and then; what a query leaves or needs is in every window.
+    # Other threads of the process allocate at times, so take the least over all windows.
     held, most_held = np.transpose(looks)
     assert np.diff(held).min() < 0.5 * size  # of 20 results none stays
-    assert (most_held[1:] - held[:-1]).min() < 1.5 * size + 4096  # and a second one while it is replaced
+    assert (most_held[1:] - held[:-1]).min() < 1.5 * size + 4096  # and a second one during its replacement
 
 
 def test_memory_of_a_large_scene_grows_with_its_bodies():
-    """10,000 bodies have 50 million pairs; the scene's arrays take less than a byte for each of these."""
+    """10,000 bodies have 50 million pairs; the scene's arrays take less than a byte per pair."""
     count = 10_000
     shape = Sphere(0.3)
     scene = Scene(on_own_links([shape] * count))
@@ -710,7 +710,7 @@ def test_memory_of_a_large_scene_grows_with_its_bodies():
     assert sum(array.nbytes for group in groups for array in group) < 5e7
 
 
-def test_forks_answer_in_threads_of_their_own():
+def test_forks_answer_in_their_own_threads():
     rng = np.random.default_rng(17)
     scene = Scene(on_own_links([convex_shape(rng) for _ in range(120)]))
     scene.set_link_poses(poses_at(rng.uniform(-6.0, 6.0, (120, 3)), rng))
@@ -739,7 +739,7 @@ def test_forks_answer_in_threads_of_their_own():
 
 
 @pytest.mark.parametrize("way_to", [copy.copy, copy.deepcopy, lambda scene: pickle.loads(pickle.dumps(scene))])
-def test_a_copy_of_a_scene_is_its_own(by_tree, way_to):
+def test_a_copy_of_a_scene_is_independent(by_tree, way_to):
     rng = np.random.default_rng(20)
     scene = Scene(on_own_links([convex_shape(rng) for _ in range(30)]))
     scene.set_link_poses(poses_at(rng.uniform(-3.0, 3.0, (30, 3)), rng))
@@ -759,8 +759,8 @@ def test_a_copy_of_a_scene_is_its_own(by_tree, way_to):
         other.bodies[0].link_from_body[0, 3] = 1.0
 
 
-def test_a_pickle_holds_no_rows_of_the_kernels():
-    """Another version of the package lays out its rows in another way."""
+def test_a_pickle_has_no_rows_of_the_kernels():
+    """The layout of rows differs between versions of the package."""
     ball = Sphere(0.25)
     scene = Scene(on_own_links([ball] * 3))
     scene.set_link_poses(poses_at(np.arange(9.0).reshape(3, 3)))

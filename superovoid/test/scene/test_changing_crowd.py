@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bodies that come and go beside many others: the answers of a scene made anew."""
+"""Adding and removing bodies among many others: answers equal those of a new scene."""
 
 import pickle
 
@@ -34,9 +34,9 @@ def near(scene):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_answers_are_those_of_a_scene_made_anew(monkeypatch, seed):
+def test_answers_equal_those_of_a_new_scene(monkeypatch, seed):
     rng = np.random.default_rng(seed)
-    # The tree answers whatever the number of bodies.
+    # Use the tree for any number of bodies.
     monkeypatch.setattr("superovoid.scene.scene._LISTED_PAIRS", 0)
     scene = Scene([body(rng, f"b{i}") for i in range(60)])
     poses = {link: pose_at(rng.uniform(-0.2, 0.2, 3)) for link in LINKS}
@@ -69,7 +69,7 @@ def crowd(count=400):
     return rng, scene
 
 
-def test_bodies_of_links_that_stay_are_not_placed_again():
+def test_bodies_of_unmoved_links_are_not_placed_again():
     _, scene = crowd(50)
     before = scene._world.spheres.copy()
     scene._world.spheres[:] = np.where(scene._rules.link[:, None] == 0, 77.0, scene._world.spheres)
@@ -97,7 +97,7 @@ def thing(rng, name, kinds):
 
 
 def answers(scene, **how):
-    """Names of the pairs, and bits of their distances and points."""
+    """Return the names of the pairs, and bits of their distances and points."""
     found = scene.query(**how)
     rows = zip(found.name_a, found.name_b, found.lower.tolist(), found.upper.tolist(), strict=True)
     return sorted((*sorted((a, b)), round(lower, 9), round(upper, 9)) for a, b, lower, upper in rows)
@@ -114,8 +114,8 @@ def made_anew(scene, poses, forbidden):
 
 
 @pytest.mark.parametrize(("seed", "kinds"), [(0, 3), (1, len(SHAPES)), (2, len(SHAPES))])
-def test_changes_of_bodies_and_rules_show_in_no_fork_table_or_pickle(monkeypatch, seed, kinds):
-    """As above, with rules that change, and forks, tables and pickles that are held."""
+def test_changes_of_a_scene_show_in_no_fork_table_or_pickle(monkeypatch, seed, kinds):
+    """As above, with changing rules, and with references to forks, tables and pickles."""
     monkeypatch.setattr(scene_module, "_LISTED_PAIRS", 0)
     rng, forbidden, held = np.random.default_rng(seed), set(), []
     scene = Scene([thing(rng, f"b{i}", kinds) for i in range(40)])
@@ -136,7 +136,7 @@ def test_changes_of_bodies_and_rules_show_in_no_fork_table_or_pickle(monkeypatch
             else:
                 name = bodies[int(rng.integers(len(bodies)))].name
                 scene.attach(name, LINKS[int(rng.integers(3))], pose_at(rng.uniform(-1.0, 1.0, 3)))
-            # A link that has carried nothing has no pose.
+            # A link that never carried a body has no pose.
             scene.set_link_poses({link: poses[link] for link in scene.links})
         if rng.random() < 0.5:
             poses[LINKS[int(rng.integers(3))]] = pose_at(rng.uniform(-0.2, 0.2, 3))
@@ -156,7 +156,7 @@ def test_changes_of_bodies_and_rules_show_in_no_fork_table_or_pickle(monkeypatch
         for other, tables, link, asked, then in held[-3:]:
             assert answers(other, **asked) == then and tables.link.tolist() == link
         if len(held) > 2 and step % 6 == 0:
-            # A fork that is changed too has rows of its own.
+            # Changing the fork as well gives it its own rows.
             other = held.pop(0)[0]
             other.add([thing(rng, f"fork{step}_{i}", kinds) for i in range(5)])
             other.remove(other.bodies[0].name)

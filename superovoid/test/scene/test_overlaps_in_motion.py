@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Overlaps in motion: the depths of a warm scene hold, by a judge that shares no code with it."""
+"""Overlaps in motion: the depths of a warm scene hold against a reference that shares no code with it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def pose(turn=None, offset=(0.0, 0.0, 0.0)):
 
 
 def in_motion(steps, rng):
-    """A scene of overlapping bodies at poses that change a little from one to the next."""
+    """Yield a scene of overlapping bodies at poses that change a little from one to the next."""
     scene = Scene([Body(str(k), str(k), shape) for k, shape in enumerate(SHAPES)])
     turns = [Rotation.random(random_state=rng) for _ in SHAPES]
     places = 0.004 * rng.normal(size=(3, 3))
@@ -41,7 +41,7 @@ def in_motion(steps, rng):
 
 
 def directions(rng, count, about):
-    """Directions all over the sphere, and more of them about one."""
+    """Return directions all over the sphere, and more of them about one."""
     wide = rng.normal(size=(count, 3))
     near = about + 10.0 ** rng.uniform(-4.0, 0.0, (count, 1)) * rng.normal(size=(count, 3))
     both = np.concatenate([wide, near])
@@ -49,7 +49,7 @@ def directions(rng, count, about):
 
 
 def shallowest(scene, result, row, n):
-    """Least value of the support function of the difference of a row's bodies over some directions, by the judge."""
+    """Return the least reference support value of the difference of a row's bodies over some directions."""
     total = 0.0
     for index, sign in ((result.body_a[row], 1.0), (result.body_b[row], -1.0)):
         shape, world = scene.bodies[index].shape, scene.poses[index]
@@ -59,7 +59,7 @@ def shallowest(scene, result, row, n):
     return total.min()
 
 
-def test_no_direction_is_shallower_than_the_depth_of_bodies_in_motion():
+def test_no_direction_is_shallower_than_the_depth_in_motion():
     rng = np.random.default_rng(5)
     overlaps = 0
     for number, scene in enumerate(in_motion(30, rng)):
@@ -74,7 +74,7 @@ def test_no_direction_is_shallower_than_the_depth_of_bodies_in_motion():
     assert overlaps > 50
 
 
-def test_warm_answers_are_those_of_a_scene_that_has_seen_nothing():
+def test_warm_answers_agree_with_cold_ones():
     rng = np.random.default_rng(6)
     overlaps = 0
     for scene in in_motion(30, rng):
@@ -89,7 +89,7 @@ def test_warm_answers_are_those_of_a_scene_that_has_seen_nothing():
     assert overlaps > 40
 
 
-def test_an_answer_leaves_room_for_rounding_between_the_depth_and_its_bound():
+def test_an_answer_leaves_room_for_rounding_between_depth_and_bound():
     rng = np.random.default_rng(10)
     seen = 0
     for scene in in_motion(20, rng):
@@ -104,7 +104,7 @@ def test_an_answer_leaves_room_for_rounding_between_the_depth_and_its_bound():
     assert seen > 20
 
 
-def test_the_shallowest_way_out_may_be_another_one_in_the_next_frame():
+def test_the_shortest_translation_may_change_from_frame_to_frame():
     # Along x a bar leaves a plate to the left or to the right, whichever is nearer.
     plate, bar = (
         Superovoid((0.005, 0.02, 0.02), section_exponent=0.4, profile_exponent=0.5),
@@ -122,7 +122,7 @@ def test_the_shallowest_way_out_may_be_another_one_in_the_next_frame():
     assert sides == {-1, 1}
 
 
-def test_a_direction_as_good_as_the_normal_is_flagged_by_each_query():
+def test_each_query_flags_a_direction_as_good_as_the_normal():
     # One in the other: either end of an axis is as near.
     inner, outer = (
         Superovoid((0.005, 0.009, 0.012), section_exponent=0.4, profile_exponent=0.5),
@@ -134,6 +134,6 @@ def test_a_direction_as_good_as_the_normal_is_flagged_by_each_query():
         scene.set_link_poses(np.array([pose(), pose(turn, (shift, 0.0, 0.0))]))
         [status] = scene.query().status
         assert status == Status.ARBITRARY_NORMAL, shift
-    # Well to the side one end is nearer, and there is no other direction as good.
+    # Off to the side, one end is nearer, and no other direction is as good.
     scene.set_link_poses(np.array([pose(), pose(turn, (1e-6, 2e-6, 3e-6))]))
     assert scene.query().status[0] == Status.CERTIFIED

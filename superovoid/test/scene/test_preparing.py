@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A prepared scene: its memory is there, and nothing else changes."""
+"""Preparing a scene allocates its memory and changes nothing else."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def memory(scene):
 
 
 @pytest.mark.parametrize("count", [1, 8, 200])  # no pair, pairs in a list, pairs of the tree
-def test_later_queries_take_no_memory(count):
+def test_later_queries_allocate_no_memory(count):
     scene, poses = row_of(count)
     scene.prepare()
     before = memory(scene)
@@ -44,7 +44,7 @@ def test_later_queries_take_no_memory(count):
     assert memory(scene) == before
 
 
-def test_later_queries_of_certain_pairs_take_no_memory():
+def test_later_queries_of_certain_pairs_allocate_no_memory():
     scene, poses = row_of(60)
     pairs = scene.pairs[::2]
     scene.prepare(pairs=pairs)
@@ -55,7 +55,7 @@ def test_later_queries_of_certain_pairs_take_no_memory():
 
 
 @pytest.mark.parametrize("count", [20, 200])  # pairs in a list, pairs of the tree
-def test_later_queries_of_many_pairs_take_no_memory(count):
+def test_later_queries_of_many_pairs_allocate_no_memory(count):
     scene, poses = row_of(count)
     scene.prepare()
     before = memory(scene)
@@ -64,7 +64,7 @@ def test_later_queries_of_many_pairs_take_no_memory(count):
     assert memory(scene) == before
 
 
-def test_poses_and_answers_stay_as_they_are():
+def test_poses_and_answers_do_not_change():
     scene, poses = row_of(20)
     other = scene.fork()
     for each in (scene, other):
@@ -86,19 +86,19 @@ def test_a_scene_without_poses_has_none_afterwards():
         scene.query()
 
 
-def test_a_scene_without_bodies_and_one_whose_bodies_touch_are_prepared():
+def test_scenes_without_bodies_or_with_touching_bodies_are_prepared():
     Scene([]).prepare()
     scene = Scene([Body("a", "a", HalfSpace()), Body("b", "b", HalfSpace())])
     scene.prepare()
 
 
-def test_a_pair_that_is_not_there_is_refused():
+def test_a_missing_pair_is_refused():
     scene, _ = row_of(3)
     with pytest.raises(ValueError, match="pair"):
         scene.prepare(pairs=[(0, 7)])
 
 
-def test_what_lives_on_is_left_out_of_the_search_for_garbage_where_that_is_wanted():
+def test_garbage_collection_skips_long_lived_objects_on_request():
     scene, _ = row_of(2)
     frozen = gc.get_freeze_count()
     try:

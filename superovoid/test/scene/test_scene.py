@@ -19,7 +19,7 @@ def at(x=0.0, y=0.0, z=0.0):
 
 @pytest.fixture
 def row_of_spheres():
-    """Unit spheres on links 0, 1, 2, 3 at x = 0, 3, 4.5, 20."""
+    """Return unit spheres on links 0, 1, 2, 3 at x = 0, 3, 4.5, 20."""
     scene = Scene([Body(f"ball_{i}", f"link_{i}", Sphere(1.0)) for i in range(4)])
     scene.set_link_poses({f"link_{i}": at(x) for i, x in enumerate((0.0, 3.0, 4.5, 20.0))})
     return scene
@@ -70,7 +70,7 @@ def test_culling_never_loses_a_pair(max_distance):
     assert counts.pairs >= counts.past_sphere >= counts.past_obb == counts.solved >= len(culled)
 
 
-def test_every_answer_is_that_of_the_engine():
+def test_every_answer_equals_that_of_the_engine():
     scene = random_scene(10, seed=5, spread=1.5)
     result = scene.query()
     for row in range(len(result)):
@@ -82,8 +82,8 @@ def test_every_answer_is_that_of_the_engine():
 
 
 @pytest.mark.parametrize("spread", [0.5, 1.5, 4.0])
-def test_answers_of_many_pairs_are_those_of_the_engine_to_within_both_intervals(spread):
-    """Many pairs are answered in lanes, cold and from the points of the frame before."""
+def test_answers_of_many_pairs_agree_with_the_engine_within_both_intervals(spread):
+    """Lanes solve many pairs, cold and from the points of the last frame."""
     scene = random_scene(24, seed=6, spread=spread)
     rng = np.random.default_rng(7)
     for frame in range(3):
@@ -103,7 +103,7 @@ def test_answers_of_many_pairs_are_those_of_the_engine_to_within_both_intervals(
         scene.set_link_poses(dict(zip(scene.links, poses, strict=True)))
 
 
-def test_intervals_of_many_pairs_are_as_wide_as_those_of_few_where_the_product_of_poses_rounds():
+def test_intervals_of_many_pairs_stay_narrow_if_products_of_poses_round():
     """Bodies far from the origins of their links, which carry them back to each other."""
     rng = np.random.default_rng(10)
     bodies, poses = [], {}
@@ -132,7 +132,7 @@ def test_intervals_of_many_pairs_are_as_wide_as_those_of_few_where_the_product_o
         assert Status.PRECISION in Status(int(few.status[row]))
 
 
-def test_answers_of_many_pairs_do_not_depend_on_which_others_are_asked():
+def test_answers_of_many_pairs_do_not_depend_on_other_pairs():
     scene = random_scene(24, seed=8, spread=2.0)
     full = scene.fork().query()
     rows = {(a, b): row for row, (a, b) in enumerate(zip(full.body_a.tolist(), full.body_b.tolist(), strict=True))}
@@ -156,7 +156,7 @@ def test_pairs_can_be_limited_in_either_order(row_of_spheres):
     assert row_of_spheres.query(pairs=[]).statistics.pairs == 0
 
 
-def test_a_fork_answers_for_its_own_poses_and_leaves_the_first_scene_alone(row_of_spheres):
+def test_a_fork_has_its_own_poses_and_leaves_the_scene_alone(row_of_spheres):
     before = row_of_spheres.query()
     fork = row_of_spheres.fork()
     fork.set_link_poses({f"link_{i}": at(10.0 * i) for i in range(4)})
@@ -191,7 +191,7 @@ def test_bodies_of_one_link_are_not_paired_by_default():
     assert Scene(bodies).pairs.tolist() == [[0, 2], [1, 2]]
 
 
-def test_empty_scene_answers():
+def test_an_empty_scene_answers():
     assert len(Scene([]).query()) == 0
 
 
@@ -216,7 +216,7 @@ def test_bad_arguments_are_named(row_of_spheres):
         row_of_spheres.query(max_distance=math.nan)
     with pytest.raises(ValueError, match=r"max_distance = 100.*: must be a number"):
         row_of_spheres.query(max_distance=10**400)
-    assert len(row_of_spheres.query(max_results=2**32 - 1)) == row_of_spheres.pair_count  # the most that messages hold
+    assert len(row_of_spheres.query(max_results=2**32 - 1)) == row_of_spheres.pair_count  # the largest in messages
     with pytest.raises(ValueError, match="max_results = 0"):
         row_of_spheres.query(max_results=0)
     with pytest.raises(ValueError, match="no poses yet"):
@@ -232,7 +232,7 @@ def test_bad_arguments_are_named(row_of_spheres):
 # -- tables --------------------------------------------------------------------------------------------------------
 
 
-def test_tables_are_what_a_scene_is_now_and_stay_so():
+def test_tables_are_a_snapshot_of_a_scene():
     scene = Scene([Body("a", "one", Sphere(1.0)), Body("b", "two", Sphere(0.5)), Body("c", "two", Sphere(0.25))])
     scene.set_link_pose("two", at(3.0))
     tables = scene.tables()
@@ -256,12 +256,12 @@ def test_tables_are_what_a_scene_is_now_and_stay_so():
 
 
 @pytest.mark.parametrize("max_evaluations", [math.nan, -5, 1.9, "many", True])
-def test_max_evaluations_that_are_no_number_is_refused_by_name(max_evaluations):
+def test_invalid_max_evaluations_are_refused_by_name(max_evaluations):
     with pytest.raises(ValueError, match=r"max_evaluations = .*: must be an integer of at least 0"):
         Scene([Body("a", "a", Sphere(1.0))], max_evaluations=max_evaluations)
 
 
-def test_tables_of_some_pairs_are_turned_as_the_scene_has_them():
+def test_tables_of_some_pairs_use_the_order_of_the_scene():
     scene = Scene([Body(name, name, Sphere(1.0)) for name in "abc"], rtol=1e-5, max_evaluations=123)
     tables = scene.tables([[2, 0], [1, 2]])
     assert tables.pairs.tolist() == [[0, 2], [1, 2]]

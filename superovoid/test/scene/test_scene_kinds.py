@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Scenes that hold more than superovoids: culling, answers pair by pair, changes, memory."""
+"""Scenes of all kinds of bodies: culling, answers pair by pair, changes, memory."""
 
 import ctypes
 import math
@@ -30,7 +30,7 @@ from superovoid import (
 from superovoid.contact import Status
 from superovoid.scene import scene as scene_module
 
-TIE = 1e-8  # a distance this near to max_distance may be reported or not
+TIE = 1e-8  # a pair this near to max_distance may be reported or not
 RING = Torus(1.0, 0.3).tessellate(8)
 CORNERS = {"few": trimesh.creation.icosahedron().vertices, "many": trimesh.creation.icosphere(2).vertices}
 MAKERS = {
@@ -52,7 +52,7 @@ NOT_CONVEX = {
 
 @pytest.fixture(params=["list", "tree"])
 def way(request, monkeypatch):
-    """Both ways of culling, whatever the number of pairs."""
+    """Select each way of culling, whatever the number of pairs."""
     monkeypatch.setattr(scene_module, "_LISTED_PAIRS", {"list": math.inf, "tree": -1}[request.param])
     return request.param
 
@@ -69,7 +69,7 @@ def random_pose(rng, spread):
 
 
 def mixed_scene(makers, seed, spread, each=2, planes=2):
-    """Bodies of every kind on links of their own, off the links' origins, and tilted floors below."""
+    """Return bodies of every kind on their own links, off the links' origins, and tilted floors below."""
     rng = np.random.default_rng(seed)
     bodies = [
         Body(f"{kind}_{i}", f"link_{kind}_{i}", make(*rng.uniform(0.2, 0.6, 3)), random_pose(rng, 0.2))
@@ -92,13 +92,13 @@ def link_poses(scene, rng, spread):
 
 
 def one_by_one(scene):
-    """`distance` of every pair of the scene."""
+    """Return the `distance` of every pair of the scene."""
     shapes, poses = [body.shape for body in scene.bodies], scene.poses
     return {(a, b): distance(shapes[a], poses[a], shapes[b], poses[b]) for a, b in scene.pairs.tolist()}
 
 
 def assert_agrees(result, expected, max_distance=math.inf):
-    """The result holds the pairs within `max_distance` and no others, each with an answer that `distance` confirms."""
+    """Check that the result has exactly the pairs within `max_distance`, each confirmed by `distance`."""
     reported = list(zip(result.body_a.tolist(), result.body_b.tolist(), strict=True))
     assert len(set(reported)) == len(reported)
     assert {pair for pair, one in expected.items() if one.distance <= max_distance - TIE} <= set(reported)
@@ -106,7 +106,7 @@ def assert_agrees(result, expected, max_distance=math.inf):
         got, one = result[row], expected[pair]
         assert got.distance <= max_distance
         if Status.NON_CONVEX in one.status | got.status:
-            # Bounds of a depth: what one start proves need not be what another one does.
+            # Bounds of a depth: one start may prove what another does not.
             assert max(got.lower, one.lower) <= min(got.upper, one.upper) + TIE
             continue
         assert got.distance == pytest.approx(one.distance, abs=TIE)
@@ -121,7 +121,7 @@ def assert_agrees(result, expected, max_distance=math.inf):
 # -- answers -----------------------------------------------------------------------------------------------------------
 
 
-def test_every_pair_within_max_distance_has_the_answer_of_the_pair_alone(way):
+def test_every_pair_within_max_distance_has_its_single_answer(way):
     scene, _ = mixed_scene(MAKERS, seed=1, spread=1.6)
     expected = one_by_one(scene)
     assert len(expected) == 18 * 17 // 2
@@ -142,7 +142,7 @@ def test_every_pair_within_max_distance_has_the_answer_of_the_pair_alone(way):
 
 
 @pytest.mark.parametrize("spread", [0.9, 3.0])
-def test_the_closest_pairs_of_all_kinds_are_the_first_of_the_full_query(way, spread):
+def test_the_closest_pairs_of_all_kinds_lead_the_full_query(way, spread):
     rng = np.random.default_rng(9)
     for seed in range(3):
         scene, _ = mixed_scene({**MAKERS, **NOT_CONVEX}, seed=30 + seed, spread=spread, each=1)
@@ -159,7 +159,7 @@ def test_the_closest_pairs_of_all_kinds_are_the_first_of_the_full_query(way, spr
             np.testing.assert_allclose(result.distance, full.distance[here], atol=TIE)
 
 
-def test_warm_answers_are_those_of_cold_ones_along_a_motion():
+def test_warm_answers_agree_with_cold_ones_along_a_motion():
     scene, rng = mixed_scene(MAKERS, seed=2, spread=1.2, each=1)
     poses = link_poses(scene, rng, 1.2)
     step = {link: at(*rng.normal(0.0, 0.01, 3), rng.normal(0.0, 0.02, 3)) for link in poses}
@@ -170,7 +170,7 @@ def test_warm_answers_are_those_of_cold_ones_along_a_motion():
         assert_agrees(warm, one_by_one(scene), 0.3)
 
 
-def test_a_fork_and_a_pickled_scene_answer_alike_and_for_themselves():
+def test_a_fork_and_a_pickled_scene_are_equal_and_independent():
     scene, rng = mixed_scene(MAKERS, seed=3, spread=1.5, each=1)
     before = scene.query(max_distance=0.4)
     others = [scene.fork(), pickle.loads(pickle.dumps(scene))]
@@ -187,7 +187,7 @@ def test_a_fork_and_a_pickled_scene_answer_alike_and_for_themselves():
 
 @pytest.mark.parametrize("turn", [(0.0, 0.0, 0.0), (0.3, -0.2, 0.1), (math.pi, 0.0, 0.0), (0.0, math.pi / 2, 0.0)])
 def test_half_spaces_cull_by_closed_forms_and_lose_nothing(way, turn):
-    """Balls, whose height over a floor is known: those above max_distance are not even counted as near."""
+    """Balls with known heights over a floor: those above max_distance do not even count as near."""
     rng = np.random.default_rng(4)
     radii, centres = rng.uniform(0.05, 0.5, 60), rng.uniform(-3.0, 3.0, (60, 3))
     floor = at(0.3, -0.2, 0.1, turn)
@@ -203,7 +203,7 @@ def test_half_spaces_cull_by_closed_forms_and_lose_nothing(way, turn):
         assert result.statistics.solved == result.statistics.past_sphere == (heights <= max_distance).sum()
 
 
-def test_a_flat_body_that_floats_over_a_floor_is_culled_by_its_box(way):
+def test_a_flat_body_above_a_floor_is_culled_by_its_box(way):
     plate = Body("plate", "plate", Superovoid((1.0, 1.0, 0.01), section_exponent=0.2, profile_exponent=0.2))
     scene = Scene([Body("floor", "world", HalfSpace()), plate])
     turned = (0.0, 0.2, 0.0)
@@ -231,8 +231,8 @@ def test_two_half_spaces_meet_or_face_each_other(way):
 # -- changes -----------------------------------------------------------------------------------------------------------
 
 
-def test_bodies_of_other_kinds_come_move_to_other_links_and_go():
-    """The vertices of meshes lie in one pool: what is left must find its own after every change."""
+def test_bodies_of_other_kinds_are_added_moved_and_removed():
+    """The vertices of meshes lie in one pool: each mesh must find its own after every change."""
     rng = np.random.default_rng(5)
     shared = ConvexMesh(0.5 * CORNERS["many"])
     shapes = [
@@ -264,14 +264,14 @@ def test_bodies_of_other_kinds_come_move_to_other_links_and_go():
 
 
 class HeapStatistics(ctypes.Structure):
-    """What glibc's `mallinfo2` returns."""
+    """The result of glibc's `mallinfo2`."""
 
     _names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
     _fields_ = [(name, ctypes.c_size_t) for name in _names.split()]
 
 
 def held():
-    """Bytes that are allocated by `malloc` and not freed."""
+    """Return the bytes allocated by `malloc` and not freed."""
     mallinfo2 = ctypes.CDLL(None).mallinfo2
     mallinfo2.restype = HeapStatistics
     found = mallinfo2()
@@ -293,7 +293,7 @@ def test_queries_leave_no_memory_behind():
     assert_queries_hold_no_memory(scene)
 
 
-# -- bodies that are not convex ----------------------------------------------------------------------------------------
+# -- non-convex bodies -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

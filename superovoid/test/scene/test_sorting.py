@@ -27,7 +27,7 @@ def _sorted(keys, count):
 
 
 @pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
-def test_rows_are_in_the_order_of_their_values_and_equal_ones_in_that_of_their_pairs(values):
+def test_rows_are_ordered_by_their_values_and_then_by_their_pairs(values):
     draws = np.random.default_rng(5)
     for count in (0, 1, 7, 8, 9, 47, 48, 49, 64, 65, 1000, 3001):
         keys = keys_for(count + 3)

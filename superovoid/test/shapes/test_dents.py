@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Dents: where a body is not convex, how much, and what the answers beside a dent rest on.
+"""Dents: extent and depth of the non-convex part of a body, and the bounds of answers next to it.
 
-The truth is the profile phi(w) = a3 nz w + r(w) g(w) itself, with 90 digits, and its second differences: nothing of the
-kernels' formulas.
+The reference is the profile phi(w) = a3 nz w + r(w) g(w) itself, with 90 digits, and its second differences: it shares
+no formula with the kernels.
 """
 
 import math
@@ -59,7 +59,7 @@ class Profile:
         return self.size[2] * self.n[2] * w + (1 - abs(w) ** self.s) ** (1 / self.s) * g
 
     def bend(self, w):
-        """Second derivative at a height other than 0."""
+        """Return the second derivative at a height other than 0."""
         w = MP.mpf(w)
         step = min(abs(w), 1 - abs(w)) * MP.mpf("1e-12")
         return (self(w + step) - 2 * self(w) + self(w - step)) / step**2
@@ -71,7 +71,7 @@ class Profile:
 
 
 def steepest_azimuth(shape, w):
-    """Azimuth (nx, ny) in which the profile is least concave at a height (docs/explanation/numerics.md)."""
+    """Return the azimuth (nx, ny) with the least concave profile at a height (docs/explanation/numerics.md)."""
     s, q = 2.0 / shape.profile_exponent, 2.0 / (2.0 - shape.section_exponent)
     kx, ky = 1.0 + shape.taper[0] * w, 1.0 + shape.taper[1] * w
     unlike = shape.taper[0] / kx - shape.taper[1] / ky
@@ -93,7 +93,7 @@ def dent_of(shape):
 
 
 def highest_sample(profile, dent, rng):
-    """Largest of some values of a profile, of many over the dent."""
+    """Return the largest of many values of a profile over the dent, and of some others."""
     heights = np.linspace(-1.0, 1.0, 61)
     if dent.exists:
         heights = np.concatenate([heights, rng.uniform(dent.low, dent.high, 20)])
@@ -101,7 +101,7 @@ def highest_sample(profile, dent, rng):
 
 
 def random_body(rng, kind):
-    """Bodies over the whole range: any, an exponent near an end, nearly equal tapers, close to being convex."""
+    """Return a body of any shape, with an exponent near an end, nearly equal tapers, or nearly convex."""
     size, epsilon, taper = np.exp(rng.uniform(-1.0, 1.0, 3)), rng.uniform(0.02, 1.98, 2), rng.uniform(-0.5, 0.5, 2)
     if kind in (1, 2):
         near = 10.0 ** rng.uniform(-6.0, -1.0)
@@ -121,8 +121,8 @@ def random_body(rng, kind):
     return Superovoid.from_goncalves(size, np.clip(epsilon, *ENDS), taper)
 
 
-def test_an_interval_beside_a_dent_between_two_samples_holds_the_closest_points():
-    """The dent of this body is 1e-3 of its height wide; it was overlooked, and the lower bound 3e-8 too high."""
+def test_an_interval_next_to_a_narrow_dent_contains_the_closest_points():
+    """The dent is 1e-3 of the body's height wide, between two samples; missing it raises the lower bound by 3e-8."""
     taper = 0.4679273500283261
     a = Superovoid((1, 1, 1), section_exponent=1, profile_exponent=1.43, taper=(taper, taper))
     b = Superellipsoid((1, 1, 1), section_exponent=0.2, profile_exponent=0.02)
@@ -147,7 +147,7 @@ def test_an_interval_beside_a_dent_between_two_samples_holds_the_closest_points(
     assert result.lower <= closest + 1e-15
 
 
-def test_equal_tapers_are_dented_from_the_border_of_the_closed_form_on():
+def test_equal_tapers_have_a_dent_beyond_the_closed_form_limit():
     rng = np.random.default_rng(0)
     beyond = 0
     for _ in range(1500):
@@ -161,7 +161,7 @@ def test_equal_tapers_are_dented_from_the_border_of_the_closed_form_on():
         if abs(MP.mpf(taper)) > limit:
             beyond += 1
             assert dent.exists
-            # The profile bends up first where |w|^(2/e2) = 1/2, on the side that the taper narrows.
+            # The profile is first non-concave at |w|^(2/e2) = 1/2, on the side narrowed by the taper.
             assert dent.low <= -math.copysign(2.0 ** (-0.5 * e2), taper) <= dent.high
         elif abs(taper) < float(limit) * (1.0 - 4e-15):
             assert not dent.exists
@@ -169,7 +169,7 @@ def test_equal_tapers_are_dented_from_the_border_of_the_closed_form_on():
 
 
 @pytest.mark.parametrize("kind", range(5))
-def test_no_profile_bends_up_outside_the_dent_and_none_more_than_the_bound_inside(kind):
+def test_profiles_are_concave_outside_the_dent_and_bounded_inside(kind):
     rng = np.random.default_rng([1, kind])
     found = []
     for _ in range(25):
@@ -197,7 +197,7 @@ def test_no_profile_bends_up_outside_the_dent_and_none_more_than_the_bound_insid
                     found.append(float(bend) / dent.curvature)
                 else:
                     assert bend <= 0.0, (shape, w)
-    assert kind == 4 or max(found) > 0.5  # an idle bound would be true and worthless
+    assert kind == 4 or max(found) > 0.5  # otherwise the bound would be valid and worthless
 
 
 @pytest.mark.parametrize("kind", range(5))
@@ -215,7 +215,7 @@ def test_support_values_of_dented_bodies_bound_every_section(kind, draws):
         for w in heights:
             if not 1e-9 < abs(w) < 1.0 - 1e-9:
                 continue
-            # Normals of the surface near the dent are the directions in which it matters.
+            # Normals of the surface near the dent matter most.
             n = steepest_azimuth(shape, w) if rng.random() < 0.5 else np.append(rng.normal(size=2), 0.0)
             n[2] = -float(Profile(shape, n).slope(w)) / shape.semi_axes[2]
             n /= np.linalg.norm(n)
@@ -236,7 +236,7 @@ def test_support_values_of_dented_bodies_bound_every_section(kind, draws):
 @pytest.mark.parametrize("kind", range(5))
 @few_or_many(3, 40)
 def test_excess_of_the_hull_over_a_surface_point_is_bounded(kind, draws):
-    """`hull_excess` says how far the hull may lie beyond the tangent plane of a surface point."""
+    """`hull_excess` bounds the distance of the hull beyond the tangent plane of a surface point."""
     rng = np.random.default_rng([3, kind])
     clear = checked = 0
     while checked < 6 * draws:
@@ -272,13 +272,13 @@ def test_excess_of_the_hull_over_a_surface_point_is_bounded(kind, draws):
         ((9e-7, 1.0), "epsilon[0]", "9e-07"),
     ],
 )
-def test_exponents_beyond_the_arithmetic_are_refused_by_name(epsilon, name, found):
+def test_exponents_out_of_range_are_refused_by_name(epsilon, name, found):
     message = rf"Superovoid\.{re.escape(name)} = {found}: must be in \[1e-06, 1\.999999\]"
     with pytest.raises(ValueError, match=message):
         Superovoid.from_goncalves((1, 1, 1), epsilon)
 
 
-def test_dents_at_the_ends_of_the_exponents_leave_finite_numbers():
+def test_dents_at_the_ends_of_the_exponents_have_finite_numbers():
     for e1 in ENDS:
         for e2 in ENDS:
             for taper in ((0.5, -0.5), (-0.5, -0.5), (0.3, 0.0), (1e-9, -1e-9), (1e-160, 0.0), (0.5, 0.4999999)):
@@ -288,7 +288,7 @@ def test_dents_at_the_ends_of_the_exponents_leave_finite_numbers():
                 assert -1.0 <= body[surface.DENT_HI] < 1.0
 
 
-def test_the_depth_of_a_dent_is_measured_up_to_the_largest_exponents():
+def test_depths_of_dents_are_computed_up_to_the_largest_exponents():
     for taper in ((0.3, 0.1), (0.4, -0.4)):
         depths = [
             Superovoid((1, 1, 1), section_exponent=e1, profile_exponent=1.9, taper=taper).convexity().dent
@@ -297,7 +297,7 @@ def test_the_depth_of_a_dent_is_measured_up_to_the_largest_exponents():
         assert depths[0] == pytest.approx(depths[1], rel=0.01) and depths[0] > 0.01
 
 
-def test_microscopic_dents_far_from_the_contact_leave_an_answer_certified():
+def test_answers_far_from_microscopic_dents_are_certified():
     a = Superovoid((1.0, 0.8, 1.2), section_exponent=0.9, profile_exponent=0.8, taper=(0.1, 0.10001))
     assert not a.convexity().convex
     pose = np.eye(4)
@@ -306,7 +306,7 @@ def test_microscopic_dents_far_from_the_contact_leave_an_answer_certified():
 
 
 def ball_in_a_dent(depth):
-    """A body with a dent of 7 % of its size, a pose over it at a part of the dent's depth, and the normal there."""
+    """Return a body with a dent of 7 % of its size, a pose at a part of the dent's depth, and the normal there."""
     a, w = Superovoid((1, 1, 1), section_exponent=0.8, profile_exponent=1.9, taper=(0.5, 0.5)), MP.mpf("-0.45")
     n = np.array([1.0, 0.0, 0.0])
     n[2] = -float(Profile(a, n).slope(w))
@@ -318,7 +318,7 @@ def ball_in_a_dent(depth):
 
 
 @pytest.mark.parametrize("share", [0.2, 0.3, 0.499])
-def test_the_distance_of_a_ball_in_a_dent_is_that_of_the_body_not_of_its_hull(share):
+def test_a_ball_in_a_dent_has_its_distance_from_the_body(share):
     a, pose, n = ball_in_a_dent(0.5)
     dent = a.convexity().dent
     ball = Sphere(share * dent)
@@ -332,7 +332,7 @@ def test_the_distance_of_a_ball_in_a_dent_is_that_of_the_body_not_of_its_hull(sh
     assert are_closer(a, np.eye(4), larger, pose, 0.0).closer
 
 
-def test_a_hull_in_a_dent_is_not_called_closer_than_it_is():
+def test_a_hull_in_a_dent_is_never_reported_too_close():
     a, pose, _ = ball_in_a_dent(0.5)
     dent = a.convexity().dent
     hull = ConvexMesh(0.14 * dent * Sphere(1.0).tessellate(8).vertices)
@@ -345,7 +345,7 @@ def test_a_hull_in_a_dent_is_not_called_closer_than_it_is():
     assert found != CLOSER
 
 
-def test_a_ball_that_falls_into_a_dent_is_proved_free_until_it_meets_the_ground():
+def test_a_ball_falling_into_a_dent_is_free_until_contact():
     a, pose, n = ball_in_a_dent(2.0)
     dent, ball = a.convexity().dent, Sphere(0.2 * a.convexity().dent)
     short = time_of_impact(a, np.eye(4), ball, Motion(pose, -1.5 * dent * n, (0.0, 0.0, 0.0)))
@@ -360,8 +360,8 @@ def test_a_ball_that_falls_into_a_dent_is_proved_free_until_it_meets_the_ground(
     assert heights[0] > 0.0 > heights[1]
 
 
-def test_thresholds_beside_dents_are_decided_as_true_points_of_the_bodies_say():
-    """Verdicts on pairs that are apart, against a random walk over points of both surfaces."""
+def test_thresholds_next_to_dents_agree_with_points_of_the_bodies():
+    """Verdicts on separate pairs, against a random walk over points of both surfaces."""
     rng, batch = generate(9, "dent contact", 0, 120)
     shapes = [[Superovoid.from_goncalves(row[:3], row[3:5], row[5:7]) for row in rows] for rows in batch.rows]
     poses = batch.poses()
@@ -380,7 +380,7 @@ def test_thresholds_beside_dents_are_decided_as_true_points_of_the_bodies_say():
     assert decided > 3 * apart.sum()
 
 
-def test_support_points_of_pieces_take_few_steps_where_newtons_method_meets_them():
+def test_support_points_of_pieces_take_few_newton_steps():
     taken = []
 
     def counted(*arguments):

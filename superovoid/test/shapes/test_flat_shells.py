@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sheets in one plane beside planes, in all questions: the truth is that of their vertices in rational arithmetic."""
+"""Sheets in one plane against half-spaces, in all queries; references use their vertices in rational arithmetic."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from superovoid import Body, Motion, Scene, are_closer, are_intersecting, distan
 from superovoid.shapes import HalfSpace, Shell, Sphere
 
 COUNT = 300
-AXES = [np.eye(3)[[0, 1, 2]], np.eye(3)[[1, 2, 0]], np.eye(3)[[2, 0, 1]]]  # rotations without rounding
+AXES = [np.eye(3)[[0, 1, 2]], np.eye(3)[[1, 2, 0]], np.eye(3)[[2, 0, 1]]]  # exact rotations
 
 
 def flat_shell(rng):
-    """Triangles of points i u + j v with integers, times a power of two: in one plane without rounding."""
+    """Return triangles of points i u + j v with integers, times a power of two: exactly coplanar."""
     while True:
         u, v = rng.integers(-7, 8, (2, 3))
         if rng.random() < 0.3:
@@ -32,7 +32,7 @@ def flat_shell(rng):
 
 
 def pose_of(rng, shell, index):
-    """Pose at which the lowest vertex is near to a chosen height over z = 0, and that height as a fraction."""
+    """Return a pose with the lowest vertex near a chosen height over z = 0, and that height as a fraction."""
     pose = np.eye(4)
     pose[:3, :3] = AXES[index % 3]
     size = np.ptp(shell.vertices, axis=0).max()
@@ -63,7 +63,7 @@ def holds(lower, upper, truth):
     return Fraction(float(lower)) <= truth <= Fraction(float(upper))
 
 
-def test_intervals_beside_planes_hold_the_exact_distance_in_either_order():
+def test_intervals_against_planes_contain_the_exact_distance():
     shells, poses, _ = zip(*CASES, strict=True)
     many = distances(shells, np.array(poses), HalfSpace(), np.eye(4))
     for i, (shell, pose, truth) in enumerate(CASES):
@@ -76,7 +76,7 @@ def test_intervals_beside_planes_hold_the_exact_distance_in_either_order():
             assert found.upper - found.lower <= 1e-6 * np.ptp(shell.vertices, axis=0).max()
 
 
-def test_verdicts_beside_planes_agree_with_the_exact_distance():
+def test_verdicts_against_planes_agree_with_the_exact_distance():
     for shell, pose, truth in CASES:
         size = np.ptp(shell.vertices, axis=0).max()
         for offset in (-3e-10 * size, 0.0, 3e-10 * size):
@@ -93,7 +93,7 @@ def test_verdicts_beside_planes_agree_with_the_exact_distance():
     assert all(holds(*ends, truth) for *ends, truth in zip(answers.lower, answers.upper, truths, strict=True))
 
 
-def test_scenes_answer_beside_planes_as_the_exact_distance_is():
+def test_scenes_with_planes_contain_the_exact_distance():
     for shell, pose, truth in CASES:
         scene = Scene([Body("sheet", "sheet", shell), Body("floor", "floor", HalfSpace())])
         scene.set_link_poses({"sheet": pose, "floor": np.eye(4)})
@@ -101,7 +101,7 @@ def test_scenes_answer_beside_planes_as_the_exact_distance_is():
         assert holds(found.lower[0], found.upper[0], truth)
 
 
-def test_impacts_on_planes_come_at_the_exact_time():
+def test_impacts_on_planes_have_the_exact_time():
     for shell, pose, truth in CASES[::5]:
         size = np.ptp(shell.vertices, axis=0).max()
         if truth <= Fraction(1e-3 * size):
@@ -121,7 +121,7 @@ def test_boxes_and_support_values_are_those_of_the_vertices():
 
 
 @pytest.mark.parametrize("height", [1e-3, 0.0501, 1.0])
-def test_balls_over_a_sheet_are_as_far_as_before(height):
+def test_balls_over_a_sheet_keep_their_distance(height):
     sheet = Shell([(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)], [(0, 1, 2), (0, 2, 3)])
     pose = np.eye(4)
     pose[2, 3] = height

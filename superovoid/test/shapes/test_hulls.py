@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Hulls of points and meshes: thin bodies, knife edges, corners that nearly agree, against sums of all points."""
+"""Hulls of points and meshes: thin bodies, knife edges and nearly equal corners, against sums of all points."""
 
 from itertools import product
 
@@ -22,7 +22,7 @@ def ball(count: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def lowest(points: np.ndarray, turn: np.ndarray) -> float:
-    """Least height of turned points, with twenty digits for the sum."""
+    """Return the least height of turned points, with twenty digits for the sum."""
     return float((points.astype(np.longdouble) @ turn[2].astype(np.longdouble)).min())
 
 
@@ -52,8 +52,8 @@ def knife(rng):
 
 
 @pytest.mark.parametrize("points", [needle, sheet, doubled, nearly_flat_faces, knife])
-def test_no_corner_of_a_hull_is_overlooked(points):
-    """Qhull leaves out points of thin bodies that stick out, and its facets need not be convex there."""
+def test_no_corner_of_a_hull_is_missed(points):
+    """Qhull omits protruding points of thin bodies, and its facets need not be convex at such points."""
     rng = np.random.default_rng(5)
     given = points(rng)
     body = ConvexMesh(given)
@@ -73,7 +73,7 @@ def test_no_corner_of_a_hull_is_overlooked(points):
         assert found.upper - found.lower < 1e-12
 
 
-# Qhull, in coordinates a hundred times the body's, left out the first corner.
+# Qhull omitted the first corner, in coordinates a hundred times the body's size.
 PLATE = np.array(
     [
         (-56.111039793647095, -156.24350354434694, -136.48308289159723),
@@ -96,8 +96,8 @@ def test_a_plate_far_from_its_origin_keeps_all_its_corners():
             assert abs(float(body.support_value(direction) - exact)) <= 4.0 * EPS * 180.0
 
 
-def test_corners_of_ordinary_hulls_are_few():
-    """Points on the faces of a box, where rounding puts some of them above, are no corners of it."""
+def test_ordinary_hulls_have_few_corners():
+    """Points on the faces of a box are no corners, even if rounding puts some of them above a face."""
     grid = np.array([p for p in product(np.linspace(-1.0, 1.0, 7), repeat=3) if max(map(abs, p)) == 1.0])
     turn = Rotation.random(random_state=2).as_matrix()
     assert len(ConvexMesh(grid).vertices) == 8
@@ -106,15 +106,15 @@ def test_corners_of_ordinary_hulls_are_few():
     assert distance(body, np.eye(4), Sphere(0.1), np.eye(4)).distance == pytest.approx(-1.1, abs=1e-12)
 
 
-SLIVER = (  # 10 % too large
+SLIVER = (  # rounding of its normal makes the length 10 % too large
     (0.1699027669916092, -0.1688649418788433, -0.9708849989431548),
     (-0.6379114951892847, -0.718960633745568, -0.27597922282219456),
     (-0.6379114951892849, -0.7189606337455678, -0.2759792228221945),
 )
 
 
-def test_least_length_over_needles_of_directions_is_none_too_large():
-    """Bounds of depths are divided by it: rounding of a sliver's normal made some of them wrong."""
+def test_least_length_over_needles_of_directions_is_not_too_large():
+    """Bounds of depths divide by it: rounding of a sliver's normal can make them wrong."""
     rng = np.random.default_rng(0)
     with mpmath.workdps(50):
         assert length_for_bounds(*SLIVER) <= least_length(SLIVER) * (1 + 8 * EPS)
@@ -135,7 +135,7 @@ def test_least_length_over_needles_of_directions_is_none_too_large():
 
 
 def least_length(corners) -> mpmath.mpf:
-    """Distance of a triangle from the origin: of its corners, its edges, and its plane where that is inside."""
+    """Return the distance of a triangle from the origin: corners, edges, and the plane if its foot is inside."""
     a, b, c = (mpmath.matrix([mpmath.mpf(float(x)) for x in corner]) for corner in corners)
 
     def product_of(x, y):
@@ -161,7 +161,7 @@ def least_length(corners) -> mpmath.mpf:
 
 
 def cells(*boxes: tuple) -> Mesh:
-    """Boxes, given by two opposite corners each, as one mesh."""
+    """Return boxes, each given by two opposite corners, as one mesh."""
     points, faces = [], []
     for box in boxes:
         faces += [(np.array(face) + len(points)) for face in BOX_FACES]
@@ -173,8 +173,8 @@ BOX_FACES = ((0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1), (
              (0, 6, 4), (1, 5, 7), (1, 7, 3))  # fmt: skip
 
 
-def test_a_part_of_a_mesh_that_lies_inside_another_is_found_whichever_it_is():
-    """Only one vertex of a mesh was looked for in the other: with another part inside, the bodies were called apart."""
+def test_either_part_of_a_mesh_is_found_inside_another():
+    """One vertex of each mesh is not enough: another part may be the one inside."""
     outside, inside = ((-4.0, 0.0, 0.0), (-3.0, 1.0, 1.0)), ((0.4, 0.4, 0.4), (0.6, 0.7, 0.8))
     shell = cells(((0.0, 0.0, 0.0), (1.0, 1.0, 1.0)), ((9.0, 0.0, 0.0), (10.0, 1.0, 1.0)))
     pose = np.eye(4)
@@ -189,8 +189,8 @@ def test_a_part_of_a_mesh_that_lies_inside_another_is_found_whichever_it_is():
 
 
 @pytest.mark.parametrize("seed", [184, 295, 337, 391])
-def test_a_mesh_so_near_that_it_may_touch_has_an_interval_that_holds_the_gap(seed):
-    """The search takes surfaces within a share of the tolerance for touching; `upper` was then rounding alone."""
+def test_a_nearly_touching_mesh_has_an_interval_with_the_gap(seed):
+    """The search treats surfaces within a share of the tolerance as touching; `upper` must still contain the gap."""
     bars = cells(((-0.5, 0.0, -2.0), (-0.2, 0.9, 2.0)), ((-0.1, 0.0, -2.0), (0.5, 0.9, -1.0)))
     rng = np.random.default_rng(seed)
     half = rng.uniform(0.2, 3.0, 3)
@@ -205,16 +205,16 @@ def test_a_mesh_so_near_that_it_may_touch_has_an_interval_that_holds_the_gap(see
     assert exact - 2e-15 <= found.upper <= 1e-9
 
 
-# --- triangles as files have them ----------------------------------------------------------------------------------
+# --- triangles of mesh files ---------------------------------------------------------------------------------------
 
 
 def soup(points: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each triangle with corners of its own."""
+    """Give each triangle corners of its own."""
     return points[faces].reshape(-1, 3), np.arange(3 * len(faces)).reshape(-1, 3)
 
 
 def notched(size: float, notch: float) -> tuple[np.ndarray, np.ndarray]:
-    """A bar of square section with a wedge cut into its top, x along it."""
+    """Return a bar of square section with a wedge cut into its top, x along it."""
     outline = np.array([(-1, -1), (1, -1), (1, 1), (notch, 1), (0, 1 - notch), (-notch, 1), (-1, 1)], dtype=float)
     triangles = [(0, 1, 4), (1, 2, 3), (1, 3, 4), (0, 4, 5), (0, 5, 6)]
     count = len(outline)
@@ -228,7 +228,7 @@ def notched(size: float, notch: float) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("size", [1e-9, 1e-6, 1e-3, 1.0, 1e6])
 def test_small_bodies_keep_their_corners(size):
-    """Corners within 1e-8 m were one, whatever the size of the body."""
+    """Merging all corners within 1e-8 m would ignore the size of the body."""
     points, faces = notched(size, 0.004)
     body = Mesh.from_triangles(*soup(points, faces))
     assert len(body.vertices) == len(points)
@@ -238,7 +238,7 @@ def test_small_bodies_keep_their_corners(size):
     assert distance(body, np.eye(4), Sphere(0.5 * size), at).distance == pytest.approx(0.5 * size, rel=1e-4)
 
 
-def test_corners_that_single_precision_has_parted_are_one_where_the_surface_is_open_else():
+def test_corners_split_by_single_precision_are_merged_to_close_the_surface():
     points, faces = notched(0.1, 0.3)
     corners, triangles = soup(points, faces)
     rng = np.random.default_rng(1)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values computed when they are first asked for, by threads and by processes that are forked meanwhile."""
+"""Values computed on first access, by threads and by forked processes."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from superovoid.shapes.lazy import cached_property
 
 
 class Gate:
-    """Its value is computed when it is let through."""
+    """Its value is computed once `through` is set."""
 
     def __init__(self):
         self.begun, self.through = threading.Event(), threading.Event()
@@ -27,7 +27,7 @@ class Gate:
         return object()
 
 
-def test_a_value_is_computed_once_and_is_the_same_for_threads_that_ask_at_once():
+def test_concurrent_threads_get_one_value_computed_once():
     gate, values = Gate(), []
     threads = [threading.Thread(target=lambda: values.append(gate.value)) for _ in range(3)]
     for thread in threads:
@@ -42,7 +42,7 @@ def test_a_value_is_computed_once_and_is_the_same_for_threads_that_ask_at_once()
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of forks amid threads, from Python 3.12 on
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-def test_a_process_forked_while_a_thread_computes_a_value_computes_those_of_other_objects():
+def test_a_fork_during_a_computation_computes_values_of_other_objects():
     gate, other = Gate(), Gate()
     other.through.set()
     thread = threading.Thread(target=lambda: gate.value)
@@ -50,7 +50,7 @@ def test_a_process_forked_while_a_thread_computes_a_value_computes_those_of_othe
     assert gate.begun.wait(60.0)
     child = os.fork()
     if child == 0:
-        signal.alarm(20)  # ends a process that waits for ever
+        signal.alarm(20)  # ends a deadlocked process
         os._exit(0 if other.value is not None else 1)
     gate.through.set()
     thread.join()

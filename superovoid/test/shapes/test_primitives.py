@@ -95,7 +95,7 @@ def reach_of(shape):
 
 
 def pairs(kind_a, kind_b, count, seed=0):
-    """Random pairs from deep overlap to apart."""
+    """Yield random pairs, from deep overlap to separate."""
     rng = np.random.default_rng([seed, *(list(MAKERS).index(kind) for kind in (kind_a, kind_b))])
     for _ in range(count):
         a, b = MAKERS[kind_a](rng), MAKERS[kind_b](rng)
@@ -106,12 +106,12 @@ def pairs(kind_a, kind_b, count, seed=0):
 
 
 def unit_of(a, b):
-    """Unit of tolerances: half the largest extent of the smaller body."""
+    """Return the unit of tolerances: half the largest extent of the smaller body."""
     return min(max(s.obb().half_extents) for s in (a, b) if not isinstance(s, HalfSpace))
 
 
 def holds(shape, pose_s, point, slack=1e-8):
-    """Whether a body holds a world point, drawn towards its inside by a little."""
+    """Return whether a body contains a world point, moved a little towards its inside."""
     local = (point - pose_s[:3, 3]) @ pose_s[:3, :3]
     if isinstance(shape, Superovoid):
         return bool(shape.implicit((1.0 - slack) * local) <= shape.implicit(np.zeros(3)) + 1.0)
@@ -120,7 +120,7 @@ def holds(shape, pose_s, point, slack=1e-8):
 
 
 def off_torus(shape, pose_s, point):
-    """Distance of a world point from the surface of a torus."""
+    """Return the distance of a world point from the surface of a torus."""
     x, y, z = (point - pose_s[:3, 3]) @ pose_s[:3, :3]
     return abs(math.hypot(math.hypot(x, y) - shape.major_radius, z) - shape.minor_radius)
 
@@ -129,7 +129,7 @@ def surface_samples(shape, pose_s, count=3000):
     mesh = shape.tessellate(64)
     points = np.vstack([mesh.vertices, trimesh.sample.sample_surface(mesh, count, seed=1)[0]])
     if isinstance(shape, Torus):
-        points = mesh.vertices  # its triangles leave it; those of convex bodies lie inside
+        points = mesh.vertices  # its triangles protrude; those of convex bodies lie inside
     return points @ pose_s[:3, :3].T + pose_s[:3, 3]
 
 
@@ -196,7 +196,7 @@ def test_bad_input_is_named(make, text):
         make()
 
 
-def test_what_is_no_shape_is_refused():
+def test_arguments_other_than_shapes_are_refused():
     with pytest.raises(TypeError, match=r"b: must be a shape of superovoid.shapes, found str"):
         distance(Sphere(1.0), np.eye(4), "box", np.eye(4))
     with pytest.raises(TypeError, match=r"b\[1\]: must be a shape"):
@@ -281,7 +281,7 @@ def test_closed_form(name):
 
 
 @pytest.mark.parametrize("turn", [(0.0, 0.0, 0.0), (0.5, 0.0, 0.0)])
-def test_half_spaces_that_no_translation_parts_are_infinitely_deep_and_say_so(turn):
+def test_inseparable_half_spaces_are_infinitely_deep_and_flagged(turn):
     result = distance(HalfSpace(), pose(), HalfSpace(), pose((0, 1, -2), turn))
     assert result.distance == result.lower == result.upper == -math.inf
     assert result.status & Status.UNBOUNDED
@@ -296,19 +296,19 @@ def test_half_spaces_that_no_translation_parts_are_infinitely_deep_and_say_so(tu
 
 @pytest.mark.parametrize("kind", BOUNDED)
 @pytest.mark.parametrize("round_kind", ["torus", "mesh"])
-def test_bodies_with_holes_are_no_nearer_than_proved(kind, round_kind):
+def test_proved_distances_of_bodies_with_holes_hold(kind, round_kind):
     for a, pose_a, b, pose_b in pairs(kind, round_kind, 2, seed=3):
         result = distance(a, pose_a, b, pose_b)
         sampled = cKDTree(surface_samples(b, pose_b)).query(surface_samples(a, pose_a))[0].min()
         if result.distance > 0.0:
             assert sampled >= result.lower - 1e-12
-            assert sampled <= result.upper + 0.35  # a coarse check that the distance is no underestimate
+            assert sampled <= result.upper + 0.35  # a coarse upper limit of the sampling error
             assert not result.status & Status.UNPROVEN
             assert np.linalg.norm(result.point_b - result.point_a) == pytest.approx(result.distance, abs=1e-9)
         else:
             moved = pose_b.copy()
             moved[:3, 3] += (1e-9 - result.lower) * result.normal
-            assert distance(a, pose_a, b, moved).upper >= 0.0  # the translation of length -lower parts them
+            assert distance(a, pose_a, b, moved).upper >= 0.0  # the translation of length -lower separates them
             assert result.lower <= result.distance <= result.upper <= 1e-9
 
 
@@ -320,7 +320,7 @@ def test_a_sphere_is_the_limit_of_superovoids(other):
         assert distance(almost, pose_a, b, pose_b).distance == pytest.approx(expected, abs=1e-8)
 
 
-def test_a_convex_mesh_given_as_triangles_is_solved_as_one():
+def test_triangles_of_a_convex_mesh_are_solved_as_a_convex_mesh():
     mesh = trimesh.creation.icosphere(2)
     as_mesh, hull = Mesh.from_trimesh(mesh), ConvexMesh(mesh.vertices)
     assert as_mesh.is_convex() and not Mesh.from_trimesh(RING).is_convex()
@@ -330,7 +330,7 @@ def test_a_convex_mesh_given_as_triangles_is_solved_as_one():
         assert given.distance == pytest.approx(expected.distance, abs=1e-12)
 
 
-def test_a_body_inside_a_hollow_or_a_solid_mesh_is_told_apart():
+def test_hollow_and_solid_meshes_have_different_insides():
     outer, inner = trimesh.creation.box((4, 4, 4)), trimesh.creation.box((3, 3, 3))
     inner.invert()
     hollow = Mesh.from_trimesh(trimesh.util.concatenate([outer, inner]))
@@ -356,7 +356,7 @@ REVOLVED = {**{kind: MAKERS[kind] for kind in ("capsule", "cylinder", "cone")}, 
 
 
 def nearly_coaxial(kind_a, kind_b, off, count, seed):
-    """Bodies with axes off by an angle and by a share of the smaller body, from deep in each other to apart."""
+    """Yield bodies with axes off by an angle and by a share of the smaller body, from deep overlap to separate."""
     rng = np.random.default_rng([seed, *(list(REVOLVED).index(kind) for kind in (kind_a, kind_b))])
     for k in range(count):
         a = REVOLVED[kind_a](rng)
@@ -371,7 +371,7 @@ def nearly_coaxial(kind_a, kind_b, off, count, seed):
 
 @pytest.mark.parametrize("off", [0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2])
 @pytest.mark.parametrize(("kind_a", "kind_b"), list(itertools.combinations_with_replacement(REVOLVED, 2))[:-1])
-def test_bodies_of_revolution_on_nearly_one_axis_are_certified(kind_a, kind_b, off):
+def test_nearly_coaxial_bodies_of_revolution_are_certified(kind_a, kind_b, off):
     for a, pose_a, b, pose_b in nearly_coaxial(kind_a, kind_b, off, 8, seed=15):
         result = distance(a, pose_a, b, pose_b)
         assert not result.status & Status.UNPROVEN
@@ -408,7 +408,7 @@ UNIQUE, MANY = False, True
         (ConvexMesh(UNIT_BOX.tessellate().vertices), UNIT_BOX, pose((2.5, 0, 0)), 0.5, MANY),
     ],
 )
-def test_degenerate_positions_are_right_and_named(a, b, pose_b, expected, many):
+def test_degenerate_positions_are_right_and_flagged(a, b, pose_b, expected, many):
     result = distance(a, pose(), b, pose_b)
     if expected is not None:
         assert result.distance == pytest.approx(expected, abs=2e-9)
@@ -423,9 +423,9 @@ def test_degenerate_positions_are_right_and_named(a, b, pose_b, expected, many):
         (Sphere(0.5), UNIT_BOX, pose(), True),
         (Sphere(0.5), UNIT_BOX, pose((0.25, 0, 0)), False),
         (Sphere(0.5), Cylinder(1, 8), pose(), True),
-        (Sphere(0.5), Torus(2, 0.5), pose(), False),  # apart, with many nearest points
+        (Sphere(0.5), Torus(2, 0.5), pose(), False),  # separate, with many nearest points
         (Sphere(0.5), Torus(2, 0.5), pose((2, 0, 0)), True),
-        (Sphere(1.75), Torus(2, 0.5), pose(), True),  # fills the ring: out on either side
+        (Sphere(1.75), Torus(2, 0.5), pose(), True),  # fills the ring: it can leave on either side
         (Sphere(1.75), Torus(2, 0.5), pose((0, 0, 0.1)), False),
         (UNIT_BOX, UNIT_BOX, pose(), True),
         (UNIT_BOX, UNIT_BOX, pose((0.5, 0.1, 0.2)), False),
@@ -444,7 +444,7 @@ def test_degenerate_positions_are_right_and_named(a, b, pose_b, expected, many):
         ),
     ],
 )
-def test_several_ways_out_are_named(a, b, pose_b, several):
+def test_equally_short_separating_translations_are_flagged(a, b, pose_b, several):
     result = distance(a, pose(), b, pose_b)
     assert not result.status & Status.UNPROVEN
     assert bool(result.status & Status.ARBITRARY_NORMAL) == several
@@ -484,10 +484,10 @@ def test_points_of_an_overlap_with_a_mesh_lie_on_its_surface(kind):
         assert off[0] <= 1e-9
 
 
-# -- what C calls ------------------------------------------------------------------------------------------------
+# -- entry point of C --------------------------------------------------------------------------------------------
 
 
-def test_one_entry_answers_all_kinds_from_a_common_pool_and_from_a_former_answer():
+def test_one_entry_answers_all_kinds_from_one_pool_and_warm_starts():
     rng = np.random.default_rng(9)
     shapes = [make(rng) for make in MAKERS.values()]
     rows, pool = pack_shapes(shapes)

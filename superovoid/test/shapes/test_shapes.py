@@ -57,7 +57,7 @@ def random_directions(count, seed=0):
 
 
 def generic_points(shape, count=50, seed=1):
-    """Points near the surface and away from the coordinate planes, where every derivative exists."""
+    """Return points near the surface and away from the coordinate planes; all derivatives exist at them."""
     rng = np.random.default_rng(seed)
     eta = rng.uniform(0.3, 1.2, count) * rng.choice([-1, 1], count)
     omega = rng.uniform(0.3, 1.2, count) + rng.integers(0, 4, count) * 0.5 * math.pi
@@ -74,7 +74,7 @@ def test_gradient_and_hessian_agree_with_central_differences(shape):
         offset[i] = step[i]
         gradient[:, i] = (shape.implicit(points + offset) - shape.implicit(points - offset)) / (2 * step[i])
         hessian[:, i] = (shape.gradient(points + offset) - shape.gradient(points - offset)) / (2 * step[i])
-    # In units of the axes, so that one tolerance fits all; a central difference is good to its step squared.
+    # In units of the axes, so that one tolerance fits all; the error of a central difference is its step squared.
     scale = np.array(shape.semi_axes)
     exact = shape.gradient(points) * scale
     assert np.abs(gradient * scale - exact).max() < 1e-6 * np.abs(exact).max()
@@ -119,7 +119,7 @@ def test_support_point_is_on_the_surface_and_beats_every_sample(shape):
     assert np.abs((point * n).sum(axis=1) - value).max() < 1e-12 * size
     best = (cloud @ n.T).max(axis=0)
     assert (best - value).max() < 1e-12 * size
-    assert (value - best).max() < 0.02 * size  # the samples come that close, so the value is no idle bound
+    assert (value - best).max() < 0.02 * size  # the samples come that close, so the value is a tight bound
 
 
 @given(superovoids(), st.integers(0, 2**31))
@@ -132,7 +132,7 @@ def test_support_function_is_sublinear(shape, seed):
 
 @given(superovoids())
 @settings(max_examples=60, deadline=None)
-def test_bounding_volumes_hold_every_vertex_of_the_tessellation(shape):
+def test_bounding_volumes_contain_every_vertex_of_the_tessellation(shape):
     vertices = shape.tessellate(40).vertices
     size = max(shape.semi_axes)
     centre, radius = shape.bounding_sphere()
@@ -146,7 +146,7 @@ def test_bounding_volumes_hold_every_vertex_of_the_tessellation(shape):
     assert (lower - turned).max() <= 1e-12 * size
 
 
-def test_bounding_spheres_hold_bodies_over_the_whole_range_and_are_tight():
+def test_bounding_spheres_contain_bodies_over_the_whole_range_and_are_tight():
     rng = np.random.default_rng(8)
     u = np.linspace(0.0, 1.0, 401)
     w = np.concatenate([np.sin(0.5 * math.pi * u), 1.0 - 10.0 ** np.linspace(-15.0, -1.0, 200)])
@@ -200,7 +200,7 @@ def test_support_of_a_dented_body_finds_the_ridge_at_the_equator(parameters, dir
 
 
 def check_support_by_sections(shape, n):
-    """The support value against its definition, sampled densely in the height of the section."""
+    """Check the support value against its definition, sampled densely in the height of the section."""
     u = np.linspace(-1.0, 1.0, 20001)
     w = np.concatenate([u, u**5, np.sign(u) * (1.0 - (1.0 - np.abs(u)) ** 5)])
     e1, e2 = shape.section_exponent, shape.profile_exponent
@@ -223,7 +223,7 @@ def test_support_of_any_body_is_that_of_its_highest_section():
         check_support_by_sections(shape, random_directions(1, int(rng.integers(2**31)))[0])
 
 
-def test_bounding_volumes_are_tight_where_the_answer_is_known():
+def test_bounding_volumes_of_known_bodies_are_tight():
     assert Sphere(0.3).bounding_sphere().radius == pytest.approx(0.3, rel=1e-9)
     assert Ellipsoid((1.0, 3.0, 2.0)).bounding_sphere().radius == pytest.approx(3.0, rel=2e-3)
     assert Ellipsoid((1.0, 3.0, 2.0)).obb().half_extents == pytest.approx((1.0, 3.0, 2.0), rel=1e-12)
@@ -260,7 +260,7 @@ def test_volume_of_the_ellipsoid_is_exact():
     assert Ellipsoid((1.0, 2.0, 3.0)).volume() == pytest.approx(8.0 * math.pi, rel=1e-14)
 
 
-def test_equal_tapers_are_convex_up_to_the_derived_limit_only():
+def test_equal_tapers_are_convex_exactly_up_to_the_derived_limit():
     for e2 in (0.2, 0.9, 1.0, 1.4, 1.6, 1.9):
         limit = (1.0 - 0.5 * e2) * 2.0 ** (0.5 * e2)
         below = min(0.5, 0.999 * limit)
@@ -271,7 +271,7 @@ def test_equal_tapers_are_convex_up_to_the_derived_limit_only():
             ).convexity()
             assert not report.convex
             assert report.dent >= 0.0
-    # |T| <= 0.5 is the range the paper gives.
+    # The paper's range is |T| <= 0.5.
     assert not Superovoid((1, 1, 1), section_exponent=0.8, profile_exponent=1.6, taper=(0.5, 0.5)).convexity().convex
 
 
@@ -281,7 +281,7 @@ def test_unequal_tapers_with_flat_equators_are_never_convex():
 
 @few_or_many(80, 300)
 def test_dents_agree_with_independent_ones(battery, draws):
-    # The battery's dents were measured on other grids: 5 % for those large enough to be resolved.
+    # Other grids gave the battery's dents, to 5 % for dents large enough to be resolved.
     data = battery("paper_separated")
     compared = 0
     for i in range(draws):
@@ -293,7 +293,7 @@ def test_dents_agree_with_independent_ones(battery, draws):
     assert compared > 0.1 * draws
 
 
-def test_normal_points_out_and_is_that_of_the_support_direction():
+def test_the_normal_at_a_support_point_is_its_direction():
     shape = SHAPES[4]
     n = random_directions(100)
     assert shape.normal(shape.support(n)) == pytest.approx(n, abs=1e-7)
@@ -336,12 +336,12 @@ def test_bad_radius_and_bad_direction_are_named():
 
 
 @pytest.mark.parametrize("name", ["contains", "implicit", "gradient", "hessian", "normal"])
-def test_points_that_are_no_numbers_are_named(name):
+def test_nan_points_are_named(name):
     with pytest.raises(ValueError, match="points: must be numbers"):
         getattr(Sphere(1), name)("x")
 
 
-def test_a_point_with_a_nan_has_no_normal_and_is_in_no_body():
+def test_a_nan_point_has_no_normal_and_is_in_no_body():
     assert np.isnan(Sphere(1).normal((np.nan, 0.0, 0.0))).all()
     assert not HalfSpace().contains((np.nan, 0.0, -1.0))
     np.testing.assert_array_equal(Sphere(1).contains([(0.0, 0.0, np.nan), (0.0, 0.0, 0.0)]), [False, True])
@@ -358,8 +358,8 @@ NO_NUMBERS = (math.nan, math.inf, -math.inf, 10**400, "1", b"1", True, None, 1j,
 
 
 @pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda v: repr(v)[:12])
-def test_what_is_no_number_is_refused_by_the_name_of_the_argument(value):
-    """Some ended in an OverflowError, some in a pose of nan, some were taken for 1."""
+def test_arguments_other_than_numbers_are_refused_by_name(value):
+    """None may overflow, give a pose of nan or count as 1."""
     ball, pose = Sphere(1.0), np.eye(4)
     cases = {
         "Sphere.radius": lambda: Sphere(value),
@@ -394,7 +394,7 @@ def test_exponents_are_keyword_arguments_only():
             kind((0.1, 0.2, 0.3), (1.2, 0.3))
 
 
-def test_exponents_in_the_usual_order_of_superquadrics_make_the_same_body():
+def test_exponents_in_barrs_order_make_the_same_body():
     tall = Superovoid.from_barr((0.1, 0.2, 0.3), (0.3, 1.2), (0.1, 0.2))
     assert tall == Superovoid((0.1, 0.2, 0.3), section_exponent=1.2, profile_exponent=0.3, taper=(0.1, 0.2))
     assert Superellipsoid.from_barr((0.1, 0.2, 0.3), (0.3, 1.2)) == Superellipsoid(

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sheets of triangles: nothing is inside of them, and what crosses them overlaps."""
+"""Sheets of triangles: they have no inside, and everything that crosses them overlaps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from superovoid.shapes import Box, Capsule, ConvexMesh, HalfSpace, Mesh, Shell, 
 from superovoid.shapes.scaling import scaled
 from superovoid.values.status import Status
 
-WIDTH, HEIGHT = 0.2, 0.3  # of the open box: half of its sides, and how high these are
+WIDTH, HEIGHT = 0.2, 0.3  # of the open box: half of its sides, and their height
 
 
 def at(x, y, z):
@@ -26,7 +26,7 @@ def at(x, y, z):
 
 
 def open_box(width=WIDTH, height=HEIGHT):
-    """Four sides and a floor at z = 0."""
+    """Return four sides and a floor at z = 0."""
     corners = [(x, y, z) for x in (-width, width) for y in (-width, width) for z in (0.0, height)]
     vertices, faces = ConvexMesh(corners).triangles()
     return vertices, faces[(vertices[faces][:, :, 2] < height).any(axis=1)]
@@ -52,7 +52,7 @@ FLAT = Shell([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], [(0, 1, 2), (0, 2, 3)
         (Sphere(0.05), (0.3, 0.0, 0.1), 0.05),
     ],
 )
-def test_distance_is_that_to_the_nearest_triangle_inside_as_outside(body, place, expected):
+def test_distance_is_that_to_the_nearest_triangle_from_either_side(body, place, expected):
     for first, pose_a, second, pose_b in ((BOX, np.eye(4), body, at(*place)), (body, at(*place), BOX, np.eye(4))):
         found = distance(first, pose_a, second, pose_b)
         assert found.distance == pytest.approx(expected, abs=1e-9)
@@ -61,7 +61,7 @@ def test_distance_is_that_to_the_nearest_triangle_inside_as_outside(body, place,
 
 
 @pytest.mark.parametrize("z", [0.04, -0.04])
-def test_a_ball_that_touches_from_either_side_has_a_proved_depth(z):
+def test_a_ball_touching_from_either_side_has_a_proved_depth(z):
     found = distance(BOX, np.eye(4), Sphere(0.05), at(0.0, 0.0, z))
     assert found.distance == pytest.approx(-0.01, abs=1e-8)
     assert not found.status & Status.UNPROVEN
@@ -71,20 +71,20 @@ def test_a_ball_that_touches_from_either_side_has_a_proved_depth(z):
     ("body", "place"),
     [
         (Box((0.02, 0.02, 1.0)), (WIDTH, 0.0, 0.1)),
-        (Box((2.0, 2.0, 2.0)), (0.0, 0.0, 0.1)),  # holds it wholly
+        (Box((2.0, 2.0, 2.0)), (0.0, 0.0, 0.1)),  # contains it wholly
         (Mesh(*Box((2.0, 2.0, 2.0)).triangles()), (0.0, 0.0, 0.1)),
         (Superovoid((0.05, 0.06, 0.07)), (0.0, 0.0, 0.0)),
         (HalfSpace(), (0.0, 0.0, 0.1)),
         (Shell(*open_box()), (0.1, 0.1, 0.1)),
     ],
 )
-def test_what_meets_or_holds_it_overlaps(body, place):
+def test_bodies_that_cross_or_contain_it_overlap(body, place):
     found = distance(BOX, np.eye(4), body, at(*place))
     assert found.distance < 0.0 and found.lower < 0.0
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_balls_anywhere_are_as_far_as_from_samples_of_the_triangles(seed):
+def test_distances_of_balls_agree_with_samples_of_the_triangles(seed):
     rng = np.random.default_rng(seed)
     vertices, faces = rng.uniform(-0.5, 0.5, (9, 3)), rng.integers(9, size=(6, 3))
     shell = Shell(vertices, faces)
@@ -110,7 +110,7 @@ def test_a_sheet_in_one_plane_has_two_sides(z, turn):
     assert not found.status & Status.UNPROVEN
 
 
-def test_it_has_no_inside_and_no_volume_and_grows_about_the_mean_of_its_vertices():
+def test_a_shell_has_no_volume_and_grows_about_its_mean_vertex():
     assert not BOX.contains([(0.0, 0.0, 0.1), (0.0, 0.0, 0.0)]).any()
     assert BOX.volume() == 0.0 and not BOX.is_convex() and not FLAT.is_convex()
     assert len(BOX.faces) == 10 and len(BOX.triangles()[1]) == 10
@@ -118,12 +118,12 @@ def test_it_has_no_inside_and_no_volume_and_grows_about_the_mean_of_its_vertices
     assert isinstance(grown, Shell) and np.ptp(grown.vertices, axis=0) == pytest.approx([0.8, 0.8, 0.6])
 
 
-def test_a_closed_surface_may_be_a_sheet_too():
+def test_a_closed_surface_may_be_a_sheet():
     hollow = Shell(*Box((1.0, 1.0, 1.0)).triangles())
     assert distance(hollow, np.eye(4), Sphere(0.1), np.eye(4)).distance == pytest.approx(0.4, abs=1e-9)
 
 
-def test_shells_pickle_compare_and_say_what_they_are():
+def test_shells_pickle_compare_and_print():
     assert pickle.loads(pickle.dumps(BOX)) == BOX and hash(BOX) == hash(Shell(*open_box()))
     assert BOX != Mesh(*Box((1.0, 1.0, 1.0)).triangles()) and repr(BOX) == "Shell(8 vertices, 10 triangles)"
     assert Shell.from_triangles(*open_box()) == BOX
@@ -140,6 +140,6 @@ def test_shells_pickle_compare_and_say_what_they_are():
         ([(0, 0, 0), (1, 0, 0), (0, 1, 0)], np.empty((0, 3), dtype=int), "m >= 1"),
     ],
 )
-def test_what_is_no_sheet_is_an_error(vertices, faces, words):
+def test_arguments_other_than_sheets_are_errors(vertices, faces, words):
     with pytest.raises(ValueError, match=words):
         Shell(vertices, faces)

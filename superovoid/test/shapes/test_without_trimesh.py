@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""trimesh is for meshes alone: without it all else works, and what needs it says so."""
+"""Only meshes need trimesh: without it everything else works, and functions that need it raise an error."""
 
 import sys
 
@@ -34,7 +34,7 @@ def test_triangles_close_around_the_body_and_lie_on_it(body, resolution):
     assert sorted(map(tuple, edges)) == sorted((b, a) for a, b in edges)  # each once in either sense: closed
     a, b, c = vertices[faces].transpose(1, 0, 2)
     volume = np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0
-    assert 0.0 < volume <= body.volume() * (1.0 + 1e-9)  # outward; a torus' tube is inscribed too
+    assert 0.0 < volume <= body.volume() * (1.0 + 1e-9)  # outward; a torus' tube is inscribed, too
     assert body.contains(vertices * (1.0 - 1e-9)).all() or isinstance(body, Torus | ConvexMesh)
 
 
@@ -47,12 +47,12 @@ def urdf(geometry):
     return f'<robot name="r"><link name="a"><collision><geometry>{geometry}</geometry></collision></link></robot>'
 
 
-def test_without_trimesh_bodies_robots_and_their_triangles_are_there(without):
+def test_bodies_robots_and_their_triangles_work_without_trimesh(without):
     assert len(Scene(Robot.load(urdf('<box size="1 1 1"/>')).bodies).bodies) == 1
     assert all(len(body.triangles()[1]) for body in (*BODIES, HalfSpace()))
 
 
-def test_without_trimesh_what_needs_it_says_what_to_install(without, tmp_path):
+def test_functions_that_need_trimesh_name_the_extra_to_install(without, tmp_path):
     for ask in (
         Sphere(1.0).tessellate,
         HalfSpace().tessellate,
@@ -70,7 +70,7 @@ def test_without_trimesh_what_needs_it_says_what_to_install(without, tmp_path):
     assert not Robot.from_urdf(text, package_directories={"p": tmp_path}, meshes="ignore").bodies
 
 
-def test_without_trimesh_a_file_that_lists_polygons_is_read_as_its_hull(without, tmp_path):
+def test_polygon_files_are_read_as_hulls_without_trimesh(without, tmp_path):
     (tmp_path / "tetra.stl").write_text(stl_text())
     (body,) = Robot.from_urdf(
         urdf('<mesh filename="package://p/tetra.stl"/>'), package_directories={"p": tmp_path}

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Of each pair of links the closest pair of bodies alone, against all pairs of bodies."""
+"""Queries for the closest bodies of each pair of links, against queries for all pairs of bodies."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ ROBOT = Robot.from_urdf(
 
 
 def scene(kinds):
-    """Three bodies a link that overlap each other, and what stands beside the robot."""
+    """Return three overlapping bodies per link, and bodies next to the robot."""
     rng = np.random.default_rng(5)
     bodies = []
     for i in range(LINKS):
@@ -52,7 +52,7 @@ def states(count):
 
 
 def groups_of(made, found, state):
-    """Rows of a state by pairs of links."""
+    """Return the rows of a state by pairs of links."""
     rows = range(found.first[state], found.first[state + 1])
     groups = {}
     for row in rows:
@@ -78,7 +78,7 @@ def test_each_pair_of_links_has_the_closest_pair_of_their_bodies(kinds, options)
         for links, (row,) in own.items():
             rows = expected[links]
             best = rows[int(np.argmin(every.distance[rows]))]
-            # Two certified answers to one question, from other starts.
+            # Two certified answers from different starts.
             assert found.distance[row] == pytest.approx(every.distance[best], abs=1e-6)
             assert found.lower[row] <= every.upper[best] and found.lower[row] <= every.upper[rows].min()
             same = (every.body_a[rows] == found.body_a[row]) & (every.body_b[rows] == found.body_b[row])
@@ -88,7 +88,7 @@ def test_each_pair_of_links_has_the_closest_pair_of_their_bodies(kinds, options)
     assert found.statistics.solved.sum() < (0.6 if not options else 1.0) * every.statistics.solved.sum()
 
 
-def test_the_answers_are_the_same_however_they_are_had():
+def test_answers_do_not_depend_on_threads_memory_or_order_of_pairs():
     made, positions = scene(False), states(150)
     ask = StateQuery(ROBOT, made, closest_of_links=True)
     whole = ask(positions, threads=1)
@@ -102,7 +102,7 @@ def test_the_answers_are_the_same_however_they_are_had():
         np.testing.assert_array_equal(other.statistics.solved, whole.statistics.solved)
 
 
-def test_a_number_of_results_goes_with_pairs_of_bodies_only_and_no_pairs_are_no_error():
+def test_max_results_is_refused_and_an_empty_list_of_pairs_accepted():
     with pytest.raises(ValueError, match="max_results = 3: with closest_of_links"):
         state_distances(ROBOT, scene(False), states(2), closest_of_links=True, max_results=3)
     none = state_distances(ROBOT, scene(False), states(2), closest_of_links=True, pairs=np.empty((0, 2), int))

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether all pairs keep floors of their own, against the distances themselves."""
+"""Queries that compare each pair's distance with its own floor, against the distances themselves."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def scene_of(kind):
 
 
 def asked(kind, count=200):
-    """A robot, its scene, states, and floors and what is needed, about as large as the distances."""
+    """Return a robot, its scene, states, and floors and needed distances about as large as the distances."""
     robot, scene = Robot.from_urdf(ROBOT), scene_of(kind)
     random = np.random.default_rng(3)
     positions = random.uniform(-3, 3, (count, 2))
@@ -45,7 +45,7 @@ def asked(kind, count=200):
 
 
 def by_distances(robot, scene, positions, floors, needed):
-    """The same from what is proved of all distances."""
+    """Return the expected verdicts, from the proved bounds of all distances."""
     found = state_distances(robot, scene, positions)
     lower = np.full(floors.shape, np.nan)
     row = {tuple(pair): i for i, pair in enumerate(np.sort(scene.pairs, axis=1).tolist())}
@@ -57,7 +57,7 @@ def by_distances(robot, scene, positions, floors, needed):
 
 
 @pytest.mark.parametrize("kind", SHAPES)
-def test_verdicts_are_those_of_the_proved_distances(kind):
+def test_verdicts_agree_with_the_proved_distances(kind):
     robot, scene, positions, floors, needed = asked(kind)
     lacks, below, expected = by_distances(robot, scene, positions, floors, needed)
     assert len(np.unique(expected)) == 3
@@ -73,7 +73,7 @@ def test_verdicts_are_those_of_the_proved_distances(kind):
 
 
 @pytest.mark.parametrize("kind", SHAPES)
-def test_states_end_at_the_first_that_is_below_for_any_number_of_threads(kind):
+def test_states_end_at_the_first_below_a_floor_with_any_threads(kind):
     robot, scene, positions, floors, needed = asked(kind, 700)
     _, _, expected = by_distances(robot, scene, positions, floors, needed)
     above = np.flatnonzero(expected != BELOW)
@@ -88,7 +88,7 @@ def test_states_end_at_the_first_that_is_below_for_any_number_of_threads(kind):
             assert len(found.pairs) == at + 1
 
 
-def test_a_distance_that_equals_its_floor_or_is_undecided_is_below():
+def test_a_distance_equal_to_its_floor_or_undecided_is_below():
     robot = Robot.from_urdf(ROBOT)
     balls = Scene([Body("a", "ground", Sphere(0.1)), Body("b", "upper", Sphere(0.1))])  # 0.1 m apart
     boxes = Scene([Body("a", "ground", Box((0.2, 0.2, 0.3))), Body("b", "upper", Box((0.2, 0.2, 0.3)))])  # touch
@@ -104,7 +104,7 @@ def test_a_distance_that_equals_its_floor_or_is_undecided_is_below():
             assert found.verdicts.tolist() == [expected], (distance, floor, needed)
 
 
-def test_no_states_and_no_pairs():
+def test_empty_states_and_pairs_are_accepted():
     robot, scene = Robot.from_urdf(ROBOT), scene_of("convex")
     none = FloorQuery(robot, scene, np.empty((0, 2), dtype=int))
     assert none(np.zeros((3, 2)), np.empty((3, 0)), np.empty((3, 0))).verdicts.tolist() == [CLEAR] * 3
@@ -112,6 +112,6 @@ def test_no_states_and_no_pairs():
     assert len(ask(np.empty((0, 2)), np.empty((0, 3)), np.empty((0, 3))).verdicts) == 0
 
 
-def test_many_pairs_without_a_place_for_each_are_answered_alike(monkeypatch):
+def test_pairs_beyond_the_kept_ones_have_equal_verdicts(monkeypatch):
     monkeypatch.setattr(verdicts, "_MOST_KEPT", 1)
-    test_verdicts_are_those_of_the_proved_distances("all kinds")
+    test_verdicts_agree_with_the_proved_distances("all kinds")

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pairs of many states in SIMD lanes: that they are answered there, and that each answer depends on its pair alone."""
+"""Pairs of many states in SIMD lanes: lanes answer them, and each answer depends only on its pair."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def random_pose(rng: np.random.Generator, offset: np.ndarray) -> np.ndarray:
 
 
 def thin_rims() -> Scene:
-    """Two bodies a link as fits of links have them: nearly cylinders, and boxes."""
+    """Return a scene with bodies as in fits of links: nearly cylinders, and boxes."""
     rng = np.random.default_rng(5)
     bodies = []
     for i in range(LINKS):
@@ -58,7 +58,7 @@ def states(count: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("options", [{}, {"closest_of_links": True}], ids=["all pairs", "closest of links"])
-def test_nearly_all_pairs_that_lanes_are_asked_about_are_answered_by_them(options):
+def test_lanes_answer_nearly_all_their_pairs(options):
     ask = StateQuery(ROBOT, thin_rims(), **options)
     found = ask(states(64), threads=1)
     memory, _ = ask._idle[-1]
@@ -74,7 +74,7 @@ def test_nearly_all_pairs_that_lanes_are_asked_about_are_answered_by_them(option
 
 
 @pytest.mark.parametrize("options", [{}, {"closest_of_links": True}], ids=["all pairs", "closest of links"])
-def test_the_order_and_the_number_of_states_change_no_bit_of_what_lanes_answer(options):
+def test_order_and_number_of_states_change_no_bit_of_lanes(options):
     made, positions = thin_rims(), states(150)
     whole = state_distances(ROBOT, made, positions, **options)
     order = np.random.default_rng(2).permutation(len(positions))
@@ -100,7 +100,7 @@ def single_question(made: Scene, poses: list[np.ndarray], a: int, b: int):
 
 
 @pytest.mark.parametrize("options", [{}, {"closest_of_links": True}], ids=["all pairs", "closest of links"])
-def test_answers_of_many_states_agree_with_single_questions(options):
+def test_answers_of_many_states_agree_with_single_queries(options):
     made, positions = thin_rims(), states(20)
     found = state_distances(ROBOT, made, positions, **options)
     for s, row in enumerate(positions):
@@ -122,7 +122,7 @@ def test_answers_of_many_states_agree_with_single_questions(options):
 
 
 @pytest.mark.parametrize("kind", ["box", "cylinder"])
-def test_distances_of_superovoids_from_faces_edges_and_corners_and_from_rims(kind):
+def test_superovoids_have_their_distance_from_faces_edges_corners_and_rims(kind):
     rng = np.random.default_rng(3)
     half, size = np.array([0.1, 0.05, 0.02]), np.array([0.06, 0.09, 0.12])
     solid: Shape = Box(2.0 * half) if kind == "box" else Cylinder(0.08, 0.06)
@@ -143,7 +143,7 @@ def test_distances_of_superovoids_from_faces_edges_and_corners_and_from_rims(kin
             sides = np.abs([np.hypot(point[0], point[1]) - 0.08, abs(point[2]) - 0.03]) < 1e-9
             own = 0.08 * np.hypot(n[0], n[1]) + 0.03 * abs(n[2])
         features[int(sides.sum())] += 1
-        # Every direction bounds the distance from below, the one found up to the interval.
+        # Every direction gives a lower bound; the result's is tight up to the interval.
         reach, _ = independent.support(row, -n[None] @ poses[s, :3, :3])
         assert n @ poses[s, :3, 3] - own - reach[0] == pytest.approx(found.distance[s], abs=1e-9)
     assert features[0] == 0 and (features[1 : 4 if kind == "box" else 3] > 5).all()

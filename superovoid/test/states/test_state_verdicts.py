@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Yes/no questions about many states: the verdicts, against the distances themselves."""
+"""Threshold queries for many states: verdicts against the distances themselves."""
 
 import threading
 
@@ -59,7 +59,7 @@ def states(count, seed=0):
 
 @pytest.mark.parametrize("kind", ["hulls", "superovoids", "all kinds"])
 @pytest.mark.parametrize("threshold", [0.0, 0.05, -0.01])
-def test_verdicts_are_those_of_the_least_distance(kind, threshold):
+def test_verdicts_agree_with_the_least_distance(kind, threshold):
     robot, scene = Robot.from_urdf(ROBOT), scene_of(kind)
     positions = states(300)
     found = are_states_closer(robot, scene, positions, threshold)
@@ -74,7 +74,7 @@ def test_verdicts_are_those_of_the_least_distance(kind, threshold):
 
 
 @pytest.mark.parametrize("kind", ["hulls", "superovoids", "all kinds"])
-def test_the_pair_that_is_named_is_closer(kind):
+def test_the_named_pair_is_closer(kind):
     robot, scene = Robot.from_urdf(ROBOT), scene_of(kind)
     positions = states(80)
     found = are_states_closer(robot, scene, positions, 0.02)
@@ -99,12 +99,12 @@ def test_an_undecided_pair_never_makes_a_state_free():
     assert found.undecided.all()
     assert not found.farther.any()
     assert (found.body_a.tolist(), found.body_b.tolist()) == ([0, 0], [1, 1])
-    # A third body that overlaps decides.
+    # Another overlapping body decides.
     more = Scene([*scene.bodies, Body("c", "tool", Sphere(0.8))])
     assert are_states_closer(robot, more, [[0.0, 0.0, 0.0]]).closer.tolist() == [True]
 
 
-def test_the_same_answer_from_any_number_of_threads_and_after_any_call():
+def test_answers_do_not_depend_on_threads_or_earlier_calls():
     robot, scene = Robot.from_urdf(ROBOT), scene_of("hulls")
     positions = states(1000)
     ask = ThresholdQuery(robot, scene, 0.01)
@@ -115,7 +115,7 @@ def test_the_same_answer_from_any_number_of_threads_and_after_any_call():
         assert again == first
 
 
-def test_only_the_pairs_asked_about_count():
+def test_only_the_selected_pairs_count():
     robot, scene = Robot.from_urdf(ROBOT), scene_of("hulls")
     positions = states(200)
     found = are_states_closer(robot, scene, positions, pairs=[[0, 3]])
@@ -124,7 +124,7 @@ def test_only_the_pairs_asked_about_count():
     assert np.array_equal(found.closer, least.distance < 0.0)
 
 
-def test_no_states_no_pairs_and_what_ends_early():
+def test_empty_states_and_pairs_and_early_ends_are_accepted():
     robot, scene = Robot.from_urdf(ROBOT), scene_of("hulls")
     assert len(are_states_closer(robot, scene, np.empty((0, 3)))) == 0
     free = are_states_closer(robot, scene, states(3), pairs=np.empty((0, 2), dtype=int))
@@ -159,7 +159,7 @@ def test_verdicts_have_no_truth_value():
         bool(are_states_closer(robot, scene, states(2)))
 
 
-def test_many_pairs_without_a_place_for_each_are_answered_alike(monkeypatch):
+def test_pairs_beyond_the_kept_ones_have_equal_verdicts(monkeypatch):
     from superovoid.states import verdicts
 
     robot, scene = Robot.from_urdf(ROBOT), scene_of("all kinds")
@@ -170,7 +170,7 @@ def test_many_pairs_without_a_place_for_each_are_answered_alike(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["hulls", "all kinds"])
-def test_a_pair_that_is_closer_in_nearly_all_states_changes_no_verdict(kind):
+def test_a_pair_closer_in_nearly_all_states_changes_no_verdict(kind):
     robot, scene = Robot.from_urdf(ROBOT), scene_of(kind)
     positions, pairs = states(600), [(0, 2), (0, 3), (1, 3)]
     every = state_distances(robot, scene, positions, max_results=1, pairs=pairs)
@@ -178,7 +178,7 @@ def test_a_pair_that_is_closer_in_nearly_all_states_changes_no_verdict(kind):
     found = are_states_closer(robot, scene, positions, threshold, threads=1, pairs=pairs)
     assert (every.lower[found.closer] < threshold).all() and (every.upper[found.farther] >= threshold).all()
     assert found.closer.sum() + found.farther.sum() >= 599 and abs(found.closer.mean() - 0.93) < 0.01
-    # The pair that is named is closer.
+    # The named pair is closer.
     all_pairs = state_distances(robot, scene, positions, pairs=pairs)
     named = (all_pairs.body_a == found.body_a[all_pairs.state]) & (all_pairs.body_b == found.body_b[all_pairs.state])
     assert np.array_equal(np.unique(all_pairs.state[named]), np.flatnonzero(found.body_a >= 0))

@@ -24,7 +24,7 @@ HANDS, SWEEP = hands.hands(), hands.grasp_sweep()
 BETWEEN = HANDS.body_pairs(["left_hand"], ["right_hand"])
 ARM = Robot.from_urdf(arm.URDF, srdf=arm.SRDF)
 
-# Mimic of a mimic with factors and offsets, a slide, a floating base that carries a joint of its own.
+# Mimic of a mimic with factors and offsets, a slide, a floating base with its own joint.
 TREE = Robot.from_urdf("""<robot name="tree">
   <link name="base"><contact_geometry><sphere radius="0.1"/></contact_geometry></link>
   <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/>
@@ -63,7 +63,7 @@ def random_poses(rng: np.random.Generator, count: int, reach: float) -> np.ndarr
 
 
 def random_hands(count: int, seed: int = 0) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Random finger positions, palms as in random frames of the sweep: many pairs are near, some overlap."""
+    """Return random finger positions, with palms of random frames of the sweep: many pairs are near, some overlap."""
     rng = np.random.default_rng(seed)
     limits = np.array([HANDS.joint_limits[name] for name in HANDS.joint_names])
     frames = [SWEEP.frame(i) for i in rng.integers(len(SWEEP), size=count)]
@@ -77,7 +77,7 @@ def random_trees(count: int, seed: int = 0) -> tuple[np.ndarray, dict[str, np.nd
 
 
 def loop(robot, scene, positions, bases, **query):
-    """The same by a query a state, as a person would write it: yields each result, and the robot's state."""
+    """Query the states one by one, as a user would; yield each result, and the robot's state."""
     scene = scene.fork()
     for s, row in enumerate(positions):
         by_name = dict(zip(robot.joint_names, row, strict=True))
@@ -90,13 +90,13 @@ def loop(robot, scene, positions, bases, **query):
 
 
 def assert_equal(found, expected):
-    """Bit by bit."""
+    """Compare bit by bit."""
     for name, value in vars(expected).items():
         np.testing.assert_array_equal(getattr(found, name), value, err_msg=name)
 
 
 def assert_agrees(found, expected):
-    """The same pairs with the same flags and counts; distances to within both intervals, which are as wide."""
+    """Check for equal pairs, flags and counts, and intervals that meet and are equally wide."""
     for name in ("body_a", "body_b", "status"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
     assert (found.lower <= expected.upper).all() and (expected.lower <= found.upper).all()
@@ -134,7 +134,7 @@ def test_gradients_of_the_hands_equal_those_of_a_loop():
         np.testing.assert_allclose(found.base_gradients[rows], expected.by_base, rtol=0, atol=1e-6)
 
 
-def test_mimic_chains_slides_and_joints_on_floating_bases_equal_a_loop():
+def test_mimic_chains_slides_and_floating_bases_equal_a_loop():
     positions, bases = random_trees(100)
     scene = TREE.scene()
     found = state_distances(TREE, scene, positions, base_poses=bases, gradients=True, base_gradients=True)
@@ -146,7 +146,7 @@ def test_mimic_chains_slides_and_joints_on_floating_bases_equal_a_loop():
         np.testing.assert_allclose(found.base_gradients[rows], expected.by_base, rtol=0, atol=1e-6)
 
 
-def test_bodies_of_all_kinds_on_links_and_beside_the_robot_equal_a_loop():
+def test_all_kinds_of_bodies_on_and_off_robots_equal_a_loop():
     ring = Torus(0.2, 0.05)
     triangles = ring.tessellate(8)
     bodies = [
@@ -171,7 +171,7 @@ def test_bodies_of_all_kinds_on_links_and_beside_the_robot_equal_a_loop():
     assert fixed.any() and not found.gradients[fixed].any()
 
 
-def test_many_pairs_that_a_scene_would_find_by_its_tree_are_found():
+def test_many_pairs_equal_those_of_a_scene_with_a_tree():
     rng = np.random.default_rng(5)
     balls = [Body(f"ball {i}", f"ball {i}", Sphere(0.05)) for i in range(200)]
     scene = Scene([*ARM.bodies, *balls])
@@ -182,14 +182,14 @@ def test_many_pairs_that_a_scene_would_find_by_its_tree_are_found():
     found = state_distances(ARM, scene, positions, base_poses=bases, max_distance=0.1)
     assert found.statistics.pairs > 70 * len(scene.bodies)
     for s, (expected, *_) in enumerate(loop(ARM, scene, positions, bases, max_distance=0.1)):
-        # The counts differ: the tree leaves out pairs that the list looks at.
+        # The counts differ: the list counts some pairs that the tree skips.
         result = found.of_state(s)
         np.testing.assert_array_equal(result.distance, expected.distance)
         np.testing.assert_array_equal(result.body_a, expected.body_a)
         np.testing.assert_array_equal(result.body_b, expected.body_b)
 
 
-# --- known numbers and differences ---
+# --- known numbers and finite differences ---
 
 
 def test_known_distances_and_slopes_of_the_arm():
@@ -211,7 +211,7 @@ def test_known_distances_and_slopes_of_the_arm():
     assert found.base_gradients[0, 0] == pytest.approx([1, 0, 0, 0, 0, 0], abs=1e-12)
 
 
-def test_gradients_are_those_of_differences():
+def test_gradients_agree_with_finite_differences():
     positions, bases = random_trees(40, seed=1)
     scene, step = TREE.scene(), 1e-6
     found = state_distances(TREE, scene, positions, base_poses=bases, gradients=True, base_gradients=True)
@@ -219,7 +219,7 @@ def test_gradients_are_those_of_differences():
     assert regular.mean() > 0.9
 
     def by_pair(positions, bases):
-        """Distances in the order of states and pairs."""
+        """Return distances in the order of states and pairs."""
         answer = state_distances(TREE, scene, positions, base_poses=bases)
         return answer.distance[np.lexsort((answer.body_b, answer.body_a, answer.state))]
 
@@ -241,7 +241,7 @@ def test_gradients_are_those_of_differences():
         np.testing.assert_allclose(found.base_gradients[order, 0, i][regular], slope[regular], rtol=0, atol=1e-6)
 
 
-def test_gradients_of_one_state_are_those_of_many_and_of_the_jacobians():
+def test_gradients_of_one_state_agree_with_many_and_with_jacobians():
     positions, bases = random_trees(20, seed=2)
     found = state_distances(TREE, TREE.scene(), positions, base_poses=bases, gradients=True, base_gradients=True)
     for state in range(20):
@@ -256,10 +256,10 @@ def test_gradients_of_one_state_are_those_of_many_and_of_the_jacobians():
             np.testing.assert_allclose(by_joint, pair.normal @ speed_b - pair.normal @ speed_a, rtol=0, atol=1e-14)
 
 
-# --- the same request, the same bits ---
+# --- repeatable bits ---
 
 
-def test_gradients_say_where_they_are_not_the_derivative():
+def test_gradients_are_flagged_if_not_differentiable():
     robot = Robot.from_urdf(
         """<robot name="flats"><link name="table"><contact_geometry>
           <superellipsoid size="0.5 0.5 0.1" epsilon="0.02 0.02"/></contact_geometry></link>
@@ -285,7 +285,7 @@ def test_gradients_say_where_they_are_not_the_derivative():
         assert one.differentiable.tolist() == [bool(found.differentiable[row])]
 
 
-def test_answers_do_not_depend_on_what_was_asked_before_nor_on_memory(monkeypatch):
+def test_answers_do_not_depend_on_earlier_queries_or_memory(monkeypatch):
     positions, bases = random_hands(130)
     scene = HANDS.scene()
 
@@ -300,11 +300,11 @@ def test_answers_do_not_depend_on_what_was_asked_before_nor_on_memory(monkeypatc
 
 
 def _tight(answers_for):
-    """Memory for one row at first, so that it has to grow again and again."""
+    """Allocate memory for one row at first, so that it has to grow often."""
     return lambda count, rows: answers_for(count, rows if count == 0 else 1)
 
 
-def test_a_question_asked_again_answers_as_if_it_were_new():
+def test_a_reused_query_answers_like_a_new_one():
     scene, options = HANDS.scene(), {"pairs": BETWEEN, "max_distance": 0.02, "gradients": True}
     ask = StateQuery(HANDS, scene, **options)
     for seed, count in enumerate((1, 130, 3, 1)):
@@ -316,11 +316,11 @@ def test_a_question_asked_again_answers_as_if_it_were_new():
 LIMITS = {"max_distance": 0.02}, {"max_results": 3}, {"max_distance": 0.05, "overlapping_only": True}, {}
 
 
-def test_a_question_with_other_limits_answers_as_a_new_one():
+def test_a_query_with_other_limits_answers_like_a_new_one():
     scene = HANDS.scene()
     ask = StateQuery(HANDS, scene, pairs=BETWEEN, max_distance=0.001, gradients=True)
     positions, bases = random_hands(70)
-    for _ in range(2):  # memory of the others is used again
+    for _ in range(2):  # the second round reuses the memory
         for limits in LIMITS:
             expected = state_distances(
                 HANDS, scene, positions, base_poses=bases, pairs=BETWEEN, gradients=True, **limits
@@ -340,17 +340,17 @@ def test_a_question_with_other_limits_answers_as_a_new_one():
         ({"max_results": 1.5}, "max_results"),
     ],
 )
-def test_limits_that_make_no_sense_are_refused(limits, words):
+def test_invalid_limits_are_refused(limits, words):
     with pytest.raises(ValueError, match=words):
         StateQuery(HANDS, HANDS.scene()).limited(**limits)
 
 
-def test_the_closest_of_links_have_no_number_of_results():
+def test_max_results_is_refused_with_closest_of_links():
     with pytest.raises(ValueError, match="closest_of_links"):
         StateQuery(HANDS, HANDS.scene(), closest_of_links=True).limited(max_results=1)
 
 
-def test_the_scene_is_left_as_it_was():
+def test_a_query_does_not_change_the_scene():
     scene = HANDS.scene()
     frame = SWEEP.frame(100)
     scene.set_link_poses(HANDS.forward_kinematics(frame.positions, frame.base_poses))
@@ -363,7 +363,7 @@ def test_the_scene_is_left_as_it_was():
     np.testing.assert_array_equal(again.body_a, before.body_a)
 
 
-def test_calls_from_several_threads_give_the_same_answers():
+def test_calls_from_several_threads_give_equal_answers():
     positions, bases = random_hands(40)
     scene, found = HANDS.scene(), [None] * 4
 
@@ -395,7 +395,7 @@ def test_threads_share_the_blocks(monkeypatch):
     def noted(*arguments):
         if threading.get_ident() not in seen:
             seen.add(threading.get_ident())
-            both.wait(60.0)  # neither goes on before the other has begun
+            both.wait(60.0)  # each waits until the other has begun
         return over_states(*arguments)
 
     monkeypatch.setattr(state_query.loop, "over_states", noted)
@@ -405,7 +405,7 @@ def test_threads_share_the_blocks(monkeypatch):
     assert found.done == 130 and len(seen) == 2
 
 
-def test_an_error_in_a_block_is_the_error_of_the_call(monkeypatch):
+def test_an_error_in_a_block_is_raised_by_the_call(monkeypatch):
     positions, bases = random_hands(330)
     begun, over_states = [], state_query.loop.over_states
 
@@ -425,15 +425,15 @@ def test_an_error_in_a_block_is_the_error_of_the_call(monkeypatch):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_states_done_before_a_deadline_are_those_of_the_whole_answer(monkeypatch, threads):
+def test_states_before_a_deadline_equal_those_of_the_whole_answer(monkeypatch, threads):
     positions, bases = random_hands(200)
     scene = HANDS.scene()
     options = {"base_poses": bases, "pairs": BETWEEN, "max_distance": 0.02, "gradients": True, "base_gradients": True}
     whole = state_distances(HANDS, scene, positions, **options)
-    clock = iter(np.arange(0.0, 1e3, 0.01))  # every look at it takes 10 ms
+    clock = iter(np.arange(0.0, 1e3, 0.01))  # each reading of the clock takes 10 ms
     monkeypatch.setattr(time, "perf_counter", lambda: float(next(clock)))
     part = state_distances(HANDS, scene, positions, deadline=1.0, threads=threads, **options)
-    assert (64 if threads == 1 else 0) < part.done < 200  # of several threads one may be far behind
+    assert (64 if threads == 1 else 0) < part.done < 200  # one of several threads may be far behind
     end = whole.first[part.done]
     assert len(part) == end and (part.first[part.done :] == end).all() and part.states == 200
     for name in ("distance", "point_a", "status", "body_b", "gradients", "base_gradients"):
@@ -444,14 +444,14 @@ def test_states_done_before_a_deadline_are_those_of_the_whole_answer(monkeypatch
         part.of_state(part.done)
 
 
-def test_a_deadline_that_has_passed_leaves_one_state():
+def test_an_expired_deadline_leaves_one_state():
     positions, bases = random_hands(100)
     found = state_distances(HANDS, HANDS.scene(), positions, base_poses=bases, max_distance=0.02, deadline=1e-9)
     assert found.done == 1
     assert len(found) == found.first[1] > 0
 
 
-def test_a_deadline_far_away_changes_nothing():
+def test_a_distant_deadline_changes_nothing():
     positions, bases = random_hands(30)
     scene = HANDS.scene()
     assert_equal(
@@ -471,7 +471,7 @@ def test_an_answer_ends_with_the_block_that_fills_it(threads):
     assert_equal(full.of_state(127), whole.of_state(127))
 
 
-def test_an_answer_ends_with_the_blocks_that_were_begun_when_it_is_stopped():
+def test_a_stopped_answer_ends_with_the_started_blocks():
     positions, bases = random_hands(200)
     stop = threading.Event()
     stop.set()
@@ -484,7 +484,7 @@ def test_an_answer_ends_with_the_blocks_that_were_begun_when_it_is_stopped():
 # --- frames ---
 
 
-def test_a_pose_of_the_root_moves_points_and_normals_and_no_numbers():
+def test_a_root_pose_moves_only_points_and_normals():
     positions, bases = random_trees(20)
     world = random_poses(np.random.default_rng(2), 1, 1.0)[0]
     options = {"base_poses": bases, "gradients": True, "base_gradients": True}
@@ -502,7 +502,7 @@ def test_a_pose_of_the_root_moves_points_and_normals_and_no_numbers():
 # --- input ---
 
 
-def test_joints_may_come_in_any_order_with_followers_among_them():
+def test_joints_may_come_in_any_order_with_mimics_among_them():
     positions, bases = random_trees(5)
     names = ["last", *TREE.joint_names[::-1], "follow"]
     shuffled = np.column_stack([np.full(5, 7.0), positions[:, ::-1], np.full(5, 7.0)])
@@ -512,7 +512,7 @@ def test_joints_may_come_in_any_order_with_followers_among_them():
     )
 
 
-def test_one_base_pose_stands_for_all_states():
+def test_one_base_pose_is_broadcast_to_all_states():
     positions, bases = random_trees(5)
     one = bases["drone"][2]
     assert_equal(
@@ -523,7 +523,7 @@ def test_one_base_pose_stands_for_all_states():
     )
 
 
-def test_no_states_and_no_pairs_are_no_error():
+def test_empty_states_and_pairs_are_accepted():
     found = state_distances(ARM, ARM.scene(), np.empty((0, 2)), base_poses={"ball": np.eye(4)}, gradients=True)
     assert (len(found), found.done, found.states, found.gradients.shape) == (0, 0, 0, (0, 2))
     found = state_distances(ARM, ARM.scene(), np.zeros((2, 2)), base_poses={"ball": np.eye(4)}, pairs=[])
@@ -559,25 +559,25 @@ def test_no_states_and_no_pairs_are_no_error():
         ({"root_pose": np.eye(4)[None]}, r"root_pose: must have shape \(4, 4\)"),
     ],
 )
-def test_wrong_input_is_named_with_what_is_expected(changes, words):
+def test_wrong_input_is_named_with_the_expected_one(changes, words):
     arguments = {"positions": np.zeros((2, 2)), "base_poses": {"ball": np.eye(4)}, **changes}
     with pytest.raises(ValueError, match=words):
         state_distances(ARM, ARM.scene(), **arguments)
 
 
-def test_a_robot_in_the_place_of_the_scene_is_named():
+def test_exchanged_robot_and_scene_are_named():
     with pytest.raises(TypeError, match="robot: must be of type Robot, found Scene"):
         state_distances(ARM.scene(), ARM, np.zeros((2, 2)))
 
 
-def test_a_link_beside_the_robot_without_a_pose_is_an_error():
+def test_a_foreign_link_without_a_pose_is_an_error():
     scene = ARM.scene()
     scene.add(Body("cup", "shelf", Sphere(0.1)))
     with pytest.raises(ValueError, match="'shelf' is none of robot 'arm' and has no pose yet"):
         state_distances(ARM, scene, np.zeros((1, 2)), base_poses={"ball": np.eye(4)})
 
 
-def test_an_answer_stays_as_long_as_any_part_of_it_is_held():
+def test_parts_of_an_answer_stay_valid_without_it():
     positions, bases = random_hands(130)
     ask = StateQuery(HANDS, HANDS.scene())
     found = ask(positions, base_poses=bases)

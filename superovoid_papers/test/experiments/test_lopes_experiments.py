@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The experiments of Lopes et al. 2010: what moves how, what counts as a failure, and what is written."""
+"""The experiments of Lopes et al. 2010: motions, counted failures, and written files."""
 
 import csv
 import math
@@ -21,7 +21,7 @@ CASES = [*ellipsoids.CASES, *superellipsoids.CASES]
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.name}-{case.exponents[0]}")
-def test_bodies_turn_about_their_axes_and_keep_apart(case, place):
+def test_bodies_turn_about_their_axes_and_keep_their_distance(case, place):
     first, second = case.poses(place)
     assert np.array_equal(first[0, :3, :3], np.eye(3)) and np.array_equal(second[0, :3, :3], np.eye(3))
     for poses, axis in ((first, (1, 0, 0)), (second, case.axis)):
@@ -37,13 +37,13 @@ def test_bodies_turn_about_their_axes_and_keep_apart(case, place):
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.name}-{case.exponents[0]}")
-def test_method_and_engine_are_given_the_same_bodies(case):
+def test_method_and_engine_get_equal_bodies(case):
     points = np.random.default_rng(0).uniform(-3.0, 3.0, (20, 3))
     for ours, theirs in zip(case.shapes, case.bodies, strict=True):
         assert theirs.implicit(points) == pytest.approx(ours.implicit(points), rel=1e-12)
 
 
-def test_spheres_apart_are_solved_at_every_step():
+def test_separate_spheres_are_solved_at_every_step():
     case = ellipsoids.CASES[0]
     poses = case.poses("aside")
     expected = prescribed_motions.truths(case, poses)
@@ -54,7 +54,7 @@ def test_spheres_apart_are_solved_at_every_step():
         assert found.statistics.iterations[1:].max() <= 5  # warm starts
 
 
-def test_failures_are_told_apart():
+def test_wrong_and_unconverged_answers_are_counted_separately():
     nothing = np.zeros((3, 3))
     found = Motion(
         solved=np.ones(3, dtype=bool),
@@ -71,7 +71,7 @@ def test_failures_are_told_apart():
 
 
 @pytest.mark.parametrize("regime", prescribed_motions.REGIMES)
-def test_random_pairs_are_what_their_regime_says(regime):
+def test_random_pairs_are_in_their_regime(regime):
     for pair in prescribed_motions.random_pairs(regime, (2.0, 5.0), 10, 3):
         assert (0.009 < pair.truth <= 1.0) if regime == "apart" else (-0.1 < pair.truth < 0.0)
         again = superovoid.distance(*_shapes(pair))
@@ -90,7 +90,7 @@ def test_a_restart_leaves_fewer_wrong_answers():
     for row in rows.values():
         assert row.right + row.wrong + row.not_converged == row.pairs == 150
     assert rows["householder", True].wrong < rows["householder", False].wrong
-    assert rows["householder", False].right > rows["auxiliary", False].right  # of lengths that grow with the normal's
+    assert rows["householder", False].right > rows["auxiliary", False].right  # its vectors grow with the normal
     assert rows["unit auxiliary", False].right > rows["auxiliary", False].right
 
 
@@ -122,7 +122,7 @@ def test_command_writes_tables_and_a_plot(tmp_path, monkeypatch, capsys):
         assert (tmp_path / name).stat().st_size > 10_000
 
 
-def test_output_that_is_a_file_is_an_error(tmp_path, capsys):
+def test_a_file_as_output_folder_is_an_error(tmp_path, capsys):
     file = tmp_path / "file"
     file.write_text("")
     with pytest.raises(SystemExit) as end:
@@ -131,7 +131,7 @@ def test_output_that_is_a_file_is_an_error(tmp_path, capsys):
     assert "--output" in capsys.readouterr().err
 
 
-def test_bodies_are_thrown_from_the_gap_and_touch():
+def test_bodies_start_at_the_gap_and_touch():
     case = superellipsoids.CASES[0]
     bodies = free_bodies.thrown(case, free_bodies.ASIDE)
     start = superovoid.distance(case.shapes[0], bodies[0].pose, case.shapes[1], bodies[1].pose)
@@ -142,7 +142,7 @@ def test_bodies_are_thrown_from_the_gap_and_touch():
 
 
 @pytest.mark.slow
-def test_dynamics_command_writes_what_it_measures(tmp_path, capsys):
+def test_dynamics_command_writes_its_measurements(tmp_path, capsys):
     assert cli.main(["experiment", "lopes-dynamics", "--steps", "20", "--output", str(tmp_path)]) == 0
     names = {path.name for path in tmp_path.iterdir()}
     plots = {f"lopes_dynamics.{kind}" for kind in ("png", "svg", "pdf")}
