@@ -102,7 +102,7 @@ class Octree:
         nodes = self._binary_nodes() if self.binary else self._full_nodes()
         found = np.array(_occupied(nodes, most), dtype=np.int64).reshape(-1, 4)
         if next(nodes, None) is not None:
-            raise ValueError("octree: the stream goes on behind its last node: it is damaged, or of the other form")
+            raise ValueError("octree: the stream continues after its last node: it is damaged, or of the other form")
         corners, sides = found[:, :3], found[:, 3].astype(np.float64)
         return (corners + 0.5 * sides[:, None] - _CELLS // 2) * self.resolution, sides * self.resolution
 

@@ -150,7 +150,7 @@ class PlanningScene:
                 continue
             if name not in self.robot.groups and name not in self.robot.links and self.objects:
                 raise ValueError(
-                    f"'{name}' is no link, no group and no object (groups: {', '.join(self.robot.groups) or 'none'}; "
+                    f"'{name}' is not a link, group or object (groups: {', '.join(self.robot.groups) or 'none'}; "
                     f"links: {', '.join(self.robot.links)}; objects: {', '.join(self.objects)})"
                 )
             found.update(self.robot.links_of([name]))
@@ -441,7 +441,7 @@ class Edit(SceneChanges):
         return scene
 
     def _check_bodies(self, count: int) -> None:
-        self.limits.check("bodies", count, "those of scaled links count twice" if self.scales else "")
+        self.limits.check("bodies", count, "bodies of scaled links count twice" if self.scales else "")
 
     def _check_scales(self) -> None:
         """Raise for invalid scales, and for bodies with the name of a scaled body."""
@@ -454,7 +454,7 @@ class Edit(SceneChanges):
         held = [thing for thing in self._objects.values() if self._scale(thing.link) != 1.0]
         for name in (*scaled, *(name for thing in held for name in body_names(thing))):
             if scaled_name(name) in self._owner_of:
-                raise ValueError(f"body '{scaled_name(name)}': the name is that of '{name}' scaled, take another name")
+                raise ValueError(f"body '{scaled_name(name)}': is the name of '{name}' scaled, choose another")
 
     def _scale(self, link: str | None) -> float:
         return 1.0 if link is None else self.scales.get(link, 1.0)

@@ -96,7 +96,7 @@ class SceneChanges:
     def object(self, name: str) -> SceneObject:
         """Return the object with a name; raise `ValueError` if it does not exist or has no place."""
         if name in self._problems and name not in self._objects:
-            raise ValueError(f"{self._problems[name].reason}: remove it, or add it anew")
+            raise ValueError(f"{self._problems[name].reason}: remove it or add it again")
         if name not in self._objects:
             there = ", ".join(self._objects) or "none"
             raise ValueError(f"object '{name}': does not exist (objects: {there})")
@@ -329,9 +329,9 @@ class SceneChanges:
         """Enable or disable a pair of links or objects, overriding all other rules; None: any."""
         for name in (name_a, name_b):
             if name is not None and name not in (OCTOMAP, *self._objects, *self._rules.links):
-                raise ValueError(f"runtime rule: '{name}' is no link and no object")
+                raise ValueError(f"runtime rule: '{name}' is neither a link nor an object")
         self._rules.set_runtime(name_a, name_b, checked, short(reason, MAXIMUM_NAME))
-        self.limits.check("rules", len(self._rules.runtime_pairs), "rules of the run time")
+        self.limits.check("rules", len(self._rules.runtime_pairs), "runtime rules")
         self._rules_changed = True
 
     def clear_runtime(self) -> None:
@@ -342,14 +342,14 @@ class SceneChanges:
     def _put(self, thing: SceneObject, *, anew: bool = False) -> None:
         name, robot = thing.name, self._robot
         if name in self._problems and not anew:
-            raise ValueError(f"{self._problems[name].reason}: remove it, or add it anew")
+            raise ValueError(f"{self._problems[name].reason}: remove it or add it again")
         if not name:
             raise ValueError("object: its name is empty")
         if name in robot.links or name in robot.groups:
             kind = "link" if name in robot.links else "group"
-            raise ValueError(f"object '{name}': is the name of a {kind} of robot '{robot.name}', take another")
+            raise ValueError(f"object '{name}': is the name of a {kind} of robot '{robot.name}', choose another")
         if (name == OCTOMAP) != (thing.octree is not None):
-            raise ValueError(f"object '{OCTOMAP}': the name is that of the octomap alone")
+            raise ValueError(f"object '{OCTOMAP}': the name is reserved for the octomap")
         if not thing.shapes and thing.octree is None:
             raise ValueError(f"object '{name}': has no shape, must have at least one")
         if len(name) > MAXIMUM_NAME:
@@ -383,7 +383,7 @@ class SceneChanges:
         name, new = thing.name, body_names(thing)
         clash = next((body for body in new if self._owner_of.get(body, name) != name), None)
         if clash is not None:
-            raise ValueError(f"object '{name}': its body '{clash}' has the name of another body, take another name")
+            raise ValueError(f"object '{name}': its body '{clash}' has the name of another body, choose another name")
         bodies = len(self._owner_of) + len(new) + self._problem_bodies
         triangles = self._triangles + triangle_count(thing) + self._problem_triangles
         for replaced in (before, None if problem is None else problem.thing):
@@ -430,7 +430,7 @@ class SceneChanges:
                 found.add(other)
             else:
                 raise ValueError(
-                    f"object '{name}': may touch '{other}', which is no link, group or object "
+                    f"object '{name}': may touch '{other}', which is not a link, group or object "
                     f"(links: {', '.join(robot.links)})"
                 )
         return frozenset(found)

@@ -186,8 +186,8 @@ def in_root(thing: SceneObject, root: str, robot: Robot, before: Robot) -> Scene
         pose = None if back is None else np.linalg.inv(back)
     if pose is None:
         raise ValueError(
-            f"object '{thing.name}': stands in the frame of link '{root}', and no fixed joints say where that is in "
-            f"the frame of '{robot.root}', the root link of robot '{robot.name}'"
+            f"object '{thing.name}': stands in the frame of link '{root}', which no fixed joints connect to "
+            f"'{robot.root}', the root link of robot '{robot.name}'"
         )
     given_in = thing.given_in and thing.given_in._replace(root_from_frame=pose @ thing.given_in.root_from_frame)
     return replace(thing, pose=pose @ thing.pose, given_in=given_in)

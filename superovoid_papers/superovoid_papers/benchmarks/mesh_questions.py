@@ -39,7 +39,7 @@ def _robots_folder() -> Path:
             folder = folder.parent
         if folder.name == "robots":
             return folder
-    raise ImportError("example-robot-data: its folder robots is not there: pip install 'superovoid_papers[robots]'")
+    raise ImportError("example-robot-data: its folder robots does not exist: pip install 'superovoid_papers[robots]'")
 
 
 def _random_pair(rng: np.random.Generator, meshes: list[Mesh]) -> tuple[Placed, Placed]:
@@ -60,7 +60,7 @@ def measure(urdf: str, threshold: float, seed: int = 0) -> str:
     robot = Robot.load(root / urdf, package_directories={"example-robot-data": root.parent}, meshes="shells")
     shapes = [body.shape for body in robot.bodies if isinstance(body.shape, Mesh) and not body.shape.is_convex()]
     if not shapes:
-        return f"{urdf}: no mesh that is not convex"
+        return f"{urdf}: no non-convex mesh"
     meshes = sorted(shapes, key=lambda mesh: -len(mesh.faces))[:_LARGEST]
     rng = np.random.default_rng(seed)
     full = Limit(TOLERANCE, SEARCH_BUDGET, math.inf, -math.inf)

@@ -104,7 +104,7 @@ def libraries() -> Libraries:
         if file.as_posix().endswith(f"/robots/{first}"):
             return Libraries(*found, Path(str(file.locate())).parents[len(Path(first).parts) - 1])
     raise ImportError(
-        f"example-robot-data: its file robots/{first} is not there: pip install 'superovoid_papers[robots]'"
+        f"example-robot-data: its file robots/{first} does not exist: pip install 'superovoid_papers[robots]'"
     )
 
 

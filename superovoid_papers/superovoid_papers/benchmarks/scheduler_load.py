@@ -234,7 +234,7 @@ def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Load of dask's scheduler under simulated workers.")
     parser.add_argument("--workers", type=int, nargs="+", default=SIZES)
     parser.add_argument("--chunks", type=int, default=4000, help="for each number of workers")
-    parser.add_argument("--seconds", type=float, help="also chunks that take so long (median)")
+    parser.add_argument("--seconds", type=float, help="also run chunks of this median time")
     parser.add_argument("--be", metavar="ADDRESS", help=argparse.SUPPRESS)
     parser.add_argument("--silent", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args(words)

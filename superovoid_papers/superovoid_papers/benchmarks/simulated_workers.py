@@ -85,7 +85,7 @@ class SimulatedWorker:
                 await self._comm.write(self._registration(), serializers=["msgpack"])
                 answer = await self._comm.read(deserializers=["msgpack"])
             if answer["status"] != "OK":
-                raise RuntimeError(f"the scheduler does not take worker {self._name}: {answer}")
+                raise RuntimeError(f"the scheduler does not accept worker {self._name}: {answer}")
             self._interval = float(answer["heartbeat-interval"])
             self._stream = BatchedSend(interval="2ms", loop=None)
             self._stream.start(self._comm)

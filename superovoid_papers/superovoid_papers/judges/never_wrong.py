@@ -461,4 +461,4 @@ def _leave(console: Console, reports: Sequence[FamilyChecks], bad: list[dict[str
     if bad:
         path = output_folder(output) / "never_wrong_failures.json"
         path.write_text(json.dumps({"pairs": bad}, indent=1), encoding="utf-8")
-        console.print(f"refuted answers, broken promises, and wrong answers that were accepted: {path}", soft_wrap=True)
+        console.print(f"refuted answers, broken promises, and accepted wrong answers: {path}", soft_wrap=True)

@@ -122,7 +122,7 @@ def test_a_ball_beside_a_paraboloid_has_its_normals_through_the_centre():
     [
         (Quadric((1.0, 1.0, 0.0)), "b = .* found a cylinder"),
         (Quadric((-1.0, -1.0, -2.0)), "b = .* has no real points"),
-        (Cone(1.0, 1.0), "b = .* must be a Quadric or an ellipsoid beside a Quadric"),
+        (Cone(1.0, 1.0), "b = .* must be a Quadric, or an ellipsoid with a Quadric"),
     ],
 )
 def test_what_is_no_regular_quadric_is_named(other, message):

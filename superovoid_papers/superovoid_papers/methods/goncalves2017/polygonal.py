@@ -97,7 +97,7 @@ class MeshPair:
         self._poses = np.tile(np.eye(4), (2, 1, 1))
 
     def __reduce__(self) -> str:
-        raise TypeError("a MeshPair is not pickled or copied: FCL's models are not; make it anew from the meshes")
+        raise TypeError("a MeshPair cannot be pickled or copied, like FCL's models; create another one from the meshes")
 
     def _object(self, vertices: ArrayLike, triangles: ArrayLike) -> Any:
         points, faces = np.asarray(vertices, dtype=np.float64), np.asarray(triangles, dtype=np.int64)

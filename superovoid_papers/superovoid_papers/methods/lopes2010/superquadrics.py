@@ -146,7 +146,7 @@ class Quadric(_Surface):
                     f"Quadric.linear[{i}] = {linear}: must be 0 where coefficients[{i}] is not, found {square}"
                 )
         if not any(self.coefficients):
-            raise ValueError("Quadric.coefficients = (0, 0, 0): must not all be zero, which is a plane or nothing")
+            raise ValueError("Quadric.coefficients = (0, 0, 0): must not all be zero")
 
     @classmethod
     def ellipsoid(cls, dimensions: ArrayLike) -> Quadric:

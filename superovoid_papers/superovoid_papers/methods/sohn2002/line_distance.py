@@ -204,7 +204,7 @@ def _as_quadric(name: str, body: Body | Quadric) -> Quadric:
         return body
     if _is_ellipsoid(body):
         return Quadric.ellipsoid(body.semi_axes)
-    raise ValueError(f"{name} = {body!r}: must be a Quadric or an ellipsoid beside a Quadric")
+    raise ValueError(f"{name} = {body!r}: must be a Quadric, or an ellipsoid with a Quadric")
 
 
 def _of_quadrics(a: Body | Quadric, pose_a: FloatArray, b: Body | Quadric, pose_b: FloatArray) -> CommonNormals:
