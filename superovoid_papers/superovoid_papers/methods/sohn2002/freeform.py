@@ -50,7 +50,7 @@ class Piece(NamedTuple):
     """Whether s = 0, s = 1, t = 0, t = 1 are edges of the surface or creases in it."""
 
     def points(self, s: ArrayLike, t: ArrayLike) -> FloatArray:
-        """Points of the piece, (..., 3)."""
+        """Return points of the piece, (..., 3)."""
         s, t = np.broadcast_arrays(np.asarray(s, dtype=np.float64), np.asarray(t, dtype=np.float64))
         return np.stack([p(s, t) for p in self.x], axis=-1) / self.w(s, t)[..., None]
 
