@@ -5,7 +5,7 @@
 
 import os
 
-# Before numpy is imported: on matrices as small as a fit's, the threads of its linear algebra only wait for each other.
+# Before the import of numpy: for matrices as small as a fit's, threads of its linear algebra only slow it down.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from batteries import battery  # noqa: F401

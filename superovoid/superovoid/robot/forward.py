@@ -97,7 +97,7 @@ def _set_product(parent, tree, row, position, out):
 
 @kernel(forceinline=True)
 def set_pose(tree, row, positions, given, poses):
-    """Set the pose of a link other than a root, from its parent's, positions of the joints and poses of the bases."""
+    """Pose of a link, no root, from that of its parent, in a state: positions of the joints, poses of the bases."""
     parent = poses[tree.parent[row]]
     if tree.kind[row] == OUTSIDE:
         base = given[tree.base[row]]

@@ -58,7 +58,7 @@ POSES = moved(0.1, -0.2, 0.3, rotation=(0.4, 1.1, -0.6)), moved(0.4, 2.3, 0.2, r
 
 
 def some(battery, name, count):
-    """Bodies, poses and the certified answers of some pairs of a battery."""
+    """Return bodies, poses and the certified answers of some pairs of a battery."""
     data = battery(name)
     rows = np.flatnonzero(data["certified"])[:count]
     bodies = [
@@ -137,7 +137,7 @@ def test_tangents_are_the_derivatives_of_the_parametric_surface(angles):
             np.testing.assert_allclose(derivative, expected, rtol=1e-11, atol=1e-12)
 
 
-def test_the_surface_goes_on_past_a_pole():
+def test_the_surface_continues_past_a_pole():
     body, near = row(BODIES[0]), 0.5 * math.pi - 0.1
     beyond = superovoid_surface.surface(body, 0.7, near + 0.2)
     np.testing.assert_allclose(beyond, superovoid_surface.surface(body, 0.7 - math.pi, near), rtol=1e-12)
@@ -222,19 +222,19 @@ def test_the_superellipsoid_formulas_are_the_general_ones_without_taper(scheme):
 
 @pytest.mark.parametrize("jacobian", ["differences", "analytic"])
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_answers_on_separated_pairs_are_the_reference(battery, scheme, jacobian):
+def test_answers_for_separate_pairs_agree_with_the_reference(battery, scheme, jacobian):
     bodies, poses, expected = some(battery, "paper_separated", 150)
     pairs = Pairs(bodies[0], poses[0], bodies[1], poses[1], scheme=scheme, jacobian=jacobian)
     converged, found = answered(pairs)
     right = np.abs(found - expected) <= 1e-6
-    # What a scheme finds is the scheme's: implicit it finds the nearest points or nothing, parametric other roots too.
+    # Implicit schemes find the nearest points or nothing, parametric ones other roots, too.
     assert converged.mean() > 0.85
     assert right[converged].mean() > (0.93 if "Parametric" in scheme else 0.999)
 
 
 @pytest.mark.parametrize("scheme", ["quadImplicit", "quadParametric", "ntbParametric"])
 def test_roots_with_opposed_normals_are_never_above_the_distance(battery, scheme):
-    # n . c - hA(n) - hB(-n) of convex bodies, whatever the root.
+    # n . c - hA(n) - hB(-n) of convex bodies, for every root.
     bodies, poses, expected = some(battery, "hard", 250)
     pairs = Pairs(bodies[0], poses[0], bodies[1], poses[1], scheme=scheme, jacobian="analytic")
     converged, found = answered(pairs)
@@ -270,13 +270,13 @@ def test_aligned_ellipsoids(scheme, jacobian):
         centre = np.zeros(3)
         centre[axis] = 3.0
         found = distance(a, np.eye(4), b, moved(*centre), scheme=scheme, jacobian=jacobian)
-        # At the poles phi1 is any angle, which steps of (19) then need not settle on.
+        # At the poles phi1 is arbitrary, so steps of (19) may not converge.
         assert found.converged or (scheme, axis) == ("ntbParametric", 2)
         assert found.distance == pytest.approx(3.0 - a.semi_axes[axis] - b.semi_axes[axis], abs=1e-9)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_swapping_the_bodies_swaps_the_points_and_turns_the_normal(scheme):
+def test_swapping_the_bodies_swaps_the_points_and_reverses_the_normal(scheme):
     given = distance(BODIES[0], POSES[0], BODIES[1], POSES[1], scheme=scheme)
     swapped = distance(BODIES[1], POSES[1], BODIES[0], POSES[0], scheme=scheme)
     engine = superovoid.distance(BODIES[0], POSES[0], BODIES[1], POSES[1])
@@ -288,7 +288,7 @@ def test_swapping_the_bodies_swaps_the_points_and_turns_the_normal(scheme):
     np.testing.assert_allclose(given.normal, -swapped.normal, atol=1e-5)
 
 
-def test_a_contained_body_overlaps_whichever_comes_first():
+def test_a_contained_body_overlaps_in_either_order():
     big, small = Sphere(2.0), Sphere(0.5)
     at = moved(1.0, 0.0, 0.0)
     for nested in (((2.0, 0.0, 0.0), (1.5, 0.0, 0.0)), ((2.0, 0.0, 0.0), (0.5, 0.0, 0.0))):
@@ -300,12 +300,12 @@ def test_a_contained_body_overlaps_whichever_comes_first():
         assert (given.distance, swapped.distance) == pytest.approx((-length, -length), abs=1e-9)
 
 
-def test_steps_that_are_no_numbers_do_not_count_as_converged():
+def test_a_step_of_nan_is_not_convergence():
     found = distance(BODIES[0], POSES[0], BODIES[1], POSES[1], start=np.zeros(6))
     assert not found.converged
 
 
-def test_the_last_iterate_is_returned_where_the_iterations_do_not_suffice():
+def test_too_few_iterations_return_the_last_iterate():
     once = distance(BODIES[0], POSES[0], BODIES[1], POSES[1], max_iterations=1)
     assert not once.converged
     assert once.statistics.iterations == 1
@@ -318,7 +318,7 @@ def test_the_last_iterate_is_returned_where_the_iterations_do_not_suffice():
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_query_may_start_from_an_earlier_one(scheme):
+def test_a_query_may_start_from_an_earlier_answer(scheme):
     cold = distance(BODIES[0], POSES[0], BODIES[1], POSES[1], scheme=scheme)
     turned = POSES[1] @ moved(0.0, 0.0, 0.0, rotation=(0.002, 0.0, 0.001))
     expected = distance(BODIES[0], POSES[0], BODIES[1], turned, scheme=scheme)
@@ -331,7 +331,7 @@ def test_a_query_may_start_from_an_earlier_one(scheme):
 
 @pytest.mark.parametrize("jacobian", ["differences", "analytic"])
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_the_length_of_normals_and_tangents_changes_the_way_not_the_root(scheme, jacobian):
+def test_the_length_of_normals_and_tangents_changes_iterates_but_not_the_root(scheme, jacobian):
     options = {"scheme": scheme, "jacobian": jacobian}
     expected = distance(BODIES[0], POSES[0], BODIES[1], POSES[1], **options)
     found = distance(BODIES[0], POSES[0], BODIES[1], POSES[1], vectors="printed", start=expected.unknowns, **options)
@@ -346,18 +346,18 @@ def test_the_length_of_normals_and_tangents_changes_the_way_not_the_root(scheme,
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_share_of_each_step_comes_to_the_same_root_more_slowly(scheme):
+def test_a_share_of_each_step_leads_to_the_same_root_more_slowly(scheme):
     whole, part = (
         distance(BODIES[0], POSES[0], BODIES[1], POSES[1], scheme=scheme, gain=gain, max_iterations=80)
         for gain in (1.0, 0.5)
     )
     assert whole.converged and part.converged
-    # The error halves with each step until the last, a whole one, of 1e-6 at most.
+    # Each step halves the error, except the last, a full one of at most 1e-6.
     assert part.statistics.iterations > whole.statistics.iterations + 8
     np.testing.assert_allclose(part.unknowns, whole.unknowns, atol=1e-8)
 
 
-def test_a_last_answer_that_does_not_do_gives_way_to_a_new_guess():
+def test_a_new_guess_replaces_an_unsuitable_last_answer():
     pairs = Pairs([BODIES[0]] * 2, [POSES[0]] * 2, [BODIES[1]] * 2, [POSES[1]] * 2)
     pairs.solve(0, 2)
     cold = pairs.out.copy()
@@ -369,7 +369,7 @@ def test_a_last_answer_that_does_not_do_gives_way_to_a_new_guess():
     assert pairs.out[1, newton_schemes.ITERATIONS] > cold[1, newton_schemes.ITERATIONS]
 
 
-def test_pairs_that_are_culled_have_no_distance():
+def test_culled_pairs_have_no_distance():
     far = moved(9.0, 0.0, 0.0)
     pairs = Pairs([BODIES[0]] * 2, [np.eye(4)] * 2, [BODIES[1]] * 2, [moved(1.8, 0.0, 0.0), far])
     pairs.query(0, 2)
@@ -383,7 +383,7 @@ def test_pairs_that_are_culled_have_no_distance():
 
 
 def greedy(levels):
-    """Angles of the quadtree's last cells, on the shapes' own parametric surface."""
+    """Return the angles of the quadtree's last cells, on the shapes' own parametric surface."""
     low, width = np.tile([-math.pi, -0.5 * math.pi], (2, 1)), np.array([2.0 * math.pi, math.pi])
     for _ in range(levels):
         width = 0.5 * width
@@ -400,12 +400,12 @@ def greedy(levels):
 
 
 @pytest.mark.parametrize("levels", [1, 3, 6])
-def test_the_quadtree_goes_into_the_nearest_quarters(levels):
+def test_the_quadtree_subdivides_the_nearest_quarters(levels):
     found = first_guess.quadtree(*map(row, BODIES), *POSES, levels, False, np.zeros((7, 7)))
     np.testing.assert_allclose(found, greedy(levels), rtol=1e-12)
 
 
-def test_adaptive_cells_are_halves_by_the_turn_of_the_normal():
+def test_adaptive_cells_halve_the_angle_of_the_normal():
     epsilon = 0.4
     turns = np.linspace(-3.0, 3.0, 13)
     angles = np.array([first_guess._angle(turn, epsilon, True) for turn in turns])
@@ -415,7 +415,7 @@ def test_adaptive_cells_are_halves_by_the_turn_of_the_normal():
 
 
 def cubes_apart(centre_a, half_a, pose_a, centre_b, half_b, pose_b):
-    """Least distance of two cubes: bounded least squares in the six coordinates along their edges."""
+    """Return the least distance of two cubes by bounded least squares in the six coordinates along their edges."""
     matrix = np.hstack([pose_a[:3, :3], -pose_b[:3, :3]])
     bound = np.repeat([half_a, half_b], 3)
     best = lsq_linear(matrix, np.subtract(centre_b, centre_a), (-bound, bound), method="bvls", tol=1e-14)
@@ -444,7 +444,7 @@ def test_nearest_points_of_cubes():
 
 
 @pytest.mark.parametrize("levels", [1, 2, 3])
-def test_octrees_are_as_far_apart_as_their_nearest_filled_cells(levels):
+def test_the_distance_of_octrees_is_that_of_their_nearest_filled_cells(levels):
     halves = [1.2, 1.1]
     trees = [
         first_guess.octree_row(lambda x, body=body: body.implicit(x) < 0.0, half, levels)
@@ -470,11 +470,11 @@ def test_octrees_are_as_far_apart_as_their_nearest_filled_cells(levels):
     assert length == pytest.approx(least, abs=1e-9)
     if least > 1e-9:
         assert np.linalg.norm(np.subtract(q, p)) == pytest.approx(least, abs=1e-9)
-    else:  # The centres of two of the cells that overlap.
+    else:  # The centres of two overlapping cells.
         assert all(np.linalg.norm(side - x, axis=1).min() < 1e-12 for side, x in zip(centres, (p, q), strict=True))
 
 
-def test_a_cell_is_filled_if_one_of_its_eighths_is():
+def test_a_cell_is_filled_if_one_of_its_children_is():
     tree = first_guess.octree_row(lambda x: np.linalg.norm(x - 0.9, axis=1) < 0.3, 1.0, 3)
     leaves = tree[-512:].reshape(8, 8, 8)
     assert leaves.sum() == leaves[5:, 5:, 5:].sum() > 0
@@ -485,7 +485,7 @@ def test_a_cell_is_filled_if_one_of_its_eighths_is():
 # -- culling ---------------------------------------------------------------------------------------------------------
 
 
-def test_culling_never_parts_bodies_that_touch(battery):
+def test_culling_never_excludes_touching_bodies(battery):
     bodies, poses, _ = some(battery, "paper_overlapping", 40)
     for a, pose_a, b, pose_b in zip(bodies[0], poses[0], bodies[1], poses[1], strict=True):
         for meet in (schemes.spheres_meet, schemes.obbs_meet, schemes.aabbs_meet):
@@ -494,7 +494,7 @@ def test_culling_never_parts_bodies_that_touch(battery):
 
 def test_spheres_meet_within_the_sum_of_their_radii():
     for gap, expected in ((-0.01, True), (0.01, False)):
-        at = moved(0.0, 3.0 + gap, 0.0)  # beyond sqrt(r1^2 + r2^2), where the authors' program parts them
+        at = moved(0.0, 3.0 + gap, 0.0)  # beyond sqrt(r1^2 + r2^2), the limit of the authors' program
         assert schemes.spheres_meet(Sphere(1.0), np.eye(4), Sphere(2.0), at) == expected
 
 
@@ -518,7 +518,7 @@ def test_oriented_boxes_meet_iff_they_have_a_common_point():
 
 
 @pytest.mark.parametrize("counts", [(1, 1), (7, 4), (16, 23)])
-def test_trees_of_boxes_find_the_pairs_whose_boxes_meet(counts):
+def test_trees_of_boxes_find_the_pairs_with_overlapping_boxes(counts):
     rng = np.random.default_rng(7)
     shapes = [[Ellipsoid(rng.uniform(0.1, 0.5, 3)) for _ in range(count)] for count in counts]
     trees = [schemes.AabbHierarchy(side) for side in shapes]
@@ -540,7 +540,7 @@ def test_trees_of_boxes_find_the_pairs_whose_boxes_meet(counts):
         assert {tuple(pair) for pair in found.tolist()} == expected
 
 
-def test_boxes_hold_the_body():
+def test_boxes_contain_the_body():
     body, pose = BODIES[0], POSES[0]
     made = row(body)
     box = body.obb()
@@ -570,7 +570,7 @@ def test_meshes_have_the_vertices_and_triangles_of_the_paper(vertices):
     np.testing.assert_allclose(BODIES[0].implicit(points), 0.0, atol=1e-9)
 
 
-def test_meshes_are_apart_meet_or_hold_each_other():
+def test_meshes_are_separate_meet_or_contain_each_other():
     pytest.importorskip("fcl")
     cube = trimesh.creation.box((2.0, 2.0, 2.0))
     small = trimesh.creation.box((0.5, 0.5, 0.5))
@@ -622,7 +622,7 @@ def test_bad_bodies_and_poses_are_named():
         polygonal.mesh(Sphere(1.0), 19)
 
 
-def test_a_body_between_the_cells_of_its_octree_is_an_error():
+def test_an_octree_without_a_filled_cell_is_an_error():
     thin = Superellipsoid((1.0, 0.01, 1.0))
     with pytest.raises(ValueError, match="octree_levels = 4: no cell of Superellipsoid"):
         distance(thin, np.eye(4), Sphere(1.0), moved(3.0, 0.0, 0.0), scheme="octImplicit")

@@ -63,7 +63,7 @@ def sphere_direction(rng):
 
 
 def exact_implicit(body, x):
-    """F by eqs. 25 and 37 with mpmath's powers, which do not share code with the kernels."""
+    """Evaluate F by eqs. 25 and 37 with mpmath's powers, independent of the kernels."""
     exponents = getattr(body, "exponents", (2.0, 2.0, 2.0))
     linear = getattr(body, "linear", (0.0, 0.0, 0.0))
     terms = zip(body.coefficients, linear, exponents, x, strict=True)
@@ -104,7 +104,7 @@ def test_superquadric_of_equal_exponents_is_our_superellipsoid():
     assert theirs.dimensions == pytest.approx(ours.semi_axes)
 
 
-def test_quadric_matrix_is_its_equation():
+def test_quadric_matrix_represents_its_equation():
     rng = np.random.default_rng(2)
     for body in (HYPERBOLOID, PARABOLOID):
         x = np.append(rng.normal(size=3), 1.0)
@@ -126,7 +126,7 @@ def test_families_are_those_of_table_3(coefficients, linear, family):
     assert Quadric(coefficients, linear).family == family
 
 
-def test_bounding_radius_is_the_farthest_point():
+def test_bounding_radius_is_that_of_the_farthest_point():
     rng = np.random.default_rng(3)
     bodies = [Superquadric.superellipsoid(rng.uniform(0.3, 2.0, 3), rng.uniform(2.0, 9.0, 3)) for _ in range(6)]
     bodies += [UNEQUAL, Superquadric.superellipsoid((1, 1, 1), (2, 2, 2)), Quadric.ellipsoid((1, 3, 2))]
@@ -200,7 +200,7 @@ def system(a, b, rotation, centre, method, q):
 
 
 def printed_constraints(a, b, rotation, centre, method, q):
-    """Eq. 9 by numpy, in the frame of B, where its dot products are the same as in the global one."""
+    """Evaluate eq. 9 by numpy in the frame of B, which has the same dot products as the global one."""
     x, y = q[:3], q[3:]
     n = rotation @ a.gradient(x)
     d = y - rotation @ x - np.array(centre)
@@ -250,7 +250,7 @@ def test_pseudo_inverse_agrees_with_lapack():
             assert solved == pytest.approx(x, rel=1e-9)
 
 
-def test_jacobian_is_singular_where_flat_poles_face_and_where_spheres_are_concentric():
+def test_jacobian_is_singular_for_facing_flat_poles_and_concentric_spheres():
     def condition(a, b, centre, q):
         jacobian, value = system(a, b, np.eye(3), centre, "householder", np.array(q))
         assert value == pytest.approx(np.zeros(6), abs=1e-12)  # a solution
@@ -283,8 +283,8 @@ def test_two_spheres(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_touching_ellipsoids_are_no_special_case(method):
-    """Lin and Ng's equations fail where the points coincide; these do not."""
+def test_touching_ellipsoids_are_regular(method):
+    """Lin and Ng's equations fail for coincident points; these do not."""
     found = distance(Ellipsoid((1, 2, 3)), pose(), Ellipsoid((2, 1, 1)), pose(position=(3, 0, 0)), tangents=method)
     assert found.converged and found.distance == pytest.approx(0.0, abs=1e-12)
 
@@ -301,7 +301,7 @@ def test_aligned_ellipsoids_on_an_axis(method, axis):
 
 
 @pytest.mark.parametrize("exponent", [2.0, 2.4, 3.2, 5.0])
-def test_what_converges_apart_after_a_restart_is_the_certified_distance(exponent):
+def test_converged_distances_of_separate_bodies_after_a_restart_are_certified(exponent):
     rng = np.random.default_rng(9)
     converged = 0
     for _ in range(40):
@@ -319,8 +319,8 @@ def test_what_converges_apart_after_a_restart_is_the_certified_distance(exponent
     assert converged >= (36 if exponent < 5.0 else 25)
 
 
-def test_what_converges_satisfies_the_equations():
-    """Far from everything a pseudo-inverse's steps are short though nothing is solved: that is no convergence."""
+def test_converged_answers_satisfy_the_equations():
+    """Far away, steps of the pseudo-inverse are short without a solution: this must not count as convergence."""
     rng = np.random.default_rng(15)
     seen = 0
     for k in range(300):
@@ -339,7 +339,7 @@ def test_what_converges_satisfies_the_equations():
 
 
 def sqp_distance(a, pose_a, b, pose_b, inside):
-    """Least distance of two points with F <= 0, by SLSQP from some starts."""
+    """Return the least distance of two points with F <= 0, by SLSQP from some starts."""
     rng = np.random.default_rng(0)
     bodies = ((a, pose_a, slice(0, 3)), (b, pose_b, slice(3, 6)))
     constraints = [
@@ -367,7 +367,7 @@ def sqp_distance(a, pose_a, b, pose_b, inside):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_three_different_exponents_against_a_quadratic_programme(method):
+def test_distance_for_three_different_exponents_agrees_with_quadratic_programming(method):
     rng = np.random.default_rng(10)
     compared = 0
     for _ in range(12):
@@ -402,7 +402,7 @@ def test_common_normal_of_a_hyperboloid_and_a_sphere():
 
 
 def test_parallel_flat_poles_are_solved_by_the_pseudo_inverse():
-    """The matrix is singular at every point of the way: least squares leaves alone what nothing determines."""
+    """The matrix is singular at every iterate: least squares does not change undetermined components."""
     box = Superquadric.superellipsoid((1, 1, 1), (4, 4, 4))
     above = np.tile(pose(position=(0.0, 0.0, 3.0)), (1, 1, 1))
     found = follow(box, pose(), box, above)
@@ -411,12 +411,12 @@ def test_parallel_flat_poles_are_solved_by_the_pseudo_inverse():
 
 
 @pytest.mark.parametrize(("position", "solutions"), [((9.0, 3.0, 2.0), 4), ((1.0, 0.5, 0.3), 12)])
-def test_solutions_are_no_mirror_images_and_may_be_more_than_four(position, solutions):
-    """Eq. 22 has at most four, all mirrored: apart there are four of another kind, overlapping more."""
+def test_solutions_need_not_be_mirror_images_and_may_exceed_four(position, solutions):
+    """Eq. 22 has at most four, all mirrored: separate bodies have four of another kind, overlapping ones more."""
     rng = np.random.default_rng(14)
     sizes = np.array([(1.0, 5.0, 5.0), (5.0, 1.0, 5.0)]) if solutions > 4 else np.array([(1, 2, 3), (2, 1, 1)])
     a, b = (Quadric.ellipsoid(size) for size in sizes)
-    place = np.linalg.inv(pose((0.4, -0.7, 0.3), position))  # of A seen from B
+    place = np.linalg.inv(pose((0.4, -0.7, 0.3), position))  # pose of A in B
     rotation, centre = np.ascontiguousarray(place[:3, :3]), tuple(place[:3, 3])
     found = np.empty((0, 6))
     for _ in range(2500):
@@ -433,7 +433,7 @@ def test_solutions_are_no_mirror_images_and_may_be_more_than_four(position, solu
 
 
 def test_mirrored_pair_is_a_solution_only_for_central_normals():
-    """From the far side: eq. 22 mirrors spheres onto their closest points, other ellipsoids only with a restart."""
+    """From the far side, eq. 22 mirrors spheres onto their closest points, other ellipsoids only with a restart."""
     for body, exact in ((Quadric.ellipsoid((1.0, 1.0, 1.0)), True), (Quadric.ellipsoid((1.0, 0.6, 0.8)), False)):
         poses = pose((0.3, -0.5, 0.2)), pose((0.1, 0.7, -0.4), (3.0, 0.8, 0.4))
         truth = superovoid.distance(Ellipsoid(body.dimensions), poses[0], Ellipsoid(body.dimensions), poses[1]).distance
@@ -459,9 +459,9 @@ def test_result_does_not_depend_on_the_frame():
     assert there.point_b == pytest.approx(posed(move, here.point_b), abs=1e-11)
 
 
-def test_iteration_that_finds_nothing_says_so():
+def test_iteration_without_a_solution_is_not_converged():
     concentric = distance(Ellipsoid((1, 2, 3)), pose(), Ellipsoid((0.5, 1, 1)), pose())
-    assert not concentric.converged  # both start at the centres, where neither surface has a normal
+    assert not concentric.converged  # both start at the centres, without normals
     few = distance(Sphere(1.0), pose(), Ellipsoid((1, 2, 3)), pose(position=(9, 1, 0)), max_iterations=2)
     assert not few.converged and few.statistics.iterations == 2
 
@@ -470,7 +470,7 @@ def test_iteration_that_finds_nothing_says_so():
 
 
 def pencil_roots(a, pose_a, b, pose_b):
-    """Roots of det(s A + B) as eigenvalues: s A + B singular iff s is one of -A^-1 B."""
+    """Return the roots of det(s A + B) as eigenvalues: s A + B is singular iff s is one of -A^-1 B."""
     quadrics = []
     for body, matrix in ((a, pose_a), (b, pose_b)):
         back = np.linalg.inv(matrix)
@@ -496,7 +496,7 @@ def test_separation_condition_agrees_with_the_engine_and_with_the_roots():
     assert 50 < sum(seen) < 250
 
 
-def test_separation_condition_decides_close_to_touch():
+def test_separation_condition_decides_close_to_contact():
     a, b = Ellipsoid((1, 2, 3)), Ellipsoid((2, 1, 0.5))
     poses = pose((0.2, 0.3, -0.4), (0.3, -0.2, 0.1)), pose((-0.5, 0.1, 0.9), (4.0, 1.0, 2.0))
     found = superovoid.distance(a, poses[0], b, poses[1])
@@ -530,7 +530,7 @@ def test_bounding_spheres_are_a_lower_bound():
 
 
 def approach(steps=60):
-    """An ellipsoid that comes, passes through another and goes, turning."""
+    """Return the motion of a rotating ellipsoid through another one."""
     way = np.linspace(-6.0, 6.0, steps)
     return np.array([pose((0.4 * x, 0.3, -0.2 * x), (x, 0.3, 1.6)) for x in way])
 
@@ -552,7 +552,7 @@ def test_motion_agrees_with_the_engine_and_warm_starts_take_fewer_iterations(met
 
 
 @pytest.mark.parametrize("query", ["spheres", "separation"])
-def test_queries_leave_out_only_steps_that_are_apart(query):
+def test_queries_skip_only_steps_with_separate_bodies(query):
     poses = approach()
     every = follow(MOVING[0], pose(), MOVING[1], poses, restart=True)
     some = follow(MOVING[0], pose(), MOVING[1], poses, query=query, restart=True)
@@ -656,16 +656,16 @@ def thrown(shape_a, shape_b, gap, aside=0.0, spin=(0.0, 0.0, 0.0), rotation=(0.0
 
 
 def hertz_impact(radii, masses, material):
-    """Depth and duration of a central impact at 1 m/s: Johnson 1985, section 11.4.1, by quadrature."""
+    """Return depth and duration of a central impact at 1 m/s: Johnson 1985, section 11.4.1, by quadrature."""
     reduced_radius, reduced_mass = (1.0 / (1.0 / np.array(pair)).sum() for pair in (radii, masses))
     stiffness = 4.0 / 3.0 * math.sqrt(reduced_radius) * material.young / (2.0 * (1.0 - material.poisson**2))
     depth = (1.25 * reduced_mass / stiffness) ** 0.4
-    # x = 1 - u^2 takes the singularity at the deepest point out of the integral.
+    # x = 1 - u^2 removes the singularity at the deepest point from the integral.
     half = quad(lambda u: 2.0 * u / math.sqrt(1.0 - (1.0 - u * u) ** 2.5), 0.0, 1.0)[0]
     return depth, 2.0 * half * depth
 
 
-def test_balls_hit_each_other_as_hertz_says():
+def test_impact_of_balls_agrees_with_hertz():
     balls = [Quadric.ellipsoid((r, r, r)) for r in (0.3, 0.5)]
     masses = [1000.0 * 4.0 / 3.0 * math.pi * r**3 for r in (0.3, 0.5)]
     depth, duration = hertz_impact((0.3, 0.5), masses, SOFT)
@@ -680,7 +680,7 @@ def test_balls_hit_each_other_as_hertz_says():
 
 
 @pytest.mark.parametrize("law, asked, expected", [("flores", 0.8, 0.79), ("lankarani-nikravesh", 0.8, 0.85)])
-def test_damping_takes_what_a_one_dimensional_impact_loses(law, asked, expected):
+def test_damping_loses_the_energy_of_a_one_dimensional_impact(law, asked, expected):
     """The oracle integrates the depth alone: m s'' = -K s^1.5 (1 + chi s'/s'_0)."""
     ball = Quadric.ellipsoid((0.5, 0.5, 0.5))
     _, duration = hertz_impact((0.5, 0.5), (1000.0 * math.pi / 6.0,) * 2, SOFT)
@@ -701,7 +701,7 @@ def test_damping_takes_what_a_one_dimensional_impact_loses(law, asked, expected)
 
 
 @pytest.mark.parametrize("kind", ["ellipsoids", "superellipsoids"])
-def test_momentum_and_angular_momentum_are_kept_and_depths_are_the_certified_ones(kind):
+def test_momenta_are_conserved_and_depths_are_the_certified_ones(kind):
     gamma = 2.0 if kind == "ellipsoids" else 3.0
     sizes = (0.5, 1.0, 0.8), (0.7, 0.6, 1.1)
     ours = [Superellipsoid(size, section_exponent=2.0 / gamma, profile_exponent=2.0 / gamma) for size in sizes]
@@ -712,7 +712,7 @@ def test_momentum_and_angular_momentum_are_kept_and_depths_are_the_certified_one
     assert np.ptp(found.momentum, axis=0).max() < 1e-12 * np.abs(found.momentum).max() + 1e-9
     assert np.ptp(found.angular_momentum, axis=0).max() < 1e-6 * np.abs(found.angular_momentum).max()
     assert found.kinetic_energy[-1] < found.kinetic_energy[0]
-    assert np.abs(found.angular_velocity[-1, 0]).max() > 1e-3  # an eccentric impact turns what did not turn
+    assert np.abs(found.angular_velocity[-1, 0]).max() > 1e-3  # an eccentric impact causes rotation
     for poses, value in zip(found.poses[::20], found.distance[::20, 0], strict=True):
         if not np.isnan(value):
             truth = superovoid.distance(ours[0], poses[0], ours[1], poses[1])
@@ -727,7 +727,7 @@ def test_ball_bounces_on_a_fixed_one_under_gravity():
     assert np.array_equal(found.poses[:, 0], np.tile(np.eye(4), (len(found.time), 1, 1)))
     height = found.poses[:, 1, 2, 3]
     assert height.min() < 2.5 and height[-1] > height.min()
-    # Energy, with the height, as it was once the balls are apart again.
+    # Energy, including the height, is conserved when the balls are separate again.
     mass = 1000.0 * math.pi / 6.0
     total = found.kinetic_energy + mass * 9.81 * height
     apart = ~(found.distance[:, 0] < 0.0)
@@ -759,7 +759,7 @@ def test_effective_radius_of_balls_and_of_a_cylinder_like_contact():
     assert found == flat.bounding_radius()
 
 
-def test_contact_that_cannot_be_found_ends_the_motion_with_a_word():
+def test_unsolved_contact_ends_the_motion_with_a_message():
     ball = Quadric.ellipsoid((0.5, 0.5, 0.5))
     tilted = Quadric.ellipsoid((0.2, 0.5, 0.9))
     start = thrown(ball, tilted, 0.01, aside=0.2, rotation=(0.3, 0.6, 0.1))
@@ -789,7 +789,7 @@ def test_bad_options_of_a_motion_are_named(change, message):
 
 
 @pytest.mark.parametrize("tangents", METHODS)
-def test_differences_lead_to_the_same_points_as_the_analytic_jacobian(tangents):
+def test_differences_and_analytic_jacobian_lead_to_the_same_points(tangents):
     rng = np.random.default_rng(3)
     agreed = 0
     for _ in range(40):

@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The lower bound for polyhedra: a bound always, exact where it can be, and counts that geometry fixes.
+"""The lower bound for polyhedra: validity, exactness for contacts of faces, and counts determined by geometry.
 
-References share nothing with the method: boxes of lattice cells in closed form, and distances of all edges and of all
+References are independent of the method: boxes of lattice cells in closed form, and distances of all edges and of all
 vertices and triangles by numpy.
 """
 
@@ -56,7 +56,7 @@ def box(x, y, z, *, at=(0.0, 0.0, 0.0)):
 
 
 def segment_distances(p, q, r, s):
-    """Distances of segments p q from segments r s, of arrays that broadcast, by the cases of their ends."""
+    """Return distances of segments p q from segments r s by the cases of their ends; arrays broadcast."""
     u, v, w = q - p, s - r, p - r
     uu, vv, uv = (u * u).sum(-1), (v * v).sum(-1), (u * v).sum(-1)
     uw, vw = (u * w).sum(-1), (v * w).sum(-1)
@@ -76,7 +76,7 @@ def segment_distances(p, q, r, s):
 
 
 def surface_distance(a, b):
-    """Distance of two triangulated surfaces, 0 where they cross: vertices (n, 3), edges (e, 2), triangles (m, 3)."""
+    """Return the distance of triangulated surfaces, 0 if they cross: vertices (n, 3), edges, triangles (m, 3)."""
     (va, ea, ta), (vb, eb, tb) = a, b
     starts, ends = va[ea], vb[eb]
     best = segment_distances(starts[:, None, 0], starts[:, None, 1], ends[None, :, 0], ends[None, :, 1]).min()
@@ -111,7 +111,7 @@ def surface(body, at):
 
 
 def is_inside(point, body, at):
-    """Parity of the crossings of a ray of no special direction."""
+    """Return the parity of the crossings of a ray in general direction."""
     vertices, _, triangles = surface(body, at)
     corners = vertices[triangles] - point
     ray = np.array([0.3128, 0.5471, 0.7764])
@@ -123,14 +123,14 @@ def is_inside(point, body, at):
 
 
 def true_distance(a, pose_a, b, pose_b):
-    """Distance, or a number that is not positive where the bodies overlap."""
+    """Return the distance, or a number <= 0 if the bodies overlap."""
     found = surface_distance(surface(a, pose_a), surface(b, pose_b))
     first_a, first_b = pose_a[:3, :3] @ a.vertices[0] + pose_a[:3, 3], pose_b[:3, :3] @ b.vertices[0] + pose_b[:3, 3]
     return -found if is_inside(first_a, b, pose_b) or is_inside(first_b, a, pose_a) else found
 
 
 def composed(a, pose_a, b, pose_b, unit=True):
-    """Eqs. (1) and (2) written out in plain Python, f_e through the origin; without `unit`, B as printed."""
+    """Evaluate eqs. (1) and (2) in plain Python, f_e through the origin; without `unit`, B as printed."""
 
     def xmin(values):
         return min(map(abs, values)) * (1 if sum(v > 0 for v in values) % 2 else -1)
@@ -160,7 +160,7 @@ def composed(a, pose_a, b, pose_b, unit=True):
 
 
 def cells_body(cells):
-    """Body of unit cells about points of a lattice; faces of one plane are one."""
+    """Return a body of unit cells about points of a lattice, with coplanar faces merged."""
     number, triangles = {}, []
     for cell, axis, side in itertools.product(cells, range(3), (0, 1)):
         if tuple(cell[i] + (2 * side - 1) * (i == axis) for i in range(3)) in cells:
@@ -178,7 +178,7 @@ def cells_body(cells):
 
 
 def polycube(rng, count):
-    """Body of random cells, with the cells' centres; none touch at an edge or a corner only."""
+    """Return a body of random cells, and the cells' centres; no cells touch only at an edge or a corner."""
     while True:
         cells = {(0, 0, 0)}
         while len(cells) < count:
@@ -192,7 +192,7 @@ def polycube(rng, count):
 
 
 def star(rng):
-    """An icosahedron, or now and then a finer ball, with every corner drawn in by a random share."""
+    """Return an icosahedron, or sometimes a finer ball, with every corner moved inwards by a random share."""
     ball = trimesh.creation.icosphere(subdivisions=int(rng.random() < 0.05))
     return Polyhedron.from_trimesh(
         trimesh.Trimesh(ball.vertices * rng.uniform(0.3, 1.0, (len(ball.vertices), 1)), ball.faces, process=False)
@@ -200,7 +200,7 @@ def star(rng):
 
 
 def frame():
-    """A square ring: two faces with a hole."""
+    """Return a square ring, with a hole in two faces."""
     return plate(1)
 
 
@@ -232,7 +232,7 @@ def with_vertex(i, *at):
         (TETRAHEDRON * [1.0, 1.0, 0.0], SIDES, "must have an area"),
     ],
 )
-def test_surface_that_bounds_no_body_is_refused(vertices, faces, message):
+def test_surface_without_a_body_is_refused(vertices, faces, message):
     with pytest.raises(ValueError, match=message):
         Polyhedron(vertices, faces)
 
@@ -243,7 +243,7 @@ def test_open_surface_is_refused():
         Polyhedron(body.vertices, body.faces[:5])
 
 
-def test_hole_turned_like_the_outer_loop_is_refused():
+def test_hole_oriented_like_the_outer_loop_is_refused():
     body = frame()
     i = next(i for i, face in enumerate(body.faces) if len(face) == 2)
     faces = list(body.faces)
@@ -275,7 +275,7 @@ def test_triangles_of_faces_with_holes_bound_the_same_body(body):
 
 
 def check(result, truth, size=1.0):
-    """A true interval, not negative where the bodies are apart. Rounding is 64 ulp of the coordinates."""
+    """Check that the interval is valid, and not negative for separate bodies. Rounding is 64 ulp of the coordinates."""
     slack = 1e-12 * size
     if truth > 1e-9 * size:
         assert 0.0 <= result.lower <= truth + slack
@@ -285,7 +285,7 @@ def check(result, truth, size=1.0):
         assert result.lower <= max(truth, 0.0) + slack
 
 
-def test_value_is_that_of_the_equations_written_out():
+def test_value_is_that_of_the_equations_in_plain_python():
     rng = np.random.default_rng(3)
     for other in (star(rng), frame(), polycube(rng, 5)[0]):
         a, b = star(rng), other
@@ -294,8 +294,8 @@ def test_value_is_that_of_the_equations_written_out():
         assert found == pytest.approx(composed(a, at[0], b, at[1]), abs=1e-12)
 
 
-def test_undivided_cross_product_is_no_bound():
-    # Tetrahedra of 10 m whose closest points lie on two edges: B as printed is the distance of their lines times both
+def test_cross_product_without_normalisation_is_not_a_bound():
+    # The closest points of tetrahedra of 10 m lie on two edges: B as printed is the distance of their lines times both
     # lengths and the sine between them.
     rng = np.random.default_rng(1166)
     a, b = (Polyhedron.from_trimesh(trimesh.convex.convex_hull(10.0 * rng.normal(size=(4, 3)))) for _ in range(2))
@@ -307,7 +307,7 @@ def test_undivided_cross_product_is_no_bound():
 
 @pytest.mark.parametrize("count", [600, pytest.param(30_000, marks=pytest.mark.slow)])
 def test_bounds_hold_for_bodies_of_lattice_cells(count):
-    """Every feature is parallel, coplanar or collinear with others, and most places are the degenerate ones."""
+    """Every feature is parallel, coplanar or collinear with others, and most places are degenerate."""
     rng = np.random.default_rng(5)
     bodies = [polycube(rng, int(n)) for n in rng.integers(1, 7, 40)]
     turns = np.round(Rotation.create_group("O").as_matrix())
@@ -350,7 +350,7 @@ def test_bounds_hold_for_random_bodies(kind, count):
     assert apart > 0.2 * count
 
 
-def test_bounds_hold_where_pegs_are_in_holes():
+def test_bounds_hold_for_pegs_in_holes():
     a, b = pegs(2), plate(2)
     rng = np.random.default_rng(0)
     for _ in range(10):
@@ -361,9 +361,9 @@ def test_bounds_hold_where_pegs_are_in_holes():
             check(lower_bound(a, relative, b, AT_ORIGIN, **options), truth, 2.0)
 
 
-def test_poses_that_rounding_has_turned_are_taken():
+def test_rotations_with_rounding_errors_are_accepted():
     at = random_pose(np.random.default_rng(0), 1.0)
-    at[:3, :3] *= 1.0 + 4e-14  # what `distance` takes for a rotation
+    at[:3, :3] *= 1.0 + 4e-14  # still a rotation for `distance`
     check(lower_bound(box(1.0, 1.0, 1.0), at, box(1.0, 1.0, 1.0), at @ pose(0.0, 0.0, 3.0)), 2.0)
 
 
@@ -393,7 +393,7 @@ def test_swapped_bodies_swap_points():
     assert one.point_a == pytest.approx(other.point_b) and one.normal == pytest.approx(-other.normal)
 
 
-def test_plane_through_the_edge_alone_does_not_know_the_world():
+def test_farthest_plane_does_not_depend_on_the_world():
     a, b = star(np.random.default_rng(1)), frame()
     at = pose(1.6, 0.3, 0.2), pose(0.0, 0.1, 0.0, (0.3, 0.2, 0.1))
     world = random_pose(np.random.default_rng(2), 5.0)
@@ -404,7 +404,7 @@ def test_plane_through_the_edge_alone_does_not_know_the_world():
 # -- the figures of the paper ----------------------------------------------------------------------------------------
 
 TABLE = box(4.0, 4.0, 1.0, at=(0.0, 0.0, -0.5))  # its top is the plane z = 0
-WEDGE = Polyhedron.from_trimesh(  # an edge of length 2 along x, from -1 to 1, the body above it
+WEDGE = Polyhedron.from_trimesh(  # an edge of length 2 along x, from -1 to 1, below the body
     trimesh.convex.convex_hull(np.array([[x, y, z] for x in (-1, 1) for y, z in ((0, 0), (-0.4, 1), (0.4, 1))]))
 )
 TOUCHING = {
@@ -419,15 +419,15 @@ TOUCHING = {
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda o: "-".join(map(str, o.values())))
 @pytest.mark.parametrize("name", TOUCHING)
 def test_contact_is_bounded_by_zero(name, options):
-    # The paper's form of eq. (3) calls the last of these apart: the edge crosses no side of the face it lies in.
+    # For the paper's form of eq. (3) the last of these are separate: the edge crosses no side of its face.
     result = lower_bound(WEDGE, TOUCHING[name], TABLE, AT_ORIGIN, **options)
     assert -1e-6 < result.lower <= 1e-13 and -1e-13 < result.upper
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda o: "-".join(map(str, o.values())))
 @pytest.mark.parametrize("gap", [1.0, 1e-3])
-def test_edge_in_the_plane_of_a_face_is_apart(options, gap):
-    """Fig. 4 (b2), and beyond it edges of one line, for which eq. (3) is 0 as well."""
+def test_edge_in_the_plane_of_a_face_has_a_positive_distance(options, gap):
+    """Fig. 4 (b2), and also edges on one line, for which eq. (3) is 0, too."""
     for y in (0.0, 0.3, 2.0):
         result = lower_bound(WEDGE, pose(3.0 + gap, y, 0.0), TABLE, AT_ORIGIN, **options)
         assert 0.0 < result.lower <= gap + 1e-12
@@ -435,7 +435,7 @@ def test_edge_in_the_plane_of_a_face_is_apart(options, gap):
 
 
 def test_plane_through_a_vertex_of_the_face_is_replaced():
-    # Fig. 2: the edge and the origin span y = 0, where a corner of the face lies as well.
+    # Fig. 2: the edge and the origin span y = 0, which contains a corner of the face.
     corners = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, -1.0], [1.0, 1.0, -1.0], [1.0, 0.5, -2.0]])
     spike = Polyhedron.from_trimesh(trimesh.convex.convex_hull(corners))
     at = pose(1.0, 0.0, 0.0)
@@ -449,7 +449,7 @@ def test_plane_through_a_vertex_of_the_face_is_replaced():
 
 @pytest.mark.parametrize("n, pairs", [(3, 11160), (4, 31824), (5, 73944), (6, 149184)])
 def test_numbers_of_pairs_are_those_of_the_geometry(n, pairs):
-    # Table 1 prints 31324 for n = 4: two digits are exchanged.
+    # Table 1 prints 31324 for n = 4, with two digits exchanged.
     a, b = pegs(n), plate(n)
     assert (len(a.edges), len(a.faces)) == (12 + 12 * n * n, 6 + 5 * n * n)
     assert (len(b.edges), len(b.faces)) == (12 + 12 * n * n, 6 + 4 * n * n)
@@ -475,7 +475,7 @@ def test_applicable_contacts_of_convex_bodies_are_those_of_their_difference():
         assert found.vertex_contacts + found.edge_contacts == len(difference.faces)
 
 
-def test_pairs_of_one_orientation_serve_every_place():
+def test_pairs_of_one_orientation_are_valid_for_every_translation():
     a, b, turn = pegs(2), plate(2), pose(rotvec=(0.01, 0.02, 0.03))
     pairs = applicable_pairs(a, b, turn[:3, :3].T)
     for z in (0.2, 0.4, 3.0):
@@ -518,8 +518,8 @@ CUBE, BAR, CORNER = [(0, 0, 0)], [(0, 0, -1), (0, 0, 0)], [(-1, 0, 0), (0, 0, 0)
     ],
 )
 def test_ties_are_not_pruned(a, b, angle, position):
-    # Turned about one axis: all contacts of what is parallel to it are ties. Counted for one side only, they are lost,
-    # and the bound exceeds the distance: by 0.02, 5, 11 and 356 %.
+    # After a rotation about one axis, all contacts of features parallel to it are ties. If ties counted for one side
+    # only, these contacts would be lost, and the bound would exceed the distance by 0.02, 5, 11 and 356 %.
     a, b = cells_body(a), cells_body(b)
     at = AT_ORIGIN, pose(*position, (0.0, angle, 0.0))
     truth = true_distance(a, at[0], b, at[1])
@@ -531,7 +531,7 @@ def test_ties_are_not_pruned(a, b, angle, position):
 
 
 @pytest.mark.parametrize("pruning", [False, True])
-def test_body_inside_another_is_no_distance(pruning):
+def test_body_inside_another_has_no_distance(pruning):
     # No edge pierces a face, and eq. (2) is positive.
     small, large = box(0.2, 0.3, 0.4), box(3.0, 3.0, 3.0)
     for result in (
@@ -543,13 +543,13 @@ def test_body_inside_another_is_no_distance(pruning):
 
 
 @pytest.mark.parametrize("pruning", [False, True])
-def test_bar_through_a_plate_is_no_distance(pruning):
+def test_bar_through_a_plate_has_no_distance(pruning):
     at = pose(0.1, 0.2, 0.3, (0.05, 0.1, 0.15))
     result = lower_bound(box(0.2, 0.2, 9.0), at, box(5.0, 5.0, 0.3), AT_ORIGIN, pruning=pruning)
     assert result.lower == -math.inf and result.upper <= 0.0 and result.status == Status.UNPROVEN
 
 
-def test_pruned_value_alone_does_not_see_an_overlap():
+def test_pruned_value_alone_does_not_detect_an_overlap():
     rng = np.random.default_rng(0)
     missed = 0
     for _ in range(20):
@@ -568,7 +568,7 @@ def test_depth_is_never_less_than_the_proved_one():
     for _ in range(100):
         at = random_pose(rng, 0.7)
         result = lower_bound(a, at, b, AT_ORIGIN, pruning=bool(rng.integers(2)))
-        # Directions that part convex bodies: normals of faces and products of edges.
+        # Separating directions of convex bodies: normals of faces and products of edges.
         ways = [*np.eye(3), *at[:3, :3].T, *np.cross(np.eye(3)[:, None], at[:3, :3].T).reshape(-1, 3)]
         ways = np.array([sign * way / np.linalg.norm(way) for way in ways for sign in (1, -1)])
         at_a, at_b = a.vertices @ at[:3, :3].T + at[:3, 3], b.vertices
@@ -612,7 +612,7 @@ def test_counts_of_applicable_pairs_are_those_of_table_1(n, printed):
     assert found.random_fewest <= found.random_most < found.most
 
 
-def test_bounds_of_the_insertion_hold_and_pruning_brings_them_nearer():
+def test_bounds_of_the_insertion_hold_and_pruning_tightens_them():
     case = next(cases.insertion_cases(0, None))
     truth = true_distance(case.bodies[0], case.poses[0], case.bodies[1], case.poses[1])
     found = cases.bounds(case, applicable_pairs(*case.bodies, case.rotation))
@@ -628,7 +628,7 @@ def test_places_are_those_of_table_2():
         assert 0.0 < paper.bound < paper.distance == pytest.approx(case.certified(), abs=5e-3)
 
 
-def test_tolerance_queries_answer_as_the_distance_does():
+def test_tolerance_queries_agree_with_the_distance():
     pytest.importorskip("coal", reason="pip install 'superovoid_papers[bench]'")
     case = next(cases.insertion_cases(0, None))
     found = places.tolerances(case, places.printed(0, 0), peers.Coal(peers.Geometry.EXACT), rounds=1)
@@ -636,7 +636,7 @@ def test_tolerance_queries_answer_as_the_distance_does():
     assert len(found) == 2 + len(places.TOLERANCES)
 
 
-def test_tables_have_dashes_for_what_fcl_would_say():
+def test_tables_have_dashes_without_fcl():
     numbers = {field.name: 1.0 for field in dataclasses.fields(cases.Row)}
     row = cases.Row(**numbers | {"bodies": "cube", "fcl": math.nan, "us_fcl": math.nan})
     console = Console(width=200, record=True, file=io.StringIO())
@@ -654,7 +654,7 @@ def test_command_passes_its_options_on(monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
-def test_experiment_writes_what_it_measures(tmp_path):
+def test_experiment_writes_its_measurements(tmp_path):
     assert experiment.main(pairs=1, rounds=1, seed=3, output=tmp_path) == 0
     names = sorted(path.name for path in tmp_path.iterdir())
     written = ["convex", "counts", "insertion", "origins", *(["tolerances"] if find_spec("coal") else [])]

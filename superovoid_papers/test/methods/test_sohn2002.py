@@ -37,7 +37,7 @@ def pose(translation=(0.0, 0.0, 0.0), rotation=(0.0, 0.0, 0.0)):
 
 
 def random_pairs(count, seed, make, least=0.3, most=3.0):
-    """Bodies from `make(rng)`, the second an ellipsoid, at random poses."""
+    """Generate bodies from `make(rng)`, the second an ellipsoid, at random poses."""
     rng = np.random.default_rng(seed)
     for _ in range(count):
         a, b = make(rng), Ellipsoid(np.exp(rng.uniform(math.log(0.2), 0.0, 3)))
@@ -61,7 +61,7 @@ MAKERS = {
 
 
 def assert_on_both(result, a, pose_a, b, pose_b):
-    """Assert that the points lie on the surfaces: a step outwards leaves the body, one inwards does not."""
+    """Check that the points lie on the surfaces: a step outwards leaves the body, one inwards does not."""
     for body, at, point in ((a, pose_a, result.point_a), (b, pose_b, result.point_b)):
         own = at[:3, :3].T @ (point - at[:3, 3])
         out = 1e-6 * (1.0 if body is a else -1.0) * at[:3, :3].T @ result.normal
@@ -85,7 +85,7 @@ def test_lines_of_the_parametrisation_are_outward_normals_at_its_points(pole):
 
 
 @pytest.mark.parametrize("pole", [1.0, -1.0])
-def test_a_normals_foot_is_the_point_it_was_made_at(pole):
+def test_the_foot_of_a_normal_is_its_point(pole):
     for u, v in itertools.product((-0.9, 0.1, 0.4), (-0.3, 0.2, 0.8)):
         (d, m), _, _ = pluecker.ellipsoid_normals(RADII, u, v, pole)
         x, _ = pluecker.ellipsoid_point(RADII, u, v, pole)
@@ -105,7 +105,7 @@ def test_derivatives_of_the_lines_are_those_of_finite_differences(pole):
     np.testing.assert_allclose(np.concatenate(by_v), (line(u, v + h) - line(u, v - h)) / (2 * h), atol=1e-9)
 
 
-def test_dual_quaternions_move_lines_as_matrices_move_their_points():
+def test_dual_quaternions_move_lines_like_matrices_move_their_points():
     rng = np.random.default_rng(2)
     turns = [*Rotation.random(20, random_state=rng).as_matrix(), *Rotation.from_rotvec(math.pi * np.eye(3)).as_matrix()]
     for rotation in turns:
@@ -117,7 +117,7 @@ def test_dual_quaternions_move_lines_as_matrices_move_their_points():
 
 
 def normals_of(kind):
-    """Parameters, and points with normals of the surface whose congruence is of that kind."""
+    """Return parameters, and points with normals of a surface with that kind of congruence."""
     rng = np.random.default_rng(3)
     phi, s = rng.uniform(0.0, 6.0, (2, 20))
     e, zero = np.stack([np.cos(phi), np.sin(phi), 0.0 * phi], axis=1), np.zeros((20, 1))
@@ -125,7 +125,7 @@ def normals_of(kind):
     if kind == congruences.CYLINDER:
         return (0.0, 0.0, 0.0), 0.7 * e + s[:, None] * k, e
     if kind == congruences.CONE:
-        c = 0.6  # x^2 + y^2 = c z^2, lifted by 0.3: the normals of a cone anywhere on the axis meet the same equations
+        c = 0.6  # x^2 + y^2 = c z^2, lifted by 0.3: normals of a cone anywhere on the axis satisfy the same equations
         z = s[:, None]
         return (c, 0.0, 0.0), math.sqrt(c) * z * e + (z + 0.3) * k, e - math.sqrt(c) * k
     if kind == congruences.CIRCLE:
@@ -146,7 +146,7 @@ KINDS = (*range(4), *range(5, 8))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_normals_meet_their_congruences_equations_at_any_scale_and_others_do_not(kind):
+def test_only_normals_satisfy_their_congruences_equations_at_any_scale(kind):
     parameters, x, n = normals_of(kind)
     rng = np.random.default_rng(4)
     for p, d in zip(x, n, strict=True):
@@ -173,8 +173,8 @@ def test_gradients_of_the_equations_are_those_of_finite_differences(kind):
     np.testing.assert_allclose([np.concatenate(side[1:]) for side in found], slopes, atol=1e-8)
 
 
-def test_the_papers_equations_of_a_cone_and_of_two_equal_radii_admit_lines_that_are_no_normals():
-    # Eq. 23 (A = B) beside L6 = 0: this line is no normal of the ellipsoid but has L2 = L4 = 0.
+def test_two_of_the_papers_equations_admit_lines_other_than_normals():
+    # Eq. 23 (A = B) with L6 = 0: this line is not a normal of the ellipsoid, but has L2 = L4 = 0.
     a, c = 0.7, 1.3
     d, m = np.array([1.0, 0.0, 1.0]), np.array([0.0, 5.0, 0.0])
     assert d @ m == 0.0
@@ -182,14 +182,14 @@ def test_the_papers_equations_of_a_cone_and_of_two_equal_radii_admit_lines_that_
     assert m[0] ** 2 * form - d[1] ** 2 * d[2] ** 2 * (a**2 - c**2) ** 2 == 0.0
     f, g = congruences.equations(congruences.ROUND_Z, (a, a, c), tuple(d), tuple(m))
     assert f[0] == 0.0 and abs(g[0]) > 1.0
-    # Section 6.2: a normal meets (c + 1) L2 L3 - c L4 = 0 at one scale only.
+    # Section 6.2: a normal satisfies (c + 1) L2 L3 - c L4 = 0 at one scale only.
     (c, _, _), x, n = normals_of(congruences.CONE)
     d = n[0] * 2.0
     assert abs((c + 1.0) * d[1] * d[2] - c * np.cross(x[0], d)[0]) > 1e-3
 
 
 @pytest.mark.parametrize("p", [(3.0, 1.0, -2.0), (1.4, 0.0, 0.0), (0.0, 0.0, 0.5), (1e3, 1e-9, 0.3), (0.9, 0.55, 0.1)])
-def test_foot_of_a_point_is_that_of_40_digits(p):
+def test_foot_of_a_point_agrees_with_40_digits(p):
     foot, outside = pluecker.foot_on_ellipsoid(RADII, p)
     assert outside
     with mpmath.workdps(40):
@@ -206,7 +206,7 @@ def test_foot_of_a_point_is_that_of_40_digits(p):
 # -- polynomials ---------------------------------------------------------------------------------------------------
 
 
-def test_polynomials_in_bernstein_form_compute_as_functions_do():
+def test_polynomials_in_bernstein_form_agree_with_functions():
     rng = np.random.default_rng(5)
     p, q = Polynomial(rng.normal(size=(3, 4))), Polynomial(rng.normal(size=(5, 2)))
     s, t = rng.uniform(-0.5, 1.5, (2, 30))
@@ -249,7 +249,7 @@ def math_product(factors):
     return first
 
 
-def test_a_double_root_and_a_curve_of_roots_are_owned_up_to():
+def test_a_double_root_and_a_curve_of_roots_are_reported():
     s, t = Polynomial([[0.0], [1.0]]), Polynomial([[0.0, 1.0]])
     x, y = s - 0.31, t - 0.62
     found = common_roots(x * x - y * y * y, y)
@@ -258,10 +258,10 @@ def test_a_double_root_and_a_curve_of_roots_are_owned_up_to():
 
 
 def resultant_degree(f, g, prime=2**31 - 1):
-    """Degree in v of the resultant by u of two polynomials: determinants modulo a prime, then interpolation."""
+    """Return the degree in v of the resultant by u of two polynomials: determinants modulo a prime, interpolated."""
     points = list(range(1, 110))
     values = [determinant(_sylvester([row(v) for row in f], [row(v) for row in g], prime), prime) for v in points]
-    newton = values[:]  # divided differences: the last that is not zero is the degree
+    newton = values[:]  # divided differences: the last nonzero one gives the degree
     for k in range(1, len(points)):
         for i in range(len(points) - 1, k - 1, -1):
             newton[i] = (newton[i] - newton[i - 1]) * pow(points[i] - points[i - k], -1, prime) % prime
@@ -293,7 +293,7 @@ def determinant(rows, prime):
 
 
 class IntegerPolynomial:
-    """Polynomial in u and v with integer coefficients, as {(i, j): c}: what `congruence_equations` computes with."""
+    """Polynomial in u and v with integer coefficients, as {(i, j): c}, for `congruence_equations`."""
 
     def __init__(self, terms):
         self.terms = {power: c for power, c in terms.items() if c}
@@ -320,7 +320,7 @@ class IntegerPolynomial:
         return self + -other
 
     def rows(self):
-        """Coefficients of the powers of u, as functions of v."""
+        """Return the coefficients of the powers of u, as functions of v."""
         top = max(i for i, _ in self.terms)
         return [lambda v, i=i: sum(c * v**j for (k, j), c in self.terms.items() if k == i) for i in range(top + 1)]
 
@@ -329,14 +329,14 @@ class IntegerPolynomial:
         return max(i + j for i, j in self.terms)
 
 
-def test_two_ellipsoids_have_36_common_normals_in_the_complex_as_the_paper_says():
+def test_two_ellipsoids_have_36_complex_common_normals():
     u, v = IntegerPolynomial({(1, 0): 1}), IntegerPolynomial({(0, 1): 1})
     rr = u * u + v * v
     w, d = rr + 1, -rr + 1
     a, b, c = 3, 5, 7
     direction = 2 * b * c * u, 2 * a * c * v, a * b * d
     moment = 2 * (b * b - c * c) * a * v * d, 2 * (c * c - a * a) * b * u * d, 4 * (a * a - b * b) * c * u * v
-    # Three times an orthogonal matrix, a reflection, under which moments turn the other way; its factor is the body's.
+    # Three times a reflection, under which moments change their sign; the factor scales the body.
     turn = np.array([[1, 2, 2], [2, 1, -2], [2, -2, 1]])
     shift = (2, -3, 4)
     d1, d2, d3 = (sum((int(k) * p for k, p in zip(row, direction, strict=True)), IntegerPolynomial({})) for row in turn)
@@ -358,7 +358,7 @@ def test_two_ellipsoids_have_36_common_normals_in_the_complex_as_the_paper_says(
 # -- distances -----------------------------------------------------------------------------------------------------
 
 
-def test_spheres_are_as_far_apart_as_their_centres_less_the_radii():
+def test_distance_of_spheres_is_that_of_their_centres_less_the_radii():
     result = distance(Sphere(0.4), pose((1.0, 2.0, 3.0)), Sphere(0.7), pose((1.0, 5.0, 7.0)))
     assert result.converged and result.status == Status.UNPROVEN
     assert result.distance == pytest.approx(5.0 - 1.1, abs=1e-14)
@@ -375,8 +375,8 @@ def test_aligned_ellipsoids_are_closest_on_their_common_axis(axis, roots):
     assert result.distance == pytest.approx(2.5 - a.semi_axes[axis] - b.semi_axes[axis], abs=1e-13)
 
 
-def test_a_large_ellipsoid_is_a_plane_to_a_small_one():
-    # The farthest that the ellipsoid of radius R departs from its tangent plane near the foot is of order 1 / R.
+def test_a_large_ellipsoid_acts_like_a_plane_on_a_small_one():
+    # Near the foot, the distance of the ellipsoid of radius R from its tangent plane is of order 1 / R.
     small, rotation = Ellipsoid((0.3, 0.2, 0.1)), Rotation.from_rotvec((0.3, -0.4, 0.5)).as_matrix()
     at = np.eye(4)
     at[:3, :3], at[2, 3] = rotation, 1.0
@@ -387,7 +387,7 @@ def test_a_large_ellipsoid_is_a_plane_to_a_small_one():
 
 
 @pytest.mark.parametrize("kind", MAKERS)
-def test_distances_of_bodies_apart_are_the_engines(kind):
+def test_distances_of_separate_bodies_are_the_engines(kind):
     checked = 0
     for a, pose_a, b, pose_b in random_pairs(60, 7, MAKERS[kind], least=0.8):
         expected = engine(a, pose_a, b, pose_b)
@@ -406,7 +406,7 @@ def test_distances_of_bodies_apart_are_the_engines(kind):
 
 
 @pytest.mark.parametrize("kind", ["ellipsoid", "spheroid", "cylinder", "cone", "torus"])
-def test_three_rounds_of_feet_and_one_run_of_newtons_method_suffice_for_most_pairs(kind):
+def test_three_rounds_of_feet_and_one_newton_run_usually_suffice(kind):
     apart = converged = steps = 0
     for a, pose_a, b, pose_b in random_pairs(100, 10, MAKERS[kind], least=1.5):
         if distance(a, pose_a, b, pose_b).converged:
@@ -419,7 +419,7 @@ def test_three_rounds_of_feet_and_one_run_of_newtons_method_suffice_for_most_pai
 
 
 @pytest.mark.parametrize("kind", ["ellipsoid", "spheroid", "sphere", "cylinder", "cone"])
-def test_all_roots_give_the_depth_of_convex_bodies_that_overlap(kind):
+def test_all_roots_give_the_depth_of_overlapping_convex_bodies(kind):
     checked = 0
     for a, pose_a, b, pose_b in random_pairs(25, 8, MAKERS[kind], least=0.0, most=0.9):
         expected = engine(a, pose_a, b, pose_b)
@@ -436,7 +436,7 @@ def test_the_distance_inside_the_hole_of_a_torus_is_the_least_of_all_roots():
     torus, ball = Torus(1.0, 0.25), Sphere(0.3)
     result = distance(torus, pose(), ball, pose((0.2, 0.0, 0.1)), roots="all")
     assert result.converged and result.distance == pytest.approx(math.hypot(0.8, 0.1) - 0.25 - 0.3, abs=1e-12)
-    # In the plane of the circle the root is not simple: found, but without the claim that it is the best.
+    # In the plane of the circle the root is a multiple one: found, but not reported as the best.
     result = distance(torus, pose(), ball, pose((0.2, 0.0, 0.0)), roots="all")
     assert not result.converged and result.distance == pytest.approx(0.8 - 0.25 - 0.3, abs=1e-9)
     needle = Ellipsoid((0.05, 0.05, 3.0))
@@ -447,7 +447,7 @@ def test_the_distance_inside_the_hole_of_a_torus_is_the_least_of_all_roots():
     )
 
 
-def test_newton_ends_in_a_local_minimum_beside_the_hole_of_some_torus_where_all_roots_do_not():
+def test_newton_alone_may_end_in_a_local_minimum_near_a_torus():
     wrong = 0
     for a, pose_a, b, pose_b in random_pairs(150, 9, MAKERS["torus"], least=0.0, most=1.6):
         expected = engine(a, pose_a, b, pose_b).distance
@@ -460,7 +460,7 @@ def test_newton_ends_in_a_local_minimum_beside_the_hole_of_some_torus_where_all_
     assert wrong
 
 
-def test_a_torus_that_an_ellipsoid_enters_has_no_distance():
+def test_overlapping_torus_and_ellipsoid_have_no_distance():
     for at in ((1.0, 0.0, 0.0), (0.7, 0.0, 0.2)):
         assert not distance(Torus(1.0, 0.25), pose(), Ellipsoid((0.3, 0.2, 0.1)), pose(at), roots="all").converged
 
@@ -469,11 +469,11 @@ def test_a_torus_that_an_ellipsoid_enters_has_no_distance():
 
 
 def searched_normals(a, pose_a, b, pose_b, starts=4000):
-    """Common normals of two ellipsoids by a search over all directions n of A's outward normal.
+    """Find common normals of two ellipsoids by a search over all directions n of A's outward normal.
 
-    n is one where t(n) = (x_b(s n) - x_a(n)) is parallel to n, for s = 1 or -1, that is, a critical point of the gap
-    n . x_b(s n) - n . x_a(n) on the sphere. Newton's method from many starts, with derivatives by differences; the
-    indices of all critical points of a function on the sphere sum to two, which tells whether some are missing.
+    n is one if t(n) = (x_b(s n) - x_a(n)) is parallel to n, for s = 1 or -1: a critical point of the gap
+    n . x_b(s n) - n . x_a(n) on the sphere. Newton's method runs from many starts, with derivatives by differences. The
+    indices of all critical points of a function on the sphere sum to two, which shows whether some are missing.
     """
     rng = np.random.default_rng(11)
     n0 = rng.normal(size=(starts, 3))
@@ -483,7 +483,7 @@ def searched_normals(a, pose_a, b, pose_b, starts=4000):
     ma, mb = np.diag(np.square(a.semi_axes)), rotation @ np.diag(np.square(b.semi_axes)) @ rotation.T
 
     def gradient(n, s):
-        """Gradient and Hessian of the gap, extended with degree one."""
+        """Return gradient and Hessian of the gap, extended with degree one."""
         va, vb = n @ ma, n @ mb
         ha, hb = np.sqrt(np.einsum("ij,ij->i", n, va)), np.sqrt(np.einsum("ij,ij->i", n, vb))
         first = shift + s * vb / hb[:, None] - va / ha[:, None]
@@ -511,13 +511,13 @@ def searched_normals(a, pose_a, b, pose_b, starts=4000):
             if not kept or np.abs(np.array(kept) - row).max(axis=1).min() > 1e-6:
                 kept.append(row)
                 index += int(np.sign(np.linalg.det(m)))
-        assert index == 2  # the search itself is complete, or misses a maximum for every saddle it misses
+        assert index == 2  # the search is complete, or misses a maximum for every missed saddle
         found += [(pose_a[:3, :3] @ row, s) for row in kept]
     return found
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_all_common_normals_are_those_of_a_search_over_directions(seed):
+def test_all_common_normals_agree_with_a_search_over_directions(seed):
     rng = np.random.default_rng([12, seed])
     a, b = (Ellipsoid(np.exp(rng.uniform(math.log(0.2), 0.0, 3))) for _ in range(2))
     pose_a, pose_b = random_pose(rng, 1.0), random_pose(rng, (0.2, 0.5, 0.8, 1.2, 1.6, 3.0)[seed])
@@ -531,8 +531,8 @@ def test_all_common_normals_are_those_of_a_search_over_directions(seed):
         assert off.min() < 1e-7
 
 
-def test_a_pair_with_16_common_normals_has_them_all():
-    # Apart, and as many as the paper found at most.
+def test_all_of_16_common_normals_are_found():
+    # Separate bodies with the largest number of the paper.
     a, b = Ellipsoid((0.17, 0.93, 0.2)), Ellipsoid((0.06, 0.075, 0.57))
     pose_a, pose_b = pose(), pose((0.45, 0.415, 0.26), (-0.04, -0.48, 0.07))
     assert distance(a, pose_a, b, pose_b).distance > 0.29
@@ -540,14 +540,14 @@ def test_a_pair_with_16_common_normals_has_them_all():
     assert found.complete and len(found) == len(searched_normals(a, pose_a, b, pose_b)) == 16
 
 
-def test_feet_on_a_side_and_on_its_rim_a_few_micrometres_apart_are_two():
+def test_feet_a_few_micrometres_apart_on_a_side_and_its_rim_differ():
     # Four lines through the ball's centre: near side, far side, and the far rims above and below; two feet on the ball.
     found = common_normals(Cylinder(1.0, 2.0), pose(), Sphere(0.5), pose((3.0, 0.0, 1.0 - 3e-6)))
     assert found.complete and len(found) == 8
 
 
 @pytest.mark.parametrize("kind", MAKERS)
-def test_feet_of_common_normals_lie_on_the_surfaces_and_on_the_lines(kind):
+def test_feet_of_common_normals_lie_on_surfaces_and_lines(kind):
     for a, pose_a, b, pose_b in random_pairs(6, 13, MAKERS[kind], least=0.2):
         found = common_normals(a, pose_a, b, pose_b)
         assert len(found) >= 4 and len(found) % 2 == 0 and found.complete
@@ -564,14 +564,14 @@ def test_feet_of_common_normals_lie_on_the_surfaces_and_on_the_lines(kind):
             assert not body.contains(own + 1e-7 * n).any()
 
 
-def test_aligned_ellipsoids_have_both_poles_of_both_on_their_axis_and_say_that_roots_are_not_simple():
+def test_aligned_ellipsoids_have_four_poles_on_their_axis_and_report_multiple_roots():
     found = common_normals(Ellipsoid((0.5, 0.9, 0.7)), pose(), Ellipsoid((0.8, 0.3, 0.6)), pose((0.0, 0.0, 3.0)))
     assert not found.complete
     heights = {(round(p[2], 6), round(q[2], 6)) for p, q in zip(found.point_a, found.point_b, strict=True)}
     assert {(s * 0.7, round(3.0 + t * 0.6, 6)) for s in (1, -1) for t in (1, -1)} <= heights
 
 
-def test_concentric_spheres_own_up_to_common_normals_without_number():
+def test_concentric_spheres_report_infinitely_many_common_normals():
     found = common_normals(Sphere(1.0), pose(), Sphere(0.5), pose())
     assert not found.complete and len(found) == 0
     assert not distance(Sphere(1.0), pose(), Sphere(0.5), pose(), roots="all").converged
@@ -581,7 +581,7 @@ def test_concentric_spheres_own_up_to_common_normals_without_number():
 
 
 def octant():
-    """The part x, y, z >= 0 of the unit sphere as a rational biquadratic patch; its pole is a singular edge."""
+    """Return the part x, y, z >= 0 of the unit sphere as a rational biquadratic patch; its pole is a singular edge."""
     arc, w = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]), np.array([1.0, math.sqrt(0.5), 1.0])
     points = [[(x * c, y * c, s) for c, s in arc] for x, y in arc]
     return FreeForm(points, np.outer(w, w))
@@ -597,7 +597,7 @@ def bump(knots=None, weights=None):
 KNOTS = (np.array([0, 0, 0, 0, 0.3, 0.7, 1, 1, 1, 1.0]), np.array([0, 0, 0, 0.4, 0.4, 1, 1, 1.0]))
 
 
-def test_pieces_of_a_rational_spline_are_the_spline_of_scipy():
+def test_pieces_of_a_rational_spline_agree_with_scipy():
     rng = np.random.default_rng(15)
     weights = rng.uniform(0.5, 2.0, (6, 5))
     surface = bump(KNOTS, weights)
@@ -630,7 +630,7 @@ def test_lines_of_a_surface_are_its_normals(surface):
 
 
 @pytest.mark.parametrize("roots", ["newton", "all"])
-def test_a_flat_patch_is_a_plane_above_its_inside_and_an_edge_beside(roots):
+def test_a_flat_patch_acts_as_a_plane_inside_and_an_edge_outside(roots):
     flat = FreeForm([[(-2.0, -2.0, 0.0), (-2.0, 2.0, 0.0)], [(2.0, -2.0, 0.0), (2.0, 2.0, 0.0)]])
     body, at = Ellipsoid((0.5, 0.3, 0.2)), pose((0.3, -0.4, 1.0), (0.4, 0.2, -0.3))
     result = distance(flat, pose(), body, at, roots=roots)
@@ -641,7 +641,7 @@ def test_a_flat_patch_is_a_plane_above_its_inside_and_an_edge_beside(roots):
     np.testing.assert_allclose(beside.point_a, (2.0, 1.0, 0.0), atol=1e-6)
 
 
-def test_a_patch_of_a_sphere_is_as_far_as_the_sphere():
+def test_distance_of_a_patch_of_a_sphere_is_that_of_the_sphere():
     body, at = Ellipsoid((0.6, 0.3, 0.4)), pose((1.6, 1.3, 1.1), (0.2, 0.5, -0.8))
     expected = engine(Sphere(1.0), pose(), body, at)
     shift = pose((-0.3, 0.4, 0.2), (1.0, -2.0, 0.3))
@@ -652,7 +652,7 @@ def test_a_patch_of_a_sphere_is_as_far_as_the_sphere():
 
 
 @pytest.mark.parametrize("surface", [bump(), bump(KNOTS)], ids=["bezier", "spline"])
-def test_distance_of_a_wavy_surface_is_that_of_a_minimisation_from_many_starts(surface):
+def test_distance_of_a_wavy_surface_agrees_with_minimisation_from_many_starts(surface):
     for seed in range(4):
         rng = np.random.default_rng([16, seed])
         body, at = Ellipsoid(lengths(rng, 3)), random_pose(rng, 0.0)
@@ -726,7 +726,7 @@ def test_wrong_input_is_named(arguments, options, message):
         ((np.zeros((2, 2, 3)), None, ([0, 1, 1, 2], [0, 0, 1, 1])), r"FreeForm.knots\[0\]: the first and the last 2"),
     ],
 )
-def test_a_surface_that_does_not_fit_together_is_named(arguments, message):
+def test_inconsistent_surface_is_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         FreeForm(*arguments)
 
@@ -735,7 +735,7 @@ def test_a_surface_that_does_not_fit_together_is_named(arguments, message):
 
 
 @pytest.mark.slow
-def test_the_experiment_writes_tables_and_a_plot_whose_distances_are_the_engines(tmp_path, capsys):
+def test_the_experiment_writes_tables_and_a_plot_with_the_engines_distances(tmp_path, capsys):
     assert line_geometry.main(frames=4, rounds=1, pairs=2, seed=1, output=tmp_path) == 0
     shown = capsys.readouterr().out
     assert "An ellipsoid moving around a body" in shown and "Random pairs apart" in shown
@@ -744,13 +744,13 @@ def test_the_experiment_writes_tables_and_a_plot_whose_distances_are_the_engines
     lines = (tmp_path / "line_geometry.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0] == "# superovoid experiment line-geometry --frames 4 --rounds 1 --pairs 2 --seed 1"
     rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
-    assert len(rows) == 4 * len(line_geometry.SCENES)  # one of the cone's has the ellipsoid right above the apex
+    assert len(rows) == 4 * len(line_geometry.SCENES)  # in one of the cone's, the ellipsoid is above the apex
     for row in rows:
         if row["scene"] != "free-form":
             assert float(row["all_roots_distance_m"]) == pytest.approx(float(row["engine_distance_m"]), abs=1e-8)
 
 
-def test_the_paths_of_the_experiment_keep_the_bodies_apart():
+def test_the_paths_of_the_experiment_have_separate_bodies():
     for scene in line_geometry.SCENES:
         for at in line_geometry.poses(scene, 40):
             found = distance(scene.fixed, pose(), scene.moving, at)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Common normals of any two quadrics: those of ellipsoids, and none missed that a search from random starts finds."""
+"""Common normals of any two quadrics: those of ellipsoids, and all that a search from random starts finds."""
 
 import itertools
 
@@ -31,7 +31,7 @@ def pose(rng, reach=2.0):
 
 
 def placed(quadric, at):
-    """F, gradient and Hessian of a quadric in the world."""
+    """Return a function for F, gradient and Hessian of a quadric in the world."""
     squares, linear, turn = np.array(quadric.coefficients), np.array(quadric.linear), at[:3, :3]
     bend = 2.0 * turn @ np.diag(squares) @ turn.T
 
@@ -43,7 +43,7 @@ def placed(quadric, at):
 
 
 def search(a, pose_a, b, pose_b, rng, starts=400):
-    """Newton's method on y - x = l grad F_A = m grad F_B, F_A = F_B = 0 from random starts: pairs of feet, (n, 6)."""
+    """Solve y - x = l grad F_A = m grad F_B, F_A = F_B = 0 by Newton's method from random starts: feet, (n, 6)."""
     (f, bend_a), (g, bend_b) = placed(a, pose_a), placed(b, pose_b)
     z = np.concatenate([rng.normal(size=(starts, 6)) * rng.choice((1.0, 3.0, 9.0), (starts, 1)),
                         2.0 * rng.normal(size=(starts, 2))], axis=1)  # fmt: skip
@@ -58,7 +58,7 @@ def search(a, pose_a, b, pose_b, rng, starts=400):
         system[:, 6, :3], system[:, 7, 3:6] = n, k
         step = np.linalg.solve(system + 1e-11 * rng.normal(size=system.shape), -right[:, :, None])[:, :, 0]
         z = z + step * np.minimum(1.0, 3.0 / (1e-300 + np.linalg.norm(step, axis=1, keepdims=True)))
-    between = np.linalg.norm(z[:, :3] - z[:, 3:6], axis=1)  # 0 where the surfaces meet: every such point solves it
+    between = np.linalg.norm(z[:, :3] - z[:, 3:6], axis=1)  # 0 for common points of the surfaces, which all solve it
     good = (np.abs(right).max(axis=1) < 1e-9) & (np.abs(z[:, :6]).max(axis=1) < 300.0) & (between > 1e-3)
     found = []
     for row in z[good, :6]:
@@ -68,7 +68,7 @@ def search(a, pose_a, b, pose_b, rng, starts=400):
 
 
 @pytest.mark.parametrize("kinds", list(itertools.combinations_with_replacement(FAMILIES, 2)), ids="-".join)
-def test_no_common_normal_is_missed_and_each_is_one(kinds):
+def test_all_common_normals_are_found_and_each_is_one(kinds):
     rng = np.random.default_rng([list(FAMILIES).index(kind) for kind in kinds])
     a, b = (FAMILIES[kind](rng) for kind in kinds)
     pose_a, pose_b = pose(rng), pose(rng)
@@ -87,7 +87,7 @@ def test_no_common_normal_is_missed_and_each_is_one(kinds):
         assert np.abs(rows - pair).max(axis=1).min() < 1e-5 * (1.0 + np.abs(pair).max())
 
 
-def test_ellipsoids_have_the_common_normals_that_ellipsoids_have():
+def test_ellipsoids_as_quadrics_have_the_same_common_normals():
     rng = np.random.default_rng(0)
     for _ in range(10):
         sizes, poses = rng.uniform(0.3, 2.0, (2, 3)), (pose(rng), pose(rng))
@@ -107,7 +107,7 @@ def test_swapping_quadrics_swaps_the_feet():
         assert np.abs(pairs[1] - row).max(axis=1).min() < 1e-9 * (1.0 + np.abs(row).max())
 
 
-def test_a_ball_beside_a_paraboloid_has_its_normals_through_the_centre():
+def test_common_normals_of_ball_and_paraboloid_pass_the_balls_centre():
     at = np.eye(4)
     at[:3, 3] = (0.0, 0.0, -3.0)
     found = common_normals(
@@ -125,6 +125,6 @@ def test_a_ball_beside_a_paraboloid_has_its_normals_through_the_centre():
         (Cone(1.0, 1.0), "b = .* must be a Quadric, or an ellipsoid with a Quadric"),
     ],
 )
-def test_what_is_no_regular_quadric_is_named(other, message):
+def test_unsupported_body_is_named(other, message):
     with pytest.raises(ValueError, match=message):
         common_normals(Quadric((1.0, 1.0, -1.0)), np.eye(4), other, np.eye(4))

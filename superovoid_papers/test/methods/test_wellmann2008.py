@@ -32,7 +32,7 @@ def test_spheres_have_the_exact_distance_and_depth(gap):
 
 
 @pytest.mark.parametrize("gap", [0.5, 0.02])
-def test_bodies_apart_have_the_certified_distance_from_any_first_direction(gap):
+def test_separate_bodies_have_the_certified_distance_from_any_first_direction(gap):
     rng = np.random.default_rng(4)
     right = 0
     for _ in range(30):
@@ -47,10 +47,10 @@ def test_bodies_apart_have_the_certified_distance_from_any_first_direction(gap):
                 assert found.distance == pytest.approx(truth.distance, abs=1e-8)
                 assert np.linalg.norm(np.cross(found.normal, found.point_b - found.point_a)) < 1e-3 * found.distance
                 right += 1
-    assert right >= 54  # of 60; at edges the search may stand still, and says so
+    assert right >= 54  # of 60; at edges the search may stop, unconverged
 
 
-def test_a_common_normal_of_overlapping_ellipsoids_is_a_depth_and_never_less_than_the_least():
+def test_a_common_normal_of_overlapping_ellipsoids_bounds_the_depth_from_above():
     rng = np.random.default_rng(5)
     least = 0
     for _ in range(20):
@@ -63,7 +63,7 @@ def test_a_common_normal_of_overlapping_ellipsoids_is_a_depth_and_never_less_tha
     assert least >= 15
 
 
-def test_a_plane_between_the_bodies_rules_a_contact_out_before_the_end():
+def test_a_plane_between_the_bodies_excludes_a_contact_before_the_end():
     a, b = (
         Superellipsoid((1.0, 0.8, 1.2), section_exponent=0.7, profile_exponent=0.9),
         Superellipsoid((0.9, 0.7, 1.1), section_exponent=0.8, profile_exponent=0.6),
@@ -75,7 +75,7 @@ def test_a_plane_between_the_bodies_rules_a_contact_out_before_the_end():
     assert distance(a, np.eye(4), b, placed(0.2, 0.9, 0.1)).excluded_after is None
 
 
-def test_swapping_the_bodies_swaps_the_points_and_turns_the_normal():
+def test_swapping_the_bodies_swaps_the_points_and_reverses_the_normal():
     a, b = (
         Superovoid((1.0, 0.8, 1.2), section_exponent=0.9, profile_exponent=0.9, taper=(0.1, 0.1)),
         Superellipsoid((0.9, 0.7, 1.1), section_exponent=0.8, profile_exponent=0.9),
@@ -88,14 +88,14 @@ def test_swapping_the_bodies_swaps_the_points_and_turns_the_normal():
     np.testing.assert_allclose(one.normal, -other.normal, atol=1e-6)
 
 
-def test_a_search_that_is_cut_off_has_not_converged():
+def test_an_incomplete_search_has_not_converged():
     a, b = Ellipsoid((1.0, 0.5, 0.3)), Ellipsoid((0.4, 1.0, 0.6))
     found = distance(a, np.eye(4), b, placed(1.0, 2.0, 1.5), max_iterations=1)
     assert not found.converged and found.statistics.iterations == 1
     assert math.isinf(found.upper) and found.status is superovoid.contact.Status.UNPROVEN
 
 
-def test_centres_at_one_point_have_a_first_direction():
+def test_coincident_centres_have_a_first_direction():
     found = distance(Ellipsoid((1.0, 0.8, 0.5)), np.eye(4), Ellipsoid((0.9, 0.7, 0.6)), np.eye(4))
     assert np.isfinite(found.distance) and found.distance < 0.0
 
