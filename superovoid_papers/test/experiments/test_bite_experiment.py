@@ -17,7 +17,7 @@ from superovoid_papers.methods.goncalves2017 import newton_schemes
 from superovoid_ros.motions.dental_bite import LOWER, shipped
 
 ROBOT, WHOLE = shipped()
-# Boxes apart, boxes that meet, contact, and deep.
+# Separate boxes, overlapping boxes, contact, and deep overlap.
 FRAMES = (10, 40, 60, 79)
 
 
@@ -30,7 +30,7 @@ class _Few:
 
 @pytest.fixture(scope="module")
 def answered():
-    """Contenders after each of the frames: (frame, quadImplicit's, the scene's)."""
+    """Return contenders after each of the frames: (frame, quadImplicit's, the scene's)."""
     paper, scene = bite.QuadImplicit(ROBOT, coherent=False), bite.Certified(ROBOT, closest_only=False)
     found = []
     for frame in _Few():
@@ -42,7 +42,7 @@ def answered():
     return paper, found
 
 
-def test_pairs_are_solved_whose_boxes_meet_and_no_others(answered):
+def test_exactly_the_pairs_with_overlapping_boxes_are_solved(answered):
     paper, found = answered
     for poses, _, near, _, _ in found:
         boxes = []
@@ -63,12 +63,12 @@ def test_rows_of_pairs_are_those_of_their_bodies(answered):
     truth = np.empty(64)
     truth[rows] = result.distance
     assert near.any() and (truth > 0.0).any()
-    # Apart and near, quadImplicit is right nearly always: so the rows are the same pairs.
+    # For separate close bodies quadImplicit is nearly always right, so the rows are the same pairs.
     right = np.abs(out[near, newton_schemes.DISTANCE] - truth[near]) < 1e-9
     assert right.mean() > 0.8
 
 
-def test_frame_has_no_distance_where_no_boxes_meet_and_the_scene_s_where_they_do(answered):
+def test_only_frames_with_overlapping_boxes_have_the_scenes_distance(answered):
     _, found = answered
     (_, apart, near_apart, _, _), (_, meeting, near, _, result), *_ = found
     assert not near_apart.any() and apart[0] == np.inf and apart[1] > 2e-3
@@ -85,14 +85,14 @@ def test_failures_are_counted_against_the_certified_distances(answered):
     failed = counts.failed_apart + counts.failed_shallow + counts.failed_deep
     assert failed == counts.unconverged + counts.wrong and counts.too_deep <= counts.wrong
     assert counts.failed_apart / counts.apart < 0.1 < counts.failed_deep / counts.deep
-    # Frame 40: boxes meet, but not those of the closest pair.
+    # Frame 40 has overlapping boxes, but not of the closest pair.
     assert (counts.other_pair, counts.closest_right, counts.right_in_contact, counts.in_contact) == (1, 0, 0, 2)
     # Deep in the bite Newton's method from quadtree points finds other roots, too (docs/papers/goncalves2017_hands.md).
     assert counts.wrong > 0
 
 
 def _play(paper, frames):
-    """Distances and unknowns of quadImplicit after each frame."""
+    """Return distances and unknowns of quadImplicit after each frame."""
     paper.begin()
     found = []
     for index in frames:
@@ -102,7 +102,7 @@ def _play(paper, frames):
     return found
 
 
-def test_a_pair_starts_from_its_answer_in_the_frame_before():
+def test_a_pair_starts_from_its_previous_answer():
     frames = range(60, 66)
     paper = bite.QuadImplicit(ROBOT)
     coherent = _play(paper, frames)
@@ -121,9 +121,9 @@ def test_a_pair_starts_from_its_answer_in_the_frame_before():
         assert went_on > 10
 
 
-def test_temporal_coherence_keeps_more_of_the_bite_s_answers():
+def test_temporal_coherence_yields_more_right_answers_in_the_bite():
     class Down:
-        """From the first boxes that meet to the middle of the bite."""
+        """Frames from the first overlapping boxes to the middle of the bite."""
 
         def __iter__(self):
             return (WHOLE.frame(index) for index in range(26, 80))
@@ -143,12 +143,12 @@ def test_a_bite_begins_without_a_last_answer():
         np.testing.assert_array_equal(out, other)
 
 
-def test_a_frame_is_right_only_where_no_other_pair_is_too_deep():
+def test_a_frame_is_right_only_if_no_other_pair_is_too_deep():
     counts = bite.count_failures(ROBOT, (WHOLE.frame(index) for index in range(47, 112)), coherent=False)
     assert counts.right_in_contact < counts.closest_right <= counts.in_contact == 65
 
 
-def test_experiment_leaves_a_table_and_a_plot(tmp_path, monkeypatch, capsys):
+def test_experiment_writes_a_table_and_a_plot(tmp_path, monkeypatch, capsys):
     short = replace(WHOLE, frames=2, start=WHOLE.frame(50).height, turn_frame=1.0)
     monkeypatch.setattr(bite, "shipped", lambda: (ROBOT, short))
     monkeypatch.setattr(bite, "union_mesh", _no_meshes)
@@ -171,7 +171,7 @@ def _no_meshes(bodies, pitch):
     raise ModuleNotFoundError("No module named 'skimage'")
 
 
-def test_meshes_of_the_union_have_the_paper_s_numbers_of_triangles_and_its_surface():
+def test_meshes_of_the_union_have_its_surface_and_the_papers_triangles():
     pytest.importorskip("skimage", reason="pip install 'superovoid_papers[bench]'")
     bodies = [body for body in ROBOT.bodies if body.link == LOWER]
     rng = np.random.default_rng(0)
@@ -180,7 +180,7 @@ def test_meshes_of_the_union_have_the_paper_s_numbers_of_triangles_and_its_surfa
         assert len(triangles) == pytest.approx(count, rel=0.05)
         mesh = trimesh.Trimesh(vertices, triangles)
         assert mesh.is_watertight and mesh.volume > 0.0
-        # Points of each superovoid's surface that are in no other are on the union's.
+        # Points of a superovoid's surface outside all others are on the union's.
         outer = []
         for body in bodies:
             angles = rng.uniform([-0.5 * np.pi, -np.pi], [0.5 * np.pi, np.pi], (400, 2)).T
@@ -191,5 +191,5 @@ def test_meshes_of_the_union_have_the_paper_s_numbers_of_triangles_and_its_surfa
             outer.append(points)
         samples, _ = trimesh.sample.sample_surface(mesh, 200_000, seed=1)
         gaps, _ = cKDTree(samples).query(np.concatenate(outer))
-        # Creases are cut off by a part of a cube's edge; elsewhere a sagitta of curvature, and the samples' spacing.
+        # Creases lose a part of a cube's edge; other errors are the sagitta of curvature, and the samples' spacing.
         assert np.median(gaps) < 0.1 * pitch + 3e-5 and gaps.max() < pitch

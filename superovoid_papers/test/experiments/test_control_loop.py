@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The loop of distances: it measures what it says, and leaves the process as it found it."""
+"""The benchmark of a control loop: right measurements, and an unchanged process afterwards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from superovoid_papers.benchmarks import control_loop
 
 
 class Turns:
-    """Work that takes long now and then, and leaves something behind."""
+    """Work with some long turns, and memory that stays allocated."""
 
     def __init__(self):
         self.kept = []
@@ -30,7 +30,7 @@ class Turns:
         self.kept += [bytearray(8), bytearray(8)]
 
 
-def test_a_turn_that_takes_long_is_seen_and_those_behind_it_are_late():
+def test_a_long_turn_is_measured_and_delays_the_following_ones():
     found = control_loop.run("slow", Turns(), 60, 0.004)
     assert found.turns == 60 and found.late >= 1
     assert 20e3 <= found.work_worst <= found.done_worst
@@ -38,7 +38,7 @@ def test_a_turn_that_takes_long_is_seen_and_those_behind_it_are_late():
     assert found.kept >= 2.0
 
 
-def test_searches_for_garbage_are_counted():
+def test_garbage_collections_are_counted():
     class Searching(Turns):
         def turn(self, number):
             gc.collect(0)
@@ -52,7 +52,7 @@ def test_searches_for_garbage_are_counted():
             gc.enable()
 
 
-def test_the_command_leaves_a_table_and_the_process_as_it_was(tmp_path, capsys):
+def test_the_command_writes_a_table_and_restores_the_process(tmp_path, capsys):
     before = os.sched_getaffinity(0), gc.isenabled(), list(gc.callbacks)
     assert superovoid(["dev", "bench", "loop", "--seconds", "1", "--rate", "20", "--output", str(tmp_path)]) == 0
     assert (os.sched_getaffinity(0), gc.isenabled(), list(gc.callbacks)) == before
@@ -64,7 +64,7 @@ def test_the_command_leaves_a_table_and_the_process_as_it_was(tmp_path, capsys):
     assert "superovoid dev bench loop --seconds 1 --rate 20" in capsys.readouterr().out
 
 
-def test_the_hands_go_there_and_back_and_meet():
+def test_the_hands_move_forth_and_back_and_meet():
     hands = control_loop.Hands(10)
     assert len(hands._bases) == 100
     assert all((hands._bases[k]["right_palm"] == hands._bases[-1 - k]["right_palm"]).all() for k in range(50))

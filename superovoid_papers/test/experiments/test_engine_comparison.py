@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The comparison with other libraries: its reference, its judgement, its files, and each adapter that can be loaded."""
+"""The comparison with other libraries: its reference, its judgement, its files, and each available adapter."""
 
 import csv
 import io
@@ -43,15 +43,15 @@ def test_reference_agrees_with_the_closed_form_for_spheres(gap):
 
 
 @pytest.mark.slow
-def test_reference_stays_wide_where_every_direction_is_as_good():
+def test_reference_stays_wide_for_equivalent_directions():
     found = engine_comparison.bracket(peers.Pair(Sphere(1.0), Sphere(1.0), pose(), pose()))
     assert found.lower == pytest.approx(-2.0, abs=1e-14)
     assert -2.0 < found.upper < -1.99
 
 
 def test_reference_takes_the_thin_side_of_aligned_ellipsoids():
-    # Of like shape: A - B is twice the ellipsoid, moved. Along the thin axis the way out is 2 a - |z|; the long axes
-    # are farther, and so are oblique directions, since the support function of an ellipsoid is least at its thin pole.
+    # Equal shapes: A - B is twice the ellipsoid, translated. Along the thin axis the separating translation, 2 a - |z|,
+    # is shortest, since the support function of an ellipsoid is least at its thin pole.
     pair = peers.Pair(Ellipsoid((0.9, 0.7, 0.3)), Ellipsoid((0.9, 0.7, 0.3)), pose(), pose(z=0.2))
     found = engine_comparison.bracket(pair)
     assert found.distance == pytest.approx(-0.4, abs=1e-12)
@@ -100,7 +100,7 @@ CLOSED_FORMS = {
         polytope.cylinder(0.5, 1.0), pose(), polytope.cylinder(0.3, 0.6), pose(0.1, 0.2, 0.7), -0.1,
     ),
     "sphere over the flank of a cone": (
-        polytope.cone(0.6, 0.8), pose(),  # The flank's middle is (0.3, 0, 0), its normal (0.8, 0, 0.6).
+        polytope.cone(0.6, 0.8), pose(),  # The middle of the side is (0.3, 0, 0), its normal (0.8, 0, 0.6).
         polytope.capsule(0.1, 0.0), pose(0.3 + 0.5 * 0.8, 0.0, 0.5 * 0.6), 0.4,
     ),
     "tetrahedron and sphere": (
@@ -157,7 +157,7 @@ def test_pairs_are_convex_and_in_their_regime(family, draws):
             assert case.pair.a.convexity().convex and case.pair.b.convexity().convex
 
 
-def test_same_seed_same_pairs():
+def test_the_same_seed_draws_the_same_pairs():
     first, again, other = (engine_comparison.cases("superovoids", "deep", 1, seed)[0] for seed in (1, 1, 2))
     assert first.pair.a == again.pair.a and (first.pair.pose_b == again.pair.pose_b).all()
     assert first.pair.a != other.pair.a
@@ -171,7 +171,7 @@ def test_unknown_regime_is_named():
 # -- judgement -------------------------------------------------------------------------------------
 
 
-def test_every_failure_is_counted_once_and_by_its_name():
+def test_every_failure_is_counted_once_by_its_name():
     answers = np.array([math.nan, -1.7976931348623157e308, math.inf, 0.2, 0.1, -1e-8, 0.1002, 0.1])
     truths = np.array([0.1, 0.1, 0.1, -0.1, 0.1, 1e-8, 0.1, math.nextafter(0.1, 1.0)])
     errors = ["RuntimeError: no", *[""] * 7]
@@ -188,7 +188,7 @@ def missing():
 
 @pytest.fixture(scope="module")
 def small_run():
-    """Two cells with our engine and a library that is not installed: (report, rows of its CSV file)."""
+    """Return two cells with our engine and a missing library: (report, rows of its CSV file)."""
     engines = [
         engine_comparison.OURS,
         engine_comparison.OURS_CALLED,
@@ -226,7 +226,7 @@ def test_report_is_json_with_machine_versions_and_seed(small_run):
     assert "--seed 0" in report["command"]
 
 
-def test_a_library_that_is_missing_gets_dashes_and_the_reason_is_printed(small_run):
+def test_a_missing_library_gets_dashes_and_a_printed_reason(small_run):
     file = io.StringIO()
     engine_comparison.show(small_run[0], Console(file=file))
     text = file.getvalue()
@@ -248,7 +248,7 @@ PEERS = (
     pytest.param("coal", peers.Coal, 2e-5, id="coal"),
     pytest.param("fcl", peers.PythonFcl, 2e-5, id="fcl"),
     pytest.param("mujoco", peers.MuJoCo, 2e-5, id="mujoco"),
-    # Half a minute of compiling.
+    # Compiles for half a minute.
     pytest.param("distance3d", partial(peers.Distance3d, tight=True), 1e-7, id="distance3d", marks=pytest.mark.slow),
 )
 
@@ -263,13 +263,13 @@ def test_a_peer_agrees_on_ellipsoids_within_its_tolerance(module, adapter, error
 
 
 @pytest.mark.parametrize(("module", "adapter", "error"), PEERS)
-def test_a_peer_is_given_the_hull_where_the_body_is(module, adapter, error):
+def test_a_peer_gets_the_hull_at_the_pose_of_the_body(module, adapter, error):
     pytest.importorskip(module)
     case = engine_comparison.cases("superovoids", "separated", 1, seed=3)[0]
     vertices, _ = case.pair.hull(0, Geometry.HULL_5002)
-    assert len(vertices) > 4900  # The rest lies on flats of the hull.
+    assert len(vertices) > 4900  # The others lie on flats of the hull.
     (query,) = adapter(Geometry.HULL_5002).queries([case.pair])
-    # A hull of points of the surface lies inside: the distance is larger, by as much as the facets cut off.
+    # A hull of surface points lies inside the body, so the distance is larger by the heights of the caps cut off.
     assert -1e-6 < query() - case.truth.distance < 5e-3 * case.size
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What `superovoid dev bench` and `superovoid dev bench states` time, and what they print of it."""
+"""Measurements and output of `superovoid dev bench` and `superovoid dev bench states`."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from superovoid.values.status import UNPROVEN
 from superovoid_papers.benchmarks import engine_speed, many_states
 
 
-def test_every_family_has_its_worst_call():
+def test_every_family_has_a_worst_call():
     table = engine_speed.worst_calls(2, 1, 3)
     cells = [list(column.cells) for column in table.columns]
     assert cells[0] == [*FAMILIES, "all"]
@@ -23,7 +23,7 @@ def test_every_family_has_its_worst_call():
     assert max(worst[:-1]) == worst[-1]
 
 
-def test_timed_overlaps_of_hands_are_overlaps_and_all_are_proved():
+def test_timed_overlaps_of_hands_are_proved_overlaps():
     pairs = engine_speed.overlaps_of_hands(every=250)
     assert pairs.count > 40
     pairs.solve(0, pairs.count)
@@ -35,7 +35,7 @@ def test_timed_overlaps_of_hands_are_overlaps_and_all_are_proved():
     assert answer.distance == pytest.approx(pairs.out[7, columns.DISTANCE], abs=1e-12)
 
 
-def test_lists_of_shapes_cost_something_beyond_the_kernels():
+def test_lists_of_shapes_take_longer_than_the_kernels():
     line = engine_speed.lists_of_shapes(2, 0)
     figures = [float(word) for word in line.replace(",", "").split() if "." in word]
     assert 0.0 < figures[1] < figures[0]

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`superovoid experiment fits`: spheres that stand beside the bodies, and what is told of both."""
+"""`superovoid experiment fits`: spheres for comparison with the bodies, and the output about both."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ from superovoid_papers.experiments import fits_and_spheres
 
 
 @pytest.mark.slow
-def test_one_sphere_of_a_ball_is_the_ball_and_those_of_a_capsule_string_along_it():
+def test_spheres_of_a_ball_and_a_capsule_lie_at_centre_and_axis():
     ball = trimesh.creation.icosphere(4, 0.1)
     ((sphere, pose),) = fits_and_spheres.medial_spheres(Target.from_triangles(ball.vertices, ball.faces), 1, 0)
     assert sphere.radius == pytest.approx(0.1, rel=0.05) and np.linalg.norm(pose[:3, 3]) < 0.005
@@ -46,7 +46,7 @@ def kept(box_link, tmp_path_factory):
     return link, folder, fits_and_spheres.measured(link, 1, 0, folder)
 
 
-def test_a_link_has_a_row_for_each_number_of_bodies_and_robots_without_links_a_dash(kept):
+def test_links_have_a_row_per_number_of_bodies_or_a_dash(kept):
     _, _, rows = kept
     assert [(row.most, row.bodies, row.spheres) for row in rows] == [(1, 1, 5)]
     assert rows[0].iou > 0.97 > rows[0].spheres_iou and rows[0].mean < rows[0].spheres_mean
@@ -57,7 +57,7 @@ def test_a_link_has_a_row_for_each_number_of_bodies_and_robots_without_links_a_d
     assert cells["bodies"][names.index("UR5")] == "–" and cells["links"][names.index("UR5")] == "0"
 
 
-def test_a_run_that_is_begun_again_measures_only_what_is_not_kept(kept, monkeypatch):
+def test_a_resumed_run_measures_only_missing_links(kept, monkeypatch):
     link, folder, rows = kept
 
     def measure(*_):
@@ -71,7 +71,7 @@ def test_a_run_that_is_begun_again_measures_only_what_is_not_kept(kept, monkeypa
     with pytest.raises(RuntimeError, match="measured"):
         fits_and_spheres.measured(link, 1, 1, folder)
     (file,) = folder.iterdir()
-    file.write_text(file.read_text(encoding="utf-8")[:-9], encoding="utf-8")  # as of a disk that was full
+    file.write_text(file.read_text(encoding="utf-8")[:-9], encoding="utf-8")  # as after a full disk
     with pytest.raises(RuntimeError, match="measured"):
         fits_and_spheres.measured(link, 1, 0, folder)
 
@@ -83,9 +83,7 @@ URDF = """<robot name="one"><link name="base"><collision><geometry><box size="1 
 <joint name="b" type="fixed"><parent link="gone"/><child link="tip"/></joint></robot>"""
 
 
-def test_visual_meshes_stand_in_where_no_collision_mesh_can_be_had_and_what_cannot_be_read_is_said(
-    tmp_path, monkeypatch
-):
+def test_visual_meshes_replace_missing_ones_and_unreadable_ones_are_reported(tmp_path, monkeypatch):
     folder = tmp_path / "robots" / "one"
     folder.mkdir(parents=True)
     trimesh.creation.box((0.1, 0.1, 0.1)).export(folder / "tip.stl")
@@ -96,7 +94,7 @@ def test_visual_meshes_stand_in_where_no_collision_mesh_can_be_had_and_what_cann
     assert len(words) == 1 and words[0].startswith("Panda, gone: ") and "gone.stl" in words[0]
 
 
-def test_the_command_offers_the_robots_that_there_are(capsys):
+def test_the_command_offers_all_robots(capsys):
     assert EXPERIMENTS["fits"][2]["robots"] == tuple(fits_and_spheres.ROBOTS)
     for wrong in ("", "Panda,", "Nao"):
         with pytest.raises(SystemExit, match="2"):

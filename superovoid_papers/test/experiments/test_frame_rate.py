@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The processor time that `python -m superovoid_papers.benchmarks.frame_rate` reads; the rest of it needs a browser."""
+"""Processor times of `python -m superovoid_papers.benchmarks.frame_rate`; the rest of it needs a browser."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ from superovoid_papers.benchmarks import frame_rate
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 
 
-def test_the_time_of_a_process_is_that_of_its_threads():
+def test_the_time_of_a_process_is_the_sum_over_its_threads():
     ended = threading.Event()
     worker = threading.Thread(target=lambda: sum(range(3_000_000)) and ended.wait(60.0), name="refresher")
     worker.start()
@@ -35,7 +35,7 @@ def test_the_time_of_a_process_is_that_of_its_threads():
         worker.join()
 
 
-def test_a_process_without_a_browser_has_used_no_time_of_one():
+def test_a_process_without_a_browser_has_no_time_of_one():
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
         assert not frame_rate.used_by_browser(process.pid)  # other tests of this process may have one
         process.stdin.close()

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Experiments of Gonçalves et al. 2017: what counts as a failure, what is drawn and what is written."""
+"""Experiments of Gonçalves et al. 2017: counts of failures, plots and files."""
 
 import csv
 
@@ -16,11 +16,11 @@ from superovoid_papers.methods.goncalves2017 import distance
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
-    """Leave out what takes seconds and changes times only."""
+    """Skip slow parts that only change times."""
     monkeypatch.setattr(engine_comparison, "binding_overhead", lambda adapter: 0.0)
 
 
-def test_failures_are_counted_where_the_distance_is_proved():
+def test_failures_are_counted_only_for_proved_distances():
     samples = superovoid_battery.Samples(
         distance=[np.array([0.1, 0.5, 0.3]), np.array([0.4, np.nan])],
         converged=[np.array([True, True, False]), np.array([True, True])],
@@ -68,7 +68,7 @@ def test_a_battery_has_rows_of_all_schemes():
 
 
 @pytest.mark.slow
-def test_accuracy_asks_about_each_pair_once_and_in_order(monkeypatch):
+def test_accuracy_solves_each_pair_once_and_in_order(monkeypatch):
     monkeypatch.setattr(accuracy, "CHUNK", 2)
     monkeypatch.setattr(accuracy, "RESOLUTIONS", (18,))
     asked = []
@@ -83,7 +83,7 @@ def test_accuracy_asks_about_each_pair_once_and_in_order(monkeypatch):
 
     monkeypatch.setattr(accuracy.Newton, "queries", queries)
     rows, _ = accuracy.run(3, 0, lambda text: None)
-    # Chunks of two pairs and of one, behind a pair of spheres that is asked twice; for each of the exact schemes.
+    # Chunks of two pairs and of one, after a pair of spheres, solved twice; for each of the exact schemes.
     assert asked == [0, 0, 1, 2] * len(accuracy.EXACT) + [0, 0, 1] * len(accuracy.EXACT)
     exact = next(row for row in rows if row.contender == "quadImplicit")
     pairs, distances, _, points = accuracy.draw(3, 0)
@@ -98,7 +98,7 @@ def test_accuracy_asks_about_each_pair_once_and_in_order(monkeypatch):
 
 
 @pytest.mark.slow
-def test_accuracy_writes_what_it_prints(tmp_path, capsys, monkeypatch):
+def test_accuracy_writes_the_printed_figures(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(accuracy, "RESOLUTIONS", (18, 98))
     assert accuracy.main(2, 0, tmp_path) == 0
     printed = capsys.readouterr().out
@@ -142,7 +142,7 @@ def test_pairs_without_taper_are_of_their_kind(_few_pairs):
 
 
 @pytest.mark.slow
-def test_suggestions_write_what_they_print_and_say_who_is_missing(tmp_path, capsys, monkeypatch):
+def test_suggestions_write_the_printed_figures_and_report_missing_libraries(tmp_path, capsys, monkeypatch):
     def no_ipopt():
         raise ModuleNotFoundError("No module named 'casadi'")
 
@@ -157,14 +157,14 @@ def test_suggestions_write_what_they_print_and_say_who_is_missing(tmp_path, caps
     lines = (tmp_path / "suggestions.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0] == "# superovoid experiment suggestions --pairs 3 --rounds 1 --seed 0"
     rows = list(csv.DictReader(lines[2:]))
-    # Overlapping bodies have no least |Q - P| but 0: interior points are not asked.
+    # For overlapping bodies the least |Q - P| is 0: interior points do not take part.
     asked = {(row["battery"], row["contender"]) for row in rows}
     assert ("separated", suggestions.INTERIOR[1]) in asked and ("overlapping", suggestions.INTERIOR[1]) not in asked
     assert {row["bodies"] for row in rows} == set(suggestions.BODIES)
     assert (tmp_path / "suggestions.png").stat().st_size > 10_000
 
 
-def test_shorter_steps_lose_fewer_overlapping_pairs():
+def test_shorter_steps_fail_on_fewer_overlapping_pairs():
     pairs, truths, proved = superovoid_battery.draw("overlapping", 200, 0)
     lost = []
     for options in ({}, {"gain": 0.25, "max_iterations": 200}):
@@ -186,12 +186,12 @@ def test_first_guesses_by_levels_are_those_of_the_pairs():
     errors = np.abs([answer.distance for answer in begun] - truths)
     assert six.not_converged == (lost & proved).sum() and six.judged == proved.sum()
     assert six.guess_error == pytest.approx(np.median(errors[proved]))
-    assert six.right_past_a_pole == 0  # only angles go past a pole
+    assert six.right_past_a_pole == 0  # only angles can pass a pole
     finer = {row.levels: row.guess_error for row in rows if (row.battery, row.guess) == ("separated", "octree")}
     assert finer[5] < finer[4] < finer[3] < finer[2]
 
 
-def test_the_quadtree_s_cells_in_the_picture_lie_in_each_other():
+def test_the_quadtrees_cells_in_the_picture_are_nested():
     cells = first_guesses.quadtree_cells()
     for level in range(1, first_guesses.PICTURE_LEVELS):
         width = 2.0 * np.pi / 2**level
@@ -200,7 +200,7 @@ def test_the_quadtree_s_cells_in_the_picture_lie_in_each_other():
 
 
 @pytest.mark.slow
-def test_first_guesses_leave_a_table_and_a_picture(tmp_path, capsys, monkeypatch):
+def test_first_guesses_write_a_table_and_a_picture(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(first_guesses, "OCTREE_LEVELS", (2,))
     monkeypatch.setattr(first_guesses, "QUADTREE_LEVELS", (6,))
     assert first_guesses.main(5, 0, tmp_path) == 0
@@ -220,8 +220,8 @@ def test_memory_of_meshes_is_counted_and_grows_with_their_vertices(tmp_path, cap
     rows = list(csv.DictReader(lines[2:]))
     found = {(row["representation"], int(row["vertices"])): float(row["body_bytes"]) for row in rows}
     assert 8 * memory.PARAMETERS <= found["numbers of shape and pose", 0] < 300
-    assert sum(8**level for level in range(5)) <= found["octree of 4 levels", 0] < 6000  # a byte a cell
-    for vertices in memory.VERTICES:  # three numbers a vertex, three a triangle, 2 n - 4 triangles
+    assert sum(8**level for level in range(5)) <= found["octree of 4 levels", 0] < 6000  # one byte per cell
+    for vertices in memory.VERTICES:  # three numbers per vertex, three per triangle, 2 n - 4 triangles
         assert found["vertices and triangles", vertices] == pytest.approx(24 * (vertices + 2 * vertices - 4), abs=500)
     for name in ("FCL, mesh with its boxes", "Coal, mesh with its boxes", "Coal, hull"):
         if (name, 98) in found:
@@ -229,7 +229,7 @@ def test_memory_of_meshes_is_counted_and_grows_with_their_vertices(tmp_path, cap
 
 
 @pytest.mark.slow
-def test_memory_says_where_the_c_library_does_not_count(tmp_path, monkeypatch):
+def test_memory_reports_a_c_library_without_counts(tmp_path, monkeypatch):
     def silent():
         raise OSError("memory is counted by mallinfo2, which this C library lacks")
 

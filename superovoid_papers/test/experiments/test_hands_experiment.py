@@ -20,31 +20,31 @@ FRAMES = (40, 41, 90)
 
 @cache
 def poses_of_frames():
-    """Poses of all links in each frame; made when first asked for, since importing this module takes no time."""
+    """Return poses of all links in each frame, computed at the first call to keep the import fast."""
     return [ROBOT.forward_kinematics(SWEEP.frame(i).positions, SWEEP.frame(i).base_poses) for i in FRAMES]
 
 
 @pytest.fixture(scope="module")
 def given():
-    """Everybody there is for three frames."""
+    """Return all available contenders for three frames."""
     return hands.contenders(poses_of_frames())
 
 
 @pytest.fixture(scope="module")
 def found(given):
-    """What a round of calls leaves."""
+    """Return the results of a round of calls."""
     return hands.measure(given[0], poses_of_frames(), 1, None)
 
 
-def test_all_representations_of_table_4_are_asked(given):
+def test_all_representations_of_table_4_take_part(given):
     contenders, missing = given
     of_bodies = {name for name in hands.PAPER if "meshes" not in name}
     assert of_bodies <= contenders.keys()
-    # FCL and Coal come with the extra `bench`; without them a line says how to get them.
+    # FCL and Coal come with the extra `bench`; without them a line describes their installation.
     assert ("FCL, meshes, proximity" in contenders) or any("pip install" in line for line in missing)
 
 
-def test_calls_that_count_are_those_about_intersecting_pairs(given):
+def test_only_calls_about_intersecting_pairs_count(given):
     scene = ROBOT.scene()
     fingers = ROBOT.body_pairs(["left_fingers"], ["right_fingers"])
     _, task = given[0]["mixed, this engine warm"]
@@ -60,7 +60,7 @@ def test_calls_that_count_are_those_about_intersecting_pairs(given):
     assert len(task.truth) == sum(int(counted.sum()) for counted in task.counted)
 
 
-def test_engine_s_answers_are_proved_and_the_certified_ones_cold_or_warm(found):
+def test_engines_answers_are_proved_and_certified_cold_or_warm(found):
     for kind in ("superellipsoids", "superovoids", "mixed"):
         for start in ("cold", "warm"):
             rows = found[f"{kind}, this engine {start}"]
@@ -73,21 +73,21 @@ def test_schemes_answer_within_their_tolerance_or_are_counted_as_failures(found)
         for kind in ("superellipsoids", "superovoids", "mixed"):
             rows = found[f"{kind}, {name}"]
             errors, converged = hands.values_of(rows, "error"), hands.values_of(rows, "converged") != 0.0
-            # A root is met to better than the limit or it is another root, which is nowhere near.
+            # An error is below the limit, or far above it for another root.
             right = converged & (errors <= hands.LIMIT)
             assert right.mean() > 0.25
             assert errors[right].max() < 1e-7
             assert (hands.values_of(rows, "iterations") >= 1).all()
 
 
-def test_temporal_coherence_spares_new_guesses(given):
+def test_temporal_coherence_avoids_new_guesses(given):
     contender, task = given[0]["mixed, quadParametric"]
     _, first = hands.play(contender, hands.Task(task.visits[:1], task.counted[:1], None), poses_of_frames()[:1])
     again = hands.Task(task.visits[:1] * 2, task.counted[:1] * 2, None)
     _, twice = hands.play(contender, again, poses_of_frames()[:1] * 2)
     count = len(first)
     settled = twice[:count, 2] != 0.0
-    # Where it converged, it starts at its own answer: one step confirms that.
+    # After convergence, it starts at its own answer, which one step confirms.
     assert (twice[count:, 1][settled] == 1).all()
     np.testing.assert_array_equal(first, twice[:count])
 
@@ -115,7 +115,7 @@ def test_link_meshes_enclose_their_parts_and_are_mirror_images():
 
 
 @pytest.mark.slow
-def test_meshes_that_intersect_are_about_as_many_as_an_independent_program_counted():
+def test_number_of_intersecting_meshes_agrees_with_an_independent_program():
     pytest.importorskip("fcl", reason="pip install 'superovoid_papers[bench]'")
     poses = [ROBOT.forward_kinematics(frame.positions, frame.base_poses) for frame in SWEEP]
     task = hands.contenders(poses)[0]["FCL, meshes, proximity"][1]
@@ -124,7 +124,7 @@ def test_meshes_that_intersect_are_about_as_many_as_an_independent_program_count
     assert sum(map(len, task.visits)) < count_contacts(ROBOT, SWEEP, ["left_fingers"], ["right_fingers"]).intersecting
 
 
-def test_experiment_leaves_a_table_and_a_plot(tmp_path, monkeypatch, capsys, given, found):
+def test_experiment_writes_a_table_and_a_plot(tmp_path, monkeypatch, capsys, given, found):
     monkeypatch.setattr(hands, "shipped", lambda: (ROBOT, [SWEEP.frame(i) for i in FRAMES]))
     monkeypatch.setattr(hands, "contenders", lambda poses: (given[0], ["Coal: no module: pip install coal"]))
     monkeypatch.setattr(hands, "measure", lambda *arguments: found)

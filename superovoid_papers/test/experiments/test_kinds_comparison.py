@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The comparison of kinds with Coal: its third opinion against closed forms, its judgement, its report."""
+"""The comparison of kinds with Coal: its third opinion, its judgement, its report."""
 
 import io
 import json
@@ -44,7 +44,7 @@ def test_third_opinion_on_a_sphere_in_the_hole_of_a_torus():
 
 
 def test_third_opinion_on_linked_tori():
-    # The circle of B passes through the centre of A, in a plane across: |x - y| is least where it crosses A's plane.
+    # The circle of B passes the centre of A in a perpendicular plane: |x - y| is least at its points in A's plane.
     found = opinion(
         ("torus", "torus"), Torus(1.0, 0.2), pose(), Torus(1.0, 0.3), pose(1.0, 0.0, 0.0, (math.pi / 2, 0, 0))
     )
@@ -52,7 +52,7 @@ def test_third_opinion_on_linked_tori():
 
 
 def notched():
-    """A cube of side 2 with a square notch one wide and one deep in its top, along y."""
+    """Return a cube of side 2 with a square notch of width and depth 1 in its top, along y."""
     import trimesh
 
     outline = [(-1, -1), (1, -1), (1, 1), (0.5, 1), (0.5, 0), (-0.5, 0), (-0.5, 1), (-1, 1)]
@@ -79,13 +79,13 @@ def test_there_is_no_third_opinion_on_depth_without_convexity():
 
 
 @pytest.mark.parametrize("names", (("sphere", "cone"), ("plane", "convex mesh"), ("capsule", "capsule")))
-def test_we_are_right_and_without_fault_beside_the_third_opinion(names):
+def test_our_answers_agree_with_the_third_opinion(names):
     row = compare_kinds(tuple(KIND[name] for name in names), 6, 0, None)
     assert row["judged"] > 0 and row["ours_right"] == row["judged"]
     assert row["our_faults"] == [] and row["coal"] is None
 
 
-def test_a_wrong_answer_of_ours_is_found(monkeypatch):
+def test_a_wrong_answer_of_ours_is_detected(monkeypatch):
     kinds = KIND["sphere"], KIND["box"]
     given = [kinds_comparison.random_case(kinds, np.random.default_rng(1))]
     true = third_opinion(kinds, given[0]).distance
@@ -101,7 +101,7 @@ def test_coal_agrees_on_spheres_and_boxes():
     assert row["coal"]["other_sign"] == 0
 
 
-def test_table_and_report_have_dashes_for_what_coal_lacks():
+def test_table_and_report_have_dashes_for_bodies_missing_in_coal():
     row = compare_kinds((KIND["sphere"], KIND["torus"]), 4, 0, None)
     console = Console(width=160, record=True, file=io.StringIO())
     console.print(kinds_comparison.table([row]))

@@ -6,7 +6,7 @@
 from superovoid_papers.benchmarks import lane_steps
 
 
-def test_pairs_of_the_first_try_all_close_there():
+def test_lanes_answer_all_selected_pairs():
     pairs = lane_steps.first_try(300, 2)
     assert 200 < pairs.count < 300
     assert pairs.solve_batch(1) == 0

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The experiments of Lopes et al. 2010: what moves how, what counts as a failure, and what is written."""
+"""The experiments of Lopes et al. 2010: motions, counts of failures, and files."""
 
 import csv
 import math
@@ -21,7 +21,7 @@ CASES = [*ellipsoids.CASES, *superellipsoids.CASES]
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.name}-{case.exponents[0]}")
-def test_bodies_turn_about_their_axes_and_keep_apart(case, place):
+def test_bodies_rotate_about_their_axes_without_contact(case, place):
     first, second = case.poses(place)
     assert np.array_equal(first[0, :3, :3], np.eye(3)) and np.array_equal(second[0, :3, :3], np.eye(3))
     for poses, axis in ((first, (1, 0, 0)), (second, case.axis)):
@@ -37,13 +37,13 @@ def test_bodies_turn_about_their_axes_and_keep_apart(case, place):
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.name}-{case.exponents[0]}")
-def test_method_and_engine_are_given_the_same_bodies(case):
+def test_method_and_engine_get_the_same_bodies(case):
     points = np.random.default_rng(0).uniform(-3.0, 3.0, (20, 3))
     for ours, theirs in zip(case.shapes, case.bodies, strict=True):
         assert theirs.implicit(points) == pytest.approx(ours.implicit(points), rel=1e-12)
 
 
-def test_spheres_apart_are_solved_at_every_step():
+def test_separate_spheres_are_solved_at_every_step():
     case = ellipsoids.CASES[0]
     poses = case.poses("aside")
     expected = prescribed_motions.truths(case, poses)
@@ -54,7 +54,7 @@ def test_spheres_apart_are_solved_at_every_step():
         assert found.statistics.iterations[1:].max() <= 5  # warm starts
 
 
-def test_failures_are_told_apart():
+def test_kinds_of_failures_are_distinguished():
     nothing = np.zeros((3, 3))
     found = Motion(
         solved=np.ones(3, dtype=bool),
@@ -67,11 +67,11 @@ def test_failures_are_told_apart():
         statistics=Statistics(iterations=np.ones(3, dtype=int), singular=np.zeros(3, dtype=int)),
     )
     assert prescribed_motions.failures(found, np.ones(3)) == (1, 1)
-    assert prescribed_motions.failures(found, np.full(3, math.nan)) == (1, 2)  # nothing is right by default
+    assert prescribed_motions.failures(found, np.full(3, math.nan)) == (1, 2)  # nan counts as wrong
 
 
 @pytest.mark.parametrize("regime", prescribed_motions.REGIMES)
-def test_random_pairs_are_what_their_regime_says(regime):
+def test_random_pairs_are_in_their_regime(regime):
     for pair in prescribed_motions.random_pairs(regime, (2.0, 5.0), 10, 3):
         assert (0.009 < pair.truth <= 1.0) if regime == "apart" else (-0.1 < pair.truth < 0.0)
         again = superovoid.distance(*_shapes(pair))
@@ -84,13 +84,13 @@ def _shapes(pair: RandomPair):
     return shapes[0], pair.poses[0], shapes[1], pair.poses[1]
 
 
-def test_a_restart_leaves_fewer_wrong_answers():
+def test_a_restart_yields_fewer_wrong_answers():
     given = prescribed_motions.random_pairs("apart", (2.0, 5.0), 150, 0)
     rows = {(row.tangents, row.restart): row for row in prescribed_motions.cold_starts(given, "apart")}
     for row in rows.values():
         assert row.right + row.wrong + row.not_converged == row.pairs == 150
     assert rows["householder", True].wrong < rows["householder", False].wrong
-    assert rows["householder", False].right > rows["auxiliary", False].right  # of lengths that grow with the normal's
+    assert rows["householder", False].right > rows["auxiliary", False].right  # whose lengths grow with the normal's
     assert rows["unit auxiliary", False].right > rows["auxiliary", False].right
 
 
@@ -142,7 +142,7 @@ def test_bodies_are_thrown_from_the_gap_and_touch():
 
 
 @pytest.mark.slow
-def test_dynamics_command_writes_what_it_measures(tmp_path, capsys):
+def test_dynamics_command_writes_its_measurements(tmp_path, capsys):
     assert cli.main(["experiment", "lopes-dynamics", "--steps", "20", "--output", str(tmp_path)]) == 0
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"lopes_dynamics.png", "lopes_dynamics_motions.csv", "lopes_dynamics_restitution.csv"}

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The judgement of random pairs, and whether it would notice a wrong answer; what the random pairs are."""
+"""The judgement of random pairs, its detection of wrong answers, and the random pairs themselves."""
 
 import dataclasses
 import json
@@ -63,7 +63,7 @@ def test_workers_find_what_one_thread_finds():
 
 
 def wrong_answers(monkeypatch, change):
-    """Have every answer that is judged changed by `change`."""
+    """Apply `change` to every judged answer."""
     monkeypatch.setattr(never_wrong, "answers", lambda *arguments: [change(one) for one in answers(*arguments)])
 
 
@@ -76,14 +76,14 @@ def wrong_answers(monkeypatch, change):
         (lambda one: dataclasses.replace(one, lower=one.lower - 1.0, upper=one.lower - 0.5), "warm"),
     ],
 )
-def test_a_wrong_answer_to_a_random_pair_is_found(monkeypatch, change, expected):
+def test_a_wrong_answer_for_a_random_pair_is_detected(monkeypatch, change, expected):
     wrong_answers(monkeypatch, change)
     [(report, bad)] = checked(["near"], 6, 4, False)
     assert (report.broken | report.certified | report.unproven)[expected] == 4
     assert len(bad) == 4
 
 
-def test_an_answer_that_depends_on_the_order_of_the_bodies_is_found(monkeypatch):
+def test_an_answer_depending_on_the_order_of_bodies_is_detected(monkeypatch):
     def prefers_the_first(a, pose_a, b, pose_b):
         result = distance(a, pose_a, b, pose_b)
         return dataclasses.replace(result, distance=result.distance * (1.0 + 1e-15 * (a.volume() > b.volume())))
@@ -95,7 +95,7 @@ def test_an_answer_that_depends_on_the_order_of_the_bodies_is_found(monkeypatch)
 
 
 def pair_apart_by_pieces():
-    """Bodies with dents whose hulls overlap by 0.14 of the smaller one and which are apart."""
+    """Return separate bodies with dents, with hulls that overlap by 0.14 of the smaller one."""
     rows = np.array(
         [
             [[7.513862637928405, 5.323995238704775, 0.7649434069185574, 1.9609872615375203, 1.999550122464757]],
@@ -129,8 +129,8 @@ def pair_apart_by_pieces():
 @pytest.mark.parametrize(
     "family", ["pieces", *(pytest.param(name, marks=pytest.mark.slow) for name in ("dented", "critical"))]
 )
-def test_a_lower_end_beside_a_dent_that_is_too_high_is_refuted_by_points(family):
-    """Of bodies apart, of which only pieces prove the distance, and of overlapping ones."""
+def test_points_refute_too_high_lower_ends_of_bodies_with_dents(family):
+    """Uses separate bodies, with a distance proved only by pieces, and overlapping ones."""
     pairs = [pair_apart_by_pieces()] if family == "pieces" else list(draw(family, 5, 60))
     raised, seen = [], 0
     for drawn in pairs:
@@ -149,7 +149,7 @@ def test_a_lower_end_beside_a_dent_that_is_too_high_is_refuted_by_points(family)
 # -- the reference itself --------------------------------------------------------------------------
 
 
-def test_support_of_an_ellipsoid_is_the_closed_form():
+def test_support_of_an_ellipsoid_agrees_with_the_closed_form():
     rng = np.random.default_rng(0)
     rows = np.ones((50, 7))
     rows[:, :3] = rng.uniform(0.1, 3.0, (50, 3))
@@ -161,7 +161,7 @@ def test_support_of_an_ellipsoid_is_the_closed_form():
 
 
 @pytest.mark.parametrize("convex", [True, False])
-def test_support_is_that_of_the_densest_samples_of_the_surface(convex):
+def test_support_agrees_with_dense_samples_of_the_surface(convex):
     rng = np.random.default_rng(1)
     rows = random_pairs.generate(1, "tapered" if convex else "dented", 0, 30)[1].rows[0]
     n = random_pairs.directions(rng, len(rows))
@@ -175,7 +175,7 @@ def test_support_is_that_of_the_densest_samples_of_the_surface(convex):
         assert abs(body.implicit(x)) < 1e-9 or row[3:5].min() < 0.1
 
 
-def test_ascent_of_two_ellipsoids_meets_two_points_on_a_common_normal():
+def test_ascent_of_two_ellipsoids_finds_points_on_a_common_normal():
     _, batch = generate(4, "near", 0, 60)
     start = random_pairs.directions(np.random.default_rng(0), len(batch))
     g, n = independent.ascend(batch, start, 200)
@@ -187,7 +187,7 @@ def test_ascent_of_two_ellipsoids_meets_two_points_on_a_common_normal():
 
 
 @few_or_many(10, 40)
-def test_families_are_what_their_names_say(draws):
+def test_families_agree_with_their_names(draws):
     for name in FAMILIES:
         _, batch = generate(0, name, 0, draws)
         rows = batch.rows
@@ -205,7 +205,7 @@ def test_families_are_what_their_names_say(draws):
 
 
 def test_concavity_finds_the_least_concave_share_between_even_ones():
-    # Both have dents that 21 even shares of the section's support leave out by 2e-3; confirmed with 40 digits.
+    # Both have dents, confirmed with 40 digits, that 21 even shares of the section's support miss by 2e-3.
     rows = np.array(
         [
             [0.19100959, 0.56316766, 0.2064175, 1.78021882, 1.04260467, 0.1695145, -0.48510245],
@@ -226,7 +226,7 @@ def test_concavity_agrees_with_the_closed_form_of_equal_tapers():
     assert (independent.concavity(rows) > 0.0).all()
 
 
-def test_a_chunk_is_the_same_whatever_runs_beside_it():
+def test_results_of_a_chunk_do_not_depend_on_other_chunks():
     one, other = generate(3, "deep", 4, 50)[1], generate(3, "deep", 4, 50)[1]
     assert np.array_equal(one.rows, other.rows) and np.array_equal(one.position, other.position)
     assert not np.array_equal(one.rows, generate(3, "deep", 5, 50)[1].rows)
@@ -245,7 +245,7 @@ def test_random_pairs_of_the_other_kinds_have_every_kind_and_bodies_with_a_dent(
 # -- the command -----------------------------------------------------------------------------------
 
 
-def test_command_checks_the_families_it_is_given(tmp_path, capsys):
+def test_command_checks_the_given_families(tmp_path, capsys):
     chosen = ["--pairs", "6", "--family", "near", "--family", "round", "--output", str(tmp_path)]
     assert cli.main(["dev", "bench", "never-wrong", *chosen, "--planted", "--details"]) == 0
     printed = capsys.readouterr().out
@@ -255,7 +255,7 @@ def test_command_checks_the_families_it_is_given(tmp_path, capsys):
     assert not list(tmp_path.iterdir())
 
 
-def test_refuted_answers_are_written_for_the_checker_and_end_the_command_with_one(tmp_path, monkeypatch, capsys):
+def test_refuted_answers_are_written_and_the_exit_code_is_one(tmp_path, monkeypatch, capsys):
     wrong_answers(monkeypatch, lambda one: dataclasses.replace(one, lower=one.upper + 1e-3, upper=one.upper + 2e-3))
     assert cli.main(["dev", "bench", "never-wrong", "--pairs", "3", "--family", "near", "--output", str(tmp_path)]) == 1
     (file,) = tmp_path.iterdir()
@@ -265,7 +265,7 @@ def test_refuted_answers_are_written_for_the_checker_and_end_the_command_with_on
     assert "3 refuted" in capsys.readouterr().out
 
 
-def test_an_interrupted_check_of_random_answers_prints_what_was_found(monkeypatch, tmp_path, capsys):
+def test_an_interrupted_check_of_random_answers_prints_its_results(monkeypatch, tmp_path, capsys):
     def interrupted(seed, planted, in_lanes, part):
         if (part.family, part.number) == ("round", 1):
             raise KeyboardInterrupt

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`superovoid experiment studies`: which rules hold, what is kept, and what the tables say."""
+"""`superovoid experiment studies`: rules, stored results, and tables."""
 
 import csv
 
@@ -24,7 +24,7 @@ STATES = 400
 
 @pytest.fixture(scope="module")
 def share(tmp_path_factory):
-    """Two robots of two balls on a slide; those of the second overlap at the default."""
+    """Write two robots of two balls on a slide; those of the second overlap at the default."""
     share = tmp_path_factory.mktemp("share")
     folder = share / "robots"
     folder.mkdir()
@@ -52,22 +52,20 @@ def read(path):
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
-def test_states_of_each_robot_are_counted_by_its_rules_and_a_second_run_makes_nothing_anew(
-    robots, tmp_path, monkeypatch, capsys
-):
+def test_states_count_by_a_robots_rules_and_are_reused(robots, tmp_path, monkeypatch, capsys):
     assert planner_studies.main(1, robots, STATES, 0, tmp_path) == 0
     rows = {(row["robot"], row["link_a"]): row for row in read(tmp_path / "studies.csv")}
     draw = np.random.default_rng(0)
     apart = draw.uniform(0.1, 1.0, STATES)
     both = abs(np.random.default_rng(0).uniform(-1.0, 1.0, STATES))
-    # Icospheres touch where they are as far apart as their extreme points along the slide.
+    # Icospheres touch if their distance is that of their extreme points along the slide.
     along = np.ptp(trimesh.creation.icosphere(2, 0.1).vertices[:, 0])
     for name, positions in (("Panda", apart), ("PR2", both)):
         assert int(rows[name, "any"]["colliding"]) == int((positions < along).sum()) > 0
         assert rows[name, "any"]["pairs"] == "1"
         wrong = sum(int(rows[name, "any"][kind]) for kind in ("bodies_only", "meshes_only"))
         assert wrong <= 0.02 * STATES
-    # Where no SRDF tells, what overlaps at the default is left out, and nothing else is to be checked.
+    # Without an SRDF, pairs that overlap at the default are excluded, and no other pair remains.
     assert rows["UR5", "any"]["pairs"] == "0" and rows["UR5", "any"]["colliding"] == "0"
     assert rows["PR2", "any"]["rules"] == "over.srdf" and rows["UR5", "any"]["rules"] == "none"
     speeds = read(tmp_path / "studies_speeds.csv")
@@ -87,7 +85,7 @@ def test_states_of_each_robot_are_counted_by_its_rules_and_a_second_run_makes_no
         planner_studies.main(1, robots, STATES + 1, 0, tmp_path)
 
 
-def test_a_question_that_nobody_was_asked_has_a_dash():
+def test_a_missing_measurement_has_a_dash():
     rows = [
         planner_studies.SpeedRow("Panda", question, planner_studies.BODIES, 2, 1, 500, 1234.5)
         for question in planner_studies.QUESTIONS[:2]
@@ -97,6 +95,6 @@ def test_a_question_that_nobody_was_asked_has_a_dash():
     assert [cell for (cell,) in cells] == ["Panda", "bodies", "2", "1", "1,234", "1,234", "–"]
 
 
-def test_the_command_offers_the_robots_that_there_are():
+def test_the_command_offers_all_robots():
     assert EXPERIMENTS["studies"][2]["robots"] == tuple(ROBOTS)
     assert set(planner_studies.RULES) < set(ROBOTS)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The comparison on ordinary robots: what it says without the libraries beside it, and what it finds with them."""
+"""The comparison on ordinary robots: messages about missing libraries, and results with them."""
 
 import csv
 import importlib
@@ -14,7 +14,7 @@ from superovoid_papers.benchmarks import robots
 
 
 @pytest.mark.parametrize("missing", ["pinocchio", "coal"])
-def test_a_missing_library_is_named_with_how_to_install_it(missing, monkeypatch, tmp_path, capsys):
+def test_the_message_about_a_missing_library_describes_its_installation(missing, monkeypatch, tmp_path, capsys):
     given = importlib.import_module
 
     def without(name):
@@ -31,7 +31,7 @@ def test_a_missing_library_is_named_with_how_to_install_it(missing, monkeypatch,
     assert not (tmp_path / "out").exists()
 
 
-def test_missing_robots_are_said_too(monkeypatch):
+def test_missing_robots_are_reported(monkeypatch):
     def nothing(name):
         raise importlib.metadata.PackageNotFoundError(name)
 
@@ -41,12 +41,12 @@ def test_missing_robots_are_said_too(monkeypatch):
         robots.libraries()
 
 
-def test_the_command_line_has_it():
+def test_the_command_line_has_the_benchmark():
     arguments = command_line.parser().parse_args(["dev", "bench", "robots", "--states", "7"])
     assert (arguments.states, arguments.repeats, arguments.seed) == (7, 5, 0)
 
 
-def test_both_engines_answer_alike(tmp_path):
+def test_both_engines_agree(tmp_path):
     try:
         robots.libraries()
     except ImportError as error:

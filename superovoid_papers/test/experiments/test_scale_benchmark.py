@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The benchmark of large scenes: what it builds, measures and writes."""
+"""The benchmark of large scenes: its scenes, measurements and files."""
 
 import csv
 import math
@@ -20,7 +20,7 @@ def test_the_density_is_the_same_for_any_number_of_bodies():
     for count in (100, 1000, 5000):
         poses = next(scale.motion(count, 1, rng))
         radius = np.linalg.norm(poses[:, :3, 3] - poses[:, :3, 3].mean(axis=0), axis=1)
-        # Within a sphere that lies inside the heap there is one body to a cell.
+        # A sphere inside the lattice has one body per cell.
         inner = np.sort(radius)[count // 2]
         assert count / 2 == pytest.approx(4.0 / 3.0 * math.pi * inner**3 / scale.PITCH**3, rel=0.15)
 
@@ -34,7 +34,7 @@ def test_bodies_move_a_little_every_frame():
         assert np.degrees(np.arccos(0.5 * (turn - 1.0))) == pytest.approx(np.ones(50))
 
 
-def test_the_benchmark_writes_one_row_a_size_and_a_plot(tmp_path, capsys):
+def test_the_benchmark_writes_one_row_per_size_and_a_plot(tmp_path, capsys):
     assert scale.main(3, 0, tmp_path, sizes=(8, 110, 160)) == 0
     with (tmp_path / "scale.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
@@ -55,7 +55,7 @@ def test_growth_is_the_exponent_of_the_larger_scenes():
     assert scale.growth([row(n) for n in (1, 10, 100, 1000, 10_000)], "frame") == pytest.approx(1.25)
 
 
-def test_the_command_line_knows_the_benchmark():
+def test_the_command_line_has_the_benchmark():
     chosen = command_line.parser().parse_args(["dev", "bench", "scale", "--frames", "7", "--output", "somewhere"])
     assert (chosen.frames, chosen.seed, str(chosen.output)) == (7, 0, "somewhere")
     assert command_line.parser().parse_args(["dev", "bench"]).run is bench.run
