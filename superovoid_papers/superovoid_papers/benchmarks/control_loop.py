@@ -39,7 +39,7 @@ _RATES = 0.5, 0.99, 0.999, 1.0
 
 
 class Hands:
-    """The two hands on their way through the sweep; one call is the work of a turn."""
+    """The two hands in the sweep; one call is the work of a turn."""
 
     def __init__(self, rate: int) -> None:
         robot, sweep = shipped()

@@ -237,7 +237,7 @@ def measure(
     given : sequence of Case
         The pairs.
     rounds : int
-        Times that each pair is asked.
+        Number of calls per pair.
     """
     pairs = [case.pair for case in given]
     queries = {
@@ -511,7 +511,7 @@ def compare(
     pairs : int
         Pairs of each family and regime.
     rounds : int
-        Times that each pair is asked.
+        Number of calls per pair.
     seed : int
         Seed of the random pairs.
     answers : list

@@ -354,7 +354,7 @@ def _off_body(kind: Kind, body: Shape, pose: FloatArray, point: FloatArray, outw
 def _own_faults(
     kinds: tuple[Kind, Kind], case: Case, answer: DistanceResult, truth: polytope.Bracket | None
 ) -> list[str]:
-    """Return the faults of our answer by itself and against the third method."""
+    """Return the faults of our answer, internal ones and relative to the third method."""
     slack = 1e-9 * case.size
     faults = []
     if not answer.lower - slack <= answer.distance <= answer.upper + slack:

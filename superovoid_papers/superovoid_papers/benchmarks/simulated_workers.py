@@ -95,7 +95,7 @@ class SimulatedWorker:
             for task in rest:
                 task.cancel()
             for task in done:
-                with contextlib.suppress(OSError):  # the scheduler is gone
+                with contextlib.suppress(OSError):  # the scheduler has ended
                     task.result()
         finally:
             self._listener.stop()

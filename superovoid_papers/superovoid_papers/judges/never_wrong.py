@@ -50,7 +50,7 @@ PLANTED = ("raised", "lowered", "point", "normal")
 
 
 def spoiled(pair: dict[str, Any], how: str, rng: np.random.Generator, size: float) -> dict[str, Any]:
-    """Return a record with an answer made wrong in one way of `PLANTED`; `size` is that of the smaller body."""
+    """Return a record with a wrong answer of a kind of `PLANTED`; `size` is that of the smaller body."""
     answer = dict(pair["answer"])
     lower, upper = answer["lower"], answer["upper"]
     shift = max(10.0 * (upper - lower), 1e-13 * size)
@@ -274,7 +274,7 @@ def _size(drawn: Pair) -> float:
 
 
 def _can_be(how: str, drawn: Pair, result: DistanceResult) -> bool:
-    """Return whether an answer can be made wrong in a way: the normal of non-convex bodies promises nothing."""
+    """Return whether `how` makes an answer wrong: the normal of non-convex bodies promises nothing."""
     if how != "normal":
         return True
     if _has_plane(drawn):

@@ -236,7 +236,7 @@ class FrameRow(CsvRow):
     contender: str
     microseconds: float = column("frame_us")
     distance: float = column("distance_m")
-    """Least signed distance; inf: none was computed; 0 may stand for an overlap."""
+    """Least signed distance; inf: none was computed; 0 may mean an overlap."""
     answers: int
     """Number of solved pairs of surfaces; 1 for meshes."""
 
