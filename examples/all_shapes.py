@@ -5,7 +5,7 @@
 All shapes
 ==========
 
-Every kind of body, and its distance from a superovoid. `distance` takes any two of them.
+Every kind of body, and its distance from a superovoid. `distance` accepts any two of them.
 """
 
 import matplotlib.pyplot as plt

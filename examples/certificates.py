@@ -5,8 +5,8 @@
 Reading certificates
 ====================
 
-Each answer has a proved interval and a status. This script shows pairs for which the status has something to say, and
-how to make a decision that is safe with all of them.
+Each answer has a proved interval and a status. This script shows pairs with different flags in the status, and a safe
+decision for all of them.
 """
 
 import matplotlib.pyplot as plt

@@ -5,8 +5,7 @@
 A mesh and its hull
 ===================
 
-A peg in a ring. For the convex hull of the ring the peg overlaps; for the mesh it is free, and the distance is proved
-on its triangles.
+A peg in a ring. The peg overlaps the convex hull of the ring, but not its mesh, whose triangles prove the distance.
 """
 
 import matplotlib.pyplot as plt

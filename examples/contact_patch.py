@@ -5,8 +5,8 @@
 A contact patch
 ===============
 
-A distance has one pair of points. `contacts` returns the corners of the whole contact patch, each with its own gap: for
-simulation, and for placing things.
+A distance has one pair of points. `contacts` returns the corners of the whole contact patch, each with its own gap, for
+simulation and for placing objects.
 """
 
 import matplotlib.pyplot as plt

@@ -5,8 +5,8 @@
 A loop at control rate
 ======================
 
-A controller asks for the distances at every step. A scene keeps the contact points of the last query, from which the
-next one starts. Its proved bound is the one to be safe with.
+A controller queries the distances at every step. A scene starts each query from the contact points of the last one. Its
+proved lower bound makes decisions safe.
 """
 
 import time

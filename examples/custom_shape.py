@@ -5,8 +5,8 @@
 A superovoid for given points
 =============================
 
-Whatever is not one of the shapes comes as a mesh, or as the hull of points. `fit_superovoid` finds a superovoid that is
-close to it: seven numbers, smooth.
+Bodies of other shapes are meshes, or hulls of points. `fit_superovoid` approximates one by a superovoid: seven numbers,
+and a smooth surface.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ from superovoid import Body, ConvexMesh, Scene
 from superovoid.fitting import fit_superovoid
 from superovoid_ros.pictures import BLUE, ORANGE, draw_bodies
 
-# Points of an egg: a surface that no shape of the library has.
+# Points of an egg, which is not a shape of the library.
 angle, height = np.meshgrid(np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False), np.linspace(-1.0, 1.0, 9))
 radius = 0.03 * np.sqrt(1.0 - height**2) * (1.0 - 0.2 * height + 0.05 * height**2)
 points = np.column_stack([(radius * np.cos(angle)).ravel(), (radius * np.sin(angle)).ravel(), 0.04 * height.ravel()])

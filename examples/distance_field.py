@@ -5,8 +5,8 @@
 A distance field
 ================
 
-The signed distance of a small ball from two bodies, over a plane. `are_closer` answers the yes/no question whether the
-ball is closer than 5 mm; each answer is a proof or stays undecided.
+The signed distance of a small ball from two bodies, over a plane. `are_closer` decides whether the ball is closer than
+5 mm; each answer is proved or undecided.
 """
 
 import matplotlib.pyplot as plt

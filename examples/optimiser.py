@@ -5,8 +5,8 @@
 Gradients in an optimiser
 =========================
 
-Both hands of the iCub's upper body are to go to a state in which they overlap. The optimiser finds the nearest state
-with a clearance of 5 mm, by the distances and their derivatives; the result is then proved.
+In the goal state, the hands of the iCub's upper body overlap. The optimiser finds the nearest state with a clearance of
+5 mm from the distances and their derivatives; a last query proves the result.
 """
 
 import matplotlib.pyplot as plt

@@ -5,8 +5,8 @@
 A planner
 =========
 
-A path between two states, every motion of which is proved to keep its clearance: not at samples along it, but from one
-end to the other. The search is OMPL's (`pip install ompl`).
+A path between two states. Each of its motions is proved to keep its clearance from one end to the other, not only at
+samples. OMPL (`pip install ompl`) searches the path.
 """
 
 from itertools import pairwise

@@ -5,8 +5,8 @@
 A planning scene
 ================
 
-Objects are added to the world, grasped and released, as MoveIt's planning scene has them. A change is made with `edit`
-and takes effect all at once with `commit`, which returns a new scene.
+Objects are added to the world, grasped and released, as in MoveIt's planning scene. `edit` begins a change, and
+`commit` returns a new scene with the whole change.
 """
 
 import matplotlib.pyplot as plt
@@ -31,7 +31,7 @@ world = edit.commit()
 
 
 def report(title, planning_scene):
-    """Print what is closest to the cup, and return the answer."""
+    """Print the bodies closest to the cup, and return the answer."""
     scene = planning_scene.scene
     scene.set_link_poses({link: poses[link] if link in poses else np.eye(4) for link in scene.links})
     result = scene.query(pairs=planning_scene.body_pairs(["cup"]), max_results=3)

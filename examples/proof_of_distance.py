@@ -5,8 +5,8 @@
 What proves a distance in a concavity
 =====================================
 
-If a body is not convex, no plane may separate two bodies that are apart. Then the distance is proved for pairs of
-convex pieces: `distance(..., certificate=True)` returns the heights at which the bodies are cut.
+If a body is not convex, there may be no plane between two separate bodies. Then the distance is proved for pairs of
+convex pieces: `distance(..., certificate=True)` returns the heights of the cuts.
 """
 
 import matplotlib.pyplot as plt

@@ -6,7 +6,7 @@ What proves an overlap
 ======================
 
 The depth of an overlap is proved on triangles that cover the sphere of directions. `distance(..., certificate=True)`
-returns them; here they are drawn around the normal: the distance from the centre is the angle from it.
+returns them. The plot shows them around the normal: the distance from the centre is the angle from it.
 """
 
 import matplotlib.pyplot as plt

@@ -5,8 +5,8 @@
 A robot from a URDF
 ===================
 
-The collision geometry of a URDF is used as it is: boxes, cylinders, spheres, capsules and meshes. A superovoid is
-written in a `contact_geometry` element, which other programs ignore. The SRDF says which pairs are not checked.
+A robot uses the collision geometry of its URDF: boxes, cylinders, spheres, capsules and meshes. An element
+`contact_geometry`, which other programs ignore, describes a superovoid. The SRDF disables pairs.
 """
 
 import matplotlib.pyplot as plt

@@ -5,9 +5,9 @@
 Through contact
 ===============
 
-The signed distance of a body that moves through another one. Apart it is the gap, overlapping minus the penetration
-depth: the length of the shortest translation that separates the bodies. The normal turns where two such translations
-have equal lengths.
+The signed distance of a body that moves through another one. For separate bodies it is the gap. For overlapping ones it
+is minus the penetration depth, the length of the shortest translation that separates the bodies. The normal changes
+abruptly if two such translations have equal lengths.
 """
 
 import matplotlib.pyplot as plt

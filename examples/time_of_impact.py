@@ -5,8 +5,8 @@
 Time of impact
 ==============
 
-When do two moving bodies touch? The answer is a bracket: free of contact up to its beginning, which is proved, and
-overlapping at its end. A fast body cannot slip through a thin one between two samples, since there are no samples.
+When do two moving bodies touch? The answer is a bracket: the bodies are proved free of contact up to its beginning, and
+overlap at its end. A fast body cannot pass a thin one between two samples, since there are no samples.
 """
 
 import matplotlib.pyplot as plt

@@ -5,7 +5,7 @@
 Two bodies
 ==========
 
-The signed distance of two superovoids, the points where it is attained, the normal and the proved interval.
+The signed distance of two superovoids, with its points, the normal and the proved interval.
 """
 
 import matplotlib.pyplot as plt

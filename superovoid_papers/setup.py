@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Package superovoid_papers: built by colcon (ament_python) where ROS 2 is installed, by pip anywhere else.
+"""Package superovoid_papers: built by colcon (ament_python) if ROS 2 is installed, otherwise by pip.
 
-All is said here, not in pyproject.toml: `colcon build --symlink-install` does not read that file.
+All metadata is here, because `colcon build --symlink-install` does not read pyproject.toml.
 """
 
 from pathlib import Path
@@ -30,7 +30,7 @@ setup(
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),
     ],
-    # superovoid_ros, without ROS, has the hands, motions and molars of the experiments and benchmarks.
+    # superovoid_ros, without ROS, provides the hands, motions and molars of the experiments and benchmarks.
     install_requires=["matplotlib", "numba", "numpy", "rich", "scipy", "superovoid[fit]", "superovoid_ros"],
     extras_require={
         # Other libraries for `superovoid experiment` and `superovoid dev bench`; a checker for `never-wrong`.

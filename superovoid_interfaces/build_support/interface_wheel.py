@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Build interface packages with pip: CMake runs on their CMakeLists.txt, pip installs what it made.
+"""Build interface packages with pip: CMake runs on their CMakeLists.txt, pip installs the result.
 
-The environment variable ROS_DISTRO selects the distribution of ROS 2 whose wheels are used.
+The environment variable ROS_DISTRO selects the distribution of ROS 2 of the wheels.
 """
 
 import importlib.util
@@ -22,8 +22,8 @@ from setuptools.command.build import build
 
 SUPPORT = Path(__file__).resolve().parent
 
-# Distributions of ROS 2 that have wheels on PyPI, the default first, each with packages that only it has and that
-# the build needs.
+# Distributions of ROS 2 with wheels on PyPI, the default first, each with the packages that its build needs in
+# addition.
 DISTRIBUTIONS = {
     "kilted": ["ament-cmake-ros-core"],
     "jazzy": [
@@ -35,7 +35,7 @@ DISTRIBUTIONS = {
     ],
 }
 
-# Wheels with CMake files. Spelled out in full: they do not declare all of what their CMake files need.
+# Wheels with CMake files. The list is complete, since they do not declare all requirements of their CMake files.
 GENERATORS = [
     "ament-cmake",
     "ament-cmake-include-directories",
@@ -47,7 +47,7 @@ GENERATORS = [
 
 
 def distribution() -> str:
-    """Return the name of the ROS 2 distribution whose wheels are used."""
+    """Return the name of the ROS 2 distribution of the wheels."""
     name = os.environ.get("ROS_DISTRO") or next(iter(DISTRIBUTIONS))
     if name not in DISTRIBUTIONS:
         known = " or ".join(f"ROS_DISTRO={known}" for known in DISTRIBUTIONS)
@@ -63,7 +63,7 @@ def wheels(*names: str) -> list[str]:
 def wheels_prefix() -> Path:
     """Return the folder with the `share/`, `lib/` and `include/` of the installed ROS 2 wheels.
 
-    That is `sys.prefix` in a virtual environment, and pip's own temporary folder in an isolated build.
+    It is `sys.prefix` in a virtual environment, and pip's own temporary folder in an isolated build.
     """
     spec = importlib.util.find_spec("rosidl_generator_py")
     if spec is None or not spec.submodule_search_locations:
@@ -76,23 +76,23 @@ def wheels_prefix() -> Path:
 
 
 class CMakeBuild(build):
-    """Run CMake into a staging folder and hand its `include/`, `lib/` and `share/` to the wheel."""
+    """Run CMake into a staging folder and pass its `include/`, `lib/` and `share/` to the wheel."""
 
     sources: Mapping[str, Path]
 
     def run(self) -> None:
-        """Build every missing interface package and register what is to be installed."""
+        """Build every missing interface package and register the files to install."""
         super().run()
         prefix = wheels_prefix()
         staging = Path(self.build_base).resolve() / "staging"
-        shutil.rmtree(staging, ignore_errors=True)  # of an earlier build, made in a temporary folder that is gone
+        shutil.rmtree(staging, ignore_errors=True)  # of an earlier build in a deleted temporary folder
         parsed = Path(self.build_base).resolve() / "parsed"
         shutil.rmtree(parsed, ignore_errors=True)
         parsed.mkdir(parents=True)
         missing = {
             name: path for name, path in self.sources.items() if not (prefix / "share" / name / "cmake").is_dir()
         }
-        # CMake configures on one core. A package waits for those before it that it needs.
+        # CMake configures on one core. A package waits for its dependencies.
         with ThreadPoolExecutor(os.cpu_count()) as builders:
             built: dict[str, Future] = {}
 
@@ -125,7 +125,7 @@ class CMakeBuild(build):
         ]
 
     def _build_package(self, name: str, source: Path, prefix: Path, staging: Path) -> None:
-        """Configure, compile and install one package into `staging`, where those built before it are found."""
+        """Configure, compile and install one package into `staging`, which also provides its dependencies."""
         environment = os.environ.copy()
         environment["CMAKE_PREFIX_PATH"] = environment["AMENT_PREFIX_PATH"] = f"{staging}{os.pathsep}{prefix}"
         environment["IDL_CACHE"] = str(Path(self.build_base).resolve() / "parsed")
@@ -134,7 +134,7 @@ class CMakeBuild(build):
         shutil.rmtree(build_folder, ignore_errors=True)
         configure = [
             "cmake", "-S", str(source), "-B", str(build_folder), "-G", "Ninja",
-            # Nearly all of the code copies fields: optimising it takes longer than it ever saves.
+            # Nearly all of the code copies fields: optimisation would take longer than it saves.
             "-DCMAKE_C_FLAGS=-O0",
             "-DCMAKE_CXX_FLAGS=-O0",
             "-DBUILD_TESTING=OFF",
@@ -154,7 +154,7 @@ class CMakeBuild(build):
 
 
 class BinaryDistribution(Distribution):
-    """A distribution with compiled modules: the wheel is tied to this Python and this machine."""
+    """A distribution with compiled modules: the wheel is specific to this Python and this machine."""
 
     def has_ext_modules(self) -> bool:
         """Return True: the modules are compiled by CMake."""
@@ -167,15 +167,15 @@ def setup_interfaces(sources: Mapping[str, Path], messages: Sequence[str]) -> No
     Parameters
     ----------
     sources : mapping of str to Path
-        Packages and their folders, each after those it needs. A package that the wheels have is not built.
+        Packages and their folders, each after its dependencies. Packages in the wheels are not built.
     messages : sequence of str
-        Message packages of ROS 2 that these are made of, as PyPI names them.
+        Message packages of ROS 2 that these depend on, by their names on PyPI.
     """
     setup(
         distclass=BinaryDistribution,
         packages=[],
         cmdclass={"build": type("CMakeBuild", (CMakeBuild,), {"sources": sources})},
-        # pip installs these into the temporary folder that it builds in.
+        # pip installs these into its temporary build folder.
         setup_requires=[
             "catkin-pkg",
             "cmake>=3.20",

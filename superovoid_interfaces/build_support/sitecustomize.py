@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Imported by every Python that CMake starts: IDL files are parsed once, not by each of the five generators anew.
+"""Cache of parsed IDL files, imported by every Python that CMake starts: five generators parse each file only once.
 
-The parser takes as long as the templates. What it makes of a file is kept in the folder that IDL_CACHE names.
+Parsing takes as long as the templates. The folder in IDL_CACHE stores the results.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ def _remember_parsed(folder: Path) -> None:
     parser.parse_idl_string = parse_once
 
 
-# The module of this name that stands behind this one comes first: by it pip makes known what the build needs.
+# First import the module with this name further down the path, which pip uses to provide the build requirements.
 _BEHIND = [
     Path(folder, "sitecustomize.py") for folder in sys.path if Path(folder).resolve() != Path(__file__).resolve().parent
 ]
@@ -45,5 +45,5 @@ for _file in filter(Path.is_file, _BEHIND):
 if os.environ.get("IDL_CACHE") and "--generator-arguments-file" in sys.orig_argv:
     try:
         _remember_parsed(Path(os.environ["IDL_CACHE"]))
-    except (ImportError, AttributeError):  # another version of the parser: nothing is remembered
+    except (ImportError, AttributeError):  # another version of the parser: no cache
         pass

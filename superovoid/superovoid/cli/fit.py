@@ -216,7 +216,7 @@ def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def _counted(update: Callable[[int, int], None]) -> Callable[[LinkFit, int], None]:
-    """Return a function that counts the links that are done."""
+    """Return a function that counts finished links."""
     done = count(1)
     return lambda _link, links: update(next(done), links)
 

@@ -44,7 +44,7 @@ def report_links(links: Sequence[LinkFit], holds: bool) -> int:
 
 
 def links_table(done: Sequence[LinkFit], holds: bool) -> Table:
-    """Return the table of links that have bodies."""
+    """Return the table of links with bodies."""
     from rich.table import Table
 
     table = Table(title="n bodies; lengths in mm; * proved to lie in the interval, else measured", title_justify="left")

@@ -31,7 +31,7 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check the answers of a file: the verdict first, then the answers that are not accepted."""
+    """Check the answers of a file; print the verdict, then all answers except accepted ones."""
     import flint  # noqa: F401
 
     from superovoid.checker import ACCEPTED, verify_record

@@ -43,7 +43,7 @@ def check_manifest(found: Any, where: str) -> dict[str, Any]:
         If it is no manifest, has another format, or was changed.
     """
     if not isinstance(found, dict) or found.get("what") != _WORD:
-        raise DatasetError(f"{where}: is no superovoid data set: its manifest is missing")
+        raise DatasetError(f"{where}: is not a superovoid data set: its manifest is missing")
     if found.get("format") != FORMAT:
         raise DatasetError(
             f"{where}: format {found.get('format')!r}, written by superovoid {found.get('superovoid')!r}; "

@@ -80,7 +80,7 @@ class PairReport(Record):
     """Recomputed pairs of links of a robot with other bodies."""
 
     pairs: tuple[PairVerdict, ...]
-    """all pairs that are, or were, disabled"""
+    """all pairs disabled before or after"""
     new_collisions: tuple[NewCollision, ...]
     checked: int
     """number of pairs of links that must be checked"""

@@ -214,7 +214,7 @@ def _cut(
         corners, normals, aside, inside = corners[crossed], normals[crossed], aside[crossed], inside[crossed]
         if not len(corners):
             break
-        # Rotate the corner that is alone on its side to the front.
+        # Rotate the only corner on its side to the front.
         is_in = inside.sum(axis=1) == 1
         first = np.argmax(inside == is_in[:, None], axis=1)
         turned = corners[np.arange(len(corners))[:, None], (first[:, None] + np.arange(3)) % 3]

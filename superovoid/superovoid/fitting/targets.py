@@ -138,7 +138,7 @@ class Target:
         return self.contains(points + step), self.contains(points - step)
 
     def _enclosing_share(self) -> float:
-        """Return the share of the area that has the solid on one side only."""
+        """Return the share of the area with the solid on one side only."""
         points, normals = self._sample_triangles(_PROBED, np.random.default_rng(0))
         before, behind = self._sides(points, normals)
         # Points inside of another part are ignored.

@@ -53,7 +53,7 @@ class PoseGoal:
 
 
 Draw = Callable[[np.random.Generator | None], Sequence[PoseGoal]]
-"""Returns goal poses: the middle of a region for None, else random ones within it; empty for a goal in joints only."""
+"""Returns goal poses: the middle of a region for None, otherwise random ones in it; empty for a goal in joints."""
 
 
 def no_poses(random: np.random.Generator | None) -> Sequence[PoseGoal]:

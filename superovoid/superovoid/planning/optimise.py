@@ -56,7 +56,7 @@ def grasp(problem: PlanningProblem, validity: Validity, guess: ArrayLike, gap: f
     Raises
     ------
     PlanningError
-        If there is none near the guess; names the missed contact or the pair that is too near.
+        If there is none near the guess; the message names the missed contact or the pair closer than its floor.
     """
     from scipy.optimize import minimize  # imported late because it is slow and most programs do not need it
 

@@ -45,7 +45,7 @@ class SceneProblem(PlanningProblem):
 
 
 def pairs_of_group(planning: PlanningScene, group: str) -> IntArray:
-    """Return the pairs of bodies of a planning scene of which a group moves at least one, shape (n, 2).
+    """Return the pairs of bodies of a planning scene with at least one moved by a group, shape (n, 2).
 
     Raises
     ------

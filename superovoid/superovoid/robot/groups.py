@@ -81,7 +81,7 @@ def read_group(
 
 
 def _chain(members: Sequence[Joint], of_link: Mapping[str, Joint]) -> tuple[str | None, str | None]:
-    """Return the first and last link if joints form a chain, possibly with fixed joints missing from it; else Nones."""
+    """Return the first and last link of joints that form a chain, except for missing fixed joints, or (None, None)."""
     names = {joint.name for joint in members}
     carrying: set[str] = set()  # joints with a next joint of the group below them
     first: list[Joint] = []

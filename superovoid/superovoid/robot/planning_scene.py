@@ -3,16 +3,16 @@
 
 """A robot with the objects around it and in its hands: their bodies, the rules of their pairs, paddings, one `Scene`.
 
-A `PlanningScene` never changes. An `Edit` collects changes and turns them into another one; whatever is wrong with one
-of them raises, and then nothing has changed. So whoever holds a planning scene holds a whole one, in any thread.
+A `PlanningScene` is immutable. An `Edit` collects changes and creates a new planning scene from them. An invalid change
+raises an exception and changes nothing, so every thread always holds a consistent planning scene.
 
-Objects of the world stand still in the frame of the robot's root link, attached ones on their link. In the scene their
-bodies therefore belong to that link (`Body.link`), and forward kinematics places them like the robot's own; the name
-of the object, or of the robot's link, is the *owner* of a body. The robot's bodies come first, in the order of
+Objects of the world are fixed in the frame of the robot's root link, attached ones in the frame of their link. In the
+scene their bodies therefore belong to that link (`Body.link`), and forward kinematics places them like the robot's own.
+The object, or the robot's link, is the *owner* of a body. The robot's bodies come first, in the order of
 `Robot.bodies`: their indices are those of the robot's own scene.
 
-An octomap is an object of the world with a box for each of its occupied cubes. There may be thousands, and who asks for
-a distance to the map means that to the nearest of them: `query_parts` answers so.
+An octomap is an object of the world with a box for each of its occupied cubes, possibly thousands. Its distance is that
+of the nearest box, which `query_parts` returns.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ from superovoid.values.records import Statistics
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-_READ_ONLY = ("objects", "problems", "scales", "colours")  # views of mappings, which a pickle does not have
+_READ_ONLY = ("objects", "problems", "scales", "colours")  # views of mappings, which pickle does not support
 
 
 class PlanningScene:
-    """A robot, objects, and what is checked against what. See the module for who owns which body.
+    """A robot, objects, and the pairs to check. The module describes the owners of bodies.
 
     Parameters
     ----------
@@ -64,38 +64,36 @@ class PlanningScene:
         Width of the interval that counts as certified, as a fraction of the smaller body's largest semi-axis, as for
         `superovoid.distance`.
     limits : Limits, optional
-        How much there may be of everything.
+        Largest numbers of bodies, pairs and the like.
 
     Raises
     ------
     ValueError
-        If the robot alone has more bodies or pairs than there may be.
+        If the robot alone exceeds the limit of bodies or pairs.
 
     Attributes
     ----------
     robot : Robot
     rules : CollisionRules
-        Of links and objects; not to be changed here but through `edit`.
+        Rules of links and objects. Change them only through `edit`.
     objects : mapping of str to SceneObject
     problems : mapping of str to Problem
-        Objects that `for_robot` could not put where they are to be, and those that `Edit.report` names. They have no
-        bodies, so that no answer of `scene` is one about all that there is, until they are removed, added anew, or fit
-        again.
+        Objects that `for_robot` could not place, and those of `Edit.report`. They have no bodies, so answers of `scene`
+        are incomplete until these objects are removed, added again, or fit again.
     padding : Padding
     scales : mapping of str to float
-        By link, what the lengths of its bodies, and of what it carries, are multiplied by where they are checked
-        against objects of the world, as in MoveIt: a pair of these is one of the scaled body, in every answer. Pairs
-        without an object of the world are not concerned. Links that it does not have: 1.
+        By link, the factor of the lengths of its bodies, and of attached ones, in pairs with objects of the world, as
+        in MoveIt. All answers about such pairs use the scaled body. Other pairs are not affected. Missing links: 1.
     limits : Limits
     scene : Scene
-        Of all bodies and all checked pairs. Give it the poses of the robot's links, root included. Its state is the
-        only thing here that changes; `Scene.fork` gives a state of one's own.
+        Scene of all bodies and all checked pairs. It needs the poses of the robot's links, including the root. Only
+        its state is mutable; `Scene.fork` returns a scene with its own state.
     owners : tuple of str
-        By body of the scene: the link or object that it is a part of.
+        Owner of each body of the scene, a link or object.
     name : str
-        Of the scene itself, and
+        Name of the planning scene.
     colours : mapping of str to (float, float, float, float)
-        red, green, blue, opacity of links and objects: kept for those who ask for them, without effect here.
+        Red, green, blue and opacity of links and objects. They are stored for callers, without effect here.
     """
 
     def __init__(self, robot: Robot, *, rtol: float = TOLERANCE, limits: Limits | None = None) -> None:
@@ -113,7 +111,7 @@ class PlanningScene:
         self._own_pairs = robot.body_pairs(most=self.limits.pairs)
         self.scene = Scene(robot.bodies, self._own_pairs, rtol=rtol)
         self._owner_of = {body.name: body.link for body in robot.bodies}  # no object has the name of a link
-        self._bodies: Mapping[str, tuple[Body, ...]] = {}  # by object, also those that stand for scaled ones
+        self._bodies: Mapping[str, tuple[Body, ...]] = {}  # by object, including scaled bodies
         self._triangles = 0
         self._index_owners(self.scene.bodies)
 
@@ -132,11 +130,11 @@ class PlanningScene:
         self.__dict__.update(state, **{name: MappingProxyType(state[name]) for name in _READ_ONLY})
 
     def edit(self) -> Edit:
-        """Begin a change; nothing happens before its `Edit.commit`."""
+        """Begin a change; it takes effect with `Edit.commit`."""
         return Edit(self)
 
     def owners_of(self, names: Iterable[str] | None) -> frozenset[str]:
-        """The links and objects with bodies among names of links, groups and objects; all of them for None.
+        """Return the links and objects with bodies among names of links, groups and objects; all of them for None.
 
         Raises
         ------
@@ -152,14 +150,14 @@ class PlanningScene:
                 continue
             if name not in self.robot.groups and name not in self.robot.links and self.objects:
                 raise ValueError(
-                    f"'{name}' is no link, no group and no object (groups: {', '.join(self.robot.groups) or 'none'}; "
+                    f"'{name}' is not a link, group or object (groups: {', '.join(self.robot.groups) or 'none'}; "
                     f"links: {', '.join(self.robot.links)}; objects: {', '.join(self.objects)})"
                 )
             found.update(self.robot.links_of([name]))
         return frozenset(found & self._owner_row.keys())
 
     def body_pairs(self, names_a: Iterable[str] | None = None, names_b: Iterable[str] | None = None) -> IntArray:
-        """The checked pairs between two sets of links, groups and objects.
+        """Return the checked pairs between two sets of links, groups and objects.
 
         Parameters
         ----------
@@ -182,16 +180,16 @@ class PlanningScene:
         return pairs[(a[first] & b[second]) | (b[first] & a[second])]
 
     def bodies_of(self, owner: str) -> IntArray:
-        """The bodies of a link or object, indices in `scene`, shape (n,); none of one that is not there."""
+        """Return the indices in `scene` of the bodies of a link or object, shape (n,); empty if it does not exist."""
         return np.flatnonzero(self._owner_of_body == self._owner_row.get(owner, -1))
 
     def parts(self, pairs: IntArray) -> tuple[IntArray, ...]:
-        """Pairs as `query_parts` takes them: all without the octomap, then those of each other body with its boxes.
+        """Split pairs for `query_parts`: all without the octomap, then those of each body with the octomap's boxes.
 
         Parameters
         ----------
         pairs : (n, 2) ndarray of int
-            As of `body_pairs`.
+            As returned by `body_pairs`.
         """
         boxes = self.bodies_of(OCTOMAP)
         if not len(boxes):
@@ -206,27 +204,27 @@ class PlanningScene:
         return (pairs[~with_map], *(crowd for crowd in of_bodies if len(crowd)))
 
     def is_attached(self, owner: str) -> bool:
-        """Whether an owner of bodies is an attached object."""
+        """Return whether an owner of bodies is an attached object."""
         return owner in self.objects and self.objects[owner].link is not None
 
     def in_world(self, owner: str) -> bool:
-        """Whether an owner of bodies is an object of the world."""
+        """Return whether an owner of bodies is an object of the world."""
         return owner in self.objects and self.objects[owner].link is None
 
     def concerns_world(self, pairs: IntArray | None = None) -> bool:
-        """Whether a body of pairs, as of `body_pairs`, belongs to an object of the world; None: whether any does."""
+        """Return whether pairs, as of `body_pairs`, include an object of the world; None: whether the scene has any."""
         of_world = self._of_world
         if pairs is None or not of_world.any():
             return bool(of_world.any())
-        # Of an octomap there are many pairs, and one of the first is of it.
+        # An octomap has many pairs, so one of the first pairs includes it.
         return bool(of_world[pairs[:1000]].any() or of_world[pairs].any())
 
     def paddings(self, result: SceneResult) -> FloatArray:
-        """What `padding` subtracts from each distance of a result, m, shape (n,)."""
+        """Return the paddings to subtract from the distances of a result, m, shape (n,)."""
         return self.paddings_of(result.body_a, result.body_b)
 
     def paddings_of(self, body_a: np.ndarray, body_b: np.ndarray) -> np.ndarray:
-        """What `padding` subtracts from the distances of pairs of bodies of `scene`, m, shape (n,)."""
+        """Return the paddings to subtract from the distances of pairs of bodies of `scene`, m, shape (n,)."""
         padding, margin = self.padding, self.padding.margin
         if not (padding.by_name or padding.default):
             return np.full(len(body_a), margin)
@@ -242,11 +240,11 @@ class PlanningScene:
         return margin + own[a] + own[b] + np.where(with_link, against_world[a] + against_world[b], 0.0)
 
     def largest_padding(self) -> float:
-        """A bound of `paddings`, m: the largest distance within which a pair may have no clearance left."""
+        """Return an upper bound of `paddings`, m: the largest distance at which a pair may have no clearance."""
         return self.padding.margin + 4.0 * max((self.padding.default, *self.padding.by_name.values()))
 
     def clearances(self, result: SceneResult) -> DistanceResults:
-        """A result with the paddings subtracted from distances and bounds; the points stay on the bodies."""
+        """Subtract the paddings from the distances and bounds of a result; the points stay on the bodies."""
         less = self.paddings(result)
         rows = {name: getattr(result, name) for name in DistanceResults.PER_ROW}
         rows |= {name: rows[name] - less for name in ("distance", "lower", "upper")}
@@ -260,12 +258,12 @@ class PlanningScene:
         limits: Limits | None = None,
         padding: Padding | None = None,
     ) -> PlanningScene:
-        """The same objects, rules and paddings for another description of the robot, or other limits.
+        """Return a planning scene with the same objects, rules and paddings for another robot or other limits.
 
-        What cannot be where it is to be is kept in `problems`: an object on a link that is no more, or with the name of
-        a link; objects of the world where the root link is another and no fixed joints say where that is; objects
-        beyond the limits, and all of them where only their pairs are too many. Rules about names that are no more are
-        kept, without effect until there are such names.
+        Objects without a valid place go to `problems`: an object on a missing link, or with the name of a link; objects
+        of the world if the root link differs and no fixed joints determine its place; objects beyond the limits, or all
+        objects if only their pairs exceed a limit. Rules with unknown names are kept, without effect until these names
+        exist.
 
         Parameters
         ----------
@@ -273,14 +271,14 @@ class PlanningScene:
         rtol : float, optional
             As for `PlanningScene`.
         limits : Limits, optional
-            Default: those of now.
+            Default: those of this planning scene.
         padding : Padding, optional
-            Default: that of now.
+            Default: that of this planning scene.
 
         Raises
         ------
         ValueError
-            If the robot alone, with these rules, has more bodies or pairs than there may be.
+            If the robot alone, with these rules, exceeds the limit of bodies or pairs.
         """
         limits = self.limits if limits is None else limits
         bare = PlanningScene(robot, rtol=rtol, limits=limits)
@@ -291,7 +289,7 @@ class PlanningScene:
             return self._carried_over(bare, refused=str(error))
 
     def _carried_over(self, bare: PlanningScene, *, refused: str = "") -> PlanningScene:
-        """`bare` with the objects and rules of this scene; each is a problem if there is a reason for it."""
+        """Add the objects and rules of this scene to `bare`; objects that do not fit become problems."""
         edit, robot = bare.edit(), bare.robot
         kept = [(thing, self.robot.root) for thing in self.objects.values()]
         problems = {name: problem for name, problem in self.problems.items() if problem.is_unread}
@@ -315,9 +313,9 @@ class PlanningScene:
         return edit.commit()
 
     def _index_owners(self, bodies: Sequence[Body]) -> None:
-        """Note whose each body of the scene is."""
+        """Store the owner of each body of the scene."""
         owner_of, rows = self._owner_of, {}
-        self._scaled_row: dict[int, int] = {}  # body -> the one that stands for it where the world is concerned
+        self._scaled_row: dict[int, int] = {}  # body -> its scaled one, for pairs with the world
         names = self._scaled_names()
         if names:
             rows = {body.name: row for row, body in enumerate(bodies)}
@@ -331,7 +329,7 @@ class PlanningScene:
         self._of_world = np.array(of_world, dtype=bool)[self._owner_of_body]
 
     def _scaled_names(self) -> list[str]:
-        """Names of the bodies that another stands for where the world is concerned."""
+        """Return the names of the bodies with a scaled one for pairs with the world."""
         if not self.scales:
             return []
         of_links = [body.name for body in self.robot.bodies if self.scales.get(body.link, 1.0) != 1.0]
@@ -339,17 +337,17 @@ class PlanningScene:
         return of_links + [name for thing in held for name in body_names(thing)]
 
     def _against_world(self, bodies: list[int]) -> list[int]:
-        """The same bodies with scaled ones in the place of those that have one."""
+        """Replace bodies by their scaled ones, if they have one."""
         return [self._scaled_row.get(body, body) for body in bodies] if self._scaled_row else bodies
 
     def _grown(self, bodies: Mapping[str, list[int]], a: str, b: str) -> tuple[list[int], list[int]]:
-        """The bodies of two objects, scaled ones where one of them is attached and the other is of the world."""
+        """Return the bodies of two objects, scaled ones if one object is attached and the other is of the world."""
         if self.in_world(a) == self.in_world(b):
             return bodies[a], bodies[b]
         return self._against_world(bodies[a]), self._against_world(bodies[b])
 
     def _wanted_pairs(self) -> np.ndarray:
-        """The pairs that the rules let be checked, indices of bodies, shape (n, 2)."""
+        """Return the pairs to check according to the rules, indices of bodies, shape (n, 2)."""
         rules, mentioned = self.rules, self.rules.mentioned()
         links = [owner for owner in self._owner_row if owner not in self.objects]
         bodies: dict[str, list[int]] = {}
@@ -369,7 +367,7 @@ class PlanningScene:
         for name in named:
             checked = [bodies[link] for link in links if rules.checked(link, name)]
             grids += [(self._against_world(of) if self.in_world(name) else of, bodies[name]) for of in checked]
-        # Two objects of the world are checked against each other by runtime rules only.
+        # Only runtime rules enable pairs of two objects of the world.
         of_world = set() if rules.runtime else {name for name in things if self.in_world(name)}
         seen = set()
         for name in named:
@@ -392,12 +390,12 @@ class PlanningScene:
 
 
 class Edit(SceneChanges):
-    """Changes of a planning scene, in order. Each raises `ValueError` where it makes no sense; then drop the edit.
+    """Changes of a planning scene, in order. An invalid change raises `ValueError`; then discard the edit.
 
     Parameters
     ----------
     start : PlanningScene
-        Stays as it is.
+        Not modified.
     """
 
     def __init__(self, start: PlanningScene) -> None:
@@ -409,7 +407,7 @@ class Edit(SceneChanges):
         self.name, self.colours, self.scales = start.name, dict(start.colours), dict(start.scales)
 
     def commit(self) -> PlanningScene:
-        """The planning scene with all changes."""
+        """Return the planning scene with all changes."""
         start = self._start
         scene = PlanningScene.__new__(PlanningScene)
         scene.robot, scene._rtol, scene._own_pairs = start.robot, start._rtol, start._own_pairs
@@ -443,10 +441,10 @@ class Edit(SceneChanges):
         return scene
 
     def _check_bodies(self, count: int) -> None:
-        self.limits.check("bodies", count, "those of scaled links count twice" if self.scales else "")
+        self.limits.check("bodies", count, "bodies of scaled links count twice" if self.scales else "")
 
     def _check_scales(self) -> None:
-        """Refuse scales that are none, and names that those of scaled bodies would take."""
+        """Raise for invalid scales, and for bodies with the name of a scaled body."""
         for link, scale in self.scales.items():
             if not (math.isfinite(scale) and scale > 0.0):
                 raise ValueError(f"scale of link '{link}' = {scale}: must be positive and finite")
@@ -456,18 +454,18 @@ class Edit(SceneChanges):
         held = [thing for thing in self._objects.values() if self._scale(thing.link) != 1.0]
         for name in (*scaled, *(name for thing in held for name in body_names(thing))):
             if scaled_name(name) in self._owner_of:
-                raise ValueError(f"body '{scaled_name(name)}': the name is that of '{name}' scaled, take another name")
+                raise ValueError(f"body '{scaled_name(name)}': is the name of '{name}' scaled, choose another")
 
     def _scale(self, link: str | None) -> float:
         return 1.0 if link is None else self.scales.get(link, 1.0)
 
     def _bodies_of(self, thing: SceneObject) -> list[Body]:
-        """The bodies of an object, with those that stand for them where a link that is scaled carries it."""
+        """Return the bodies of an object and, if a scaled link carries it, their scaled ones."""
         bodies = bodies_of_object(thing, self._robot.root)
         return bodies if thing.link is None else bodies + scaled_bodies(bodies, self.scales)
 
     def _place_bodies(self, scene: PlanningScene, rescaled: bool) -> None:
-        """Give a planning scene its bodies and pairs: those of the start where these are the same."""
+        """Give a planning scene its bodies and pairs; reuse those of the start if they are the same."""
         start, old, new = self._start, self._start._bodies, scene._bodies
         gone: list[str] = []
         moved: dict[str, Body] = {}
@@ -475,7 +473,7 @@ class Edit(SceneChanges):
         is_placed_only = not self._rules_changed
         for name in self._changed:
             before, after = old.get(name, ()), new.get(name, ())
-            # An octomap of no cubes has no bodies; otherwise bodies of other objects have other shapes.
+            # Bodies of other objects have other shapes, except that an octomap without cubes has no bodies.
             if len(before) == len(after) and all(a.shape is b.shape for a, b in zip(before, after, strict=True)):
                 moved |= {body.name: body for body in after}
                 is_placed_only &= all(a.link == b.link for a, b in zip(before, after, strict=True))
@@ -509,14 +507,14 @@ def query_parts(
     max_results: int | None = None,
     overlapping_only: bool = False,
 ) -> SceneResult:
-    """Distances of pairs, but of each body to the octomap only that to the nearest (deepest) box of it.
+    """Query pairs; for each body and the octomap, return only the nearest (deepest) box.
 
     Parameters
     ----------
     scene : Scene
-        Of a planning scene, or a fork of it.
+        Scene of a planning scene, or a fork of it.
     parts : sequence of (n, 2) ndarray of int
-        `PlanningScene.parts`.
+        As returned by `PlanningScene.parts`.
     max_distance, max_results, overlapping_only
         As for `Scene.query`.
     """
@@ -528,14 +526,14 @@ def query_parts(
 
 
 def joined_parts(results: Sequence[SceneResult], max_results: int | None = None) -> SceneResult:
-    """Return answers about different pairs of one scene as one, the closest pairs first.
+    """Join results for different pairs of one scene, the closest pairs first.
 
     Parameters
     ----------
     results : sequence of SceneResult
         At least one.
     max_results : int, optional
-        At most so many pairs, the closest ones.
+        Return only this many of the closest pairs.
     """
     if len(results) == 1:
         return results[0]
@@ -552,17 +550,17 @@ def joined_parts(results: Sequence[SceneResult], max_results: int | None = None)
 
 
 def _set_pairs(scene: Scene, wanted: np.ndarray) -> None:
-    """Let a scene check these pairs, shape (n, 2), each once, and no others."""
+    """Make a scene check exactly these pairs, shape (n, 2), each given once."""
     count = len(scene.bodies)
     there = np.sort(scene.pairs, axis=1)
     have, want = there @ (count, 1), wanted @ (count, 1)
     for these, others, allowed in ((want, have, True), (have, want, False)):
-        # Not np.setdiff1d: its hashes of keys that follow one another collide, which takes seconds for an octomap.
+        # Not np.setdiff1d: its hashes of consecutive keys collide, which takes seconds for an octomap.
         keys = these[np.isin(these, others, assume_unique=True, invert=True, kind="sort")]
         if len(keys):
             scene.set_pairs_allowed(np.column_stack(np.divmod(keys, count)), allowed)
 
 
 def _grid(first: ArrayLike, second: ArrayLike) -> np.ndarray:
-    """Every index of one list with every index of another, shape (n, 2)."""
+    """Return every index of one list with every index of another, shape (n, 2)."""
     return np.stack(np.meshgrid(first, second, indexing="ij"), axis=-1).reshape(-1, 2).astype(np.int64)

@@ -75,7 +75,7 @@ def _are_convex(points: FloatArray) -> NDArray[np.bool_]:
 
 
 def _cut(vertices: FloatArray, polygon: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the triangles of a polygon that is not strictly convex."""
+    """Cut a polygon, not strictly convex, into triangles."""
     polygon = polygon[polygon != np.roll(polygon, 1)]
     if len(polygon) > _MOST_CORNERS:
         raise ValueError(f"has a concave polygon of {len(polygon)} corners, expected at most {_MOST_CORNERS}")

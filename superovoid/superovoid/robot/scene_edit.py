@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Changes of the objects and rules of a planning scene, collected until an `Edit` makes another scene of them."""
+"""Changes of the objects and rules of a planning scene; `Edit` creates a new planning scene from them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from superovoid.values.poses import PoseLike, PosesLike
 
 
 class SceneChanges:
-    """Objects and rules as they are to be, changed in order. Each change raises `ValueError` where it makes no sense.
+    """Objects and rules after the changes so far, in order. An invalid change raises `ValueError`.
 
     Parameters
     ----------
@@ -41,12 +41,12 @@ class SceneChanges:
     objects : mapping of str to SceneObject
     problems : mapping of str to Problem
     rules : CollisionRules
-        Stay as they are, like all that is given here.
+        Not modified, like the other parameters.
     limits : Limits
     owner_of : mapping of str to str
-        Names of bodies -> whose they are.
+        Names of bodies -> their owners.
     triangles : int
-        Of all meshes of objects.
+        Number of triangles of all meshes of objects.
     """
 
     def __init__(
@@ -61,13 +61,13 @@ class SceneChanges:
     ) -> None:
         self._robot = robot
         self._objects = dict(objects)
-        self._changed: dict[str, None] = {}  # names of objects that were put or removed, in order
+        self._changed: dict[str, None] = {}  # names of changed and removed objects, in order
         self._problems: dict[str, Problem] = {}
         self._problem_bodies = self._problem_triangles = self._problems_attached = 0
         for problem in problems.values():
             self._keep_problem(problem)
         self._own_rules = rules.copy()
-        self._gone: set[str] = set()  # objects that are gone, of which the rules do not know yet
+        self._gone: set[str] = set()  # removed objects still in the rules
         self._rules_changed = False
         self.limits = limits
         self._owner_of = dict(owner_of)
@@ -82,21 +82,21 @@ class SceneChanges:
 
     @property
     def problems(self) -> Mapping[str, Problem]:
-        """The objects that are missing or out of place; each can be removed, or added again."""
+        """The missing or misplaced objects; each can be removed, or added again."""
         return MappingProxyType(self._problems)
 
     @property
     def _rules(self) -> CollisionRules:
-        """The rules as they are now. Many objects that go are forgotten together: each costs a walk over all rules."""
+        """The current rules. They forget all removed objects at once: each time costs a pass over all rules."""
         if self._gone:
             self._rules_changed |= self._own_rules.forget(self._gone)
             self._gone = set()
         return self._own_rules
 
     def object(self, name: str) -> SceneObject:
-        """The object of a name; `ValueError` where there is none, or one that has no place."""
+        """Return the object with a name; raise `ValueError` if it does not exist or has no place."""
         if name in self._problems and name not in self._objects:
-            raise ValueError(f"{self._problems[name].reason}: remove it, or add it anew")
+            raise ValueError(f"{self._problems[name].reason}: remove it or add it again")
         if name not in self._objects:
             there = ", ".join(self._objects) or "none"
             raise ValueError(f"object '{name}': does not exist (objects: {there})")
@@ -116,26 +116,26 @@ class SceneChanges:
         source: str = "",
         given_in: GivenIn | None = None,
     ) -> None:
-        """Add an object, in the place of one of that name.
+        """Add an object; replace one with the same name.
 
         Parameters
         ----------
         name : str
-            Not that of a link or group.
+            Must not be the name of a link or group.
         shapes : sequence of Shape
             At least one.
         object_from_shape : (n, 4, 4) array_like
             Poses of the shapes in the object, m.
         pose : (4, 4) array_like
-            root_from_object, or link_from_object where a link carries it, m.
+            root_from_object, or link_from_object if a link carries it, m.
         link : str, optional
-            That carries it from now on; default: none, it belongs to the world.
+            Link that carries it; default: none, it belongs to the world.
         touch_links : iterable of str
-            Links, groups and objects that it may touch; `link` itself only where it is one of them.
+            Links, groups and objects that it may touch; include `link` itself if it may touch that.
         source : str
-            Who brought it.
+            Name of its origin.
         given_in : GivenIn, optional
-            The frame that its pose was given in, where the robot does not carry that.
+            Frame of the original pose, if the robot does not carry that frame.
         """
         poses = as_poses(f"object '{name}': poses of its shapes", object_from_shape).reshape(-1, 4, 4)
         if len(poses) != len(shapes):
@@ -146,7 +146,7 @@ class SceneChanges:
         self._put(thing, anew=True)
 
     def describe(self, name: str, subframes: Mapping[str, PosesLike], kind: tuple[str, str] = ("", "")) -> None:
-        """Let an object have these subframes besides those it has, and be of a kind, where one is given."""
+        """Add subframes to an object, and set its kind unless that is empty."""
         thing = self.object(name)
         if not subframes and (not any(kind) or kind == thing.kind):
             return
@@ -155,7 +155,7 @@ class SceneChanges:
         self._objects[name] = replace(thing, subframes=MappingProxyType({**thing.subframes, **placed}), kind=kind)
 
     def append(self, name: str, shapes: Sequence[Shape], object_from_shape: PosesLike) -> None:
-        """Add shapes to an object, which keeps its pose; their poses are those in the object."""
+        """Add shapes to an object, with poses in its frame; the object keeps its pose."""
         thing = self.object(name)
         poses = as_poses(f"object '{name}': poses of its shapes", object_from_shape).reshape(-1, 4, 4)
         if len(poses) != len(shapes):
@@ -170,7 +170,7 @@ class SceneChanges:
         object_from_shape: PosesLike | None = None,
         given_in: GivenIn | None = None,
     ) -> None:
-        """Give an object a new pose in the frame that carries it, and its shapes new poses in it where given."""
+        """Set the pose of an object in the frame that carries it and, if given, those of its shapes in the object."""
         thing = self.object(name)
         poses = thing.object_from_shape
         if object_from_shape is not None:
@@ -183,21 +183,21 @@ class SceneChanges:
         self._put(replace(thing, pose=placed, object_from_shape=poses, given_in=given_in), anew=anew)
 
     def attach(self, name: str, link: str, link_from_object: PoseLike, touch_links: Iterable[str] = ()) -> None:
-        """Let a link carry an object from now on."""
+        """Attach an object to a link."""
         thing = self.object(name)
         pose = as_poses(f"object '{name}': pose", link_from_object)
         touched = self._touched(name, touch_links, link)
         self._put(replace(thing, pose=pose, link=link, touch_links=touched, given_in=None))
 
     def detach(self, name: str, root_from_object: PoseLike, given_in: GivenIn | None = None) -> None:
-        """Let an attached object belong to the world from now on."""
+        """Detach an object from its link, so that it belongs to the world."""
         thing = self.object(name)
         pose = as_poses(f"object '{name}': pose", root_from_object)
         put_down = replace(thing, pose=pose, link=None, touch_links=frozenset(), given_in=given_in)
         self._put(put_down, anew=self._is_solved(name, (ProblemKind.PUT_DOWN,)))
 
     def remove(self, name: str) -> None:
-        """Remove an object, attached or not, and what was said about it: matrix entries, runtime rules, its colour."""
+        """Remove an object, attached or not, with its matrix entries, runtime rules and colour."""
         if name in self._objects or name not in self._problems:
             self._forget_bodies(self.object(name))
             del self._objects[name]
@@ -209,11 +209,10 @@ class SceneChanges:
     def remove_all(
         self, *, attached: bool = False, source: str | None = None, but: Container[str] = frozenset()
     ) -> None:
-        """Remove the objects of the world, or the attached ones; where given, those of one source only, but for some.
+        """Remove the objects of the world, or the attached ones, except `but`; if given, only those of one source.
 
-        The octomap stays, as in MoveIt. What could not be read of an object goes with those of its own kind and source,
-        whether the object of that name that is there goes or stays: one of the world may be without one that could not
-        be attached.
+        The octomap stays, as in MoveIt. Problems are removed by their own kind and source, whether or not the object
+        with the same name stays: an object of the world may stay while its failed attachment is removed.
         """
 
         def goes(thing: SceneObject | Problem) -> bool:
@@ -233,16 +232,16 @@ class SceneChanges:
                 self.remove(name)
 
     def report(self, problem: Problem) -> None:
-        """Keep a problem until the object is removed, added again, or what its kind names is known again.
+        """Keep a problem until a change solves it (`ProblemKind`), or the object is removed or added again.
 
-        The object of that name, if there is one, stays as it is. If there are too many names already, `MORE` stands for
-        the others; an attached one, since they may be of either kind.
+        An object with that name does not change. Beyond the limit of names, one attached object `MORE` represents all
+        others, since these may be attached or of the world.
 
         Parameters
         ----------
         problem : Problem
-            `ProblemKind.PUT_DOWN` is about the object of that name, all of the link (of any, if it is empty) for an
-            empty one; nothing is missing if no such object is attached.
+            `ProblemKind.PUT_DOWN` concerns the object of that name; for an empty name, all objects of its link, or of
+            any link if that is empty, too. It has no effect if no such object is attached.
         """
         if problem.kind is ProblemKind.NOTHING:
             return
@@ -268,16 +267,16 @@ class SceneChanges:
         elif before is not None:
             kind = before.kind.and_then(kind)
         if before is not None and not before.is_unread:
-            reason = f"{before.reason}; {reason}"  # it has shapes that may fit again: they are outdated now
+            reason = f"{before.reason}; {reason}"  # its shapes might fit again, but are outdated
         self._keep_problem(replace(problem, kind=kind, link=link, reason=reason))
 
     def _is_solved(self, name: str, kinds: Container[ProblemKind]) -> bool:
-        """Whether a change that makes known what these kinds name solves the problem with an object."""
+        """Return whether a change solves the problem of an object; `kinds` are those that it solves."""
         problem = self._problems.get(name)
         return problem is not None and problem.kind in kinds
 
     def set_octomap(self, octree: Octree, root_from_tree: PoseLike, most: int, given_in: GivenIn | None = None) -> None:
-        """Take an octree in the place of the one before. What rules say about `OCTOMAP` stays.
+        """Set the octree. Rules for `OCTOMAP` stay.
 
         Parameters
         ----------
@@ -285,12 +284,12 @@ class SceneChanges:
         root_from_tree : (4, 4) array_like
             m.
         most : int
-            How many occupied cubes it may have.
+            Largest number of occupied cubes.
         """
         pose = as_poses("octomap: pose", root_from_tree)
         before = self._objects.get(OCTOMAP)
         if before is not None and before.octree == octree:
-            # Sent again by everybody who sends whole scenes: the same boxes, and the scene need not be built anew.
+            # Publishers of full planning scenes repeat the same octree, and the same boxes need no new scene.
             if (
                 not np.array_equal(before.pose, pose)
                 or not same_place(before.given_in, given_in)
@@ -307,7 +306,7 @@ class SceneChanges:
         self._put(SceneObject(OCTOMAP, shapes, poses, pose, octree=octree, given_in=given_in), anew=True)
 
     def remove_octomap(self) -> None:
-        """Remove the octomap, if there is one. What rules say about `OCTOMAP` stays, for the next."""
+        """Remove the octomap, if there is one. Rules for `OCTOMAP` stay for the next."""
         self._drop_problem(OCTOMAP)
         before = self._objects.pop(OCTOMAP, None)
         if before is not None:
@@ -317,40 +316,40 @@ class SceneChanges:
     # --- rules ---
 
     def matrix_in_force(self) -> AllowedCollisionMatrix:
-        """What the matrix, the SRDF and the joints say, as one matrix (`CollisionRules.as_matrix`)."""
+        """Return one matrix for the rules of matrix, SRDF and joints (`CollisionRules.as_matrix`)."""
         return self._rules.as_matrix()
 
     def set_matrix(self, matrix: AllowedCollisionMatrix) -> None:
-        """Take the allowed collision matrix of a planning scene in the place of the one before."""
+        """Set the allowed collision matrix."""
         self.limits.check("names", len(matrix.defaults), "default entries of the allowed collision matrix")
         self._rules.set_matrix(matrix if matrix.entries or matrix.defaults else NO_MATRIX)
         self._rules_changed = True
 
     def set_runtime(self, name_a: str | None, name_b: str | None, checked: bool, reason: str = "") -> None:
-        """Have a pair of links or objects checked, or not, whatever other rules say; None: any."""
+        """Enable or disable a pair of links or objects, overriding all other rules; None: any."""
         for name in (name_a, name_b):
             if name is not None and name not in (OCTOMAP, *self._objects, *self._rules.links):
-                raise ValueError(f"runtime rule: '{name}' is no link and no object")
+                raise ValueError(f"runtime rule: '{name}' is neither a link nor an object")
         self._rules.set_runtime(name_a, name_b, checked, short(reason, MAXIMUM_NAME))
-        self.limits.check("rules", len(self._rules.runtime_pairs), "rules of the run time")
+        self.limits.check("rules", len(self._rules.runtime_pairs), "runtime rules")
         self._rules_changed = True
 
     def clear_runtime(self) -> None:
-        """Forget all runtime rules."""
+        """Remove all runtime rules."""
         self._rules.clear_runtime()
         self._rules_changed = True
 
     def _put(self, thing: SceneObject, *, anew: bool = False) -> None:
         name, robot = thing.name, self._robot
         if name in self._problems and not anew:
-            raise ValueError(f"{self._problems[name].reason}: remove it, or add it anew")
+            raise ValueError(f"{self._problems[name].reason}: remove it or add it again")
         if not name:
             raise ValueError("object: its name is empty")
         if name in robot.links or name in robot.groups:
             kind = "link" if name in robot.links else "group"
-            raise ValueError(f"object '{name}': is the name of a {kind} of robot '{robot.name}', take another")
+            raise ValueError(f"object '{name}': is the name of a {kind} of robot '{robot.name}', choose another")
         if (name == OCTOMAP) != (thing.octree is not None):
-            raise ValueError(f"object '{OCTOMAP}': the name is that of the octomap alone")
+            raise ValueError(f"object '{OCTOMAP}': the name is reserved for the octomap")
         if not thing.shapes and thing.octree is None:
             raise ValueError(f"object '{name}': has no shape, must have at least one")
         if len(name) > MAXIMUM_NAME:
@@ -359,7 +358,7 @@ class SceneChanges:
         count = len(self._objects) + (before is None) + len(self._problems) - (problem is not None)
         self.limits.check("objects", count, f"object '{name}'")
         if before is not None and before.shapes is not thing.shapes and before.shapes == thing.shapes:
-            thing = replace(thing, shapes=before.shapes)  # the same again, perhaps elsewhere: the bodies only move
+            thing = replace(thing, shapes=before.shapes)  # equal shapes: the bodies only move
         if thing.link is not None:
             if thing.link == robot.root != robot.root_link:
                 raise ValueError(f"object '{name}': '{thing.link}' is the frame of the world, which carries nothing")
@@ -380,11 +379,11 @@ class SceneChanges:
             self._rules_changed = True
 
     def _take_bodies(self, thing: SceneObject, before: SceneObject | None, problem: Problem | None) -> None:
-        """Take over the names of an object's bodies in the place of those of before; raises with nothing changed."""
+        """Replace the names of an object's former bodies by those of its new ones; change nothing if this raises."""
         name, new = thing.name, body_names(thing)
         clash = next((body for body in new if self._owner_of.get(body, name) != name), None)
         if clash is not None:
-            raise ValueError(f"object '{name}': its body '{clash}' has the name of another body, take another name")
+            raise ValueError(f"object '{name}': its body '{clash}' has the name of another body, choose another name")
         bodies = len(self._owner_of) + len(new) + self._problem_bodies
         triangles = self._triangles + triangle_count(thing) + self._problem_triangles
         for replaced in (before, None if problem is None else problem.thing):
@@ -420,7 +419,7 @@ class SceneChanges:
             self._problem_triangles += times * triangle_count(problem.thing)
 
     def _touched(self, name: str, names: Iterable[str], link: str | None) -> frozenset[str]:
-        """Links and objects of names of links, groups and objects."""
+        """Return the links and objects for names of links, groups and objects."""
         if link is None:
             return frozenset()
         robot, found = self._robot, set[str]()
@@ -431,7 +430,7 @@ class SceneChanges:
                 found.add(other)
             else:
                 raise ValueError(
-                    f"object '{name}': may touch '{other}', which is no link, group or object "
+                    f"object '{name}': may touch '{other}', which is not a link, group or object "
                     f"(links: {', '.join(robot.links)})"
                 )
         return frozenset(found)

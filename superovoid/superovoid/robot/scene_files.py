@@ -295,7 +295,7 @@ def _check_list(element: ET.Element, tag: str) -> None:
     else:
         sizes = np.array(lengths) // stride
         if any(length % stride for length in lengths):
-            raise MalformedError(f"<{tag}> has a list of indices of a length that is no multiple of {stride}")
+            raise MalformedError(f"<{tag}> has a list of indices of a length other than a multiple of {stride}")
     if sizes.size and sizes.min() < 3:
         raise MalformedError(f"<{tag}> has a polygon of {sizes.min()} corners, expected 3 or more")
     _check_count(element, len(sizes))

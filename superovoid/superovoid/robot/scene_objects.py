@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Objects of a planning scene: what is known of each, and the bodies that it has in a `Scene`."""
+"""Objects of a planning scene, their problems, and their bodies in a `Scene`."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ FloatArray = NDArray[np.float64]
 OCTOMAP = "<octomap>"
 """The name of the octomap, in MoveIt as here; no other object may have it."""
 MORE = "<more objects>"
-"""Stands for all objects that could not be read when there were as many names of such as are kept."""
+"""Represents all unreadable objects beyond the limit of their number."""
 
 
 class GivenIn(NamedTuple):
-    """A frame that the robot does not carry, and where it was when an object was placed by it."""
+    """A frame that the robot does not carry, with its pose when it was used to place an object."""
 
     frame: str
     root_from_frame: NDArray[np.float64]
@@ -39,7 +39,7 @@ class GivenIn(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SceneObject:
-    """A thing made of shapes that keep their places in its frame, in the world or attached to a link."""
+    """An object made of shapes fixed in its frame, in the world or attached to a link."""
 
     name: str
     shapes: tuple[Shape, ...]
@@ -48,40 +48,40 @@ class SceneObject:
     pose: NDArray[np.float64]
     """root_from_object, or link_from_object of an attached one; shape (4, 4), m."""
     link: str | None = None
-    """That carries it; None: it belongs to the world."""
+    """Link that carries it; None: it belongs to the world."""
     touch_links: frozenset[str] = frozenset()
-    """Links and objects that an attached one may touch; its own link only where it is one of them."""
+    """Links and objects that an attached one may touch; its own link only if included here."""
     source: str = ""
-    """Who brought it: `Edit.remove_all` can be told to remove only the objects of one source."""
+    """Name of its origin; `Edit.remove_all` can remove only the objects of one source."""
     octree: Octree | None = None
-    """What the shapes of `OCTOMAP` were made from; None: any other object."""
+    """Source of the shapes of `OCTOMAP`; None: any other object."""
     subframes: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    """Names of places on it -> object_from_subframe, shape (4, 4), m: kept for those who name them."""
+    """Names of subframes -> object_from_subframe, shape (4, 4), m."""
     kind: tuple[str, str] = ("", "")
-    """What it is, by data base and key: kept for those who ask, without effect here."""
+    """Data base and key of its type; stored for callers, without effect here."""
     given_in: GivenIn | None = None
-    """Of one of the world, the frame that its pose was given in, for those who know whether that has moved since; None:
+    """Frame of the original pose of an object of the world, so that callers can follow the motion of that frame; None:
     the root's, or one that the robot carries."""
 
 
 class ProblemKind(Enum):
-    """What is not known of an object, and so what has to be said of it before all is known again."""
+    """The unknown part of an object, and so the change that solves its problem."""
 
     ALL = "all"
-    """Nothing is known: it has to be removed, or added again."""
+    """Everything is unknown: remove the object, or add it again."""
     POSE = "pose"
-    """It was to be moved: one that is moved is known again."""
+    """A change of its pose could not be read: move it."""
     PLACES = "places"
-    """It was to be moved and its shapes in it: one of which both is said is known again."""
+    """A change of its pose and those of its shapes could not be read: set both."""
     PUT_DOWN = "put down"
-    """The link that carries it was to put it down: one that is detached is known again."""
+    """A change that detaches it from its link could not be read: detach it."""
     NO_PLACE = "no place"
-    """It is known, but does not fit this robot or these limits: it fits again with others."""
+    """It is known, but does not fit this robot or these limits: change these."""
     NOTHING = "nothing"
-    """All is known: it was to be removed from the world."""
+    """Nothing is unknown: the change was to remove it from the world."""
 
     def and_then(self, other: ProblemKind) -> ProblemKind:
-        """Return what is not known after a second problem with the same object."""
+        """Return the kind of problem after a second one with the same object."""
         if self is other:
             return self
         return ProblemKind.PLACES if {self, other} == {ProblemKind.POSE, ProblemKind.PLACES} else ProblemKind.ALL
@@ -89,44 +89,44 @@ class ProblemKind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """An object that is not where it is to be, or anything else whose description could not be used.
+    """An object without a valid place, or an unusable description of anything removed or added by name.
 
-    The object of this name that is there, if any, is as it was before.
+    An existing object with this name is unchanged.
     """
 
     name: str
-    """Of the object, or of anything else that is removed or added by name."""
+    """Name of the object or other item."""
     kind: ProblemKind = ProblemKind.ALL
     reason: str = ""
     link: str | None = None
-    """The link that was to carry it, or to put it down; None: it belongs to the world."""
+    """The link for it to be attached to or detached from; None: it belongs to the world."""
     source: str = ""
-    """Who brought it, as `SceneObject.source`."""
+    """Name of its origin, as `SceneObject.source`."""
     thing: SceneObject | None = None
-    """The object that has no place; None if its description could not be used."""
+    """The object without a place; None if its description could not be used."""
     root: str = ""
-    """The root link in whose frame the pose of `thing` is, if no link carries it."""
+    """The root link whose frame the pose of `thing` refers to, if no link carries it."""
 
     def __str__(self) -> str:
         return self.reason if f"'{self.name}'" in self.reason else f"object '{self.name}': {self.reason}"
 
     @property
     def is_unread(self) -> bool:
-        """Whether a description could not be used, which no other robot changes."""
+        """Whether a description could not be used, whatever the robot."""
         return self.thing is None
 
     @property
     def attaches(self) -> bool:
-        """Whether a link was to carry the object."""
+        """Whether the change was to attach the object to a link."""
         return self.link is not None and self.kind is not ProblemKind.PUT_DOWN
 
 
 @dataclass(frozen=True)
 class Padding:
-    """What is subtracted from distances before they count as clearances, m.
+    """Amounts to subtract from distances to get clearances, m.
 
     ====================  =========================================================================================
-    a pair of             its clearance is the distance less ``margin`` and less
+    pair                  its clearance is the distance less ``margin`` and less
     ====================  =========================================================================================
     link, object          the paddings of both
     attached, object      the padding of the link that carries the attached one, and the paddings of both by name
@@ -135,14 +135,14 @@ class Padding:
     ====================  =========================================================================================
 
     The clearance is the distance of the bodies grown by their paddings in every direction (their Minkowski sums with
-    balls), overlapping or not. MoveIt instead lengthens the sides of a box, moves the vertices of a mesh: the same
-    along faces, up to sqrt(3) times as far at corners.
+    balls), overlapping or not. MoveIt instead lengthens the sides of a box and moves the vertices of a mesh: by the
+    same amount along faces, by up to sqrt(3) times as much at corners.
     """
 
     by_name: Mapping[str, float] = field(default_factory=dict)
     """Link or object -> metres."""
     default: float = 0.0
-    """Of links that `by_name` does not have."""
+    """Padding of links missing from `by_name`, m."""
     margin: float = 0.0
     self_too: bool = False
 
@@ -153,11 +153,11 @@ class Padding:
         object.__setattr__(self, "by_name", MappingProxyType(dict(self.by_name)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Padding, (dict(self.by_name), self.default, self.margin, self.self_too)  # a pickle has no read-only view
+        return Padding, (dict(self.by_name), self.default, self.margin, self.self_too)  # pickle has no read-only view
 
 
 def object_frame(objects: Mapping[str, SceneObject], frame: str) -> tuple[SceneObject, FloatArray] | None:
-    """The object whose frame this is, by its name or as ``object/subframe``, and object_from_frame; None: of no one."""
+    """Return the object of a frame, named as the object or as ``object/subframe``, and object_from_frame, or None."""
     if frame in objects:
         return objects[frame], np.eye(4)
     for at, letter in enumerate(frame):
@@ -168,14 +168,14 @@ def object_frame(objects: Mapping[str, SceneObject], frame: str) -> tuple[SceneO
 
 
 def same_place(first: GivenIn | None, second: GivenIn | None) -> bool:
-    """Whether two objects were given in one frame that was at one place."""
+    """Return whether two objects were given in the same frame at the same pose."""
     if first is None or second is None:
         return first is second
     return first.frame == second.frame and np.array_equal(first.root_from_frame, second.root_from_frame)
 
 
 def in_root(thing: SceneObject, root: str, robot: Robot, before: Robot) -> SceneObject:
-    """An object with its pose in the root frame of a robot, of which `root` may be another link by now."""
+    """Transform the pose of an object from the frame of `root` to the root frame of a robot, if these differ."""
     if thing.link is not None or root == robot.root:
         return thing
     if thing.given_in is not None and thing.given_in.frame == robot.root:
@@ -186,15 +186,15 @@ def in_root(thing: SceneObject, root: str, robot: Robot, before: Robot) -> Scene
         pose = None if back is None else np.linalg.inv(back)
     if pose is None:
         raise ValueError(
-            f"object '{thing.name}': stands in the frame of link '{root}', and no fixed joints say where that is in "
-            f"the frame of '{robot.root}', the root link of robot '{robot.name}'"
+            f"object '{thing.name}': stands in the frame of link '{root}', which no fixed joints connect to "
+            f"'{robot.root}', the root link of robot '{robot.name}'"
         )
     given_in = thing.given_in and thing.given_in._replace(root_from_frame=pose @ thing.given_in.root_from_frame)
     return replace(thing, pose=pose @ thing.pose, given_in=given_in)
 
 
 def _fixed_pose(robot: Robot, link: str) -> np.ndarray | None:
-    """root_from_link; None where there is no such link, or joints between that are not fixed."""
+    """Return root_from_link; None if the link does not exist or a joint between them is not fixed."""
     by_child, pose = {joint.child: joint for joint in robot.joints.values()}, np.eye(4)
     while link in by_child and by_child[link].kind == "fixed":
         pose, link = by_child[link].parent_from_joint @ pose, by_child[link].parent
@@ -202,18 +202,18 @@ def _fixed_pose(robot: Robot, link: str) -> np.ndarray | None:
 
 
 def triangle_count(thing: SceneObject) -> int:
-    """How many triangles the meshes of an object have."""
+    """Return the number of triangles of an object's meshes."""
     return sum(len(shape.faces) for shape in thing.shapes if isinstance(shape, Mesh | ConvexMesh))
 
 
 def body_names(thing: SceneObject) -> list[str]:
-    """Names of the bodies of an object, one for each shape."""
+    """Return the names of the bodies of an object, one for each shape."""
     count = len(thing.shapes)
     return [thing.name] if count == 1 else [f"{thing.name}/{number}" for number in range(count)]
 
 
 def bodies_of_object(thing: SceneObject, root: str) -> list[Body]:
-    """The bodies of an object, those of the world on the root."""
+    """Return the bodies of an object, on its link; those of the world on the root."""
     link = root if thing.link is None else thing.link
     return [
         Body(name, link, shape, thing.pose @ object_from_shape)
@@ -222,17 +222,17 @@ def bodies_of_object(thing: SceneObject, root: str) -> list[Body]:
 
 
 def scaled_name(name: str) -> str:
-    """The name of the body that stands for one of a scaled link where the world is concerned."""
+    """Return the name of the scaled body that replaces a body in pairs with the world."""
     return f"{name} (scaled)"
 
 
 def scaled_bodies(bodies: Iterable[Body], scales: Mapping[str, float]) -> list[Body]:
-    """The bodies that stand for those of scaled links, and what these carry, where the world is concerned.
+    """Return the scaled bodies of scaled links and of their attached objects, for pairs with the world.
 
     Raises
     ------
     ValueError
-        If a scale leaves what a shape may have; names the link.
+        If a scaled shape is out of range; the message names the link.
     """
     found = []
     for body in bodies:

@@ -400,7 +400,7 @@ def _decode_error(path: Path, topic: str, then: int | None, words: str) -> Recor
 
 
 def _has(value: Any, name: str, kind: type | tuple[type, ...]) -> bool:
-    """Return whether a field exists and has a type. ``[]`` marks a sequence, of which the first item is checked."""
+    """Return whether a field exists and has a type. ``[]`` marks a sequence, whose first item is checked."""
     first, _, rest = name.partition(".")
     if first:
         many = first.endswith("[]")

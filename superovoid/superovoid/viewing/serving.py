@@ -180,7 +180,7 @@ class Refresher:
             self._change.notify_all()
 
     def wait(self, timeout: float) -> bool:
-        """Wait until no request is pending, for at most `timeout` s; return whether that is so."""
+        """Wait until no request is pending, for at most `timeout` s; return false if the time is over."""
         with self._change:
             return self._change.wait_for(
                 lambda: not (self._requested or self._working or self._repeat_at is not None), timeout

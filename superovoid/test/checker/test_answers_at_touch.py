@@ -51,7 +51,7 @@ RING_ON_PLANE = Torus(1.0, 0.25), at(0.0, 0.0, 0.25), HalfSpace(), at(0.0)
         (RING_ON_PLANE, [1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]),
     ],
 )
-def test_surface_points_that_do_not_meet_at_touch_are_refuted(pair, point_a, point_b, distance_claimed):
+def test_separate_surface_points_at_touch_are_refuted(pair, point_a, point_b, distance_claimed):
     ends = {"distance": distance_claimed, "lower": -1e-11, "upper": 1e-11}
     found = verify_record(with_answer(pair, point_a=point_a, point_b=point_b, **ends))
     assert found.interval.verdict == "accepted"

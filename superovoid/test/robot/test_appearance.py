@@ -48,7 +48,7 @@ def test_visual_and_collision_elements_become_triangles(tmp_path):
     assert np.linalg.norm(ball.vertices, axis=1) == pytest.approx(3.0) and not none
 
 
-def test_document_that_is_not_a_urdf_is_rejected():
+def test_document_other_than_a_urdf_is_rejected():
     with pytest.raises(RobotDescriptionError):
         read_looks("<robot", "visual")
     with pytest.raises(ValueError, match="element"):

@@ -101,7 +101,7 @@ GOOD = binary_stream(some_cells(0))
     [
         (GOOD[:-2], True, "ends within a node"),
         (GOOD[:-1], True, "even number"),
-        (GOOD + GOOD, True, "goes on behind"),
+        (GOOD + GOOD, True, "continues after"),
         (b"\0\0", True, "node without children"),
         (DEEP, True, "a smallest cell has children"),
         (full_stream(some_cells(0))[:-5], False, "ends within a node"),

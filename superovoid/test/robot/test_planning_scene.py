@@ -188,10 +188,10 @@ def test_failed_change_leaves_the_scene_unchanged(empty):
         (lambda e: e.add("a", [Sphere(1.0)], [np.eye(4)], np.full((4, 4), np.nan)), "finite"),
         (lambda e: e.add("a", [Sphere(1.0)], [2.0 * np.eye(4)], np.eye(4)), "object 'a'"),
         (lambda e: e.add("a", [Sphere(1.0)], [np.eye(4)], np.eye(4), link="leg"), "'leg' does not exist"),
-        (lambda e: e.attach("ball", "hand", np.eye(4), ["leg"]), "'leg', which is no link"),
+        (lambda e: e.attach("ball", "hand", np.eye(4), ["leg"]), "'leg', which is not a link"),
         (lambda e: e.append("cup", [Sphere(1.0)], [np.eye(4)]), "objects: ball"),
         (lambda e: e.move("ball", np.eye(4), [np.eye(4)] * 3), "has 1 shapes, found 3 poses"),
-        (lambda e: e.set_runtime("ball", "leg", True), "'leg' is no link"),
+        (lambda e: e.set_runtime("ball", "leg", True), "'leg' is neither a link"),
     ],
 )
 def test_error_about_an_invalid_change_names_the_cause(empty, change, words):
@@ -300,7 +300,7 @@ def test_problem_objects_can_only_be_removed_or_added_again(robot):
         lambda: edit.detach("a", at(1.0)),
         lambda: edit.append("a", [Sphere(1.0)], [np.eye(4)]),
     ):
-        with pytest.raises(ValueError, match=r"object 'a': link 'hand' does not exist.*remove it, or add it anew"):
+        with pytest.raises(ValueError, match=r"object 'a': link 'hand' does not exist.*remove it or add it again"):
             change()
     edit.remove("a")
     edit.add("b", [Sphere(1.0)], [np.eye(4)], at(3.0))
@@ -427,7 +427,7 @@ def test_repeated_octomap_keeps_its_boxes_and_rules(empty):
     [
         (lambda edit: edit.set_octomap(octree([(1, 0, 0), (3, 0, 0)]), np.eye(4), 1), "more than 1 occupied"),
         (lambda edit: edit.set_octomap(octree([(1, 0, 0)]), np.zeros((4, 4)), 1), "octomap: pose"),
-        (lambda edit: edit.add(OCTOMAP, [Sphere(1.0)], [np.eye(4)], np.eye(4)), "the name is that of the octomap"),
+        (lambda edit: edit.add(OCTOMAP, [Sphere(1.0)], [np.eye(4)], np.eye(4)), "the name is reserved for the octomap"),
     ],
 )
 def test_invalid_octomap_is_an_error(empty, change, words):
@@ -738,7 +738,7 @@ def test_unreadable_object_is_a_problem_until_removed_or_added_again(empty):
         lambda: edit.attach("ball", "hand", np.eye(4)),
         lambda: edit.object("new"),
     ):
-        with pytest.raises(ValueError, match=r"broken: remove it, or add it anew"):
+        with pytest.raises(ValueError, match=r"broken: remove it or add it again"):
             act()
     edit.remove("new")
     edit.add("ball", [Sphere(0.2)], [np.eye(4)], at(0.0, 5.0))
@@ -798,7 +798,7 @@ def test_unreadable_detach_is_repaired_by_detaching(empty):
     edit.report(Problem("", reason="all", link="hand", kind=ProblemKind.PUT_DOWN))
     assert edit.problems.keys() == {"held", "other"} and "'held'" in edit.problems["held"].reason
     for act in (lambda: edit.move("held", at(6.0)), lambda: edit.attach("held", "arm", at(6.0))):
-        with pytest.raises(ValueError, match="all: remove it, or add it anew"):
+        with pytest.raises(ValueError, match="all: remove it or add it again"):
             act()
     edit.detach("held", at(7.0))
     assert edit.problems.keys() == {"other"}

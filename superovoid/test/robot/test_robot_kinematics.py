@@ -107,12 +107,12 @@ def test_error_names_the_missing_joint():
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_error_names_the_joint_with_a_position_that_is_not_finite(value):
+def test_error_names_the_joint_with_a_nonfinite_position(value):
     with pytest.raises(ValueError, match=r"positions\['wrist'\] = (nan|inf): must be finite"):
         ROBOT.forward_kinematics({**dict.fromkeys(JOINTS, 0.0), "wrist": value})
 
 
-def test_position_that_is_not_a_number_is_an_error():
+def test_nonnumeric_position_is_an_error():
     with pytest.raises(ValueError, match="positions"):
         ROBOT.forward_kinematics({**dict.fromkeys(JOINTS, 0.0), "wrist": "much"})
 

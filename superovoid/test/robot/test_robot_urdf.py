@@ -323,7 +323,7 @@ def test_absurd_limits_are_ignored_with_warnings():
 
 
 @pytest.mark.parametrize("text", [None, 7, b"<robot/>"])
-def test_argument_that_is_not_text_is_an_error(text):
+def test_argument_other_than_text_is_an_error(text):
     with pytest.raises(RobotDescriptionError, match="expected text"):
         Robot.from_urdf(text)
 
@@ -353,7 +353,7 @@ def test_billion_laughs_attack_is_rejected_quickly():
     assert time.perf_counter() - start < 1.0
 
 
-def test_document_that_is_too_large_is_rejected():
+def test_too_large_document_is_rejected():
     with pytest.raises(RobotDescriptionError, match="bytes, expected at most"):
         Robot.from_urdf(urdf(link("a") + "<!-- " + "x" * 9_000_000 + " -->"))
 
@@ -396,7 +396,7 @@ def test_meshes_of_visual_elements_are_never_opened(monkeypatch):
 @pytest.mark.parametrize(
     "filename", ["package://x/../../etc/passwd", "package://x/meshes/../../y.stl", "package://x/%2e%2e/%2e%2e/y"]
 )
-def test_mesh_address_that_leaves_its_package_is_rejected(filename):
+def test_mesh_address_outside_its_package_is_rejected(filename):
     with pytest.raises(RobotDescriptionError, match="leads out of its package"):
         one_body(f'<visual><geometry><mesh filename="{filename}"/></geometry></visual>')
 

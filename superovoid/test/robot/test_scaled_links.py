@@ -168,7 +168,7 @@ def test_invalid_scale_is_an_error(robot, scale):
 def test_scaled_bodies_have_unique_names_and_count_for_limits(robot):
     with pytest.raises(ValueError, match=r"scale of link 'hand'.*radius"):
         rescaled(PlanningScene(robot), hand=1e200)
-    with pytest.raises(ValueError, match=r"\(scaled\)': the name is that of"):
+    with pytest.raises(ValueError, match=r"\(scaled\)': is the name of"):
         name = f"{robot.bodies[2].name} (scaled)"
         rescaled(with_balls(robot, **{name: (at(9.0), None)}), hand=2.0)
     with pytest.raises(ValueError, match="4 bodies, at most 3"):

@@ -148,7 +148,7 @@ def hostile():
     return robot, model
 
 
-def test_html_texts_escape_names_that_contain_tags():
+def test_html_texts_escape_names_with_tags():
     robot, model = hostile()
     page = RobotPage(open_server(robot.name), model, None, [TAG])
     with page.viewer:

@@ -99,7 +99,7 @@ def test_playback_pauses_at_the_end_without_repeat(page):
     assert page._slider.value == len(FRAMES) - 1
 
 
-def test_a_slider_that_follows_the_player_does_not_move_the_robot_back(page):
+def test_a_slider_following_the_player_does_not_move_the_robot_back(page):
     page._show_due(5)
     assert page.viewer.refresher.wait(LONG) and page._slider.value == 5
     page._show_due(6)

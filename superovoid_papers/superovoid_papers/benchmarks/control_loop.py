@@ -3,9 +3,9 @@
 
 """Distances in a control loop: both hands in the motion of the grasp sweep, all pairs of fingers within 10 mm.
 
-A turn is what a controller does with new joint positions: the poses of all links, `Scene.set_link_poses`, and a query.
-Turns are due on a schedule laid down in advance, so that one that is late is late for those after it too, and each is
-counted from the moment it was due. First the loop runs as it comes, then by the recipe of docs/how_to/loops.md.
+A turn is a controller's work for new joint positions: the poses of all links, `Scene.set_link_poses`, and a query.
+Turns are due on a fixed schedule, so a late one delays the following ones, and times count from the moment a turn was
+due. The loop runs first without preparation, then by the recipe of docs/how_to/loops.md.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from superovoid_ros.motions.grasp_sweep import shipped
 FloatArray = NDArray[np.float64]
 
 MAX_DISTANCE = 0.01
-"""Largest distance asked for, m."""
+"""Largest distance of the queries, m."""
 GROUPS = ("left_fingers", "right_fingers")
-_SWEEP = 5.0  # s, there, and as long back
-_PLAIN = 0.1  # part of the time that the loop runs as it comes
+_SWEEP = 5.0  # s, in each direction
+_PLAIN = 0.1  # share of the time without preparation
 _TRACED = 500  # turns whose memory is traced
 _RATES = 0.5, 0.99, 0.999, 1.0
 
 
 class Hands:
-    """The two hands on their way through the sweep; one call is the work of a turn."""
+    """The two hands in the sweep; one call is the work of a turn."""
 
     def __init__(self, rate: int) -> None:
         robot, sweep = shipped()
@@ -55,7 +55,7 @@ class Hands:
         self.found = 0
 
     def turn(self, number: int) -> None:
-        """Answer for one state."""
+        """Query one state."""
         bases = self._bases[number % len(self._bases)]
         self.scene.set_link_poses(self._robot.forward_kinematics(self._positions, bases))
         self.found += len(self.scene.query(max_distance=MAX_DISTANCE, pairs=self.pairs))
@@ -80,24 +80,24 @@ class Loop(CsvRow):
     done_p999: float = column("done_p99.9_us")
     done_worst: float = column("done_worst_us")
     used_p50: float = column("used_p50_us")
-    """processor time of a turn: whatever else the machine does is not in it"""
+    """processor time of a turn, which other programs do not affect"""
     used_p99: float = column("used_p99_us")
     used_p999: float = column("used_p99.9_us")
     used_worst: float = column("used_worst_us")
     searches: int
-    """for garbage, while the loop ran"""
+    """garbage collections during the loop"""
     kept: float = unitless("blocks_kept_a_turn")
-    """blocks of Python's memory more at the end than at the beginning, a turn"""
+    """additional blocks of Python's memory at the end, per turn"""
 
 
 def run(name: str, hands: Hands, turns: int, period: float) -> Loop:
-    """Make a number of turns, one each period [s]."""
+    """Run a number of turns, one per period [s]."""
     searches = [0]
 
     def count(phase: str, _: Mapping[str, int]) -> None:
         searches[0] += phase == "start"
 
-    # Taken before, so that the measure takes none in the loop.
+    # Allocated before the loop, in which the measurement then allocates nothing.
     begun, ended, used = np.zeros(turns), np.zeros(turns), np.zeros(turns)
     gc.callbacks.append(count)
     try:
@@ -130,7 +130,7 @@ def by_the_recipe(hands: Hands) -> int:
 
 
 def memory_of_a_turn(hands: Hands, turns: int) -> float:
-    """Return the most that a turn holds beyond what was there before it [bytes], the median of some."""
+    """Return the peak of a turn's additional memory [bytes], the median of some turns."""
     tracemalloc.start()
     try:
         peaks = []
@@ -145,7 +145,7 @@ def memory_of_a_turn(hands: Hands, turns: int) -> float:
 
 
 def table(rows: list[Loop], rate: int) -> Table:
-    """The loops as they are printed."""
+    """Return the table of loops."""
     title = f"{rate} turns a second, both hands, max_distance {1e3 * MAX_DISTANCE:.0f} mm; microseconds"
     result = Table(title=title, title_justify="left")
     for name in ("", *(row.name for row in rows)):

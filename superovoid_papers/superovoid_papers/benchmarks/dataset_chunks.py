@@ -4,9 +4,9 @@
 """The overhead of a chunk of a data set, by threads and by workers of dask.distributed.
 
 Run ``python -m superovoid_papers.benchmarks.dataset_chunks``; it prints the tables of docs/reference/figures_scenes.md.
-Times are of the processor, of this process and of workers, so that what else the machine does drops out. What it takes
-to start is left out: it begins when every worker has done a chunk. Efficiency is the share of the processor time that
-answers take; the smallest chunk is the one whose answers take nineteen times what else it costs.
+Times are processor times of this process and of workers, so other programs do not affect them. They exclude the start:
+measurement begins when every worker has done a chunk. Efficiency is the share of answers in the processor time; the
+answers of the smallest chunk take nineteen times the rest of its cost.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PALMS = {
 
 
 def hands(folder: Path, chunks: int, states: int) -> dataset.Dataset:
-    """A data set of both hands of the iCub, palms anywhere in 0.2 m, all pairs between left and right fingers."""
+    """Create a data set of both hands of the iCub, palms within 0.2 m, all pairs between left and right fingers."""
     share = share_directory()
     return dataset.create(
         folder / "hands.zarr",
@@ -58,7 +58,7 @@ def hands(folder: Path, chunks: int, states: int) -> dataset.Dataset:
 
 
 def _spent() -> float:
-    """Processor time of this process and of its children by now, s."""
+    """Return the processor time of this process and of its children so far, s."""
     import psutil
 
     me = psutil.Process()
@@ -67,7 +67,7 @@ def _spent() -> float:
 
 
 def _run(states: int, by: dict[str, int], chunks: int) -> tuple[float, float, float]:
-    """Processor time a chunk, time from chunk to chunk, s, and bytes an answer."""
+    """Return processor time per chunk, time from chunk to chunk, s, and bytes per answer."""
     with tempfile.TemporaryDirectory() as folder:
         found = hands(Path(folder), 1 + chunks, states)
         found.run([0], threads=1)
@@ -90,13 +90,13 @@ def _run(states: int, by: dict[str, int], chunks: int) -> tuple[float, float, fl
 
 
 def _ready(work: Callable[[int], bool]) -> None:
-    """Have a worker open the store, and compute once what is thrown away, before it is timed."""
+    """Make a worker open the store, and compute once without timing."""
     path, digest, _ = work.args  # type: ignore[attr-defined]
     _worker_dataset(path, digest, ()).compute(0)
 
 
 def _of_answers(states: int, chunks: int) -> tuple[float, float]:
-    """Processor time of the answers of a chunk alone, and of one answer, s."""
+    """Return the processor time of the answers of a chunk alone, and of one answer, s."""
     with tempfile.TemporaryDirectory() as folder:
         found = hands(Path(folder), 1 + chunks, states)
         found.compute(0)
@@ -108,7 +108,7 @@ def _of_answers(states: int, chunks: int) -> tuple[float, float]:
 
 
 def smallest(rest: float) -> float:
-    """Processor time of the answers of a chunk from which all else is a twentieth of it, s."""
+    """Return the processor time of answers, s, for which the rest is a twentieth of the chunk's."""
     return rest * _ENOUGH / (1.0 - _ENOUGH)
 
 
@@ -138,12 +138,12 @@ def measure(sizes: Sequence[int] = SIZES, chunks: int = _CHUNKS) -> None:
     print("| by | all else, ms a chunk | beside one thread | answers of a chunk from which it is below 5 % |")
     print("|---|---|---|---|")
     for name, found in rests.items():
-        # The least of the sizes: what others do on the machine adds to it.
+        # The least of the sizes: other programs only add to it.
         rest, of_thread = max(min(found), 0.0), max(min(rests["one thread"]), 1e-9)
         least = smallest(rest)
         print(f"| {name} | {1e3 * rest:.1f} | {rest / of_thread:.1f} | {least:.2f} s, {least / pace:,.0f} |")
 
 
 if __name__ == "__main__":
-    # As a module with its name, by which workers know its functions.
+    # As a named module, since workers import its functions by name.
     importlib.import_module(__spec__.name).measure()

@@ -3,16 +3,16 @@
 
 """Compare our engine with other libraries on the same pairs, in one process: speed, error, failures.
 
-Families of bodies (`FAMILIES`) by regimes (`REGIMES`); every cell has its own random pairs. B is put on a random side
-of A and moved along the closest direction of `reference.signed_distance` until the wanted distance is there; deep pairs
-are drawn by their centres. The reference judges all of them, including our engine, and shares no code with any.
+Each cell of families of bodies (`FAMILIES`) by regimes (`REGIMES`) has its own random pairs. B starts on a random side
+of A and moves along the closest direction of `reference.signed_distance` to the specified distance; deep pairs are
+drawn by their centres. The reference judges all libraries, including our engine, and shares no code with any.
 
-Libraries without superovoids get what they have: ellipsoids, or the convex hull of points of the surface. The error
-then is the hull's too: it is what a user of that library gets.
+Libraries without superovoids get ellipsoids, or the convex hull of points of the surface. The error then includes that
+of the hull, as for a user of that library.
 
-Each call is timed by itself. In each of some rounds the libraries come in random order, and each goes through all pairs
-of the cell, so that no call finds its own pair in the branch predictor. A pair counts with its fastest round: what else
-the machine does only adds.
+Each call is timed separately. In each round the libraries follow in random order, and each processes all pairs of the
+cell, so that no call finds its own pair in the branch predictor. The fastest round of a pair counts: other programs
+only add to the others.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Engine:
-    """A row of the tables: a library, what it is given for a body, and how it is set."""
+    """A row of the tables: a library with its representation of bodies and its settings."""
 
     library: str
     make: Callable[[], peers.Adapter]
@@ -100,17 +100,17 @@ class Engine:
 
     @property
     def slow(self) -> bool:
-        """Whether it is asked for one pair in `_SLOW_SHARE` only."""
+        """Whether it solves only one pair in `_SLOW_SHARE`."""
         return self.library == "distance3d"
 
     def offers(self, family: str) -> bool:
-        """Whether it has these bodies, or hulls to stand for them."""
+        """Return whether it supports these bodies, or hulls of them."""
         return self.geometry is not Geometry.ELLIPSOID or family == "ellipsoids"
 
 
 @dataclass
 class Record:
-    """What one engine answered in one cell: arrays with one number a pair, in the order of the cases."""
+    """Answers of one engine in one cell: arrays with one number per pair, in the order of the cases."""
 
     answers: FloatArray
     microseconds: FloatArray
@@ -140,7 +140,7 @@ ENGINES = (OURS, OURS_CALLED, *_peer_rows())
 
 
 def random_body(family: str, rng: np.random.Generator) -> Superovoid:
-    """Semi-axes 0.25 to 1 m, exponents 0.3 to 1.5, equal tapers in the convex range (docs/explanation/numerics.md)."""
+    """Draw semi-axes 0.25 to 1 m, exponents 0.3 to 1.5, equal convex tapers (docs/explanation/numerics.md)."""
     size = np.exp(rng.uniform(math.log(0.25), 0.0, 3))
     epsilon = np.ones(2) if family == "ellipsoids" else rng.uniform(0.3, 1.5, 2)
     taper = 0.0
@@ -174,12 +174,12 @@ def _wanted_distance(regime: str, rng: np.random.Generator, size: float, thinnes
 
 
 def random_case(family: str, regime: str, rng: np.random.Generator) -> Case:
-    """One pair of a family in a regime.
+    """Draw a pair of a family in a regime.
 
     Raises
     ------
     ValueError
-        If family or regime is none of `FAMILIES`, `REGIMES`.
+        If family or regime is not in `FAMILIES`, `REGIMES`.
     """
     if family not in FAMILIES or regime not in REGIMES:
         raise ValueError(f"family, regime = {family!r}, {regime!r}: must be of {FAMILIES} and {REGIMES}")
@@ -205,7 +205,7 @@ def random_case(family: str, regime: str, rng: np.random.Generator) -> Case:
 
 
 def cases(family: str, regime: str, count: int, seed: int) -> list[Case]:
-    """Pairs of a cell, the same for the same seed."""
+    """Draw the pairs of a cell, the same for the same seed."""
     rng = np.random.default_rng([seed, FAMILIES.index(family), REGIMES.index(regime)])
     return [random_case(family, regime, rng) for _ in range(count)]
 
@@ -215,7 +215,7 @@ def cases(family: str, regime: str, count: int, seed: int) -> list[Case]:
 
 @contextmanager
 def no_garbage_collection() -> Iterator[None]:
-    """Time without the collector's pauses."""
+    """Disable garbage collection during a measurement."""
     gc.collect()
     gc.disable()
     try:
@@ -225,11 +225,11 @@ def no_garbage_collection() -> Iterator[None]:
 
 
 def timed(query: peers.Query) -> tuple[float, float, str]:
-    """Answer, microseconds, and the exception's text if there was one."""
+    """Return the answer, microseconds, and the text of the exception, if any."""
     started = time.perf_counter()
     try:
         answer, error = query(), ""
-    except Exception as exception:  # Whatever a library throws is its answer.
+    except Exception as exception:  # Any exception of a library is its answer.
         answer, error = math.nan, f"{type(exception).__name__}: {exception}"
     return float(answer), 1e6 * (time.perf_counter() - started), error
 
@@ -244,18 +244,18 @@ def measure(
     adapters : dict
         By name.
     slow : set of str
-        Names of the engines that get one pair in five, twice.
+        Names of the engines with one pair in five, twice.
     given : sequence of Case
         The pairs.
     rounds : int
-        Times that each pair is asked.
+        Number of calls per pair.
     """
     pairs = [case.pair for case in given]
     queries = {
         name: adapter.queries(pairs[::_SLOW_SHARE] if name in slow else pairs) for name, adapter in adapters.items()
     }
     records: dict[str, Record] = {}
-    for name, asked in queries.items():  # Untimed: allocates, and keeps the answer of a first call.
+    for name, asked in queries.items():  # Not timed: allocates, and stores the answer of a first call.
         first = [timed(query) for query in asked]
         answers, errors = np.array([answer for answer, _, _ in first]), [error for _, _, error in first]
         records[name] = Record(answers, np.empty(0), errors)
@@ -274,7 +274,7 @@ def measure(
 
 
 def binding_overhead(adapter: peers.Adapter) -> float | None:
-    """Microseconds of a call whose answer costs next to nothing, timer included."""
+    """Return the microseconds of a call that computes almost nothing, including the timer."""
     query = adapter.overhead()
     if query is None:
         return None
@@ -283,7 +283,7 @@ def binding_overhead(adapter: peers.Adapter) -> float | None:
 
 
 def verdicts(record: Record, truths: FloatArray, sizes: FloatArray) -> tuple[FloatArray, list[str]]:
-    """Relative error of every answer (nan if there is none) and its failure, one of `FAILURES` or ''."""
+    """Return the relative error of every answer (nan if there is none) and its failure, one of `FAILURES` or ''."""
     with np.errstate(over="ignore"):
         errors = np.abs(record.answers - truths) / sizes
     found = []
@@ -304,7 +304,7 @@ def verdicts(record: Record, truths: FloatArray, sizes: FloatArray) -> tuple[Flo
 
 
 def summary(record: Record, given: Sequence[Case]) -> dict[str, Any]:
-    """Figures of one engine in one cell: microseconds, relative errors and counts of failures."""
+    """Return the figures of one engine in one cell: microseconds, relative errors and counts of failures."""
     truths, sizes = np.array([c.truth.distance for c in given]), np.array([c.size for c in given])
     errors, found = verdicts(record, truths, sizes)
     answered = errors[~np.isnan(errors)]
@@ -319,7 +319,7 @@ def summary(record: Record, given: Sequence[Case]) -> dict[str, Any]:
 
 
 def own_interval(given: Sequence[Case]) -> dict[str, int]:
-    """How often this engine certifies, and how often its interval misses the reference's bracket."""
+    """Count the certified answers of this engine, and its intervals that miss the reference's bracket."""
     certified = missed = 0
     for case in given:
         answer = distance(case.pair.a, case.pair.pose_a, case.pair.b, case.pair.pose_b)
@@ -333,7 +333,7 @@ def own_interval(given: Sequence[Case]) -> dict[str, int]:
 
 
 def machine() -> dict[str, Any]:
-    """Processor model, cores, Python and the versions of all libraries (None: not installed)."""
+    """Return processor model, cores, Python and the versions of all libraries (None: not installed)."""
     return {
         "processor": processor(),
         "cores": os.cpu_count(),
@@ -344,7 +344,7 @@ def machine() -> dict[str, Any]:
 
 
 def number(value: float) -> str:
-    """Show a time or a ratio with three digits or so."""
+    """Format a time or a ratio with about three digits."""
     return f"{value:.1f}" if value < 99.95 else f"{value:,.0f}"
 
 
@@ -359,14 +359,14 @@ def _two(show: Callable[[float], str], cell: dict[str, Any], first: str, second:
 
 
 def _failures(counts: dict[str, int] | None) -> str:
-    """Counts with initials: x exception, n no answer, s wrong sign, e error too large; empty if there are none."""
+    """Format counts with initials: x exception, n no answer, s wrong sign, e error too large; empty if all are 0."""
     letters = dict(zip(FAILURES, "xnse", strict=True))
     shown = " ".join(f"{count}{letters[name]}" for name, count in (counts or {}).items() if count)
     return f"  [bold]{shown}[/bold]" if shown else ""
 
 
 def tables(report: dict[str, Any]) -> Iterator[Table]:
-    """Two tables a family: time of a call, and error with failures. A dash: the library has no such body."""
+    """Generate two tables per family: time of a call, and error with failures. A dash: unsupported bodies."""
     for family in report["families"]:
         speed = Table(title=f"{family.capitalize()}: call, us, median / p99", title_justify="left")
         accuracy = Table(title=f"{family.capitalize()}: error / size, median / max; failures", title_justify="left")
@@ -522,19 +522,19 @@ def compare(
     pairs : int
         Pairs of each family and regime.
     rounds : int
-        Times that each pair is asked.
+        Number of calls per pair.
     seed : int
-        Of the random pairs.
+        Seed of the random pairs.
     answers : list
-        Gets a row for each pair and engine.
+        Receives a row for each pair and engine.
     engines, families, regimes : sequence, optional
-        What to compare on what; default: all.
+        Subsets to compare; default: all.
 
     Returns
     -------
     dict
-        What goes to engines.json: the machine, a row for each engine with its cells ("family/regime"), and how our
-        intervals did. A row whose library is not installed has no cells, and the reason.
+        Contents of engines.json: the machine, a row for each engine with its cells ("family/regime"), and the results
+        of our intervals. The row of a missing library has no cells, and the reason.
     """
     adapters: dict[str, peers.Adapter] = {}
     rows: list[dict[str, Any]] = []

@@ -3,8 +3,8 @@
 
 """Speed of the engine in compiled loops and batches, of `distance()` called from Python, and of a scene of two hands.
 
-Every pair is timed by itself, several times; its median is taken, so that what else the machine does drops out, and the
-cost of an empty call is subtracted. Medians and p99 are then over pairs.
+Each pair is timed separately, several times. The time of a pair is the median, which other programs hardly affect, less
+the cost of an empty call. Medians and p99 are over pairs.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from superovoid_ros.motions.grasp_sweep import shipped
 FloatArray = NDArray[np.float64]
 
 _WARM_TURN = math.radians(0.1)
-_WORST_OF = 200  # pairs of a family whose worst call is shown
+_WORST_OF = 200  # pairs per family for the worst call
 _WHOLE = 2048  # pairs timed with their searches, which take nearly all of the time
-_EVERY = 10  # the overlaps of each tenth state of the hands are timed
+_EVERY = 10  # timed overlaps: every tenth state of the hands
 
 
 class Pairs:
     """Packed bodies and poses of many pairs, with warm starts."""
 
     def __init__(self, shapes: FloatArray, poses: FloatArray) -> None:
-        """Take rows (2, n, 7) of parameters and poses (2, n, 4, 4)."""
+        """Store rows (2, n, 7) of parameters and poses (2, n, 4, 4)."""
         self.count = shapes.shape[1]
         self.bodies = np.zeros((2, self.count, surface.BODY_LENGTH))
         for packed, rows in zip(self.bodies, shapes, strict=True):
@@ -55,11 +55,11 @@ class Pairs:
         self.out = np.empty((self.count, columns.RESULT_LENGTH))
 
     def forget(self) -> None:
-        """Have the next answers found from nothing, and nothing kept of them: as `distance` and `distances` do."""
+        """Make the next answers cold and store no state of them, as `distance` and `distances` do."""
         self.states[:] = 0.0
 
     def solve(self, first: int, last: int) -> None:
-        """Solve a range of the pairs from the states there are."""
+        """Solve a range of the pairs from their current states."""
         rows = slice(first, last)
         pair_solver.solve_pairs(
             self.bodies[0, rows],
@@ -73,11 +73,11 @@ class Pairs:
         )
 
     def solve_batch(self, threads: int) -> int:
-        """Solve all pairs in lanes; return how many were left to the scalar solver."""
+        """Solve all pairs in lanes; return the number left to the scalar solver."""
         return self._in_lanes(np.arange(self.count), threads)
 
     def closed_at_first_try(self) -> NDArray[np.bool_]:
-        """Return which pairs lanes answer without the scalar solver."""
+        """Return whether lanes answer each pair without the scalar solver."""
         return np.array([self._in_lanes(np.array([i]), 1) == 0 for i in range(self.count)])
 
     def _in_lanes(self, which: NDArray[np.int64], threads: int) -> int:
@@ -87,7 +87,7 @@ class Pairs:
 
 
 def paper_battery(count: int, seed: int) -> Pairs:
-    """Pairs of Gonçalves et al. 2017, section 5.1: unit axes, random exponents, tapers and orientations."""
+    """Draw pairs of Gonçalves et al. 2017, section 5.1: unit axes, random exponents, tapers and orientations."""
     rng = np.random.default_rng(seed)
     shapes = np.ones((2, count, 7))
     shapes[..., 3:5] = rng.uniform(0.3, 1.1, (2, count, 2))
@@ -100,7 +100,7 @@ def paper_battery(count: int, seed: int) -> Pairs:
 
 
 def _times(run: Callable[[int, int], None], reset: Callable[[], None], count: int, repeats: int) -> FloatArray:
-    """Microseconds of each pair: the median of a few runs, so that what the machine does besides drops out."""
+    """Return the microseconds of each pair: the median of a few runs, which other programs hardly affect."""
     samples = np.empty((repeats, count))
     for repeat in range(repeats):
         reset()
@@ -112,12 +112,12 @@ def _times(run: Callable[[int, int], None], reset: Callable[[], None], count: in
 
 
 def two_spheres() -> Pairs:
-    """A pair of unit spheres, whose answer takes little time compared with the call from Python."""
+    """Return a pair of unit spheres, whose answer takes little time compared with the call from Python."""
     return Pairs(np.ones((2, 1, 7)) * (1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0), np.tile(np.eye(4), (2, 1, 1, 1)))
 
 
 def _call_overhead() -> float:
-    """Microseconds of a call from Python into a compiled loop, measured with two spheres."""
+    """Return the microseconds of a call from Python into a compiled loop, measured with two spheres."""
     pairs = two_spheres()
     samples = []
     for _ in range(2000):
@@ -170,7 +170,7 @@ def engine(count: int, repeats: int, seed: int) -> Table:
 def worst_calls(count: int, repeats: int, seed: int) -> Table:
     """Time pairs of every family of `never-wrong`, cold: a planner waits for the worst call.
 
-    Processor time, the least of a few runs of each pair: what else the machine does is no worst call.
+    Times are processor times, the least of a few runs of each pair, to exclude delays by other programs.
     """
     from superovoid.testing.random_pairs import FAMILIES, generate
 
@@ -200,7 +200,7 @@ def worst_calls(count: int, repeats: int, seed: int) -> Table:
 def batch(repeats: int, seed: int, count: int = 10_240) -> Table:
     """Time the compiled scalar loop and batches in lanes, one thread and two, in turn; the fastest of several runs.
 
-    Processor time, which other processes disturb least; the speed-up of two threads is one of elapsed time.
+    Times are processor times, which other processes disturb least; the speed-up of two threads is of elapsed time.
     """
     pairs = paper_battery(count, seed)
     first_try = pairs.closed_at_first_try()
@@ -235,7 +235,7 @@ def batch(repeats: int, seed: int, count: int = 10_240) -> Table:
 
 
 def python_calls(repeats: int, seed: int) -> float:
-    """Microseconds of `distance()` with its result object, median."""
+    """Return the median microseconds of `distance()` with its result object."""
     pairs = paper_battery(200, seed)
     shapes = [[Superovoid.from_goncalves(row[:3], row[3:5], row[5:]) for row in rows] for rows in pairs.shapes]
     samples = []
@@ -248,7 +248,7 @@ def python_calls(repeats: int, seed: int) -> float:
 
 
 def lists_of_shapes(repeats: int, seed: int) -> str:
-    """Time `distances()` on lists of shapes against the kernels that it calls, in turns, in one thread."""
+    """Time `distances()` on lists of shapes, and by turns the kernels that it calls, in one thread."""
     pairs = paper_battery(_WHOLE, seed)
     shapes = [[Superovoid.from_goncalves(row[:3], row[3:5], row[5:]) for row in rows] for rows in pairs.shapes]
     spent = np.empty((2, repeats))
@@ -265,7 +265,7 @@ def lists_of_shapes(repeats: int, seed: int) -> str:
 
 
 def overlaps_of_hands(every: int = _EVERY) -> Pairs:
-    """Return the pairs in each other of hands that stand in each other, the last row of `many_states`."""
+    """Return the overlapping pairs of overlapping hands, the last row of `many_states`."""
     robot = many_states.hands()
     scene, listed = robot.scene(), robot.body_pairs(["left_hand"], ["right_hand"])
     *_, (_, positions, bases) = many_states.regimes(robot)

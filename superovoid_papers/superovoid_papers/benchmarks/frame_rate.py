@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Measures how many frames a second a browser draws of both hands, and what processor time each part of one takes.
+"""Frames per second of a browser that draws both hands, and processor time of each part of a frame.
 
-The grasp sweep is played on a page that is served by this process to a headless Chromium, which draws in software. A
-frame counts when something was drawn to the canvas between two refreshes of the screen. Needs Linux, whose ``/proc``
-has the processor time of each process and thread, and what `superovoid.viewing.screenshot` needs.
+This process serves a page with the grasp sweep to a headless Chromium, which draws in software. A frame counts if
+something was drawn to the canvas between two refreshes of the screen. The benchmark needs Linux, for the processor
+times of processes and threads in ``/proc``, and the requirements of `superovoid.viewing.screenshot`.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from superovoid.viewing.serving import open_server
 from superovoid_ros.motions import grasp_sweep
 
 _PLAYED = 40.0
-"""Moments a second: a new state for each expected frame."""
+"""States per second: at least one for each expected frame."""
 _WARM = 5.0, 5
-"""Seconds and frames, both at least, that the sweep is played before it is measured: shaders are compiled."""
+"""Least seconds and frames of the sweep before the measurement: the browser compiles shaders."""
 _LEAST = 10
 """Least number of frames measured."""
 _MOST = 300.0
-"""Seconds that the page may take to its first picture."""
+"""Limit of the time to the first picture of the page, s."""
 _COUNT = """
 (() => {
   const seen = { frames: 0 };
@@ -66,7 +66,7 @@ _PAGE = {
 
 
 def model_of_hands() -> ReplayModel:
-    """Both hands in the grasp sweep, played at `_PLAYED`."""
+    """Return the model of both hands in the grasp sweep, played at `_PLAYED`."""
     robot, sweep = grasp_sweep.shipped()
     frames = [sweep.frame(index) for index in range(len(sweep))]
     moments = [Moment(index / _PLAYED, frame.positions, frame.base_poses) for index, frame in enumerate(frames)]
@@ -74,13 +74,13 @@ def model_of_hands() -> ReplayModel:
 
 
 def processor_seconds(stat: Path) -> float:
-    """What a process or thread has used, by its file ``stat`` in ``/proc``."""
+    """Return the processor time of a process or thread from its file ``stat`` in ``/proc``, s."""
     fields = stat.read_text(encoding="utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def used_by_browser(driver: int) -> Counter[str]:
-    """Processor time of the browser that a process has started, by what its processes do, s."""
+    """Return the processor time of the browser started by a process, by the kind of its processes, s."""
     parents, used = {}, Counter[str]()
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
@@ -107,7 +107,7 @@ def used_by_browser(driver: int) -> Counter[str]:
 
 
 def used_by_server() -> Counter[str]:
-    """Processor time of this process, by threads, s."""
+    """Return the processor time of this process, by threads, s."""
     import threading
 
     names = {thread.native_id: thread.name for thread in threading.enumerate()}
@@ -121,7 +121,7 @@ def used_by_server() -> Counter[str]:
 
 
 def _watch(url: str, seconds: float, wire: Connection) -> None:
-    """Open a page, play, and count; in a process of its own."""
+    """Open a page, play, and count frames; runs in a process of its own."""
     with screenshot.browser() as browser:
         page = browser.new_page(viewport={"width": screenshot.SIZE[0], "height": screenshot.SIZE[1]})
         page.set_default_timeout(1e3 * _MOST)
@@ -147,14 +147,14 @@ def _watch(url: str, seconds: float, wire: Connection) -> None:
 
 
 def _play(page: Any, seconds: float, frames: int) -> None:
-    """Let a page play for a number of seconds or a number of frames, whichever is longer."""
+    """Play a page for a number of seconds or a number of frames, whichever is longer."""
     last = page.evaluate("window.superovoidFrames.frames") + frames
     page.wait_for_timeout(1e3 * seconds)
     page.wait_for_function(f"window.superovoidFrames.frames >= {last}")
 
 
 def measure(seconds: float) -> list[str]:
-    """What was measured, in lines of words."""
+    """Measure, and return the lines of the report."""
     page: Any = ReplayPage(open_server("hands"), model_of_hands())
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()

@@ -23,7 +23,7 @@ from superovoid.testing.random_bodies import DENTED, KINDS, random_pose, random_
 
 
 def measure(kind_a: str, kind_b: str, pairs: int, rng: np.random.Generator) -> str:
-    """One row of the table."""
+    """Return one row of the table."""
     widths, times, apart, open_ = np.empty(pairs), np.empty(pairs), np.empty(pairs, bool), np.empty(pairs, bool)
     work, out = np.empty(WORK_LENGTH), np.empty(columns.RESULT_LENGTH)
     for k in range(pairs):

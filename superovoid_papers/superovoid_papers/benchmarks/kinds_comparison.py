@@ -1,15 +1,14 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compare every pair of kinds of bodies with Coal on random pairs, apart and overlapping; a third method judges.
+"""Compare every pair of kinds of bodies with Coal on random pairs, separate and overlapping; a third method judges.
 
-Coal has half-spaces, spheres, capsules, boxes, cylinders, cones and convex polyhedra. It has no superovoids: they get
-the convex hull of 5,002 points of the surface, and the difference is the hull's. It has no tori, and of a mesh that is
-not convex it knows the surface only, which says nothing about depth: pairs with such a mesh are compared where they are
-apart.
+Coal has half-spaces, spheres, capsules, boxes, cylinders, cones and convex polyhedra. For superovoids it gets the
+convex hull of 5,002 points of the surface, so the difference includes the hull's. It has no tori, and treats a
+non-convex mesh as a surface without depth: such pairs are compared only if they are separate.
 
-Where the two differ by more than Coal's tolerance explains, a third opinion decides: `reference.signed_distance`, which
-shares no code with either, or the closed form for half-spaces. Our own answers are checked besides: interval around the
+If the two differ by more than Coal's tolerance, a third opinion decides: `reference.signed_distance`, which shares no
+code with either, or the closed form for half-spaces. Further checks concern our own answers: interval around the
 answer, interval around the third opinion, points of the bodies.
 """
 
@@ -49,11 +48,11 @@ from superovoid_papers.contenders import left_out
 FloatArray = NDArray[np.float64]
 
 JUDGED = 12
-"""Third opinions on the pairs that differ most, and as many apart and overlapping; few where one takes seconds."""
+"""Third opinions on the pairs with the largest difference, as many separate and overlapping; few if slow."""
 DIFFERS = 1e-5
-"""Differences above this, in units of the smaller body, go to the third opinion."""
+"""Differences above this, in units of the smaller body, need a third opinion."""
 RIGHT = 1e-8
-"""Within this of the third opinion, in the same units, an answer is right."""
+"""Largest difference of a right answer from the third opinion, in the same units."""
 
 
 def _radius(rng: np.random.Generator) -> float:
@@ -61,7 +60,7 @@ def _radius(rng: np.random.Generator) -> float:
 
 
 def _superovoid(rng: np.random.Generator) -> Superovoid:
-    """One of 40 convex superovoids: their hulls of 5,002 points take longer to make than to ask."""
+    """Draw one of 40 convex superovoids: their hulls of 5,002 points take longer to build than to query."""
     return engine_comparison.random_body("superovoids", np.random.default_rng(rng.integers(40)))
 
 
@@ -77,14 +76,14 @@ def _convex_mesh(rng: np.random.Generator) -> ConvexMesh:
 
 
 def _dented_mesh(rng: np.random.Generator) -> Mesh:
-    """A sphere's triangulation with every vertex drawn in by a random share."""
+    """Draw a sphere's triangulation with every vertex moved inwards by a random share."""
     sphere = trimesh.creation.icosphere(subdivisions=1, radius=_radius(rng))
     return Mesh(sphere.vertices * rng.uniform(0.4, 1.0, (len(sphere.vertices), 1)), sphere.faces)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of body: how one is drawn, what Coal and the reference are given for it (None: nothing)."""
+    """A kind of body: how to draw one, and its forms for Coal and the reference (None: unsupported)."""
 
     name: str
     draw: Callable[[np.random.Generator], Shape]
@@ -201,7 +200,7 @@ def _circle(body: Torus, pose: FloatArray, angles: FloatArray) -> FloatArray:
 
 
 def _least_on_circle(value: Callable[[float], float], samples: int) -> float:
-    """Least value of a function of an angle: samples, the best refined; or the first value not above 0."""
+    """Return the least value of a function of an angle: the best sample, refined; or the first value not above 0."""
     step = 2.0 * math.pi / samples
     best, least = 0.0, math.inf
     for i in range(samples):
@@ -215,7 +214,7 @@ def _least_on_circle(value: Callable[[float], float], samples: int) -> float:
 
 
 def _torus_opinion(torus: Torus, pose: FloatArray, other_kind: Kind, other: Shape, other_pose: FloatArray) -> float:
-    """Least distance of the tube from the other body, over the points of its circle; any value below 0 for overlaps."""
+    """Return the least distance of the tube from the other body over its circle; any negative value for overlaps."""
     if isinstance(other, Torus):
 
         def value(angle: float) -> float:
@@ -245,7 +244,7 @@ class _Piece:
 
 
 def _pieces(kind: Kind, body: Shape, pose: FloatArray) -> list[_Piece]:
-    """Triangles of a mesh; any other body is its own piece."""
+    """Return the triangles of a mesh; any other body is its own piece."""
     if not isinstance(body, Mesh):
         return [_Piece(pose[:3, 3], 1.8 * _reach(body), _hull_support(kind, body, pose))]
     triangles = (np.asarray(body.vertices) @ pose[:3, :3].T + pose[:3, 3])[np.asarray(body.faces)]
@@ -255,7 +254,7 @@ def _pieces(kind: Kind, body: Shape, pose: FloatArray) -> list[_Piece]:
 
 
 def _least_over_pieces(pieces_a: list[_Piece], pieces_b: list[_Piece], size: float) -> float:
-    """Least signed distance of the pieces of two bodies, pairs with near balls first."""
+    """Return the least signed distance of the pieces of two bodies, pairs with near balls first."""
     n = polytope.spread(200)
     pairs = [(a, b) for a in pieces_a for b in pieces_b]
     gaps = np.array([np.linalg.norm(a.centre - b.centre) - a.radius - b.radius for a, b in pairs])
@@ -264,17 +263,17 @@ def _least_over_pieces(pieces_a: list[_Piece], pieces_b: list[_Piece], size: flo
         if gaps[i] > least:
             break
         a, b = pairs[i]
-        apart = np.einsum("ij,ij->i", b.support(-n) - a.support(n), n).max()  # No distance is below, for any n.
+        apart = np.einsum("ij,ij->i", b.support(-n) - a.support(n), n).max()  # A lower bound of the distance for any n.
         if apart < least:
             least = min(least, polytope.signed_distance(a.support, b.support, size=size, rtol=1e-9).distance)
     return least
 
 
 def third_opinion(kinds: tuple[Kind, Kind], case: Case) -> polytope.Bracket | None:
-    """Signed distance by code that shares nothing with the engine, or None if there is none.
+    """Compute the signed distance by code independent of the engine, or return None if there is none.
 
-    Half-spaces: closed form. Convex bodies: `reference.signed_distance`. Tori and meshes that are not convex: least
-    over circle or triangles, for bodies that are apart; an overlap has no third opinion, nor has a torus beside a mesh.
+    Half-spaces: closed form. Convex bodies: `reference.signed_distance`. Tori and non-convex meshes: least over circle
+    or triangles, for separate bodies; there is no third opinion for overlaps, or for a torus and a mesh.
     """
     (a, b), (pose_a, pose_b) = case.bodies, case.poses
     if isinstance(a, HalfSpace):
@@ -302,7 +301,7 @@ def third_opinion(kinds: tuple[Kind, Kind], case: Case) -> polytope.Bracket | No
 
 
 def _our_queries(given: Sequence[Case]) -> tuple[list[peers.Query], peers.Query]:
-    """One compiled call a pair, always cold, and one of two spheres, whose solution takes little of the call."""
+    """Return one compiled cold call per pair, and one of two spheres, whose solution is a small part of the call."""
     work = np.empty(WORK_LENGTH)
 
     def prepared(case: Case) -> peers.Query:
@@ -333,9 +332,9 @@ def _coal_queries(coal: peers.Coal, kinds: tuple[Kind, Kind], given: Sequence[Ca
 
 
 def _off_body(kind: Kind, body: Shape, pose: FloatArray, point: FloatArray, outward: FloatArray) -> float:
-    """Distance of a contact point from its exact place, m.
+    """Return the distance of a contact point from its exact place, m.
 
-    On the plane, the torus or a triangle of the mesh; in a convex body, at its farthest along the contact's normal.
+    The place is on the plane, the torus or a triangle of the mesh, or a support point of a convex body.
     """
     x, y, z = local = (point - pose[:3, 3]) @ pose[:3, :3]
     if isinstance(body, HalfSpace):
@@ -355,14 +354,14 @@ def _off_body(kind: Kind, body: Shape, pose: FloatArray, point: FloatArray, outw
 def _own_faults(
     kinds: tuple[Kind, Kind], case: Case, answer: DistanceResult, truth: polytope.Bracket | None
 ) -> list[str]:
-    """Return the faults of our answer by itself and against the third method."""
+    """Return the faults of our answer, internal ones and relative to the third method."""
     slack = 1e-9 * case.size
     faults = []
     if not answer.lower - slack <= answer.distance <= answer.upper + slack:
         faults.append("distance outside its interval")
     if truth is not None and (answer.lower > truth.upper + slack or answer.upper < truth.lower - slack):
         faults.append("interval misses the third opinion")
-    if answer.status != Status.CERTIFIED:  # Then the points are one choice of many, or of the hulls.
+    if answer.status != Status.CERTIFIED:  # Then the points are not unique, or those of the hulls.
         return faults
     if np.abs(answer.point_b - answer.point_a - answer.distance * answer.normal).max() > slack:
         faults.append("points not one distance along the normal apart")
@@ -389,23 +388,23 @@ def _judge(kinds: tuple[Kind, Kind], case: Case, ours: float, coal: float | None
 
 
 def _described(case: Case) -> dict[str, Any]:
-    """A pair that can be built again: the seed stands for meshes, whose `repr` is incomplete."""
+    """Return a reproducible description of a pair, with the seed for meshes, whose `repr` is incomplete."""
     return {"bodies": [repr(body) for body in case.bodies], "poses": [pose.tolist() for pose in case.poses]}
 
 
 def row_name(kinds: Sequence[Kind]) -> str:
-    """Name of a pair of kinds."""
+    """Return the name of a pair of kinds."""
     return " – ".join(kind.name for kind in kinds)
 
 
 def open_intervals(given: Sequence[Case]) -> dict[str, Any]:
-    """Count the answers whose interval is wider than asked for.
+    """Count the answers with an interval wider than the tolerance.
 
     Returns
     -------
     dict
-        Pairs apart and overlapping, how many of each are open, and the median width of the open intervals, relative to
-        the smaller body's radius (None: there is none).
+        Numbers of separate and overlapping pairs, of open ones of each, and the median width of open intervals,
+        relative to the smaller body's radius (None: there is none).
     """
     shapes_a, shapes_b = ([case.bodies[k] for case in given] for k in (0, 1))
     poses_a, poses_b = (np.array([case.poses[k] for case in given]) for k in (0, 1))
@@ -430,17 +429,17 @@ def compare_kinds(kinds: tuple[Kind, Kind], count: int, seed: int, coal: peers.C
     kinds : tuple of Kind
         In the order of `KINDS`.
     count : int
-        Random pairs.
+        Number of random pairs.
     seed : int
-        Of the pairs.
+        Seed of the pairs.
     coal : peers.Coal or None
         None: not installed.
 
     Returns
     -------
     dict
-        Counts, differences relative to the smaller body's radius, microseconds, and the pairs on which we were found
-        wrong. None if Coal has no answer.
+        Counts, differences relative to the smaller body's radius, microseconds, and the pairs with faults of ours.
+        None if Coal has no answer.
     """
     rng = np.random.default_rng([seed, *(KINDS.index(kind) for kind in kinds)])
     given = [random_case(kinds, rng) for _ in range(count)]
@@ -508,7 +507,7 @@ def compare_kinds(kinds: tuple[Kind, Kind], count: int, seed: int, coal: peers.C
 
 
 def table(rows: Sequence[dict[str, Any]]) -> Table:
-    """One line a pair of kinds. A dash: Coal has no such body, or nothing was judged."""
+    """Return a table with one line per pair of kinds. A dash: Coal has no such body, or nothing was judged."""
     out = Table(title="Differences relative to the smaller body's radius; microseconds without the binding")
     for name in ("", "pairs", "apart", "same sign", "median", "max", "differ", "we right", "Coal right", "proved"):
         out.add_column(name, justify="right" if name else "left", no_wrap=True)
@@ -567,7 +566,7 @@ def main(pairs: int, seed: int, output: Path) -> int:
     report = {"command": f"superovoid dev bench kinds --pairs {pairs} --seed {seed}", "machine": about, "rows": rows}
     for kinds in track(PAIRS_OF_KINDS, "comparing", console=Console(stderr=True), transient=True):
         rows.append(compare_kinds(kinds, pairs, seed, coal))
-        # Written as it grows: what a run of an hour has found stays when it is interrupted.
+        # Written after each pair, so that an interrupted run of an hour keeps its results.
         (output / "kinds.json").write_text(json.dumps(report, indent=1, default=float) + "\n", encoding="utf-8")
     console.print(f"{about['processor']}, {about['cores']} cores; {report['command']}")
     if coal is None:

@@ -20,7 +20,7 @@ _RUNS = 30
 
 
 def first_try(count: int, seed: int) -> Pairs:
-    """Return those of the battery that close at the first try, with their warm starts."""
+    """Return the pairs of the battery that close at the first try, with their warm starts."""
     pairs = paper_battery(count, seed)
     closed = pairs.closed_at_first_try()
     some = Pairs(pairs.shapes[:, closed], pairs.poses[:, closed])

@@ -1,13 +1,13 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A robot among many things that stand: time of a query, and of things that come and go, by their number.
+"""A robot among many fixed objects: time of a query, and of adding and removing objects, by their number.
 
 Run ``python -m superovoid_papers.benchmarks.large_worlds``; it prints the table of docs/reference/figures_scenes.md.
-The things of the benchmark `scale`, or boxes as large, stand on its lattice, on the link `world`, around the iCub's
-upper body, which moves. Then one thing after another is added near the robot, asked about and removed. Then one after
-another is taken from the midst of the others and put down again under another name, with a query after each. Times are
-of the processor.
+The objects of the benchmark `scale`, or boxes of the same size, are on its lattice, on the link `world`, around the
+iCub's upper body, which moves. The benchmark then adds one object after another near the robot, queries and removes it.
+Finally it removes one after another among the others and adds it again under another name, with a query after each.
+Times are processor times.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FRAMES, _CHANGES, _EXCHANGES, _SHAPES = 30, 12, 40, 16
 
 
 def measure(count: int, boxes: bool = False) -> tuple[float, list[float]]:
-    """Pairs solved a query; and medians, ms: placing, query, adding, query after it, removing, exchange; its most."""
+    """Return pairs solved per query; median ms of placing, query, adding, its query, removing, exchange, its most."""
     share = share_directory()
     robot = Robot.load(share / "urdf" / "icub_upper_body.urdf", srdf=share / "config" / "icub_upper_body.srdf")
     rng = np.random.default_rng(0)
@@ -66,7 +66,7 @@ def measure(count: int, boxes: bool = False) -> tuple[float, list[float]]:
 
 
 def _exchange(scene: Scene, place: int, moved: Body) -> None:
-    """Take away the body at a place, put another one behind the others; ask after each."""
+    """Remove the body at an index, append another one, with a query after each."""
     scene.remove(scene.bodies[place].name)
     scene.query(max_distance=MAX_DISTANCE)
     scene.add(moved)

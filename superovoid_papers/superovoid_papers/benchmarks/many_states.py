@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Time of 1,000 states of both hands of the iCub in one call, from hands far apart to hands in each other.
+"""Time of 1,000 states of both hands of the iCub in one call, from hands far apart to overlapping hands.
 
 `superovoid dev bench states` prints the table of docs/reference/figures_scenes.md. All times are
 processor times, so that other programs do not change them.
@@ -30,7 +30,7 @@ MAX_DISTANCE = 0.02
 
 
 def hands() -> Robot:
-    """Both hands of the iCub."""
+    """Load both hands of the iCub."""
     share = share_directory()
     return Robot.from_urdf(
         (share / "urdf/icub_hands.urdf").read_text(encoding="utf-8"),
@@ -41,7 +41,7 @@ def hands() -> Robot:
 def regimes(
     robot: Robot, seed: int = 1, states: int = STATES
 ) -> Iterator[tuple[str, FloatArray, dict[str, FloatArray]]]:
-    """Names, positions (states, joints) and base poses (states, 4, 4) of the measured states."""
+    """Generate names, positions (states, joints) and base poses (states, 4, 4) of the measured states."""
     rng = np.random.default_rng(seed)
     sweep = GraspSweep.from_file(share_directory() / "config/grasp_sweep.yaml")
     frames = [sweep.frame(i).base_poses for i in range(len(sweep))]
@@ -68,7 +68,7 @@ def regimes(
 
 
 def processor_time(call: Callable[[], StateDistances], repeats: int) -> tuple[float, StateDistances]:
-    """Least time of several calls, s, and the answer."""
+    """Return the least time of several calls, s, and the answer."""
     times = []
     for _ in range(repeats):
         started = time.process_time()
@@ -98,13 +98,13 @@ def main(states: int, repeats: int, seed: int) -> int:
 
 
 def _first(options: dict) -> dict:
-    """The same for one state."""
+    """Return the same options for one state."""
     poses = {link: pose if pose.ndim == 2 else pose[:1] for link, pose in options["base_poses"].items()}
     return {**options, "base_poses": poses}
 
 
 def _time_of_loop(robot: Robot, positions: FloatArray, options: dict) -> float:
-    """The same with gradients by a query a state."""
+    """Time the same with gradients by one query per state."""
     scene = robot.scene()
     started = time.process_time()
     for s, row in enumerate(positions):

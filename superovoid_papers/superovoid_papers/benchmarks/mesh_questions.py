@@ -1,12 +1,12 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Do two meshes of a robot meet? Processor time of this query and of the full answer, in one run.
+"""Processor time to decide whether two meshes of a robot meet, and of the full answer, in one run.
 
     python -m superovoid_papers.benchmarks.mesh_questions g1_description/urdf/g1_29dof_rev_1_0.urdf
 
 Pairs of the links' non-convex meshes, at random poses about each other, with robots of example-robot-data
-(`pip install 'superovoid_papers[robots]'`). A file that closes is a solid, any other one a sheet.
+(`pip install 'superovoid_papers[robots]'`). A closed mesh is a solid, any other one a sheet.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ def _robots_folder() -> Path:
             folder = folder.parent
         if folder.name == "robots":
             return folder
-    raise ImportError("example-robot-data: its folder robots is not there: pip install 'superovoid_papers[robots]'")
+    raise ImportError("example-robot-data: its folder robots does not exist: pip install 'superovoid_papers[robots]'")
 
 
 def _random_pair(rng: np.random.Generator, meshes: list[Mesh]) -> tuple[Placed, Placed]:
-    """Two meshes, the middles of their boxes up to about half of their sizes apart."""
+    """Draw two meshes, with centres of their boxes at most about half of their sizes apart."""
     a, b = (meshes[i] for i in rng.integers(len(meshes), size=2))
     pose = np.eye(4)
     pose[:3, :3] = Rotation.random(rng=rng).as_matrix()
@@ -55,12 +55,12 @@ def _random_pair(rng: np.random.Generator, meshes: list[Mesh]) -> tuple[Placed, 
 
 
 def measure(urdf: str, threshold: float, seed: int = 0) -> str:
-    """One line: verdicts, and milliseconds of the question and of the full answer."""
+    """Return a line with verdicts, and milliseconds of the decision and of the full answer."""
     root = _robots_folder()
     robot = Robot.load(root / urdf, package_directories={"example-robot-data": root.parent}, meshes="shells")
     shapes = [body.shape for body in robot.bodies if isinstance(body.shape, Mesh) and not body.shape.is_convex()]
     if not shapes:
-        return f"{urdf}: no mesh that is not convex"
+        return f"{urdf}: no non-convex mesh"
     meshes = sorted(shapes, key=lambda mesh: -len(mesh.faces))[:_LARGEST]
     rng = np.random.default_rng(seed)
     full = Limit(TOLERANCE, SEARCH_BUDGET, math.inf, -math.inf)
@@ -92,7 +92,7 @@ def measure(urdf: str, threshold: float, seed: int = 0) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Measure the robots named, with three thresholds each."""
+    """Measure the named robots, with three thresholds each."""
     for urdf in arguments:
         for threshold in (0.0, 0.01, -0.005):
             print(measure(urdf, threshold), flush=True)

@@ -3,9 +3,9 @@
 
 """Other libraries' signed distance, each behind the same small adapter.
 
-An adapter is made for one kind of geometry (`Geometry`) and one setting of tolerances; it turns pairs into callables
-that each make one query and return the signed distance as the library reports it. Nothing is corrected: exceptions
-pass, sentinels are returned. A library that is not installed raises ImportError when its adapter is made.
+An adapter has one kind of geometry (`Geometry`) and one setting of tolerances. It converts pairs to callables that each
+make one query and return the signed distance of the library without corrections: exceptions propagate, sentinels are
+returned. The constructor raises ImportError if the library is not installed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TIGHT_ITERATIONS = 1000
 
 
 class Geometry(Enum):
-    """What a library is given for a body."""
+    """Representation of a body in a library."""
 
     EXACT = "exact"
     ELLIPSOID = "ellipsoid"
@@ -42,7 +42,7 @@ class Geometry(Enum):
 
     @property
     def meridians(self) -> int:
-        """Meridians of the mesh whose hull is meant; half as many parallels and two poles make the vertices."""
+        """Number of meridians of the hull's mesh; half as many parallels and two poles make the vertices."""
         return {Geometry.HULL_290: 24, Geometry.HULL_5002: 100}[self]
 
 
@@ -58,11 +58,11 @@ class Pair:
 
     @property
     def bodies(self) -> tuple[tuple[Superovoid, FloatArray], tuple[Superovoid, FloatArray]]:
-        """Both bodies with their poses."""
+        """Return both bodies with their poses."""
         return (self.a, self.pose_a), (self.b, self.pose_b)
 
     def hull(self, side: int, geometry: Geometry) -> tuple[FloatArray, FloatArray]:
-        """Vertices (n, 3), m, and outward triangles (m, 3) of a body's mesh hull, made once for all libraries."""
+        """Return vertices (n, 3), m, and outward triangles (m, 3) of a body's mesh hull, shared by all libraries."""
         key = side, geometry
         if key not in self.meshes:
             self.meshes[key] = convex_hull(surface_points(self.bodies[side][0], geometry.meridians))
@@ -70,17 +70,17 @@ class Pair:
 
 
 class Adapter(Protocol):
-    """What the benchmark needs from a library."""
+    """Interface of a library for the benchmark."""
 
     def queries(self, pairs: Sequence[Pair]) -> list[Query]:
-        """One callable a pair."""
+        """Return one callable per pair."""
 
     def overhead(self) -> Query | None:
-        """A query that computes next to nothing (two spheres): what is left is the binding. None if there is none."""
+        """Return a query that computes almost nothing (two spheres), to time the binding; None if there is none."""
 
 
 def surface_points(body: Superovoid, meridians: int) -> FloatArray:
-    """Points of the surface, even in arc length: `meridians` by half as many parallels, and the two poles."""
+    """Return surface points, even in arc length: `meridians` by half as many parallels, and the two poles."""
     eta = even_angles(body.profile_exponent, meridians // 2 + 2, half=True)[1:-1]
     omega = even_angles(body.section_exponent, meridians + 1, half=False)[:-1]
     poles = body.surface_point([-0.5 * np.pi, 0.5 * np.pi], [0.0, 0.0])
@@ -88,7 +88,7 @@ def surface_points(body: Superovoid, meridians: int) -> FloatArray:
 
 
 def convex_hull(points: FloatArray) -> tuple[FloatArray, NDArray[np.int32]]:
-    """Hull of points: its vertices and triangles, counter-clockwise seen from outside."""
+    """Return vertices and triangles of the hull of points, counter-clockwise seen from outside."""
     hull = ConvexHull(points)
     number = np.full(len(points), -1)
     number[hull.vertices] = np.arange(len(hull.vertices))
@@ -104,7 +104,7 @@ class Ours:
     """`superovoid.distance`, called from Python."""
 
     def queries(self, pairs: Sequence[Pair]) -> list[Query]:
-        """Queries that build the result object too."""
+        """Return queries that include the construction of the result object."""
 
         def query(pair: Pair) -> float:
             return distance(pair.a, pair.pose_a, pair.b, pair.pose_b).distance
@@ -112,14 +112,14 @@ class Ours:
         return [partial(query, pair) for pair in pairs]
 
     def overhead(self) -> None:
-        """Seen by comparing with `OursCompiled`."""
+        """Return None; a comparison with `OursCompiled` shows it."""
 
 
 class OursCompiled:
-    """The same engine's compiled loop over packed bodies, one pair a turn, always from a cold start."""
+    """The same engine's compiled loop over packed bodies, one pair per call, always from a cold start."""
 
     def queries(self, pairs: Sequence[Pair]) -> list[Query]:
-        """Queries of a loop of length one."""
+        """Return queries of a loop of length one."""
         rows = [
             [(*body.semi_axes, body.section_exponent, body.profile_exponent, *body.taper) for body in (pair.a, pair.b)]
             for pair in pairs
@@ -135,7 +135,7 @@ class OursCompiled:
         return [partial(query, i) for i in range(len(pairs))]
 
     def overhead(self) -> Query:
-        """Two spheres."""
+        """Return a query of two spheres."""
         spheres = two_spheres()
 
         def query() -> float:
@@ -165,11 +165,11 @@ class Coal:
         return self.convex(*pair.hull(side, self._geometry))
 
     def convex(self, vertices: FloatArray, triangles: NDArray[np.int32]) -> object:
-        """Coal's convex polyhedron."""
+        """Return Coal's convex polyhedron."""
         return self.module.Convex(*self._vectors(vertices, triangles))
 
     def surface(self, vertices: FloatArray, triangles: NDArray[np.int64]) -> object:
-        """Coal's tree of triangles: a surface, not a solid."""
+        """Return Coal's tree of triangles: a surface, not a solid."""
         model = self.module.BVHModelOBBRSS()
         model.beginModel(len(triangles), len(vertices))
         model.addSubModel(*self._vectors(vertices, triangles))
@@ -185,7 +185,7 @@ class Coal:
         return points, faces
 
     def query(self, shape_a: object, pose_a: FloatArray, shape_b: object, pose_b: FloatArray) -> Query:
-        """Query of two of Coal's shapes."""
+        """Return a query of two of Coal's shapes."""
         coal, request, result = self.module, self._request, self.module.DistanceResult()
         at_a, at_b = (coal.Transform3s(pose[:3, :3].copy(), pose[:3, 3].copy()) for pose in (pose_a, pose_b))
 
@@ -198,7 +198,7 @@ class Coal:
     def within(
         self, shape_a: object, pose_a: FloatArray, shape_b: object, pose_b: FloatArray, threshold: float
     ) -> Callable[[], bool]:
-        """Query whether two of Coal's shapes are closer than a tolerance, m: PQP's tolerance query."""
+        """Return a query whether two of Coal's shapes are closer than a tolerance, m: PQP's tolerance query."""
         coal, request, result = self.module, self.module.CollisionRequest(), self.module.CollisionResult()
         request.security_margin = threshold
         at_a, at_b = (coal.Transform3s(pose[:3, :3].copy(), pose[:3, 3].copy()) for pose in (pose_a, pose_b))
@@ -210,16 +210,16 @@ class Coal:
         return query
 
     def queries(self, pairs: Sequence[Pair]) -> list[Query]:
-        """Queries with signed distance, normal and nearest points."""
+        """Return queries with signed distance, normal and nearest points."""
         return [self.query(self._shape(p, 0), p.pose_a, self._shape(p, 1), p.pose_b) for p in pairs]
 
     def overhead(self) -> Query:
-        """Two spheres."""
+        """Return a query of two spheres."""
         return self.query(self.module.Sphere(1.0), np.eye(4), self.module.Sphere(1.0), _three_metres_off())
 
 
 class PythonFcl:
-    """FCL 0.7 through python-fcl: libccd's GJK and EPA, whose tolerance the binding does not open."""
+    """FCL 0.7 through python-fcl: libccd's GJK and EPA, whose tolerance the binding does not expose."""
 
     def __init__(self, geometry: Geometry) -> None:
         import fcl
@@ -236,7 +236,7 @@ class PythonFcl:
         return self._fcl.Convex(vertices, len(triangles), faces)
 
     def surface(self, vertices: FloatArray, triangles: NDArray[np.integer]) -> object:
-        """FCL's tree of triangles, from that of PQP: a surface, not a solid."""
+        """Return FCL's tree of triangles, from that of PQP: a surface, not a solid."""
         model = self._fcl.BVHModel()
         model.beginModel(len(vertices), len(triangles))
         model.addSubModel(np.array(vertices), np.array(triangles))
@@ -251,28 +251,28 @@ class PythonFcl:
         ]
 
     def query(self, shape_a: object, pose_a: FloatArray, shape_b: object, pose_b: FloatArray) -> Query:
-        """Query of two of FCL's shapes."""
+        """Return a query of two of FCL's shapes."""
         fcl, request = self._fcl, self._request
         a, b = self._objects((shape_a, pose_a), (shape_b, pose_b))
         return lambda: fcl.distance(a, b, request, fcl.DistanceResult())
 
     def collision(self, shape_a: object, pose_a: FloatArray, shape_b: object, pose_b: FloatArray) -> Query:
-        """Query that only decides whether two of FCL's shapes have common points: their number, at most 1."""
+        """Return a query that only decides whether two of FCL's shapes have common points: their number, at most 1."""
         fcl, request = self._fcl, self._fcl.CollisionRequest()
         a, b = self._objects((shape_a, pose_a), (shape_b, pose_b))
         return lambda: fcl.collide(a, b, request, fcl.CollisionResult())
 
     def queries(self, pairs: Sequence[Pair]) -> list[Query]:
-        """Queries with signed distance and nearest points."""
+        """Return queries with signed distance and nearest points."""
         return [self.query(self._shape(p, 0), p.pose_a, self._shape(p, 1), p.pose_b) for p in pairs]
 
     def overhead(self) -> Query:
-        """Two spheres."""
+        """Return a query of two spheres."""
         return self.query(self._fcl.Sphere(1.0), np.eye(4), self._fcl.Sphere(1.0), _three_metres_off())
 
 
 class MuJoCo:
-    """MuJoCo's mj_geomDistance: its own GJK and EPA in C. Vertices of meshes are kept in single precision."""
+    """MuJoCo's mj_geomDistance: its own GJK and EPA in C. It stores vertices of meshes in single precision."""
 
     def __init__(self, geometry: Geometry, tight: bool = False) -> None:
         import mujoco
@@ -282,7 +282,7 @@ class MuJoCo:
         self._tight = tight
 
     def _add(self, spec: object, shape: tuple[FloatArray, FloatArray] | FloatArray | float, name: str) -> None:
-        """One more body with one geom: a hull (vertices, triangles), an ellipsoid (semi-axes) or a sphere (radius)."""
+        """Add a body with one geom: a hull (vertices, triangles), an ellipsoid (semi-axes) or a sphere (radius)."""
         kinds = self._mujoco.mjtGeom
         geom = spec.worldbody.add_body().add_geom()
         if isinstance(shape, tuple):
@@ -295,7 +295,7 @@ class MuJoCo:
             geom.type, geom.size = kinds.mjGEOM_ELLIPSOID, shape
 
     def _queries(self, shapes: Sequence[object], poses: Sequence[FloatArray]) -> list[Query]:
-        """Query i asks for geoms 2i and 2i + 1; poses are written to where MuJoCo's kinematics would put them."""
+        """Return queries i of geoms 2i and 2i + 1; write poses in the place of MuJoCo's kinematics."""
         mujoco = self._mujoco
         spec = mujoco.MjSpec()
         for i, shape in enumerate(shapes):
@@ -306,7 +306,7 @@ class MuJoCo:
         data = mujoco.MjData(model)
         for i, pose in enumerate(poses):
             rotation, position = np.eye(3).ravel(), np.zeros(3)
-            if model.geom_dataid[i] >= 0:  # The compiler moves a mesh to its principal axes.
+            if model.geom_dataid[i] >= 0:  # The compiler transforms a mesh to its principal axes.
                 mujoco.mju_quat2Mat(rotation, model.mesh_quat[model.geom_dataid[i]])
                 position = model.mesh_pos[model.geom_dataid[i]]
             data.geom_xmat[i] = (pose[:3, :3] @ rotation.reshape(3, 3)).ravel()
@@ -317,7 +317,7 @@ class MuJoCo:
         ]
 
     def queries(self, pairs: Sequence[Pair]) -> list[Query]:
-        """Queries with signed distance and nearest points."""
+        """Return queries with signed distance and nearest points."""
         shapes = [
             np.array(body.semi_axes) if self._geometry is Geometry.ELLIPSOID else pair.hull(side, self._geometry)
             for pair in pairs
@@ -326,14 +326,14 @@ class MuJoCo:
         return self._queries(shapes, [pose for pair in pairs for _, pose in pair.bodies])
 
     def overhead(self) -> Query:
-        """Two spheres."""
+        """Return a query of two spheres."""
         return self._queries([1.0, 1.0], [np.eye(4), _three_metres_off()])[0]
 
 
 class Distance3d:
     """distance3d: GJK (after Jolt) and EPA in Python with numba kernels.
 
-    Its tolerances are 1e-10 and 1e-8 as they come; `tight` gives EPA more room, which stops at 64 faces otherwise.
+    Its default tolerances are 1e-10 and 1e-8; `tight` gives EPA more room, which otherwise stops at 64 faces.
     """
 
     def __init__(self, geometry: Geometry, tight: bool = False) -> None:
@@ -351,7 +351,7 @@ class Distance3d:
         return self._colliders.MeshGraph(pose, vertices, triangles)
 
     def queries(self, pairs: Sequence[Pair]) -> list[Query]:
-        """Queries as in its manual: GJK, then EPA if GJK finds contact."""
+        """Return queries as in its manual: GJK, then EPA if GJK finds contact."""
 
         def query(a: object, b: object) -> float:
             separation, _, _, simplex = self._gjk(a, b)
@@ -363,7 +363,7 @@ class Distance3d:
         return [partial(query, self._shape(pair, 0), self._shape(pair, 1)) for pair in pairs]
 
     def overhead(self) -> None:
-        """It is Python throughout."""
+        """Return None: it is Python throughout."""
 
 
 def _three_metres_off() -> FloatArray:

@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the queries spend: solver calls and support points per question, on random convex superovoids and two hands.
+"""Cost of queries: solver calls and support points, on random convex superovoids and two hands.
 
 ``python -m superovoid_papers.benchmarks.query_counts`` prints the tables of docs/reference/figures.md. Counts depend on
-the seed only; times on the machine.
+the seed only, times on the machine.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FloatArray = NDArray[np.float64]
 
 
 def random_shape(rng: np.random.Generator, largest: float = 2.0) -> Superovoid:
-    """A convex superovoid with equal tapers, semi-axes from 0.5 to `largest`, exponents in [0.3, 1.7]."""
+    """Draw a convex superovoid with equal tapers, semi-axes from 0.5 to `largest`, exponents in [0.3, 1.7]."""
     epsilon = rng.uniform(0.3, 1.7, 2)
     limit = 0.9 * min(0.5, (1.0 - 0.5 * epsilon[1]) * 2.0 ** (0.5 * epsilon[1]))
     return Superovoid.from_goncalves(
@@ -39,7 +39,7 @@ def random_shape(rng: np.random.Generator, largest: float = 2.0) -> Superovoid:
 
 
 def random_poses(rng: np.random.Generator, count: int, spread: float) -> np.ndarray:
-    """Random rotations, origins uniform in a cube of half-width `spread`."""
+    """Draw random rotations, with origins uniform in a cube of half-width `spread`."""
     poses = np.tile(np.eye(4), (count, 1, 1))
     poses[:, :3, :3] = Rotation.random(count, rng=rng).as_matrix()
     poses[:, :3, 3] = rng.uniform(-spread, spread, (count, 3))
@@ -47,7 +47,7 @@ def random_poses(rng: np.random.Generator, count: int, spread: float) -> np.ndar
 
 
 def median_time(work: Callable[[], object], repeats: int = 5) -> float:
-    """Median seconds of a few runs, after one that does not count."""
+    """Return the median seconds of a few runs, after one untimed run."""
     work()
     times = []
     for _ in range(repeats):
@@ -58,7 +58,7 @@ def median_time(work: Callable[[], object], repeats: int = 5) -> float:
 
 
 def comparisons(count: int, seed: int) -> Table:
-    """How pairs are decided whose origins are up to three times the mean size apart, and what that takes."""
+    """Return proofs and cost of decisions about pairs with origins up to three times the mean size apart."""
     rng = np.random.default_rng(seed)
     a = [random_shape(rng) for _ in range(count)]
     b = [random_shape(rng) for _ in range(count)]
@@ -90,7 +90,7 @@ def comparisons(count: int, seed: int) -> Table:
 
 
 def impacts(count: int, seed: int) -> Table:
-    """What a time of impact takes, by the speed of rotation."""
+    """Return the cost of a time of impact, by the speed of rotation."""
     rng = np.random.default_rng(seed)
     table = Table("spin, rad/s", "status", "motions", "solves median / max", "separations median / max")
     for spin in (0.0, 1.0, 10.0):
@@ -120,7 +120,7 @@ def ask_for_closest(
     counts: Sequence[int | None],
     **selection: object,
 ) -> None:
-    """Add a row for each number of pairs: what a query takes at the next frame of a motion, and again at that pose."""
+    """Add a row for each number of pairs: cost of a query at the next frame of a motion, and again at that pose."""
     for most in counts:
         scene.forget()
         spent, numbers = [], []
@@ -146,7 +146,7 @@ def ask_for_closest(
 
 
 def closest_pairs(sizes: Sequence[int], frames: int, seed: int) -> Table:
-    """How many of the pairs of two hands, and of crowds of bodies, are looked at and solved for the k closest."""
+    """Count the pairs of two hands, and of crowds of bodies, examined and solved for the k closest."""
     columns = (
         "scene",
         "k",

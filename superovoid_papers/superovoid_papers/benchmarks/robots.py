@@ -6,9 +6,9 @@
 The robots are those of example-robot-data with the collision geometry of their URDFs, meshes as convex hulls.
 Both sides get the same bodies, the same pairs (all but those on one link or on links that a joint connects) and the
 same states, joints uniform within their limits. Coal's hulls are those of its `buildConvexHull`.
-Ours answers all states in one call on one thread; pinocchio is asked state by state from Python
-(`updateGeometryPlacements`, then `computeDistances`, or `computeCollisions`). All times are of the
-processor, the median of runs that take turns.
+Ours answers all states in one call on one thread; pinocchio answers one state per call from Python
+(`updateGeometryPlacements`, then `computeDistances`, or `computeCollisions`). All times are processor times, the median
+of alternating runs.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ ROBOTS = {
 COAL = "the meshes as convex hulls, by pinocchio with Coal from Python"
 """The models compared with a fitted robot."""
 ALWAYS = 0.95
-"""Pairs that overlap in this share of the states are left out of the last question, as by MoveIt's Setup Assistant."""
-_COMPARED = 200  # states in which answers are compared one by one
+"""Pairs that overlap in this share of the states are excluded from the last query, as by MoveIt's Setup Assistant."""
+_COMPARED = 200  # states with a comparison of all answers
 
 
 @dataclass(frozen=True)
 class Measurement(CsvRow):
-    """One question about one robot; times are of the processor, for all states."""
+    """One query about one robot; times are processor times for all states."""
 
     robot: str
     question: str
@@ -64,17 +64,17 @@ class Measurement(CsvRow):
     bodies: int
     pairs: int
     overlapping: float = unitless()
-    """share of the states in which any pair overlaps"""
+    """share of the states with an overlapping pair"""
     ours: float = column("ours_s")
     coal: float = column("coal_s")
     ratio: float = unitless()
     """ours / Coal"""
     other_signs: int
-    """pairs, or states, on which the two disagree by more than 1e-6 m"""
+    """number of pairs, or states, with a disagreement by more than 1e-6 m"""
     difference: float = column("largest_difference_m")
-    """of two distances; nan where none were asked for"""
+    """of two distances; nan for queries without distances"""
     loading: float = column("loading_s")
-    """processor time of `Robot.load`, in a process that has loaded one before"""
+    """processor time of a second `Robot.load` in a process"""
 
 
 class Libraries(NamedTuple):
@@ -87,7 +87,7 @@ class Libraries(NamedTuple):
 
 
 def libraries() -> Libraries:
-    """Import what the comparison needs.
+    """Import the libraries of the comparison.
 
     Raises
     ------
@@ -104,17 +104,17 @@ def libraries() -> Libraries:
         if file.as_posix().endswith(f"/robots/{first}"):
             return Libraries(*found, Path(str(file.locate())).parents[len(Path(first).parts) - 1])
     raise ImportError(
-        f"example-robot-data: its file robots/{first} is not there: pip install 'superovoid_papers[robots]'"
+        f"example-robot-data: its file robots/{first} does not exist: pip install 'superovoid_papers[robots]'"
     )
 
 
 def coal_geometry(coal: ModuleType, shape: Shape) -> Any:
-    """Coal's body for one of ours.
+    """Return Coal's body for one of ours.
 
     Raises
     ------
     TypeError
-        If it has none.
+        If there is none.
     """
     if isinstance(shape, Sphere):
         return coal.Sphere(shape.radius)
@@ -146,9 +146,9 @@ class Pinocchio:
     found : Libraries
     urdf : Path
     robot : Robot
-        Ours: its bodies are taken over, each at its place on its link.
+        Our robot, with the bodies to use, each at its place on its link.
     pairs : (n, 2) array of int
-        Indices into its bodies.
+        Indices of its bodies.
     """
 
     def __init__(self, found: Libraries, urdf: Path, robot: Robot, pairs: NDArray[np.int64]) -> None:
@@ -166,14 +166,14 @@ class Pinocchio:
         self.choose(pairs)
 
     def choose(self, pairs: NDArray[np.int64]) -> None:
-        """Ask about these pairs from now on."""
+        """Set the pairs of the following queries."""
         self._geometry.removeAllCollisionPairs()
         for first, second in pairs:
             self._geometry.addCollisionPair(self._pin.CollisionPair(int(first), int(second)))
         self._places = self._pin.GeometryData(self._geometry)
 
     def configurations(self, positions: FloatArray) -> list[FloatArray]:
-        """Its own configurations for positions of our joints, one row a state; followers as given by their masters."""
+        """Return its configurations for positions of our joints, one row per state, including mimic joints."""
         pin, model, robot = self._pin, self._model, self._robot
         values = {name: positions[:, i] for i, name in enumerate(robot.joint_names)}
         for name, mimic in robot.mimic.items():
@@ -188,13 +188,13 @@ class Pinocchio:
         return list(rows)
 
     def distances(self, configurations: Sequence[FloatArray]) -> None:
-        """All distances in all states."""
+        """Compute all distances in all states."""
         for row in configurations:
             self._pin.updateGeometryPlacements(self._model, self._data, self._geometry, self._places, row)
             self._pin.computeDistances(self._geometry, self._places)
 
     def answers(self, configurations: Sequence[FloatArray]) -> FloatArray:
-        """The distances of all states, shape (states, pairs), m."""
+        """Return the distances of all states, shape (states, pairs), m."""
         rows = np.empty((len(configurations), len(self._geometry.collisionPairs)))
         for state, row in enumerate(configurations):
             self.distances([row])
@@ -202,21 +202,21 @@ class Pinocchio:
         return rows
 
     def overlaps(self, configurations: Sequence[FloatArray], stop_at_first: bool) -> NDArray[np.bool_]:
-        """Whether any pair overlaps, shape (states,)."""
+        """Return whether any pair overlaps, shape (states,)."""
         arguments = self._model, self._data, self._geometry, self._places
         compute = self._pin.computeCollisions
         return np.array([compute(*arguments, row, stop_at_first) for row in configurations])
 
 
 def coal_on_hulls(urdf: str, hulls: LinkPairs, positions: FloatArray) -> Calls:
-    """The timing functions of pinocchio with Coal in a study of a fitted robot; empty if they are not installed.
+    """Return the timing functions of pinocchio with Coal in a study of a fitted robot; empty if not installed.
 
     Parameters
     ----------
     urdf : str
-        The document.
+        The URDF document.
     hulls : LinkPairs
-        Of the robot whose meshes are convex hulls.
+        Pairs of the robot with convex hulls for meshes.
     positions : (states, joints) ndarray
     """
     try:
@@ -228,7 +228,7 @@ def coal_on_hulls(urdf: str, hulls: LinkPairs, positions: FloatArray) -> Calls:
         file.flush()
         try:
             other = Pinocchio(found, Path(file.name), hulls.robot, hulls.bodies)
-        except (TypeError, RuntimeError, ValueError):  # a body, or a URDF, that it does not take
+        except (TypeError, RuntimeError, ValueError):  # an unsupported body or URDF
             return {}
     rows = other.configurations(positions)
     counts = len(hulls.robot.bodies), len(hulls.bodies)
@@ -239,14 +239,14 @@ def coal_on_hulls(urdf: str, hulls: LinkPairs, positions: FloatArray) -> Calls:
 
 
 def random_states(robot: Robot, states: int, seed: int) -> FloatArray:
-    """Positions of the joints, uniform within limits (a full turn if there are none), one row a state."""
+    """Draw joint positions, uniform within limits (a full turn if there are none), one row per state."""
     limits = np.array([robot.joint_limits[name] for name in robot.joint_names]).reshape(-1, 2)
     limits = np.clip(limits, -math.pi, math.pi)
     return np.random.default_rng(seed).uniform(limits[:, 0], limits[:, 1], (states, len(limits)))
 
 
 def _medians(repeats: int, *calls: Callable[[], Any]) -> tuple[list[float], list[Any]]:
-    """Median processor time of calls that take turns, s, and their last answers; once before they are timed."""
+    """Return median processor times of alternating calls, s, and their last answers, after one untimed call each."""
     answers = [call() for call in calls]
     times = np.empty((repeats, len(calls)))
     for turn in range(repeats):
@@ -258,14 +258,14 @@ def _medians(repeats: int, *calls: Callable[[], Any]) -> tuple[list[float], list
 
 
 def _distances(query: StateQuery, positions: FloatArray, options: dict[str, Any], pairs: int) -> FloatArray:
-    """Our distances, shape (states, pairs), in the order of the pairs."""
+    """Return our distances, shape (states, pairs), in the order of the pairs."""
     found = query(positions, **options)
     order = np.lexsort((found.body_b, found.body_a, found.state))
     return found.distance[order].reshape(len(positions), pairs)
 
 
 def measure(found: Libraries, name: str, states: int, repeats: int, seed: int) -> Iterator[Measurement]:
-    """Time the questions about one robot."""
+    """Time the queries about one robot."""
     urdf = found.robots / ROBOTS[name]
     folders = {"example-robot-data": found.robots.parent}
     Robot.load(urdf, package_directories=folders)
@@ -315,7 +315,7 @@ def measure(found: Libraries, name: str, states: int, repeats: int, seed: int) -
 
 
 def table(rows: Sequence[Measurement]) -> Table:
-    """The measurements as they are printed."""
+    """Return the table of measurements."""
     title = f"Processor time of {rows[0].states:,} random states, one thread"
     result = Table(title=title, title_justify="left")
     for name in ("robot", "question"):

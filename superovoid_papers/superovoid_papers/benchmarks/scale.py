@@ -3,11 +3,11 @@
 
 """Time of a frame against the number of bodies, at constant density, and the share of each step.
 
-Superovoids stand on a lattice, one to a cell, each shaken and turned a little every frame. A frame is what a simulation
-does: set all poses, ask for the pairs within max_distance. It is measured as a whole and by its stages: placing the
-bodies' bounding volumes (`Scene.set_link_poses`), culling (`Scene.candidates`), and the rest of the query. Beside it
-stands what testing every pair of bounding spheres would take. All times are of the processor, so that what else the
-machine does drops out.
+Superovoids are on a lattice, one per cell, and each moves and rotates a little every frame. A frame is that of a
+simulation: set all poses, query the pairs within max_distance. The benchmark measures it as a whole and by its stages:
+placing the bodies' bounding volumes (`Scene.set_link_poses`), culling (`Scene.candidates`), and the rest of the query.
+For comparison it tests every pair of bounding spheres. All times are processor times, which other programs hardly
+affect.
 """
 
 from __future__ import annotations
@@ -34,44 +34,44 @@ FloatArray = NDArray[np.float64]
 
 SIZES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 MAX_DISTANCE = 0.02
-"""Largest distance asked for, m."""
+"""Largest distance of the queries, m."""
 PITCH = 0.22
-"""Of the lattice, m: one body in a cube of this edge."""
+"""Pitch of the lattice, m: one body in a cube of this edge."""
 _SEMI_AXES = (0.04, 0.1)  # m
 _SHAPES = 64
-_AMPLITUDE, _STEP = 0.01, 0.002  # of the shaking, m, and the most it moves a body in a frame along an axis
-_TURN = math.radians(1.0)  # of a body in a frame
+_AMPLITUDE, _STEP = 0.01, 0.002  # of the motion, m, and its largest step per frame along an axis
+_TURN = math.radians(1.0)  # rotation of a body per frame
 _LARGEST_LIST = 2000  # bodies
 _WARM_UP = 5  # frames
 
 
 @dataclass(frozen=True)
 class Measurement(CsvRow):
-    """One number of bodies; times are processor times of a frame, medians unless stated."""
+    """Times for one number of bodies: processor times of a frame, medians unless stated."""
 
     bodies: int
     pairs: int
     """allowed"""
     solved: float = unitless()
-    """pairs given to the engine, mean of the frames"""
+    """pairs solved by the engine, mean of the frames"""
     reported: float = unitless()
     touching: float = unitless()
-    """pairs that overlap"""
+    """overlapping pairs"""
     placing: float = column("placing_ms")
     culling: float = column("culling_ms")
     solving: float = column("solving_ms")
-    """the query without its culling, with what Python adds"""
+    """the query without its culling, including Python's overhead"""
     frame: float = column("frame_ms")
     """placing and query"""
     frame_p99: float = column("frame_p99_ms")
     by_tree: float = column("culling_by_tree_ms")
-    """what culling takes by the tree; the scene chooses it for many pairs"""
+    """time of culling by the tree; the scene chooses it for many pairs"""
     by_list: float = column("culling_by_list_ms")
     """time of culling by testing all pairs; nan if it was skipped"""
 
 
 def random_shape(rng: np.random.Generator) -> Superovoid:
-    """A convex superovoid."""
+    """Draw a convex superovoid."""
     size = np.exp(rng.uniform(*np.log(_SEMI_AXES), 3))
     epsilon = rng.uniform(0.4, 1.2, 2)
     largest = min(0.3, 0.95 * (1.0 - 0.5 * epsilon[1]) * 2.0 ** (0.5 * epsilon[1]))
@@ -80,7 +80,7 @@ def random_shape(rng: np.random.Generator) -> Superovoid:
 
 
 def motion(count: int, frames: int, rng: np.random.Generator) -> Iterator[FloatArray]:
-    """Poses of all bodies, shape (count, 4, 4), m, frame by frame."""
+    """Generate the poses of all bodies, shape (count, 4, 4), m, frame by frame."""
     side = math.ceil(count ** (1.0 / 3.0))
     cells = np.stack(np.meshgrid(*3 * [np.arange(side)], indexing="ij"), axis=-1).reshape(-1, 3)
     cells = cells[np.argsort(np.linalg.norm(cells - 0.5 * (side - 1), axis=1), kind="stable")[:count]]
@@ -97,14 +97,14 @@ def motion(count: int, frames: int, rng: np.random.Generator) -> Iterator[FloatA
 
 
 def measure(count: int, frames: int, seed: int) -> Measurement:
-    """Time the frames of a scene with this many bodies."""
+    """Time the frames of a scene with `count` bodies."""
     rng = np.random.default_rng(seed)
     shapes = [random_shape(rng) for _ in range(_SHAPES)]
     scene = Scene([Body(f"body_{i}", f"link_{i}", shapes[i % _SHAPES]) for i in range(count)])
     times, numbers, by_list = [], [], []
 
     def culling_time(poses: FloatArray, by: Literal["list", "tree"] | None = None) -> float:
-        scene.set_link_poses(poses)  # the tree has to be fitted again
+        scene.set_link_poses(poses)  # the tree needs a refit
         started = time.thread_time()
         scene.candidates(MAX_DISTANCE, by=by)
         return time.thread_time() - started
@@ -137,7 +137,7 @@ def measure(count: int, frames: int, seed: int) -> Measurement:
 
 
 def growth(rows: list[Measurement], stage: str) -> float:
-    """Exponent p of the time ~ bodies^p of a stage, least squares over the scenes of 100 bodies and more."""
+    """Return the exponent p of the time ~ bodies^p of a stage, least squares over the scenes of 100 bodies and more."""
     large = [row for row in rows if row.bodies >= 100]
     return float(
         np.polyfit(np.log([row.bodies for row in large]), np.log([getattr(row, stage) for row in large]), 1)[0]
@@ -145,7 +145,7 @@ def growth(rows: list[Measurement], stage: str) -> float:
 
 
 def table(rows: list[Measurement], seed: int) -> Table:
-    """The measurements as they are printed."""
+    """Return the table of measurements."""
     title = f"Scene at constant density, max_distance {1e3 * MAX_DISTANCE:.0f} mm, seed {seed}"
     result = Table(title=title, title_justify="left")
     for name in (

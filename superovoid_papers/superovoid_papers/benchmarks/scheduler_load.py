@@ -5,17 +5,17 @@
 
 Run ``python -m superovoid_papers.benchmarks.scheduler_load``; it prints the table of docs/reference/figures_scenes.md.
 The scheduler is a real one, in a process of its own. The workers are simulated (`simulated_workers`), in a second
-process: they say what real ones say, on connections of their own, and sleep instead of computing. The caller is
-`dataset.spreading.Distributed`, as for data sets. For each number of workers:
+process: they send the messages of real ones, on connections of their own, and sleep instead of computing. The caller is
+`dataset.spreading.Distributed`, as for data sets. The steps for each number of workers are:
 
-1. They register. Then none has anything to do: processor time of the scheduler a worker and second.
-2. Chunks that take no time, as many as the scheduler can give out, without heartbeats: processor time of scheduler and
-   caller a chunk.
-3. Tasks that wait: memory of the scheduler for each.
-4. Of these figures: the least time of a chunk for which the scheduler has half a processor left.
-5. Chunks of a given time (``--seconds``): the share of the time in which workers had one.
+1. They register and stay idle: processor time of the scheduler per worker and second.
+2. Chunks without work, as many as the scheduler can distribute, without heartbeats: processor time of scheduler and
+   caller per chunk.
+3. Waiting tasks: memory of the scheduler for each.
+4. From these figures: the least time of a chunk that leaves the scheduler half a processor.
+5. Chunks of a given time (``--seconds``): share of the time in which workers had one.
 
-Times are of the processor, so that what else the machine does drops out, but for the last step.
+Times are processor times, which other programs hardly affect, except in the last step.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ from superovoid.output import machine
 from superovoid_papers.benchmarks import simulated_workers
 
 SIZES = 10, 100, 300, 1000
-_START = 600.0  # seconds for all workers to come
-_WATCHED = 20.0  # seconds for which idle workers are watched
-_WAITING = 10_000  # tasks whose memory is measured
+_START = 600.0  # seconds for all workers to register
+_WATCHED = 20.0  # seconds of measurement of idle workers
+_WAITING = 10_000  # tasks of the measurement of memory
 _SPREAD = 0.3  # of the logarithm of a chunk's time
-# Of the connections: on a machine that does other things too, a thousand of them take minutes to be made.
+# Timeouts of the connections: a thousand of them take minutes on a busy machine.
 _PATIENT = {f"DASK_DISTRIBUTED__COMM__TIMEOUTS__{name}": "600s" for name in ("CONNECT", "TCP")}
 _BUSY = 0.5
-"""Share of a processor that a scheduler is to use at most: beyond, chunks wait for it."""
+"""Largest share of a processor for a scheduler: beyond, chunks wait for it."""
 
 
 async def nap(chunk: tuple[int, float]) -> int:
-    """A chunk that takes its time and no processor."""
+    """Sleep for the time of a chunk."""
     await asyncio.sleep(chunk[1])
     return chunk[0]
 
@@ -72,7 +72,7 @@ def _process(*words: str) -> Iterator[subprocess.Popen[bytes]]:
 
 @contextlib.contextmanager
 def cluster(workers: int, silent: bool = False) -> Iterator[tuple[str, int]]:
-    """A scheduler with simulated workers, with or without heartbeats: its address, and the number of its process.
+    """Start a scheduler with simulated workers, with or without heartbeats; yield its address and process id.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def cluster(workers: int, silent: bool = False) -> Iterator[tuple[str, int]]:
 
 
 def spent(process: int) -> float:
-    """Processor time of a process by now, s."""
+    """Return the processor time of a process so far, s."""
     import psutil
 
     times = psutil.Process(process).cpu_times()
@@ -106,7 +106,7 @@ def spent(process: int) -> float:
 
 
 def memory(process: int) -> int:
-    """Memory that a process has now, bytes."""
+    """Return the current memory of a process, bytes."""
     import psutil
 
     return int(psutil.Process(process).memory_info().rss)
@@ -117,12 +117,12 @@ def _say(words: str) -> None:
 
 
 def wait_for(distributed: Distributed, workers: int) -> None:
-    """Wait until this many workers have registered.
+    """Wait until a number of workers have registered.
 
     Raises
     ------
     TimeoutError
-        If they do not come.
+        If they do not register in time.
     """
     end, last = time.monotonic() + _START, -1
     while (there := len(distributed._client.nthreads())) != workers:
@@ -154,16 +154,16 @@ def measure(workers: int, chunks: int, seconds: float | None = None, seed: int =
     ----------
     workers, chunks : int
     seconds : float, optional
-        Median time of a chunk; default: they are not given any that take time.
+        Median time of a chunk; default: skip chunks that take time.
     seed : int
-        Of the chunks' times.
+        Seed of the chunks' times.
 
     Returns
     -------
     dict of str to float
-        As in the table; processor time of scheduler and caller a chunk, ms; of the scheduler a worker and second
-        without chunks, ms; its memory with all workers, MB, and a task, kB; the least chunk, s; share of the time in
-        which workers had a chunk, %.
+        Columns of the table: processor time of scheduler and caller per chunk, ms; of the scheduler per worker and
+        second without chunks, ms; its memory with all workers, MB, and per task, kB; the least chunk, s; share of the
+        time in which workers had a chunk, %.
     """
     _say(f"{workers} workers, with heartbeats")
     with cluster(workers) as (address, scheduler), Distributed(address) as distributed:
@@ -174,7 +174,7 @@ def measure(workers: int, chunks: int, seconds: float | None = None, seed: int =
     _say(f"{workers} workers, with chunks")
     with cluster(workers, silent=True) as (address, scheduler), Distributed(address) as distributed:
         wait_for(distributed, workers)
-        # Once before it is measured: the scheduler makes its connections to all workers then, and keeps some.
+        # Once without measurement: the scheduler then connects to all workers, and keeps some connections.
         _all_of(distributed, [0.0] * (2 * workers))
         before, ours = spent(scheduler), time.process_time()
         _all_of(distributed, [0.0] * chunks)
@@ -201,12 +201,12 @@ def measure(workers: int, chunks: int, seconds: float | None = None, seed: int =
 
 
 def _tasks(dask_scheduler: Any) -> int:
-    """How many tasks a scheduler knows of; the name of the argument is dask's."""
+    """Return the number of a scheduler's tasks; the name of the argument is dask's."""
     return len(dask_scheduler.tasks)
 
 
 def paced(workers: int, seconds: float, chunks: int, seed: int) -> tuple[float, float]:
-    """Chunks that take time: share of it in which workers had one, and of a processor that the scheduler used, %."""
+    """Run chunks that take time; return the share of time in which workers had one, and the scheduler's load, %."""
     naps = (seconds * np.exp(_SPREAD * np.random.default_rng(seed).standard_normal(chunks))).tolist()
     with cluster(workers) as (address, scheduler), Distributed(address) as distributed:
         wait_for(distributed, workers)
@@ -217,13 +217,13 @@ def paced(workers: int, seconds: float, chunks: int, seed: int) -> tuple[float, 
 
 
 def least_chunk(workers: int, a_chunk: float, a_second: float) -> float:
-    """Least time of chunks, s, at which the workers leave half of a processor idle; inf if there is none.
+    """Return the least time of chunks, s, that leaves the scheduler half a processor; inf if there is none.
 
     Parameters
     ----------
     workers : int
     a_chunk, a_second : float
-        Processor time of a chunk, and of a worker in a second, s.
+        Processor time per chunk, and per worker and second, s.
     """
     left = _BUSY - workers * a_second
     return workers * a_chunk / left if left > 0.0 else math.inf
@@ -234,7 +234,7 @@ def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Load of dask's scheduler under simulated workers.")
     parser.add_argument("--workers", type=int, nargs="+", default=SIZES)
     parser.add_argument("--chunks", type=int, default=4000, help="for each number of workers")
-    parser.add_argument("--seconds", type=float, help="also chunks that take so long (median)")
+    parser.add_argument("--seconds", type=float, help="also run chunks of this median time")
     parser.add_argument("--be", metavar="ADDRESS", help=argparse.SUPPRESS)
     parser.add_argument("--silent", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args(words)
@@ -253,5 +253,5 @@ def main(words: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    # As a module with its name, by which workers know its functions.
+    # As a named module, since workers import its functions by name.
     sys.exit(importlib.import_module(__spec__.name).main())

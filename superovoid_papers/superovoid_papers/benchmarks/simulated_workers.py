@@ -1,20 +1,20 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Workers as a dask scheduler sees them: many in one process, each with its own connections, messages and heartbeat.
+"""Simulated workers of a dask scheduler: many in one process, each with its own connections, messages and heartbeat.
 
-A real worker is a process, or at least a thread pool, a profiler and a state machine: a thousand of them keep many
-processors busy with themselves. A simulated one has only what the scheduler meets. It registers, sends heartbeats,
-takes chunks, says that they are done and gives away results, all through dask's own connections and serialisation. A
-chunk is a coroutine that sleeps, one at a time, as in a worker of one thread.
+A real worker is a process, or at least a thread pool, a profiler and a state machine: a thousand of them occupy many
+processors. A simulated one has only the interface to the scheduler. It registers, sends heartbeats, accepts chunks,
+reports their end and sends results, all through dask's own connections and serialisation. A chunk is a sleeping
+coroutine, one at a time, as in a worker of one thread.
 
 =================  ====================================================================================
-the scheduler      what a simulated worker does
+the scheduler      action of a simulated worker
 =================  ====================================================================================
-``compute-task``   puts the chunk behind the others, later answers ``task-finished``
+``compute-task``   appends the chunk to its queue, later answers ``task-finished``
 ``steal-request``  gives back a chunk that it has not begun
-``free-keys``      forgets a chunk, and its result
-``get_data``       gives results, on a connection that the scheduler makes
+``free-keys``      deletes a chunk and its result
+``get_data``       sends results on a connection of the scheduler
 ``close``          ends
 =================  ====================================================================================
 """
@@ -31,13 +31,13 @@ import uuid
 from typing import Any
 
 _AT_ONCE = 25
-"""Workers that register at a time: the scheduler's first answer to all of a thousand would take too long."""
+"""Number of concurrent registrations: the scheduler's first answer to a thousand would take too long."""
 _FILES = 5
-"""Open files a worker: its listener, its connections and the scheduler's ones to it."""
+"""Open files per worker: its listener, its connections and the scheduler's ones to it."""
 
 
 def allow_files(workers: int) -> None:
-    """Raise this process's limit of open files for this many workers.
+    """Raise this process's limit of open files for a number of workers.
 
     Raises
     ------
@@ -61,20 +61,20 @@ class SimulatedWorker:
         Address.
     name : int
     about : dict
-        The message with which a real worker registers, from `about_a_real_one`.
+        The registration message of a real worker, from `about_a_real_one`.
     silent : bool
-        Whether it sends no heartbeats, which the scheduler notices after five minutes.
+        If true, send no heartbeats, which the scheduler notices after five minutes.
     """
 
     def __init__(self, scheduler: str, name: int, about: dict[str, Any], silent: bool) -> None:
         self._scheduler, self._name, self._about, self._silent = scheduler, name, about, silent
-        self._waiting: dict[str, dict[str, Any]] = {}  # chunks in the order in which they came
+        self._waiting: dict[str, dict[str, Any]] = {}  # chunks in the order of arrival
         self._running = ""
         self._results: dict[str, Any] = {}
         self._has_more = asyncio.Event()
 
     async def live(self, registered: asyncio.Semaphore) -> None:
-        """Register, and work until the scheduler ends; the semaphore limits the registrations at a time."""
+        """Register, and work until the scheduler ends; the semaphore limits concurrent registrations."""
         from distributed.batched import BatchedSend
         from distributed.comm import connect, listen
 
@@ -85,7 +85,7 @@ class SimulatedWorker:
                 await self._comm.write(self._registration(), serializers=["msgpack"])
                 answer = await self._comm.read(deserializers=["msgpack"])
             if answer["status"] != "OK":
-                raise RuntimeError(f"the scheduler does not take worker {self._name}: {answer}")
+                raise RuntimeError(f"the scheduler does not accept worker {self._name}: {answer}")
             self._interval = float(answer["heartbeat-interval"])
             self._stream = BatchedSend(interval="2ms", loop=None)
             self._stream.start(self._comm)
@@ -95,7 +95,7 @@ class SimulatedWorker:
             for task in rest:
                 task.cancel()
             for task in done:
-                with contextlib.suppress(OSError):  # the scheduler is gone
+                with contextlib.suppress(OSError):  # the scheduler has ended
                     task.result()
         finally:
             self._listener.stop()
@@ -121,7 +121,7 @@ class SimulatedWorker:
         }
 
     async def _listen(self) -> None:
-        """Follow the scheduler's messages about chunks."""
+        """Handle the scheduler's messages about chunks."""
         while True:
             for message in await self._comm.read():
                 op = message.get("op")
@@ -146,7 +146,7 @@ class SimulatedWorker:
         self._stream.send(message)
 
     async def _work(self) -> None:
-        """Do chunks one at a time."""
+        """Run chunks one at a time."""
         while True:
             while not self._waiting:
                 self._has_more.clear()
@@ -171,7 +171,7 @@ class SimulatedWorker:
             )
 
     async def _beat(self) -> None:
-        """Say at times that the worker lives, as often as the scheduler wants it."""
+        """Send heartbeats at the interval of the scheduler."""
         from distributed.comm import connect
 
         comm = await connect(self._scheduler)
@@ -194,7 +194,7 @@ class SimulatedWorker:
         """Answer the scheduler's requests for results."""
         from distributed.protocol import to_serialize
 
-        with contextlib.suppress(OSError):  # it closes the connection when it likes
+        with contextlib.suppress(OSError):  # it may close the connection at any time
             while True:
                 message = await comm.read()
                 if message.get("op") != "get_data":
@@ -207,7 +207,7 @@ class SimulatedWorker:
 
 
 async def about_a_real_one(scheduler: str) -> dict[str, Any]:
-    """The message with which a real worker registers: versions, metrics, start-up."""
+    """Return the registration message of a real worker: versions, metrics, start-up."""
     import distributed
     from distributed.versions import get_versions
 

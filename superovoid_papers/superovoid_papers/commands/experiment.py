@@ -10,7 +10,7 @@ from pathlib import Path
 
 from superovoid_papers.commands.measurement import add_measurement
 
-# Those of `fits_and_spheres`, which takes seconds to import.
+# As in `fits_and_spheres`, whose import takes seconds.
 _ROBOTS = ("Panda", "UR5", "UR10", "Kinova", "Allegro hand", "Baxter", "Tiago", "PR2", "iCub", "G1", "Talos")
 EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
     "bite": (
@@ -90,7 +90,7 @@ EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
     ),
 }
 
-"""`superovoid experiment NAME`: module of `experiments`, what it is, options of its `main` with their defaults."""
+"""`superovoid experiment NAME`: module of `experiments`, description, options of its `main` with their defaults."""
 
 
 def add(commands: argparse._SubParsersAction) -> None:

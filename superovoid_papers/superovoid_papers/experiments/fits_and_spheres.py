@@ -3,16 +3,15 @@
 
 """Fits of ordinary robots, against spheres: five for each body.
 
-The robots are those of example-robot-data, their links those with meshes among the collision geometry, or, of a robot
-whose collision geometry has none, among the visual geometry; links of equal geometry count once. Bodies are those of
-`superovoid fit` with up to so many a link. Each link is kept when it is done, so that a run can be ended and begun
-again.
+The robots are those of example-robot-data. The experiment uses links with meshes in the collision geometry or, for a
+robot without these, in the visual geometry; links of equal geometry count once. Bodies are those of `superovoid fit`
+with up to `bodies` per link. Each finished link is stored, so an interrupted run can be resumed.
 
-The spheres are medial ones, which touch the solid's surface at two points or more, chosen one after the other (S.
-Stolpner, P. Kry, K. Siddiqi, "Medial spheres for shape approximation", IEEE PAMI 34 (2012)). There each stays inside.
-Here each may also be up to a fifth larger, and the one that raises the intersection over union most is taken: that is
-what is measured, and spheres that stay inside would fall short of it. Files of cuRobo, VAMP and foam come with no
-package of PyPI; their figures are in no column.
+The spheres are medial ones, which touch the solid's surface at two or more points, chosen one after another (S.
+Stolpner, P. Kry, K. Siddiqi, "Medial spheres for shape approximation", IEEE PAMI 34 (2012)). In the paper each is
+inside the solid. Here each may also be up to a fifth larger, and the choice maximises the measured intersection over
+union, of which inner spheres would fall short. No package of PyPI contains the files of cuRobo, VAMP and foam, so there
+are no figures for them.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ ROBOTS = {
 }
 """Robots and their URDFs below the folder `robots` of example-robot-data."""
 TIMES = 5
-"""Spheres for each body."""
+"""Number of spheres for each body."""
 _CENTRES = 800
 _LARGER = (1.0, 1.1, 1.2)
 _POINTS = 6000
@@ -102,7 +101,7 @@ class LinkRow(CsvRow):
 
 
 class RobotLink(NamedTuple):
-    """A link of a robot, and which of its meshes it is: those of its collision elements, or of its visual ones."""
+    """A link of a robot, with the meshes of its collision elements or of its visual ones."""
 
     robot: str
     meshes: str
@@ -110,7 +109,7 @@ class RobotLink(NamedTuple):
 
 
 def medial_spheres(target: Target, count: int, seed: int) -> list[tuple[Shape, FloatArray]]:
-    """Spheres for a solid, chosen greedily from medial ones and larger ones about their centres.
+    """Choose spheres for a solid greedily from medial ones and larger ones about their centres.
 
     Parameters
     ----------
@@ -129,7 +128,7 @@ def medial_spheres(target: Target, count: int, seed: int) -> list[tuple[Shape, F
     near = np.linalg.norm(away, axis=1)
     inner, foot, away = (rows[near > 1e-9 * target.radius] for rows in (inner, foot, away))
     away /= np.linalg.norm(away, axis=1)[:, None]
-    # The largest ball that touches the surface at the foot: bisection over its radius.
+    # Bisection for the radius of the largest ball that touches the surface at the foot.
     low, high = np.linalg.norm(inner - foot, axis=1), np.full(len(inner), target.radius)
     for _ in range(_SHRINKS):
         radius = 0.5 * (low + high)
@@ -162,17 +161,17 @@ def medial_spheres(target: Target, count: int, seed: int) -> list[tuple[Shape, F
 
 
 def measure_link(robot: str, link: LinkGeometry, meshes: str, bodies: int, seed: int) -> Iterator[LinkRow]:
-    """Rows of one link: with one body and its spheres, two, and so on."""
+    """Generate the rows of one link: with one body and its spheres, two, and so on."""
     target = Target.from_triangles(link.vertices, link.faces)
     figures = {"volume_points": _VOLUME_POINTS, "surface_points": _SURFACE_POINTS, "seed": seed + 9}
     begun = time.process_time()
-    spheres = medial_spheres(target, TIMES * bodies, seed)  # the first of them are what fewer would be
+    spheres = medial_spheres(target, TIMES * bodies, seed)  # the first ones are those of smaller numbers
     spheres_seconds = time.process_time() - begun
     fits = grow_bodies(target, bodies, check_kinds("superovoid"), seed)
     seconds = 0.0
     for most in range(1, bodies + 1):
         begun = time.process_time()
-        placed = next(fits)  # as `fit_mesh` has it; what is found for fewer is begun from
+        placed = next(fits)  # as in `fit_mesh`, which starts from the result for fewer
         seconds += time.process_time() - begun
         quality = measure_union(placed, target, **figures)
         some = spheres[: TIMES * most]
@@ -196,14 +195,14 @@ def measure_link(robot: str, link: LinkGeometry, meshes: str, bodies: int, seed:
 
 
 def measured(link: RobotLink, bodies: int, seed: int, folder: Path) -> list[LinkRow]:
-    """Rows of one link: those that a run before has kept in a folder, or new ones, which are kept there."""
+    """Return the rows of one link, stored in a folder by an earlier run or computed and stored there."""
     robot, meshes, geometry = link
     key = FORM, __version__, robot, geometry.name, meshes, geometry.digest, bodies, seed
     return kept_rows(folder, key, LinkRow, lambda: list(measure_link(robot, geometry, meshes, bodies, seed)))
 
 
 def links_of(share: Path, robot: str) -> tuple[list[RobotLink], list[str]]:
-    """Links with meshes, those of equal geometry once, and lines about those that cannot be read."""
+    """Return the links with meshes, those of equal geometry once, and lines about unreadable ones."""
     folders = {"example-robot-data": share}
     text, package = read_document("URDF", str(share / "robots" / ROBOTS[robot]), PackageFolders(folders))
     found: list[RobotLink] = []
@@ -219,7 +218,7 @@ def links_of(share: Path, robot: str) -> tuple[list[RobotLink], list[str]]:
 
 
 def robots_folder() -> Path:
-    """The folder of example-robot-data.
+    """Return the folder of example-robot-data.
 
     Raises
     ------
@@ -239,7 +238,7 @@ def robots_folder() -> Path:
 
 
 def table(rows: Sequence[LinkRow], robots: Sequence[str] = tuple(ROBOTS)) -> Table:
-    """Means over the links of each robot; a dash for a robot without links."""
+    """Return a table of means over the links of each robot; a dash for a robot without links."""
     made = Table(title="Bodies and spheres, means over links", title_justify="left")
     made.add_column("robot")
     names = ("meshes", "links", "hulls", "bodies", "IoU", "mean, mm", "fit, s", "spheres", "IoU", "mean, mm", "closer")
@@ -287,7 +286,7 @@ def plot(rows: Sequence[LinkRow]) -> Figure:
 
 
 def _panel(panel: Axes, robot: str, rows: Sequence[LinkRow]) -> None:
-    """Draw one robot. Colours and marks are distinguishable by all readers (Okabe and Ito 2008)."""
+    """Plot one robot. All readers can distinguish the colours and marks (Okabe and Ito 2008)."""
     for name, number, value, colour, mark in (
         ("superovoids", "most", "iou", BLUE, "o-"),
         ("spheres", "", "spheres_iou", RED, "s--"),

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rows of an experiment that takes hours, kept part by part, so that it can be ended and begun again."""
+"""Stored parts of an experiment of hours, so that an interrupted run can be resumed."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ Row = TypeVar("Row", bound=CsvRow)
 
 
 def kept_rows(folder: Path, key: Sequence[object], kind: type[Row], make: Callable[[], Sequence[Row]]) -> list[Row]:
-    """Rows that a run before has kept in a folder, or new ones, which are kept there.
+    """Return rows stored in a folder by an earlier run, or compute and store them.
 
     Parameters
     ----------
     folder : Path
     key : sequence
-        Words and numbers: all that the rows depend on.
+        Words and numbers that determine the rows.
     kind : type
         Class of the rows.
     make : callable
-        Makes them.
+        Computes the rows.
     """
     text = json.dumps([*key, kind.__name__])
     file = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
@@ -38,7 +38,7 @@ def kept_rows(folder: Path, key: Sequence[object], kind: type[Row], make: Callab
         if kept["key"] == text:
             return [kind(**row) for row in kept["rows"]]
     except (OSError, ValueError, KeyError, TypeError):
-        pass  # none, or of another program
+        pass  # missing, or from another program
     rows = list(make())
     part = file.with_suffix(f".{os.getpid()}")
     part.write_text(json.dumps({"key": text, "rows": [asdict(row) for row in rows]}), encoding="utf-8")

@@ -1,12 +1,12 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What fitted bodies do to a planner, on ordinary robots: states about which bodies and meshes disagree, and times.
+"""Effect of fitted bodies on a planner, for ordinary robots: states with disagreement of bodies and meshes, and times.
 
-The robots, and which of their meshes are fitted, are those of `fits_and_spheres`. Where example-robot-data has an SRDF
-that disables the pairs of links which overlap at the default, these are its makers' rules; of the others the pairs
-whose meshes overlap at the default or in 95 % of the states are left out. Each robot's study, and each link's fit, is
-kept when it is done, so that a run can be ended and begun again.
+The robots and their fitted meshes are those of `fits_and_spheres`. If example-robot-data has an SRDF that disables the
+pairs of links that overlap at the default, it determines the pairs; otherwise the study excludes pairs whose meshes
+overlap at the default or in 95 % of the states. Each robot's study, and each link's fit, is stored, so an interrupted
+run can be resumed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ RULES = {
 }
 """SRDFs below the folder `robots` of example-robot-data."""
 ALL = "any"
-"""In the place of two links: whether any pair overlaps."""
+"""Instead of two links: whether any pair overlaps."""
 WHO = {BODIES: "bodies", MESHES: "meshes", HULLS: "hulls", COAL: "Coal"}
 """Words of the table."""
 
@@ -63,9 +63,9 @@ class StudyRow(CsvRow):
     link_b: str
     meshes: str
     rules: str
-    """an SRDF; none: what the meshes do at the default, and nearly always, is left out"""
+    """an SRDF; none: excludes pairs whose meshes overlap at the default or nearly always"""
     pairs: int
-    """of links that are checked"""
+    """number of checked pairs of links"""
     states: int
     undecided: int
     colliding: int
@@ -80,7 +80,7 @@ class StudyRow(CsvRow):
 
 @dataclass(frozen=True)
 class SpeedRow(CsvRow):
-    """States of a robot that are answered in a second of the processor's time, one thread."""
+    """States of a robot answered per second of processor time, one thread."""
 
     robot: str
     question: str
@@ -94,7 +94,7 @@ class SpeedRow(CsvRow):
 
 
 def fitted(share: Path, robot: str, bodies: int, seed: int, folder: Path) -> RobotFit:
-    """A robot with up to so many bodies a link; its links are kept in a folder."""
+    """Fit a robot with up to `bodies` per link; store its links in a folder."""
     links, _ = links_of(share, robot)
     return fit_robot(
         share / "robots" / ROBOTS[robot],
@@ -107,7 +107,7 @@ def fitted(share: Path, robot: str, bodies: int, seed: int, folder: Path) -> Rob
 
 
 def study_rows(robot: str, meshes: str, rules: str, study: PlannerStudy) -> list[StudyRow]:
-    """A study as rows, that of all pairs first."""
+    """Convert a study to rows, that of all pairs first."""
 
     def row(pair: PairStudy) -> StudyRow:
         return StudyRow(
@@ -119,12 +119,12 @@ def study_rows(robot: str, meshes: str, rules: str, study: PlannerStudy) -> list
 
 
 def speed_rows(robot: str, study: PlannerStudy) -> list[SpeedRow]:
-    """Times of a study as rows."""
+    """Convert the times of a study to rows."""
     return [SpeedRow(robot, *speed.asked, speed.states, speed.per_second) for speed in study.speeds]
 
 
 def studied(share: Path, robot: str, fit: RobotFit, states: int, folder: Path) -> tuple[list[StudyRow], list[SpeedRow]]:
-    """Rows of one robot: those that a run before has kept in a folder, or new ones."""
+    """Return the rows of one robot, stored in a folder by an earlier run or computed and stored."""
     seed, meshes = fit.options.seed, fit.options.target
     srdf = share / "robots" / RULES[robot] if robot in RULES else None
     rules = "none" if srdf is None else srdf.name
@@ -148,7 +148,7 @@ def studied(share: Path, robot: str, fit: RobotFit, states: int, folder: Path) -
 
 
 def study_table(rows: Sequence[StudyRow]) -> Table:
-    """Each robot's states; by pairs: the sums over all pairs of what collides, bodies only, and meshes only."""
+    """Return the table of each robot's states; by pairs: sums over all pairs of collisions, bodies or meshes only."""
     states = rows[0].states if rows else 0
     made = Table(title=f"{states:,} random states of each robot; shares in %", title_justify="left")
     made.add_column("robot")
@@ -174,7 +174,7 @@ def study_table(rows: Sequence[StudyRow]) -> Table:
 
 
 def speed_table(rows: Sequence[SpeedRow]) -> Table:
-    """Each robot's times; a dash for a question that somebody was not asked."""
+    """Return the table of each robot's times; a dash for a missing measurement."""
     made = Table(title="States a second of one thread", title_justify="left")
     made.add_column("robot")
     made.add_column("asked of")

@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Lower ends beside dents, attacked with points of the bodies themselves.
+"""Attacks on lower ends of intervals of bodies with dents, by points of the bodies.
 
-The checker (`superovoid.checker`) proves depths and distances of hulls. It cannot decide `lower` where bodies with
-dents overlap, nor where they are farther apart than their hulls without a certificate that shows it. Points of both
-bodies that are closer than `lower`, or common to both after one is moved by -`lower` along the normal, refute it.
+The checker (`superovoid.checker`) proves depths and distances of hulls. It cannot decide `lower` if bodies with dents
+overlap, or if their distance exceeds that of their hulls and no certificate proves it. Two points of the bodies closer
+than `lower`, or a common point after a translation of B by -`lower` along the normal, refute it.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from superovoid.testing.random_pairs import Rng
 
 
 def refuted_by_points(rng: Rng, batch: Batch, results: Sequence[DistanceResult], rounds: int = 300) -> BoolArray:
-    """Return which lower ends random walks over points of the bodies refute.
+    """Return whether random walks over points of the bodies refute each lower end.
 
     Parameters
     ----------
     rng : Generator
-        Of the walks.
+        Random numbers of the walks.
     batch : Batch
     results : sequence of DistanceResult
-        One a pair. Of overlapping bodies only certified answers are attacked: the lower end of another is that of the
-        hulls, and belongs to no direction.
+        One per pair. For overlapping bodies only certified answers are attacked: other lower ends are those of the
+        hulls, without a direction.
     rounds : int
         Steps of each walk.
     """
@@ -66,15 +66,15 @@ def refuted_by_points(rng: Rng, batch: Batch, results: Sequence[DistanceResult],
 
 
 def closer_points(rng: Rng, batch: Batch, x: FloatArray, y: FloatArray, rounds: int = 60) -> FloatArray:
-    """Smallest distance of two surface points found by a random walk of the four surface angles.
+    """Find the smallest distance of two surface points by a random walk of the four surface angles.
 
-    It starts from the points given, and from the closest of a few hundred points of each body.
+    It starts from the given points, and from the closest of a few hundred points of each body.
     """
     count = len(batch)
     tries = 16
 
     def points(side: int, angles: FloatArray) -> FloatArray:
-        """World points (count, k, 3) at angles (count, k, 2), by signed powers of sines and cosines."""
+        """Return world points (count, k, 3) at angles (count, k, 2), by signed powers of sines and cosines."""
         rows = batch.rows[side][:, None]
         sine, cosine = np.sin(angles), np.cos(angles)
         ring = np.sign(cosine) * np.abs(cosine) ** rows[..., 3:5], np.sign(sine) * np.abs(sine) ** rows[..., 3:5]
@@ -127,21 +127,21 @@ def closer_points(rng: Rng, batch: Batch, x: FloatArray, y: FloatArray, rounds: 
 
 
 def common_points(rng: Rng, batch: Batch, middle: FloatArray, rounds: int = 60) -> FloatArray:
-    """Least height over both surfaces of a point found by a random walk; negative where two bodies have it in common.
+    """Find the least height of a point over both surfaces by a random walk; negative for a common point.
 
-    It starts from the points given, and from the best of a few hundred points about each body.
+    It starts from the given points, and from the best of a few hundred points about each body.
     """
     count, tries = len(batch), 16
     here = np.arange(count)
 
     def heights(x: FloatArray) -> FloatArray:
-        """The larger height over the two surfaces, of world points (count, k, 3)."""
+        """Return the larger height of world points (count, k, 3) over the two surfaces."""
         some = x.shape[1]
         over = []
         for side in range(2):
             local = np.einsum("nji,nkj->nki", batch.rotation[side], x - batch.position[side][:, None])
             size = batch.rows[side][:, None, SIZE]
-            inside = (np.abs(local[..., 2:]) < 2.0 * size[..., 2:]).all(axis=2)  # the taper changes its sign beyond
+            inside = (np.abs(local[..., 2:]) < 2.0 * size[..., 2:]).all(axis=2)  # beyond, the taper changes its sign
             each = np.repeat(batch.rows[side], some, axis=0)
             with np.errstate(all="ignore"):
                 height = surface_height(each, np.where(inside[..., None], local, 0.5 * size).reshape(-1, 3))

@@ -3,11 +3,11 @@
 
 """Answers to random pairs, checked by `superovoid.checker`; and wrong answers, which the checker must not accept.
 
-Two more tests cover what no check of one answer by proof can show:
+Two more tests complement the proofs of single answers:
 
-* lower ends beside dents that the checker leaves undecided, by points of the bodies (`examination`);
-* what holds between answers (`broken_promises`): a certified interval is as narrow as asked for, swapping the bodies
-  changes no bit, and an answer from a warm start agrees with a cold one, one from a batch with that of a single pair.
+* points of the bodies attack lower ends that the checker leaves undecided because of dents (`examination`);
+* `broken_promises` compares answers: a certified interval is as narrow as the tolerance, swapping the bodies changes no
+  bit, and answers from warm starts and from batches agree with cold ones of single pairs.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ from superovoid_papers.judges.examination import refuted_by_points
 FloatArray = NDArray[np.float64]
 
 PLANTED = ("raised", "lowered", "point", "normal")
-"""Wrong answers: the interval moved up or down by ten times its width, a point moved, the normal turned."""
+"""Wrong answers: the interval moved up or down by ten times its width, a point moved, the normal rotated."""
 
 
 def spoiled(pair: dict[str, Any], how: str, rng: np.random.Generator, size: float) -> dict[str, Any]:
-    """A record whose answer is wrong in one way of `PLANTED`; `size` is that of the smaller body."""
+    """Return a record with a wrong answer of a kind of `PLANTED`; `size` is that of the smaller body."""
     answer = dict(pair["answer"])
     lower, upper = answer["lower"], answer["upper"]
     shift = max(10.0 * (upper - lower), 1e-13 * size)
@@ -58,7 +58,7 @@ def spoiled(pair: dict[str, Any], how: str, rng: np.random.Generator, size: floa
         sign = 1.0 if how == "raised" else -1.0
         answer |= {name: answer[name] + sign * shift for name in ("distance", "lower", "upper")}
     elif how == "point":
-        # Along the normal: beside it a point may stay on a flat face.
+        # Along the normal, since in another direction a point may stay on a flat face.
         move = rng.choice([-1.0, 1.0]) * (1e-3 * size + (upper - lower))
         answer["point_a"] = [x + move * n for x, n in zip(answer["point_a"], answer["normal"], strict=True)]
     else:
@@ -74,16 +74,16 @@ class FamilyChecks:
 
     name: str
     certified: Counter[str] = field(default_factory=Counter)
-    """Verdicts on answers that are not UNPROVEN."""
+    """Verdicts on answers without UNPROVEN."""
     unproven: Counter[str] = field(default_factory=Counter)
     intervals: Counter[str] = field(default_factory=Counter)
     """Verdicts on the intervals alone, of all answers."""
     certificates: Counter[str] = field(default_factory=Counter)
-    """Verdicts on the cones and pieces of certificates, of those that had some and were needed."""
+    """Verdicts on the cones and pieces of necessary certificates."""
     attacked: int = 0
-    """Answers to pairs with dents that the checker left undecided: those are tried by points."""
+    """Number of undecided answers to pairs with dents, which points attack."""
     reached: int = 0
-    """Those of them that points refuted."""
+    """Number of those refuted by points."""
     broken: Counter[str] = field(default_factory=Counter)
     """Broken promises."""
     planted: dict[str, Counter[str]] = field(default_factory=lambda: {how: Counter() for how in PLANTED})
@@ -92,17 +92,17 @@ class FamilyChecks:
 
     @property
     def pairs(self) -> int:
-        """Answers that were checked."""
+        """Number of checked answers."""
         return self.certified.total() + self.unproven.total()
 
     @property
     def accepted_wrong(self) -> int:
-        """Wrong answers that were accepted."""
+        """Number of wrong answers that the checker accepted."""
         return sum(found[ACCEPTED] for found in self.planted.values())
 
 
 class Part(NamedTuple):
-    """Some pairs of a family, checked as one."""
+    """Some pairs of a family, checked together."""
 
     family: str
     number: int
@@ -110,7 +110,7 @@ class Part(NamedTuple):
     pairs: tuple[Pair, ...]
 
 
-# Pairs of a part: they take seconds.
+# Number of pairs of a part, which take seconds.
 _PART = 10
 
 
@@ -139,12 +139,12 @@ def answers(pairs: Sequence[Pair], in_lanes: bool) -> list[DistanceResult]:
 
 
 def broken_promises(drawn: Pair, result: DistanceResult, rng: np.random.Generator) -> list[str]:
-    """Return which promises an answer breaks that do not follow from its truth.
+    """Return the broken promises of an answer that its correctness does not imply.
 
-    ``wide``: certified, and the interval is wider than the tolerance and rounding. ``swapped``: the pair in the other
-    order has other bits. ``single``: an answer of a batch has no value in common with that of `distance`. ``warm``: so
-    has an answer of a scene that had the bodies nearby before. The last three are for superovoids, the last two for
-    convex ones: two answers beside a dent may be two contacts.
+    ``wide``: it is certified, and the interval is wider than the tolerance and rounding. ``swapped``: the pair in the
+    other order has different bits. ``single``: the intervals of a batch and of `distance` are disjoint. ``warm``: so
+    are that of a scene with the bodies nearby before, and this one. The last three apply to superovoids, the last two
+    to convex ones: two answers for a dent may be two contacts.
     """
     size = _size(drawn)
     a, pose_a, b, pose_b = drawn
@@ -180,13 +180,13 @@ def broken_promises(drawn: Pair, result: DistanceResult, rng: np.random.Generato
 
 
 def check_part(seed: int, planted: bool, in_lanes: bool, part: Part) -> tuple[FamilyChecks, list[dict[str, Any]]]:
-    """Check answers, with their certificates, to some pairs.
+    """Check the answers for some pairs, with their certificates.
 
     Parameters
     ----------
     seed : int
     planted : bool
-        If true, plant a wrong answer of one kind, in turns, beside each certified one.
+        If true, also check a wrong answer with each certified one, by turns of each kind.
     in_lanes : bool
         If true, check the answers of batches.
     part : Part
@@ -195,7 +195,7 @@ def check_part(seed: int, planted: bool, in_lanes: bool, part: Part) -> tuple[Fa
     -------
     report : FamilyChecks
     bad : list of dict
-        The records of what was refuted, of broken promises, and of wrong answers that were accepted.
+        The records of refuted answers, broken promises, and accepted wrong answers.
     """
     name = part.family
     report, bad = FamilyChecks(name), []
@@ -241,7 +241,7 @@ def check_part(seed: int, planted: bool, in_lanes: bool, part: Part) -> tuple[Fa
 def checked(
     families: Sequence[str], seed: int, count: int, planted: bool, in_lanes: bool = False, workers: int | None = None
 ) -> Generator[tuple[FamilyChecks, list[dict[str, Any]]], None, None]:
-    """Check so many pairs of each family; yield what `check_part` returns, part by part in their order.
+    """Check `count` pairs of each family; yield the results of `check_part` in the order of the parts.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ def checked(
     planted, in_lanes : bool
         As for `check_part`.
     workers : int, optional
-        Processes; default: a thread of this one, since the checker holds the interpreter's lock.
+        Number of processes; default: a thread of this one, since the checker holds the interpreter's lock.
     """
     threads = 1 if workers is None else None
     parts = _parts(families, seed, count)
@@ -274,7 +274,7 @@ def _size(drawn: Pair) -> float:
 
 
 def _can_be(how: str, drawn: Pair, result: DistanceResult) -> bool:
-    """Whether an answer becomes wrong in a way: the normal of bodies that are not convex promises nothing."""
+    """Return whether `how` makes an answer wrong: the normal of non-convex bodies promises nothing."""
     if how != "normal":
         return True
     if _has_plane(drawn):
@@ -283,10 +283,10 @@ def _can_be(how: str, drawn: Pair, result: DistanceResult) -> bool:
 
 
 def proves_less(wrong: dict[str, Any], drawn: Pair) -> bool:
-    """Whether a turned normal proves less than it is to.
+    """Return whether a rotated normal proves less than it should.
 
-    At sharp tips that nearly touch it does not: many normals prove their distance to the tolerance. Any other normal
-    than that of a plane proves nothing.
+    It does not for sharp tips close together: many normals prove their distance to the tolerance. For a plane, any
+    other normal proves nothing.
     """
     if _has_plane(drawn):
         return True
@@ -300,10 +300,10 @@ def proves_less(wrong: dict[str, Any], drawn: Pair) -> bool:
 
 
 def is_judged(wrong: dict[str, Any], check: Check, size: float) -> bool:
-    """Whether a turned normal breaks what the checker looks at; `check` is of the answer before it was turned.
+    """Return whether a rotated normal violates a test of the checker; `check` belongs to the original answer.
 
-    What a normal proves is judged of bodies that the checker has proved to be convex. Of others, as of those at the
-    border of convexity, it is only that the points lie along it, to ten times the tolerance.
+    The checker tests the proof by a normal only for bodies that it has proved to be convex. For others, such as those
+    at the border of convexity, it only tests that the points lie along it, to ten times the tolerance.
     """
     if check.normal.verdict == ACCEPTED:
         return True
@@ -324,7 +324,7 @@ def _has_a_dent(drawn: Pair) -> bool:
 
 
 def _batch(pairs: Sequence[Pair]) -> Batch:
-    """Pairs of superovoids with dents, as arrays."""
+    """Return pairs of superovoids with dents as arrays."""
     rows = np.array(
         [
             [(*s.semi_axes, s.section_exponent, s.profile_exponent, *s.taper) for s in side]
@@ -344,7 +344,7 @@ def _is_convex(shape: Shape) -> bool:
 
 
 def table(reports: Sequence[FamilyChecks]) -> Table:
-    """Counts by family."""
+    """Return the table of counts by family."""
     made = Table(title="answers checked in ball arithmetic: + accepted, ? undecided, - refuted; ms of processor time")
     for words in (
         *("family", "pairs", "+", "?", "-", "certified, + %", "intervals, + %", "unproven", "cones, pieces +", "?"),
@@ -373,7 +373,7 @@ def table(reports: Sequence[FamilyChecks]) -> Table:
 
 
 def total(reports: Sequence[FamilyChecks], name: str = "all") -> FamilyChecks:
-    """The sum of several."""
+    """Return the sum of several."""
     made = FamilyChecks(name)
     for report in reports:
         made.certified += report.certified
@@ -400,15 +400,15 @@ def main(
     output: Path = Path(),
     workers: int | None = None,
 ) -> int:
-    """Check answers to random pairs, the same number of each family, and print after each what was found.
+    """Check answers for random pairs, the same number of each family, and print results after each family.
 
     Parameters
     ----------
     pairs : int
-        Of all families together.
+        Number of pairs of all families together.
     seed : int
     families : sequence of str
-        Some of `NAMES`; default: all.
+        Names from `NAMES`; default: all.
     planted, in_lanes : bool
         As for `check_part`.
     output : Path
@@ -419,8 +419,8 @@ def main(
     Returns
     -------
     int
-        1 if an answer was refuted, a promise broken or a wrong answer accepted, else 0. If the check is interrupted,
-        the table of what was found by then is still printed.
+        1 if an answer was refuted, a promise broken or a wrong answer accepted, otherwise 0. If the check is
+        interrupted, it still prints the table of results.
     """
     console = REPORT.console()
     names = families or NAMES
@@ -444,7 +444,7 @@ def main(
 
 
 def _line(report: FamilyChecks, left: int) -> str:
-    """What was found of a family."""
+    """Return a line about a family."""
     verdicts = report.certified + report.unproven
     counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in (ACCEPTED, UNDECIDED, REFUTED))
     counts += f", {report.reached} refuted by points, {report.broken.total()} broken promises"
@@ -453,7 +453,7 @@ def _line(report: FamilyChecks, left: int) -> str:
 
 
 def _leave(console: Console, reports: Sequence[FamilyChecks], bad: list[dict[str, Any]], output: Path) -> None:
-    """Print the table of what was found, write down what is wrong."""
+    """Print the table of results, and write the wrong answers to a file."""
     reports = [report for report in reports if report.pairs]
     if reports:
         print_table(console, table([*reports, total(reports)] if len(reports) > 1 else reports))
@@ -461,4 +461,4 @@ def _leave(console: Console, reports: Sequence[FamilyChecks], bad: list[dict[str
     if bad:
         path = output_folder(output) / "never_wrong_failures.json"
         path.write_text(json.dumps({"pairs": bad}, indent=1), encoding="utf-8")
-        console.print(f"refuted answers, broken promises, and wrong answers that were accepted: {path}", soft_wrap=True)
+        console.print(f"refuted answers, broken promises, and accepted wrong answers: {path}", soft_wrap=True)

@@ -21,14 +21,14 @@ def eliminate(m, n, least, x):
     n : int
         Number of equations and unknowns: the first of the rows and columns.
     least : float
-        What a pivot has to exceed.
+        Every pivot must exceed this.
     x : array, shape (n,)
         The solution; may be the last column of `m`.
 
     Returns
     -------
     bool
-        False where a pivot is too small, or not finite.
+        False if a pivot is too small or not finite.
     """
     right = m.shape[1] - 1
     for k in range(n):

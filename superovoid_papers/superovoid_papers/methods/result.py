@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a published method answers: the engine's result, and whether the iteration came to its end."""
+"""Results of published methods: the engine's result, and whether the iteration converged."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from superovoid.values.records import Statistics
 class MethodResult(DistanceResult):
     """Answer of a published method.
 
-    `distance`, the points and the normal are those of the last iterate, whatever became of it; `lower` and `upper` are
-    what the method proves, which is mostly nothing (-inf, inf), and the status says so (`Status.UNPROVEN`).
+    `distance`, the points and the normal are those of the last iterate, converged or not. `lower` and `upper` are the
+    bounds that the method proves: mostly (-inf, inf), with the status `Status.UNPROVEN`.
     """
 
     converged: bool
-    """Whether the method met its own criterion. If not, its answer is where it stood when it gave up, and may be nan
-    where its formulas have no value."""
+    """Whether the method met its own criterion. If not, the answer is its last iterate, and nan if its formulas have no
+    value there."""
 
 
 def unproven(
@@ -35,7 +35,7 @@ def unproven(
     iterations: int,
     converged: bool,
 ) -> MethodResult:
-    """The answer of a method that proves nothing.
+    """Return the answer of a method without proofs.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def unproven(
     normal : (3,) ndarray
         Unit normal from A to B, world.
     iterations : int
-        Of the method's own loop.
+        Number of iterations of the method's own loop.
     converged : bool
         Whether that loop met its criterion.
     """

@@ -64,7 +64,7 @@ def test_the_command_writes_a_table_and_restores_the_process(tmp_path, capsys):
     assert "superovoid dev bench loop --seconds 1 --rate 20" in capsys.readouterr().out
 
 
-def test_the_hands_go_there_and_back_and_meet():
+def test_the_hands_move_forth_and_back_and_meet():
     hands = control_loop.Hands(10)
     assert len(hands._bases) == 100
     assert all((hands._bases[k]["right_palm"] == hands._bases[-1 - k]["right_palm"]).all() for k in range(50))

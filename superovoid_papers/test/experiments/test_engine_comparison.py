@@ -100,7 +100,7 @@ CLOSED_FORMS = {
         polytope.cylinder(0.5, 1.0), pose(), polytope.cylinder(0.3, 0.6), pose(0.1, 0.2, 0.7), -0.1,
     ),
     "sphere over the flank of a cone": (
-        polytope.cone(0.6, 0.8), pose(),  # The flank's middle is (0.3, 0, 0), its normal (0.8, 0, 0.6).
+        polytope.cone(0.6, 0.8), pose(),  # The middle of the side is (0.3, 0, 0), its normal (0.8, 0, 0.6).
         polytope.capsule(0.1, 0.0), pose(0.3 + 0.5 * 0.8, 0.0, 0.5 * 0.6), 0.4,
     ),
     "tetrahedron and sphere": (
@@ -157,7 +157,7 @@ def test_pairs_are_convex_and_in_their_regime(family, draws):
             assert case.pair.a.convexity().convex and case.pair.b.convexity().convex
 
 
-def test_same_seed_same_pairs():
+def test_the_same_seed_draws_the_same_pairs():
     first, again, other = (engine_comparison.cases("superovoids", "deep", 1, seed)[0] for seed in (1, 1, 2))
     assert first.pair.a == again.pair.a and (first.pair.pose_b == again.pair.pose_b).all()
     assert first.pair.a != other.pair.a
@@ -268,7 +268,7 @@ def test_a_peer_gets_the_hull_at_the_place_of_the_body(module, adapter, error):
     pytest.importorskip(module)
     case = engine_comparison.cases("superovoids", "separated", 1, seed=3)[0]
     vertices, _ = case.pair.hull(0, Geometry.HULL_5002)
-    assert len(vertices) > 4900  # The rest lies on flats of the hull.
+    assert len(vertices) > 4900  # The others lie on flats of the hull.
     (query,) = adapter(Geometry.HULL_5002).queries([case.pair])
     # A hull of surface points lies inside: the distance is larger by the height of the cut caps.
     assert -1e-6 < query() - case.truth.distance < 5e-3 * case.size

@@ -14,7 +14,7 @@ from superovoid.values.status import UNPROVEN
 from superovoid_papers.benchmarks import engine_speed, many_states
 
 
-def test_every_family_has_its_worst_call():
+def test_every_family_has_a_worst_call():
     table = engine_speed.worst_calls(2, 1, 3)
     cells = [list(column.cells) for column in table.columns]
     assert cells[0] == [*FAMILIES, "all"]

@@ -164,7 +164,7 @@ def test_suggestions_write_their_results_and_name_missing_libraries(tmp_path, ca
     assert (tmp_path / "suggestions.png").stat().st_size > 10_000
 
 
-def test_shorter_steps_lose_fewer_overlapping_pairs():
+def test_shorter_steps_fail_on_fewer_overlapping_pairs():
     pairs, truths, proved = superovoid_battery.draw("overlapping", 200, 0)
     lost = []
     for options in ({}, {"gain": 0.25, "max_iterations": 200}):
@@ -186,7 +186,7 @@ def test_first_guesses_by_levels_agree_with_those_of_the_pairs():
     errors = np.abs([answer.distance for answer in begun] - truths)
     assert six.not_converged == (lost & proved).sum() and six.judged == proved.sum()
     assert six.guess_error == pytest.approx(np.median(errors[proved]))
-    assert six.right_past_a_pole == 0  # only angles go past a pole
+    assert six.right_past_a_pole == 0  # only angles can pass a pole
     finer = {row.levels: row.guess_error for row in rows if (row.battery, row.guess) == ("separated", "octree")}
     assert finer[5] < finer[4] < finer[3] < finer[2]
 

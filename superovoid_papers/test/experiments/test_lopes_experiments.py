@@ -67,7 +67,7 @@ def test_wrong_and_unconverged_answers_are_counted_separately():
         statistics=Statistics(iterations=np.ones(3, dtype=int), singular=np.zeros(3, dtype=int)),
     )
     assert prescribed_motions.failures(found, np.ones(3)) == (1, 1)
-    assert prescribed_motions.failures(found, np.full(3, math.nan)) == (1, 2)  # nothing is right by default
+    assert prescribed_motions.failures(found, np.full(3, math.nan)) == (1, 2)  # nan counts as wrong
 
 
 @pytest.mark.parametrize("regime", prescribed_motions.REGIMES)
@@ -84,7 +84,7 @@ def _shapes(pair: RandomPair):
     return shapes[0], pair.poses[0], shapes[1], pair.poses[1]
 
 
-def test_a_restart_leaves_fewer_wrong_answers():
+def test_a_restart_yields_fewer_wrong_answers():
     given = prescribed_motions.random_pairs("apart", (2.0, 5.0), 150, 0)
     rows = {(row.tangents, row.restart): row for row in prescribed_motions.cold_starts(given, "apart")}
     for row in rows.values():

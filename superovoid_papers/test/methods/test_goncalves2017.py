@@ -318,7 +318,7 @@ def test_the_last_iterate_is_returned_at_the_limit_of_iterations():
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_query_may_start_from_an_earlier_one(scheme):
+def test_a_query_may_start_from_an_earlier_answer(scheme):
     cold = distance(BODIES[0], POSES[0], BODIES[1], POSES[1], scheme=scheme)
     turned = POSES[1] @ moved(0.0, 0.0, 0.0, rotation=(0.002, 0.0, 0.001))
     expected = distance(BODIES[0], POSES[0], BODIES[1], turned, scheme=scheme)
@@ -405,7 +405,7 @@ def test_the_quadtree_descends_into_the_nearest_quarters(levels):
     np.testing.assert_allclose(found, greedy(levels), rtol=1e-12)
 
 
-def test_adaptive_cells_are_halves_by_the_turn_of_the_normal():
+def test_adaptive_cells_halve_the_angle_of_the_normal():
     epsilon = 0.4
     turns = np.linspace(-3.0, 3.0, 13)
     angles = np.array([first_guess._angle(turn, epsilon, True) for turn in turns])
@@ -474,7 +474,7 @@ def test_distance_of_octrees_is_that_of_their_nearest_filled_cells(levels):
         assert all(np.linalg.norm(side - x, axis=1).min() < 1e-12 for side, x in zip(centres, (p, q), strict=True))
 
 
-def test_a_cell_is_filled_if_one_of_its_eighths_is():
+def test_a_cell_is_filled_if_one_of_its_children_is():
     tree = first_guess.octree_row(lambda x: np.linalg.norm(x - 0.9, axis=1) < 0.3, 1.0, 3)
     leaves = tree[-512:].reshape(8, 8, 8)
     assert leaves.sum() == leaves[5:, 5:, 5:].sum() > 0
@@ -622,7 +622,7 @@ def test_bad_bodies_and_poses_are_named():
         polygonal.mesh(Sphere(1.0), 19)
 
 
-def test_a_body_between_the_cells_of_its_octree_is_an_error():
+def test_an_octree_without_a_filled_cell_is_an_error():
     thin = Superellipsoid((1.0, 0.01, 1.0))
     with pytest.raises(ValueError, match="octree_levels = 4: no cell of Superellipsoid"):
         distance(thin, np.eye(4), Sphere(1.0), moved(3.0, 0.0, 0.0), scheme="octImplicit")

@@ -367,7 +367,7 @@ def sqp_distance(a, pose_a, b, pose_b, inside):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_three_different_exponents_against_a_quadratic_programme(method):
+def test_distance_for_three_different_exponents_agrees_with_quadratic_programming(method):
     rng = np.random.default_rng(10)
     compared = 0
     for _ in range(12):
@@ -416,7 +416,7 @@ def test_solutions_are_no_mirror_images_and_may_exceed_four(position, solutions)
     rng = np.random.default_rng(14)
     sizes = np.array([(1.0, 5.0, 5.0), (5.0, 1.0, 5.0)]) if solutions > 4 else np.array([(1, 2, 3), (2, 1, 1)])
     a, b = (Quadric.ellipsoid(size) for size in sizes)
-    place = np.linalg.inv(pose((0.4, -0.7, 0.3), position))  # of A seen from B
+    place = np.linalg.inv(pose((0.4, -0.7, 0.3), position))  # pose of A in B
     rotation, centre = np.ascontiguousarray(place[:3, :3]), tuple(place[:3, 3])
     found = np.empty((0, 6))
     for _ in range(2500):
@@ -433,7 +433,7 @@ def test_solutions_are_no_mirror_images_and_may_exceed_four(position, solutions)
 
 
 def test_mirrored_pair_is_a_solution_only_for_central_normals():
-    """From the far side: eq. 22 mirrors spheres onto their closest points, other ellipsoids only with a restart."""
+    """From the far side, eq. 22 mirrors spheres onto their closest points, other ellipsoids only with a restart."""
     for body, exact in ((Quadric.ellipsoid((1.0, 1.0, 1.0)), True), (Quadric.ellipsoid((1.0, 0.6, 0.8)), False)):
         poses = pose((0.3, -0.5, 0.2)), pose((0.1, 0.7, -0.4), (3.0, 0.8, 0.4))
         truth = superovoid.distance(Ellipsoid(body.dimensions), poses[0], Ellipsoid(body.dimensions), poses[1]).distance
@@ -496,7 +496,7 @@ def test_separation_condition_agrees_with_the_engine_and_the_roots():
     assert 50 < sum(seen) < 250
 
 
-def test_separation_condition_decides_close_to_touch():
+def test_separation_condition_decides_close_to_contact():
     a, b = Ellipsoid((1, 2, 3)), Ellipsoid((2, 1, 0.5))
     poses = pose((0.2, 0.3, -0.4), (0.3, -0.2, 0.1)), pose((-0.5, 0.1, 0.9), (4.0, 1.0, 2.0))
     found = superovoid.distance(a, poses[0], b, poses[1])

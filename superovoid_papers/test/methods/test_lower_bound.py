@@ -243,7 +243,7 @@ def test_open_surface_is_refused():
         Polyhedron(body.vertices, body.faces[:5])
 
 
-def test_hole_turned_like_the_outer_loop_is_refused():
+def test_hole_oriented_like_the_outer_loop_is_refused():
     body = frame()
     i = next(i for i, face in enumerate(body.faces) if len(face) == 2)
     faces = list(body.faces)
@@ -404,7 +404,7 @@ def test_plane_through_the_edge_alone_does_not_depend_on_the_world():
 # -- the figures of the paper ----------------------------------------------------------------------------------------
 
 TABLE = box(4.0, 4.0, 1.0, at=(0.0, 0.0, -0.5))  # its top is the plane z = 0
-WEDGE = Polyhedron.from_trimesh(  # an edge of length 2 along x, from -1 to 1, the body above it
+WEDGE = Polyhedron.from_trimesh(  # an edge of length 2 along x, from -1 to 1, below the body
     trimesh.convex.convex_hull(np.array([[x, y, z] for x in (-1, 1) for y, z in ((0, 0), (-0.4, 1), (0.4, 1))]))
 )
 TOUCHING = {

@@ -511,7 +511,7 @@ def searched_normals(a, pose_a, b, pose_b, starts=4000):
             if not kept or np.abs(np.array(kept) - row).max(axis=1).min() > 1e-6:
                 kept.append(row)
                 index += int(np.sign(np.linalg.det(m)))
-        assert index == 2  # the search itself is complete, or misses a maximum for every saddle it misses
+        assert index == 2  # the search is complete, or misses a maximum for every missed saddle
         found += [(pose_a[:3, :3] @ row, s) for row in kept]
     return found
 

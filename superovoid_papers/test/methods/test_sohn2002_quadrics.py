@@ -122,7 +122,7 @@ def test_normals_of_a_ball_below_a_paraboloid_pass_through_its_centre():
     [
         (Quadric((1.0, 1.0, 0.0)), "b = .* found a cylinder"),
         (Quadric((-1.0, -1.0, -2.0)), "b = .* has no real points"),
-        (Cone(1.0, 1.0), "b = .* must be a Quadric or an ellipsoid beside a Quadric"),
+        (Cone(1.0, 1.0), "b = .* must be a Quadric, or an ellipsoid with a Quadric"),
     ],
 )
 def test_arguments_other_than_regular_quadrics_are_named(other, message):

@@ -3,10 +3,10 @@
 
 """Figures 9 and 10 of Gonçalves et al. 2017: accuracy against the resolution of a mesh, and exact surfaces.
 
-Two superovoids with semi-axes from 0.96 to 1.4 m, apart, as meshes of 18 to 5,002 vertices, all on the surface. Errors
-are those of the distance and of the six coordinates of the two points (20), against the engine's certified answer; its
-own error is the width of the interval it proves. The paper shows one pair, whose exponents and poses it does not give;
-here are some random ones, and medians over them.
+The bodies are two separate superovoids with semi-axes from 0.96 to 1.4 m, as meshes of 18 to 5,002 vertices, all on the
+surface. Errors are those of the distance and of the six coordinates of the two points (20), relative to the engine's
+certified answer; the engine's own error is the width of its proved interval. The paper shows one pair without its
+exponents and poses; this experiment uses random ones, and medians over them.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ from superovoid_papers.methods.goncalves2017 import newton_schemes, polygonal
 FloatArray = NDArray[np.float64]
 
 RESOLUTIONS = (18, 50, 98, 162, 290, 450, 786, 1250, 2450, 5002)
-"""Vertices; the paper's figures name 18 and 786, its tables 290."""
+"""Numbers of vertices; the paper's figures use 18 and 786, its tables 290."""
 PAPER_MESH = 786, 1e-1
-"""The paper's words about figure 9: vertices from which on the points (20) of meshes are right to about 0.1 m."""
+"""Least vertices for points (20) of meshes accurate to about 0.1 m, according to the paper's text on figure 9."""
 PAPER_TOLERANCE = 1e-6
-"""Of the paper's exact queries, m."""
-CHUNK = 25  # pairs whose meshes are in memory at once
+"""Tolerance of the paper's exact queries, m."""
+CHUNK = 25  # pairs with meshes in memory at once
 EXACT = ("quadImplicit", "quadParametric", "octImplicit")
 
 
 @dataclass(frozen=True)
 class Row(CsvRow):
-    """One contender at one resolution (0: exact), over the pairs it has an answer to."""
+    """One contender at one resolution (0: exact), over the pairs that it answers."""
 
     contender: str
     vertices: int
@@ -72,14 +72,14 @@ class Row(CsvRow):
 
 
 class CoalHull:
-    """Coal's GJK on the convex hull of the vertices that FCL's mesh has."""
+    """Coal's GJK on the convex hull of the vertices of FCL's mesh."""
 
     def __init__(self, vertices: int) -> None:
         self._coal = peers.Coal(peers.Geometry.ELLIPSOID)
         self._vertices = vertices
 
     def queries(self, pairs: Sequence[peers.Pair]) -> list[peers.Query]:
-        """Coal's own calls."""
+        """Return Coal's own calls."""
         asked = []
         for pair in pairs:
             hulls = [
@@ -90,12 +90,12 @@ class CoalHull:
         return asked
 
     def overhead(self) -> peers.Query:
-        """Two spheres."""
+        """Return a query of two spheres."""
         return self._coal.overhead()
 
 
 def draw(count: int, seed: int) -> tuple[list[peers.Pair], FloatArray, FloatArray, FloatArray]:
-    """Separate convex pairs, their distances, widths of the proved intervals, six coordinates of the points."""
+    """Draw separate convex pairs; return them, distances, widths of intervals, six coordinates of the points."""
     rng = np.random.default_rng(seed)
     pairs, distances, widths, points = [], [], [], []
     while len(pairs) < count:
@@ -133,7 +133,7 @@ def _row(
 
 
 def contenders() -> tuple[dict[tuple[str, int], Any], dict[str, str]]:
-    """Adapters by name and vertices, and what is missing."""
+    """Return adapters by name and vertices, and missing libraries."""
     made: dict[tuple[str, int], Any] = {("engine", 0): peers.OursCompiled()}
     for name in EXACT:
         guess, options = SCHEMES[name]
@@ -150,7 +150,7 @@ def contenders() -> tuple[dict[tuple[str, int], Any], dict[str, str]]:
 
 @dataclass
 class Samples:
-    """What a contender did, chunk by chunk."""
+    """Answers and times of a contender, chunk by chunk."""
 
     microseconds: list[FloatArray] = field(default_factory=list)
     distance: list[FloatArray] = field(default_factory=list)
@@ -160,9 +160,9 @@ class Samples:
 
 
 def _ask(adapter: Any, pairs: Sequence[peers.Pair], samples: Samples) -> None:
-    """The first call about each pair: asked again, 25 pairs are answered out of caches that know them.
+    """Time the first call of each pair, since later calls of 25 pairs profit from caches.
 
-    A pair of spheres comes first, so that nothing is compiled or allocated on the way.
+    A pair of spheres comes first, so that compilation and allocation precede the timing.
     """
     warm, *queries = adapter.queries([unit_pair(), *pairs])
     warm()
@@ -184,7 +184,7 @@ def _ask(adapter: Any, pairs: Sequence[peers.Pair], samples: Samples) -> None:
 
 
 def run(count: int, seed: int, step: Callable[[str], None]) -> tuple[list[Row], dict[str, str]]:
-    """Rows of all contenders, and what is missing."""
+    """Return the rows of all contenders, and missing libraries."""
     pairs, distances, widths, points = draw(count, seed)
     made, missing = contenders()
     overheads: dict[str, float] = {}
@@ -213,7 +213,7 @@ def run(count: int, seed: int, step: Callable[[str], None]) -> tuple[list[Row], 
 
 
 def table(rows: Sequence[Row]) -> Table:
-    """Errors and times by resolution."""
+    """Return the table of errors and times by resolution."""
     made = Table(title=f"{rows[0].pairs} pairs apart; between parentheses: max", title_justify="left")
     for name in ("contender", "vertices", "answered", "distance_error", "points_error", "microseconds"):
         made.add_column(Row.heading(name), justify="left" if name == "contender" else "right", no_wrap=True)
@@ -254,7 +254,7 @@ def _mesh_errors(panel: Axes, rows: Sequence[Row]) -> None:
 
 
 def _exact_errors(panel: Axes, rows: Sequence[Row]) -> None:
-    """An axis of their own: between these errors and those of meshes there are ten decades."""
+    """Plot exact errors on a separate axis, ten decades below those of meshes."""
     exact = [row for row in rows if row.vertices == 0]
     for place, row in enumerate(exact):
         colour = _COLOURS[row.contender]

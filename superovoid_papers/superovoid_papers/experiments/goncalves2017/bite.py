@@ -3,26 +3,24 @@
 
 """The dental occlusion of Gonçalves et al. 2017, sections 5.3 and 6.4: time and distance of every frame of a bite.
 
-Contenders, all about the same two crowns of eight superovoids each (`superovoid_ros.motions.dental_bite`):
+The contenders use the same two crowns of eight superovoids each (`superovoid_ros.motions.dental_bite`):
 
-* the paper's: boxes along the axes of the world around every superovoid, a tree of them for each crown; every pair
-  whose boxes meet is solved by quadImplicit; the others have no distance, nor have those that do not converge. Newton's
-  method starts from the pair's answer in the frame before (temporal coherence, section 4.4), or from the quadtree's
-  guess where there is none or it leads nowhere;
+* the paper's method: boxes along the axes of the world around every superovoid, with a tree of them for each crown;
+  quadImplicit solves every pair whose boxes meet. Other pairs, and those without convergence, have no distance.
+  Newton's method starts from the pair's previous answer (temporal coherence, section 4.4) or, if there is none or it
+  fails, from the quadtree's guess;
 * the same from the quadtree's guess in every frame;
-* this package's scene, which needs no boxes to meet: the closest pair of surfaces, or all 64 pairs, proved;
+* this package's scene, independent of boxes: the closest pair of surfaces, or all 64 pairs, proved;
 * FCL's and Coal's minimum distance of two meshes of each crown, of 6,200 and 24,000 triangles as in the paper.
 
-The paper's meshes are the union of the superovoids, polygonised by marching triangles. Ours come from the same union by
-the marching cubes of scikit-image: like marching triangles it makes triangles of one size all over, so that the counts
-mean the same, and it is the kept implementation of the kind (PyPI has no marching triangles). Cutting the union out of
-finer meshes of the superovoids (a boolean of manifold3d) would keep the creases sharper, but leaves slivers along them,
-and neither number nor size of the triangles could be the paper's.
+The paper's meshes are the union of the superovoids, polygonised by marching triangles. Ours are the same union by the
+marching cubes of scikit-image. Like marching triangles it produces triangles of uniform size, so the counts are
+comparable, and it is maintained (PyPI has no marching triangles). A boolean union of finer meshes (manifold3d) would
+have sharper creases, but slivers along them, and different numbers and sizes of triangles.
 
-Every frame of every contender is timed by itself, in rounds in which each contender plays the whole bite, in turn; a
-frame counts with its fastest round, since what else the machine does only adds. Setting the poses is not timed,
-bringing up to date what depends on them (the trees of boxes) is. Warm starts, where there are any, come from the
-frame before.
+Each frame of each contender is timed separately, in rounds in which the contenders play the whole bite in alternation.
+The fastest round of a frame counts, since other programs only add to the others. Times exclude setting the poses, but
+include updates of data that depends on them (the trees of boxes). Warm starts use the previous frame.
 """
 
 from __future__ import annotations
@@ -54,19 +52,19 @@ FloatArray = NDArray[np.float64]
 Triangles = tuple[FloatArray, NDArray[np.int64]]
 
 PITCHES = {6_200: 0.414e-3, 24_000: 0.2115e-3}
-"""Triangles of a mesh, about -> edge of a marching cube, m."""
+"""Approximate number of triangles of a mesh -> edge of a marching cube, m."""
 CONTACT = (47, 111)
-"""Frames between which the paper's teeth are in contact, about."""
+"""Approximate first and last frame with contact of the paper's teeth."""
 BOXES = (28, 133)
-"""First and last frame in which boxes of the paper's superovoids meet."""
+"""First and last frame with overlapping boxes of the paper's superovoids."""
 LIMIT = 1e-6
-"""Error from which on an answer is wrong, m: what the paper's iteration is to reach."""
+"""Least error of a wrong answer, m: the tolerance of the paper's iteration."""
 SHALLOW = 0.5e-3
-"""Depth of a shallow overlap at most, m."""
+"""Largest depth of a shallow overlap, m."""
 PAPER, ALONE = "boxes, then quadImplicit", "boxes, then quadImplicit, a new guess every frame"
-"""The paper's way, and that without temporal coherence."""
+"""The paper's method, and that without temporal coherence."""
 REFERENCE = "this scene, all 64 pairs"
-"""The contender whose distances the others' are held against: every one with its proved interval."""
+"""The contender with the reference distances, each with its proved interval."""
 PACKAGES = ("numpy", "numba", "scikit-image", "python-fcl", "coal")
 
 
@@ -74,17 +72,17 @@ class Contender(Protocol):
     """A method that computes the distance of the crowns."""
 
     def begin(self) -> None:
-        """Before the first frame: forget what answers depend on."""
+        """Discard the state of earlier frames, before the first frame."""
 
     def place(self, poses: dict[str, FloatArray]) -> None:
-        """Take world_from_link of both crowns."""
+        """Set world_from_link of both crowns."""
 
     def ask(self) -> float:
-        """The least signed distance, m; infinite if none was computed."""
+        """Return the least signed distance, m; infinite if none was computed."""
 
 
 class QuadImplicit:
-    """The paper's own way; `coherent`: from the last frame's answers, `options`: of `goncalves2017.Pairs`."""
+    """The paper's own method; if `coherent`, from the last frame's answers; `options` of `goncalves2017.Pairs`."""
 
     def __init__(self, robot: Robot, coherent: bool = True, **options: str) -> None:
         self._coherent = coherent
@@ -98,23 +96,23 @@ class QuadImplicit:
         self._poses: list[FloatArray] = []
 
     def row_of(self, body_a: NDArray[np.int64], body_b: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Rows of pairs of bodies of the robot, which has the lower crown's first."""
+        """Return the rows of pairs of bodies of the robot; those of the lower crown come first."""
         first, second = np.minimum(body_a, body_b), np.maximum(body_a, body_b)
         return first * len(self.sides[1]) + second - len(self.sides[0])
 
     def begin(self) -> None:
-        """No pair has a last answer."""
+        """Discard the last answers."""
         self.pairs.warm[:] = False
 
     def place(self, poses: dict[str, FloatArray]) -> None:
-        """Poses of the bodies, and of the rows of pairs."""
+        """Set the poses of the bodies, and of the rows of pairs."""
         self._poses = [np.array([poses[body.link] @ body.link_from_body for body in side]) for side in self.sides]
         of_rows = self.pairs.poses_a, self.pairs.poses_b
         for rows, bodies, given in zip(of_rows, self._rows.T, self._poses, strict=True):
             rows[:] = given[bodies]
 
     def ask(self) -> float:
-        """Trees of boxes, then quadImplicit where two boxes meet."""
+        """Update the trees of boxes, then run quadImplicit for pairs whose boxes meet."""
         for tree, poses in zip(self._trees, self._poses, strict=True):
             tree.update(poses)
         meeting = self._trees[0].overlaps(self._trees[1])
@@ -136,14 +134,14 @@ class Certified:
         self._limit = {"max_results": 1} if closest_only else {}
 
     def begin(self) -> None:
-        """Answers are proved: what is kept of earlier frames saves time only."""
+        """Keep the state of earlier frames: answers are proved, so it only saves time."""
 
     def place(self, poses: dict[str, FloatArray]) -> None:
-        """Poses of the links."""
+        """Set the poses of the links."""
         self._scene.set_link_poses(poses)
 
     def ask(self) -> float:
-        """A query; the closest pair comes first."""
+        """Query the scene; the closest pair comes first."""
         self.result = self._scene.query(**self._limit)
         return float(self.result.distance[0])
 
@@ -156,14 +154,14 @@ class FclMeshes:
         self._call = self._pair.distance_call()
 
     def begin(self) -> None:
-        """Nothing is kept."""
+        """Do nothing: there is no state."""
 
     def place(self, poses: dict[str, FloatArray]) -> None:
-        """Poses of the meshes."""
+        """Set the poses of the meshes."""
         self._pair.place(poses[LOWER], poses[UPPER])
 
     def ask(self) -> float:
-        """FCL's call, which returns -1 if the meshes meet."""
+        """Call FCL, which returns -1 if the meshes meet."""
         return max(0.0, self._call())
 
 
@@ -175,22 +173,22 @@ class CoalMeshes:
         self._meshes = [self._coal.surface(*mesh) for mesh in meshes]
 
     def begin(self) -> None:
-        """Nothing is kept."""
+        """Do nothing: there is no state."""
 
     def place(self, poses: dict[str, FloatArray]) -> None:
-        """Poses of the meshes."""
+        """Set the poses of the meshes."""
         self._query = self._coal.query(self._meshes[0], poses[LOWER], self._meshes[1], poses[UPPER])
 
     def ask(self) -> float:
-        """Coal's call; the depth it reports is that of two triangles, not of the crowns."""
+        """Call Coal, which reports the depth of two triangles, not of the crowns."""
         return max(0.0, self._query())
 
 
 def union_mesh(bodies: Sequence[Body], pitch: float) -> Triangles:
-    """Mesh of the union of superovoids on a link, by marching cubes.
+    """Compute a mesh of the union of superovoids on a link by marching cubes.
 
-    The function is the least of (F^(e2/2) - 1) min(a) of the bodies, F being eq. (5) as printed, which is 1 on the
-    surface: nearly as steep as a distance there, so that linear interpolation along an edge finds the surface.
+    The function is the least (F^(e2/2) - 1) min(a) of the bodies, with F of eq. (5) as printed, which is 1 on the
+    surface. It is nearly as steep there as a distance, so linear interpolation along an edge finds the surface.
 
     Parameters
     ----------
@@ -239,13 +237,13 @@ class FrameRow(CsvRow):
     contender: str
     microseconds: float = column("frame_us")
     distance: float = column("distance_m")
-    """Least signed distance; inf: none was computed; 0 may stand for an overlap."""
+    """Least signed distance; inf: none was computed; 0 may mean an overlap."""
     answers: int
-    """Pairs of surfaces solved; 1 for meshes."""
+    """Number of solved pairs of surfaces; 1 for meshes."""
 
 
 def contenders(robot: Robot) -> tuple[dict[str, Contender], list[str]]:
-    """All available methods by name, and lines about meshes and missing methods."""
+    """Return all available methods by name, and lines about meshes and missing methods."""
     found: dict[str, Contender] = {
         PAPER: QuadImplicit(robot),
         ALONE: QuadImplicit(robot, coherent=False),
@@ -275,7 +273,7 @@ def measure(robot: Robot, bite: DentalBite, rivals: dict[str, Contender], rounds
     Returns
     -------
     dict of str to list of FrameRow
-        By contender, a row a frame.
+        One row per frame, by contender.
     """
     poses = [robot.forward_kinematics(frame.positions, frame.base_poses) for frame in bite]
     names = list(rivals)
@@ -283,7 +281,7 @@ def measure(robot: Robot, bite: DentalBite, rivals: dict[str, Contender], rounds
     rows: dict[str, list[FrameRow]] = {}
     with progress() as bar, no_garbage_collection():
         task = bar.add_task("bite", total=(rounds + 1) * len(names))
-        for turn in range(rounds + 1):  # The first compiles what is not compiled, and is not counted.
+        for turn in range(rounds + 1):  # The first round compiles and does not count.
             for name in (*names[turn % len(names) :], *names[: turn % len(names)]):
                 rows[name] = []
                 rivals[name].begin()
@@ -301,28 +299,28 @@ def measure(robot: Robot, bite: DentalBite, rivals: dict[str, Contender], rounds
 
 @dataclass(frozen=True)
 class PairCounts:
-    """What became of the pairs that quadImplicit solved, and of the frames."""
+    """Counts of outcomes of the pairs solved by quadImplicit, and of the frames."""
 
     solved: int = 0
     unconverged: int = 0
     wrong: int = 0
-    """Converged to something farther than `LIMIT` from the certified distance."""
+    """Converged to a distance farther than `LIMIT` from the certified one."""
     too_deep: int = 0
-    """Of the wrong ones."""
+    """Wrong ones that are too deep."""
     apart: int = 0
     failed_apart: int = 0
-    """For separate pairs: not converged or wrong; likewise below."""
+    """For separate pairs: not converged or wrong."""
     shallow: int = 0
     failed_shallow: int = 0
-    """Of overlaps down to `SHALLOW`."""
+    """The same for overlaps down to `SHALLOW`."""
     deep: int = 0
     failed_deep: int = 0
     other_pair: int = 0
-    """Frames in which boxes meet, but not those of the closest pair."""
+    """Frames with overlapping boxes, but not of the closest pair."""
     closest_right: int = 0
-    """Frames in contact whose closest pair is answered right."""
+    """Frames in contact with a right answer for the closest pair."""
     right_in_contact: int = 0
-    """Of these, the ones in which no other pair is answered too deep: the frame's distance is right."""
+    """Those of them without too deep an answer for another pair, so that the frame's distance is right."""
     in_contact: int = 0
 
     def __add__(self, other: PairCounts) -> PairCounts:
@@ -341,7 +339,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 
 def count_failures(robot: Robot, bite: Iterable[BiteFrame], **options: Any) -> PairCounts:
-    """Hold every answer of quadImplicit (options: `QuadImplicit`) against the certified distance of its pair."""
+    """Compare each answer of quadImplicit (options of `QuadImplicit`) with the certified distance of its pair."""
     paper, scene = QuadImplicit(robot, **options), Certified(robot, closest_only=False)
     counts = PairCounts()
     for frame in bite:
@@ -370,7 +368,7 @@ def count_failures(robot: Robot, bite: Iterable[BiteFrame], **options: Any) -> P
 
 
 def certified_lines(robot: Robot, bite: Iterable[BiteFrame]) -> list[str]:
-    """Lines about the scene's answers, which judge the others, and about the bodies' dents."""
+    """Return lines about the scene's answers, which judge the others, and about the bodies' dents."""
     scene = Certified(robot, closest_only=False)
     answers = intersecting = dented = unproved = 0
     widest = 0.0
@@ -393,7 +391,7 @@ def certified_lines(robot: Robot, bite: Iterable[BiteFrame]) -> list[str]:
 
 
 def failure_table(found: dict[str, PairCounts]) -> Table:
-    """What became of quadImplicit's answers, by variant."""
+    """Return the table of outcomes of quadImplicit's answers, by variant."""
     result = Table(title=f"quadImplicit; wrong: by more than {LIMIT:g} m", title_justify="left")
     for name in (
         "variant", "not converged", "wrong", "too deep", "failed apart", f"of at most {1e3 * SHALLOW:g} mm", "deeper",
@@ -416,7 +414,7 @@ def _answers(rival: Contender) -> int:
 
 
 def table(rows: dict[str, list[FrameRow]]) -> Table:
-    """Times of frames with and without contact, and how far the distances are from the certified ones."""
+    """Return the table of times of frames with and without contact, and of differences from certified distances."""
     truth = np.array([row.distance for row in rows[REFERENCE]])
     touching = truth < 0.0
     result = Table(title="Dental bite, 181 frames", title_justify="left")

@@ -52,7 +52,7 @@ def _distances(panel: Axes, rows: dict[str, list[FrameRow]]) -> None:
         distances = 1e3 * np.array([row.distance for row in of_name])
         distances[np.isinf(distances)] = np.nan
         style, colour = ":" if "24,000" in name else "-", _COLOURS.get(name, _COLOURS["FCL"])
-        mark = "." if name in (PAPER, ALONE) else ""  # an answer without neighbours has no line
+        mark = "." if name in (PAPER, ALONE) else ""  # lines do not show isolated answers
         panel.plot(distances, style, marker=mark, color=colour, linewidth=1.0, markersize=4, label=name)
     panel.axhline(0.0, color=BLACK, linewidth=0.8)
     panel.set_ylim(top=1.5 * panel.get_ylim()[1])  # room for the legend
@@ -61,7 +61,7 @@ def _distances(panel: Axes, rows: dict[str, list[FrameRow]]) -> None:
 
 
 def _errors(panel: Axes, rows: dict[str, list[FrameRow]]) -> None:
-    """Errors of the distances; exact answers lie on the lower edge."""
+    """Plot errors of the distances; exact answers lie on the lower edge."""
     truth = np.array([row.distance for row in rows[REFERENCE]])
     least = 1e-9
     for name, of_name in rows.items():
@@ -70,7 +70,7 @@ def _errors(panel: Axes, rows: dict[str, list[FrameRow]]) -> None:
         errors = np.abs(np.array([row.distance for row in of_name]) - truth)
         errors[np.isinf(errors)] = np.nan
         if name.startswith("FCL"):
-            errors[truth < 0.0] = np.nan  # Meshes that meet have no depth.
+            errors[truth < 0.0] = np.nan  # Meshes have no depth.
         colour = _COLOURS.get(name, _COLOURS["FCL"])
         mark = {PAPER: "o", ALONE: "x"}.get(name, "." if "24,000" in name else "+")
         panel.plot(1e3 * np.maximum(errors, least), mark, color=colour, markersize=4, label=name)
@@ -103,12 +103,12 @@ def teeth(robot: Robot, bite: DentalBite, shares: tuple[float, float] = (0.25, 0
     path : Path
         PNG file to write.
     shares : tuple of float
-        Which frames: shares of the bite.
+        Positions of the frames in the bite, from 0 to 1.
     """
     figure = Figure(figsize=(10.0, 5.4), layout="constrained")
     paper = QuadImplicit(robot)
     shown = [int(share * (len(bite) - 1)) for share in shares]
-    for index in range(max(shown) + 1):  # Answers go from frame to frame.
+    for index in range(max(shown) + 1):  # Each frame starts from the previous answers.
         frame = bite.frame(index)
         poses = robot.forward_kinematics(frame.positions, frame.base_poses)
         paper.place(poses)
@@ -124,7 +124,7 @@ def teeth(robot: Robot, bite: DentalBite, shares: tuple[float, float] = (0.25, 0
 
 
 def _frame(axes: Any, robot: Robot, poses: dict[str, Any], paper: QuadImplicit) -> tuple[int, int]:
-    """Draw a frame; how many distances there are, and how many of them end outside the teeth."""
+    """Draw a frame; return the number of distances, and of those that end outside the teeth."""
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     low, high = np.full(3, np.inf), np.full(3, -np.inf)

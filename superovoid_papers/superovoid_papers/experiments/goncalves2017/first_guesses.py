@@ -1,14 +1,14 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""First guesses of Gonçalves et al. 2017, section 4.4: what levels of quadtree and octree are worth, and figures 5, 6.
+"""First guesses of Gonçalves et al. 2017, section 4.4: effect of the levels of quadtree and octree, and figures 5, 6.
 
-For both batteries (section 5.1), each number of levels, and the quadtree whose cells are halves by the turn of the
-normal (section 7): how often Newton's method does not converge from the guess, or is wrong, and how far the guess's
-distance is from the certified one. Of the parametric schemes also how many of their paths end past a pole.
+The cases are both batteries (section 5.1), each number of levels, and the quadtree with cells halved by the angle of
+the normal (section 7). The experiment counts runs of Newton's method without convergence or with a wrong answer, and
+measures the error of the guess's distance. For the parametric schemes it also counts paths that end past a pole.
 
-The picture has the octrees of two superovoids with their nearest cells (the paper's figure 5), the cells that the
-quadtree goes through on both parameter squares and on the bodies (figure 6), and the failures against the levels.
+The picture shows the octrees of two superovoids with their nearest cells (the paper's figure 5), the cells of the
+quadtree's path on both parameter squares and on the bodies (figure 6), and the failures against the levels.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ BATTERIES = ("separated", "overlapping")
 QUADTREE_LEVELS, OCTREE_LEVELS = (3, 4, 5, 6, 7, 8, 10), (2, 3, 4, 5)
 PARAMETRIC = ("quadParametric", "ntbParametric")
 PICTURE_LEVELS = 3
-"""Of the quadtree in the picture, as in the paper's figure 6; the octree has the schemes' 4."""
+"""Levels of the quadtree in the picture, as in the paper's figure 6; the octree has the schemes' 4."""
 PACKAGES = ("numpy", "numba")
 
 
 @dataclass(frozen=True)
 class Row(CsvRow):
-    """A scheme with a first guess on one battery; judged pairs only, times of the processor."""
+    """A scheme with a first guess on one battery; judged pairs only, processor times."""
 
     battery: str
     scheme: str
@@ -62,14 +62,14 @@ class Row(CsvRow):
     not_converged: int
     wrong: int
     right_within_poles: int
-    """Parametric: right answers with no point past a pole (otherwise: all right ones)."""
+    """Parametric: right answers without a point past a pole (otherwise: all right ones)."""
     right_past_a_pole: int
     iterations_within_poles: float = unitless("iterations_within_poles_mean")
     iterations_deviation: float = unitless("iterations_within_poles_deviation")
 
 
 def _kinds() -> list[tuple[str, str, int, dict[str, Any]]]:
-    """Scheme, guess, levels, options."""
+    """Return scheme, guess, levels and options of each row."""
     found = [("quadImplicit", "quadtree", levels, {"levels": levels}) for levels in QUADTREE_LEVELS]
     found.append(("quadImplicit", "adaptive quadtree", 6, {"levels": 6, "adaptive": True}))
     found += [(scheme, "quadtree", 6, {"scheme": scheme}) for scheme in PARAMETRIC]
@@ -79,7 +79,7 @@ def _kinds() -> list[tuple[str, str, int, dict[str, Any]]]:
 
 
 def run(count: int, seed: int, step: Callable[[str], None]) -> tuple[list[Row], list[str]]:
-    """Rows, and lines about bodies that no octree of some levels holds."""
+    """Return rows, and lines about bodies without a filled cell in an octree."""
     rows, lines = [], []
     for battery in BATTERIES:
         pairs, truths, proved = superovoid_battery.draw(battery, count, seed)
@@ -87,7 +87,7 @@ def run(count: int, seed: int, step: Callable[[str], None]) -> tuple[list[Row], 
             step(f"{battery}, {guess}, {levels} levels")
             try:
                 made = [superovoid_battery.packed_pairs(pairs, options | more) for more in ({"max_iterations": 0}, {})]
-            except ValueError as error:  # A body between the cells of its octree.
+            except ValueError as error:  # No cell of its octree has its centre in the body.
                 lines.append(f"{battery}, {guess}, {levels} levels: {error}")
                 continue
             rows.append(_row((battery, scheme, guess, levels), *made, truths, proved))
@@ -101,7 +101,7 @@ def _row(
     truths: FloatArray,
     proved: NDArray[np.bool_],
 ) -> Row:
-    """`guesses`: the same pairs, without steps of Newton's method."""
+    """Return a row; `guesses` are the same pairs without steps of Newton's method."""
     count, spent = len(packed), []
     for _ in range(3):
         started = time.process_time()
@@ -132,7 +132,7 @@ def _row(
 
 
 def table(rows: Sequence[Row]) -> Table:
-    """All rows."""
+    """Return the table of all rows."""
     made = Table(title="First guesses; counts as % of the judged pairs", title_justify="left")
     for name in (
         "battery", "scheme", "guess", "levels", "guess_us", "guess_error", "not_converged", "wrong",
@@ -154,7 +154,7 @@ def table(rows: Sequence[Row]) -> Table:
 
 
 def picture_pair() -> tuple[list[Superovoid], FloatArray]:
-    """Two separate superovoids like those of figures 5 and 6, whose parameters the paper does not give."""
+    """Return two separate superovoids like those of figures 5 and 6, whose parameters the paper does not give."""
     bodies = [
         Superovoid((1.0, 0.8, 1.2), section_exponent=0.7, profile_exponent=0.8, taper=(0.2, 0.2)),
         Superovoid((0.9, 1.0, 0.7), section_exponent=0.9, profile_exponent=0.6, taper=(-0.15, -0.15)),
@@ -167,7 +167,7 @@ def picture_pair() -> tuple[list[Superovoid], FloatArray]:
 
 
 def guess_points(options: dict[str, Any]) -> FloatArray:
-    """Points of the first guess for the picture's pair, (2, 3), world, m."""
+    """Return the points of the first guess for the picture's pair, (2, 3), world, m."""
     bodies, poses = picture_pair()
     packed = goncalves2017.Pairs(bodies[:1], poses[:1], bodies[1:], poses[1:], **options)
     packed.start(0, 1)
@@ -176,7 +176,7 @@ def guess_points(options: dict[str, Any]) -> FloatArray:
 
 
 def quadtree_cells() -> FloatArray:
-    """Centres (phi1, phi2) of the cells chosen at each level, (levels, 2 bodies, 2), rad."""
+    """Return the centres (phi1, phi2) of the cells chosen at each level, (levels, 2 bodies, 2), rad."""
     bodies, poses = picture_pair()
     found = []
     for levels in range(1, PICTURE_LEVELS + 1):
@@ -208,7 +208,7 @@ def _bodies(axes: Any, alpha: float) -> None:
 
 
 def _octrees(axes: Any) -> None:
-    """Figure 5: filled cells of the finest level, and the nearest points of the two octrees."""
+    """Draw figure 5: filled cells of the finest level, and the nearest points of the two octrees."""
     bodies, poses = picture_pair()
     count = 2**4
     for body, pose in zip(bodies, poses, strict=True):
@@ -227,7 +227,7 @@ def _octrees(axes: Any) -> None:
 
 
 def _squares(panel: Axes, side: int, colours: FloatArray) -> None:
-    """Figure 6, left: the cells of one body that the quadtree goes through."""
+    """Draw figure 6, left: the cells of the quadtree's path on one body."""
     cells = quadtree_cells()
     for level in range(PICTURE_LEVELS):
         width = 2.0 * math.pi / 2 ** (level + 1)
@@ -241,7 +241,7 @@ def _squares(panel: Axes, side: int, colours: FloatArray) -> None:
 
 
 def _cells_on_bodies(axes: Any, colours: FloatArray) -> None:
-    """Figure 6, right: the points of those cells on the bodies."""
+    """Draw figure 6, right: the points of those cells on the bodies."""
     bodies, poses = picture_pair()
     _bodies(axes, 0.5)
     for colour, cells in zip(colours, quadtree_cells(), strict=True):

@@ -6,19 +6,19 @@
 The two hands sweep through each other (`superovoid_ros.motions.grasp_sweep`), 21 by 21 finger links in 214 frames.
 Contenders are the paper's eight representations, this package's engine, and Coal:
 
-* superellipsoids, superovoids, and both mixed, each by octImplicit and quadParametric, with temporal coherence: the
-  last frame's unknowns first, and a new guess where Newton's method does not converge from there; both mixed also
-  from a new guess in every frame, and superellipsoids also by the superovoids' formulas;
+* superellipsoids, superovoids, and both mixed, each by octImplicit and quadParametric, with temporal coherence: from
+  the last frame's unknowns and, if Newton's method fails, from a new guess; both mixed also from a new guess in every
+  frame, and superellipsoids also by the superovoids' formulas;
 * FCL's proximity query and minimum distance of meshes of the finger links, as in the paper spheres, cylinders and boxes
-  (``config/icub_hand.yaml``), each link's as one surface;
+  (``config/icub_hand.yaml``), with one surface per link;
 * this engine on the same three sets of bodies, from a cold start and from its state of the last frame, with a proved
   interval;
 * Coal's minimum distance of the same meshes, and its depth of their convex hulls.
 
-As in the paper the bodies' pairs are asked about behind bounding spheres and boxes, and only calls about pairs that
-intersect count: the certified ones for the bodies, FCL's for the meshes. In each round every contender plays the whole
-sweep, in turn; a call counts with its fastest round, since what else the machine does only adds. What an empty call
-takes (its fastest round, too) is subtracted from calls into compiled loops.
+As in the paper, bounding spheres and boxes cull the pairs, and only calls for intersecting pairs count: the certified
+ones for the bodies, FCL's for the meshes. In each round the contenders play the whole sweep in alternation. The fastest
+round of a call counts, since other programs only add to the others. The fastest time of an empty call is subtracted
+from calls into compiled loops.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ from superovoid_ros.resources import read_yaml, share_directory
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Poses = Sequence[dict[str, FloatArray]]
-"""Frame by frame: world_from_link."""
+"""world_from_link, frame by frame."""
 
 LIMIT = 1e-6
-"""Error from which on an answer is wrong, m: what the paper's iteration is to reach."""
+"""Least error of a wrong answer, m: the tolerance of the paper's iteration."""
 SHALLOW = 1e-3
-"""Depth of a shallow overlap at most, m."""
+"""Largest depth of a shallow overlap, m."""
 SEGMENTS = 32
-"""Of the circles of the meshes' cylinders and spheres."""
+"""Segments of the circles of the meshes' cylinders and spheres."""
 PAPER = {
     "FCL, meshes, proximity": (28.29, 21.98, None),
     "FCL, meshes, minimum distance": (181.03, 95.21, None),
@@ -89,22 +89,22 @@ class Contender(Protocol):
     """A method that computes the distances of pairs of finger links, frame after frame."""
 
     def begin(self) -> None:
-        """Forget the frames before."""
+        """Discard the state of earlier frames."""
 
     def place(self, poses: dict[str, FloatArray]) -> None:
-        """Take world_from_link of all links."""
+        """Set world_from_link of all links."""
 
     def prepare(self, row: int) -> None:
         """Prepare a pair, without timing."""
 
     def ask(self, row: int) -> None:
-        """Ask about a pair: what is timed."""
+        """Solve a pair, with timing."""
 
     def nothing(self) -> None:
-        """Ask about no pair: the cost of calling."""
+        """Solve no pair, to time the call itself."""
 
     def answer(self, row: int) -> tuple[float, float, bool]:
-        """Signed distance, m, iterations, and whether they converged, of the pair just asked about."""
+        """Return signed distance, m, iterations, and convergence, of the last solved pair."""
 
 
 @dataclass(frozen=True)
@@ -113,16 +113,16 @@ class Fingers:
 
     robot: Robot
     pairs: IntArray
-    """Indices into the robot's bodies, shape (441, 2)."""
+    """Indices of the robot's bodies, shape (441, 2)."""
 
     @classmethod
     def of(cls, representation: str) -> Fingers:
-        """Those of the shipped hands."""
+        """Return the pairs of the shipped hands."""
         robot, _ = shipped(representation)
         return cls(robot, robot.body_pairs(["left_fingers"], ["right_fingers"]))
 
     def shapes(self, side: int) -> list[object]:
-        """Shapes of one side of the pairs."""
+        """Return the shapes of one side of the pairs."""
         return [self.robot.bodies[i].shape for i in self.pairs[:, side]]
 
     def write(self, poses: dict[str, FloatArray], of_a: FloatArray, of_b: FloatArray) -> None:
@@ -138,19 +138,19 @@ class _Loop:
     pairs: goncalves2017.Pairs | engine_speed.Pairs
 
     def prepare(self, row: int) -> None:
-        """`place` has done it."""
+        """Do nothing: `place` prepares all pairs."""
 
     def ask(self, row: int) -> None:
-        """A loop over one pair."""
+        """Run a loop over one pair."""
         self.pairs.solve(row, row + 1)
 
     def nothing(self) -> None:
-        """A loop over no pairs."""
+        """Run a loop over no pairs."""
         self.pairs.solve(0, 0)
 
 
 class Scheme(_Loop):
-    """A scheme of the paper: from the last unknowns, otherwise from a new guess, or always from a new guess."""
+    """A scheme of the paper: from the last unknowns and, if these fail, from a new guess; or always from a guess."""
 
     def __init__(
         self, fingers: Fingers, scheme: str, formulas: str, coherent: bool = True, vectors: str = "unit"
@@ -162,18 +162,18 @@ class Scheme(_Loop):
         self.pairs = goncalves2017.Pairs(shapes[0], identity, shapes[1], identity, **options)
 
     def begin(self) -> None:
-        """No last unknowns."""
+        """Discard the last unknowns."""
         self.pairs.warm[:] = False
 
     def place(self, poses: dict[str, FloatArray]) -> None:
-        """Write poses; spheres and boxes."""
+        """Write poses; cull by spheres and boxes."""
         self._fingers.write(poses, self.pairs.poses_a, self.pairs.poses_b)
         self.pairs.cull(0, len(self.pairs))
         if not self._coherent:
             self.begin()
 
     def answer(self, row: int) -> tuple[float, float, bool]:
-        """From the row of results."""
+        """Return the answer from the row of results."""
         out = self.pairs.out[row]
         return out[newton_schemes.DISTANCE], out[newton_schemes.ITERATIONS], out[newton_schemes.CONVERGED] != 0.0
 
@@ -191,11 +191,11 @@ class Engine(_Loop):
         self._spheres = engine_speed.two_spheres()
 
     def nothing(self) -> None:
-        """Answer two spheres."""
+        """Solve two spheres."""
         self._spheres.solve(0, 1)
 
     def begin(self) -> None:
-        """No states."""
+        """Discard all states."""
         self.pairs.states[:] = 0.0
 
     def place(self, poses: dict[str, FloatArray]) -> None:
@@ -205,7 +205,7 @@ class Engine(_Loop):
             self.begin()
 
     def answer(self, row: int) -> tuple[float, float, bool]:
-        """From the row of results; converged: proved."""
+        """Return the answer from the row of results; converged means proved."""
         out = self.pairs.out[row]
         return (
             out[columns.DISTANCE],
@@ -219,44 +219,44 @@ Links = Sequence[tuple[str, str]]
 
 
 class Meshes:
-    """A library's calls about meshes of the links, made when the poses are known."""
+    """A library's calls for meshes of the links, created for given poses."""
 
     def __init__(self, links: Links, make: Callable[[int, FloatArray, FloatArray], Call]) -> None:
         self._links, self._make = links, make
 
     def begin(self) -> None:
-        """Nothing is remembered."""
+        """Do nothing: there is no state."""
 
     def place(self, poses: dict[str, FloatArray]) -> None:
-        """Keep the poses."""
+        """Store the poses."""
         self._poses = poses
 
     def prepare(self, row: int) -> None:
-        """Give the library the poses of the two links."""
+        """Pass the poses of the two links to the library."""
         a, b = self._links[row]
         self._call = self._make(row, self._poses[a], self._poses[b])
 
     def ask(self, row: int) -> None:
-        """The library's own call."""
+        """Call the library."""
         self._found = self._call()
 
     def nothing(self) -> None:
-        """Library calls have their bindings' cost in them."""
+        """Do nothing: times of library calls include their bindings."""
 
     def answer(self, row: int) -> tuple[float, float, bool]:
-        """Its result, which has no iterations."""
+        """Return its result, without iterations."""
         return self._found, math.nan, True
 
 
 def link_meshes() -> dict[str, trimesh.Trimesh]:
-    """Meshes of the finger links of both hands, link frame, m: the parts' triangles side by side."""
+    """Return meshes of the finger links of both hands, link frame, m: all triangles of the parts."""
     figures = read_yaml(share_directory() / "config" / FIGURES)
     found = {}
     for finger in figures["fingers"].values():
         for link in finger["links"]:
             right = trimesh.util.concatenate([_part_mesh(part) for part in link["parts"]])
             left = right.copy()
-            left.apply_transform(np.diag([1.0, -1.0, 1.0, 1.0]))  # turns the triangles over, too
+            left.apply_transform(np.diag([1.0, -1.0, 1.0, 1.0]))  # also reverses the triangles
             found[f"right_{link['name']}"], found[f"left_{link['name']}"] = right, left
     return found
 
@@ -308,14 +308,14 @@ def _coal_contenders(links: Links, meshes: dict[str, trimesh.Trimesh]) -> Iterat
 
 @dataclass(frozen=True)
 class Task:
-    """The pairs that a contender is asked about."""
+    """The pairs for a contender."""
 
     visits: list[IntArray]
     """Rows, frame by frame."""
     counted: list[NDArray[np.bool_]]
-    """Of these, the ones that intersect: their calls count."""
+    """Whether each intersects, so that its call counts."""
     truth: FloatArray | None
-    """Certified distances of the calls that count, in their order, m; None: there are none of these bodies."""
+    """Certified distances of the calls that count, in their order, m; None: there are none for these bodies."""
 
 
 @dataclass(frozen=True)
@@ -325,17 +325,17 @@ class CallRow(CsvRow):
     contender: str
     microseconds: float = column("call_us")
     distance: float = column("distance_m")
-    """Signed; of meshes what the library returns: 1 for a contact (proximity), 0 or -1 for an overlap."""
+    """Signed; for meshes the library's value: 1 for a contact (proximity), 0 or -1 for an overlap."""
     iterations: float = unitless()
     """nan if there are none."""
     converged: bool
-    """Of this engine: proved."""
+    """For this engine: proved."""
     error: float = column("error_m")
-    """Against the certified distance; nan if there is none."""
+    """Relative to the certified distance; nan if there is none."""
 
 
 def play(contender: Contender, task: Task, poses: Poses) -> tuple[FloatArray, FloatArray]:
-    """Let a contender go through the whole sweep.
+    """Play the whole sweep with a contender.
 
     Returns
     -------
@@ -360,7 +360,7 @@ def play(contender: Contender, task: Task, poses: Poses) -> tuple[FloatArray, Fl
 
 
 def overhead(contender: Contender, samples: int = 2000) -> float:
-    """Microseconds of a call about no pair, median."""
+    """Return the median microseconds of an empty call."""
     spent = np.empty(samples)
     for k in range(samples):
         started = time.perf_counter_ns()
@@ -370,7 +370,7 @@ def overhead(contender: Contender, samples: int = 2000) -> float:
 
 
 def contenders(poses: Poses) -> tuple[dict[str, tuple[Contender, Task]], list[str]]:
-    """All available methods with their pairs, and lines about missing ones."""
+    """Return all available methods with their pairs, and lines about missing ones."""
     kinds = ("superellipsoids", "superovoids", "mixed")  # in the order of table 4
     fingers = {kind: Fingers.of(kind) for kind in kinds}
     tasks = {kind: _certified(of, poses) for kind, of in fingers.items()}
@@ -407,7 +407,7 @@ def contenders(poses: Poses) -> tuple[dict[str, tuple[Contender, Task]], list[st
 
 
 def _certified(fingers: Fingers, poses: Poses) -> Task:
-    """Rows behind spheres and boxes, those of them that intersect, and their certified distances."""
+    """Return rows after culling by spheres and boxes, intersecting ones, and their certified distances."""
     scheme, engine = Scheme(fingers, "quadParametric", "general"), Engine(fingers, warm=True)
     visits, counted, truth = [], [], []
     for links in poses:
@@ -424,7 +424,7 @@ def _certified(fingers: Fingers, poses: Poses) -> Task:
 
 
 def _meeting(proximity: Meshes, poses: Poses, count: int) -> Task:
-    """Rows whose meshes meet."""
+    """Return the rows whose meshes meet."""
     visits = []
     for links in poses:
         proximity.place(links)
@@ -440,14 +440,14 @@ def _meeting(proximity: Meshes, poses: Poses, count: int) -> Task:
 def measure(
     given: dict[str, tuple[Contender, Task]], poses: Poses, rounds: int, console: Console | None
 ) -> dict[str, list[CallRow]]:
-    """Run the sweep several times with every method, in turn; return the calls that count, by method."""
+    """Run the sweep several times with every method, in alternation; return the calls that count, by method."""
     best: dict[str, FloatArray] = {}
     empty: dict[str, float] = {}
     answers: dict[str, FloatArray] = {}
     names = list(given)
     with progress() as bar, no_garbage_collection():
         task = bar.add_task("sweep", total=(rounds + 1) * len(names))
-        for turn in range(rounds + 1):  # The first compiles what is not compiled, and is not counted.
+        for turn in range(rounds + 1):  # The first round compiles and does not count.
             for name in (*names[turn % len(names) :], *names[: turn % len(names)]):
                 times, answers[name] = play(*given[name], poses)
                 if turn:
@@ -466,7 +466,7 @@ def measure(
 
 
 def guess_time(scheme: Scheme, task: Task, poses: Poses, repeats: int = 5) -> float:
-    """Microseconds of a first guess about an intersecting pair: median over calls, the fastest of some."""
+    """Return the microseconds of a first guess for intersecting pairs: median over calls, fastest of `repeats`."""
     found = []
     for links, rows, counted in zip(poses, task.visits, task.counted, strict=True):
         scheme.place(links)
@@ -481,12 +481,12 @@ def guess_time(scheme: Scheme, task: Task, poses: Poses, repeats: int = 5) -> fl
 
 
 def values_of(rows: Sequence[CallRow], field: str) -> FloatArray:
-    """A field of all rows."""
+    """Return a field of all rows."""
     return np.array([getattr(row, field) for row in rows], dtype=np.float64)
 
 
 def table(found: dict[str, list[CallRow]]) -> Table:
-    """Table 4 with the paper's figures, and what became of the answers."""
+    """Return table 4 with the paper's figures, and outcomes of the answers."""
     result = Table(title="Two hands, calls about intersecting pairs", title_justify="left")
     for name in (
         "contender", "calls", "call mean, us", "deviation", "median", "p99", "paper: mean, us", "deviation",
@@ -511,7 +511,7 @@ def table(found: dict[str, list[CallRow]]) -> Table:
 
 
 def failure_table(found: dict[str, list[CallRow]]) -> Table:
-    """How the schemes' answers fail, by depth, and how many iterations they take."""
+    """Return the table of failures of the schemes' answers, by depth, and of their iterations."""
     title = f"Answers that failed: not converged, or wrong by more than {LIMIT:g} m"
     result = Table(title=title, title_justify="left")
     for name in (
@@ -549,7 +549,7 @@ def plot(found: dict[str, list[CallRow]]) -> Figure:
                     times, bins, weights=np.full(len(times), 1.0 / len(times)), histtype="step", linestyle=line,
                     label=f"{name}: median {np.median(times):.1f} µs",
                 )  # fmt: skip
-                if name in PAPER:  # its mean; heights mean nothing
+                if name in PAPER:  # its mean, at an arbitrary height
                     height = 0.5 + 0.05 * (len(panel.patches) % 3)
                     colour = panel.patches[-1].get_edgecolor()
                     panel.plot(PAPER[name][0], height, "v", color=colour, transform=panel.get_xaxis_transform())

@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Memory of a body by its representation: the column of table 3 of Gonçalves et al. 2017 that it fills with words.
+"""Memory of a body by its representation: the column of words in table 3 of Gonçalves et al. 2017.
 
-Each representation is made of the same superovoids (section 5.1) and kept; what has been allocated since is divided by
-their number. Python's objects and numpy's arrays are counted by tracemalloc, what FCL and Coal take by glibc
-(mallinfo2). What a mesh needs while it is made, and gives back, is not counted.
+The experiment stores each representation of the same superovoids (section 5.1), and divides the newly allocated memory
+by their number. tracemalloc counts Python's objects and numpy's arrays, glibc (mallinfo2) counts the memory of FCL and
+Coal. Temporary memory of the construction of a mesh does not count.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from superovoid_papers.methods.goncalves2017 import polygonal
 
 VERTICES = (18, 290, 786, 5002)
 PARAMETERS = 7 + 6
-"""Of shape and pose, as the paper counts."""
+"""Numbers of shape and pose, as in the paper."""
 PACKAGES = ("numpy", "python-fcl", "coal")
-_MANY = 2000  # vertices to be made of a body in meshes: of what malloc keeps for itself little must fall on each
+_MANY = 2000  # least total of vertices, so that malloc's own memory per vertex is small
 
 
 Maker = Callable[[Superovoid], Any]
 
 
 class _Mallinfo2(ctypes.Structure):
-    """What glibc's mallinfo2 returns (malloc.h)."""
+    """Result of glibc's mallinfo2 (malloc.h)."""
 
     _fields_ = [
         (name, ctypes.c_size_t)
@@ -54,7 +54,7 @@ class _Mallinfo2(ctypes.Structure):
 
 
 def allocated() -> int:
-    """Bytes that malloc has handed out and not got back.
+    """Return the bytes currently allocated by malloc.
 
     Raises
     ------
@@ -74,22 +74,22 @@ def allocated() -> int:
 
 @dataclass(frozen=True)
 class Row(CsvRow):
-    """One representation; bytes of a body."""
+    """One representation; bytes per body."""
 
     representation: str
     vertices: int
-    """Of a mesh; 0: exact."""
+    """Vertices of a mesh; 0: exact."""
     bytes: float = column("body_bytes")
 
 
 def traced() -> int:
-    """Bytes of Python's objects and numpy's arrays."""
+    """Return the bytes of Python's objects and numpy's arrays."""
     return tracemalloc.get_traced_memory()[0]
 
 
 def bytes_each(make: Maker, bodies: Sequence[Superovoid], count: Callable[[], int]) -> float:
-    """Bytes that stay allocated, by `count`, for each body that `make` makes something of."""
-    make(bodies[0])  # What is made once: modules, caches.
+    """Return the bytes, by `count`, that stay allocated per body after `make`."""
+    make(bodies[0])  # Allocates modules and caches, once.
     kept: list[Any] = [None] * len(bodies)
     gc.collect()
     before = count()
@@ -131,7 +131,7 @@ Meshes = dict[int, tuple[Any, Any]]
 
 
 def _fcl_mesh(meshes: Meshes) -> Maker:
-    """Two models a body, as a pair has them."""
+    """Return a maker of two models per body, as for a pair."""
     return lambda body: goncalves2017.MeshPair(*meshes[id(body)], *meshes[id(body)])
 
 
@@ -144,7 +144,7 @@ def _coal_meshes(meshes: Meshes) -> dict[str, Maker]:
 
 
 def run(count: int, seed: int) -> tuple[list[Row], dict[str, str]]:
-    """Rows, and what is missing."""
+    """Return the rows, and missing libraries."""
     pairs, _, _ = superovoid_battery.draw("separated", count, seed)
     bodies = [pair.a for pair in pairs]
     grids = {vertices: {id(body): polygonal.mesh(body, vertices) for body in bodies} for vertices in VERTICES}
@@ -173,7 +173,7 @@ def run(count: int, seed: int) -> tuple[list[Row], dict[str, str]]:
 
 
 def table(rows: Sequence[Row]) -> Table:
-    """All rows."""
+    """Return the table of all rows."""
     made = Table(title="Memory of a body", title_justify="left")
     made.add_column(Row.heading("representation"))
     for name in (Row.heading("vertices"), Row.heading("bytes"), "times the 13 numbers"):
@@ -193,7 +193,7 @@ def plot(rows: Sequence[Row]) -> Figure:
         if some[0].vertices == 0:
             panel.axhline(some[0].bytes, color=f"C{k}", linestyle="--", label=name)
         else:
-            size = 8 if name.startswith("FCL") else 4  # Coal's boxes take as much.
+            size = 8 if name.startswith("FCL") else 4  # Coal's boxes need the same memory.
             vertices, sizes = [row.vertices for row in some], [row.bytes for row in some]
             panel.plot(vertices, sizes, "o-", color=f"C{k}", markersize=size, label=name)
     panel.axhline(8 * PARAMETERS, color=BLACK, linewidth=0.8, label="paper: 13 floating-point numbers")

@@ -1,24 +1,24 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What Gonçalves et al. 2017 suggest and do not do: other ways to the distance, on the pairs of their batteries.
+"""Suggestions of Gonçalves et al. 2017 for other methods, on the pairs of their batteries.
 
-Section 7 asks for a comparison with solvers of the optimisation problem
+Section 7 suggests a comparison with solvers of the optimisation problem
 
     min |Q - P|^2   so that   F_i(P) <= 0,  F_j(Q) <= 0
 
-by interior points, and with the search over contact directions of Wellmann et al. 2008; section 6.1 for Baumgarte's
-term, which makes each of Newton's steps shorter. Here:
+by interior points, and with the search over contact directions of Wellmann et al. 2008. Section 6.1 suggests
+Baumgarte's term, which shortens each of Newton's steps. The contenders are:
 
 * quadImplicit, and with shares of the step (`gain`);
-* IPOPT, through CasADi, which derives the derivatives, and scipy's trust-constr with gradients and Hessians of our own,
-  both from the quadtree's guess, in the six coordinates of (16);
+* IPOPT, through CasADi, which generates the derivatives, and scipy's trust-constr with our gradients and Hessians, both
+  from the quadtree's guess, in the six coordinates of (16);
 * `superovoid_papers.methods.wellmann2008.direction_search`, from the line of centres;
 * this package's engine, which judges.
 
-Of bodies that overlap the least |Q - P| is 0: there is no depth in that problem, and its solvers are not asked.
+For overlapping bodies the least |Q - P| is 0: the problem has no depth, and its solvers do not take part.
 
-The pairs are those of tables 1 and 2 and the same without tapers, which is what Wellmann's paper has.
+The pairs are those of tables 1 and 2, and the same without tapers, as in Wellmann's paper.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ GAINS = (0.75, 0.5, 0.25)
 ITERATIONS_OF_PARTS = 200
 """Largest number of Newton's steps with shortening."""
 IPOPT_TOLERANCE, TRUST_TOLERANCE = 1e-9, 1e-12
-"""The optimisers' own measures of optimality, such that distances are right to 1e-6 m, the paper's tolerance."""
+"""The optimisers' own measures of optimality, for distances accurate to 1e-6 m, the paper's tolerance."""
 SOLVER_ITERATIONS = 500
 INTERIOR = ("IPOPT (CasADi)", "trust-constr (scipy)")
 PACKAGES = ("numpy", "scipy", "numba", "casadi")
@@ -74,7 +74,7 @@ PACKAGES = ("numpy", "scipy", "numba", "casadi")
 
 @dataclass(frozen=True)
 class Row(CsvRow):
-    """One contender on one kind of pairs; times of a query, first guess included."""
+    """One contender on one kind of pairs; times of a query, including the first guess."""
 
     bodies: str
     battery: str
@@ -83,7 +83,7 @@ class Row(CsvRow):
     median_us: float
     p99_us: float
     iterations: float = unitless("iterations_mean")
-    """where it converged"""
+    """over converged pairs"""
     judged: int
     not_converged: int
     wrong: int
@@ -97,17 +97,17 @@ class Way(Protocol):
     iterations: FloatArray
 
     def queries(self, pairs: Sequence[peers.Pair]) -> list[peers.Query]:
-        """A call for each pair, which returns the signed distance."""
+        """Return a call for each pair, which returns the signed distance."""
 
 
 class Scheme:
-    """A scheme of the paper, first guess included."""
+    """A scheme of the paper, including its first guess."""
 
     def __init__(self, **options: Any) -> None:
         self._options = options
 
     def queries(self, pairs: Sequence[peers.Pair]) -> list[peers.Query]:
-        """Compiled loops of length one."""
+        """Return compiled loops of length one."""
         self._packed = superovoid_battery.packed_pairs(pairs, self._options)
 
         def query(i: int) -> float:
@@ -119,12 +119,12 @@ class Scheme:
 
     @property
     def converged(self) -> NDArray[np.bool_]:
-        """By the length of the last step."""
+        """Return convergence by the length of the last step."""
         return self._packed.out[:, newton_schemes.CONVERGED] > 0.0
 
     @property
     def iterations(self) -> FloatArray:
-        """Newton's."""
+        """Return the iterations of Newton's method."""
         return self._packed.out[:, newton_schemes.ITERATIONS]
 
 
@@ -132,7 +132,7 @@ class Directions:
     """Wellmann's search over contact directions."""
 
     def queries(self, pairs: Sequence[peers.Pair]) -> list[peers.Query]:
-        """Compiled loops of length one."""
+        """Return compiled loops of length one."""
         rows = direction_search.pack([pair.a for pair in pairs]), direction_search.pack([pair.b for pair in pairs])
         poses = np.array([pair.pose_a for pair in pairs]), np.array([pair.pose_b for pair in pairs])
         self._out = np.full((len(pairs), direction_search.RESULT_LENGTH), np.nan)
@@ -146,17 +146,17 @@ class Directions:
 
     @property
     def converged(self) -> NDArray[np.bool_]:
-        """To a common normal."""
+        """Return convergence to a common normal."""
         return self._out[:, direction_search.CONVERGED] > 0.0
 
     @property
     def iterations(self) -> FloatArray:
-        """Of either step."""
+        """Return the iterations of both kinds of steps."""
         return self._out[:, direction_search.ITERATIONS]
 
     @property
     def excluded(self) -> FloatArray:
-        """Iterations after which a contact was ruled out; nan: never."""
+        """Return the iterations before a contact was excluded; nan: never."""
         return self._out[:, direction_search.EXCLUDED]
 
 
@@ -164,7 +164,7 @@ class _Solver:
     """A solver of the optimisation problem, from the quadtree's guess."""
 
     def queries(self, pairs: Sequence[peers.Pair]) -> list[peers.Query]:
-        """The solver's own calls, the guess included."""
+        """Return the solver's own calls, including the guess."""
         self._guesses = superovoid_battery.packed_pairs(pairs, {})
         self.converged, self.iterations = np.zeros(len(pairs), dtype=bool), np.zeros(len(pairs))
 
@@ -176,7 +176,7 @@ class _Solver:
         return [partial(query, i, pair) for i, pair in enumerate(pairs)]
 
     def _solve(self, pair: peers.Pair, q: FloatArray) -> tuple[float, bool, float]:
-        """Distance, whether the solver reports convergence, iterations."""
+        """Return distance, the solver's report of convergence, and iterations."""
         raise NotImplementedError
 
 
@@ -226,14 +226,14 @@ class TrustConstr(_Solver):
 
 
 def superovoid_row(body: Any) -> FloatArray:
-    """The row that the formulas of the schemes read."""
+    """Return the row for the formulas of the schemes."""
     row = np.zeros(superovoid_surface.ROW_LENGTH)
     row[: superovoid_surface.SPECIFIC] = *body.semi_axes, body.section_exponent, body.profile_exponent, *body.taper
     return row
 
 
 class Ipopt(_Solver):
-    """IPOPT through CasADi, which derives all derivatives; one problem, whose parameters are bodies and poses.
+    """IPOPT through CasADi, which generates all derivatives; one problem, with bodies and poses as parameters.
 
     Raises
     ------
@@ -278,13 +278,13 @@ class Engine:
     """Our own distance, in compiled loops."""
 
     def queries(self, pairs: Sequence[peers.Pair]) -> list[peers.Query]:
-        """Loops of length one."""
+        """Return loops of length one."""
         self.converged, self.iterations = np.ones(len(pairs), dtype=bool), np.full(len(pairs), math.nan)
         return peers.OursCompiled().queries(pairs)
 
 
 def ways(battery: str) -> tuple[dict[str, Way], dict[str, str]]:
-    """Contenders by name, and why others are missing."""
+    """Return contenders by name, and reasons for missing ones."""
     found: dict[str, Way] = {"quadImplicit": Scheme()}
     for gain in GAINS:
         found[f"quadImplicit, Baumgarte {gain:g}"] = Scheme(gain=gain, max_iterations=ITERATIONS_OF_PARTS)
@@ -301,7 +301,7 @@ def ways(battery: str) -> tuple[dict[str, Way], dict[str, str]]:
 
 
 def draw(bodies: str, battery: str, count: int, seed: int) -> tuple[list[peers.Pair], FloatArray, NDArray[np.bool_]]:
-    """Pairs with the engine's distances, and whether those are proved well enough to judge by."""
+    """Draw pairs; return them, the engine's distances, and whether their proofs are close enough to judge."""
     if bodies == "superovoids":
         return superovoid_battery.draw(battery, count, seed)
     pairs: list[peers.Pair] = []
@@ -324,7 +324,7 @@ def draw(bodies: str, battery: str, count: int, seed: int) -> tuple[list[peers.P
 
 
 def run(count: int, rounds: int, seed: int, step: Callable[[str], None]) -> tuple[list[Row], list[str], dict[str, str]]:
-    """Rows, lines about contacts ruled out, and what is missing."""
+    """Return the rows, lines about excluded contacts, and missing libraries."""
     rows, lines, missing = [], [], {}
     for bodies in BODIES:
         for battery in BATTERIES:
@@ -367,7 +367,7 @@ def run(count: int, rounds: int, seed: int, step: Callable[[str], None]) -> tupl
 
 
 def table(rows: Sequence[Row]) -> Table:
-    """All rows."""
+    """Return the table of all rows."""
     made = Table(title=f"{rows[0].pairs} pairs of each kind; first guess included", title_justify="left")
     words = "bodies", "battery", "contender"
     for name in (*words, "median_us", "p99_us", "iterations", "not_converged", "wrong", "error_median"):

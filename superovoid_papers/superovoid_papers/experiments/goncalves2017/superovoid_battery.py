@@ -3,13 +3,13 @@
 
 """Tables 1 and 2 of Gonçalves et al. 2017: its schemes on random pairs, FCL's meshes, Coal and the engine.
 
-Pairs are drawn as in the paper's section 5.1 until there are enough that are apart, or overlap, by what the engine
-says. Each contender is asked for each pair by itself, in turn with the others (`engine_comparison.measure`), and of
-some rounds the fastest counts, less what a call that computes next to nothing takes. First guess and Newton's method
-are compiled loops of length one, timed apart; what they take together is the sum.
+Pairs are drawn as in the paper's section 5.1 until enough are separate, or overlap, according to the engine. Each
+contender solves each pair separately, in alternation with the others (`engine_comparison.measure`). The fastest round
+counts, less the time of an almost empty call. First guess and Newton's method are compiled loops of length one, timed
+separately; their total is the sum.
 
-Answers are judged where the contact that the engine finds on the bodies is as deep, or as near, as their convex hulls
-are proved to be: where a dent takes part the schemes, which answer for the bodies, may be right and differ.
+Answers are judged only if the engine's contact on the bodies agrees with the proved distance or depth of their convex
+hulls: for a contact in a dent, the schemes, which use the bodies themselves, may be right and differ.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ PACKAGES = ("numpy", "numba", "coal", "python-fcl")
 WRONG = 1e-5
 """m; a converged answer with a larger error is another root."""
 PROVED = 1e-6
-"""m; largest excess of the engine's answer over its proved lower bound if it judges."""
+"""m; largest excess of a judging answer of the engine over its proved lower bound."""
 VERTICES = 290
-CHUNK = 250  # pairs whose meshes are in memory at once
+CHUNK = 250  # pairs with meshes in memory at once
 
 GUESSES: dict[str, dict[str, Any]] = {
     "quadtree": {},
@@ -82,7 +82,7 @@ SCHEMES: dict[str, tuple[str, dict[str, Any]]] = {
     "octImplicit, analytic": ("octree", {"scheme": "octImplicit", "jacobian": "analytic"}),
     "quadImplicit, adaptive": ("adaptive quadtree", {"adaptive": True}),
 }
-"""Name: its first guess, and the options of `goncalves2017.Pairs`."""
+"""First guess and options of `goncalves2017.Pairs`, by name."""
 
 
 @dataclass(frozen=True)
@@ -110,13 +110,13 @@ PAPER = {
 
 
 def published(battery: str, contender: str) -> Published | None:
-    """The paper's row that a contender's may be held against: printed vectors are the same scheme."""
+    """Return the paper's row for comparison with a contender: printed vectors are the same scheme."""
     return PAPER.get((battery, contender.removesuffix(", printed")))
 
 
 @dataclass(frozen=True)
 class Row(CsvRow):
-    """One contender. Schemes: means and deviations over the pairs on which they converged."""
+    """One contender; for schemes, means and deviations over converged pairs."""
 
     battery: str
     contender: str
@@ -139,7 +139,7 @@ class Row(CsvRow):
 
 @dataclass
 class Samples:
-    """What a contender did on all pairs, chunk by chunk."""
+    """Answers and times of a contender on all pairs, chunk by chunk."""
 
     guess: list[FloatArray] = field(default_factory=list)
     microseconds: list[FloatArray] = field(default_factory=list)
@@ -149,7 +149,7 @@ class Samples:
 
 
 def packed_pairs(pairs: Sequence[peers.Pair], options: dict[str, Any]) -> goncalves2017.Pairs:
-    """Pairs as a scheme with these options takes them."""
+    """Return the pairs for a scheme with these options."""
     made = [[pair.a for pair in pairs], [pair.pose_a for pair in pairs], [pair.b for pair in pairs]]
     return goncalves2017.Pairs(*made, [pair.pose_b for pair in pairs], **options)
 
@@ -161,7 +161,7 @@ class Guess:
         self._options = options
 
     def queries(self, pairs: Sequence[peers.Pair]) -> list[peers.Query]:
-        """One compiled loop of length one for each pair."""
+        """Return one compiled loop of length one for each pair."""
         packed = packed_pairs(pairs, self._options)
 
         def query(i: int) -> float:
@@ -171,7 +171,7 @@ class Guess:
         return [partial(query, i) for i in range(len(pairs))]
 
     def overhead(self) -> peers.Query:
-        """A loop over no pairs."""
+        """Return a loop over no pairs."""
         packed = packed_pairs([unit_pair()], self._options)
 
         def query() -> float:
@@ -199,14 +199,14 @@ class Newton:
         return query
 
     def queries(self, pairs: Sequence[peers.Pair]) -> list[peers.Query]:
-        """One compiled loop of length one for each pair."""
+        """Return one compiled loop of length one for each pair."""
         self.packed = packed_pairs(pairs, self._options)
         self.packed.start(0, len(pairs))
         query = self._query(self.packed)
         return [partial(query, i, 1) for i in range(len(pairs))]
 
     def overhead(self) -> peers.Query:
-        """A loop over no pairs."""
+        """Return a loop over no pairs."""
         packed = packed_pairs([unit_pair()], self._options)
         packed.start(0, 1)
         return partial(self._query(packed), 0, 0)
@@ -220,29 +220,29 @@ class FclMesh:
         self._vertices = vertices
 
     def pair(self, pair: peers.Pair) -> goncalves2017.MeshPair:
-        """The meshes of two bodies at their poses."""
+        """Return the meshes of two bodies at their poses."""
         meshes = (array for body, _ in pair.bodies for array in polygonal.mesh(body, self._vertices))
         made = goncalves2017.MeshPair(*meshes)
         made.place(pair.pose_a, pair.pose_b)
         return made
 
     def queries(self, pairs: Sequence[peers.Pair]) -> list[peers.Query]:
-        """FCL's own calls."""
+        """Return FCL's own calls."""
         return [self.pair(pair).distance_call() for pair in pairs]
 
     def overhead(self) -> peers.Query:
-        """Two spheres."""
+        """Return a query of two spheres."""
         return self._spheres.overhead()
 
 
 def unit_pair() -> peers.Pair:
-    """Two unit spheres three metres apart."""
+    """Return two unit spheres three metres apart."""
     sphere = Superovoid((1.0, 1.0, 1.0))
     return peers.Pair(sphere, sphere, np.eye(4), peers._three_metres_off())
 
 
 def contenders() -> tuple[dict[str, Any], dict[str, str]]:
-    """Adapters by name, and why others are missing."""
+    """Return adapters by name, and reasons for missing ones."""
     made: dict[str, Any] = {name: Guess(options) for name, options in GUESSES.items()}
     made |= {name: Newton(options) for name, (_, options) in SCHEMES.items()}
     made["engine"] = peers.OursCompiled()
@@ -259,7 +259,7 @@ def contenders() -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def draw(battery: str, count: int, seed: int) -> tuple[list[peers.Pair], FloatArray, NDArray[np.bool_]]:
-    """Pairs of a battery with the engine's answers, and whether they are proved well enough to judge by."""
+    """Draw pairs of a battery; return them, the engine's answers, and whether their proofs are close enough to use."""
     pairs: list[peers.Pair] = []
     distances, proved = [], []
     part = 0
@@ -280,9 +280,9 @@ _own = threading.local()
 
 
 def measure_chunk(rounds: int, pairs: Sequence[peers.Pair]) -> dict[str, tuple[Any, ...]]:
-    """Of each contender: microseconds a pair, distances, and of schemes whether and in how many steps they converged.
+    """Return for each contender microseconds per pair, distances, and for schemes convergence and number of steps.
 
-    Contenders and what their calls cost are the thread's own.
+    Each thread has its own contenders and measures the cost of their calls.
     """
     if not hasattr(_own, "contenders"):
         made = contenders()[0]
@@ -309,9 +309,9 @@ def run(
     threads: int = 1,
     workers: int | None = None,
 ) -> tuple[list[Row], dict, dict]:
-    """Rows of all contenders, microseconds a pair of each, and what is missing.
+    """Return the rows of all contenders, their microseconds per pair, and missing libraries.
 
-    More than one thread or worker answers the same, and disturbs the times.
+    More than one thread or worker yields the same answers, but disturbs the times.
     """
     made, missing = contenders()
     pairs, truths, proved = draw(battery, count, seed)
@@ -371,7 +371,7 @@ def _row(
 
 
 def octree_microseconds(pairs: Sequence[peers.Pair]) -> float:
-    """Processor time of building the octree of a body, us, which the tables leave out as the paper does."""
+    """Return the processor time of building the octree of a body, us, which the tables exclude, as in the paper."""
     started = time.process_time()
     packed_pairs(pairs, {"scheme": "octImplicit"})
     spent = time.process_time() - started
@@ -388,7 +388,7 @@ def _spread(mean: float, deviation: float) -> str:
 
 
 def table(rows: Sequence[Row]) -> Table:
-    """Our figures and the paper's."""
+    """Return the table of our figures and the paper's."""
     battery = rows[0].battery
     title = f"{rows[0].pairs} {battery} pairs; mean ± deviation where the scheme converged"
     made = Table(title=title, title_justify="left")

@@ -1,12 +1,12 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Lopes et al. 2010, section 6: the whole loop, contact forces and equations of motion included.
+"""Lopes et al. 2010, section 6: the whole loop, including contact forces and equations of motion.
 
-The paper describes the loop and shows no motion of it, so the bodies are those of tables 5 and 6, thrown at each other:
-homogeneous, soft enough for contacts of many steps, tumbling about the axes of the tables. Balls have answers in closed
-form (Hertz), and their restitution is what the law was asked for or is not. Every contact is compared with the engine's
-certified distance.
+The paper describes the loop without showing a motion, so the experiment throws the bodies of tables 5 and 6 at each
+other: homogeneous, soft enough for contacts of many steps, rotating about the axes of the tables. Balls have answers in
+closed form (Hertz), and show whether a law reproduces its coefficient of restitution. Every contact is compared with
+the engine's certified distance.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ from superovoid_papers.methods.lopes2010.contact_dynamics import LAWS, ContactEr
 
 MATERIAL, DENSITY = Material(young=1e8, poisson=0.3), 1000.0
 SPEED = 1.0
-"""Of the centres towards each other, m/s."""
+"""Speed of the centres towards each other, m/s."""
 SPIN = 0.5
-"""Of each body about its axis of the tables, rad/s."""
+"""Angular speed of each body about its axis of the tables, rad/s."""
 GAP, ASIDE = 0.01, 0.2
-"""Between the bodies at the start, m, and how far off the line of centres the second flies, in its smallest radii."""
+"""Initial gap of the bodies, m, and offset of the second from the line of centres, in its smallest radii."""
 RESTITUTION = 0.8
 BALLS = "table 5, pair 1"
 RESTITUTIONS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -61,13 +61,13 @@ class Row(CsvRow):
     law: str
     steps: int
     evaluations: int
-    """of the contact of the pair, four a step and one for the record"""
+    """of the contact of the pair, four per step and one for the record"""
     iterations: float = unitless("iterations_mean")
-    """of Newton's method, mean of the evaluations for which it ran"""
+    """of Newton's method, mean of the evaluations with a run of it"""
     singular: int
     """iterations with a pseudo-inverse"""
     restarts: int
-    """evaluations begun again at the middle of the centres"""
+    """evaluations restarted at the midpoint of the centres"""
     contact_ms: float
     """time in contact"""
     depth_mm: float = column("depth_max_mm")
@@ -83,18 +83,18 @@ class Row(CsvRow):
     angular_momentum: float = unitless("angular_momentum_drift_share")
     """the same of the angular momentum, about the origin"""
     us_evaluation: float = column("evaluation_us")
-    """processor time of an evaluation, Python and integration included"""
+    """processor time of an evaluation, including Python and integration"""
     problem: str
-    """empty, or why the motion could not be followed"""
+    """empty, or the reason why the motion could not be followed"""
 
 
 def thrown(case: Case, aside: float) -> list[RigidBody]:
-    """Both bodies of a table's column, flying at each other."""
+    """Return both bodies of a table's column, moving towards each other."""
     way = np.array((1.0, 0.0, 0.0))
     poses = np.tile(np.eye(4), (2, 1, 1))
     poses[1, 1, 3] = aside * min(case.sizes[1])
     poses[1, 0, 3] = 2.0 * sum(body.bounding_radius() for body in case.bodies)
-    # Move it along the path until the gap is right: the distance decreases by at most the length of the path.
+    # Move it along the path to the gap: the distance decreases by at most the length of the path.
     for _ in range(200):
         gap = distance(case.shapes[0], poses[0], case.shapes[1], poses[1]).lower
         if gap <= GAP * (1.0 + 1e-6):
@@ -108,9 +108,9 @@ def thrown(case: Case, aside: float) -> list[RigidBody]:
 
 
 def hertz(bodies: Sequence[RigidBody], radius: float) -> tuple[float, float]:
-    """Largest depth, m, and duration, s, of the central impact of two bodies whose R_e is given.
+    """Return largest depth, m, and duration, s, of the central impact of two bodies with a given R_e.
 
-    Johnson 1985, section 11.4.1: (15 m v^2 / (16 E* sqrt(R)))^(2/5) and 2.94 times that over v, m the reduced mass.
+    Johnson 1985, section 11.4.1: (15 m v^2 / (16 E* sqrt(R)))^(2/5) and 2.94 times that over v, for reduced mass m.
     """
     masses = [mass_and_inertia(body.shape, body.density)[0] for body in bodies]
     reduced = 1.0 / sum(1.0 / mass for mass in masses)
@@ -129,12 +129,12 @@ def follow(case: Case, law: str, steps: int, restitution: float, aside: float) -
 
 
 def largest_error(case: Case, found: Simulation) -> float:
-    """Largest difference of the distances found from the certified ones, m.
+    """Return the largest difference of the distances found from the certified ones, m.
 
     Raises
     ------
     RuntimeError
-        If the engine cannot certify one: then nothing could be compared with it.
+        If the engine cannot certify one, which would make a comparison impossible.
     """
     errors = [0.0]
     for poses, value in zip(found.poses, found.distance[:, 0], strict=True):
@@ -147,7 +147,7 @@ def largest_error(case: Case, found: Simulation) -> float:
 
 
 def measure(name: str, case: Case, law: str, steps: int, aside: float = ASIDE) -> tuple[Row, Simulation | None]:
-    """Follow one motion and hold it against what must stay as it is."""
+    """Follow one motion and compare its conserved quantities."""
     began = time.process_time()
     try:
         found = follow(case, law, steps, RESTITUTION, aside)
@@ -180,7 +180,7 @@ def measure(name: str, case: Case, law: str, steps: int, aside: float = ASIDE) -
 
 @dataclass(frozen=True)
 class Restitution(CsvRow):
-    """What becomes of a coefficient of restitution that a law is given, in the central impact of two balls."""
+    """Given and measured coefficient of restitution of a law, in the central impact of two balls."""
 
     law: str
     asked: float = unitless()
@@ -199,7 +199,7 @@ def restitutions(steps: int) -> list[Restitution]:
 
 
 def table(rows: Sequence[Row]) -> Table:
-    """All motions."""
+    """Return the table of all motions."""
     shown = Table(title="Section 6: bodies of tables 5 and 6 thrown at each other", title_justify="left")
     columns = {
         "steps": "d", "evaluations": "d", "iterations": ".2f", "singular": "d", "restarts": "d", "contact_ms": ".1f",
@@ -216,7 +216,7 @@ def table(rows: Sequence[Row]) -> Table:
 
 
 def restitution_table(rows: Sequence[Restitution]) -> Table:
-    """What the laws make of the coefficient they are given."""
+    """Return the table of given and measured coefficients."""
     shown = Table(title="Restitution of balls: asked for, found", title_justify="left")
     shown.add_column("law")
     for asked in RESTITUTIONS:

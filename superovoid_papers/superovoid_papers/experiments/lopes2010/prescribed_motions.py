@@ -1,13 +1,13 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What both experiments of Lopes et al. 2010 share: prescribed motions, contenders, random pairs, tables and a plot.
+"""Shared parts of both experiments of Lopes et al. 2010: prescribed motions, contenders, random pairs, tables, a plot.
 
-The paper's tables give the bodies and the axes they turn about. Left open, and chosen here: both bodies start with
-their axes along those of the world; every rotation and every orbit is uniform and makes one full turn in the 200 steps,
-1.8 degrees a step; an orbit is about the world's z axis through the centre of the first body; the centres are as far
-from each other as the radii of the bounding spheres and 1 m more. The second centre lies on the x axis (`on axis`:
-poles face each other at the first step) or aside, in the direction (2, 3, 6).
+The paper's tables give the bodies and their axes of rotation. Our choices for the rest are: both bodies start with
+their axes along those of the world; every rotation and every orbit is uniform with one full turn in the 200 steps, 1.8
+degrees per step; an orbit is about the world's z axis through the centre of the first body; the distance of the centres
+is the sum of the radii of the bounding spheres plus 1 m. The second centre lies on the x axis (`on axis`: poles face
+each other at the first step) or aside, in the direction (2, 3, 6).
 """
 
 from __future__ import annotations
@@ -61,18 +61,18 @@ FloatArray = NDArray[np.float64]
 Body = Quadric | Superquadric
 
 STEPS = 200
-GAP = 1.0  # of the bounding spheres, m
+GAP = 1.0  # gap of the bounding spheres, m
 PLACES = {"on axis": (1.0, 0.0, 0.0), "aside": (2.0 / 7.0, 3.0 / 7.0, 6.0 / 7.0)}
 X, Z, DIAGONAL = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0), (1.0, 1.0, 1.0)
 TURNS = (0.25, 1.0, 4.0, 8.0, 16.0)
-"""Full turns in the 200 steps, of the table of step sizes; 1 everywhere else."""
+"""Full turns in the 200 steps, for the table of step sizes; otherwise 1."""
 WRONG = 1e-5
-"""A converged answer this far from the certified one is not the closest common normal, m."""
+"""Least difference from the certified answer, m, of a converged answer for another common normal."""
 CONTENDERS = {
     **{tangents: {"tangents": tangents} for tangents in METHODS},
     "householder, differences": {"tangents": "householder", "jacobian": "differences"},
 }
-"""Options of the method by the names they have in tables."""
+"""Options of the method by their names in tables."""
 PACKAGES = ("numpy", "numba", "coal")
 REGIMES = ("apart", "overlapping")
 
@@ -85,25 +85,25 @@ class Case:
     sizes: tuple[tuple[float, float, float], tuple[float, float, float]]
     """a, b, c of surfaces (i) and (j), m."""
     exponents: tuple[float, float]
-    """gamma of surfaces (i) and (j), the same on all axes."""
+    """gamma of surfaces (i) and (j), equal on all axes."""
     axis: tuple[float, float, float]
-    """Local axis that (j) turns about; (i) turns about its x axis."""
+    """Local axis of rotation of (j); (i) rotates about its x axis."""
     orbit: bool
     printed: dict[str, tuple[float, int]]
     """By tangents: the paper's total time, s, and total iterations."""
 
     @property
     def bodies(self) -> tuple[Body, Body]:
-        """As the method has them."""
+        """Return the bodies for the method."""
         return tuple(body(size, gamma) for size, gamma in zip(self.sizes, self.exponents, strict=True))
 
     @property
     def shapes(self) -> tuple[Superellipsoid, Superellipsoid]:
-        """As the engine has them."""
+        """Return the bodies for the engine."""
         return tuple(shape(size, gamma) for size, gamma in zip(self.sizes, self.exponents, strict=True))
 
     def poses(self, place: str, turns: float = 1.0) -> tuple[FloatArray, FloatArray]:
-        """Poses of both bodies at every step, (STEPS, 4, 4) each."""
+        """Return the poses of both bodies at every step, (STEPS, 4, 4) each."""
         angles = 2.0 * math.pi * turns * np.arange(STEPS) / STEPS
         found = np.tile(np.eye(4), (2, STEPS, 1, 1))
         for poses, axis in zip(found, (X, self.axis), strict=True):
@@ -117,12 +117,12 @@ class Case:
 
 
 def body(size: Sequence[float], gamma: float) -> Body:
-    """Ellipsoid or superellipsoid of the paper."""
+    """Return an ellipsoid or superellipsoid of the paper."""
     return Quadric.ellipsoid(size) if gamma == 2.0 else Superquadric.superellipsoid(size, np.full(3, gamma))
 
 
 def shape(size: Sequence[float], gamma: float) -> Superellipsoid:
-    """The same body of `superovoid.shapes`."""
+    """Return the same body of `superovoid.shapes`."""
     return Superellipsoid(size, section_exponent=2.0 / gamma, profile_exponent=2.0 / gamma)
 
 
@@ -145,20 +145,20 @@ class Method:
         self._state[:] = 0.0
 
     def solve(self, first: int, last: int) -> None:
-        """Some of the steps."""
+        """Solve some of the steps."""
         rows = slice(first, last)
         poses = self._poses[0][rows], self._poses[1][rows]
         newton_raphson.solve_steps(*self._rows, *poses, self._settings, self._state, self._scratch, self.out[rows])
 
     def motion(self) -> Motion:
-        """All steps."""
+        """Return all steps."""
         self.reset()
         self.solve(0, STEPS)
         return motion(self.out.copy())
 
 
 class EngineFollowing:
-    """The engine along a motion, each step from what it kept of the last, its proof included."""
+    """The engine along a motion, each step from its state after the last, including its proof."""
 
     def __init__(self, case: Case, poses: tuple[FloatArray, FloatArray]) -> None:
         self._rows = tuple(s._packed[None] for s in case.shapes)
@@ -171,7 +171,7 @@ class EngineFollowing:
         self._state[:] = 0.0
 
     def solve(self, first: int, last: int) -> None:
-        """One of the steps, or none."""
+        """Solve one of the steps, or none."""
         count, rows = last - first, slice(first, last)
         poses = self._poses[0][rows], self._poses[1][rows]
         bodies = self._rows[0][:count], self._rows[1][:count]
@@ -180,7 +180,7 @@ class EngineFollowing:
         )
 
     def solve_spheres(self) -> None:
-        """Two spheres, whose solution takes little of the time of the call."""
+        """Solve two spheres, whose solution is a small part of the time of the call."""
         pair_solver.solve_pairs(*_SPHERES, ENGINE_TOLERANCE, SEARCH_BUDGET, self._state, self._out)
 
 
@@ -194,7 +194,7 @@ Step = Callable[[int, int], object]
 def contenders(
     case: Case, poses: tuple[FloatArray, FloatArray], coal: peers.Coal | None
 ) -> dict[str, tuple[Step, Callable[[], None], Step]]:
-    """By name: a step, what comes before a motion, and a step for nothing, whose time is not the contender's."""
+    """Return by name: a step, the preparation of a motion, and an empty step, whose time is subtracted."""
     own = {name: Method(case, poses, options) for name, options in CONTENDERS.items()}
     found: dict[str, tuple[Step, Callable[[], None], Step]] = {}
     for name, contender in own.items():
@@ -223,13 +223,13 @@ class Row(CsvRow):
     """of all steps; 0: not counted"""
     iterations_paper: float = unitless("paper_iterations")
     per_step: float = unitless("iterations_mean")
-    """a step"""
+    """per step"""
     most: int = column("iterations_max")
     """iterations of a step, after the first"""
     not_converged: int
     """steps"""
     wrong: int
-    """steps that converged to another common normal than the closest"""
+    """steps that converged to a common normal other than the closest"""
     singular: int
     """iterations with a pseudo-inverse"""
     total_ms: float
@@ -250,12 +250,12 @@ class Course:
 
 
 def truths(case: Case, poses: tuple[FloatArray, FloatArray]) -> FloatArray:
-    """Certified distances at every step.
+    """Return certified distances at every step.
 
     Raises
     ------
     RuntimeError
-        If the engine cannot certify one: then nothing could be compared with it.
+        If the engine cannot certify one, which would make a comparison impossible.
     """
     found = [distance(case.shapes[0], a, case.shapes[1], b) for a, b in zip(*poses, strict=True)]
     for i, result in enumerate(found):
@@ -265,13 +265,13 @@ def truths(case: Case, poses: tuple[FloatArray, FloatArray]) -> FloatArray:
 
 
 def failures(found: Motion, expected: FloatArray) -> tuple[int, int]:
-    """Steps that did not converge, and steps that converged to something else than the closest points."""
+    """Count steps that did not converge, and steps that converged to points other than the closest."""
     wrong = found.converged & ~(np.abs(found.distance - expected) <= WRONG)
     return int((~found.converged).sum()), int(wrong.sum())
 
 
 def step_times(run: Step, reset: Callable[[], None], nothing: Step) -> FloatArray:
-    """Microseconds of every step of a motion, without those of the step for nothing just before it."""
+    """Return the microseconds of every step of a motion, less those of an empty step just before it."""
     found = np.empty(STEPS)
     reset()
     for _ in range(20):  # the caches
@@ -286,7 +286,7 @@ def step_times(run: Step, reset: Callable[[], None], nothing: Step) -> FloatArra
 
 
 def measure(case: Case, place: str, rounds: int, coal: peers.Coal | None) -> tuple[list[Row], Course]:
-    """Run every method along a motion, in turns; the time of a step is its median."""
+    """Run every method along a motion, in alternation; the time of a step is its median."""
     poses = case.poses(place)
     expected = truths(case, poses)
     entered = contenders(case, poses, coal)
@@ -335,7 +335,7 @@ def measure(case: Case, place: str, rounds: int, coal: peers.Coal | None) -> tup
 
 @dataclass(frozen=True)
 class StepSize(CsvRow):
-    """How the iterations of a motion depend on how far a step turns."""
+    """Iterations of a motion by the angle of a step."""
 
     pair: str
     place: str
@@ -370,17 +370,17 @@ def step_sizes(case: Case, place: str) -> Iterator[StepSize]:
 
 @dataclass(frozen=True)
 class Cold(CsvRow):
-    """The method on random pairs, from the middle of the centres."""
+    """The method on random pairs, from the midpoint of the centres."""
 
     regime: str
     tangents: str
     restart: bool
-    """whether mirrored pairs were iterated again, which the paper does not do"""
+    """whether mirrored pairs were iterated again, unlike in the paper"""
     pairs: int
     right: int
     not_converged: int
     wrong: int
-    """converged to something else than the closest points"""
+    """converged to points other than the closest"""
     median_iterations: float = unitless("iterations_median")
     """of the pairs that converged"""
     p99_iterations: float = unitless("iterations_p99")
@@ -388,7 +388,7 @@ class Cold(CsvRow):
 
 @dataclass(frozen=True)
 class RandomPair:
-    """Two bodies at random, and their certified distance."""
+    """Two random bodies, and their certified distance."""
 
     bodies: tuple[Body, Body]
     poses: tuple[FloatArray, FloatArray]
@@ -396,10 +396,10 @@ class RandomPair:
 
 
 def random_pairs(regime: str, exponents: tuple[float, float], count: int, seed: int) -> list[RandomPair]:
-    """Semi-axes 0.25 to 1 m; apart by 0.01 to 1 m, or overlapping by 1e-4 to 0.1 of the smallest semi-axis.
+    """Draw pairs of semi-axes 0.25 to 1 m, 0.01 to 1 m apart, or overlapping by 1e-4 to 0.1 of the smallest semi-axis.
 
-    The second body is moved along the closest direction until the distance is there; where overlapping bodies turn out
-    to be parted more easily another way, that counts.
+    The second body moves along the closest direction to the specified distance. If overlapping bodies have a shorter
+    separating translation, that counts.
     """
     rng = np.random.default_rng([seed, REGIMES.index(regime)])
     found = []
@@ -449,7 +449,7 @@ def cold_starts(given: Sequence[RandomPair], regime: str) -> Iterator[Cold]:
 
 
 def motion_table(title: str, rows: Sequence[Row]) -> Table:
-    """The paper's table and ours."""
+    """Return the paper's table and ours."""
     table = Table(title=title, title_justify="left")
     for name in ("pair", "place", "contender"):
         table.add_column(Row.heading(name), no_wrap=True)
@@ -478,7 +478,7 @@ def motion_table(title: str, rows: Sequence[Row]) -> Table:
 
 
 def step_table(rows: Sequence[StepSize]) -> Table:
-    """Total iterations by the turn of a step, and the steps that failed."""
+    """Return the table of total iterations by the angle of a step, and of failed steps."""
     table = Table(title="Iterations by degrees a step (failed)", title_justify="left")
     degrees = sorted({row.degrees for row in rows})
     for name in ("pair", "place", "tangents"):
@@ -493,7 +493,7 @@ def step_table(rows: Sequence[StepSize]) -> Table:
 
 
 def cold_table(rows: Sequence[Cold]) -> Table:
-    """How often the scheme fails from its cold start."""
+    """Return the table of failures of the scheme from its cold start."""
     table = Table(title="Random pairs, from the middle of the centres", title_justify="left")
     for name in ("regime", "tangents", "restart"):
         table.add_column(Cold.heading(name), no_wrap=True)
@@ -568,11 +568,11 @@ _ARROWS = {"normal": RED, "tangent": GREEN, "binormal": BLUE}
 
 
 def _wireframe(body: Body, pose: FloatArray) -> FloatArray:
-    """Points of a surface on meridians and parallels, (..., 3), world; rays from the centre, scaled onto F = 0."""
+    """Return surface points on meridians and parallels, (..., 3), world; rays from the centre, scaled onto F = 0."""
     polar, around = np.meshgrid(np.linspace(0.0, math.pi, 13), np.linspace(0.0, 2.0 * math.pi, 25))
     rays = np.stack([np.sin(polar) * np.cos(around), np.sin(polar) * np.sin(around), np.cos(polar)], axis=-1)
     row = body._row
-    gamma = row[EXPONENT : EXPONENT + 3]  # the same on all axes in both tables
+    gamma = row[EXPONENT : EXPONENT + 3]  # equal on all axes in both tables
     length = (row[SQUARE : SQUARE + 3] * np.abs(rays) ** gamma).sum(axis=-1) ** (-1.0 / gamma[0])
     return (rays * length[..., None]) @ pose[:3, :3].T + pose[:3, 3]
 

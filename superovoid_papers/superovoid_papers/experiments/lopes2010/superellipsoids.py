@@ -16,11 +16,11 @@ CASES = (
     Case("3", ((4.1, 1.1, 1.1), (1.0, 1.0, 4.0)), (2.5, 3.2), Z, False, {"householder": (1.39, 1074)}),
 )
 EXPONENTS = (2.0, 5.0)
-"""Of the random pairs, uniform."""
+"""Range of the uniform random exponents."""
 
 
 def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
-    """Run the experiment; random pairs are superellipsoids with an exponent each."""
+    """Run the experiment; random pairs are superellipsoids with one exponent each."""
     return prescribed_motions.run(
         "lopes-superellipsoids",
         "Table 6: superellipsoids, 200 steps",

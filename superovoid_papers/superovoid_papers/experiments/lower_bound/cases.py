@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bodies and places of the experiments with the lower distance bound, and what is measured at one place."""
+"""Bodies and places of the experiments with the lower distance bound, and the measurement at one place."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ PRINTED = {  # n: pairs, pairs of applicable contacts (table 1)
     6: (149184, 17174),
 }
 PEG, HOLE = 0.3, 0.46
-"""Half widths, m; pegs and holes stand 1 m apart."""
+"""Half widths, m; the pitch of pegs and holes is 1 m."""
 PEG_LENGTH, THICKNESS = 0.7, 0.5  # m
 TILT = (-1e-3, 1e-3, 0.0)
-"""Orientation of the plate seen from the pegs, a rotation vector, rad: "almost aligned". With it, and the numbering of
-these bodies, the counts are those of table 1."""
+"""Orientation of the plate in the frame of the pegs, a rotation vector, rad: "almost aligned". With it, and the
+numbering of these bodies, the counts are those of table 1."""
 RANDOM_TILTS, RANDOM_TILT = 200, 1e-3
 """Number of rotations about random axes, and their angle, rad."""
 OFFSETS = (0.121, 0.117, 0.074, 0.0)
-"""Of the pegs from the middle of their holes, m: distances near those of table 2."""
-DEPTH = 0.25  # of the pegs in the holes, m
+"""Offsets of the pegs from the middle of their holes, m: distances near those of table 2."""
+DEPTH = 0.25  # depth of the pegs in the holes, m
 ORIGINS, SPREADS = 60, (1.0, 1000.0)
-"""Origins of the world, and how far they are drawn from the plate, m."""
+"""Number of origins of the world, and their largest distances from the plate, m."""
 _NEAR, _FAR = 0.01, 3.0  # distances of convex bodies, in radii
 
 
@@ -52,7 +52,7 @@ _NEAR, _FAR = 0.01, 3.0  # distances of convex bodies, in radii
 
 
 def _block(first: int) -> list[list[int]]:
-    """Loops around a block whose corners, x fastest, begin at a number: bottom, top, front, back, left, right."""
+    """Return the loops of a block's faces, corners from `first`, x fastest: bottom, top, front, back, left, right."""
     loops = ([0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5])
     return [[first + i for i in loop] for loop in loops]
 
@@ -66,7 +66,7 @@ def _centres(n: int) -> Iterator[tuple[float, float]]:
 
 
 def pegs(n: int) -> Polyhedron:
-    """Polyhedron A of the insertion: a plate, its lower side at z = 0, with n x n pegs below it."""
+    """Return polyhedron A of the insertion: a plate, its lower side at z = 0, with n x n pegs below it."""
     vertices = _corners((0.0, 0.0), 0.5 * n, 0.0, THICKNESS)
     faces = [[loop] for loop in _block(0)]
     for centre in _centres(n):
@@ -78,7 +78,7 @@ def pegs(n: int) -> Polyhedron:
 
 
 def plate(n: int) -> Polyhedron:
-    """Polyhedron B of the insertion: a plate, its upper side at z = 0, with n x n holes through it."""
+    """Return polyhedron B of the insertion: a plate, its upper side at z = 0, with n x n holes through it."""
     vertices = _corners((0.0, 0.0), 0.5 * n, -THICKNESS, 0.0)
     faces = [[loop] for loop in _block(0)]
     for centre in _centres(n):
@@ -91,7 +91,7 @@ def plate(n: int) -> Polyhedron:
 
 
 def subdivided_tetrahedron(times: int) -> Polyhedron:
-    """A tetrahedron whose triangles are cut in four some times, all corners on the unit sphere."""
+    """Divide the triangles of a tetrahedron into four `times` times, with all corners on the unit sphere."""
     corners = np.array([(1.0, 1.0, 1.0), (1.0, -1.0, -1.0), (-1.0, 1.0, -1.0), (-1.0, -1.0, 1.0)])
     mesh = trimesh.convex.convex_hull(corners)
     for _ in range(times):
@@ -108,7 +108,7 @@ def _hull(points: object) -> Polyhedron:
 
 
 def convex_bodies() -> dict[str, Polyhedron]:
-    """Bodies of unit circumradius, by name."""
+    """Return bodies of unit circumradius, by name."""
     golden = 0.5 * (1.0 + math.sqrt(5.0))
     signs = list(product((-1.0, 1.0), repeat=3))
     turned = [np.roll((0.0, y / golden, z * golden), i) for i in range(3) for y in (-1, 1) for z in (-1, 1)]
@@ -129,7 +129,7 @@ def convex_bodies() -> dict[str, Polyhedron]:
 
 @dataclass(frozen=True)
 class Row(CsvRow):
-    """Two bodies in one place; times of the processor, nan where a library is missing."""
+    """Two bodies in one place; processor times, nan for a missing library."""
 
     bodies: str
     edges: int
@@ -137,11 +137,11 @@ class Row(CsvRow):
     pairs: int
     """edge-face pairs"""
     applicable: int
-    """those of applicable contacts"""
+    """pairs of applicable contacts"""
     full_all: int
-    """pairs of which b_ef was computed, with alpha-beta pruning, of all"""
+    """computed b_ef with alpha-beta pruning, of all pairs"""
     full_applicable: int
-    """the same, of the applicable ones"""
+    """the same, of applicable pairs"""
     distance: float = column("distance_m")
     """by the engine, certified"""
     all: float = column("all_bound_m")
@@ -157,15 +157,15 @@ class Row(CsvRow):
     us_all: float = column("all_us")
     us_pruned: float = column("pruned_us")
     us_finding: float = column("finding_us")
-    """finding the applicable pairs, once an orientation"""
+    """finding the applicable pairs, once per orientation"""
     us_checked: float = column("checked_us")
-    """`lower_bound` with the applicable pairs, from Python: placing, checking for overlap, closest points"""
+    """`lower_bound` with the applicable pairs, from Python: placing, test for overlap, closest points"""
     us_farthest_all: float = column("farthest_all_us")
     us_farthest_pruned: float = column("farthest_pruned_us")
     us_fcl: float = column("fcl_us")
     us_fcl_collision: float = column("fcl_collision_us")
     us_engine: float = column("engine_us")
-    """certified distance of the same meshes, depth and containment included"""
+    """certified distance of the same meshes, including depth and containment"""
 
 
 @dataclass(frozen=True)
@@ -176,9 +176,9 @@ class Case:
     bodies: tuple[Polyhedron, Polyhedron]
     poses: tuple[FloatArray, FloatArray]
     meshes: tuple[object, object]
-    """the same bodies as the engine has them"""
+    """the same bodies for the engine"""
     models: tuple[object, object] | None
-    """the same bodies as FCL has them"""
+    """the same bodies for FCL"""
 
     @property
     def rotation(self) -> FloatArray:
@@ -186,12 +186,12 @@ class Case:
         return self.poses[0][:3, :3].T @ self.poses[1][:3, :3]
 
     def certified(self) -> float:
-        """Distance by the engine.
+        """Return the distance by the engine.
 
         Raises
         ------
         RuntimeError
-            If the engine cannot certify it: then nothing could be compared with it.
+            If the engine cannot certify it, which would make a comparison impossible.
         """
         found = distance(self.meshes[0], self.poses[0], self.meshes[1], self.poses[1])
         if not found.status.certified:
@@ -200,7 +200,7 @@ class Case:
 
 
 def bounds(case: Case, pairs: ApplicablePairs) -> dict[str, float]:
-    """The bound in its four forms, with the names of `Row`."""
+    """Return the bound in its four forms, with the names of `Row`."""
     (a, b), (pose_a, pose_b) = case.bodies, case.poses
     return {
         "all": bound_value(a, pose_a, b, pose_b, pruning=False),
@@ -211,7 +211,7 @@ def bounds(case: Case, pairs: ApplicablePairs) -> dict[str, float]:
 
 
 def _queries(case: Case, pairs: ApplicablePairs, fcl: peers.PythonFcl | None) -> dict[str, Callable[[], object]]:
-    """What is timed, by columns of `Row`: kernels on placed bodies, as the paper and FCL have them."""
+    """Return the timed calls by columns of `Row`: kernels on placed bodies, as in the paper and FCL."""
     (a, b), (pose_a, pose_b) = case.bodies, case.poses
     queries: dict[str, Callable[[], object]] = {}
     for plane, prefix in (("origin", ""), ("farthest", "farthest_")):
@@ -228,19 +228,19 @@ def _queries(case: Case, pairs: ApplicablePairs, fcl: peers.PythonFcl | None) ->
 
 
 def _microseconds(query: Callable[[], object]) -> float:
-    """Time of the processor, so that what else the machine does drops out."""
+    """Return the processor time of a query, which other programs hardly affect."""
     started = time.thread_time_ns()
     query()
     return 1e-3 * (time.thread_time_ns() - started)
 
 
 def measure(case: Case, rounds: int, fcl: peers.PythonFcl | None) -> Row:
-    """Ask everybody about one place; a time is the least of some rounds, the contenders taking turns."""
+    """Measure all contenders at one place, in alternation; a time is the least of `rounds`."""
     (a, b), (pose_a, pose_b) = case.bodies, case.poses
     pairs = applicable_pairs(a, b, case.rotation)
     queries = _queries(case, pairs, fcl)
     times = dict.fromkeys(("us_fcl", "us_fcl_collision"), math.nan) | dict.fromkeys(queries, math.inf)
-    answers = {name: query() for name, query in queries.items()}  # untimed: compiles
+    answers = {name: query() for name, query in queries.items()}  # not timed: compiles
     for _ in range(rounds):
         for name, query in queries.items():
             times[name] = min(times[name], _microseconds(query))
@@ -271,7 +271,7 @@ def _pose(rotation: FloatArray, position: object) -> FloatArray:
 
 
 def convex_cases(pairs: int, seed: int, fcl: peers.PythonFcl | None) -> Iterator[Case]:
-    """Two of each convex body, turned at random, at random distances."""
+    """Generate pairs of equal convex bodies at random orientations and distances."""
     rng = np.random.default_rng(seed)
     for name, body in convex_bodies().items():
         meshes, models = (body.to_mesh(),) * 2, _models(fcl, (body, body))
@@ -287,7 +287,7 @@ def convex_cases(pairs: int, seed: int, fcl: peers.PythonFcl | None) -> Iterator
 
 
 def insertion_cases(seed: int, fcl: peers.PythonFcl | None) -> Iterator[Case]:
-    """Pegs in holes: all sizes, in four places each. Where the world has its origin is random."""
+    """Generate pegs in holes: all sizes, in four places each. The origin of the world is random."""
     rng = np.random.default_rng(seed)
     world = _pose(Rotation.random(rng=rng).as_matrix(), rng.uniform(-5.0, 5.0, 3))
     turn = Rotation.from_rotvec(TILT).as_matrix().T
@@ -295,7 +295,7 @@ def insertion_cases(seed: int, fcl: peers.PythonFcl | None) -> Iterator[Case]:
         bodies = pegs(n), plate(n)
         meshes, models = (bodies[0].to_mesh(), bodies[1].to_mesh()), _models(fcl, bodies)
         for offset in OFFSETS:
-            # Turned about the middle of the pegs' tips.
+            # Rotated about the middle of the pegs' tips.
             tips = np.array([0.0, 0.0, -PEG_LENGTH])
             relative = _pose(turn, np.array([offset, 0.0, -DEPTH]) - turn @ tips)
             yield Case(f"{n} x {n}", bodies, (world @ relative, world), meshes, models)
@@ -303,7 +303,7 @@ def insertion_cases(seed: int, fcl: peers.PythonFcl | None) -> Iterator[Case]:
 
 @dataclass(frozen=True)
 class Counts(CsvRow):
-    """Pairs of the pegs and the plate of one size: the paper's numbers, and ours by what they leave open."""
+    """Pairs of the pegs and the plate of one size: the paper's numbers, and ours for its open choices."""
 
     n: int
     edges: int
@@ -321,11 +321,11 @@ class Counts(CsvRow):
     random_most: int
     """the largest of them"""
     random_printed: int
-    """how many of them give the paper's number"""
+    """number of them with the paper's number"""
     aligned: int
     """without rotation"""
     one: int
-    """at `TILT`, one pair at most for each contact of two edges"""
+    """at `TILT`, at most one pair for each contact of two edges"""
     reflex: int
     """at `TILT`, with reflex edges and corners, which the printed conditions do not exclude"""
     vertex_contacts: int
@@ -364,19 +364,19 @@ def counts(n: int) -> Counts:
 
 @dataclass(frozen=True)
 class Origins(CsvRow):
-    """Bounds of one place, applicable pairs, f_e through origins of the world that are drawn at random."""
+    """Bounds of one place, applicable pairs, f_e through random origins of the world."""
 
     bodies: str
     distance: float = column("distance_m")
     spread: float = column("origin_within_m")
-    """half width of the cube that the origins are drawn from"""
+    """half width of the cube of the origins"""
     least: float = column("bound_min_m")
     median: float = column("bound_median_m")
     most: float = column("bound_max_m")
 
 
 def origins(case: Case, spread: float, draws: int, seed: int) -> Origins:
-    """Move the world under the bodies."""
+    """Compute the bounds for random origins of the world."""
     rng = np.random.default_rng(seed)
     pairs = applicable_pairs(*case.bodies, case.rotation)
     found = []

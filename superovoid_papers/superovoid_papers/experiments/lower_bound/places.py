@@ -3,8 +3,8 @@
 
 """The 16 places of table 2 of the lower distance bound, and the tolerance queries of its tables 2 and 3.
 
-PQP answers whether two meshes are closer than a tolerance without finding how close they are. Coal, another descendant
-of the same library of trees, has that question as the security margin of its collision test, and stands for it here.
+PQP decides whether two meshes are closer than a tolerance without computing their distance. Coal, another descendant of
+the same library of trees, replaces it here: its collision test decides the same with a security margin.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from superovoid_papers.benchmarks import peers
 from superovoid_papers.experiments.lower_bound.cases import OFFSETS, SIZES, Case, Row
 
 TOLERANCES = (1.01, 0.99, 0.90, 0.50, 0.10, 0.01, 0.001)
-"""Of tables 2 (the first two) and 3, as shares of the distance."""
+"""Tolerances of tables 2 (the first two) and 3, as shares of the distance."""
 
 
 @dataclass(frozen=True)
 class Printed:
-    """A row of table 2 and, where it has one, of table 3: times in ms, lengths in m."""
+    """A row of table 2 and, if present, of table 3: times in ms, lengths in m."""
 
     bound_ms: float
     bound: float
@@ -34,7 +34,7 @@ class Printed:
     distance: float
     collision_ms: float
     tolerance_ms: tuple[float, ...]
-    """Of `TOLERANCES`; table 3 has the last five for 5 x 5 and 6 x 6 only."""
+    """Times of `TOLERANCES`; table 3 has the last five for 5 x 5 and 6 x 6 only."""
 
 
 PRINTED: tuple[Printed, ...] = (
@@ -59,24 +59,24 @@ PRINTED: tuple[Printed, ...] = (
 
 
 def printed(size: int, place: int) -> Printed:
-    """What the paper prints for the size with this index in `SIZES` at the place with this index in `OFFSETS`."""
+    """Return the paper's row for a size, index in `SIZES`, and a place, index in `OFFSETS`."""
     return PRINTED[place * len(SIZES) + size]
 
 
 @dataclass(frozen=True)
 class Tolerance(CsvRow):
-    """One question about a place, asked of Coal's trees."""
+    """One query of Coal's trees about a place."""
 
     bodies: str
     distance: float = column("distance_m")
-    """By the engine, certified."""
+    """Certified distance by the engine."""
     question: str
-    """What was asked: the distance, a collision, or a tolerance as a share of the distance."""
+    """The query: the distance, a collision, or a tolerance as a share of the distance."""
     closer: bool
-    """The answer; of the distance itself: true."""
+    """The answer; true for the distance itself."""
     ms: float = column("processor_ms")
     printed_ms: float = column("paper_ms")
-    """PQP's time in the paper; nan where it has none."""
+    """PQP's time in the paper; nan if there is none."""
 
 
 def _least_ms(query: Callable[[], object], rounds: int) -> float:
@@ -89,12 +89,12 @@ def _least_ms(query: Callable[[], object], rounds: int) -> float:
 
 
 def tolerances(case: Case, paper: Printed, coal: peers.Coal, rounds: int) -> list[Tolerance]:
-    """Ask Coal for the distance of one place, for a collision, and whether the bodies are closer than each tolerance.
+    """Query Coal at one place for the distance, a collision, and whether the distance is below each tolerance.
 
     Raises
     ------
     RuntimeError
-        If Coal gives an answer that the certified distance refutes: then its time says nothing.
+        If the certified distance refutes an answer of Coal, which makes its time meaningless.
     """
     certified = case.certified()
     shapes = [coal.surface(body.vertices, body.triangles) for body in case.bodies]
@@ -115,7 +115,7 @@ def tolerances(case: Case, paper: Printed, coal: peers.Coal, rounds: int) -> lis
 
 
 def place_table(rows: Sequence[Row]) -> Table:
-    """The bounds of the 16 places beside the paper's, mm; rows in the order of `insertion_cases`."""
+    """Return a table of the bounds of the 16 places and the paper's, mm; rows in the order of `insertion_cases`."""
     table = Table(title="Table 2: place by place (share of the distance)", title_justify="left")
     paper, here = ("paper: distance, mm", "paper: bound, mm"), ("pruned bound, mm", "farthest pruned bound, mm")
     for name in ("bodies", paper[0], "distance, mm", paper[1], *here):
@@ -133,7 +133,7 @@ def place_table(rows: Sequence[Row]) -> Table:
 
 
 def tolerance_table(rows: Sequence[Tolerance]) -> Table:
-    """Tables 2 and 3: ms of Coal, and PQP's in the paper, medians of the four places."""
+    """Return tables 2 and 3: ms of Coal, and PQP's in the paper, medians of the four places."""
     table = Table(title="Tables 2 and 3: processor, ms (paper, ms)", title_justify="left")
     questions = list(dict.fromkeys(row.question for row in rows))
     table.add_column("question")

@@ -1,12 +1,12 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The lower distance bound for polyhedra: the experiments of its paper, with today's distances beside it.
+"""The lower distance bound for polyhedra: the experiments of its paper, compared with current distances.
 
-Convex bodies from the tetrahedron to a ball of 256 triangles (figs. 9 to 11), and two bodies that are not convex, n x n
-pegs partly in n x n holes (tables 1 and 2, fig. 13): how many pairs of an edge and a face are tested with and without
-pruning, how near the bound comes to the distance, and what both cost. FCL, whose distance of meshes descends from PQP,
-stands for PQP.
+The bodies are convex ones from the tetrahedron to a ball of 256 triangles (figs. 9 to 11), and two non-convex ones,
+n x n pegs partly in n x n holes (tables 1 and 2, fig. 13). The experiment measures the number of tested pairs of an
+edge and a face with and without pruning, the difference of bound and distance, and the cost of both. FCL, whose
+distance of meshes descends from PQP, replaces PQP.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ PACKAGES = ("numpy", "numba", "python-fcl", "coal")
 
 
 def count_table(rows: list[Counts]) -> Table:
-    """Table 1."""
+    """Return table 1."""
     table = Table(title="Table 1: pairs of an edge and a face; paper, then ours", title_justify="left")
     for name in (
         "size (edges)", "paper: pairs", "pairs", "paper: applicable", "applicable", "26 tilts: applicable",
@@ -78,7 +78,7 @@ def count_table(rows: list[Counts]) -> Table:
 
 
 def insertion_table(rows: list[Row]) -> Table:
-    """Table 2: milliseconds and, between parentheses, millimetres."""
+    """Return table 2: milliseconds and, in parentheses, millimetres."""
     table = Table(title="Table 2: time of the processor, ms (bound or distance, mm)", title_justify="left")
     columns = {
         "all": ("us_all", "all"),
@@ -103,7 +103,7 @@ def insertion_table(rows: list[Row]) -> Table:
 
 
 def origin_table(rows: list[Origins]) -> Table:
-    """What the choice of the origin makes of the bound."""
+    """Return the table of the bounds by origin."""
     table = Table(title="Bound by where the world has its origin: first place", title_justify="left")
     for name in ("bodies", "distance, mm", "origin within, m", "bound min, mm", "bound median, mm", "bound max, mm"):
         table.add_column(name, justify="right")
@@ -114,7 +114,7 @@ def origin_table(rows: list[Origins]) -> Table:
 
 
 def convex_table(rows: list[Row]) -> Table:
-    """What figs. 9 to 11 plot: medians of the places of each body."""
+    """Return the values of figs. 9 to 11: medians of the places of each body."""
     table = Table(title="Figs. 9 to 11: medians; bounds as shares of the distance", title_justify="left")
     columns: dict[str, tuple[Callable[[Row], float], str]] = {
         "pairs": (lambda r: r.pairs, ".0f"),
@@ -136,14 +136,14 @@ def convex_table(rows: list[Row]) -> Table:
 
 
 def improvement(rows: list[Row]) -> tuple[float, float]:
-    """Mean gain of pruned bounds over those of all pairs as shares of the distance: planes through the origin, far."""
+    """Return mean gains of pruned bounds over those of all pairs, shares of the distance: planes by origin, far."""
     gains = [(row.pruned - row.all, row.farthest_pruned - row.farthest_all) for row in rows]
     near, far = np.mean(np.array(gains) / np.array([[row.distance] for row in rows]), axis=0)
     return float(near), float(far)
 
 
 class _Series(NamedTuple):
-    """How one column is drawn, wherever it appears."""
+    """Style of a column in all plots."""
 
     label: str
     marker: str
@@ -207,7 +207,7 @@ def plot(convex: list[Row], insertion: list[Row]) -> Figure:
 
 
 def _peer(adapter: Callable[[Geometry], Peer], missing: dict[str, str]) -> Peer | None:
-    """Another library; None, and the reason under its name, where it is not installed."""
+    """Return another library; if it is not installed, return None and store the reason under its name."""
     try:
         return adapter(Geometry.EXACT)
     except ImportError as error:

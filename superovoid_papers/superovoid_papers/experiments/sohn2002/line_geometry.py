@@ -1,12 +1,12 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Line geometry (Sohn et al. 2002) beside the engine and Coal: an ellipsoid moves around others, as in figs. 4 to 7.
+"""Line geometry (Sohn et al. 2002), the engine and Coal: an ellipsoid moves around other bodies, as in figs. 4 to 7.
 
-The paper says what moves around what and how long a query took, not the bodies' sizes or the path; these are ours. Each
-query starts cold. Of every frame and contender the fastest of some rounds counts (`engine_comparison.measure`), less
-what a call that computes nothing takes. Random pairs follow: how often Newton's method must start again, where its
-answer is not the engine's, and how many common normals there are.
+The paper gives the kinds of bodies and the times of queries, but not sizes or paths, which are ours. Each query starts
+cold. The fastest round of each frame and contender counts (`engine_comparison.measure`), less the time of an empty
+call. Random pairs follow: numbers of restarts of Newton's method, of answers different from the engine's, and of common
+normals.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ PACKAGES = ("numpy", "numba", "coal")
 EFFORT = one_root.Effort(3, 100, 20, 1e-9)
 """Rounds of feet, attempts, Newton steps of each, tolerance: the defaults of `sohn2002.distance`."""
 APART = 1e-6
-"""m; random pairs that the engine says are closer do not count."""
+"""m; random pairs with a smaller distance by the engine do not count."""
 DIFFERS = 1e-8
-"""m; an answer that differs from the engine's by more is another one, not the same less exactly."""
+"""m; an answer with a larger difference from the engine's is another root, not the same less accurately."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """What `engine_comparison.measure` takes for a pair."""
+    """A pair for `engine_comparison.measure`."""
 
     pair: kinds_comparison.Case
 
 
 @dataclass(frozen=True)
 class Row(CsvRow):
-    """One frame: times without the call; nan where a contender has no such body."""
+    """One frame: times without the call; nan if a contender does not support the body."""
 
     scene: str
     frame: int
@@ -97,7 +97,7 @@ class PairRow(CsvRow):
 
 
 def _does_nothing(*arguments):
-    """Take what a kernel of the method takes, and return."""
+    """Accept the arguments of a kernel of the method, and return."""
 
 
 _nothing = cache(lambda: jit.kernel(_does_nothing))
@@ -124,23 +124,23 @@ class Method:
         return query, out
 
     def queries(self, given: Sequence[kinds_comparison.Case]) -> list[peers.Query]:
-        """One compiled call a pair."""
+        """Return one compiled call per pair."""
         return [self._prepared(case)[0] for case in given]
 
     def answer(self, case: kinds_comparison.Case) -> FloatArray:
-        """Result row (`newton`) of one pair."""
+        """Return the result row (`newton`) of one pair."""
         query, out = self._prepared(case)
         query()
         return out
 
     def overhead(self, case: kinds_comparison.Case) -> peers.Query:
-        """The same call of a kernel that does nothing."""
+        """Return the same call of a kernel that does nothing."""
         return self._prepared(case, _nothing())[0]
 
 
 @cache
 def _engine_nothing() -> peers.Query:
-    """A call of the engine for two spheres."""
+    """Return a call of the engine for two spheres."""
     return kinds_comparison._our_queries([])[1]
 
 
@@ -148,11 +148,11 @@ class Engine:
     """The engine's compiled call."""
 
     def queries(self, given: Sequence[kinds_comparison.Case]) -> list[peers.Query]:
-        """One compiled call a pair, always from a cold start."""
+        """Return one compiled call per pair, always from a cold start."""
         return kinds_comparison._our_queries(given)[0]
 
     def overhead(self, case: kinds_comparison.Case) -> peers.Query:
-        """Two spheres."""
+        """Return a query of two spheres."""
         return _engine_nothing()
 
 
@@ -161,28 +161,28 @@ _COAL = {kind.name: kind for kind in (_ELLIPSOID, *kinds_comparison.KINDS) if ki
 
 
 class CoalBodies:
-    """Coal, where it has the bodies."""
+    """Coal, for the bodies that it supports."""
 
     def __init__(self, coal: peers.Coal, name: str) -> None:
         self._coal, self._kinds = coal, (_COAL[name], _ELLIPSOID)
 
     def queries(self, given: Sequence[kinds_comparison.Case]) -> list[peers.Query]:
-        """One call through its binding a pair."""
+        """Return one call through its binding per pair."""
         return kinds_comparison._coal_queries(self._coal, self._kinds, given)
 
     def overhead(self, case: kinds_comparison.Case) -> peers.Query:
-        """Two spheres."""
+        """Return a query of two spheres."""
         return self._coal.overhead()
 
 
 @dataclass(frozen=True)
 class Whole:
-    """The Python functions, timed with all that they allocate: all roots, and free-form surfaces."""
+    """The Python functions, timed with their allocations: all roots, and free-form surfaces."""
 
     roots: str
 
     def queries(self, given: Sequence[kinds_comparison.Case]) -> list[peers.Query]:
-        """One call a pair."""
+        """Return one call per pair."""
 
         def prepared(case: kinds_comparison.Case) -> peers.Query:
             (fixed, moving), (pose_a, pose_b) = case.bodies, case.poses
@@ -191,13 +191,13 @@ class Whole:
         return [prepared(case) for case in given]
 
     def overhead(self, case: kinds_comparison.Case) -> None:
-        """None is subtracted."""
+        """Return None: nothing is subtracted."""
 
 
 def _measured(
     contenders: dict[str, Any], given: Sequence[Frame], rounds: int
 ) -> dict[str, tuple[FloatArray, FloatArray]]:
-    """Answers, and microseconds less those of an empty call, by the contender's name."""
+    """Return answers, and microseconds less those of an empty call, by the contender's name."""
     records = engine_comparison.measure(contenders, set(), given, rounds)
     found = {}
     for name, record in records.items():
@@ -223,7 +223,7 @@ def walk(scene: Scene, frames: int, rounds: int, coal: peers.Coal | None) -> lis
     if coal is not None and scene.name in _COAL:
         contenders["coal"] = CoalBodies(coal, scene.name)
     found = _measured(contenders, given, rounds)
-    # All roots once a frame: milliseconds need no empty call subtracted, and no fastest of many.
+    # All roots once per frame: for milliseconds neither empty calls nor repetitions matter.
     queries = Whole("all").queries(cases)
     queries[0]()  # compiles
     all_roots = [engine_comparison.timed(query) for query in queries]
@@ -280,11 +280,11 @@ RANDOM: dict[str, Callable[[np.random.Generator], Ellipsoid | Cylinder | Cone | 
     "slender ellipsoids": lambda rng: Ellipsoid(_lengths(rng, 3, 0.03)),
 }
 CLOSE = "slender ellipsoids"
-"""The pairs that are drawn close together: pairs with many common normals."""
+"""Pairs close together, with many common normals."""
 
 
 def random_pair(kind: str, rng: np.random.Generator) -> tuple[kinds_comparison.Case, float]:
-    """A body of a kind and an ellipsoid apart by more than `APART`, and the engine's distance.
+    """Draw a body of a kind and an ellipsoid more than `APART` away; return them with the engine's distance.
 
     Lengths from 0.2 to 1 m, centres from 0 to 2.5 m apart. `CLOSE`: lengths from 0.03 to 1 m, gaps of 0.01 to 0.3 m.
     """
@@ -304,7 +304,7 @@ def random_pair(kind: str, rng: np.random.Generator) -> tuple[kinds_comparison.C
 
 
 def random_rows(kind: str, pairs: int, seed: int) -> list[PairRow]:
-    """Answers to random pairs of a kind, the same for the same seed."""
+    """Return answers for random pairs of a kind, the same for the same seed."""
     rng = np.random.default_rng([seed, list(RANDOM).index(kind)])
     rows = []
     for i in range(pairs):
@@ -347,20 +347,20 @@ def _column(rows: Sequence[Any], name: str) -> FloatArray:
 
 
 def _off(rows: Sequence[Any], name: str) -> str:
-    """How many distances are not the engine's, or the best of all roots where the engine has no such body."""
+    """Count distances that differ from the engine's, or from the best of all roots for bodies it does not support."""
     truth = _column(rows, "engine_distance")
     truth = np.where(np.isnan(truth), _column(rows, "distance_all_roots"), truth)
     return str(int((~(np.abs(_column(rows, name) - truth) <= DIFFERS)).sum()))
 
 
 def _worst(rows: Sequence[Row], name: str) -> str:
-    """Largest difference from the engine."""
+    """Return the largest difference from the engine."""
     difference = np.abs(_column(rows, name) - _column(rows, "engine_distance"))
     return "–" if np.isnan(difference).all() else f"{difference.max():.0e}"
 
 
 def walk_table(rows: Sequence[Row]) -> Table:
-    """Times and errors of each scene."""
+    """Return the table of times and errors of each scene."""
     table = Table(title="An ellipsoid moving around a body; times: median / mean / p99", title_justify="left")
     table.add_column(Row.heading("scene"), no_wrap=True)
     names = "fig.", "paper, us", *(Row.heading(name) for name in ("us", "engine_us", "coal_us")), "all roots, ms"
@@ -383,7 +383,7 @@ def walk_table(rows: Sequence[Row]) -> Table:
 
 
 def pair_table(rows: Sequence[PairRow]) -> Table:
-    """Convergence and numbers of common normals of random pairs."""
+    """Return the table of convergence and numbers of common normals of random pairs."""
     table = Table(title="Random pairs apart", title_justify="left")
     for name in (
         "kind",

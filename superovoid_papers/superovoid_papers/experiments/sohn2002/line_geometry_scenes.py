@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The paths of figs. 4 to 7 of Sohn et al. 2002: an ellipsoid on its way around a body, and a picture of them."""
+"""The paths of figs. 4 to 7 of Sohn et al. 2002, of an ellipsoid around a body, and a picture of them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Scene:
     name: str
     figure: int
     published_us: float | None
-    """The paper's upper bound of the mean time, on a PC of 500 MHz; None: none is given."""
+    """The paper's upper bound of the mean time, on a PC of 500 MHz; None: not given."""
     fixed: Ellipsoid | Cylinder | Cone | Torus | FreeForm
     moving: Ellipsoid
     position: Callable[[float], tuple[float, float, float]]
@@ -41,7 +41,7 @@ class Scene:
 
 
 def _hills() -> FreeForm:
-    """A bicubic Bézier patch with a hill and a hollow."""
+    """Return a bicubic Bézier patch with a hill and a hollow."""
     x, y = np.meshgrid(np.linspace(-1.2, 1.2, 4), np.linspace(-1.2, 1.2, 4), indexing="ij")
     z = np.zeros((4, 4))
     z[1, 1], z[2, 2], z[1, 2], z[2, 1] = 1.5, -1.2, 0.3, 0.3
@@ -93,7 +93,7 @@ SCENES = (
 
 
 def poses(scene: Scene, frames: int) -> FloatArray:
-    """Poses of the moving ellipsoid, (frames, 4, 4): once around, turning about two axes on the way."""
+    """Return the poses of the moving ellipsoid, (frames, 4, 4): one orbit, with rotations about two axes."""
     angles = 2.0 * math.pi * np.arange(frames) / frames
     path = np.tile(np.eye(4), (frames, 1, 1))
     path[:, :3, :3] = Rotation.from_euler("xyz", np.column_stack([angles, 2.0 * angles, 0.3 + angles])).as_matrix()

@@ -3,10 +3,10 @@
 
 """Distances of superovoids by Newton's method on the common-normal equations (Gonçalves et al. 2017).
 
-What was reproduced, what differs and which formulas of the paper are wrong is in docs/papers/goncalves2017.md.
+docs/papers/goncalves2017.md describes the reproduced results, the differences and the paper's wrong formulas.
 
     r = distance(a, pose_a, b, pose_b, scheme="quadParametric", jacobian="analytic")
-    r.converged               # Newton's method came to a root: not that it is the right one
+    r.converged               # Newton's method found a root, perhaps not the right one
     distance(a, pose_a, b, moved, scheme="quadParametric", start=r.unknowns)     # temporal coherence
 
     pairs = Pairs(shapes_a, poses_a, shapes_b, poses_b, scheme="octImplicit")

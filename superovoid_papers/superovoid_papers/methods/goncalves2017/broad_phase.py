@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What keeps pairs from the schemes (Gonçalves et al. 2017, sections 3.5 and 5): spheres, boxes, trees of boxes.
+"""Culling of pairs before the schemes (Gonçalves et al. 2017, sections 3.5 and 5): spheres, boxes, trees of boxes.
 
-The authors' program lets r1^2 + r2^2 < d^2 part two spheres, which overlooks overlaps; it is (r1 + r2)^2.
+The authors' program separates two spheres if r1^2 + r2^2 < d^2, which misses overlaps; the test needs (r1 + r2)^2.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from superovoid.compiler.jit import kernel
 from superovoid_papers.methods.goncalves2017.first_guess import boxes_gap
 from superovoid_papers.methods.goncalves2017.superovoid_surface import BOX, BOX_HALF, SPHERE_RADIUS, SPHERE_Z, to_world
 
-_SLACK = 1e-12  # of the sizes: what rounding may take from a gap
+_SLACK = 1e-12  # of the sizes: bound of the rounding error of a gap
 _TREE_STACK = 256
 
 
 @kernel
 def spheres_meet(a, b, pose_a, pose_b):
-    """Whether the bounding spheres have a point in common."""
+    """Return whether the bounding spheres have a common point."""
     d = sub(to_world(pose_b, (0.0, 0.0, b[SPHERE_Z])), to_world(pose_a, (0.0, 0.0, a[SPHERE_Z])))
     reach = (1.0 + _SLACK) * (a[SPHERE_RADIUS] + b[SPHERE_RADIUS])
     return d[0] * d[0] + d[1] * d[1] + d[2] * d[2] <= reach * reach
@@ -42,7 +42,7 @@ def _box_half(b):
 
 @kernel
 def obbs_meet(a, b, pose_a, pose_b):
-    """Whether the boxes along the bodies' axes have a point in common."""
+    """Return whether the boxes along the bodies' axes have a common point."""
     half_a, half_b = _box_half(a), _box_half(b)
     d = sub(to_world(pose_b, _box_centre(b)), to_world(pose_a, _box_centre(a)))
     return boxes_gap(d, pose_a, pose_b, half_a, half_b) <= _SLACK * (max(half_a) + max(half_b))
@@ -50,7 +50,7 @@ def obbs_meet(a, b, pose_a, pose_b):
 
 @kernel
 def box_of(b, pose, out):
-    """Box along the axes of the world around the body's own box: lower and upper corner into `out` (6,)."""
+    """Write the box along the world's axes around the body's own box, lower and upper corner, into `out` (6,)."""
     centre = to_world(pose, _box_centre(b))
     for k in range(3):
         half = (1.0 + _SLACK) * (
@@ -61,7 +61,7 @@ def box_of(b, pose, out):
 
 @kernel
 def boxes_meet(a, b):
-    """Whether two boxes along the axes of the world, (6,) each, have a point in common."""
+    """Return whether two boxes along the world's axes, (6,) each, have a common point."""
     apart = False
     for k in range(3):
         apart |= (a[3 + k] < b[k]) | (b[3 + k] < a[k])
@@ -70,14 +70,14 @@ def boxes_meet(a, b):
 
 @kernel(nogil=True)
 def cull_rows(first, last, a, b, poses_a, poses_b, near):
-    """Bounding spheres, then boxes along the bodies' axes, for a range of rows."""
+    """Cull a range of rows by bounding spheres, then by boxes along the bodies' axes."""
     for i in range(first, last):
         near[i] = spheres_meet(a[i], b[i], poses_a[i], poses_b[i]) and obbs_meet(a[i], b[i], poses_a[i], poses_b[i])
 
 
 @kernel
 def refit(rows, poses, order, boxes):
-    """Boxes of a tree: leaf i is node leaves - 1 + i, the halves of node k are nodes 2k + 1 and 2k + 2."""
+    """Compute the boxes of a tree: leaf i is node leaves - 1 + i, the children of node k are 2k + 1 and 2k + 2."""
     leaves = order.shape[0]
     for i in range(leaves):
         if order[i] >= 0:
@@ -90,7 +90,7 @@ def refit(rows, poses, order, boxes):
 
 @kernel
 def overlaps(boxes_a, order_a, boxes_b, order_b, stack, pairs):
-    """Pairs of bodies of two trees whose boxes meet into `pairs` (n, 2), and how many."""
+    """Write the pairs of bodies of two trees whose boxes meet into `pairs` (n, 2); return their number."""
     leaves_a, leaves_b = order_a.shape[0], order_b.shape[0]
     found = 0
     stack[0, 0], stack[0, 1] = 0, 0
@@ -114,7 +114,7 @@ def overlaps(boxes_a, order_a, boxes_b, order_b, stack, pairs):
 
 
 def _halved(centres: NDArray[np.float64], members: NDArray[np.int64], capacity: int) -> list[int]:
-    """Order of leaves: halves along the widest direction, again and again; -1 where a leaf stays empty."""
+    """Return the order of leaves by repeated halving along the widest direction; -1 for an empty leaf."""
     if capacity == 1:
         return [int(members[0])] if len(members) else [-1]
     if len(members):
@@ -125,7 +125,7 @@ def _halved(centres: NDArray[np.float64], members: NDArray[np.int64], capacity: 
 
 
 class AabbTree:
-    """Arrays of a tree of boxes over the rows of some bodies."""
+    """Arrays of a tree of boxes over the rows of bodies."""
 
     def __init__(self, rows: NDArray[np.float64]) -> None:
         self.rows = rows
@@ -136,13 +136,13 @@ class AabbTree:
         self._leaves = leaves
 
     def update(self, poses: NDArray[np.float64]) -> None:
-        """Boxes at new poses (n, 4, 4); the first ones decide which bodies are neighbours."""
+        """Compute the boxes at new poses (n, 4, 4); the first poses determine the neighbours in the tree."""
         if not len(self.order):
             self.order = np.array(_halved(poses[:, :3, 3], np.arange(len(poses)), self._leaves))
         refit(self.rows, poses, self.order, self.boxes)
 
     def overlaps(self, other: AabbTree) -> NDArray[np.int64]:
-        """Pairs (n, 2) of a body of this tree and one of the other whose boxes meet."""
+        """Return the pairs (n, 2) of a body of this tree and one of the other whose boxes meet."""
         pairs = np.empty((len(self.rows) * len(other.rows), 2), dtype=np.int64)
         stack = np.empty((_TREE_STACK, 2), dtype=np.int64)
         return pairs[: overlaps(self.boxes, self.order, other.boxes, other.order, stack, pairs)]

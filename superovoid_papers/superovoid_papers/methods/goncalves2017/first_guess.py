@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where Newton's method starts from: quadtree and octree (Gonçalves et al. 2017, section 4.4)."""
+"""Starting points of Newton's method: quadtree and octree (Gonçalves et al. 2017, section 4.4)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from superovoid_papers.methods.goncalves2017.superovoid_surface import (
 )
 
 QUADTREE, OCTREE = 0, 1
-STACK = 256  # pairs of cells that wait; a pair leaves eight, and there are two levels to go down at each step
+STACK = 256  # capacity for pairs of cells; each is replaced by up to eight, over the levels of both trees
 
 
 # --- quadtree ----------------------------------------------------------------------------------------------------
@@ -36,10 +36,10 @@ STACK = 256  # pairs of cells that wait; a pair leaves eight, and there are two 
 
 @kernel
 def _angle(turned, epsilon, adaptive):
-    """Angle of a place on a side of the parameter square: itself, or where the normal has turned that far.
+    """Return the angle for a coordinate of the parameter square: the same, or where the normal has that angle.
 
-    On |x|^(2/e) + |y|^(2/e) = 1 the normal at phi lies at atan(tan(phi)^(2-e)): equal turns make cells narrow where the
-    curve bends, as section 7 of the paper would have it.
+    On |x|^(2/e) + |y|^(2/e) = 1 the normal at phi has the angle atan(tan(phi)^(2-e)). Equal steps of it make cells
+    narrow at strong curvature, as section 7 of the paper suggests.
     """
     if not adaptive:
         return turned
@@ -50,7 +50,7 @@ def _angle(turned, epsilon, adaptive):
 
 @kernel
 def _centres(b, pose, low1, low2, width, adaptive, work, column):
-    """Centres of the four quarters of a cell, world, into three columns of `work`."""
+    """Write the centres of the four quarters of a cell, world, into three columns of `work`."""
     c0, s0 = section(b, _angle(low1 + 0.5 * width, b[E1], adaptive))
     c1, s1 = section(b, _angle(low1 + 1.5 * width, b[E1], adaptive))
     x0, y0, z0 = meridian(b, _angle(low2 + 0.25 * width, b[E2], adaptive))
@@ -63,9 +63,9 @@ def _centres(b, pose, low1, low2, width, adaptive, work, column):
 
 @kernel
 def quadtree(a, b, pose_a, pose_b, levels, adaptive, work):
-    """Angles (phi1, phi2) of A and of B: centres of the last two of `levels` times nested cells.
+    """Return the angles (phi1, phi2) of A and of B: centres of the last two cells after `levels` subdivisions.
 
-    Of the 4 x 4 pairs of quarters of the present two cells those whose centres are nearest are the next.
+    Among the 4 x 4 pairs of quarters of the current two cells, the pair with the nearest centres is the next.
     """
     out_of_line()
     a1, a2, b1, b2 = -math.pi, -0.5 * math.pi, -math.pi, -0.5 * math.pi  # lower corners
@@ -96,19 +96,19 @@ def quadtree(a, b, pose_a, pose_b, levels, adaptive, work):
 
 # --- octree ------------------------------------------------------------------------------------------------------
 #
-# A tree of L levels is kept as its grids of 1, 8, ... 8^L cells, one after the other, a cell being filled if one of its
-# eighths is: node (i, j, k) of a level has the eighths (2i + di, 2j + dj, 2k + dk) of the next.
+# A tree of L levels is stored as its grids of 1, 8, ... 8^L cells, one after the other. Node (i, j, k) of a level has
+# the children (2i + di, 2j + dj, 2k + dk) of the next, and is filled if one of these is.
 
 
 @kernel
 def _node(level, i, j, k):
-    """Place of a cell in the tree's row."""
+    """Return the index of a cell in the tree's row."""
     return ((1 << (3 * level)) - 1) // 7 + (((i << level) + j) << level) + k
 
 
 @kernel
 def _centre(half, level, i, j, k):
-    """Centre of a cell in the body's frame; `half` is half an edge of the root."""
+    """Return the centre of a cell in the body's frame; `half` is half an edge of the root."""
     edge = 2.0 * half / (1 << level)
     return ((i + 0.5) * edge - half, (j + 0.5) * edge - half, (k + 0.5) * edge - half)
 
@@ -120,9 +120,9 @@ def _axis(pose, k):
 
 @kernel
 def boxes_gap(d, pose_a, pose_b, half_a, half_b):
-    """Largest gap between two boxes along the 15 directions that can part them; negative: they overlap.
+    """Return the largest gap of two boxes over the 15 directions that may separate them; negative: they overlap.
 
-    The boxes lie along the axes of the poses, with three half edges each; d is from the first centre to the second.
+    The boxes lie along the axes of the poses, with three half edges each; d points from the first centre to the second.
     """
     gap = -math.inf
     for which in range(15):
@@ -133,7 +133,7 @@ def boxes_gap(d, pose_a, pose_b, half_a, half_b):
         else:
             n = cross(_axis(pose_a, (which - 6) // 3), _axis(pose_b, (which - 6) % 3))
         length = norm(n)
-        if length > 1e-9:  # of parallel edges the faces' directions take care
+        if length > 1e-9:  # the faces' directions cover parallel edges
             reach = 0.0
             for k in range(3):
                 reach += half_a[k] * abs(dot(n, _axis(pose_a, k))) + half_b[k] * abs(dot(n, _axis(pose_b, k)))
@@ -148,7 +148,7 @@ def _clamped(x, half):
 
 @kernel
 def _corner(half, number):
-    """A corner of a cube about the origin."""
+    """Return a corner of a cube about the origin."""
     return (
         half if number & 1 else -half,
         half if number & 2 else -half,
@@ -158,10 +158,10 @@ def _corner(half, number):
 
 @kernel
 def nearest_in_cubes(centre_a, centre_b, pose_a, pose_b, half_a, half_b):
-    """Distance of two cubes that do not overlap, along the axes of the poses, and their nearest points; all world.
+    """Return the distance of two separate cubes along the axes of the poses, and their nearest points; all world.
 
-    Either a corner of one is nearest to the other, or an interior point of an edge to one of an edge; of each pair of
-    directions these are the edges foremost along their common perpendicular.
+    The nearest points are a corner of one cube and a point of the other, or interior points of two edges. For each pair
+    of directions, only the extreme edges along the common perpendicular can be these.
     """
     least = math.inf
     on_a = on_b = centre_a
@@ -183,7 +183,7 @@ def nearest_in_cubes(centre_a, centre_b, pose_a, pose_b, half_a, half_b):
         if sine2 < 1e-18:
             continue
         n = scale(math.copysign(1.0 / math.sqrt(sine2), dot(n, d)), n)
-        # Middles of the two foremost edges.
+        # Midpoints of the two extreme edges.
         p, q = centre_a, centre_b
         for k in range(3):
             if k != number // 3:
@@ -204,10 +204,10 @@ def nearest_in_cubes(centre_a, centre_b, pose_a, pose_b, half_a, half_b):
 
 @kernel
 def octree(tree_a, tree_b, levels, cube_a, cube_b, pose_a, pose_b, stack, gaps):
-    """Nearest points of two octrees' filled leaves, world, and their distance; for leaves that overlap their centres.
+    """Return the distance and the nearest points, world, of two octrees' filled leaves; centres of overlapping leaves.
 
-    A pair of cells is gone into if the boxes of its cells may be nearer than the nearest leaves so far, and the larger
-    cell is divided. Of its eighths the one whose centre is nearest comes first.
+    A pair of cells is subdivided if its boxes may be nearer than the nearest known leaves: the larger cell is split,
+    and its child with the nearest centre comes first.
     """
     out_of_line()
     shift = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
@@ -264,7 +264,7 @@ def octree(tree_a, tree_b, levels, cube_a, cube_b, pose_a, pose_b, stack, gaps):
             if norm(d) < nearest:
                 nearest, top = norm(d), depth
             depth += 1
-        if depth > bottom:  # the nearest goes on top of the stack
+        if depth > bottom:  # move the nearest to the top of the stack
             last = depth - 1
             for k in range(8):
                 stack[top, k], stack[last, k] = stack[last, k], stack[top, k]
@@ -277,7 +277,7 @@ def octree(tree_a, tree_b, levels, cube_a, cube_b, pose_a, pose_b, stack, gaps):
 
 
 class Guess(NamedTuple):
-    """How a first guess is made."""
+    """Options of a first guess."""
 
     form: int
     start: int  # QUADTREE or OCTREE
@@ -286,15 +286,15 @@ class Guess(NamedTuple):
 
 
 class Trees(NamedTuple):
-    """Octrees of bodies, and which are those of the pairs."""
+    """Octrees of bodies, and their indices for each pair."""
 
-    nodes: NDArray[np.uint8]  # a tree a row
+    nodes: NDArray[np.uint8]  # one tree per row
     of_a: NDArray[np.int64]
     of_b: NDArray[np.int64]
 
 
 class Memory(NamedTuple):
-    """Scratch of one pair at a time."""
+    """Scratch memory for one pair at a time."""
 
     work: NDArray[np.float64]  # (7, 7)
     stack: NDArray[np.int64]  # (STACK, 8)
@@ -302,16 +302,16 @@ class Memory(NamedTuple):
 
 
 class Course(NamedTuple):
-    """Of each pair: what its last answer has left, and what it is now."""
+    """State of each pair between queries, and its answer."""
 
     unknowns: NDArray[np.float64]
-    near: NDArray[np.bool_]  # whether it is to be solved
+    near: NDArray[np.bool_]  # whether to solve the pair
     warm: NDArray[np.bool_]  # whether `unknowns` are an answer
     out: NDArray[np.float64]
 
 
 def memory() -> Memory:
-    """Scratch for kernels."""
+    """Return scratch memory for kernels."""
     return Memory(np.zeros((7, 7)), np.zeros((STACK, 8), dtype=np.int64), np.zeros(STACK))
 
 
@@ -334,7 +334,7 @@ def _start(guess, bodies, tree_a, tree_b, scratch, q):
 
 @kernel(nogil=True)
 def start_rows(first, last, guess, bodies, trees, scratch, unknowns):
-    """First guess of a range of pairs."""
+    """Compute first guesses for a range of pairs."""
     for i in range(first, last):
         tree_a, tree_b = trees.nodes[trees.of_a[i]], trees.nodes[trees.of_b[i]]
         _start(guess, bodies_of_pair(bodies, i), tree_a, tree_b, scratch, unknowns[i])
@@ -342,9 +342,9 @@ def start_rows(first, last, guess, bodies, trees, scratch, unknowns):
 
 @kernel(nogil=True)
 def solve_rows(first, last, guess, newton, bodies, trees, scratch, course):
-    """Temporal coherence: the last answer's unknowns first, and a new guess where there are none or they do not do.
+    """Solve with temporal coherence: start from the last answer's unknowns; if there are none or they fail, guess.
 
-    Pairs that are not `near` are left with a distance of nan.
+    The results of pairs other than `near` are nan.
     """
     for i in range(first, last):
         q, out = course.unknowns[i], course.out[i]
@@ -367,16 +367,16 @@ def solve_rows(first, last, guess, newton, bodies, trees, scratch, course):
 
 
 def octree_row(holds, half: float, levels: int):
-    """Octree of a body: a cell of the finest level is filled if its centre is inside.
+    """Return the octree of a body: a cell of the finest level is filled if its centre is inside.
 
     Parameters
     ----------
     holds : callable
-        Whether points (n, 3) of the body's frame are inside.
+        Returns whether points (n, 3) in the body's frame are inside.
     half : float
         Half an edge of the root, about the origin, m.
     levels : int
-        8^levels cells.
+        The finest level has 8^levels cells.
 
     Returns
     -------

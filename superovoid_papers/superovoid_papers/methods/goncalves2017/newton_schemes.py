@@ -5,9 +5,9 @@
 
     Phi = (nP . tQ, nP . bQ, d . tQ, d . bQ, Fi, Fj),   d = Q - P                                             (15)
 
-In parametric form the points are on the surface by themselves and the first four are left, (18). The length of normals
-and tangents changes no root, only the way there: as (6), (11) and (12) print them it varies over the surface, and the
-authors' program makes unit vectors of them. Both are here (`PRINTED` in a body's row).
+In parametric form the points always lie on the surface, and only the first four equations remain, (18). The lengths of
+normals and tangents affect the iterates but not the roots. As printed in (6), (11) and (12) they vary over the surface;
+the authors' program normalises them. Both variants are available (`PRINTED` in a body's row).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _STEP = 1e-6  # of a finite difference: rad, or a share of the body's largest se
 
 
 class Bodies(NamedTuple):
-    """Two bodies, each a row and a pose; or those of many pairs, one behind the other."""
+    """Two bodies, each a row and a pose; or stacked arrays of those of many pairs."""
 
     a: NDArray[np.float64]
     b: NDArray[np.float64]
@@ -54,18 +54,18 @@ class Bodies(NamedTuple):
 
 
 class Newton(NamedTuple):
-    """How Newton's method is run."""
+    """Options of Newton's method."""
 
     form: int
-    analytic: bool  # whether the Jacobian is computed by derivatives, not by differences
-    gain: float  # share of a step that is made
-    atol: float  # length of a step that is the last
+    analytic: bool  # if true, compute the Jacobian by derivatives; otherwise by differences
+    gain: float  # applied share of a step
+    atol: float  # largest length of the last step
     max_iterations: int
 
 
 @kernel
 def bodies_of_pair(bodies, i):
-    """The bodies of one of many pairs."""
+    """Return the bodies of one of many pairs."""
     return Bodies(bodies.a[i], bodies.b[i], bodies.pose_a[i], bodies.pose_b[i])
 
 
@@ -82,7 +82,7 @@ def _equations(i, j, out):
 
 @kernel
 def _equations_derivative(i, j, di, of_i, out):
-    """Derivative of `_equations` by an unknown of i or of j, `di` being that of its side."""
+    """Compute the derivative of `_equations` by an unknown of i or of j; `di` is that of its side."""
     d = sub(j.point, i.point)
     if of_i:
         out[0] = dot(di.normal, j.tangent)
@@ -112,7 +112,7 @@ def _of_b(q, form):
 
 @kernel
 def linearise(a, b, pose_a, pose_b, q, form, analytic, work):
-    """Phi into row 6 of `work` (7, 7), the columns of its Jacobian into rows 0 to 5 (4 x 4: rows 0 to 3)."""
+    """Write Phi into row 6 of `work` (7, 7), the columns of its Jacobian into rows 0 to 5 (4 x 4: rows 0 to 3)."""
     out_of_line()
     each = 3 if form == IMPLICIT else 2
     qa, qb = _of_a(q, form), _of_b(q, form)
@@ -142,10 +142,10 @@ def linearise(a, b, pose_a, pose_b, q, form, analytic, work):
 
 @kernel
 def _run(newton, bodies, q, work):
-    """Eq. (17) in place; whether a step was no longer than the tolerance, and how many were made.
+    """Iterate eq. (17) in place; return whether a step was within the tolerance, and the number of steps.
 
-    Of a longer step only the share `gain` is made: an Euler step of Phi' = -gain Phi, which is Baumgarte's term for
-    equations of position.
+    Longer steps are scaled by `gain`: an Euler step of Phi' = -gain Phi, which is Baumgarte's term for equations of
+    position.
     """
     a, b, pose_a, pose_b = bodies
     form, analytic, gain, atol, max_iterations = newton
@@ -169,19 +169,19 @@ def _run(newton, bodies, q, work):
 
 @kernel
 def _value_at(b, pose, x):
-    """F of a body at a point of the world."""
+    """Return F of a body at a point of the world."""
     value, _ = implicit(b, local(pose, x))
     return value
 
 
 @kernel
 def signed_distance(a, b, pose_a, pose_b, xa, xb):
-    """Signed length of d = Q - P for two points in their bodies' frames; P, Q and A's outward normal, world.
+    """Return the signed length of d = Q - P for two points in body frames; P, Q and A's outward normal, world.
 
-    Opposed normals: the sign of d along A's outward normal, which swapping the bodies does not change. For convex
-    bodies the value then is n . c - hA(n) - hB(-n), never above the signed distance, at every root.
-    Normals to the same side, as at the wall of a body that contains the other: negative iff one point is in the other
-    body.
+    If the normals are opposed, the sign is that of d along A's outward normal; swapping the bodies does not change it.
+    For convex bodies the value at every root is then n . c - hA(n) - hB(-n), never above the signed distance.
+    If the normals point to the same side, as at the wall of a body around the other, the value is negative iff one
+    point is in the other body.
     """
     p, q = to_world(pose_a, xa), to_world(pose_b, xb)
     _, ga = implicit(a, xa)
@@ -212,7 +212,7 @@ def _answer(bodies, q, form, converged, iterations, out):
 
 @kernel
 def refine(newton, bodies, q, work, out):
-    """Newton from the unknowns q, which it moves, and its answer; whether it converged."""
+    """Run Newton's method from the unknowns q, in place, and write its answer; return whether it converged."""
     out_of_line()
     converged, iterations = _run(newton, bodies, q, work)
     _answer(bodies, q, newton.form, converged, iterations, out)
@@ -221,6 +221,6 @@ def refine(newton, bodies, q, work, out):
 
 @kernel(nogil=True)
 def refine_rows(first, last, newton, bodies, unknowns, work, out):
-    """`refine` for a range of pairs."""
+    """Call `refine` for a range of pairs."""
     for i in range(first, last):
         refine(newton, bodies_of_pair(bodies, i), unknowns[i], work, out[i])

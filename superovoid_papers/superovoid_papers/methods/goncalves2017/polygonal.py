@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The polygonal representation (Gonçalves et al. 2017, section 3.4) in the FCL of today, through python-fcl."""
+"""The polygonal representation (Gonçalves et al. 2017, section 3.4) in current FCL, through python-fcl."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ IntArray = NDArray[np.int64]
 
 
 def mesh(body: Superovoid, vertices: int) -> tuple[FloatArray, IntArray]:
-    """Closed mesh of a body with a given number of vertices, all on the surface, even in arc length.
+    """Return a closed mesh of a body with a given number of vertices, all on the surface, even in arc length.
 
     Parameters
     ----------
     body : Superovoid
     vertices : int
-        Two poles and m x k others on m meridians and k parallels, m and k being the factors of ``vertices - 2`` whose
-        ratio is nearest to 2. The paper's meshes have 18, 290 and 786 vertices.
+        Two poles and m x k others on m meridians and k parallels; m and k are the factors of ``vertices - 2`` with a
+        ratio nearest to 2. The paper's meshes have 18, 290 and 786 vertices.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def mesh(body: Superovoid, vertices: int) -> tuple[FloatArray, IntArray]:
     Raises
     ------
     ValueError
-        If the number has no such factors, m and k being 3 at least and 4 times each other at most.
+        If there are no factors m and k of at least 3, each at most 4 times the other.
     """
     count = int(vertices) - 2
     factors = [(count // k, k) for k in range(3, count + 1) if count % k == 0 and count // k >= 3]
@@ -75,7 +75,7 @@ def _fcl() -> Any:
 class MeshPair:
     """Two triangle meshes in FCL, in its trees of boxes (OBBRSS): minimum distance, and whether they meet.
 
-    FCL's meshes are surfaces: of two that intersect the distance is 0, and a mesh inside another is apart from it.
+    FCL's meshes are surfaces: their distance is 0 if they intersect, and positive if one is inside the other.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class MeshPair:
         self._poses = np.tile(np.eye(4), (2, 1, 1))
 
     def __reduce__(self) -> str:
-        raise TypeError("a MeshPair is not pickled or copied: FCL's models are not; make it anew from the meshes")
+        raise TypeError("a MeshPair cannot be pickled or copied, like FCL's models; create another one from the meshes")
 
     def _object(self, vertices: ArrayLike, triangles: ArrayLike) -> Any:
         points, faces = np.asarray(vertices, dtype=np.float64), np.asarray(triangles, dtype=np.int64)
@@ -114,21 +114,21 @@ class MeshPair:
             body.setTransform(self._fcl.Transform(pose[:3, :3].copy(), pose[:3, 3].copy()))
 
     def distance_call(self) -> Callable[[], float]:
-        """FCL's own call, which returns the distance."""
+        """Return a function that calls FCL for the distance."""
         fcl, a, b, request = self._fcl, self._a, self._b, self._fcl.DistanceRequest(enable_nearest_points=True)
         return lambda: fcl.distance(a, b, request, fcl.DistanceResult())
 
     def meets_call(self) -> Callable[[], int]:
-        """FCL's own call, which returns the number of contacts, one at most."""
+        """Return a function that calls FCL for the number of contacts, at most one."""
         fcl, a, b, request = self._fcl, self._a, self._b, self._fcl.CollisionRequest()
         return lambda: fcl.collide(a, b, request, fcl.CollisionResult())
 
     def meets(self) -> bool:
-        """Whether the surfaces have a point in common (the paper's BVH proximity query)."""
+        """Return whether the surfaces have a common point (the paper's BVH proximity query)."""
         return self.meets_call()() > 0
 
     def distance(self) -> MethodResult:
-        """Minimum distance of the surfaces; the normal is nan where they meet."""
+        """Return the minimum distance of the surfaces; the normal is nan if they meet."""
         result = self._fcl.DistanceResult()
         request = self._fcl.DistanceRequest(enable_nearest_points=True)
         value = max(0.0, self._fcl.distance(self._a, self._b, request, result))

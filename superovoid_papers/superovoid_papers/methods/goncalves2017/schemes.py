@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The schemes of Gonçalves et al. 2017 as a person calls them."""
+"""Public interface of the schemes of Gonçalves et al. 2017."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SCHEMES = tuple(_SCHEMES)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GoncalvesResult(MethodResult):
-    """Answer of a scheme; `statistics.iterations` are those of Newton's method."""
+    """Answer of a scheme; `statistics.iterations` counts those of Newton's method."""
 
     unknowns: FloatArray
     """The last q: local coordinates of the two points, shape (6,), m, eq. (16), or their angles, shape (4,), rad, eq.
@@ -89,45 +89,45 @@ class Pairs:
     shapes_a, shapes_b : sequence of Superovoid
         The bodies of each pair.
     poses_a, poses_b : (n, 4, 4) array_like
-        Poses, body to world, m. They are copied: `poses_a` and `poses_b` are there to be written to.
+        Poses, body to world, m. They are copied; write new poses to the attributes `poses_a` and `poses_b`.
     scheme : str
         One of `SCHEMES`.
     jacobian : {'differences', 'analytic'}
-        Forward differences as in the paper, or the derivatives that its section 7 asks for.
+        Forward differences as in the paper, or analytic derivatives, as its section 7 suggests.
     levels : int
-        Of the quadtree, 1 to 24.
+        Levels of the quadtree, 1 to 24.
     adaptive : bool
-        Let the quadtree's cells be halves by the turn of the normal, not by the angle (section 7).
+        If true, halve the quadtree's cells by the angle of the normal, not of the point (section 7).
     octree_levels : int
-        Of the octrees of octImplicit, 1 to 7: 8^levels cells.
+        Levels of the octrees of octImplicit, 1 to 7: 8^levels cells.
     formulas : {'general', 'specific'}
-        Whether bodies without taper get the superellipsoid's own, shorter formulas.
+        With 'specific', bodies without taper use the shorter formulas of the superellipsoid.
     vectors : {'unit', 'printed'}
-        Normals and tangents in (15) and (18): unit vectors as in the authors' program, or as long as (6), (11), (12)
-        and the cross product of those make them, without taper too. Roots are the same, the way there is not.
+        Normals and tangents in (15) and (18): unit vectors as in the authors' program, or with the lengths of (6),
+        (11), (12) and the cross product of those, even without taper. Roots are the same, iterates differ.
     gain : float
-        Share of Newton's step that is made, in (0, 1], until the step is within the tolerance: 1 is eq. (17), less is
-        Baumgarte's term (section 6.1), which then needs more iterations.
+        Applied share of Newton's step, in (0, 1], until the step is within the tolerance. 1 is eq. (17); less is
+        Baumgarte's term (section 6.1), which needs more iterations.
     atol : float
-        Length of a Newton step at which it is the last one: m for (16), rad for (19).
+        Largest length of the last Newton step: m for (16), rad for (19).
     max_iterations : int
-        Steps after which Newton's method is given up.
+        Largest number of Newton steps.
 
     Attributes
     ----------
     unknowns : (n, 6) ndarray
-        What Newton's method starts from and what it leaves; the parametric schemes use four columns.
+        Starting points and results of Newton's method; the parametric schemes use four columns.
     out : (n, 12) ndarray
         Results; columns `DISTANCE`, `POINT_A` and the two after it, `POINT_B`, `NORMAL`, `CONVERGED`, `ITERATIONS`.
     near, warm : (n,) ndarray of bool
-        What `cull` left; which rows have a last answer to start from.
+        Rows that `cull` keeps; rows with a last answer to start from.
 
     Raises
     ------
     ValueError
-        Naming the argument, or the body whose octree has no filled cell.
+        If an argument is invalid, or a body's octree has no filled cell; the message names it.
     TypeError
-        If a shape is no superovoid.
+        If a shape is not a superovoid.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class Pairs:
         ):
             if length != count:
                 raise ValueError(f"{name}: must have {count} entries, one a pair, found {length}")
-        # Bodies are often the same object in many pairs.
+        # Many pairs often share a body.
         self._distinct = list({id(body): body for side in shapes.values() for body in side}.values())
         number = {id(body): i for i, body in enumerate(self._distinct)}
         self._numbers = [np.array([number[id(body)] for body in shapes[name]], dtype=np.int64) for name in "ab"]
@@ -206,25 +206,25 @@ class Pairs:
 
     @property
     def octrees(self) -> NDArray[np.uint8]:
-        """Octrees of the distinct bodies, one a row (`first_guess.octree_row`); of one cell for the other schemes."""
+        """Octrees of the distinct bodies, one per row (`first_guess.octree_row`); one cell for the other schemes."""
         return self._trees.nodes
 
     def _bodies(self) -> newton_schemes.Bodies:
         return newton_schemes.Bodies(*self._rows, self.poses_a, self.poses_b)
 
     def start(self, first: int, last: int) -> None:
-        """First guesses of a range of pairs into `unknowns`."""
+        """Write first guesses for a range of pairs into `unknowns`."""
         first_guess.start_rows(first, last, self._guess, self._bodies(), self._trees, self._memory, self.unknowns)
 
     def refine(self, first: int, last: int) -> None:
-        """Newton's method from `unknowns`, into `unknowns` and `out`."""
+        """Run Newton's method from `unknowns`; write to `unknowns` and `out`."""
         work = self._memory.work
         newton_schemes.refine_rows(first, last, self._newton, self._bodies(), self.unknowns, work, self.out)
 
     def solve(self, first: int, last: int) -> None:
-        """Temporal coherence (section 4.4): the last unknowns first where a row is `warm`, then a new guess if need be.
+        """Solve with temporal coherence (section 4.4): start `warm` rows from the last unknowns, then guess if needed.
 
-        Iterations of both count. Rows that are not `near` get nan.
+        Iterations of both count. Rows other than `near` get nan.
         """
         course = first_guess.Course(self.unknowns, self.near, self.warm, self.out)
         first_guess.solve_rows(
@@ -232,7 +232,7 @@ class Pairs:
         )
 
     def cull(self, first: int, last: int) -> None:
-        """Bounding spheres, then boxes along the bodies' axes (section 5.2), into `near`."""
+        """Set `near` by bounding spheres, then by boxes along the bodies' axes (section 5.2)."""
         if not self._has_bounds:
             for body, row in zip(self._distinct, self._table, strict=True):
                 _add_bounds(row, body)
@@ -241,12 +241,12 @@ class Pairs:
         broad_phase.cull_rows(first, last, *self._rows, self.poses_a, self.poses_b, self.near)
 
     def query(self, first: int, last: int) -> None:
-        """`cull`, then `solve`."""
+        """Call `cull`, then `solve`."""
         self.cull(first, last)
         self.solve(first, last)
 
     def result(self, i: int) -> GoncalvesResult:
-        """Answer of a pair that `refine` or `solve` has gone through."""
+        """Return the answer of a pair after `refine` or `solve`."""
         row = self.out[i]
         points = [
             row[k : k + 3].copy() for k in (newton_schemes.POINT_A, newton_schemes.POINT_B, newton_schemes.NORMAL)
@@ -265,7 +265,7 @@ class Pairs:
 
 
 def _angles(body: Superovoid, x: FloatArray) -> tuple[float, float]:
-    """Angles (phi1, phi2) of the surface point seen from the body's origin as a point is, its taper taken away."""
+    """Return the angles (phi1, phi2) of the surface point in the direction of a point, after removing the taper."""
     e1, e2 = body.section_exponent, body.profile_exponent
     w = x[2] / body.semi_axes[2]
     u, v = (x[i] / (body.semi_axes[i] * (1.0 + body.taper[i] * w)) for i in range(2))
@@ -317,10 +317,9 @@ def distance(
     atol: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
 ) -> GoncalvesResult:
-    """Distance of two superovoids by one of the schemes of Gonçalves et al. 2017.
+    """Compute the distance of two superovoids by one of the schemes of Gonçalves et al. 2017.
 
-    Newton's method takes the root it comes to: `converged` says that it came to one, not that it is the nearest pair
-    of points, and nothing is proved.
+    If `converged`, Newton's method found a root, which need not be the nearest pair of points. Nothing is proved.
 
     Parameters
     ----------
@@ -331,21 +330,21 @@ def distance(
     scheme, jacobian, levels, adaptive, octree_levels, formulas, vectors, gain, atol, max_iterations
         As for `Pairs`.
     start : array_like, optional
-        What Newton's method starts from instead of the scheme's own guess: the `unknowns` of an earlier result, or a
-        point of each body, shape (2, 3), world, m.
+        Starting point of Newton's method instead of the scheme's guess: the `unknowns` of an earlier result, or a point
+        of each body, shape (2, 3), world, m.
 
     Returns
     -------
     GoncalvesResult
-        The distance is positive apart, negative where the bodies overlap (`newton_schemes.signed_distance` has the
-        rule).
+        The distance is positive if the bodies are separate, negative if they overlap (rule:
+        `newton_schemes.signed_distance`).
 
     Raises
     ------
     ValueError
-        Naming the argument, what was found and what is expected.
+        If an argument is invalid; the message names it, with the found and the expected value.
     TypeError
-        If a shape is no superovoid.
+        If a shape is not a superovoid.
 
     References
     ----------
@@ -390,19 +389,19 @@ def _bounded(name: str, body: Superovoid) -> FloatArray:
 
 
 def spheres_meet(a: Superovoid, pose_a: ArrayLike, b: Superovoid, pose_b: ArrayLike) -> bool:
-    """Whether the bounding spheres of two bodies have a point in common (poses (4, 4), body to world, m)."""
+    """Return whether the bounding spheres of two bodies have a common point (poses (4, 4), body to world, m)."""
     poses = as_poses("pose_a", pose_a), as_poses("pose_b", pose_b)
     return bool(broad_phase.spheres_meet(_bounded("a", a), _bounded("b", b), *poses))
 
 
 def obbs_meet(a: Superovoid, pose_a: ArrayLike, b: Superovoid, pose_b: ArrayLike) -> bool:
-    """Whether the boxes along the bodies' own axes have a point in common (poses (4, 4), body to world, m)."""
+    """Return whether the boxes along the bodies' own axes have a common point (poses (4, 4), body to world, m)."""
     poses = as_poses("pose_a", pose_a), as_poses("pose_b", pose_b)
     return bool(broad_phase.obbs_meet(_bounded("a", a), _bounded("b", b), *poses))
 
 
 def aabbs_meet(a: Superovoid, pose_a: ArrayLike, b: Superovoid, pose_b: ArrayLike) -> bool:
-    """Whether the boxes along the axes of the world around those have a point in common (poses (4, 4), m)."""
+    """Return whether the boxes along the world's axes around those have a common point (poses (4, 4), m)."""
     boxes = np.empty((2, 6))
     for box, name, body, pose in zip(boxes, "ab", (a, b), (pose_a, pose_b), strict=True):
         broad_phase.box_of(_bounded(name, body), as_poses(f"pose_{name}", pose), box)
@@ -424,7 +423,7 @@ class AabbHierarchy(broad_phase.AabbTree):
         super().__init__(np.array([_bounded(f"shapes[{i}]", body) for i, body in enumerate(shapes)]))
 
     def update(self, poses: ArrayLike) -> None:
-        """Boxes at new poses (n, 4, 4), body to world, m; the first ones decide which bodies are neighbours."""
+        """Compute the boxes at new poses (n, 4, 4), body to world, m; the first poses determine the tree."""
         checked = as_poses("poses", poses)
         if checked.shape != (len(self.rows), 4, 4):
             raise ValueError(f"poses: must have shape ({len(self.rows)}, 4, 4), found {checked.shape}")

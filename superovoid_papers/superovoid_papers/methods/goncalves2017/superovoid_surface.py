@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Kernels of the superovoid as Gonçalves et al. 2017 write it: implicit and parametric surface, normals, tangents.
+r"""Kernels of the superovoid in the notation of Gonçalves et al. 2017: both forms of the surface, normals, tangents.
 
 Symbols, as in the paper (section 3), with w = z/a3, kx = 1 + Tx w, ky = 1 + Ty w:
 
@@ -9,10 +9,10 @@ Symbols, as in the paper (section 3), with w = z/a3, kx = 1 + Tx w, ky = 1 + Ty 
     s(phi1, phi2) = (a1 kx C r, a2 ky S r, a3 w)                                                   (10)
     C = cos(phi1)^e1, S = sin(phi1)^e1, r = cos(phi2)^e2, w = sin(phi2)^e2, powers with the sign of the base (4)
 
-Where a power's base has an even meaning (in F, and in the derivatives of C, S, r, w) it is the absolute value that is
-raised, not the signed power of (4) that the paper asks for throughout.
+The paper uses the signed power of (4) throughout. Even functions (F, and the derivatives of C, S, r, w) use powers of
+the absolute value instead.
 
-Past a pole, |phi2| > pi/2, r is negative and the surface goes on on its other side: nothing is wrapped.
+Past a pole, |phi2| > pi/2, r is negative and the surface continues on its other side; angles are not wrapped.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from superovoid.compiler.jit import kernel
 
 # Layout of a body's row.
 A1, A2, A3, E1, E2, TX, TY = 0, 1, 2, 3, 4, 5, 6
-SPECIFIC = 7  # 1: no taper, and the superellipsoid's own formulas are to be used
+SPECIFIC = 7  # 1: no taper; use the superellipsoid's own formulas
 SPHERE_Z, SPHERE_RADIUS = 8, 9  # bounding sphere, centre on the z axis
 BOX, BOX_HALF = 10, 13  # centre and half extents of the bounding box along the body's axes
 CUBE = 16  # half edge of the octree's root
-PRINTED = 17  # 1: normals and tangents as long as (6), (11) and (12) make them; 0: unit vectors
+PRINTED = 17  # 1: normals and tangents with the lengths of (6), (11) and (12); 0: unit vectors
 ROW_LENGTH = 18
 
-# How a point is described, and whence its frame: (15), (18), and (18) with the frame of (15).
+# Unknowns of a point and source of its frame: (15), (18), and (18) with the frame of (15).
 IMPLICIT, PARAMETRIC, NTB = 0, 1, 2
 
 
 class Side(NamedTuple):
-    """A point of one body with what eqs. (15) and (18) need of it; world frame, unit vectors or as printed."""
+    """A point of one body with its quantities of eqs. (15) and (18); world frame, unit vectors or as printed."""
 
     point: tuple[float, float, float]
     normal: tuple[float, float, float]
@@ -48,7 +48,7 @@ class Side(NamedTuple):
 
 @kernel
 def signed_power(x, exponent):
-    """Eq. (4): sign(x) |x|^exponent."""
+    """Return sign(x) |x|^exponent, eq. (4)."""
     return math.copysign(abs(x) ** exponent, x)
 
 
@@ -57,7 +57,7 @@ def signed_power(x, exponent):
 
 @kernel
 def implicit(b, x):
-    """F, eq. (5), and its gradient, eq. (6)."""
+    """Return F, eq. (5), and its gradient, eq. (6)."""
     p, s = 2.0 / b[E1], 2.0 / b[E2]
     w = x[2] / b[A3]
     kx = ky = 1.0
@@ -75,7 +75,7 @@ def implicit(b, x):
 
 @kernel
 def _over(power, x, exponent):
-    """|x|^(exponent - 1) from power = |x|^exponent; 0 where it is infinite."""
+    """Return |x|^(exponent - 1) from power = |x|^exponent; 0 if it is infinite."""
     if x == 0.0:
         return 1.0 if exponent == 1.0 else 0.0
     return power / abs(x)
@@ -83,7 +83,7 @@ def _over(power, x, exponent):
 
 @kernel
 def gradient_and_hessian(b, x):
-    """Gradient of F, and its Hessian as rows."""
+    """Return the gradient of F, and its Hessian as rows."""
     p, s = 2.0 / b[E1], 2.0 / b[E2]
     w = x[2] / b[A3]
     kx, ky = 1.0 + b[TX] * w, 1.0 + b[TY] * w
@@ -93,14 +93,14 @@ def gradient_and_hessian(b, x):
     ring = up * abs(u) + vp * abs(v)
     factor = s * ring ** (s / p - 1.0) if ring > 0.0 or s >= p else 0.0
     bend = (s - p) * factor / ring if ring > 0.0 else 0.0
-    # By u, v and w with the others held.
+    # Partial derivatives by u, v and w.
     fuu = factor * (p - 1.0) * _over(up, u, p - 1.0) + bend * up * up
     fvv = factor * (p - 1.0) * _over(vp, v, p - 1.0) + bend * vp * vp
     up, vp = math.copysign(up, u), math.copysign(vp, v)
     fuv = bend * up * vp
     fu, fv, fw = factor * up, factor * vp, s * math.copysign(ws, w)
     fww = s * (s - 1.0) * _over(ws, w, s - 1.0)
-    # u depends on x and z: du/dx = ix, du/dz = -u tx, with tx = Tx iz / kx; v on y and z likewise.
+    # u depends on x and z: du/dx = ix, du/dz = -u tx, with tx = Tx iz / kx. In the same way v depends on y and z.
     tx, ty = b[TX] / kx * iz, b[TY] / ky * iz
     uz, vz = -u * tx, -v * ty
     xz = ix * (fuu * uz + fuv * vz - fu * tx)
@@ -116,7 +116,7 @@ def gradient_and_hessian(b, x):
 
 @kernel
 def _lame(u, du, exponent):
-    """sign(u) |u|^e for u = cos or sin, u' = du, and its first two derivatives."""
+    """Return sign(u) |u|^e for u = cos or sin, u' = du, and its first two derivatives."""
     value = signed_power(u, exponent)
     second = -exponent * value
     if exponent != 1.0:
@@ -126,20 +126,20 @@ def _lame(u, du, exponent):
 
 @kernel
 def section(b, phi1):
-    """C and S at an angle phi1."""
+    """Return C and S at an angle phi1."""
     return signed_power(math.cos(phi1), b[E1]), signed_power(math.sin(phi1), b[E1])
 
 
 @kernel
 def meridian(b, phi2):
-    """a1 kx r, a2 ky r and a3 w at an angle phi2."""
+    """Return a1 kx r, a2 ky r and a3 w at an angle phi2."""
     w, r = signed_power(math.sin(phi2), b[E2]), signed_power(math.cos(phi2), b[E2])
     return b[A1] * (1.0 + b[TX] * w) * r, b[A2] * (1.0 + b[TY] * w) * r, b[A3] * w
 
 
 @kernel
 def surface(b, phi1, phi2):
-    """s(phi1, phi2), eq. (10), in the frame of the body."""
+    """Return s(phi1, phi2), eq. (10), in the frame of the body."""
     c, s = section(b, phi1)
     x, y, z = meridian(b, phi2)
     return (x * c, y * s, z)
@@ -147,9 +147,9 @@ def surface(b, phi1, phi2):
 
 @kernel
 def surface_derivatives(b, phi1, phi2):
-    """s with its derivatives s1, s2, eqs. (11) and (12), s11, s12, s22.
+    """Return s with its derivatives s1, s2, eqs. (11) and (12), s11, s12, s22.
 
-    The second component of (11) is printed with a minus that does not belong there.
+    In print, the second component of (11) has a wrong minus sign.
     """
     c1, s1, c2, s2 = math.cos(phi1), math.sin(phi1), math.cos(phi2), math.sin(phi2)
     c, dc, ddc = _lame(c1, -s1, b[E1])
@@ -173,7 +173,7 @@ def surface_derivatives(b, phi1, phi2):
 
 @kernel
 def _superellipsoid_normal(b, phi1, phi2):
-    """Normal of a body without taper along s1 x s2: the surface of its polar, with the exponents 2 - e."""
+    """Return the normal of a body without taper along s1 x s2: a point of its polar, with the exponents 2 - e."""
     c1, s1, c2, s2 = math.cos(phi1), math.sin(phi1), math.cos(phi2), math.sin(phi2)
     r = abs(c2) ** (2.0 - b[E2])
     return (
@@ -188,13 +188,13 @@ def _superellipsoid_normal(b, phi1, phi2):
 
 @kernel
 def unit(v):
-    """v / |v|."""
+    """Return v / |v|."""
     return scale(1.0 / norm(v), v)
 
 
 @kernel
 def unit_derivative(v, dv):
-    """Derivative of v / |v|."""
+    """Return the derivative of v / |v|."""
     length = norm(v)
     n = scale(1.0 / length, v)
     return scale(1.0 / length, sub(dv, scale(dot(n, dv), n)))
@@ -202,16 +202,16 @@ def unit_derivative(v, dv):
 
 @kernel
 def householder_sign(n):
-    """The sign in h1 = nx +- |n|, eq. (14): plus, unless nx is near to -|n|, where that h vanishes.
+    """Return the sign in h1 = nx +- |n|, eq. (14): plus, unless nx is near -|n|, where h would vanish.
 
-    A frame that depends on n alone must jump somewhere. Not at nx = 0, where aligned bodies have their normals.
+    A frame that depends on n alone is discontinuous somewhere: here not at nx = 0, where aligned bodies have normals.
     """
     return 1.0 if n[0] > -0.5 else -1.0
 
 
 @kernel
 def householder(n):
-    """Tangent and binormal of a unit normal: second and third column of H, eqs. (13) and (14)."""
+    """Return tangent and binormal of a unit normal: second and third column of H, eqs. (13) and (14)."""
     sign = householder_sign(n)
     d = 1.0 / (1.0 + sign * n[0])  # 2 / |h|^2
     h1 = n[0] + sign
@@ -224,7 +224,7 @@ def householder(n):
 
 @kernel
 def householder_derivative(n, dn):
-    """Derivative of tangent and binormal."""
+    """Return the derivatives of tangent and binormal."""
     sign = householder_sign(n)
     d = 1.0 / (1.0 + sign * n[0])
     h = (n[0] + sign, n[1], n[2])
@@ -240,22 +240,22 @@ def householder_derivative(n, dn):
 
 @kernel
 def to_world(pose, x):
-    """A point of the frame of a body, in the world."""
+    """Transform a point from the frame of a body to the world."""
     r = rotate(pose, x)
     return (r[0] + pose[0, 3], r[1] + pose[1, 3], r[2] + pose[2, 3])
 
 
 @kernel
 def local(pose, x):
-    """A point of the world in the frame of a pose."""
+    """Transform a point from the world to the frame of a pose."""
     return rotate_back(pose, (x[0] - pose[0, 3], x[1] - pose[1, 3], x[2] - pose[2, 3]))
 
 
 @kernel
 def side(b, pose, q, form):
-    """A point given by its unknowns, three of (16) or two of (19), with its frame.
+    """Return a point from its unknowns, three of (16) or two of (19), with its frame.
 
-    Tangent and binormal of (13) have unit length whatever that of the normal is.
+    Tangent and binormal of (13) have unit length for any length of the normal.
     """
     printed = b[PRINTED] != 0.0
     if form == PARAMETRIC:
@@ -273,7 +273,7 @@ def side(b, pose, q, form):
 
 
 class Derivatives(NamedTuple):
-    """What the derivatives of a side by all its unknowns have in common; frame of the body, zero where not needed."""
+    """Common terms of the derivatives of a side by all its unknowns; frame of the body, zero if not needed."""
 
     gradient: tuple[float, float, float]
     hessian: tuple[tuple[float, float, float], tuple[float, float, float], tuple[float, float, float]]
@@ -286,7 +286,7 @@ class Derivatives(NamedTuple):
 
 @kernel
 def derivatives(b, q, form):
-    """Derivatives of F and of s at a point given by its unknowns."""
+    """Return the derivatives of F and of s at a point given by its unknowns."""
     zero = (0.0, 0.0, 0.0)
     x, g, h = q, zero, (zero, zero, zero)
     s1, s2, s11, s12, s22 = zero, zero, zero, zero, zero
@@ -299,7 +299,7 @@ def derivatives(b, q, form):
 
 @kernel
 def side_derivative(b, pose, at, form, k):
-    """Derivative of `side` by the unknown of number k, from its `derivatives`."""
+    """Return the derivative of `side` by unknown k, from its `derivatives`."""
     printed = b[PRINTED] != 0.0
     d = at.s1 if k == 0 else at.s2
     if form == PARAMETRIC:

@@ -4,8 +4,8 @@
 """Contact of quadrics and superquadrics by a common normal: Lopes, Silva, Ambrósio and Flores 2010.
 
 Six equations in the coordinates of two points: the normal of one surface and the line between the points are
-orthogonal to tangent and binormal of the other, and both points lie on their surfaces. Newton's method with the
-analytic Jacobian, a choice among mirrored solutions, and a loop over a motion that starts each step at the last:
+orthogonal to tangent and binormal of the other, and both points lie on their surfaces. The method is Newton's with the
+analytic Jacobian, chooses among mirrored solutions, and starts each step of a motion at the last solution:
 
     distance(Ellipsoid((1, 2, 3)), pose_a, Ellipsoid((2, 1, 1)), pose_b)
     distance(Superquadric.superellipsoid((1, 1, 2), (2, 3, 5)), pose_a, Quadric((1, 1, 0), (0, 0, -1)), pose_b)
@@ -13,7 +13,7 @@ analytic Jacobian, a choice among mirrored solutions, and a loop over a motion t
     separated(Ellipsoid((1, 2, 3)), pose_a, Ellipsoid((2, 1, 1)), pose_b)
     simulate([RigidBody(Ellipsoid((1, 2, 3)), pose_a), RigidBody(Ellipsoid((2, 1, 1)), pose_b, velocity)], 0.1, 1e-5)
 
-What differs from the paper, and how often the scheme fails: docs/papers/lopes2010.md.
+docs/papers/lopes2010.md describes the differences from the paper, and how often the scheme fails.
 """
 
 from superovoid_papers.methods.lopes2010.contact_dynamics import Material, RigidBody, simulate

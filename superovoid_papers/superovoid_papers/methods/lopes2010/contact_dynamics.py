@@ -1,14 +1,14 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Free bodies in contact: the whole loop of section 6, with the forces that section 1 names.
+r"""Free bodies in contact: the whole loop of section 6, with the forces of section 1.
 
-Equations of motion (eq. 1 without joints), w the angular velocity in the frame of the body, J its inertia there:
+Equations of motion (eq. 1 without joints), with the angular velocity w and inertia J in the frame of the body:
 
     m dv/dt = f,    J dw/dt = R^T tau - w x J w,    dq/dt = q (0, w) / 2
 
 A pair with signed distance d < 0 has the depth s = -d and the closing speed s' = n.(v_A - v_B) of the material points
-that lie at the contact. Force along the common normal, after Hertz with a term for what an impact loses:
+at the contact. The force along the common normal is Hertz's, with a term for the energy loss of an impact:
 
     F = K s^(3/2) (1 + chi s' / s'_0),    K = 4/3 E* sqrt(R_e),    1/E* = (1 - nu_A^2)/E_A + (1 - nu_B^2)/E_B
 
@@ -16,13 +16,13 @@ that lie at the contact. Force along the common normal, after Hertz with a term 
     chi = 3 (1 - e^2) / 4      Lankarani and Nikravesh 1994 (the paper's reference 9)
     chi = 8 (1 - e) / (5 e)    Flores et al. 2011, for all e
 
-with e the coefficient of restitution and s'_0 the closing speed when the contact began. R_e = 1/sqrt(k_1 k_2), with the
-principal relative curvatures k of the contact; for balls it is the reduced radius, for other bodies Johnson's
-approximation for contacts that are not far from circular (Contact Mechanics, 1985, section 4.2). The force is never
-attractive. It acts on both bodies at the middle of the two points, so momentum and angular momentum are conserved.
+with the coefficient of restitution e and the closing speed s'_0 at the beginning of the contact. R_e = 1/sqrt(k_1 k_2),
+with the principal relative curvatures k of the contact, is the reduced radius for balls, and for other bodies Johnson's
+approximation for nearly circular contacts (Contact Mechanics, 1985, section 4.2). The force is never attractive. It
+acts on both bodies at the midpoint of the two points, so momentum and angular momentum are conserved.
 
-The paper leaves the integrator open. Here: Runge and Kutta's fourth-order method with a fixed step, as section 6 has
-it; the contact is asked for in each of its four evaluations, from the points of the one before.
+The paper does not specify the integrator. This module uses the fourth-order Runge-Kutta method with a fixed step, as in
+section 6. Each of its four evaluations solves the contact, starting from the points of the previous one.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ LAWS = {"hertz": 0, "lankarani-nikravesh": 1, "flores": 2}
 
 
 class ContactError(RuntimeError):
-    """The contact of a pair could not be found, so that its force is not known."""
+    """The contact of a pair could not be found, so its force is unknown."""
 
 
 @dataclass(frozen=True)
@@ -73,25 +73,25 @@ class Material:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RigidBody(Record):
-    """A homogeneous ellipsoid or superellipsoid and how it moves at the start."""
+    """A homogeneous ellipsoid or superellipsoid with its initial motion."""
 
     shape: Body
     pose: ArrayLike
     """(4, 4), body to world, m."""
     velocity: ArrayLike = (0.0, 0.0, 0.0)
-    """Of the centre, world, m/s."""
+    """Velocity of the centre, world, m/s."""
     angular_velocity: ArrayLike = (0.0, 0.0, 0.0)
     """World axes, rad/s."""
     density: float = 7800.0
     """kg/m^3."""
     material: Material = Material()
     fixed: bool = False
-    """Whether the body rests whatever acts on it."""
+    """If true, forces do not move the body."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Simulation(Record):
-    """A motion: arrays with a row a time; pairs in the order of `itertools.combinations`."""
+    """A motion: arrays with one row per time; pairs in the order of `itertools.combinations`."""
 
     time: FloatArray
     """(n,), s."""
@@ -103,25 +103,25 @@ class Simulation(Record):
     """(n, bodies, 3), world axes, rad/s."""
     pairs: tuple[tuple[int, int], ...]
     distance: FloatArray
-    """(n, pairs), m; nan where the proximity query had told the bodies apart."""
+    """(n, pairs), m; nan if the proximity query found the bodies separate."""
     force: FloatArray
-    """(n, pairs), N, 0 where there is no contact."""
+    """(n, pairs), N, 0 without contact."""
     kinetic_energy: FloatArray
-    """(n,), J, of the bodies that are not fixed; so are the following two."""
+    """(n,), J, of all bodies except fixed ones, as the following two."""
     momentum: FloatArray
     """(n, 3), kg m/s."""
     angular_momentum: FloatArray
     """(n, 3), about the origin of the world, kg m^2/s."""
     statistics: Statistics
-    """``evaluations`` of the contact of a pair; ``solved``: those for which Newton's method ran; ``iterations`` of it
-    in all; ``singular``: those with a pseudo-inverse; ``restarts``: evaluations that did not converge from the last
-    points and were begun again at the middle of the centres."""
+    """``evaluations`` of the contact of a pair; ``solved``: those with a run of Newton's method; ``iterations`` of it
+    in total; ``singular``: those with a pseudo-inverse; ``restarts``: evaluations that did not converge from the last
+    points and started again at the midpoint of the centres."""
 
 
 def mass_and_inertia(shape: Body, density: float) -> tuple[float, FloatArray]:
-    """Mass, kg, and principal moments of inertia, kg m^2, of a homogeneous ellipsoid or superellipsoid.
+    """Return mass, kg, and principal moments of inertia, kg m^2, of a homogeneous ellipsoid or superellipsoid.
 
-    Dirichlet's integrals over sum |x_i / a_i|^g_i <= 1: the integral of |x_1|^(p_1 - 1) ... over the body is
+    By Dirichlet's integrals, the integral of |x_1|^(p_1 - 1) ... over sum |x_i / a_i|^g_i <= 1 is
     8 prod(a_i^p_i gamma(p_i / g_i) / g_i) / gamma(1 + sum p_i / g_i).
 
     Raises
@@ -148,10 +148,10 @@ def mass_and_inertia(shape: Body, density: float) -> tuple[float, FloatArray]:
 
 
 def effective_radius(a: Body, x: FloatArray, b: Body, y: FloatArray, a_from_b: FloatArray) -> float:
-    """R_e of a contact at the surface points x of A and y of B, each in its own frame, m.
+    """Return R_e of a contact at the surface points x of A and y of B, each in its own frame, m.
 
-    Where a superquadric is flat the relative curvature vanishes and Hertz has no answer; R_e is bounded by the larger
-    bounding radius, which the paper does not say.
+    At flat points of superquadrics the relative curvature may vanish, and Hertz's law does not apply. The larger
+    bounding radius therefore limits R_e; the paper has no such limit.
     """
     rows = packed("a", a), packed("b", b)
     turns = np.eye(3), a_from_b
@@ -179,13 +179,13 @@ class _Tally:
 
 @dataclass
 class _Pair:
-    """A pair of bodies with what it carries from one evaluation to the next."""
+    """A pair of bodies with its state between evaluations."""
 
     bodies: tuple[RigidBody, RigidBody]
     names: str
     state: FloatArray = field(default_factory=lambda: np.zeros(newton_raphson.STATE_LENGTH))
     onset: float | None = None
-    """Closing speed when the present contact began, m/s; None: no contact."""
+    """Closing speed at the beginning of the current contact, m/s; None: no contact."""
 
 
 class _Contacts:
@@ -219,7 +219,7 @@ class _Contacts:
                 return found
             if not known or attempt:
                 break
-            self.tally.restarts += 1  # the state is empty now: once more from the middle of the centres
+            self.tally.restarts += 1  # with an empty state: from the midpoint of the centres
         iterations = int(found.statistics.iterations[0])
         raise ContactError(f"{pair.names} at {time:.6g} s: Newton's method did not converge in {iterations} iterations")
 
@@ -230,7 +230,7 @@ class _Contacts:
         speeds: list[tuple[FloatArray, FloatArray]],
         time: float,
     ) -> tuple[float, float, FloatArray, FloatArray]:
-        """Signed distance, m, force on B along the normal, N, that normal, and where it acts, world."""
+        """Return the signed distance, m, force on B along the normal, N, the normal and the force's point, world."""
         found = self._solve(pair, poses, time)
         if not found.solved[0] or found.distance[0] >= 0.0:
             return float(found.distance[0]), 0.0, np.zeros(3), np.zeros(3)
@@ -270,7 +270,7 @@ class _System:
         self._gravity = gravity
 
     def start(self) -> FloatArray:
-        """State of all bodies, (bodies, 13)."""
+        """Return the initial state of all bodies, (bodies, 13)."""
         state = np.zeros((len(self.bodies), 13))
         for row, body in zip(state, self.bodies, strict=True):
             pose = _pose("RigidBody.pose", body.pose)
@@ -281,18 +281,18 @@ class _System:
         return state
 
     def poses(self, state: FloatArray) -> FloatArray:
-        """Body to world, (bodies, 4, 4)."""
+        """Return the poses of a state, body to world, (bodies, 4, 4)."""
         found = np.tile(np.eye(4), (len(state), 1, 1))
         found[:, :3, :3] = Rotation.from_quat(state[:, _Q]).as_matrix()
         found[:, :3, 3] = state[:, _X]
         return found
 
     def turning(self, state: FloatArray) -> FloatArray:
-        """Angular velocities, world axes."""
+        """Return the angular velocities of a state, world axes."""
         return Rotation.from_quat(state[:, _Q]).apply(state[:, _W])
 
     def contact_forces(self, state: FloatArray, time: float) -> dict[tuple[int, int], tuple]:
-        """What `_Contacts.force` says of every pair."""
+        """Return the result of `_Contacts.force` for every pair."""
         poses, turning = self.poses(state), self.turning(state)
         speeds = list(zip(state[:, _V], turning, strict=True))
         return {
@@ -301,7 +301,7 @@ class _System:
         }
 
     def derivative(self, state: FloatArray, time: float) -> FloatArray:
-        """Eq. 1."""
+        """Return the derivative of a state, eq. 1."""
         force = np.array(self.mass)[:, None] * self._gravity
         torque = np.zeros_like(force)
         for (i, j), (_, size, normal, at) in self.contact_forces(state, time).items():
@@ -323,7 +323,7 @@ class _System:
         return change
 
     def step(self, state: FloatArray, time: float, h: float) -> FloatArray:
-        """Step (vii)."""
+        """Integrate one time step, step (vii)."""
         k1 = self.derivative(state, time)
         k2 = self.derivative(state + 0.5 * h * k1, time + 0.5 * h)
         k3 = self.derivative(state + 0.5 * h * k2, time + 0.5 * h)
@@ -333,7 +333,7 @@ class _System:
         return following
 
     def conserved(self, state: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """Kinetic energy, momentum and angular momentum of the bodies that are not fixed."""
+        """Return kinetic energy, momentum and angular momentum of all bodies except fixed ones."""
         free = [k for k, body in enumerate(self.bodies) if not body.fixed]
         mass, inertia = np.array(self.mass)[free], np.array(self.inertia)[free]
         rows = state[free]
@@ -358,7 +358,7 @@ def simulate(
     atol: float = 1e-12,
     max_iterations: int = 50,
 ) -> Simulation:
-    """Motion of free bodies that touch: the loop of section 6.
+    """Simulate the motion of free bodies in contact: the loop of section 6.
 
     Parameters
     ----------
@@ -366,7 +366,7 @@ def simulate(
     duration, step : float
         Time to simulate and size of a time step, s. A contact must last many steps.
     law : {"hertz", "lankarani-nikravesh", "flores"}
-        Normal force (module docstring). There is no friction.
+        Normal force (module docstring), without friction.
     restitution : float
         e, in (0, 1]; Hertz's law has none.
     gravity : (3,) array_like
@@ -379,7 +379,7 @@ def simulate(
     Raises
     ------
     ContactError
-        If the contact of a pair cannot be found; the message names pair and time. Nothing is guessed in its place.
+        If the contact of a pair cannot be found; the message names pair and time.
     ValueError, TypeError
         If a body or an option is out of range.
     """
@@ -402,7 +402,7 @@ def simulate(
         contacts = system.contact_forces(state, time)
         seen.append(contacts)
         for key, (distance, *_) in contacts.items():
-            if not distance < 0.0:  # apart: the next contact is a new one
+            if not distance < 0.0:  # separate: the next contact is a new one
                 system.pairs[key].onset = None
         if k < n:
             state = system.step(state, time, step)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The framework of Lopes et al. 2010 as a person calls it."""
+"""Public interface of the framework of Lopes et al. 2010."""
 
 from __future__ import annotations
 
@@ -23,27 +23,28 @@ from superovoid_papers.methods.result import MethodResult, unproven
 FloatArray = NDArray[np.float64]
 
 TOLERANCE = 1e-6
-"""Of the paper's experiments, m (section 7)."""
+"""Tolerance of the paper's experiments, m (section 7)."""
 MAX_ITERATIONS = 50
-"""The paper names none."""
+"""The paper gives no limit."""
 JACOBIANS = {"analytic": 0, "differences": 1}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Motion(Record):
-    """What the loop of section 6 found: arrays, a row a time step.
+    """Results of the loop of section 6: arrays with one row per time step.
 
-    Where the proximity query had told the bodies apart nothing was solved: `distance`, points and normal are nan there.
+    If the proximity query finds the bodies separate, nothing is solved: `distance`, points and normal are nan.
     """
 
     solved: NDArray[np.bool_]
     """Whether Newton's method was run."""
     converged: NDArray[np.bool_]
-    """Whether it met its criterion. The next step then starts at its points, else at the middle of the centres."""
+    """Whether it met its criterion. If so, the next step starts at its points, otherwise at the midpoint of the
+    centres."""
     distance: FloatArray
-    """Signed distance (table 2), m; contact where it is not positive."""
+    """Signed distance (table 2), m; contact unless positive."""
     lower: FloatArray
-    """Lower bound of the distance that the proximity query proves, m; -inf where none."""
+    """Lower bound of the distance by the proximity query, m; -inf if there is none."""
     point_a: FloatArray
     """(n, 3), world, m."""
     point_b: FloatArray
@@ -51,8 +52,8 @@ class Motion(Record):
     normal: FloatArray
     """(n, 3), unit outward normal of A at its point, world."""
     statistics: Statistics
-    """``iterations`` of Newton's method in each step; ``singular``: those with a singular matrix, for which its
-    pseudo-inverse served."""
+    """``iterations`` of Newton's method in each step; ``singular``: those with a singular matrix, which use its
+    pseudo-inverse."""
 
     def __len__(self) -> int:
         return len(self.distance)
@@ -80,7 +81,7 @@ def settings(
     query: str = "none",
     margin: float = 0.0,
 ) -> Settings:
-    """Options as the kernels take them; `ValueError` where one is out of range."""
+    """Return options for the kernels; raise `ValueError` if one is out of range."""
     if not 0.0 < atol < math.inf:
         raise ValueError(f"atol = {atol!r}: must be positive (metres)")
     if not max_iterations >= 1:
@@ -112,7 +113,7 @@ def _is_ellipsoid(row: FloatArray) -> bool:
 
 
 def _seen_from(pose_a: FloatArray, pose_b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Rotation and centre of B in the frame of A."""
+    """Return rotation and centre of B in the frame of A."""
     back = pose_a[:3, :3].T
     return np.ascontiguousarray(back @ pose_b[:3, :3]), back @ (pose_b[:3, 3] - pose_a[:3, 3])
 
@@ -130,43 +131,42 @@ def distance(
     start: tuple[ArrayLike, ArrayLike] | None = None,
     restart: bool = False,
 ) -> MethodResult:
-    """Signed distance of two bodies by their common normal: Newton's method on eq. 9, then eqs. 21 to 24.
+    """Compute the signed distance of two bodies by a common normal: Newton's method on eq. 9, then eqs. 21 to 24.
 
     Parameters
     ----------
     a, b : Quadric, Superquadric, Ellipsoid or Superellipsoid
-        Superellipsoids with both exponents the same, at most 1. A result is the distance of the bodies F <= 0 only
-        where these are convex; for the other quadrics and superquadrics it is that along a common normal of the
-        surfaces.
+        Superellipsoids need equal exponents of at most 1. A result is the distance of the bodies F <= 0 only if these
+        are convex; for the other quadrics and superquadrics it is that along a common normal of the surfaces.
     pose_a, pose_b : (4, 4) array_like
         Poses, body to world, m.
     tangents : {"householder", "auxiliary", "unit auxiliary"}
-        Where tangent and binormal come from: eqs. 15 to 17 or 18 and 19, or, which the paper has not, the latter
-        divided by their lengths. These grow with the square and the cube of the normal's, and far from a superquadric
-        that is steep: the iteration fails more often with them.
+        Source of tangent and binormal: eqs. 15 to 17, eqs. 18 and 19, or (not in the paper) the latter normalised.
+        Without this their lengths grow with the square and the cube of the normal's, which is steep far from a
+        superquadric, and the iteration fails more often.
     jacobian : {"analytic", "differences"}
-        Eq. 12, or forward differences of eq. 9, which section 8 names for where eq. 12 is singular.
+        Eq. 12, or forward differences of eq. 9, which section 8 mentions for singular eq. 12.
     atol : float
-        Length of a step in the six coordinates at which the iteration has converged, m.
+        Largest length of the last step in the six coordinates, m.
     max_iterations : int
-        Steps after which it has not.
+        Largest number of steps.
     start : pair of (3,) array_like, optional
-        Points to start from, world, m. Default: both at the middle of the segment of the centres (section 7).
+        Points to start from, world, m. Default: both at the midpoint of the centres (section 7).
     restart : bool
-        Iterate once more where eqs. 21 to 24 have chosen a mirrored pair. The paper takes it for a solution, which it
-        is only where the common normal passes through the centre of what was mirrored.
+        If true, iterate again if eqs. 21 to 24 choose a mirrored pair. The paper treats it as a solution, which holds
+        only if the common normal passes through the centre of the mirrored body.
 
     Returns
     -------
     MethodResult
-        Proves nothing. `converged` is the paper's criterion: common normals that are not the closest meet it too.
+        Nothing is proved. `converged` is the paper's criterion; common normals other than the closest meet it too.
 
     Raises
     ------
     ValueError
         If a superovoid is not of the paper's form, a pose is not a rigid transform, or an option is out of range.
     TypeError
-        If a body is none of these.
+        If a body has another type.
     """
     rows = packed("a", a), packed("b", b)
     poses = _pose("pose_a", pose_a), _pose("pose_b", pose_b)
@@ -208,19 +208,19 @@ def follow(
     max_iterations: int = MAX_ITERATIONS,
     restart: bool = False,
 ) -> Motion:
-    """Contact detection over a motion, as the loop of section 6 has it: a query, Newton's method, a warm start.
+    """Detect contact over a motion by the loop of section 6: a query, Newton's method, a warm start.
 
     Parameters
     ----------
     a, b, tangents, jacobian, atol, max_iterations, restart
         As for `distance`.
     poses_a, poses_b : (n, 4, 4) or (4, 4) array_like
-        Poses at the time steps, body to world, m; a single one for a body that rests.
+        Poses at the time steps, body to world, m; a single one for a body at rest.
     query : {"none", "spheres", "separation"}
-        What is asked first (section 5). "separation" asks the bounding spheres, then the condition of two ellipsoids.
+        Proximity query (section 5). "separation" tests the bounding spheres, then the condition of two ellipsoids.
     margin : float
-        Bodies are solved where the query does not tell them to be farther apart than this, m. The separation condition
-        knows no distance: with a margin it only adds to `lower`.
+        Pairs are solved unless the query proves that their distance exceeds this, m. The separation condition gives no
+        distance: with a positive margin it only raises `lower`.
 
     Returns
     -------
@@ -267,9 +267,9 @@ def motion(out: FloatArray) -> Motion:
 
 
 def sphere_gap(a: Body, pose_a: ArrayLike, b: Body, pose_b: ArrayLike) -> float:
-    """Distance of the bounding spheres of two bodies: the first query of section 5.
+    """Return the distance of the bounding spheres of two bodies: the first query of section 5.
 
-    The paper's spheres have the largest semi-axis for a radius, which is right for ellipsoids only; those of
+    The radius of the paper's spheres is the largest semi-axis, which is correct only for ellipsoids; those of
     superellipsoids are larger (`Superquadric.bounding_radius`).
 
     Parameters
@@ -280,16 +280,16 @@ def sphere_gap(a: Body, pose_a: ArrayLike, b: Body, pose_b: ArrayLike) -> float:
     Returns
     -------
     float
-        Lower bound of the distance, m: positive only if the bodies are apart; -inf for open surfaces.
+        Lower bound of the distance, m: positive only if the bodies are separate; -inf for open surfaces.
     """
     _, centre = _seen_from(_pose("pose_a", pose_a), _pose("pose_b", pose_b))
     return float(proximity.sphere_gap(packed("a", a), packed("b", b), tuple(centre)))
 
 
 def separated(a: Body, pose_a: ArrayLike, b: Body, pose_b: ArrayLike) -> bool:
-    """Whether two ellipsoids have no common point: the separation condition (Wang et al. 2001), section 5.
+    """Return whether two ellipsoids have no common point: the separation condition (Wang et al. 2001), section 5.
 
-    Holds for ellipsoids one inside the other too, which the paper leaves out: they are not separated.
+    The condition also covers a case missing in the paper: an ellipsoid inside the other is not separate from it.
 
     Parameters
     ----------
@@ -303,7 +303,7 @@ def separated(a: Body, pose_a: ArrayLike, b: Body, pose_b: ArrayLike) -> bool:
     ValueError
         If a body is not an ellipsoid or a pose is not a rigid transform.
     TypeError
-        If a body is none of those that `distance` takes.
+        If `distance` does not accept a body.
     """
     rows = _ellipsoid_rows(a, b)
     rotation, centre = _seen_from(_pose("pose_a", pose_a), _pose("pose_b", pose_b))
@@ -311,15 +311,15 @@ def separated(a: Body, pose_a: ArrayLike, b: Body, pose_b: ArrayLike) -> bool:
 
 
 def characteristic_roots(a: Body, pose_a: ArrayLike, b: Body, pose_b: ArrayLike) -> NDArray[np.complex128]:
-    """Roots s of the characteristic polynomial det(s A + B) of two ellipsoids x^T A x = 0, x^T B x = 0.
+    """Return the roots s of the characteristic polynomial det(s A + B) of two ellipsoids x^T A x = 0, x^T B x = 0.
 
-    Two are negative always. The ellipsoids are separated iff the other two are positive and distinct, touch from
-    outside iff these are positive and the same.
+    Two are always negative. The ellipsoids are separate iff the other two are positive and distinct, and touch from
+    outside iff these are positive and equal.
 
     Parameters
     ----------
     a, b, pose_a, pose_b
-        As for `separated`, which decides the same without roots, and without the digits that a double root loses.
+        As for `separated`, which decides the same without roots, so without the digits lost at a double root.
 
     Returns
     -------

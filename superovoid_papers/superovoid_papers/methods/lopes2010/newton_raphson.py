@@ -3,9 +3,9 @@
 
 r"""Newton-Raphson on the common-normal equations (sections 3.2, 3.3 and 3.5), and the loop over a motion (section 6).
 
-Everything happens in the frame of surface j (body B): R and c are rotation and centre of surface i (body A) seen from
-there. The equations hold dot products only, so they are those of the paper, which has them in the global frame. With
-the unknowns q = (s_iP, s_jQ), each in the frame of its own surface, eqs. 9 and 11 are
+All computations use the frame of surface j (body B): R and c are rotation and centre of surface i (body A) in it. The
+equations contain only dot products, so they equal those of the paper in the global frame. With the unknowns
+q = (s_iP, s_jQ), each in the frame of its own surface, eqs. 9 and 11 are
 
     n_P = R grad F_i(s_iP),  d = s_jQ - (R s_iP + c),  t, b = tangents of grad F_j(s_jQ)
     Phi = (n_P.t, n_P.b, d.t, d.b, F_i, F_j)
@@ -14,11 +14,11 @@ and with the diagonal Hessians H_i, H_j the rows of eq. 12 are
 
     n_P.t: (t^T R H_i,  (n_P^T dt/dn) H_j)        d.t: (-t^T R,  t^T + (d^T dt/dn) H_j)        F_i: (grad F_i^T, 0)
 
-and the same with b for t. The paper lists as a singularity of this matrix that d and n_P and their derivatives agree
-(eqs. 40, 41); the derivatives never do: that of n_P by s_jQ is zero, that of d is not. At a solution with outward
-normals opposed it is singular where det(S_i + S_j + d S_j S_i) = 0, S the shape operators and d the signed distance:
-where both surfaces are flat in a common direction (superquadrics whose flat poles face each other, exponents above 2),
-or where d is minus the sum of two radii of curvature (concentric spheres).
+and the same with b for t. According to the paper this matrix is singular if d and n_P and their derivatives agree (eqs.
+40, 41), but the derivatives never do: that of n_P by s_jQ is zero, that of d is not. At a solution with opposed outward
+normals it is singular if det(S_i + S_j + d S_j S_i) = 0, with the shape operators S and the signed distance d. Then
+both surfaces are flat in a common direction (superquadrics with exponents above 2, flat poles facing each other), or d
+is minus the sum of two radii of curvature (concentric spheres).
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from superovoid_papers.methods.lopes2010.superquadrics import SIZE, is_closed, s
 from superovoid_papers.methods.lopes2010.tangent_vectors import tangent_rows, tangents
 
 SINGULAR = 1e-12
-"""A pivot below this, of scaled rows, is zero, and a singular value below this share of the largest."""
+"""Pivots of scaled rows below this, and singular values below this share of the largest, count as zero."""
 
-# Layout of the memory that a motion carries from step to step: q, and whether it is a solution to start from.
+# Layout of the state between the steps of a motion: q, and whether it is a solution to start from.
 Q, KNOWN = 0, 6
 STATE_LENGTH = 7
 
@@ -57,23 +57,23 @@ DISTANCE, POINT_A, POINT_B, NORMAL, LOWER, ITERATIONS, CONVERGED, SOLVED, SINGUL
 )
 RESULT_LENGTH = 15
 
-WORK_SHAPE = (2, 6, 7)  # the system with its right-hand side, and a matrix beside it
+WORK_SHAPE = (2, 6, 7)  # the system with its right-hand side, and a spare matrix
 _SWEEPS = 30
-_DIFFERENCE = 2.0**-26  # of the smaller body: the square root of the rounding of a double
+_DIFFERENCE = 2.0**-26  # of the smaller body: the square root of the machine precision
 
 
 class Settings(NamedTuple):
-    """How a pair is solved."""
+    """Options of the solution of a pair."""
 
     tangents: int
     """`tangent_vectors.METHODS`."""
     differences: bool
-    """Whether the Jacobian is estimated by finite differences (section 8) instead of eq. 12."""
+    """If true, estimate the Jacobian by finite differences (section 8) instead of eq. 12."""
     atol: float
-    """Length of a step at which the iteration has converged, m."""
+    """Largest length of the last step, m."""
     max_iterations: int
     restart: bool
-    """Whether a mirrored pair is iterated again."""
+    """If true, iterate again from a mirrored pair."""
     query: int
     """`proximity.QUERIES`."""
     margin: float
@@ -102,8 +102,8 @@ def _times(diagonal, v):
 def constraints(a, b, rotation, centre, method, q, m):
     """Write eq. 12 into the first six columns of m (6, 7), and eq. 9 into the last.
 
-    Returns factors of the rows that make them lengths: of angles by the smaller body, of d along a tangent, of the
-    distance from a surface to first order.
+    Returns factors that convert the rows to lengths: angles times the size of the smaller body, the component of d
+    along a tangent, the distance from a surface to first order.
     """
     out_of_line()
     x, y = _point(q, 0), _point(q, 3)
@@ -136,7 +136,7 @@ def _differences(a, b, rotation, centre, settings, q, m, spare):
     for k in range(6):
         value = q[k]
         q[k] = value + h
-        exact = q[k] - value  # the step that rounding has left
+        exact = q[k] - value  # the step after rounding
         constraints(a, b, rotation, centre, settings.tangents, q, spare)
         q[k] = value
         for i in range(6):
@@ -157,8 +157,8 @@ def _system(a, b, rotation, centre, settings, q, work):
 def _scale_rows(m, scales):
     """Bring all rows to metres.
 
-    What counts as zero is then the same in every unit of length, and so is the pseudo-inverse: the rows of eq. 12 as
-    printed are in four different units, and its pseudo-inverse would change with them.
+    This makes the threshold of zero and the pseudo-inverse independent of the unit of length. The printed rows of eq.
+    12 have four different units, on which its pseudo-inverse would depend.
     """
     for i in range(6):
         for j in range(7):
@@ -167,10 +167,10 @@ def _scale_rows(m, scales):
 
 @kernel
 def least_squares(m, v, x):
-    """Pseudo-inverse of the first six columns of m (6, 7) times the last, by one-sided Jacobi rotations (Hestenes).
+    """Multiply the pseudo-inverse of the first six columns of m (6, 7) by the last, by one-sided Jacobi rotations.
 
-    Columns p, q of M V are rotated until all are orthogonal: then M V = U S, and the answer is V S^+ U^T of the last
-    column. v (6, 7) receives V.
+    Rotations of columns p, q of M V make all orthogonal (Hestenes): then M V = U S, and the answer is V S^+ U^T times
+    the last column. v (6, 7) receives V.
     """
     out_of_line()
     for i in range(6):
@@ -216,13 +216,13 @@ def least_squares(m, v, x):
 
 @kernel
 def iterate(a, b, rotation, centre, settings, q, step, work):
-    """Eq. 8 from q (6), which is moved, until a step is no longer than the tolerance.
+    """Iterate eq. 8 from q (6), in place, until a step is no longer than the tolerance.
 
-    Returns whether it came to a solution, how many steps it took, and for how many of them the matrix was singular.
-    Stops short of a step that is not finite or comes of numbers out of range.
+    Returns whether it found a solution, the number of steps, and how many of them had a singular matrix. The iteration
+    stops before a step with numbers out of range.
 
-    A regular matrix maps a short step to a small residual. A pseudo-inverse does not see the residual it
-    cannot lower: after its steps, where the paper's criterion would hold anywhere, the residual is looked at.
+    A regular matrix maps a short step to a small residual. A pseudo-inverse ignores the residual outside its range, so
+    the paper's criterion might hold anywhere: after its steps the residual is tested, too.
     """
     out_of_line()
     singular = 0
@@ -238,7 +238,7 @@ def iterate(a, b, rotation, centre, settings, q, step, work):
         square = 0.0
         for i in range(6):
             square += step[i] * step[i]
-        overflow = scales[4] == 0.0 or scales[5] == 0.0  # of a gradient: the rows then hold nothing
+        overflow = scales[4] == 0.0 or scales[5] == 0.0  # of a gradient, which makes the rows zero
         if overflow or not square < math.inf:
             return False, k, singular
         for i in range(6):
@@ -252,10 +252,10 @@ def iterate(a, b, rotation, centre, settings, q, step, work):
 def mirror(a, b, rotation, centre, q):
     """Replace q by the best of the pairs (+-s_iP, +-s_jQ), eqs. 21 to 24; return whether it has changed.
 
-    Of the pairs whose outward normals point at each other the one with the *largest* n.d, n the unit outward normal of
-    A at its point: for opposed normals that is the gap between two supporting planes, and the signed distance is the
-    largest such gap. Eq. 24 asks for the least signed distance, by the normal of the point found for both of A's
-    points: found on A's far side, that is the farthest pair. Pairs with an open surface are left alone.
+    Among the pairs with opposed outward normals this chooses the *largest* n.d, with the unit outward normal n of A at
+    its point: it is the gap between two supporting planes, and the signed distance is the largest such gap. Eq. 24
+    chooses the least signed distance instead, with the normal of the found point for both of A's points: if that is on
+    A's far side, this is the farthest pair. Pairs with an open surface do not change.
     """
     if not (is_closed(a) and is_closed(b)):
         return False
@@ -302,7 +302,7 @@ def _from_world(pose, x):
 
 @kernel
 def _relative(pose_a, pose_b, rotation):
-    """Rotation and centre of A seen from B."""
+    """Return the centre of A in the frame of B, and write its rotation."""
     for j in range(3):
         column = rotate_back(pose_b, (pose_a[0, j], pose_a[1, j], pose_a[2, j]))
         rotation[0, j], rotation[1, j], rotation[2, j] = column
@@ -311,9 +311,9 @@ def _relative(pose_a, pose_b, rotation):
 
 @kernel
 def solve_step(a, b, pose_a, pose_b, settings, state, scratch, out):
-    """One time step: steps (iii) to (v) and (viii) of section 6.
+    """Solve one time step: steps (iii) to (v) and (viii) of section 6.
 
-    Without a known solution q starts at the middle of the segment of the centres, both points the same (section 7).
+    Without a known solution, both points start at the midpoint of the centres (section 7).
     """
     out_of_line()
     rotation, step, work = scratch
@@ -325,7 +325,7 @@ def solve_step(a, b, pose_a, pose_b, settings, state, scratch, out):
         if gap > 0.0:
             out[LOWER] = gap
         apart = gap > settings.margin
-        # The condition of the ellipsoids wants the second seen from the first: here A from B.
+        # The condition of the ellipsoids needs the pose of the second in the first: here A in B.
         if settings.query != SPHERES and not apart and ellipsoids_apart(b, a, rotation, centre):
             out[LOWER] = max(out[LOWER], 0.0)
             apart = settings.margin == 0.0
@@ -358,7 +358,7 @@ def solve_step(a, b, pose_a, pose_b, settings, state, scratch, out):
 
 @kernel
 def solve_steps(a, b, poses_a, poses_b, settings, state, scratch, out):
-    """Steps of a motion, each from the solution of the one before; from the middle again after one that failed.
+    """Solve the steps of a motion, each from the previous solution, or from the midpoint if the previous step failed.
 
     Parameters
     ----------
@@ -366,9 +366,9 @@ def solve_steps(a, b, poses_a, poses_b, settings, state, scratch, out):
     poses_a, poses_b : (n, 4, 4)
     settings : Settings
     state : (STATE_LENGTH,)
-        Carried on.
+        Updated in place.
     scratch : tuple
-        `scratch_space`.
+        As returned by `scratch_space`.
     out : (n, RESULT_LENGTH)
     """
     for i in range(len(out)):
@@ -376,5 +376,5 @@ def solve_steps(a, b, poses_a, poses_b, settings, state, scratch, out):
 
 
 def scratch_space() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Memory for `solve_steps`: relative rotation, Newton step, systems."""
+    """Return memory for `solve_steps`: relative rotation, Newton step, systems."""
     return np.empty((3, 3)), np.empty(6), np.empty(WORK_SHAPE)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Proximity queries (section 5): whether two bodies can have a common point at all."""
+"""Proximity queries (section 5): tests whether two bodies can have a common point."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ QUERIES = {"none": NONE, "spheres": SPHERES, "separation": SEPARATION}
 
 @kernel
 def sphere_gap(a, b, centre):
-    """Distance of two bounding spheres, a lower bound of that of the bodies; -inf where a surface is open."""
+    """Return the distance of two bounding spheres, a lower bound of the bodies' distance; -inf for an open surface."""
     return norm(centre) - (a[RADIUS] + b[RADIUS])
 
 
 @kernel
 def characteristic(a, b, rotation, centre):
-    """Two ellipsoids seen from where the first is the unit ball: p1, p2, p3 and k0, k1, k2.
+    """Return p1, p2, p3 and k0, k1, k2 of two ellipsoids after an affine map of the first to the unit ball.
 
-    There the second is (x - c)^T M (x - c) <= 1. With the invariants p of M, det(s I + M) = s^3 + p1 s^2 + p2 s + p3,
-    and k_i = c^T M^i c, the characteristic polynomial of the pair is
+    The map turns the second into (x - c)^T M (x - c) <= 1. With the invariants p of M, det(s I + M) = s^3 + p1 s^2 +
+    p2 s + p3, and k_i = c^T M^i c, the characteristic polynomial of the pair is
 
         det(s A + B) = s (k1 s^2 + (p1 k1 - k2) s + p3 k0) - (s + 1) (s^3 + p1 s^2 + p2 s + p3),
 
@@ -35,7 +35,7 @@ def characteristic(a, b, rotation, centre):
     Parameters
     ----------
     a, b : rows of ellipsoids
-    rotation, centre : of B's frame in A's
+    rotation, centre : pose of B's frame in A's
     """
     r = rotation
     a1, a2, a3 = 1.0 / math.sqrt(a[SQUARE]), 1.0 / math.sqrt(a[SQUARE + 1]), 1.0 / math.sqrt(a[SQUARE + 2])
@@ -60,12 +60,12 @@ def characteristic(a, b, rotation, centre):
 
 @kernel
 def ellipsoids_apart(a, b, rotation, centre):
-    """Whether the characteristic polynomial has two distinct positive roots (Wang et al. 2001).
+    """Return whether the characteristic polynomial has two distinct positive roots (Wang et al. 2001).
 
-    Divided by det(s I + M), positive for s > 0, the polynomial is sum m_i c_i^2 s / (s + m_i) - s - 1 in M's axes: -1
-    at s = 0, concave, falling in the end. So it has two positive roots iff it is positive at its maximum, and one,
-    double, where the ellipsoids touch. Its slope g(s) = sum (m_i c_i / (s + m_i))^2 - 1 is convex and falls: from s = 0
-    Newton climbs to the maximum without overshooting, and the first positive value decides.
+    Divided by det(s I + M), positive for s > 0, the polynomial is sum m_i c_i^2 s / (s + m_i) - s - 1 in M's axes. It
+    is -1 at s = 0, concave, and finally decreasing. So it has two positive roots iff it is positive at its maximum, and
+    a double one if the ellipsoids touch. Its slope g(s) = sum (m_i c_i / (s + m_i))^2 - 1 is convex and decreasing:
+    Newton's method from s = 0 increases to the maximum without overshooting, and the first positive value decides.
     """
     p1, p2, p3, k0, k1, k2 = characteristic(a, b, rotation, centre)
     s = 0.0

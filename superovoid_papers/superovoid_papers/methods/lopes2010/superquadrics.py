@@ -22,16 +22,15 @@ from superovoid.shapes.shape import numbers
 FloatArray = NDArray[np.float64]
 
 # Layout of a packed surface: a11, a22, a33, a1, a2, a3, gamma1, gamma2, gamma3, the radius of a sphere around it, and
-# its smallest dimension: the unit in which angles are weighed against lengths.
+# its smallest dimension, which converts angles to lengths.
 SQUARE, LINEAR, EXPONENT, RADIUS, SIZE = 0, 3, 6, 9, 10
 
 
 @kernel
 def _term(row, axis, x):
-    """Value, first and second derivative of ``a_ii |x|^gamma_i + a_i x``, by one power.
+    """Return value, first and second derivative of ``a_ii |x|^gamma_i + a_i x``, from one power.
 
-    Eqs. 37 to 39 with |x|^(gamma - 2), which is what their (x^2)^(1/epsilon - 1) is: at x = 0 it is 1 for gamma = 2, 0
-    above.
+    In eqs. 37 to 39, (x^2)^(1/epsilon - 1) is |x|^(gamma - 2): at x = 0 it is 1 for gamma = 2, 0 above.
     """
     square, linear, exponent = row[SQUARE + axis], row[LINEAR + axis], row[EXPONENT + axis]
     bend = square if exponent == 2.0 else square * power(abs(x), exponent - 2.0)
@@ -40,7 +39,7 @@ def _term(row, axis, x):
 
 @kernel
 def surface(row, x):
-    """F, its gradient and the diagonal of its Hessian (the rest of it is zero): eqs. 25, 31, 32 and 37, 38, 39."""
+    """Return F, its gradient and the diagonal of its diagonal Hessian: eqs. 25, 31, 32 and 37, 38, 39."""
     f1, g1, h1 = _term(row, 0, x[0])
     f2, g2, h2 = _term(row, 1, x[1])
     f3, g3, h3 = _term(row, 2, x[2])
@@ -49,12 +48,12 @@ def surface(row, x):
 
 @kernel
 def is_closed(row):
-    """Whether the surface is that of an ellipsoid or superellipsoid: closed, convex, and -x on it where x is."""
+    """Return whether the surface is an ellipsoid or superellipsoid: closed, convex, and symmetric about the origin."""
     return row[RADIUS] < math.inf
 
 
 class _Surface(ABC):
-    """What both kinds of surfaces can say of themselves."""
+    """Common interface of both kinds of surfaces."""
 
     @property
     @abstractmethod
@@ -68,11 +67,11 @@ class _Surface(ABC):
 
     @abstractmethod
     def bounding_radius(self) -> float:
-        """Radius of a sphere about the origin that holds the surface, m; infinite for an open surface."""
+        """Return the radius of a sphere about the origin around the surface, m; infinite for an open surface."""
 
     @cached_property
     def _row(self) -> FloatArray:
-        """The row of numbers the kernels read."""
+        """The row of numbers for the kernels."""
         return np.array((*self._numbers, self.bounding_radius(), min(self.dimensions)))
 
     def _evaluated(self, points: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -83,12 +82,12 @@ class _Surface(ABC):
         return np.reshape(values, p.shape[:-1]), np.reshape(gradients, p.shape), np.reshape(bends, p.shape)
 
     def implicit(self, points: ArrayLike) -> FloatArray:
-        """F (eqs. 25 and 37): negative inside, zero on the surface, positive outside.
+        """Return F (eqs. 25 and 37): negative inside, zero on the surface, positive outside.
 
         Parameters
         ----------
         points : (..., 3) array_like
-            In the frame of the surface, m.
+            Points in the frame of the surface, m.
 
         Returns
         -------
@@ -98,11 +97,11 @@ class _Surface(ABC):
         return self._evaluated(points)[0]
 
     def gradient(self, points: ArrayLike) -> FloatArray:
-        """Gradient of F (eqs. 31 and 38), 1/m; shapes as for `implicit`, with three components."""
+        """Return the gradient of F (eqs. 31 and 38), 1/m; shapes as for `implicit`, with three components."""
         return self._evaluated(points)[1]
 
     def hessian(self, points: ArrayLike) -> FloatArray:
-        """Hessian of F (eqs. 32 and 39), 1/m^2: the entries of its diagonal, the others are zero."""
+        """Return the diagonal of the Hessian of F (eqs. 32 and 39), 1/m^2; its other entries are zero."""
         return self._evaluated(points)[2]
 
 
@@ -120,12 +119,12 @@ class Quadric(_Surface):
     coefficients : (3,) array_like
         a11, a22, a33, 1/m^2.
     linear : (3,) array_like
-        a1, a2, a3, 1/m; each must be 0 where its square's coefficient is not (eq. 26). The paper has them 0, 1 or -1.
+        a1, a2, a3, 1/m; each must be 0 unless its square's coefficient is (eq. 26). In the paper they are 0, 1 or -1.
 
     Raises
     ------
     ValueError
-        If a coordinate has both coefficients, or if none has any.
+        If a coordinate has both coefficients, or if no coordinate has a square.
 
     Examples
     --------
@@ -147,11 +146,11 @@ class Quadric(_Surface):
                     f"Quadric.linear[{i}] = {linear}: must be 0 where coefficients[{i}] is not, found {square}"
                 )
         if not any(self.coefficients):
-            raise ValueError("Quadric.coefficients = (0, 0, 0): must not all be zero, which is a plane or nothing")
+            raise ValueError("Quadric.coefficients = (0, 0, 0): must not all be zero")
 
     @classmethod
     def ellipsoid(cls, dimensions: ArrayLike) -> Quadric:
-        """Ellipsoid of semi-axes a, b, c, m (eq. 27)."""
+        """Return the ellipsoid with semi-axes a, b, c, m (eq. 27)."""
         return cls([a**-2.0 for a in _positive("Quadric", dimensions)])
 
     @property
@@ -161,7 +160,7 @@ class Quadric(_Surface):
 
     @property
     def family(self) -> str:
-        """Row of table 3, up to the order of the axes and the side of the opening; "other" for those it lacks."""
+        """Row of table 3, up to the order of the axes and the side of the opening; "other" if it is missing there."""
         signs = sorted(float(np.sign(a)) for a in self.coefficients)
         opening = any(self.linear)
         names = {
@@ -187,7 +186,7 @@ class Quadric(_Surface):
         return (*self.coefficients, *self.linear, 2.0, 2.0, 2.0)
 
     def bounding_radius(self) -> float:
-        """Largest semi-axis of an ellipsoid, m; infinite for the other quadrics."""
+        """Return the largest semi-axis of an ellipsoid, m; infinite for the other quadrics."""
         return max(self.dimensions) if self.family == "ellipsoid" else math.inf
 
 
@@ -195,15 +194,15 @@ class Quadric(_Surface):
 class Superquadric(_Surface):
     """Superquadric with an exponent for each axis, eq. 37: a11 |x|^g1 + a22 |y|^g2 + a33 |z|^g3 - 1 = 0.
 
-    With g1 = g2 = g3 = g and positive coefficients it is the superellipsoid of `superovoid.Superellipsoid` with
-    both exponents 2/g; with three different ones it is none of `superovoid.shapes`, nor of Barr's (eq. 33).
+    With g1 = g2 = g3 = g and positive coefficients it is a `superovoid.Superellipsoid` with both exponents 2/g. With
+    three different exponents it is neither a shape of `superovoid.shapes` nor one of Barr's (eq. 33).
 
     Parameters
     ----------
     coefficients : (3,) array_like
         a11, a22, a33; positive for a superellipsoid (table 4). Their units are m^-g.
     exponents : (3,) array_like
-        g1, g2, g3, at least 2: below, F has no second derivative on a coordinate plane.
+        g1, g2, g3, at least 2. Below 2, F has no second derivative on a coordinate plane.
 
     Raises
     ------
@@ -225,7 +224,7 @@ class Superquadric(_Surface):
 
     @classmethod
     def superellipsoid(cls, dimensions: ArrayLike, exponents: ArrayLike) -> Superquadric:
-        """Superellipsoid of semi-axes a, b, c, m, and exponents g1, g2, g3: the numbers of table 6."""
+        """Return the superellipsoid with semi-axes a, b, c, m, and exponents g1, g2, g3: the numbers of table 6."""
         sizes = _positive("Superquadric", dimensions)
         gammas = numbers("Superquadric", "exponents", exponents, 3)
         try:
@@ -237,7 +236,7 @@ class Superquadric(_Surface):
 
     @property
     def dimensions(self) -> tuple[float, float, float]:
-        """a, b, c, m, as eq. 34 has them."""
+        """a, b, c, m, of eq. 34."""
         return _dimensions(self.coefficients, self.exponents)
 
     @property
@@ -245,11 +244,11 @@ class Superquadric(_Surface):
         return (*self.coefficients, 0.0, 0.0, 0.0, *self.exponents)
 
     def bounding_radius(self) -> float:
-        """Radius of a sphere about a superellipsoid, m: not its largest semi-axis, beyond which its corners reach.
+        """Return the radius of a sphere about a superellipsoid, m, which may exceed its largest semi-axis.
 
         With u_i = a_ii |x_i|^g_i the largest |x|^2 is that of sum a_i^2 u_i^(2/g_i) with u_i >= 0 and sum u_i = 1. For
-        any price mu of the sum, mu + sum_i max over u in [0, 1] of (a_i^2 u^(2/g_i) - mu u) is not less (weak duality);
-        the best price gives equality.
+        any multiplier mu of the sum, mu + sum_i max over u in [0, 1] of (a_i^2 u^(2/g_i) - mu u) is an upper bound
+        (weak duality); the best multiplier gives equality.
         """
         if min(self.coefficients) < 0.0:
             return math.inf
@@ -278,14 +277,14 @@ Body = Quadric | Superquadric | Superovoid
 
 
 def packed(name: str, body: Body) -> FloatArray:
-    """Row of a body: of the paper's own kinds, or of `superovoid.shapes` where it is one of the paper's.
+    """Return the row of a body: one of the paper's own kinds, or an equivalent shape of `superovoid.shapes`.
 
     Raises
     ------
     ValueError
         If a superovoid's surface is not of the form of eq. 37 with exponents of at least 2.
     TypeError
-        If a body is none of these.
+        If a body has another type.
     """
     if isinstance(body, _Surface):
         return body._row

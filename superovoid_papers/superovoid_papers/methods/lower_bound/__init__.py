@@ -1,15 +1,15 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A lower bound of the distance of two polyhedra that need not be convex, without taking them apart.
+"""A lower bound of the distance of two polyhedra, convex or not, without a convex decomposition.
 
-After the paper that turns the interference test of Thomas and Torras (ICRA 1994) into a lower distance bound; which of
-its statements hold, and which do not, is in docs/papers/lower_bound.md.
+The paper turns the interference test of Thomas and Torras (ICRA 1994) into a lower distance bound.
+docs/papers/lower_bound.md examines its statements.
 
     a, b = Polyhedron(vertices_a, faces_a), Polyhedron.from_trimesh(trimesh.load("b.stl"))
     r = lower_bound(a, pose_a, b, pose_b)
-    r.lower, r.upper          # the distance lies between; the points of the result prove `upper`
-    r.statistics.tests        # pairs of an edge and a face that were examined, of r.statistics.pairs
+    r.lower, r.upper          # bounds of the distance; the points of the result prove `upper`
+    r.statistics.tests        # examined pairs of an edge and a face, out of r.statistics.pairs
 """
 
 from superovoid_papers.methods.lower_bound.bound import applicable_pairs, lower_bound

@@ -3,14 +3,14 @@
 
 """Kernels of the lower bound: basic functions, their composition over edges and faces, applicable contacts.
 
-Symbols of the paper: e an edge of one polyhedron, f a face of the other, e_f an edge of f, f_e a plane that contains e
-(here: its unit normal m), ∂- and ∂+ the ends of an edge, A a signed distance of a vertex from a plane, B that of the
-lines of two edges. D_{e,f} > 0 exactly where e pierces f.
+Symbols of the paper: an edge e of one polyhedron, a face f of the other, an edge e_f of f, a plane f_e that contains e
+(here: its unit normal m), the ends ∂- and ∂+ of an edge, a signed distance A of a vertex from a plane, and B that of
+the lines of two edges. D_{e,f} > 0 exactly if e pierces f.
 
-Why the composition bounds the distance, in one sentence that holds for faces of any form: A and B change by at most |t|
-when one body is moved by t, min and xmin keep that property, and so does D; as long as |t| < -max D no edge pierces a
-face. (B has that property with unit director vectors, and not with the edges' own where these are long. Here e x e_f
-is divided by its length, which makes B the distance of the two lines.)
+For faces of any form the composition bounds the distance: if one body moves by t, A and B change by at most |t|. min
+and xmin preserve this property, so D has it, too, and no edge pierces a face as long as |t| < -max D. (B has the
+property with unit direction vectors, but not with the edges' own if these are long. Here e x e_f is normalised, which
+makes B the distance of the two lines.)
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from superovoid.compiled.kernels import out_of_line
 from superovoid.compiled.vector import combine, cross, dot, norm, scale, sub, tangent_frame
 from superovoid.compiler.jit import kernel
 
-_PARALLEL = 1e-9  # sine of two edges, from which on their cross product has a direction
-_TIE = 1e-12  # of products of unit vectors that are 0 but for rounding of the poses
-_NO_ANGLE = 1e-12  # sine of two edges, below which they have no distance but that of their ends from planes
-_NEAR_ORIGIN = 1e-6  # share of its distance from the origin, below which a line passes through it
+_PARALLEL = 1e-9  # largest sine of parallel edges; above it their cross product has a direction
+_TIE = 1e-12  # bound of products of unit vectors that are 0 except for rounding of the poses
+_NO_ANGLE = 1e-12  # sine of two edges, below which only the distances of their ends from planes count
+_NEAR_ORIGIN = 1e-6  # share of the distance of its point, below which a line passes through the origin
 _UNIT_ROUNDING = 1e-15  # of a cross product of unit vectors
-_STEPS = 30  # of the nearest point of a convex hull in the plane; three or four are used
+_STEPS = 30  # limit for the nearest point of a convex hull in the plane; it takes three or four
 
 
 class Edges(NamedTuple):
@@ -60,30 +60,30 @@ class Wedges(NamedTuple):
 
 
 class Options(NamedTuple):
-    """How the largest value is looked for."""
+    """Options of the search for the largest value."""
 
-    farthest: bool  # the farthest plane, not that through the origin
-    alpha_beta: bool  # leave out what cannot exceed the largest value so far
-    margin: float  # what rounding may make of 0
+    farthest: bool  # if true, use the farthest plane; otherwise that through the origin
+    alpha_beta: bool  # skip pairs that cannot exceed the largest known value
+    margin: float  # largest rounding error of a value of 0
     coplanar: float  # height over a face below which an edge lies in its plane
 
 
 @kernel
 def row(rows, i):
-    """Row i as a vector."""
+    """Return row i as a vector."""
     return (rows[i, 0], rows[i, 1], rows[i, 2])
 
 
 @kernel
 def xmin(x, y):
-    """The smaller of two sizes, positive where exactly one of the two is positive."""
+    """Return the smaller absolute value, positive if exactly one of x and y is positive, negative otherwise."""
     size = min(abs(x), abs(y))
     return size if (x > 0.0) != (y > 0.0) else -size
 
 
 @kernel
 def plane_through_origin(p, d):
-    """Unit normal of the plane through the origin and the line p + s d; of some plane where that line meets it."""
+    """Return the unit normal of the plane through the origin and the line p + s d; any plane if the line meets it."""
     w = combine(1.0, p, -dot(p, d), d)
     if norm(w) <= _NEAR_ORIGIN * norm(p):
         m, _ = tangent_frame(d)
@@ -94,7 +94,7 @@ def plane_through_origin(p, d):
 
 @kernel
 def _nearest_of_segment(ax, ay, bx, by):
-    """Point of a segment that is nearest to the origin."""
+    """Return the point of a segment nearest to the origin."""
     ux, uy = bx - ax, by - ay
     length = ux * ux + uy * uy
     s = -(ax * ux + ay * uy) / length if length > 0.0 else 0.0
@@ -104,10 +104,10 @@ def _nearest_of_segment(ax, ay, bx, by):
 
 @kernel
 def _widest(count, x, y, cx, cy):
-    """Unit vector (cx, cy) turned to where the least |c . p_k| is largest, without passing a zero of one of them.
+    """Rotate the unit vector (cx, cy) to the largest least |c . p_k|, without a change of sign of any c . p_k.
 
-    With the signs of c . p_k kept, that is the direction of the point nearest to the origin of a convex hull, found by
-    Gilbert's method with two support points.
+    This is the direction of the point nearest to the origin of the convex hull of the points times these signs, which
+    Gilbert's method with two support points finds.
     """
     best = -1.0
     least = math.inf
@@ -146,10 +146,10 @@ def _widest(count, x, y, cx, cy):
 
 @kernel
 def farthest_plane(p, d, vertices, corners, first, last, tiny, work):
-    """Unit normal of the plane through the line p + s d whose distance to the nearest corner of a face is largest.
+    """Return the unit normal of the plane through the line p + s d with the largest distance to a face's corners.
 
-    Seen along d the line is a point and the corners are points; a plane is a line through that point. Between two
-    corners that it meets one after the other, as it turns, the least distance has one maximum (`_widest`).
+    In the view along d, the line and the corners are points, and a plane is a line through the first. As it rotates,
+    the least distance has one maximum between two successive corners (`_widest`).
     """
     out_of_line()
     u, w = tangent_frame(d)
@@ -158,7 +158,7 @@ def farthest_plane(p, d, vertices, corners, first, last, tiny, work):
     for k in range(first, last):
         at = sub(row(vertices, corners[k, 0]), p)
         x[count], y[count] = dot(u, at), dot(w, at)
-        if math.hypot(x[count], y[count]) > tiny:  # the distance of a corner on the line is 0 from every plane
+        if math.hypot(x[count], y[count]) > tiny:  # a corner on the line has distance 0 from every plane
             angle[count] = math.atan2(y[count], x[count]) % math.pi
             count += 1
     best = -1.0
@@ -182,9 +182,9 @@ def farthest_plane(p, d, vertices, corners, first, last, tiny, work):
 
 @kernel
 def boundary_value(p, d, m, start, end, slack):
-    """c_{e_f} of an edge of the face: positive where it crosses the half of the plane f_e on one side of e.
+    """Return c_{e_f} of an edge of the face: positive if it crosses the half of the plane f_e on one side of e.
 
-    B is drawn to zero by what rounding may add to it where the edges are nearly parallel.
+    For nearly parallel edges, |B| is reduced by its rounding error.
     """
     a_start = dot(m, sub(start, p))
     a_end = dot(m, sub(end, p))
@@ -200,7 +200,7 @@ def boundary_value(p, d, m, start, end, slack):
 
 @kernel
 def line_and_face(p, d, m, vertices, corners, first, last, slack):
-    """b_{e,f}: positive where the line of e pierces f."""
+    """Return b_{e,f}: positive if the line of e pierces f."""
     least, odd = math.inf, False
     for k in range(first, last):
         c = boundary_value(p, d, m, row(vertices, corners[k, 0]), row(vertices, corners[k, 1]), slack)
@@ -211,7 +211,7 @@ def line_and_face(p, d, m, vertices, corners, first, last, slack):
 
 @kernel
 def _height(ax, ay, bx, by, x, y):
-    """Signed distance in the plane of a point from the line from a to b (A^2D)."""
+    """Return the signed distance in the plane of a point from the line from a to b (A^2D)."""
     ux, uy = bx - ax, by - ay
     length = math.hypot(ux, uy)
     return (ux * (y - ay) - uy * (x - ax)) / length if length > 0.0 else 0.0
@@ -219,11 +219,11 @@ def _height(ax, ay, bx, by, x, y):
 
 @kernel
 def in_plane(p, q, n, vertices, corners, first, last, margin):
-    """Lower bound of the distance of e and f seen along the normal of f (eq. 3); 0 where they meet there.
+    """Return a lower bound of the distance of e and f projected along the normal of f (eq. 3); 0 if they meet there.
 
-    Beyond the paper's form: an edge that lies inside the face crosses none of its edges, and meets it all the same; and
-    of edges of one line all terms are 0, whose distance is that along the line. Looking along a direction makes no
-    distance longer, so that this is a bound for every edge, coplanar or not.
+    Two cases are missing in the paper: an edge inside the face meets it without crossing its edges, and for edges on
+    one line all terms are 0, so their distance is that along the line. A projection never increases a distance, so this
+    is a bound for every edge, coplanar or not.
     """
     out_of_line()
     u, w = tangent_frame(n)
@@ -249,13 +249,13 @@ def in_plane(p, q, n, vertices, corners, first, last, margin):
 
 @kernel(nogil=True)
 def largest_value(edges, faces, starts, listed, options, best, work):
-    """Largest D_{e,f} of pairs of edges of A and faces of B (eqs. 1 and 2).
+    """Find the largest D_{e,f} of pairs of edges of A and faces of B (eqs. 1 and 2).
 
-    Pairs: listed[starts[e] : starts[e + 1]] of edge e. With `alpha_beta` what cannot exceed the largest value so far,
-    at first `best`, is left out. Values that are 0 but for rounding (`margin`) are looked at again: those of coplanar
-    pairs in their plane, the others with the farthest plane.
+    The faces of edge e are listed[starts[e] : starts[e + 1]]. With `alpha_beta`, pairs that cannot exceed the largest
+    known value, initially `best`, are skipped. Values of 0 within rounding (`margin`) are computed again: those of
+    coplanar pairs in their plane, the others with the farthest plane.
 
-    Returns the value, its edge and face (-1: none above `best`), and how often b_{e,f} was computed.
+    Returns the value, its edge and face (-1: none above `best`), and the number of computed b_{e,f}.
     """
     vertices, normals, bounds, corners = faces
     farthest, alpha_beta, margin, coplanar = options
@@ -288,10 +288,10 @@ def largest_value(edges, faces, starts, listed, options, best, work):
 
 @kernel
 def _separates(n, t1, t2, t3, t4, tie):
-    """Whether a plane with normal n has the faces of one edge on one side and those of the other on the other side.
+    """Return whether a plane with normal n separates the faces of one edge from those of the other.
 
-    The condition k_a != k_b of type B with ties counted for both sides: without them pruning loses contacts of parallel
-    features.
+    This is the condition k_a != k_b of type B, with ties on both sides: without ties pruning would lose contacts of
+    parallel features.
     """
     g1, g2, g3, g4 = dot(n, t1), dot(n, t2), dot(n, t3), dot(n, t4)
     if g1 >= -tie and g2 >= -tie and g3 <= tie and g4 <= tie:
@@ -301,10 +301,10 @@ def _separates(n, t1, t2, t3, t4, tie):
 
 @kernel
 def edges_are_applicable(d, t1, t2, e, t3, t4):
-    """Type B applicability of two edges along d and e, with the directions into their faces.
+    """Return the type B applicability of two edges along d and e, with the directions into their faces.
 
-    Parallel edges have no e_m x e_n: any normal perpendicular to them will do, and if one does, one that is
-    perpendicular to a face as well.
+    For parallel edges e_m x e_n is undefined, and any normal perpendicular to them is admissible. If one separates, so
+    does one perpendicular to a face.
     """
     n = cross(d, e)
     if norm(n) > _PARALLEL:
@@ -317,7 +317,7 @@ def edges_are_applicable(d, t1, t2, e, t3, t4):
 
 @kernel
 def vertex_is_applicable(vertices, v, neighbours, n):
-    """Type A applicability of a vertex to a face with normal n: no neighbour lies below it (ties are applicable)."""
+    """Return the type A applicability of a vertex to a face with normal n: no neighbour is lower (ties allowed)."""
     at = row(vertices, v)
     for k in range(neighbours[v], neighbours[v + 1]):
         along = sub(row(vertices, neighbours[k]), at)
@@ -328,10 +328,10 @@ def vertex_is_applicable(vertices, v, neighbours, n):
 
 @kernel(nogil=True)
 def mark_vertex_contacts(vertices, neighbours, reflex_corners, normals, with_reflex, marked):
-    """Mark a pair of edge and face for each applicable contact of a vertex; returns the number of contacts."""
+    """Mark a pair of edge and face for each applicable contact of a vertex; return the number of contacts."""
     found = 0
     count = len(vertices)
-    edges = (len(neighbours) - count - 1) // 2  # what follows the neighbours
+    edges = (len(neighbours) - count - 1) // 2  # number of entries after the neighbours
     for v in range(count):
         if reflex_corners[v] and not with_reflex:
             continue
@@ -345,7 +345,7 @@ def mark_vertex_contacts(vertices, neighbours, reflex_corners, normals, with_ref
 
 @kernel(nogil=True)
 def mark_edge_contacts(a, b, with_reflex, both, marked_a, marked_b):
-    """Mark the pairs of edge and face for each applicable contact of two edges; returns the number of contacts."""
+    """Mark the pairs of edge and face for each applicable contact of two edges; return the number of contacts."""
     found = 0
     for i in range(len(a.directions)):
         if a.reflex[i] and not with_reflex:
@@ -368,7 +368,7 @@ def mark_edge_contacts(a, b, with_reflex, both, marked_a, marked_b):
 
 @kernel(nogil=True)
 def mark_near(boxes_a, boxes_b, slack, marked):
-    """Mark the pairs of boxes (low x, y, z, high x, y, z) that come within a slack of each other."""
+    """Mark the pairs of boxes (low x, y, z, high x, y, z) within a slack of each other."""
     for i in range(len(boxes_a)):
         for j in range(len(boxes_b)):
             near = True
@@ -380,7 +380,7 @@ def mark_near(boxes_a, boxes_b, slack, marked):
 
 @kernel
 def closest_of_segments(p, q, start, end):
-    """Closest points of two segments (Ericson, Real-Time Collision Detection, 2005, section 5.1.9)."""
+    """Return the closest points of two segments (Ericson, Real-Time Collision Detection, 2005, section 5.1.9)."""
     u, v, w = sub(q, p), sub(end, start), sub(p, start)
     uu, vv, uv, uw, vw = dot(u, u), dot(v, v), dot(u, v), dot(u, w), dot(v, w)
     det = uu * vv - uv * uv
@@ -394,7 +394,7 @@ def closest_of_segments(p, q, start, end):
 
 @kernel
 def closest_of_edge_and_face(p, q, n, vertices, corners, first, last):
-    """Points of an edge and of a face, closest to each other."""
+    """Return the closest points of an edge and a face."""
     out_of_line()
     u, w = tangent_frame(n)
     corner = row(vertices, corners[first, 0])

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The lower bound as a person calls it."""
+"""Public interface of the lower bound."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ IntArray = NDArray[np.int64]
 PLANES = ("origin", "farthest")
 
 _ROUNDING = 64.0 * np.finfo(np.float64).eps  # of a value, as a share of the largest coordinate
-_SAME_ORIENTATION = 2e-13  # largest difference of two rotations that count as one: well below what counts as a tie
+_SAME_ORIENTATION = 2e-13  # largest difference of equal rotations: well below a tie
 _NUDGE = 1e-8  # share of the largest coordinate
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LowerBoundResult(MethodResult):
-    """A lower bound with what it took.
+    """A lower bound with its statistics.
 
-    `distance` is the value of eq. (2), `lower` that value less rounding, and both are meant where the bodies are apart.
-    The points are the closest of the edge and the face that decided, and prove `upper`. Where the bodies overlap
-    nothing bounds the depth (`lower` is -inf); `upper` then is minus a depth that is proved.
+    For separate bodies `distance` is the value of eq. (2), and `lower` that value less rounding. The points are the
+    closest of the decisive edge and face, and prove `upper`. If the bodies overlap, there is no bound of the depth
+    (`lower` is -inf), and -`upper` is a proved depth.
     """
 
     statistics: Statistics
-    """Pairs of an edge of one body and a face of the other: ``pairs``, E_A F_B + E_B F_A; ``tests``, those examined:
-    all, or those of applicable contacts (the paper's count); ``full_tests``, those of which b_{e,f} was computed:
-    ``tests``, or fewer by alpha-beta pruning."""
+    """Pairs of an edge of one body and a face of the other: ``pairs``, E_A F_B + E_B F_A; ``tests``, the examined ones:
+    all, or those of applicable contacts (the paper's count); ``full_tests``, those with computed b_{e,f}: ``tests``, or
+    fewer by alpha-beta pruning."""
     edge: tuple[Literal["a", "b"], int]
-    """The body whose edge decided, and the edge's number."""
+    """The body and number of the decisive edge."""
     face: int
-    """Number of the other body's face that decided."""
+    """Number of the decisive face of the other body."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class ApplicablePairs:
     rotation: FloatArray
     """Orientation ``a_from_b``, shape (3, 3)."""
     of_a: tuple[IntArray, IntArray]
-    """For the edges of A: where the faces of B that each is paired with begin in the second array, which holds them."""
+    """For each edge of A, the start of its faces of B in the second array, which contains them."""
     of_b: tuple[IntArray, IntArray]
     """The same for the edges of B and the faces of A."""
     vertex_contacts: int
@@ -113,7 +113,7 @@ def _largest(
     pairs: tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]],
     options: basic_functions.Options,
 ) -> _Largest:
-    """Largest D_{e,f} of the pairs, and the pair."""
+    """Return the largest D_{e,f} of the pairs, and the pair."""
     most = max(int(np.diff(placed.body.bounds).max()) for placed in (a, b))
     work = np.empty((3, most))
     found = _Largest(-math.inf, ("a", -1), -1, 0)
@@ -131,8 +131,8 @@ def applicable_pairs(
 ) -> ApplicablePairs:
     """Find the pairs that the lower bound needs at one relative orientation (section 3.1).
 
-    They hold the closest points of the bodies wherever these are apart (docs/papers/lower_bound.md has the proof, for
-    bodies that are not convex too), so that they are found once for a translation.
+    They contain the closest points of all separate bodies (docs/papers/lower_bound.md has the proof, which includes
+    non-convex bodies), so one search is enough for all translations.
 
     Parameters
     ----------
@@ -140,11 +140,11 @@ def applicable_pairs(
     rotation : (3, 3) array_like
         Orientation ``a_from_b``.
     reflex : bool
-        Whether edges and corners in dents take part as the paper's conditions have it, which only look at neighbours.
-        They never realise a distance.
+        If true, include reflex edges and corners, as the paper's conditions do, which only examine neighbours. They
+        never realise a distance.
     both : bool
-        The paper wants one pair for each applicable contact of two edges. By default there are two, each edge with the
-        face on the left of the other, which agrees with the paper's counts; without, one, unless there is one already.
+        The paper specifies one pair for each applicable contact of two edges. If true, add two, each edge with the face
+        on the left of the other, which agrees with the paper's counts; otherwise one, unless there already is one.
 
     Returns
     -------
@@ -178,7 +178,7 @@ def _face_boxes(placed: _Placed) -> FloatArray:
 
 
 def _near_pairs(a: _Placed, b: _Placed, slack: float) -> tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]:
-    """The pairs that may have a common point, by their boxes."""
+    """Return the pairs that may have a common point, by their boxes."""
     lists = []
     for of, other in ((a, b), (b, a)):
         marked = np.zeros((len(of.body.edges), len(other.normals)), dtype=np.bool_)
@@ -188,7 +188,7 @@ def _near_pairs(a: _Placed, b: _Placed, slack: float) -> tuple[tuple[IntArray, I
 
 
 def _contained(a: _Placed, b: _Placed) -> bool:
-    """Whether a part of the surface of A lies in B; the surfaces are apart."""
+    """Return whether a part of the surface of A lies in B; the surfaces must not meet."""
     corners = b.vertices[b.body.corners]
     owner = np.repeat(b.body.corners[b.body.bounds[:-1], 0], np.diff(b.body.bounds))
     triangles = np.concatenate([b.vertices[owner][:, None], corners], axis=1)
@@ -211,11 +211,11 @@ class _Pair(NamedTuple):
         return self._replace(b=self.b.moved(by))
 
     def largest(self) -> _Largest:
-        """Eq. (2), with the sign turned."""
+        """Evaluate eq. (2) with the opposite sign."""
         return _largest(self.a, self.b, self.pairs, self.options)
 
     def crossing(self, found: _Largest) -> float:
-        """Largest D of a set of pairs that shows whether the surfaces cross: pruned pairs only do where they do not."""
+        """Return the largest D of enough pairs to decide whether the surfaces cross; pruned pairs are too few."""
         if not self.pruned:
             return found.value
         near = _near_pairs(self.a, self.b, self.margin)
@@ -229,7 +229,7 @@ class _Pair(NamedTuple):
         return _contained(self.a, self.b) or _contained(self.b, self.a)
 
     def bound_by_nudges(self, found: _Largest) -> float:
-        """Lower bound for bodies that touch but for rounding: from places nearby where they are apart; else -inf."""
+        """Return a lower bound for bodies that touch within rounding, from nearby separate poses; -inf without one."""
         step = _NUDGE * max(float(np.abs(placed.vertices).max()) for placed in (self.a, self.b))
         out = (self.b if found.edge[0] == "a" else self.a).normals[found.face]
         between = self.b.vertices.mean(axis=0) - self.a.vertices.mean(axis=0)
@@ -286,7 +286,7 @@ def _pair(
 
 
 def bound_value(a: Polyhedron, pose_a: ArrayLike, b: Polyhedron, pose_b: ArrayLike, **options: Any) -> float:
-    """Eq. (2) alone, as the paper computes it for bodies that are known to be apart.
+    """Evaluate eq. (2) alone, as in the paper for bodies known to be separate.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ def bound_value(a: Polyhedron, pose_a: ArrayLike, b: Polyhedron, pose_b: ArrayLi
     Returns
     -------
     float
-        The bound, m, less nothing for rounding. Where bodies overlap it means nothing.
+        The bound, m, without a margin for rounding. It has no meaning if the bodies overlap.
     """
     return -_pair(a, pose_a, b, pose_b, **options).largest().value
 
@@ -312,7 +312,7 @@ def lower_bound(
     alpha_beta: bool = True,
     coplanar: float = 0.0,
 ) -> LowerBoundResult:
-    """Lower bound of the distance of two polyhedra, convex or not, from signed distances of their vertices and edges.
+    """Bound the distance of two polyhedra, convex or not, from below by signed distances of their vertices and edges.
 
     Parameters
     ----------
@@ -321,33 +321,33 @@ def lower_bound(
     pose_a, pose_b : (4, 4) array_like
         Poses, body to world, m.
     plane : {"origin", "farthest"}
-        Plane f_e through an edge: that through the origin of the world, or that whose distance to the nearest vertex of
-        the face is largest.
+        Plane f_e through an edge: that through the origin of the world, or that with the largest distance to the
+        nearest vertex of the face.
     pruning : bool or ApplicablePairs
-        Whether only pairs of applicable contacts are looked at. They are found anew unless they are given.
+        If true, examine only pairs of applicable contacts; pass `ApplicablePairs` to reuse those already found.
     alpha_beta : bool
-        Whether b_{e,f} is left out where a_{e,f} says that it cannot matter. The answer is the same.
+        If true, skip b_{e,f} if a_{e,f} makes it irrelevant. The answer is the same.
     coplanar : float
-        Distance, m, up to which an edge is taken to lie in the plane of a face, beyond rounding. Eq. (3), used there,
-        is a bound anywhere; the paper uses it for coplanar pairs only.
+        Largest distance, m, beyond rounding, of an edge in the plane of a face. Eq. (3) then applies, which is always a
+        bound; the paper uses it for coplanar pairs only.
 
     Returns
     -------
     LowerBoundResult
-        Certified where `lower` and `upper` meet: contacts of vertices and faces, and of faces that are parallel.
+        Certified if `lower` and `upper` agree: contacts of vertices and faces, and of parallel faces.
 
     Raises
     ------
     ValueError
-        If a pose is not a rigid transform, an option is none of those above, or the given pairs are for another
-        orientation or other bodies.
+        If a pose is not a rigid transform, an option is invalid, or the given pairs are for another orientation or
+        other bodies.
     TypeError
-        If a body is no `Polyhedron`.
+        If a body is not a `Polyhedron`.
 
     Notes
     -----
-    Pruned pairs prove a bound of bodies that are apart, and no more: whether they are is found out besides, by the
-    edges and faces whose boxes meet and, as the paper does not, by asking whether one body lies inside the other.
+    Pruned pairs prove a bound only for separate bodies. Two more tests decide whether the bodies are separate: one of
+    the edges and faces whose boxes meet and, missing in the paper, whether one body lies inside the other.
     """
     pair = _pair(a, pose_a, b, pose_b, plane, pruning, alpha_beta, coplanar)
     found = pair.largest()
@@ -366,7 +366,7 @@ def lower_bound(
     elif crossing > 0.0:
         distance, lower, upper = -crossing, -math.inf, margin - crossing
     elif pair.contained():
-        # As long as the translation is shorter than the bound of the surfaces, one stays inside the other.
+        # One stays inside the other under any translation shorter than the bound of the surfaces.
         distance, lower, upper = -value, -math.inf, min(margin - value, 0.0)
     else:
         distance, lower, upper = value, max(value - margin, 0.0), gap + margin

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bodies bounded by flat faces of any form: not convex, with corners of any number, with holes."""
+"""Bodies bounded by flat faces of any form: non-convex, with any number of corners, with holes."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ Loop = tuple[int, ...]
 Face = tuple[Loop, ...]
 
 _FLATNESS = 1e-9
-"""Of the size of the body: how far a corner may lie from the plane of its face."""
+"""Of the size of the body: largest distance of a corner from the plane of its face."""
 _CONVEX = 1e-12
-"""Sine from which on an edge or a corner counts as reflex."""
+"""Least sine of a reflex edge or corner."""
 
 
 class Packed(NamedTuple):
-    """What the kernels read of a polyhedron, in its frame. Rows of edges, of faces, of vertices."""
+    """Arrays of a polyhedron for the kernels, in its frame. Rows are edges, faces or vertices."""
 
     vertices: FloatArray
     """(V, 3), m"""
     edges: IntArray
     """(E, 2) vertices, ∂- and ∂+"""
     edge_faces: IntArray
-    """(E, 2) faces: that on the left of the edge, seen from outside, and that on its right"""
+    """(E, 2) faces on the left and on the right of the edge, seen from outside"""
     normals: FloatArray
     """(F, 3) outward unit normals"""
     bounds: IntArray
-    """(F + 1,) where the boundary of a face begins in `corners`"""
+    """(F + 1,) start of the boundary of each face in `corners`"""
     corners: IntArray
     """(2 E, 2) vertices of the edges around the faces, one face after the other"""
     directions: FloatArray
@@ -50,7 +50,7 @@ class Packed(NamedTuple):
     inward: FloatArray
     """(E, 2, 3) unit vectors from an edge into its two faces, perpendicular to it: T of section 3.1"""
     neighbours: IntArray
-    """of the vertices: first neighbour of each, one more for the end, then the neighbours, then their edges"""
+    """start of the neighbours of each vertex, and the end; then the neighbours, then their edges"""
     reflex_edges: NDArray[np.bool_]
     """(E,) whether the body fills more than half of the space around the edge"""
     reflex_corners: NDArray[np.bool_]
@@ -69,14 +69,14 @@ class Polyhedron:
         Corners, m, body frame.
     faces : sequence of sequences of sequences of int
         A face is its loops of vertices: the outer one counter-clockwise seen from outside, then its holes, clockwise.
-        The surface must be closed: every edge belongs to two faces, which run along it in opposite directions. That it
-        does not cut itself is not checked.
+        The surface must be closed: every edge belongs to two faces, which run along it in opposite directions.
+        Self-intersection is not checked.
 
     Raises
     ------
     ValueError
         If an index is out of range, a loop has fewer than three corners or one twice, a face is not flat or has a loop
-        that is turned the wrong way, the surface is not closed or inside out, or a vertex belongs to no face.
+        of wrong orientation, the surface is not closed or inside out, or a vertex belongs to no face.
     """
 
     vertices: FloatArray
@@ -98,13 +98,13 @@ class Polyhedron:
 
     @classmethod
     def from_trimesh(cls, mesh: trimesh.Trimesh, *, merge: bool = True) -> Polyhedron:
-        """Take a closed triangle mesh.
+        """Create a polyhedron from a closed triangle mesh.
 
         Parameters
         ----------
         mesh : trimesh.Trimesh
         merge : bool
-            Whether neighbouring triangles of one plane make one face.
+            If true, merge coplanar neighbouring triangles into one face.
         """
         vertices, triangles = np.asarray(mesh.vertices, dtype=np.float64), np.asarray(mesh.faces, dtype=np.int64)
         groups = _coplanar_groups(vertices, triangles) if merge else [[i] for i in range(len(triangles))]
@@ -146,7 +146,7 @@ class Polyhedron:
 
     @cached_property
     def flatness(self) -> float:
-        """Largest distance of corners of one face from each other along its normal, m: rounding of the vertices."""
+        """Largest distance of two corners of a face along its normal, m, due to rounding of the vertices."""
         heights = (self.vertices[list(_corners([face]))] @ n for face, n in zip(self.faces, self.normals, strict=True))
         return max(float(np.ptp(h)) for h in heights)
 
@@ -167,16 +167,16 @@ class Polyhedron:
 
     @property
     def edges(self) -> IntArray:
-        """Vertices of the edges, the lower number first, shape (E, 2), as they are met along the faces."""
+        """Vertices of the edges, the lower number first, shape (E, 2), in the order of the faces."""
         return self._edges_with_faces[0]
 
     @property
     def edge_faces(self) -> IntArray:
-        """Faces of the edges, shape (E, 2): that on the left, seen from outside, and that on the right."""
+        """Faces of the edges, shape (E, 2): on the left and on the right, seen from outside."""
         return self._edges_with_faces[1]
 
     def volume(self) -> float:
-        """Volume, m^3."""
+        """Return the volume, m^3."""
         base = self.vertices[0]
         cones = (
             n @ sum(_area(self.vertices[list(loop)]) for loop in face) * (n @ (self.vertices[face[0][0]] - base))
@@ -190,7 +190,7 @@ class Polyhedron:
         return np.concatenate([triangulate(self.vertices, face, n) for face, n in zip(self.faces, self.normals)])  # noqa: B905
 
     def to_mesh(self) -> Mesh:
-        """The same body as a shape that the engine takes."""
+        """Return the same body as a shape of the engine."""
         return Mesh(self.vertices, self.triangles)
 
     @cached_property
@@ -207,7 +207,7 @@ class Polyhedron:
         starts = np.searchsorted(ends[order, 0], np.arange(len(self.vertices) + 1)) + len(self.vertices) + 1
         neighbours = np.concatenate([starts, ends[order, 1], np.tile(np.arange(len(edges)), 2)[order]])
         return Packed(
-            np.array(self.vertices),  # kernels are compiled anew for arrays that are read-only
+            np.array(self.vertices),  # kernels would be recompiled for read-only arrays
             edges,
             edge_faces,
             self.normals,
@@ -233,9 +233,9 @@ class Polyhedron:
         return found
 
     def _shells(self) -> IntArray:
-        """The lowest vertex of each connected part of the surface."""
+        """Return the lowest vertex of each connected part of the surface."""
         label = np.arange(len(self.vertices))
-        for face in self.faces:  # A hole joins the shell of its face, though no edge leads there.
+        for face in self.faces:  # A hole joins the shell of its face, though no edge connects them.
             corners = list(_corners([face]))
             merged = label[corners]
             label[np.isin(label, merged)] = merged.min()
@@ -252,7 +252,7 @@ def _corners(faces: Iterable[Face]) -> Iterable[int]:
 
 
 def _area(corners: FloatArray) -> FloatArray:
-    """Twice the vector area of a loop (Newell), m^2."""
+    """Return twice the vector area of a loop (Newell), m^2."""
     at = corners - corners[0]
     return np.cross(at, np.roll(at, -1, axis=0)).sum(axis=0)
 
@@ -280,7 +280,7 @@ def _checked_faces(faces: Sequence[Sequence[ArrayLike]], count: int) -> tuple[Fa
 
 
 def _coplanar_groups(vertices: FloatArray, triangles: IntArray) -> list[list[int]]:
-    """Triangles joined to faces: neighbours whose corners all lie in the plane of the largest of them."""
+    """Group triangles to faces: neighbours with all corners in the plane of the largest of them."""
     corners = vertices[triangles]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     areas = np.linalg.norm(normals, axis=1)
@@ -294,7 +294,7 @@ def _coplanar_groups(vertices: FloatArray, triangles: IntArray) -> list[list[int
         if not free[seed]:
             continue
         flat = np.abs((corners - corners[seed, 0]) @ normals[seed]).max(axis=1) <= slack
-        # A sliver has no direction to speak of.
+        # The normal of a sliver is unreliable.
         flat &= (normals @ normals[seed] > 0.0) | (areas <= slack * np.sqrt(areas.max()))
         group, waiting = [], [seed]
         free[seed] = False
@@ -311,7 +311,7 @@ def _coplanar_groups(vertices: FloatArray, triangles: IntArray) -> list[list[int
 
 
 def _without_straight_corners(vertices: FloatArray, faces: list[Face]) -> list[Face]:
-    """Leave out vertices at which two faces meet along a straight line."""
+    """Remove vertices of only two faces on a straight edge."""
     neighbours: dict[int, set[int]] = {}
     for face in faces:
         for start, end in _directed_edges(face):
@@ -328,7 +328,7 @@ def _without_straight_corners(vertices: FloatArray, faces: list[Face]) -> list[F
 
 
 def _outline(vertices: FloatArray, triangles: IntArray) -> Face:
-    """Loops around joined triangles, the outer one first."""
+    """Return the loops around joined triangles, the outer one first."""
     edges = {edge for triangle in triangles.tolist() for edge in _directed_edges((tuple(triangle),))}
     following: dict[int, list[int]] = {}
     for start, end in sorted(edge for edge in edges if edge[::-1] not in edges):
@@ -338,7 +338,7 @@ def _outline(vertices: FloatArray, triangles: IntArray) -> Face:
         loop: list[int] = []
         at = min(following)
         while True:
-            if at in loop:  # A loop that comes back to one of its vertices is cut off there.
+            if at in loop:  # A loop that returns to one of its vertices is cut off there.
                 cut = loop.index(at)
                 loops.append(tuple(loop[cut:]))
                 del loop[cut:]

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Triangles of a flat face with holes: holes are joined to the outer loop by bridges, then ears are cut off."""
+"""Triangulation of a flat face with holes: bridges join the holes to the outer loop, then ears are cut off."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ FloatArray = NDArray[np.float64]
 
 
 def _turn(a: FloatArray, b: FloatArray, c: FloatArray) -> FloatArray:
-    """Twice the signed area of triangles in the plane; arguments broadcast."""
+    """Return twice the signed area of triangles in the plane; arguments broadcast."""
     return (b[..., 0] - a[..., 0]) * (c[..., 1] - a[..., 1]) - (b[..., 1] - a[..., 1]) * (c[..., 0] - a[..., 0])
 
 
 def _is_visible(
     at: FloatArray, p: int, q: int, starts: NDArray[np.int64], ends: NDArray[np.int64], tiny: float
 ) -> bool:
-    """Whether the segment between two vertices meets no edge but at its own ends."""
+    """Return whether the segment between two vertices meets edges only at its own ends."""
     others = ~(np.isin(starts, (p, q)) | np.isin(ends, (p, q)))
     a, b = at[starts[others]], at[ends[others]]
     beside = (_turn(at[p], at[q], a) > tiny) == (_turn(at[p], at[q], b) > tiny)
@@ -37,13 +37,13 @@ def _is_visible(
 
 
 def _joined(at: FloatArray, loops: Sequence[Sequence[int]], tiny: float) -> list[int]:
-    """One loop that goes around the face and, over bridges, around its holes."""
+    """Return one loop around the face and, over bridges, around its holes."""
     starts = np.concatenate([np.asarray(loop) for loop in loops])
     ends = np.concatenate([np.roll(loop, -1) for loop in loops])
     outer, waiting = list(loops[0]), [list(loop) for loop in loops[1:]]
     bridges: list[tuple[int, int]] = []
     while waiting:
-        # The shortest bridge of all sees both its ends unless another hole lies between, which then has a shorter one.
+        # The shortest bridge is free of obstacles: a hole between its ends would have a shorter one.
         pairs = [
             (float(np.sum((at[p] - at[q]) ** 2)), i, j, k)
             for i, hole in enumerate(waiting)
@@ -73,7 +73,7 @@ def triangulate(vertices: FloatArray, loops: Sequence[Sequence[int]], normal: Fl
     Parameters
     ----------
     vertices : (n, 3) ndarray
-        Of the body.
+        Vertices of the body.
     loops : sequence of sequences of int
         Outer loop, counter-clockwise about the normal, then holes, clockwise.
     normal : (3,) ndarray

@@ -3,15 +3,15 @@
 
 """Distances by common normals in line geometry: Sohn, Jüttler, Kim and Wang 2002.
 
-Every normal of a surface is a line, a point in the space of lines; two surfaces' normals meet where a line is normal to
-both. With one surface's normals as two equations in Plücker coordinates and the other's as a parametrisation, moved by
-a dual quaternion, the closest points of two ellipsoids are a root of two polynomials in two unknowns:
+Every normal of a surface is a line, which is a point in the space of lines; a common normal belongs to the normals of
+both surfaces. Two equations in Plücker coordinates describe one surface's normals, and a parametrisation, displaced by
+a dual quaternion, the other's. The closest points of two ellipsoids are a root of two polynomials in two unknowns:
 
     distance(Ellipsoid((1, 2, 3)), pose_a, Ellipsoid((2, 1, 1)), pose_b)             one root, found and checked
     distance(..., roots="all")                                                       the best of all roots
     common_normals(Ellipsoid((1, 2, 3)), pose_a, Torus(2, 0.5), pose_b)              all of them
 
-What differs from the paper, and what it leaves open: docs/papers/sohn2002.md.
+docs/papers/sohn2002.md describes the differences from the paper, and its open questions.
 """
 
 from superovoid_papers.methods.sohn2002.freeform import FreeForm

@@ -3,8 +3,8 @@
 
 """All common normals: the two equations as polynomials on both patches of an ellipsoid, and the feet of their roots.
 
-Dividing L(u, v) by what its coordinates share leaves (W D, M) with D, W of degree 2 and M of degree 4; F and G of
-eqs. 38 and 39 then lose the factors W and W^2, and have degrees 6 and 12 as the paper's footnote 4 says.
+Without the common factor of its coordinates, L(u, v) becomes (W D, M) with D, W of degree 2 and M of degree 4. F and G
+of eqs. 38 and 39 then lose the factors W and W^2, and have degrees 6 and 12, as in the paper's footnote 4.
 """
 
 from __future__ import annotations
@@ -32,36 +32,36 @@ FloatArray = NDArray[np.float64]
 Polynomials = tuple[Polynomial, Polynomial, Polynomial]
 
 _OFF = 1e-6
-"""What the feet of a root may be off their common normal, relative to the bodies' size: double roots, or nearly double
-ones, are found to half of the digits only."""
+"""Largest distance of the feet of a root from their common normal, relative to the bodies' size: double and nearly
+double roots have only half of the digits."""
 _SAME, _SAME_MULTIPLE = 1e-7, 1e-5
-"""Pairs of feet closer than this, relative to the size, are one; the latter where parts were left undecided."""
+"""Pairs of feet closer than this, relative to the size, count as one; the latter if undecided parts remain."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CommonNormals(Record):
-    """Common normals of two bodies, one row for each pair of feet; a row more where a line has more feet."""
+    """Common normals of two bodies, one row for each pair of feet; a line with more feet has more rows."""
 
     point_a: FloatArray
     """Feet on A, (n, 3), world, m."""
     point_b: FloatArray
     """Feet on B, (n, 3), world, m."""
     normal_a: FloatArray
-    """Outward unit normals of A there, (n, 3), world; at a rim or an apex one of its normals."""
+    """Outward unit normals of A at the feet, (n, 3), world; at a rim or an apex one of its normals."""
     normal_b: FloatArray
-    """Outward unit normals of B there, (n, 3), world: plus or minus `normal_a`."""
+    """Outward unit normals of B at the feet, (n, 3), world: plus or minus `normal_a`."""
     gap: FloatArray
     """(point_b - point_a) . normal_a, (n,), m."""
     complete: bool
-    """Whether these are proved to be all, up to rounding. Otherwise some of the roots are not simple or make a curve;
-    those that were found are among the rows, the latter as samples."""
+    """If true, the rows are proved to be all common normals, up to rounding. Otherwise there are multiple roots or
+    curves of roots; the rows contain those found, with samples of curves."""
 
     def __len__(self) -> int:
         return len(self.gap)
 
     @property
     def opposed(self) -> NDArray[np.bool_]:
-        """Where the outward normals are opposite: what the closest points and the deepest contact of bodies have."""
+        """Whether the outward normals are opposite, as those of the closest points and the deepest contact."""
         return np.einsum("ij,ij->i", self.normal_a, self.normal_b) < 0.0
 
 
@@ -74,7 +74,7 @@ class Congruence:
     w: Polynomial
 
     def moved(self, rotation: FloatArray, translation: FloatArray) -> Congruence:
-        """The lines after a displacement x -> R x + t: direction R d, moment R m + t x R d."""
+        """Return the lines after a displacement x -> R x + t: direction R d, moment R m + t x R d."""
         d, m = ([_sum(row, p) for row in rotation] for p in (self.d, self.m))
         wd = [self.w * p for p in d]
         x, y, z = translation.tolist()
@@ -91,7 +91,7 @@ def _sum(factors: Sequence[float], polynomials: Sequence[Polynomial]) -> Polynom
 
 
 def ellipsoid_congruence(radii: Sequence[float], pole: float) -> Congruence:
-    """Normals of an ellipsoid (eq. 15) on the square that holds the unit disc, u = 2 s - 1, v = 2 t - 1."""
+    """Return the normals of an ellipsoid (eq. 15) on the square around the unit disc, u = 2 s - 1, v = 2 t - 1."""
     a, b, c = radii
     u, v = Polynomial([[-1.0], [1.0]]), Polynomial([[-1.0, 1.0]])
     w, d = 1.0 + u * u + v * v, 1.0 - u * u - v * v
@@ -107,7 +107,7 @@ def ellipsoid_congruence(radii: Sequence[float], pole: float) -> Congruence:
 
 
 def congruence_equations(kind: int, parameters: Sequence[float], lines: Congruence) -> tuple[Polynomial, Polynomial]:
-    """F and G of `congruences.equations` on polynomial lines, without the factors W and W^2."""
+    """Return F and G of `congruences.equations` on polynomial lines, without the factors W and W^2."""
     (d1, d2, d3), (m1, m2, m3), ww = lines.d, lines.m, lines.w * lines.w
     if kind == CYLINDER:
         return d3, m3
@@ -120,7 +120,7 @@ def congruence_equations(kind: int, parameters: Sequence[float], lines: Congruen
 
 
 def squares_equations(kind: int, squares: Sequence[float], lines: Congruence) -> tuple[Polynomial, Polynomial]:
-    """F and G of x^2/A + y^2/B + z^2/C = 1 on polynomial lines; A, B, C of any sign (`quadric_pairs`)."""
+    """Return F and G of x^2/A + y^2/B + z^2/C = 1 on polynomial lines; A, B, C of any sign (`quadric_pairs`)."""
     (d1, d2, d3), (m1, m2, m3), ww = lines.d, lines.m, lines.w * lines.w
     aa, bb, cc = squares
     p, q, r = d1 * d1, d2 * d2, d3 * d3
@@ -134,9 +134,9 @@ def squares_equations(kind: int, squares: Sequence[float], lines: Congruence) ->
 def roots_on_ellipsoid(
     kind: int, parameters: Sequence[float], radii: FloatArray, rotation: FloatArray, translation: FloatArray
 ) -> tuple[list[tuple[FloatArray, FloatArray]], bool]:
-    """Points and outward unit normals of an ellipsoid whose normals belong to a congruence, in that one's frame.
+    """Return points and outward unit normals of an ellipsoid for the lines of a congruence, in its frame.
 
-    The ellipsoid is moved by the rotation and the translation. Also: whether these are proved to be all.
+    `rotation` and `translation` are the pose of the ellipsoid. The second result is true if these are proved to be all.
     """
     found, complete = [], True
     for pole in (1.0, -1.0):
@@ -157,7 +157,7 @@ Feet = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 def ellipsoid_feet(
     a: FloatArray, b: FloatArray, rotation: FloatArray, translation: FloatArray
 ) -> tuple[list[Feet], bool]:
-    """All pairs of feet of common normals of two ellipsoids of radii a and b; B at a pose in the frame of A."""
+    """Return all pairs of feet of common normals of two ellipsoids of radii a and b; B at a pose in the frame of A."""
     kind = ellipsoid_kind(tuple(a.tolist()))
     if kind == POINT:
         if ellipsoid_kind(tuple(b.tolist())) == POINT:
@@ -175,7 +175,7 @@ def ellipsoid_feet(
 
 
 def sphere_feet(a: float, b: float, translation: FloatArray) -> tuple[list[Feet], bool]:
-    """Two spheres: the line of their centres, or all lines through the common one."""
+    """Return the feet of two spheres: on the line of their centres, or on all lines through the common one."""
     length = np.linalg.norm(translation)
     if not length > 0.0:
         return [], False
@@ -185,14 +185,14 @@ def sphere_feet(a: float, b: float, translation: FloatArray) -> tuple[list[Feet]
 
 
 def _azimuth(x: FloatArray, n: FloatArray, size: float) -> FloatArray:
-    """Horizontal unit vector from the axis to a point, or along a direction where the point is on the axis."""
+    """Return the horizontal unit vector from the axis to a point, or along a direction if the point is on the axis."""
     across = np.hypot(x[0], x[1])
     v = x if across > 1e-9 * size else n
     return np.array([v[0], v[1], 0.0]) / max(np.hypot(v[0], v[1]), 1e-300)
 
 
 def _circle_feet(radius: float, height: float, x: FloatArray, n: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Points of a circle about z where a line may meet it, each with the outward radial direction."""
+    """Generate the possible points of a line on a circle about z, each with the outward radial direction."""
     e = _azimuth(x, n, radius)
     for side in (1.0, -1.0):
         yield side * radius * e + np.array([0.0, 0.0, height]), side * e
@@ -201,9 +201,9 @@ def _circle_feet(radius: float, height: float, x: FloatArray, n: FloatArray) -> 
 def round_feet(
     kind: int, size: tuple[float, float], b: FloatArray, rotation: FloatArray, translation: FloatArray
 ) -> tuple[list[Feet], bool]:
-    """All pairs of feet of common normals of a solid about z (`one_root.nearest`) and an ellipsoid of radii b.
+    """Return all pairs of feet of common normals of a solid about z (`one_root.nearest`) and an ellipsoid of radii b.
 
-    Of a cylinder or a cone: those of its side, its flat ends, its rims and its apex, as far as they belong to it.
+    The parts of a cylinder or a cone are its side, its flat ends, its rims and its apex.
     """
     radius, h = size
     feet: list[Feet] = []
@@ -230,7 +230,7 @@ def round_feet(
         for x, n in solve(CONE, ((0.5 * radius / h) ** 2, 0.0, 0.0)):
             n_side = n if n[2] > 0.0 else -n
             e = np.array([n_side[0], n_side[1], 0.0]) / np.hypot(n_side[0], n_side[1])
-            # Along the line from x: radial and axial position; the side is slope . (radial, z - h) = 0.
+            # Radial and axial position along the line from x; the side is slope . (radial, z - h) = 0.
             p = x - (slope @ (x @ e, x[2] - h)) * n_side
             if abs(p[2]) <= h:
                 feet.append((p, slope[0] * e + np.array([0.0, 0.0, slope[1]]), x, n))
@@ -256,7 +256,7 @@ def round_feet(
 
 
 def _apex_feet(radius: float, h: float, b: FloatArray, rotation: FloatArray, translation: FloatArray) -> Iterator[Feet]:
-    """Normals of the ellipsoid through a cone's apex, as those common with a sphere around it."""
+    """Generate the normals of the ellipsoid through a cone's apex: its common normals with a sphere around the apex."""
     apex = np.array([0.0, 0.0, h])
     found, complete = ellipsoid_feet(np.full(3, 0.1 * h), b, rotation, translation - apex)
     for _, n, x, m in _distinct(found, complete, 0.1 * h + max(b)):
@@ -265,7 +265,7 @@ def _apex_feet(radius: float, h: float, b: FloatArray, rotation: FloatArray, tra
 
 
 def _distinct(feet: Sequence[Feet], complete: bool, size: float) -> list[Feet]:
-    """Pairs of feet whose normals are one line, each once."""
+    """Return the pairs of feet on a common normal, each once."""
     kept: list[Feet] = []
     same_within = _SAME if complete else _SAME_MULTIPLE
     for p, n, x, m in feet:
@@ -282,7 +282,7 @@ def _distinct(feet: Sequence[Feet], complete: bool, size: float) -> list[Feet]:
 
 
 def collect(feet: Sequence[Feet], complete: bool, size: float, pose: FloatArray) -> CommonNormals:
-    """Distinct pairs of feet in the world, closest first among those with opposite normals."""
+    """Return the distinct pairs of feet in the world: first those with opposite normals, closest first."""
     rows = np.array([np.concatenate(pair) for pair in _distinct(feet, complete, size)]).reshape(-1, 4, 3)
     p, n, x, m = rows.transpose(1, 0, 2)
     gap = np.einsum("ij,ij->i", x - p, n)

@@ -3,16 +3,16 @@
 
 r"""Polynomials in two variables in Bernstein form, and all common roots of two of them in the unit square.
 
-Sohn et al. 2002, section 3.1, recommend this form; how all roots are found they leave open. Here by halving: a part of
-the square is dropped where all coefficients of one polynomial have the same sign, or where Krawczyk's operator maps it
-off itself. With the bounds J0 +- R of the Jacobian that the differences of the coefficients give, the centre c and the
-predicted root p = c - J0^-1 (f, g)(c):
+Sohn et al. 2002, section 3.1, recommend this form, but do not specify a search for all roots. This module subdivides
+the square. It discards a part if all coefficients of one polynomial have the same sign, or if Krawczyk's operator maps
+it off itself. The differences of the coefficients bound the Jacobian by J0 +- R. With the centre c and the predicted
+root p = c - J0^-1 (f, g)(c),
 
     a root x of the part has |x - p| <= |J0^-1| R |x - c|.
 
-Where |J0^-1| R is small the part has one root at most, whose prediction is taken and refined by Newton's method; it may
-lie beyond the edge, and is then found again from the other side. Parts that are still undecided at the least width
-surround roots that are not simple, or a curve of roots.
+If |J0^-1| R is small, the part has at most one root, and Newton's method refines its prediction. The root may lie
+beyond the edge; the neighbouring part then finds it, too. Parts still undecided at the least width surround multiple
+roots, or a curve of roots.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from superovoid.compiler.jit import kernel
 FloatArray = NDArray[np.float64]
 
 _HALVINGS = 26
-"""Of each variable, at most."""
+"""Limit of each variable."""
 _ROUNDING = 1e-14
-"""Of coefficients, relative to the largest: a sign below this is none."""
+"""Relative to the largest coefficient: magnitude below which a sign is uncertain."""
 _NEARLY_LINEAR = 0.05
-"""|J0^-1| R of a part from which a root is taken."""
+"""Largest |J0^-1| R of a part with a predicted root."""
 _ROOTS, _BOX = 256, 4
 
 
@@ -45,7 +45,7 @@ def _binomials(degree: int) -> FloatArray:
 class Polynomial:
     """Polynomial in (s, t) on the unit square, given by its coefficients (n + 1, m + 1) in Bernstein form."""
 
-    __array_ufunc__ = None  # a number of numpy on the left leaves the operation to this class
+    __array_ufunc__ = None  # numpy numbers on the left leave the operation to this class
 
     def __init__(self, coefficients: FloatArray) -> None:
         self.coefficients = np.asarray(coefficients, dtype=np.float64)
@@ -64,7 +64,7 @@ class Polynomial:
             return Polynomial(self.coefficients * other)
         a, b = self._scaled(), other._scaled()
         shape = a.shape[0] + b.shape[0] - 1, a.shape[1] + b.shape[1] - 1
-        # Rows padded to the length of the product's: a convolution of two variables becomes one of one.
+        # Rows padded to the length of the product's make a convolution of two variables one of one variable.
         rows = [np.pad(c, ((0, 0), (0, shape[1] - c.shape[1]))).ravel() for c in (a, b)]
         product = np.convolve(*rows)[: shape[0] * shape[1]].reshape(shape)
         return Polynomial(product / np.outer(_binomials(shape[0] - 1), _binomials(shape[1] - 1)))
@@ -72,7 +72,7 @@ class Polynomial:
     __rmul__ = __mul__
 
     def elevated(self, degree: tuple[int, int]) -> Polynomial:
-        """The same polynomial with coefficients of a higher degree."""
+        """Return the same polynomial with coefficients of a higher degree."""
         n, m = self.degree
         if degree == (n, m):
             return self
@@ -96,14 +96,14 @@ class Polynomial:
         return -self + other
 
     def derivative(self, variable: int) -> Polynomial:
-        """Partial derivative by s (0) or t (1)."""
+        """Return the partial derivative by s (0) or t (1)."""
         degree = self.degree[variable]
         if degree == 0:
             return Polynomial(np.zeros((1, 1)))
         return Polynomial(degree * np.diff(self.coefficients, axis=variable))
 
     def __call__(self, s: FloatArray, t: FloatArray) -> FloatArray:
-        """Values at points, s and t of one shape."""
+        """Evaluate at points; s and t have the same shape."""
         n, m = self.degree
         return np.einsum("...i,ij,...j->...", _basis(n, s), self.coefficients, _basis(m, t))
 
@@ -118,21 +118,21 @@ class Roots(NamedTuple):
     """Common roots of two polynomials in the unit square."""
 
     points: FloatArray
-    """(n, 2): one a root; those that are not simple as often as parts of the square around them were left."""
+    """(n, 2): one row per simple root; multiple roots have one for each undecided part around them."""
     complete: bool
-    """Whether every part of the square was decided. Otherwise there are roots that are not simple, perhaps curves."""
+    """Whether every part of the square was decided. Otherwise there are multiple roots, perhaps curves."""
     parts: int
-    """Parts of the square that were looked at."""
+    """Number of examined parts of the square."""
 
 
 @kernel
 def _halve(c, upper, rows):
-    """De Casteljau's algorithm at 1/2 on the rows or columns of coefficients: `c` keeps the lower half."""
+    """Apply de Casteljau's algorithm at 1/2 to the rows or columns of coefficients: `c` keeps the lower half."""
     n, m = c.shape
     length = n if rows else m
     for k in range(m if rows else n):
         for step in range(length):
-            # The first coefficient of every step belongs to the lower half, what is left at the end to the upper.
+            # The first coefficient of every step belongs to the lower half, the final ones to the upper.
             last = length - 1 - step
             if rows:
                 upper[last, k] = c[length - 1, k]
@@ -146,7 +146,7 @@ def _halve(c, upper, rows):
 
 @kernel
 def _sign(c, slack):
-    """1 or -1 where all coefficients have that sign by more than slack, else 0."""
+    """Return 1 or -1 if all coefficients have that sign and exceed slack in magnitude, otherwise 0."""
     n, m = c.shape
     lower = upper = c[0, 0]
     for i in range(n):
@@ -157,7 +157,7 @@ def _sign(c, slack):
 
 @kernel
 def _slopes(c):
-    """Middle and half width of the ranges of both derivatives over the unit square, and the value at its centre."""
+    """Return middle and half width of both derivatives' ranges over the unit square, and the value at its centre."""
     n, m = c.shape
     lower_s = lower_t = math.inf
     upper_s = upper_t = -math.inf
@@ -185,7 +185,7 @@ def _slopes(c):
 
 @kernel
 def _krawczyk(f, g):
-    """Judge a part: -1 no root, 1 one at most, 0 undecided; with its prediction in coordinates from -1 to 1."""
+    """Judge a part: -1 no root, 1 at most one, 0 undecided; with its prediction in coordinates from -1 to 1."""
     fs, fs_range, ft, ft_range, f0 = _slopes(f)
     gs, gs_range, gt, gt_range, g0 = _slopes(g)
     determinant = fs * gt - ft * gs
@@ -202,10 +202,10 @@ def _krawczyk(f, g):
 
 @kernel
 def _search(fs, gs, boxes, max_evaluations, roots, left):
-    """Search the unit square; the stacks' first entries are the polynomials themselves, largest coefficient 1.
+    """Search the unit square; the first entries of the stacks are the polynomials, with largest coefficient 1.
 
-    Fill in predicted roots and centres of parts left undecided (the last of them, where there are more than room for);
-    return their numbers, that of the parts looked at, and whether these were all.
+    Fill in predicted roots and centres of undecided parts (the last of them if there are too many). Return their
+    numbers, the number of examined parts, and whether these were all.
     """
     boxes[0, 0], boxes[0, 1], boxes[0, 2], boxes[0, 3] = 0.5, 0.5, 0.5, 0.5  # centre, half widths
     top, found, undecided, parts = 0, 0, 0, 0
@@ -244,13 +244,13 @@ def _search(fs, gs, boxes, max_evaluations, roots, left):
 
 
 def common_roots(f: Polynomial, g: Polynomial, max_evaluations: int = 100_000) -> Roots:
-    """All common roots of two polynomials in the unit square.
+    """Find all common roots of two polynomials in the unit square.
 
     Parameters
     ----------
     f, g : Polynomial
     max_evaluations : int
-        Parts of the square to evaluate, at most.
+        Largest number of parts of the square to evaluate.
     """
     stacks = []
     for polynomial in (f, g):
@@ -269,12 +269,12 @@ def common_roots(f: Polynomial, g: Polynomial, max_evaluations: int = 100_000) -
 
 
 def _polished(f: Polynomial, g: Polynomial, points: FloatArray) -> FloatArray:
-    """Roots after Newton's method on the whole polynomials."""
+    """Refine roots by Newton's method on the whole polynomials."""
     if not len(points):
         return points
     derivatives = [[p.derivative(0), p.derivative(1)] for p in (f, g)]
     x = points.copy()
-    for _ in range(40):  # many are needed only where a root is nearly a double one
+    for _ in range(40):  # only nearly double roots need many
         (fs, ft), (gs, gt) = ([d(x[:, 0], x[:, 1]) for d in row] for row in derivatives)
         f0, g0 = f(x[:, 0], x[:, 1]), g(x[:, 0], x[:, 1])
         determinant = fs * gt - ft * gs

@@ -3,20 +3,20 @@
 
 r"""Normal congruences as equations in the Plücker coordinates of a line (Sohn et al. 2002, sections 3.2, 5.1 and 6).
 
-Two equations f = g = 0 beside Plücker's own, chosen by a kind:
+Two equations f = g = 0 in addition to Plücker's own, chosen by a kind:
 
 GENERAL              ellipsoid of three different radii, eqs. 30 and 31
 ROUND_X, _Y, _Z      ellipsoid of two equal radii about that axis: normals meet the axis, and eq. 31
 CYLINDER, CONE       about z, section 6.1 and 6.2
 CIRCLE               about z at the height `parameters[1]`: normals of a torus of any tube, section 6.3, and of a rim
 
-Three equal radii: normals pass through the centre (eq. 21), which needs no equations: POINT.
+For three equal radii, normals pass through the centre (eq. 21), without equations: POINT.
 
-Where the paper is not followed. Eq. 23 for two equal radii is eq. 27 with another coordinate; it holds also for lines
-with L2 = L4 = 0 that are no normals. The sum of all three forms (eq. 31), which the paper uses for three different
-radii, has no such solutions. The equation (c + 1) L2 L3 - c L4 = 0 of the cone x^2 + y^2 = c z^2 is not homogeneous: it
-holds for the one multiple of L whose direction is (x, y, -c z), not for that of an ellipsoid's parametrisation. The
-normals of a cone are the lines that meet its axis at a fixed angle: L6 = 0 and L3^2 = c (L1^2 + L2^2).
+There are two differences from the paper. Eq. 23 for two equal radii is eq. 27 with another coordinate; lines with
+L2 = L4 = 0 satisfy it without being normals. The sum of all three forms (eq. 31), which the paper uses for three
+different radii, has no such solutions. The equation (c + 1) L2 L3 - c L4 = 0 of the cone x^2 + y^2 = c z^2 is not
+homogeneous: it holds for one multiple of L, with direction (x, y, -c z), but not for that of an ellipsoid's
+parametrisation. The normals of a cone meet its axis at a fixed angle: L6 = 0 and L3^2 = c (L1^2 + L2^2).
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from superovoid.compiler.jit import kernel
 GENERAL, ROUND_X, ROUND_Y, ROUND_Z, POINT, CYLINDER, CONE, CIRCLE = range(8)
 
 _EQUAL = 1e-9
-"""Radii that differ by less than this share are taken as equal in the equations; feet and distances use them as they
-are, so the answer is off by the square of it."""
+"""Radii that differ by less than this share count as equal in the equations; feet and distances use their exact values,
+so the error of the answer is the square of it."""
 
 
 @kernel
 def ellipsoid_kind(radii):
-    """Which equations an ellipsoid's congruence needs: cases 1, 2 and 3 of section 3.2."""
+    """Return the kind of an ellipsoid's congruence: cases 1, 2 and 3 of section 3.2."""
     a, b, c = radii
     tolerance = _EQUAL * max(a, b, c)
     ab, bc, ca = abs(a - b) <= tolerance, abs(b - c) <= tolerance, abs(c - a) <= tolerance
@@ -49,13 +49,13 @@ def ellipsoid_kind(radii):
 
 @kernel
 def meets_axis(k, m):
-    """Equation L_{4+k} = 0 and its gradient by d and m: the line meets axis k or is parallel to it."""
+    """Return L_{4+k}, 0 if the line meets axis k or is parallel to it, and its gradients by d and m."""
     return m[k], (0.0, 0.0, 0.0), (1.0 * (k == 0), 1.0 * (k == 1), 1.0 * (k == 2))
 
 
 @kernel
 def quartic(radii, d, m):
-    """G of eq. 31 and its gradients by d and m; radii A, B, C."""
+    """Return G of eq. 31 and its gradients by d and m; radii A, B, C."""
     aa, bb, cc = radii[0] ** 2, radii[1] ** 2, radii[2] ** 2
     p, q, r = d[0] ** 2, d[1] ** 2, d[2] ** 2
     pq, qr, rp = (aa - bb) ** 2, (bb - cc) ** 2, (cc - aa) ** 2
@@ -74,7 +74,7 @@ def quartic(radii, d, m):
 
 @kernel
 def equations(kind, parameters, d, m):
-    """Left sides f and g of a congruence, each with its gradients by d and m.
+    """Return the left sides f and g of a congruence, each with its gradients by d and m.
 
     Parameters
     ----------

@@ -3,9 +3,9 @@
 
 """Free-form patches: Bézier, B-spline and NURBS surfaces, their normal congruences, an ellipsoid's distance to them.
 
-scipy's BSpline is the library of the surface: it is a dependency already, and it inserts knots, which is all that is
-needed to come to the Bézier pieces on which the congruence is polynomial. geomdl (NURBS-Python) has surfaces as such,
-but would be one dependency more for that step, in pure Python, with one release between 2021 and 2026.
+The congruence is polynomial on Bézier pieces. scipy's BSpline, already a dependency, inserts the knots that split a
+surface into them. geomdl (NURBS-Python) supports surfaces directly, but would be another dependency for that step, in
+pure Python, with one release between 2021 and 2026.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from superovoid_papers.methods.sohn2002.pluecker import dual_quaternion, foot_on
 FloatArray = NDArray[np.float64]
 
 _SAMPLES = 12
-"""Intervals of a piece, in each direction, between the points from which Newton's method may start."""
+"""Number of intervals of a piece, in each direction, between the possible starting points of Newton's method."""
 _NARROWINGS = 5
-"""Times that the interval is halved around each of them before it does."""
+"""Number of halvings of the interval around each of them before Newton's method starts."""
 _EDGE_SAMPLES = 32
 _EDGE_STEPS = 40
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
@@ -50,14 +50,14 @@ class Piece(NamedTuple):
     """Whether s = 0, s = 1, t = 0, t = 1 are edges of the surface or creases in it."""
 
     def points(self, s: ArrayLike, t: ArrayLike) -> FloatArray:
-        """Points of the piece, (..., 3)."""
+        """Return points of the piece, (..., 3)."""
         s, t = np.broadcast_arrays(np.asarray(s, dtype=np.float64), np.asarray(t, dtype=np.float64))
         return np.stack([p(s, t) for p in self.x], axis=-1) / self.w(s, t)[..., None]
 
 
 @dataclass(frozen=True, eq=False)
 class FreeForm:
-    """A free-form surface patch in its own frame: no solid, it has two sides and an edge.
+    """A free-form surface patch in its own frame, with two sides and an edge; it is not a solid.
 
     Parameters
     ----------
@@ -66,13 +66,13 @@ class FreeForm:
     weights : (n, m) array_like, optional
         Positive weights; default: all equal (a polynomial surface).
     knots : pair of array_like, optional
-        Knots in both directions, as `scipy.interpolate.BSpline` takes them, clamped to the first and last control
+        Knots in both directions, as in `scipy.interpolate.BSpline`, clamped to the first and last control
         points. Default: a single Bézier patch.
 
     Raises
     ------
     ValueError
-        If numbers do not fit together, are not finite, or a weight is not positive.
+        If shapes are inconsistent, a number is not finite, or a weight is not positive.
     """
 
     control_points: FloatArray
@@ -132,8 +132,8 @@ class FreeForm:
         return tuple(pieces)
 
     def _refined(self, net: FloatArray) -> list[tuple[FloatArray, list[int], list[bool]]]:
-        """Net of all Bézier pieces; for each direction the first rows of the pieces, and which of them are creases."""
-        from scipy.interpolate import BSpline  # late: importing it takes longer than most programs need it
+        """Return the net of all Bézier pieces, and for each direction the pieces' first rows, and which are creases."""
+        from scipy.interpolate import BSpline  # late: the import is slow, and most programs do not need it
 
         done = []
         for i in range(2):
@@ -189,7 +189,7 @@ def _cross(a: tuple[Polynomial, ...], b: tuple[Polynomial, ...]) -> tuple[Polyno
 
 
 def _normals(w: Polynomial, x: tuple[Polynomial, ...], polynomial: bool) -> Congruence:
-    """Normals (w N, x cross N) of a patch (w, x): N = w xs cross xt + wt x cross xs - ws x cross xt (eqs. 9, 10)."""
+    """Return normals (w N, x cross N) of a patch (w, x): N = w xs cross xt + wt x cross xs - ws x cross xt (9, 10)."""
     xs, xt = (tuple(p.derivative(k) for p in x) for k in range(2))
     n = _cross(xs, xt)
     if not polynomial:
@@ -203,12 +203,12 @@ def _normals(w: Polynomial, x: tuple[Polynomial, ...], polynomial: bool) -> Cong
 
 @kernel
 def fill_basis(basis, s):
-    """Bernstein polynomials of degree `basis.shape[1] - 1` at s, and their derivatives in the second row."""
+    """Write Bernstein polynomials of degree `basis.shape[1] - 1` at s, and their derivatives into the second row."""
     degree = basis.shape[1] - 1
     values, slopes = basis[0], basis[1]
     values[0], slopes[0] = 1.0, 0.0
     for k in range(1, degree + 1):
-        if k == degree:  # the derivative from the values of one degree less
+        if k == degree:  # derivatives follow from the values of one degree less
             for i in range(degree + 1):
                 slopes[i] = degree * ((values[i - 1] if i > 0 else 0.0) - (values[i] if i < degree else 0.0))
         values[k] = s * values[k - 1]
@@ -219,7 +219,7 @@ def fill_basis(basis, s):
 
 @kernel
 def tensor(c, left, right):
-    """Value of a polynomial from the basis functions of both variables."""
+    """Return the value of a polynomial from the basis functions of both variables."""
     total = 0.0
     for i in range(c.shape[0]):
         row = 0.0
@@ -231,13 +231,13 @@ def tensor(c, left, right):
 
 @kernel
 def tensor3(c, left, right):
-    """Tensor products of the three coordinates."""
+    """Return the tensor products of the three coordinates."""
     return (tensor(c[0], left, right), tensor(c[1], left, right), tensor(c[2], left, right))
 
 
 @kernel
 def patch_normals(c, s, t, basis_s, basis_t):
-    """Normal of a piece (W D, M) and its derivatives: three pairs (d, m)."""
+    """Return the normal of a piece (W D, M) and its derivatives: three pairs (d, m)."""
     fill_basis(basis_s, s)
     fill_basis(basis_t, t)
     d, m, w = c[0:3], c[3:6], c[6]
@@ -253,7 +253,7 @@ def patch_normals(c, s, t, basis_s, basis_t):
 
 @kernel
 def refine_on_patch(radii, c, rotation, translation, s, t, iterations, basis_s, basis_t):
-    """Newton's method on a piece from (s, t): the last parameters, and the steps. The pose is that of the ellipsoid."""
+    """Run Newton's method on a piece at a pose in the ellipsoid's frame; return the last (s, t), and the steps."""
     displacement = dual_quaternion(rotation, translation)
     radii = (radii[0], radii[1], radii[2])
     kind = ellipsoid_kind(radii)
@@ -272,7 +272,7 @@ def refine_on_patch(radii, c, rotation, translation, s, t, iterations, basis_s, 
 
 @kernel
 def distances_to_ellipsoid(radii, points, feet, out):
-    """Distances of points (n, 3) in the ellipsoid's frame, 0 inside, and their feet."""
+    """Write distances of points (n, 3) in the ellipsoid's frame, 0 inside, and their feet."""
     radii = (radii[0], radii[1], radii[2])
     for i in range(len(points)):
         p = (points[i, 0], points[i, 1], points[i, 2])
@@ -284,7 +284,7 @@ def distances_to_ellipsoid(radii, points, feet, out):
 
 @kernel
 def distance_on_piece(radii, net, rotation, translation, s, t, basis_s, basis_t):
-    """Distance from an ellipsoid of the point at (s, t) of a piece (w, x), 0 inside."""
+    """Return the distance from an ellipsoid of the point at (s, t) of a piece (w, x), 0 inside."""
     fill_basis(basis_s, s)
     fill_basis(basis_t, t)
     w = tensor(net[0], basis_s[0], basis_t[0])
@@ -296,7 +296,7 @@ def distance_on_piece(radii, net, rotation, translation, s, t, basis_s, basis_t)
 
 @kernel
 def narrowed(radii, net, rotation, translation, s, t, step, halvings, basis_s, basis_t):
-    """A point of a piece near (s, t) that is closer: from the best of nine to the best of nine half as far apart."""
+    """Find a closer point of a piece near (s, t): repeatedly the best of nine, with halved spacing."""
     radii = (radii[0], radii[1], radii[2])
     best = distance_on_piece(radii, net, rotation, translation, s, t, basis_s, basis_t)
     for _ in range(halvings):
@@ -313,7 +313,7 @@ def narrowed(radii, net, rotation, translation, s, t, step, halvings, basis_s, b
 
 @kernel
 def distance_on_curve(radii, curve, rotation, translation, r, basis):
-    """Distance from an ellipsoid of the point at r of a rational Bézier curve (w, x), 0 inside."""
+    """Return the distance from an ellipsoid of the point at r of a rational Bézier curve (w, x), 0 inside."""
     fill_basis(basis, r)
     w = x = y = z = 0.0
     for i in range(curve.shape[1]):
@@ -326,7 +326,7 @@ def distance_on_curve(radii, curve, rotation, translation, r, basis):
 
 @kernel
 def minima_on_curve(radii, curve, rotation, translation, samples, basis, minima):
-    """Local minima of that distance: by golden section about each sample that no neighbour is below. Their number."""
+    """Find local minima of that distance by golden section about each locally lowest sample; return their number."""
     radii = (radii[0], radii[1], radii[2])
     last = len(samples) - 1
     for i in range(last + 1):
@@ -379,7 +379,7 @@ def _to_ellipsoid(radii: FloatArray, points: FloatArray) -> tuple[FloatArray, Fl
 
 
 def _lowest(grid: FloatArray) -> NDArray[np.int64]:
-    """Indices of the samples that no neighbour is below, lowest first."""
+    """Return the indices of the locally lowest samples, lowest first."""
     padded = np.pad(grid, 1, constant_values=np.inf)
     around = [np.roll(padded, shift, (0, 1))[1:-1, 1:-1] for shift in itertools.product((-1, 0, 1), repeat=2)]
     found = np.argwhere(grid <= np.min(around, axis=0))
@@ -395,10 +395,10 @@ def patch_distance(
     iterations: int,
     rtol: float,
 ) -> PatchDistance:
-    """Least distance of an ellipsoid from a surface; the pose is the surface's in the frame of the ellipsoid.
+    """Return the least distance of an ellipsoid from a surface; the pose is the surface's in the ellipsoid's frame.
 
-    Candidates: roots inside the pieces, from starts around the minima of a grid of point-ellipsoid distances, or all
-    roots besides; and the closest points of edges and creases, of which the paper does not speak.
+    Candidates are roots inside the pieces, from starts around the minima of a grid of point-ellipsoid distances, with
+    `all_roots` also all roots; and the closest points of edges and creases, which the paper does not mention.
     """
     best = PatchDistance(math.inf, np.full(3, np.nan), np.full(3, np.nan), 0, False)
     slack, steps = rtol * max(*radii, surface._reach), 0
@@ -435,7 +435,7 @@ def patch_distance(
 def _on_edges(
     radii: FloatArray, piece: Piece, net: FloatArray, rotation: FloatArray, translation: FloatArray
 ) -> list[tuple[float, float]]:
-    """Parameters of the points of edges whose distance is a local minimum, ends included."""
+    """Return the parameters of local minima of the distance on edges, including their ends."""
     found: list[tuple[float, float]] = []
     samples = np.empty(_EDGE_SAMPLES + 1)
     for edge in np.flatnonzero(piece.edges):
@@ -450,19 +450,19 @@ def _on_edges(
 
 
 def _degree(x: tuple[Polynomial, ...], *others: Polynomial) -> tuple[int, int]:
-    """Least degree in which all of these can be represented."""
+    """Return the least common degree of polynomials."""
     return tuple(max(p.degree[k] for p in (*x, *others)) for k in range(2))
 
 
 def patch_roots(
     radii: FloatArray, piece: Piece, rotation: FloatArray, translation: FloatArray
 ) -> tuple[FloatArray, bool]:
-    """Parameters (n, 2) of all points of a piece whose normals are the ellipsoid's too, and whether these are all."""
+    """Return the parameters (n, 2) of a piece's common normals with the ellipsoid, and whether these are all."""
     kind = ellipsoid_kind(tuple(radii.tolist()))
     lines = piece.lines.moved(rotation, translation)
     if kind != POINT:
         return common_roots(*congruence_equations(kind, radii.tolist(), lines))[:2]
-    # Normals through the centre: two of L4 = L5 = L6 = 0 (eq. 21) imply the third but where its direction's part is 0.
+    # Normals through the centre: two of L4 = L5 = L6 = 0 (eq. 21) imply the third unless its part of d is 0.
     found, complete = [], True
     for f, g in itertools.combinations(lines.m, 2):
         points, all_found, _ = common_roots(f, g)
@@ -476,7 +476,7 @@ def patch_roots(
 def patch_feet(
     radii: FloatArray, surface: FreeForm, rotation: FloatArray, translation: FloatArray
 ) -> tuple[list[Feet], bool]:
-    """All pairs of feet on an ellipsoid and inside a surface; the pose is the surface's in the ellipsoid's frame."""
+    """Return all pairs of feet on an ellipsoid and inside a surface; the pose is the surface's in its frame."""
     feet: list[Feet] = []
     complete = True
     for piece in surface.pieces:

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Distances and common normals as a person asks for them."""
+"""Public interface of distances and common normals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ROUND = {
 
 
 def round_kind(shape: Cylinder | Cone | Torus) -> tuple[int, tuple[float, float]]:
-    """Kind and size of a solid about z, as the kernels take them."""
+    """Return kind and size of a solid about z for the kernels."""
     kind, size = _ROUND[type(shape)]
     return kind, size(shape)
 
@@ -46,12 +46,12 @@ def _is_ellipsoid(shape: object) -> bool:
 
 
 def _is_turned(a: Body, b: Body) -> bool:
-    """Whether the pair must be turned round for the solvers: those that are no ellipsoids first, then spheres.
+    """Return whether the solvers need the bodies swapped: bodies other than ellipsoids come first, then spheres.
 
     Raises
     ------
     ValueError
-        If one of them is of no kind that the paper treats, or both are no ellipsoids.
+        If the paper does not treat the kind of a body, or neither is an ellipsoid.
     """
     for name, shape in (("a", a), ("b", b)):
         if not (_is_ellipsoid(shape) or type(shape) in _ROUND or isinstance(shape, FreeForm)):
@@ -64,7 +64,7 @@ def _is_turned(a: Body, b: Body) -> bool:
 
 
 def _relative(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Rotation and translation of the second pose in the frame of the first."""
+    """Return rotation and translation of the second pose in the frame of the first."""
     return first[:3, :3].T @ second[:3, :3], first[:3, :3].T @ (second[:3, 3] - first[:3, 3])
 
 
@@ -80,37 +80,37 @@ def distance(
     iterations: int = 20,
     rtol: float = 1e-9,
 ) -> MethodResult:
-    """Distance of an ellipsoid from an ellipsoid, cylinder, cone, torus or free-form surface.
+    """Compute the distance of an ellipsoid from an ellipsoid, cylinder, cone, torus or free-form surface.
 
     Parameters
     ----------
     a, b : Ellipsoid, Sphere, Cylinder, Cone, Torus or FreeForm
-        One of them an ellipsoid.
+        At least one must be an ellipsoid.
     pose_a, pose_b : (4, 4) array_like
         Body to world, m.
     roots : {"newton", "all"}
-        "newton": the paper's scheme, one root at a time from a start until one passes the check. It is for bodies
-        apart; beside a torus or a surface it may end in a local minimum. "all": all common normals, and the best of
-        them. This also gives the depth of two convex bodies that overlap.
+        "newton": the paper's scheme, one root after another until one passes the check. It assumes separate bodies, and
+        for a torus or a surface it may end in a local minimum. "all": the best of all common normals, which also gives
+        the depth of two overlapping convex bodies.
     rounds : int
-        Feet on both bodies in turn before Newton's method starts.
+        Number of feet on both bodies in turn before Newton's method starts.
     attempts : int
-        Times that Newton's method is started at most.
+        Largest number of starts of Newton's method.
     iterations : int
-        Newton steps of each, at most.
+        Largest number of Newton steps of each.
     rtol : float
-        What the closest points may be off their common normal, in units of the larger body's largest radius.
+        Largest distance of the closest points from their common normal, in units of the larger body's largest radius.
 
     Returns
     -------
     MethodResult
-        Nothing is proved. `converged`: a root passed the check. It is False for bodies that overlap, unless all roots
-        of two convex ones were asked for, and found. `iterations` counts Newton steps.
+        Nothing is proved. `converged`: a root passed the check. It is False for overlapping bodies, except for two
+        convex ones with `roots` = "all" if all roots were found. `iterations` counts Newton steps.
 
     Raises
     ------
     ValueError
-        If the paper does not treat the pair, or an option or a pose is no such thing.
+        If the paper does not treat the pair, or an option or a pose is invalid.
 
     References
     ----------
@@ -160,28 +160,27 @@ def _from_surface(
 
 
 def common_normals(a: Body, pose_a: ArrayLike, b: Body, pose_b: ArrayLike) -> CommonNormals:
-    """All common normals of an ellipsoid and an ellipsoid, cylinder, cone, torus or free-form surface, or of quadrics.
+    """Find all common normals of an ellipsoid and an ellipsoid, cylinder, cone, torus or surface, or of two quadrics.
 
-    Rims, flat ends and the apex of a cylinder or a cone count with the normals they have there; edges of a free-form
-    surface do not.
+    Rims, flat ends and the apex of a cylinder or a cone count with their normals; edges of a free-form surface do not.
 
     Parameters
     ----------
     a, b, pose_a, pose_b
-        As `distance` takes them; or two quadrics (`lopes2010.Quadric`: ellipsoids, hyperboloids, paraboloids), one of
-        which may be an ellipsoid. An outward normal is then the gradient of F.
+        As for `distance`; or two quadrics (`lopes2010.Quadric`: ellipsoids, hyperboloids, paraboloids), one of them
+        possibly an ellipsoid. An outward normal is then the gradient of F.
 
     Returns
     -------
     CommonNormals
-        Those between opposite normals first, and of these the shortest first.
+        First those between opposite normals, the shortest first.
     """
     pose_a, pose_b = as_poses("pose_a", pose_a), as_poses("pose_b", pose_b)
     if isinstance(a, Quadric) or isinstance(b, Quadric):
         return _of_quadrics(a, pose_a, b, pose_b)
     if _is_turned(a, b):
         found = common_normals(b, pose_b, a, pose_a)
-        # Seen from the other body: gap = (point_a - point_b) . normal_b.
+        # With the other body as A: gap = (point_a - point_b) . normal_b.
         sign = np.where(found.opposed, 1.0, -1.0)
         return CommonNormals(
             found.point_b, found.point_a, found.normal_b, found.normal_a, sign * found.gap, found.complete
@@ -205,11 +204,11 @@ def _as_quadric(name: str, body: Body | Quadric) -> Quadric:
         return body
     if _is_ellipsoid(body):
         return Quadric.ellipsoid(body.semi_axes)
-    raise ValueError(f"{name} = {body!r}: must be a Quadric or an ellipsoid beside a Quadric")
+    raise ValueError(f"{name} = {body!r}: must be a Quadric, or an ellipsoid with a Quadric")
 
 
 def _of_quadrics(a: Body | Quadric, pose_a: FloatArray, b: Body | Quadric, pose_b: FloatArray) -> CommonNormals:
-    """Common normals of two quadrics, each first brought into its canonical frame."""
+    """Return the common normals of two quadrics, after a transformation of each to its canonical frame."""
     own = canonical("a", _as_quadric("a", a)), canonical("b", _as_quadric("b", b))
     poses = []
     for quadric, pose in zip(own, (pose_a, pose_b), strict=True):
@@ -223,10 +222,10 @@ def _of_quadrics(a: Body | Quadric, pose_a: FloatArray, b: Body | Quadric, pose_
 def _best(
     a: Superovoid | Cylinder | Cone | Torus, pose_a: FloatArray, b: Superovoid, pose_b: FloatArray
 ) -> MethodResult:
-    """The closest points, or the depth of convex bodies, among all common normals.
+    """Return the closest points, or the depth of convex bodies, among all common normals.
 
-    Of convex bodies the signed distance is the greatest gap between opposite normals, negative where they overlap. Of
-    a torus and an ellipsoid apart it is the least distance of the circle from the ellipsoid, less the tube.
+    For convex bodies the signed distance is the greatest gap between opposite normals, negative if they overlap. For a
+    separate torus and ellipsoid it is the least distance of the circle from the ellipsoid, less the tube.
     """
     normals = common_normals(a, pose_a, b, pose_b)
     gap = np.where(normals.opposed, normals.gap, -math.inf)
@@ -246,10 +245,10 @@ def _best(
 
 
 def _circle_meets(radius: float, radii: FloatArray, rotation: FloatArray, translation: FloatArray) -> bool:
-    """Whether a circle about z at a pose in the ellipsoid's frame enters it: |x_i / A_i| < 1 somewhere on it.
+    """Return whether a circle about z at a pose in the ellipsoid's frame enters it: |x_i / A_i| < 1 somewhere on it.
 
-    That square is a trigonometric polynomial of degree two in the angle: its extrema are roots of a quartic in z = e^(i
-    phi).
+    That square is a trigonometric polynomial of degree two in the angle phi: its extrema are roots of a quartic in
+    z = e^(i phi).
     """
     c, s = radius * rotation[:, 0] / radii, radius * rotation[:, 1] / radii
     t = translation / radii

@@ -3,9 +3,9 @@
 
 r"""Distance by one root (Sohn et al. 2002, sections 5.3 and 6).
 
-Start by point-ellipsoid distances, Newton's method in (u, v), check of the root. The first body is given by the
-equations of its congruence in its own frame, the second, an ellipsoid, by the parametrisation (eq. 15) moved there by a
-dual quaternion (eq. 37).
+The steps are a start by point-ellipsoid distances, Newton's method in (u, v), and a check of the root. The equations of
+its congruence, in its own frame, describe the first body. The parametrisation (eq. 15) describes the second, an
+ellipsoid, displaced to that frame by a dual quaternion (eq. 37).
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from superovoid_papers.methods.sohn2002.pluecker import (
 DISTANCE, POINT_A, POINT_B, NORMAL, ITERATIONS, CONVERGED, ATTEMPTS, RESULT_LENGTH = 0, 1, 4, 7, 10, 11, 12, 13
 
 CAP = -1
-"""Beside the kinds of `congruences`: the nearest point lies on a flat end."""
+"""In addition to the kinds of `congruences`: the nearest point lies on a flat end."""
 _LAST_STEP = 1e-9
-"""Newton's method ends with a step below this: what is left is its square."""
+"""Newton's method ends with a step below this, with its square as the error."""
 _ANGLE = 1e-6
-"""Between the normals of an answer: what they are off it where tolerance and rounding of points near a tip are."""
+"""Largest angle between the normals of an answer: their error due to tolerance and rounding of points near a tip."""
 
 
 class Effort(NamedTuple):
-    """What is spent on an answer, and how good it must be."""
+    """Limits of the effort for an answer, and its tolerance."""
 
     rounds: int  # of feet, on the second body and the first in turn, before Newton's method starts
     attempts: int  # starts of Newton's method
     iterations: int  # Newton steps of each
-    rtol: float  # what the points may be off their common normal, in units of the largest radius
+    rtol: float  # largest distance of the points from their common normal, in units of the largest radius
 
 
 @kernel
 def newton_step(kind, parameters, line, by_u, by_v):
-    """Step (du, dv) of Newton's method on f(L(u, v)) = g(L(u, v)) = 0 (eqs. 38, 39), or nan where there is none."""
+    """Return the step (du, dv) of Newton's method on f(L(u, v)) = g(L(u, v)) = 0 (eqs. 38, 39), or nan."""
     (f, fd, fm), (g, gd, gm) = equations(kind, parameters, line[0], line[1])
     fu, fv = dot(fd, by_u[0]) + dot(fm, by_u[1]), dot(fd, by_v[0]) + dot(fm, by_v[1])
     gu, gv = dot(gd, by_u[0]) + dot(gm, by_u[1]), dot(gd, by_v[0]) + dot(gm, by_v[1])
@@ -57,7 +57,7 @@ def newton_step(kind, parameters, line, by_u, by_v):
 
 @kernel
 def refine(kind, parameters, radii, displacement, x, iterations):
-    """Newton's method from a point of the second body: its last point and normal there, own frame, and the steps."""
+    """Run Newton's method from a point of the second body; return the last point and normal, own frame, and steps."""
     out_of_line()
     u, v, pole = patch_parameters(radii, x)
     steps = 0
@@ -71,7 +71,7 @@ def refine(kind, parameters, radii, displacement, x, iterations):
             break
         u, v = u + du, v + dv
         size = u * u + v * v
-        if size > 1.0:  # on to the other patch, where the centre of this one's projection is regular
+        if size > 1.0:  # change to the other patch, which is regular at this one's centre of projection
             u, v, pole = u / size, v / size, -pole
         if abs(du) + abs(dv) <= _LAST_STEP:
             break
@@ -81,10 +81,10 @@ def refine(kind, parameters, radii, displacement, x, iterations):
 
 @kernel
 def foot_of_line(radii, d, m):
-    """Foot of a line of the congruence of an ellipsoid (eq. 20): x_i = A_i^2 L_i / (2 lambda).
+    """Return the foot of a line of the congruence of an ellipsoid (eq. 20): x_i = A_i^2 L_i / (2 lambda).
 
-    (2 lambda)^2 is the sum of A_i^2 L_i^2; its sign is that with which 2 lambda (L4, L5, L6) has the direction of
-    (L2 L3 (B^2 - C^2), ...). Along an axis of the ellipsoid, where these vanish, both feet belong to the line.
+    (2 lambda)^2 is the sum of A_i^2 L_i^2. The sign of lambda gives 2 lambda (L4, L5, L6) the direction of
+    (L2 L3 (B^2 - C^2), ...). On an axis of the ellipsoid, these vanish, and both feet belong to the line.
     """
     aa, bb, cc = radii[0] ** 2, radii[1] ** 2, radii[2] ** 2
     twice = math.sqrt(aa * d[0] ** 2 + bb * d[1] ** 2 + cc * d[2] ** 2)
@@ -95,23 +95,23 @@ def foot_of_line(radii, d, m):
 
 @kernel
 def ellipsoid_gradient(radii, x):
-    """Half the gradient of x^2/a^2 + y^2/b^2 + z^2/c^2."""
+    """Return half the gradient of x^2/a^2 + y^2/b^2 + z^2/c^2."""
     return (x[0] / radii[0] ** 2, x[1] / radii[1] ** 2, x[2] / radii[2] ** 2)
 
 
 @kernel
 def support(radii, n):
-    """Point of an ellipsoid whose outward normal has the direction of n."""
+    """Return the point of an ellipsoid with an outward normal along n."""
     y = (radii[0] ** 2 * n[0], radii[1] ** 2 * n[1], radii[2] ** 2 * n[2])
     return scale(1.0 / math.sqrt(dot(y, n)), y)
 
 
 @kernel
 def is_answer(x1, n1, x2, n2, slack):
-    """Whether a common normal is that of the least distance: both surfaces cross it towards each other, apart.
+    """Return whether a common normal is that of the least distance: both outward normals point to the other body.
 
-    n1 and n2 are outward normals of any length. Between disjoint convex bodies only one common normal has this.
-    `slack` bounds what the points may be off it, m; where they meet, only the angle of the normals tells.
+    n1 and n2 are outward normals of any length. Only one common normal of disjoint convex bodies has this property.
+    `slack` bounds the distance of the points from it, m; if the points coincide, only the angle of the normals decides.
     """
     between = sub(x2, x1)
     length1, length2 = norm(n1), norm(n2)
@@ -127,7 +127,7 @@ def is_answer(x1, n1, x2, n2, slack):
 
 @kernel
 def write(out, x1, x2, n, rotation, origin, steps, converged, attempts):
-    """Fill in a result: points and normal from the frame of the first body to the world's."""
+    """Fill in a result, with points and normal transformed from the frame of the first body to the world."""
     n = scale(1.0 / norm(n), n)
     out[DISTANCE] = dot(sub(x2, x1), n)
     p, q, n = add(rotate(rotation, x1), origin), add(rotate(rotation, x2), origin), rotate(rotation, n)
@@ -138,7 +138,7 @@ def write(out, x1, x2, n, rotation, origin, steps, converged, attempts):
 
 @kernel
 def relative(pose_a, pose_b, rotation):
-    """Pose of B in the frame of A: the rotation is filled in, the translation returned."""
+    """Compute the pose of B in the frame of A: write the rotation, return the translation."""
     for i in range(3):
         for j in range(3):
             rotation[i, j] = pose_a[0, i] * pose_b[0, j] + pose_a[1, i] * pose_b[1, j] + pose_a[2, i] * pose_b[2, j]
@@ -147,11 +147,11 @@ def relative(pose_a, pose_b, rotation):
 
 @kernel
 def solve_ellipsoids(a, pose_a, b, pose_b, effort, rotation, out):
-    """Two ellipsoids of radii `a` and `b`: fill in a result; `rotation` is scratch.
+    """Solve two ellipsoids of radii `a` and `b`: fill in a result; `rotation` is scratch.
 
-    The start is found from the centre of A by feet on B and A in turn. If the root that Newton's method finds from
-    there fails the check, as many rounds of feet follow and Newton's method starts again. A foot inside the other
-    body ends the search: the bodies overlap, and the paper's distance is not defined.
+    From the centre of A, feet on B and A in turn give a start. If the root of Newton's method fails the check, the
+    same number of feet gives the next start. A foot inside the other body ends the search: the bodies overlap, and the
+    paper's distance is not defined.
     """
     rounds, attempts, iterations, rtol = effort
     radii_a, radii_b = (a[0], a[1], a[2]), (b[0], b[1], b[2])
@@ -187,12 +187,12 @@ def solve_ellipsoids(a, pose_a, b, pose_b, effort, rotation, out):
 
 @kernel
 def nearest(kind, size, x):
-    """Nearest point of a solid about z, what it lies on, and whether x is outside.
+    """Return the nearest point of a solid about z, its feature, and whether x is outside.
 
     Parameters
     ----------
     kind : int
-        CYLINDER or CONE: `size` is radius and half height; CIRCLE: radii of a torus, whose circle is returned.
+        CYLINDER or CONE: `size` is radius and half height; CIRCLE: radii of a torus, and the point is on its circle.
     x : tuple of 3 floats
 
     Returns
@@ -201,7 +201,7 @@ def nearest(kind, size, x):
     feature : int
         CYLINDER or CONE: the side. CIRCLE: the torus, or a rim. CAP: a flat end. POINT: the apex.
     height : float
-        Of that circle.
+        Height of that circle.
     outside : bool
     """
     out_of_line()
@@ -216,7 +216,7 @@ def nearest(kind, size, x):
             flat = (x[0], x[1], math.copysign(h, x[2]))
             return flat, CAP, 0.0, abs(x[2]) > h
         return (radius * e[0], radius * e[1], z), (CYLINDER if z == x[2] else CIRCLE), z, True
-    # The slope of a cone from its rim (radius, -h) to its apex (0, h), as the share s of that way.
+    # Position s on the side of a cone, from 0 at its rim (radius, -h) to 1 at its apex (0, h).
     s = ((radius - rho) * radius + (x[2] + h) * 2.0 * h) / (radius * radius + 4.0 * h * h)
     above = 2.0 * h * rho + radius * (x[2] - h) > 0.0
     if x[2] <= -h and rho <= radius:
@@ -230,7 +230,7 @@ def nearest(kind, size, x):
 
 @kernel
 def support_value(kind, size, n):
-    """Support function of a cylinder or cone about z (`nearest`)."""
+    """Return the support value of a cylinder or cone about z (`nearest`)."""
     across = math.hypot(n[0], n[1])
     if kind == CYLINDER:
         return size[0] * across + size[1] * abs(n[2])
@@ -239,10 +239,10 @@ def support_value(kind, size, n):
 
 @kernel
 def is_round_answer(kind, size, x1, x2, n, slack):
-    """Whether the solid's point x1 nearest to x2 and the ellipsoid's outward normal n there make an answer.
+    """Return whether the solid's point x1 nearest to x2 and the ellipsoid's outward normal n at x2 are an answer.
 
-    The solid's normals at x1 are the directions in which no point of it lies farther. From a torus's circle to a point
-    outside the tube there is only one.
+    The solid's normals at x1 are the directions with x1 as a support point. A torus has only one normal from its circle
+    to a point outside the tube.
     """
     n = scale(-1.0 / norm(n), n)
     between = sub(x2, x1)
@@ -253,10 +253,10 @@ def is_round_answer(kind, size, x1, x2, n, slack):
 
 @kernel
 def solve_round(kind, size, pose_a, b, pose_b, effort, rotation, out):
-    """A solid about z (`nearest`) and an ellipsoid of radii `b`: fill in a result; `rotation` is scratch.
+    """Solve a solid about z (`nearest`) and an ellipsoid of radii `b`: fill in a result; `rotation` is scratch.
 
-    As `solve_ellipsoids`; the feet tell which part of the solid's boundary is met: its side, a rim, whose normals are
-    those of a torus without tube, an end, whose normals are parallel, or the apex, a point.
+    As `solve_ellipsoids`. The feet determine the part of the solid's boundary: its side, a rim, with the normals of a
+    torus without tube, an end, with parallel normals, or the apex, a point.
     """
     rounds, attempts, iterations, rtol = effort
     radii_b = (b[0], b[1], b[2])
@@ -302,6 +302,6 @@ def solve_round(kind, size, pose_a, b, pose_b, effort, rotation, out):
 
 @kernel
 def write_round(out, x1, x2, n, tube, rotation, origin, steps, attempt):
-    """Fill in an answer of `solve_round`; n is the ellipsoid's normal, and the solid lies `tube` about x1."""
+    """Fill in an answer of `solve_round`; n is the ellipsoid's normal, and `tube` the radius of the solid about x1."""
     n = scale(-1.0 / norm(n), n)
     write(out, combine(1.0, x1, tube, n), x2, n, rotation, origin, steps, True, attempt)

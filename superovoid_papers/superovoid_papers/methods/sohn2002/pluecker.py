@@ -3,9 +3,8 @@
 
 r"""Lines in Plücker coordinates, and normals of surfaces as lines (Sohn et al. 2002, sections 2, 3 and 5.2).
 
-A line is a pair of vectors (d, m): direction (L1, L2, L3) and moment p x d = (L4, L5, L6) of any of its points p
-(eq. 5). Both may be multiplied by a common factor; d . m = 0 (eq. 6). As a dual vector it is d + eps m with eps^2 = 0
-(eq. 35).
+A line is a pair of vectors (d, m), up to a common factor: direction (L1, L2, L3) and moment p x d = (L4, L5, L6) of any
+of its points p (eq. 5), with d . m = 0 (eq. 6). As a dual vector it is d + eps m with eps^2 = 0 (eq. 35).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _LEAST = 1e-300
 
 @kernel
 def multiply(p, q):
-    """Quaternion product (eq. 34), scalar part first."""
+    """Return the quaternion product (eq. 34), scalar part first."""
     pv, qv = (p[1], p[2], p[3]), (q[1], q[2], q[3])
     vector = add(combine(p[0], qv, q[0], pv), cross(pv, qv))
     return (p[0] * q[0] - dot(pv, qv), vector[0], vector[1], vector[2])
@@ -29,13 +28,13 @@ def multiply(p, q):
 
 @kernel
 def conjugate(q):
-    """Conjugate quaternion."""
+    """Return the conjugate quaternion."""
     return (q[0], -q[1], -q[2], -q[3])
 
 
 @kernel
 def quaternion(r):
-    """Unit quaternion of a rotation matrix, from the largest of its four parts (Shepperd 1978)."""
+    """Return the unit quaternion of a rotation matrix, from the largest of its four parts (Shepperd 1978)."""
     trace = r[0, 0] + r[1, 1] + r[2, 2]
     if trace > max(r[0, 0], r[1, 1], r[2, 2]):
         q = (1.0 + trace, r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1])
@@ -51,7 +50,7 @@ def quaternion(r):
 
 @kernel
 def dual_quaternion(rotation, translation):
-    """Displacement T * R (eq. 36) as its real and its dual part: T = 1 + eps v / 2."""
+    """Return the real and the dual part of a displacement T * R (eq. 36), T = 1 + eps v / 2."""
     real = quaternion(rotation)
     half = (0.0, 0.5 * translation[0], 0.5 * translation[1], 0.5 * translation[2])
     return real, multiply(half, real)
@@ -59,7 +58,7 @@ def dual_quaternion(rotation, translation):
 
 @kernel
 def moved(displacement, line):
-    """The line after a displacement, T R L R' T' (eq. 37), where ' conjugates the quaternion and leaves eps."""
+    """Displace a line, T R L R' T' (eq. 37); ' conjugates the quaternion and leaves eps."""
     real, dual = displacement
     d, m = line
     d, m = (0.0, d[0], d[1], d[2]), (0.0, m[0], m[1], m[2])
@@ -76,9 +75,9 @@ def moved(displacement, line):
 
 @kernel
 def ellipsoid_point(radii, u, v, pole):
-    """Point of an ellipsoid by stereographic projection (eq. 13), and its outward normal of no special length (eq. 14).
+    """Return a point of an ellipsoid by stereographic projection (eq. 13), and its outward normal, any length (eq. 14).
 
-    `pole` is 1 for the patch about (0, 0, c), whose centre of projection is the south pole, and -1 for the other.
+    `pole` is 1 for the patch about (0, 0, c), projected from the south pole, and -1 for the other.
     """
     a, b, c = radii
     w, d = 1.0 + u * u + v * v, 1.0 - u * u - v * v
@@ -90,7 +89,7 @@ def ellipsoid_point(radii, u, v, pole):
 
 @kernel
 def patch_parameters(radii, x):
-    """Return u, v and the patch on which a point of an ellipsoid has u^2 + v^2 <= 1."""
+    """Return u, v and pole of the patch with u^2 + v^2 <= 1 at a point of an ellipsoid."""
     y = (x[0] / radii[0], x[1] / radii[1], x[2] / radii[2])
     pole = math.copysign(1.0, y[2])
     below = 1.0 / (math.sqrt(dot(y, y)) + abs(y[2]))
@@ -99,10 +98,10 @@ def patch_parameters(radii, x):
 
 @kernel
 def ellipsoid_normals(radii, u, v, pole):
-    """Normal congruence of an ellipsoid (eq. 15) with its derivatives by u and v: three pairs (d, m).
+    """Return the normal congruence of an ellipsoid (eq. 15) with its derivatives by u and v: three pairs (d, m).
 
-    The direction is the outward normal. The patch about the other pole has L1, L2 and L6 reversed, as the paper says;
-    here L3, L4, L5 are, which is the same line with its direction outward.
+    The direction is the outward normal. For the patch about the other pole, the paper reverses L1, L2 and L6. Here L3,
+    L4, L5 are reversed, which gives the same line with an outward direction.
     """
     a, b, c = radii
     rr = u * u + v * v
@@ -123,11 +122,11 @@ def ellipsoid_normals(radii, u, v, pole):
 
 @kernel
 def foot_on_ellipsoid(radii, p):
-    """Point of an ellipsoid nearest to a point outside (eq. 40), and whether the point is outside.
+    """Return the point of an ellipsoid nearest to a point outside (eq. 40), and whether the point is outside.
 
-    The point is p = x + t grad f(x), so that x_i = A_i^2 p_i / (A_i^2 + 2 t) and sum y_i^2 = 1 with y_i = x_i / A_i:
-    after multiplication by the denominators a polynomial of degree six in t, whose largest root is wanted. Left of that
-    root |y| > 1, and 1 / |y| is concave and nearly straight, so Newton's method on it climbs to the root from there.
+    With p = x + t grad f(x), x_i = A_i^2 p_i / (A_i^2 + 2 t) and sum y_i^2 = 1 with y_i = x_i / A_i. Multiplied by the
+    denominators, this is a polynomial of degree six in t; t is its largest root. Left of it |y| > 1, and 1 / |y| is
+    concave and nearly straight, so Newton's method on it increases monotonically to the root.
     """
     out_of_line()
     a = (radii[0] ** 2, radii[1] ** 2, radii[2] ** 2)
@@ -146,5 +145,5 @@ def foot_on_ellipsoid(radii, p):
         if not step > 1e-15 * (t + a[0] + a[1] + a[2]):
             break
     y = (ap[0] / (a[0] + 2.0 * t), ap[1] / (a[1] + 2.0 * t), ap[2] / (a[2] + 2.0 * t))
-    y = scale(1.0 / math.sqrt(dot(y, y)), y)  # of what rounding left
+    y = scale(1.0 / math.sqrt(dot(y, y)), y)  # against rounding errors
     return (radii[0] * y[0], radii[1] * y[1], radii[2] * y[2]), True

@@ -3,20 +3,20 @@
 
 r"""Common normals of any two regular quadrics (Sohn et al. 2002, section 8: "any pair of quadric surfaces").
 
-The paper carries out ellipsoids and names the rest. A central quadric x^2/A + y^2/B + z^2/C = 1, with A, B, C of any
-sign, has the normals of eqs. 30 and 31 with A, B, C for the squared radii: nothing in their derivation asks for a sign.
-A paraboloid z = x^2/(2p) + y^2/(2q) has the normal direction (x/p, y/q, -1) at (x, y); for a line (D, M) with D3 != 0
-and K = p D1^2 + q D2^2 that gives
+The paper treats ellipsoids in detail and mentions the rest. A central quadric x^2/A + y^2/B + z^2/C = 1, with A, B, C
+of any sign, has the normals of eqs. 30 and 31 with A, B, C for the squared radii: their derivation needs no sign. A
+paraboloid z = x^2/(2p) + y^2/(2q) has the normal direction (x/p, y/q, -1) at (x, y); for a line (D, M) with D3 != 0 and
+K = p D1^2 + q D2^2 this gives
 
     M1 = -D2 (2q D3^2 + K) / (2 D3^2),    M2 = D1 (2p D3^2 + K) / (2 D3^2),    M3 = (q - p) D1 D2 / D3.
 
-The equations taken are the third, and D1 times the second less D2 times the first: with Plücker's condition they give
-all three but for D1 = D2 = 0, and lines parallel to the axis that are no normals are found out by their feet.
+The solver uses the third equation, and D1 times the second less D2 times the first. With Plücker's condition they imply
+all three except for D1 = D2 = 0; a test of the feet excludes lines parallel to the axis that are not normals.
 
-The other surface is parametrised over the projective plane (s : u : v), which three squares cover: a central quadric
-with A > 0 by the lines through the point (-sqrt(A), 0, 0), as eq. 13 has it for the ellipsoid's pole, with
-w = s^2 +- u^2 +- v^2 and the signs of B and C; a paraboloid by x = |p| u/s, y = |q| v/s. Points at infinity (w = 0) are
-among the parameters of an open surface. They are no feet and are left out.
+The parameters of the other surface are the projective plane (s : u : v), which three squares cover: for a central
+quadric with A > 0 the lines through the point (-sqrt(A), 0, 0), as in eq. 13 for the ellipsoid's pole, with
+w = s^2 +- u^2 +- v^2 and the signs of B and C; for a paraboloid x = |p| u/s, y = |q| v/s. The parameters of an open
+surface include points at infinity (w = 0), which are not feet and are skipped.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ from superovoid_papers.methods.sohn2002.congruences import POINT, ellipsoid_kind
 FloatArray = NDArray[np.float64]
 
 _AT_INFINITY = 1e-10
-"""A weight below this share of the coordinates belongs to a point at infinity."""
+"""Weights below this share of the coordinates belong to points at infinity."""
 
 
 _NEARLY = 1e-3
-"""What a pair of feet may be off their common normal, relative to lengths, before it is polished."""
+"""Largest distance of a pair of feet from their common normal, relative to lengths, before polishing."""
 _POLISHING = 3
 
 
 class Canonical(NamedTuple):
-    """A quadric in a frame x of its own, turn x + shift in the given one: A, B, C, or p, q of a paraboloid about z."""
+    """A quadric in its own frame x, with turn x + shift in the given one: A, B, C, or p, q of a paraboloid about z."""
 
     central: bool
     numbers: tuple[float, ...]
     turn: FloatArray
     shift: FloatArray
     side: float
-    """1 or -1: the gradient of the given F over that of the canonical one."""
+    """1 or -1: sign of the gradient of the given F relative to that of the canonical one."""
 
     @property
     def reach(self) -> float:
@@ -61,7 +61,7 @@ class Canonical(NamedTuple):
 
 
 def canonical(name: str, quadric: Quadric) -> Canonical:
-    """Bring a quadric into the form of the module docstring.
+    """Transform a quadric to the form of the module docstring.
 
     Raises
     ------
@@ -72,14 +72,14 @@ def canonical(name: str, quadric: Quadric) -> Canonical:
     if squares.all():
         if squares.max() <= 0.0:
             raise ValueError(f"{name} = {quadric!r}: has no real points")
-        # The axis of the projection first: the longest of those that the surface meets.
+        # The axis of the projection comes first: the longest one that meets the surface.
         first = int(np.argmin(np.where(squares > 0.0, squares, np.inf)))
         turn = np.roll(np.eye(3), first, axis=0)
         return Canonical(True, tuple((1.0 / (turn.T @ squares)).tolist()), turn, np.zeros(3), 1.0)
     axis = np.flatnonzero(squares == 0.0)
     if len(axis) != 1 or linear[axis[0]] == 0.0:
         raise ValueError(f"{name} = {quadric!r}: must be a central quadric or a paraboloid, found a cylinder")
-    turn = np.roll(np.eye(3), int(axis[0]) - 2, axis=0)  # its axis is z there
+    turn = np.roll(np.eye(3), int(axis[0]) - 2, axis=0)  # makes its axis z
     a1, a2, _ = turn.T @ squares
     slope = linear[axis[0]]
     shift = np.zeros(3)
@@ -95,7 +95,7 @@ class Piece(NamedTuple):
 
 
 def pieces(quadric: Canonical) -> Iterator[Piece]:
-    """Homogeneous coordinates and normals of a surface on the three squares of the projective plane."""
+    """Generate homogeneous coordinates and normals of a surface on the three squares of the projective plane."""
     one, a, b = Polynomial([[1.0]]), Polynomial([[-1.0], [1.0]]), Polynomial([[-1.0, 1.0]])
     for s, u, v in ((one, a, b), (a, one, b), (a, b, one)):
         if quadric.central:
@@ -115,7 +115,7 @@ def pieces(quadric: Canonical) -> Iterator[Piece]:
 
 
 def _equations(quadric: Canonical, lines: Congruence) -> tuple[Polynomial, Polynomial]:
-    """The two equations of a congruence on polynomial lines (W D, M), without factors of W."""
+    """Return the two equations of a congruence on polynomial lines (W D, M), without factors of W."""
     if quadric.central:
         return squares_equations(_kind(quadric), quadric.numbers, lines)
     (d1, d2, d3), (m1, m2, m3), w = lines.d, lines.m, lines.w
@@ -131,7 +131,7 @@ def _kind(quadric: Canonical) -> int:
 
 
 def _feet_along(quadric: Canonical, n: FloatArray) -> Iterator[FloatArray]:
-    """Points with a normal along a direction."""
+    """Generate the points with a normal along a direction."""
     if quadric.central:
         squares = np.array(quadric.numbers)
         form = float(n @ (squares * n))
@@ -145,7 +145,7 @@ def _feet_along(quadric: Canonical, n: FloatArray) -> Iterator[FloatArray]:
 
 
 def quadric_feet(a: Canonical, b: Canonical, rotation: FloatArray, translation: FloatArray) -> tuple[list[Feet], bool]:
-    """All pairs of feet of common normals of two quadrics in canonical frames; B at a pose in the frame of A."""
+    """Return all pairs of feet of common normals of two quadrics in canonical frames; B at a pose in the frame of A."""
     is_ball = [quadric.central and _kind(quadric) == POINT for quadric in (a, b)]
     if is_ball[0] or (b.central and not a.central and not is_ball[1]):
         if all(is_ball):
@@ -177,9 +177,9 @@ def quadric_feet(a: Canonical, b: Canonical, rotation: FloatArray, translation: 
 def _polished(
     a: Canonical, b: Canonical, rotation: FloatArray, translation: FloatArray, x: FloatArray, y: FloatArray
 ) -> Feet:
-    """Feet x on A and y on B after Newton's method on y - x = l grad F_A = m grad F_B, F_A = F_B = 0.
+    """Refine feet x on A and y on B by Newton's method on y - x = l grad F_A = m grad F_B, F_A = F_B = 0.
 
-    The parameters of a root near the centre of a projection, or near infinity, have lost digits that the feet need.
+    The parameters of a root near the centre of a projection, or near infinity, are too inaccurate for the feet.
     """
     z = np.concatenate([x, y, np.zeros(2)])
     for step in range(_POLISHING + 1):
@@ -199,7 +199,7 @@ def _polished(
 
 
 def _surface(quadric: Canonical, x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-    """F, its gradient and its Hessian at a point of the canonical frame."""
+    """Return F, its gradient and its Hessian at a point of the canonical frame."""
     squares, linear, constant = np.zeros(3), np.zeros(3), 0.0
     if quadric.central:
         squares, constant = 1.0 / np.array(quadric.numbers), -1.0
@@ -211,6 +211,6 @@ def _surface(quadric: Canonical, x: FloatArray) -> tuple[float, FloatArray, Floa
 def _moved(
     quadric: Canonical, rotation: FloatArray, translation: FloatArray, x: FloatArray
 ) -> tuple[float, FloatArray, FloatArray]:
-    """The same for a quadric at a pose."""
+    """Return the same for a quadric at a pose."""
     value, gradient, bend = _surface(quadric, rotation.T @ (x - translation))
     return value, rotation @ gradient, rotation @ bend @ rotation.T

@@ -4,25 +4,24 @@
 """Contact of two convex bodies as a search over one direction (Wellmann, Lillie, Wriggers 2008).
 
 C. Wellmann, C. Lillie, P. Wriggers, "A contact detection algorithm for superellipsoids based on the common-normal
-concept", Engineering Computations 25 (2008) 432-442, which Gonçalves et al. 2017 name in section 7 as what their
-schemes should be compared with. A contact direction c of two angles gives both points, those with the normals c and
--c, and the common normal is where they are nearest to each other:
+concept", Engineering Computations 25 (2008) 432-442. Gonçalves et al. 2017, section 7, suggest a comparison of their
+schemes with it. A contact direction c, given by two angles, determines both points, with normals c and -c. The common
+normal minimises their distance:
 
     min over c of |d(c)|^2 / 2,    d(c) = Q(-c) - P(c),    n_P = c,  n_Q = -c
 
-two unknowns without constraints. For convex bodies the points d(c) are the boundary of their Minkowski difference, so
-that the least |d| is the distance of bodies that are apart and the depth of bodies that overlap; there may be other
-minima where they overlap. Where d . c > 0 the plane with normal c parts the bodies, which rules a contact out before
-the minimum is found.
+with two unknowns and without constraints. For convex bodies the points d(c) are the boundary of their Minkowski
+difference, so the least |d| is the distance of separate bodies and the depth of overlapping ones, which may have other
+minima. If d . c > 0, the plane with normal c separates the bodies, which excludes a contact before the minimum is
+found.
 
-The paper solves this by "a combination of Newton's method and a Levenberg-Marquardt method"; how the two are combined
-is ours: Newton's step where the Hessian is positive definite and the step makes |d| less, else Levenberg-Marquardt's,
-both with central differences. So are the angles, which are taken about the present c: there are no poles. The points
-with a given normal come from the superovoid's support function, which has tapered bodies too; of a body with a dent
-they are those of its convex hull.
+The paper uses "a combination of Newton's method and a Levenberg-Marquardt method". This implementation takes Newton's
+step if the Hessian is positive definite and the step reduces |d|, otherwise that of Levenberg-Marquardt, both with
+central differences and angles about the current c, without poles. The superovoid's support function yields the points
+with a given normal, also of tapered bodies; for a body with a dent they are those of its convex hull.
 
     r = distance(a, pose_a, b, pose_b)
-    r.excluded_after          # iterations after which a contact was ruled out, or None
+    r.excluded_after          # iterations before a contact was excluded, or None
 """
 
 from __future__ import annotations
@@ -51,23 +50,23 @@ from superovoid_papers.methods.result import MethodResult
 FloatArray = NDArray[np.float64]
 
 TOLERANCE = 1e-6
-"""Length of a step at which it is the last one, rad: that of Gonçalves et al. 2017."""
+"""Largest length of the last step, rad, as in Gonçalves et al. 2017."""
 MAX_ITERATIONS = 50
 
 # Columns of a result.
 DISTANCE, POINT_A, POINT_B, NORMAL, CONVERGED, ITERATIONS, EXCLUDED = 0, 1, 4, 7, 10, 11, 12
 RESULT_LENGTH = 13
 
-# Of the differences, rad. Near the normal of a flat side points move like a small power of the angle: a step of 1e-4
-# loses three times as many pairs of the batteries.
+# Step of the differences, rad. Near the normal of a flat side points move like a small power of the angle: with 1e-4,
+# three times as many pairs of the batteries fail.
 _STEP = 1e-6
-_ASKEW = 1e-3  # sine of the angle between d and c at a common normal, at most
-_TOUCHING = 1e-9  # of the sizes: |d| below which d has no direction to speak of
+_ASKEW = 1e-3  # largest sine of the angle between d and c at a common normal
+_TOUCHING = 1e-9  # of the sizes: |d| below which the direction of d is unreliable
 
 
 @kernel
 def _points(a, b, pose_a, pose_b, c):
-    """P(c) and Q(-c), world."""
+    """Return P(c) and Q(-c), world."""
     at_a, at_b = (pose_a[0, 3], pose_a[1, 3], pose_a[2, 3]), (pose_b[0, 3], pose_b[1, 3], pose_b[2, 3])
     found = separation(Core(a, kind_of(a), a), Core(b, kind_of(b), b), pose_a, pose_b, sub(at_b, at_a), c)
     return add(at_a, found.x), add(at_b, found.y)
@@ -75,7 +74,7 @@ def _points(a, b, pose_a, pose_b, c):
 
 @kernel
 def _turned(c, t, s, u, v):
-    """The direction at angles (u, v) about c; t and s are unit vectors across it."""
+    """Return the direction at angles (u, v) about c; t and s are unit vectors across it."""
     return unit(add(c, add(scale(u, t), scale(v, s))))
 
 
@@ -95,7 +94,7 @@ def _solve(xx, xy, yy, gx, gy):
 
 @kernel
 def solve(a, b, pose_a, pose_b, c, atol, max_iterations, out):
-    """Minimum from a unit direction c, world, into a row of results."""
+    """Minimise from a unit direction c, world, into a row of results."""
     out_of_line()
     h = _STEP
     damping = 1e-3
@@ -147,7 +146,7 @@ def solve(a, b, pose_a, pose_b, c, atol, max_iterations, out):
             break
     p, q = _points(a, b, pose_a, pose_b, c)
     d = sub(q, p)
-    # At an edge or a flat the points, or the directions, hardly move: a standstill there is no common normal.
+    # At an edge or a flat the points, or the directions, hardly move, so small steps alone prove no common normal.
     converged &= norm(cross(c, d)) <= _ASKEW * norm(d) + _TOUCHING * (a[SIZE] + b[SIZE])
     out[DISTANCE] = norm(d) if dot(d, c) > 0.0 else -norm(d)
     for k in range(3):
@@ -159,7 +158,7 @@ def solve(a, b, pose_a, pose_b, c, atol, max_iterations, out):
 
 @kernel(nogil=True)
 def solve_rows(first, last, a, b, poses_a, poses_b, atol, max_iterations, out):
-    """`solve` for a range of rows, from the line of centres."""
+    """Call `solve` for a range of rows, from the line of centres."""
     for i in range(first, last):
         pose_a, pose_b = poses_a[i], poses_b[i]
         centres = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
@@ -172,7 +171,7 @@ class WellmannResult(MethodResult):
     """Answer of the search over directions."""
 
     excluded_after: int | None
-    """Iterations after which a plane between the bodies was known; None: never."""
+    """Iterations before a plane between the bodies was found; None: never."""
 
 
 def distance(
@@ -185,7 +184,7 @@ def distance(
     atol: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
 ) -> WellmannResult:
-    """Distance of two superovoids by the search over contact directions.
+    """Compute the distance of two superovoids by the search over contact directions.
 
     Parameters
     ----------
@@ -194,23 +193,23 @@ def distance(
     pose_a, pose_b : (4, 4) array_like
         Poses, body to world, m.
     direction : (3,) array_like, optional
-        First contact direction, world, from A to B; the line of centres if not given.
+        Initial contact direction, world, from A to B; default: the line of centres.
     atol : float
-        Length of a step at which it is the last one, rad.
+        Largest length of the last step, rad.
     max_iterations : int
-        Steps after which the search is given up.
+        Largest number of steps.
 
     Returns
     -------
     WellmannResult
-        Negative: the bodies overlap. Where they do, another minimum than the least may have been found.
+        The distance is negative if the bodies overlap; then it may belong to a local minimum.
 
     Raises
     ------
     ValueError
-        Naming the argument, what was found and what is expected.
+        If an argument is invalid; the message names it, with the found and the expected value.
     TypeError
-        If a shape is no superovoid.
+        If a shape is not a superovoid.
     """
     for name, body in (("a", a), ("b", b)):
         if not isinstance(body, Superovoid):
@@ -238,7 +237,7 @@ def distance(
 
 
 def pack(bodies: Sequence[Superovoid]) -> FloatArray:
-    """Rows of bodies as `solve_rows` takes them."""
+    """Return rows of bodies for `solve_rows`."""
     return np.array([body._packed for body in bodies])
 
 
