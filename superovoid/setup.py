@@ -130,6 +130,7 @@ setup(
         # Tests in a browser, and screenshots of pages, with the system's Chromium.
         "browser": ["playwright"],
         "test": [
+            "argcomplete",
             "distributed",
             "hypothesis",
             "matplotlib",

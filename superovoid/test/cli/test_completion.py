@@ -1,0 +1,32 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Completion of the command line in a shell, as docs/how_to/verify.md sets it up."""
+
+import shutil
+import subprocess
+
+import pytest
+
+pytest.importorskip("argcomplete")
+
+SCRIPT = """
+eval "$(register-python-argcomplete superovoid)"
+COMP_LINE="$1" COMP_POINT=${#1} COMP_TYPE=9
+$(complete -p superovoid | sed 's/.*-F //; s/ .*//') superovoid
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+@pytest.mark.parametrize(
+    ("line", "completed"),
+    [
+        ("superovoid ver", {"verify"}),
+        ("superovoid fit --a", {"--atol"}),
+        ("superovoid verify --q", {"--quiet"}),
+    ],
+)
+def test_a_shell_completes_commands_and_options(line, completed):
+    done = subprocess.run(["bash", "-c", SCRIPT, "bash", line], capture_output=True, text=True)
+    assert set(done.stdout.split()) >= completed, done.stderr
