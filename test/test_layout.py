@@ -279,7 +279,7 @@ def test_private_members_of_a_scene_are_read_by_its_own_module_alone():
     private = private_names(trees[own], of="Scene")
     names = {module: private_names(tree) for module, tree in trees.items()}
     others = set().union(*(found for module, found in names.items() if module != own))
-    assert {"_cull", "_rounding", "_tree_fits"} <= private - others
+    assert {"_cull", "_last_reach", "_tree_fits"} <= private - others
     for module, tree in trees.items():
         # A name that other classes have too is a scene's where it is read from what is called one. `PlanningScene` has
         # some of its own.

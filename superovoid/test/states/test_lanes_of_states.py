@@ -63,7 +63,7 @@ def test_nearly_all_pairs_that_lanes_are_asked_about_are_answered_by_them(option
     found = ask(states(64), threads=1)
     memory, _ = ask._idle[-1]
     stages = memory.rows.stages[: memory.first[-1]]
-    ends = np.bincount(stages, minlength=6)
+    ends = np.bincount(stages, minlength=8)
     asked = ends[CLOSED:].sum()
     assert asked > 200 and len(memory.worlds.poses) > 1
     assert ends[CLOSED] + ends[BEYOND] > 0.9 * asked
