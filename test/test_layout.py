@@ -279,7 +279,7 @@ def test_only_its_own_module_reads_private_members_of_a_scene():
     private = private_names(trees[own], of="Scene")
     names = {module: private_names(tree) for module, tree in trees.items()}
     others = set().union(*(found for module, found in names.items() if module != own))
-    assert {"_cull", "_rounding", "_tree_fits"} <= private - others
+    assert {"_cull", "_last_reach", "_tree_fits"} <= private - others
     for module, tree in trees.items():
         # A private name of other classes, too, is a scene's if the variable's name ends in "scene". `PlanningScene` has
         # some of its own.

@@ -17,10 +17,18 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid.compiled.aabb_tree import END, FIRST, NODE_LENGTH, SECOND, arrange, fit_node, node_count
-from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Int32s1, Int32s2, Ints1, Ints2
+from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Int32s1, Int32s2, Ints1
 from superovoid.compiled.kernels import bundle, entry_point, kernel
-from superovoid.scene.culling import PAST_OBB, PAST_SPHERE, Local, World, bounding_spheres_within, oriented_boxes_within
+from superovoid.scene.culling import (
+    PAST_OBB,
+    PAST_SPHERE,
+    Local,
+    bounding_spheres_within,
+    oriented_boxes_within,
+    world_at,
+)
 from superovoid.scene.pair_table import ALLOWED, FORBIDDEN, Rules, rule
+from superovoid.scene.solving import Memory
 
 # A node pair is replaced by at most four, 2 log2 n times: enough for 2^60 bodies.
 _STACK = 512
@@ -124,16 +132,16 @@ def _apart(a, b, limit):
 
 
 @kernel
-def _consider(local, world, rules, a, b, limit, rounding, candidates, found, counts):
+def _consider(local, world, rules, a, b, limit, candidates, found, counts):
     """Rules and volumes for one pair; append it to the candidates if it passes. Returns their number."""
     a, b = np.int64(a), np.int64(b)
-    if not bounding_spheres_within(world, a, b, limit + rounding):
+    if not bounding_spheres_within(world, a, b, limit):
         return found
     says = rule(rules, a, b)
     if says == FORBIDDEN:
         return found
     counts[PAST_SPHERE] += 1
-    if limit < math.inf and not oriented_boxes_within(local, world, a, b, limit, rounding):
+    if limit < math.inf and not oriented_boxes_within(local, world, a, b, limit):
         return found
     if found < candidates.shape[0]:
         straight = (a < b) == (says == ALLOWED)
@@ -145,20 +153,18 @@ def _consider(local, world, rules, a, b, limit, rounding, candidates, found, cou
 @entry_point(nogil=True)
 def cull_tree(
     local: Local,
-    world: World,
     rules: Rules,
     tree: Tree,
     limit: float,
-    rounding: float,
-    candidates: Ints2,
-    counts: Ints1,
+    memory: Memory,
 ) -> int:
-    """Find all allowed pairs whose volumes are within the limit, and write as many as `candidates` has rows.
+    """Find all allowed pairs whose volumes are within the limit, and write as many as there is memory for.
 
     Returns the number found.
     """
+    world, candidates, counts = world_at(memory.worlds, 0), memory.rows.pairs, memory.counts[0]
     counts[:] = 0
-    order, nodes, stack, reach, found = tree.order, tree.nodes, tree.stack, limit + rounding, 0
+    order, nodes, stack, reach, found = tree.order, tree.nodes, tree.stack, limit + world.rounding[0], 0
     stack[0, 0] = stack[0, 1] = 0
     top = 1 if tree.head[NODES] > 0 else 0
     while top > 0:
@@ -179,9 +185,7 @@ def cull_tree(
             for i in range(int(box[FIRST]), int(box[END])):
                 for j in range(i + 1 if m == n else int(other[FIRST]), int(other[END])):
                     if not _apart(tree.bounds[i], tree.bounds[j], reach):
-                        found = _consider(
-                            local, world, rules, order[i], order[j], limit, rounding, candidates, found, counts
-                        )
+                        found = _consider(local, world, rules, order[i], order[j], limit, candidates, found, counts)
         else:
             # Open the node with more bodies.
             if box[END] - box[FIRST] < other[END] - other[FIRST]:
@@ -191,6 +195,6 @@ def cull_tree(
             top += 2
     for i in range(tree.head[BODIES], order.shape[0]):
         for j in range(i):
-            found = _consider(local, world, rules, order[i], order[j], limit, rounding, candidates, found, counts)
+            found = _consider(local, world, rules, order[i], order[j], limit, candidates, found, counts)
     counts[PAST_OBB] = found
     return found

@@ -1,13 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bounding volumes in the world, the culling of one pair, the plain loop over a list of pairs, and the solving.
+"""Bounding volumes of bodies in the world, and the culling of one pair by them.
 
-A query has two stages: a culling loop (this module's over a list, or that of `box_tree`) writes the candidates, and
-`solve` turns these into rows of results: all of them, or, where only the k closest are wanted, those that may be among
-them (`solving`). All bounds are widened by what rounding may take, so that no pair within `max_distance` is lost. A
-body of infinite radius is a half-space, the only shape without end: its distance to a sphere or a box has a closed
-form.
+All bounds are widened by what rounding may take, so that no pair within `max_distance` is lost. A body of infinite
+radius is a half-space, the only unbounded shape: its distance to a sphere or a box has a closed form.
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Floats3, Ints1, Ints2
+from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Floats3, Floats4, Ints1
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.compiled.vector import norm, rotate_back, sub
 from superovoid.contact.separation import gap_of_boxes
@@ -51,13 +48,33 @@ class World(NamedTuple):
     spheres: Floats2  # centre and radius
     boxes: Floats2  # centre of the oriented box
     bounds: Floats2  # lower and upper corner of the box along the world's axes
-    losses: Floats1  # bound of how far a point is from where the exact product of poses puts it
+    losses: Floats1  # bound of the distance of a point from its place by the exact product of poses
+    rounding: Floats1  # one number: the largest rounding of the bounds of a body, m
 
 
-def world_of(count: int) -> World:
-    """Memory for so many bodies."""
-    spheres, boxes, bounds = np.empty((count, 4)), np.empty((count, 3)), np.empty((count, 6))
-    return World(np.empty((count, 4, 4)), spheres, boxes, bounds, np.zeros(count))
+@bundle
+class Worlds(NamedTuple):
+    """`World` of several states, one row a state."""
+
+    poses: Floats4
+    spheres: Floats3
+    boxes: Floats3
+    bounds: Floats3
+    losses: Floats2
+    rounding: Floats2
+
+
+def worlds_for(states: int, bodies: int) -> Worlds:
+    """Return memory for bodies in several states."""
+    sizes = (4, 4), (4,), (3,), (6,), ()
+    return Worlds._make([*(np.zeros((states, bodies, *size)) for size in sizes), np.zeros((states, 1))])
+
+
+@kernel
+def world_at(worlds, i):
+    """Return the `World` of a state."""
+    parts = worlds.poses[i], worlds.spheres[i], worlds.boxes[i], worlds.bounds[i]
+    return World(*parts, worlds.losses[i], worlds.rounding[i])
 
 
 @kernel
@@ -113,13 +130,15 @@ def place(local, k, link_pose, world):
 
 
 @entry_point(nogil=True, separate=True)
-def place_all(local: Local, link: Ints1, link_poses: Floats3, posed: Bools1, world: World) -> float:
-    """Put all bodies where their links are; return the largest rounding of their bounds, m."""
-    rounding = 0.0
+def place_all(local: Local, link: Ints1, link_poses: Floats3, moved: Bools1, world: World) -> None:
+    """Put the bodies of moved links where these are."""
+    rounding, earlier = 0.0, 0.0
     for k in range(link.shape[0]):
-        if posed[link[k]]:
+        if moved[link[k]]:
             rounding = max(rounding, place(local, k, link_poses[link[k]], world))
-    return rounding
+        else:
+            earlier = world.rounding[0]
+    world.rounding[0] = max(rounding, earlier)
 
 
 @kernel
@@ -135,6 +154,7 @@ def height_above(pose, point):
 @kernel(forceinline=True)
 def bounding_spheres_within(world, a, b, limit):
     """Whether the spheres of two bodies are no farther apart than the limit; as for `oriented_boxes_within`."""
+    limit += world.rounding[0]
     sphere_a, sphere_b = world.spheres[a], world.spheres[b]
     if sphere_a[3] + sphere_b[3] < math.inf:
         reach = sphere_a[3] + sphere_b[3] + limit
@@ -161,7 +181,7 @@ def _box_over(plane, centre, pose, half):
 
 
 @kernel
-def gap_of_oriented_boxes(local, world, a, b, enough, rounding):
+def gap_of_oriented_boxes(local, world, a, b, enough):
     """`gap_of_boxes` of two bodies of the scene, neither a half-space."""
     pose, other = world.poses[a], world.poses[b]
     between = sub(_vector(world.boxes[b]), _vector(world.boxes[a]))
@@ -171,55 +191,30 @@ def gap_of_oriented_boxes(local, world, a, b, enough, rounding):
         rotate_back(pose, (other[0, 2], other[1, 2], other[2, 2])),
     )
     d, halves = rotate_back(pose, between), local.box_halves
-    return gap_of_boxes(axes, d, _vector(halves[a]), _vector(halves[b]), enough, rounding)
+    return gap_of_boxes(axes, d, _vector(halves[a]), _vector(halves[b]), enough, world.rounding[0])
 
 
 @kernel(forceinline=True)
-def oriented_boxes_within(local, world, a, b, limit, rounding):
+def oriented_boxes_within(local, world, a, b, limit):
     """Whether no axis shows two bodies farther apart than the limit; a half-space is its own bound."""
     radius_a, radius_b = world.spheres[a, 3], world.spheres[b, 3]
     if radius_a + radius_b == math.inf:
+        reach = limit + world.rounding[0]
         if radius_b < math.inf:
-            return _box_over(world.poses[a], world.boxes[b], world.poses[b], local.box_halves[b]) <= limit + rounding
+            return _box_over(world.poses[a], world.boxes[b], world.poses[b], local.box_halves[b]) <= reach
         if radius_a < math.inf:
-            return _box_over(world.poses[b], world.boxes[a], world.poses[a], local.box_halves[a]) <= limit + rounding
+            return _box_over(world.poses[b], world.boxes[a], world.poses[a], local.box_halves[a]) <= reach
         return True
-    return gap_of_oriented_boxes(local, world, a, b, limit, rounding) <= limit
+    return gap_of_oriented_boxes(local, world, a, b, limit) <= limit
 
 
 @kernel(forceinline=True)
-def is_within(local, world, a, b, limit, rounding, counts):
+def is_within(local, world, a, b, limit, counts):
     """Whether neither the spheres nor the boxes of two bodies show them farther apart than the limit; it is counted."""
-    if not bounding_spheres_within(world, a, b, limit + rounding):
+    if not bounding_spheres_within(world, a, b, limit):
         return False
     counts[PAST_SPHERE] += 1
-    if limit < math.inf and not oriented_boxes_within(local, world, a, b, limit, rounding):
+    if limit < math.inf and not oriented_boxes_within(local, world, a, b, limit):
         return False
     counts[PAST_OBB] += 1
     return True
-
-
-@entry_point(nogil=True, separate=True)
-def cull_list(
-    local: Local,
-    world: World,
-    pairs: Ints2,
-    count: int,
-    limit: float,
-    rounding: float,
-    candidates: Ints2,
-    counts: Ints1,
-) -> int:
-    """Test the first rows of a list of pairs; write those that pass to `candidates`, which must be as long.
-
-    Returns how many there are. A query begins with this: all counts are set.
-    """
-    found = 0
-    counts[:] = 0
-    for k in range(count):
-        a, b = pairs[k, 0], pairs[k, 1]
-        if is_within(local, world, a, b, limit, rounding, counts):
-            candidates[found, 0] = a
-            candidates[found, 1] = b
-            found += 1
-    return found

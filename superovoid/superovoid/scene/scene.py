@@ -24,7 +24,7 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from superovoid.viewing.serving import Viewer
 
 FloatArray = NDArray[np.float64]
+Arrays = TypeVar("Arrays", bound=tuple[NDArray[Any], ...])
 IntArray = NDArray[np.int64]
 
 # With at most this many allowed pairs for each body, testing them all is faster than the tree
@@ -120,8 +121,8 @@ class Scene:
     _table: IntArray | None  # the checked pairs; None until they are listed
     _tree: box_tree.Tree | None
     _tree_fits: bool
-    _pool: pair_table.WarmStarts
-    _world: culling.World
+    _memory: solving.Memory
+    _world: culling.World  # that of the memory
     _stale: NDArray[np.bool_]  # links moved since the tree was refitted
 
     def __init__(
@@ -172,7 +173,7 @@ class Scene:
     def poses(self) -> FloatArray | None:
         """World poses of the bodies, shape (n, 4, 4), m, a copy; None if a link has no pose yet."""
         with self._lock:
-            return self._world.poses.copy() if self._posed.all() else None
+            return self._memory.worlds.poses[0].copy() if self._posed.all() else None
 
     def fork(self) -> Scene:
         """Return a scene that shares the bodies and pairs, with its own copy of poses and warm starts."""
@@ -181,11 +182,11 @@ class Scene:
             other.__dict__.update(self.__dict__)
             other._link_poses, other._posed = self._link_poses.copy(), self._posed.copy()
             other._stale = self._stale.copy()
-            other._world = culling.World(*(array.copy() for array in self._world))
-            other._pool = pair_table.WarmStarts._make(array.copy() for array in self._pool)
+            memory = self._memory
+            other._lock, other._memory = threading.Lock(), solving.memory_for(1, 0, len(memory.scratch.out), 0, False)
+            other._use(_copy(memory.worlds), _copy(memory.pool))
             if self._tree is not None:
-                other._tree = box_tree.Tree._make(array.copy() for array in self._tree)
-        other._use_memory(len(self._scratch.out))
+                other._tree = _copy(self._tree)
         return other
 
     def __repr__(self) -> str:
@@ -376,7 +377,7 @@ class Scene:
                 poses = as_poses("world_from_link", world_from_link)
                 if poses.shape != self._link_poses.shape:
                     raise ValueError(f"world_from_link: must have shape {self._link_poses.shape}, found {poses.shape}")
-            # Bodies on links that have not moved keep their poses: a world may have a hundred thousand of them.
+            # Bodies on links at rest keep their poses: a world may have a hundred thousand of them.
             moved = (self._link_poses != poses).any(axis=(1, 2)) | ~self._posed
             self._link_poses[:] = poses
             self._posed[:] = True
@@ -411,7 +412,7 @@ class Scene:
     def forget(self) -> None:
         """Drop the warm starts of earlier queries."""
         with self._lock:
-            pair_table.forget(self._pool)
+            pair_table.forget(self._memory.pool)
             self._last_reach = 0, 0.0
 
     def prepare(self, *, pairs: ArrayLike | None = None, freeze: bool = False) -> None:
@@ -443,7 +444,8 @@ class Scene:
                 self._listed()
             elif self._posed.all():
                 self._fitted_tree()
-            _touch((*self._candidates, *self._scratch, *self._pool, *self._lanes))
+            memory = self._memory
+            _touch((*memory.rows, *memory.scratch, *memory.pool, *memory.lanes))
         if freeze:
             gc.collect()
             gc.freeze()
@@ -504,7 +506,7 @@ class Scene:
             self._check_posed()
             listed = self._is_listed(self._count) if by is None else by == "list"
             count = self._cull(max_distance, self._listed() if listed else None)
-            return self._candidates.pairs[:count].copy()
+            return self._memory.rows.pairs[:count].copy()
 
     def query(
         self,
@@ -561,12 +563,12 @@ class Scene:
                 if reach == limit or found >= enough:
                     break
                 reach = min(limit, max(2.0 * reach, self._usual_reach()))
-            order = self._scratch.keys.order[:found][:max_results]
+            answers, keys = self._memory.scratch.out, self._memory.scratch.keys
+            order = keys.order[:found][:max_results]
             if searched and 0 < enough <= found:
-                self._last_reach = enough, float(self._scratch.keys.values[order[-1]])
-            rows = self._scratch.out.take(order, axis=0)
-            which = self._scratch.keys.pairs.take(order, axis=0)
-            counts, bodies = self._counts.tolist(), self._bodies
+                self._last_reach = enough, float(keys.values[order[-1]])
+            rows, which = answers.take(order, axis=0), keys.pairs.take(order, axis=0)
+            counts, bodies = self._memory.counts[0].tolist(), self._bodies
         return SceneResult(**fields_of(rows, which, count, counts), bodies=bodies)
 
     def _is_listed(self, count: int) -> bool:
@@ -577,14 +579,11 @@ class Scene:
         """Write the pairs of a table, or else of the tree, whose volumes are within the limit to the scratch memory."""
         if table is not None:
             self._reserve(len(table))
-            into = self._candidates.pairs, self._counts
-            return culling.cull_list(self._local, self._world, table, len(table), limit, self._rounding, *into)
+            return int(solving.cull_list(self._local, table, solving.ONE_GROUP, limit, self._memory))
         tree = self._fitted_tree()
         while True:
-            room = self._candidates.pairs
-            of = self._local, self._world, self._rules, tree, limit, self._rounding, room, self._counts
-            found = box_tree.cull_tree(*of)
-            if found <= len(room):
+            found = box_tree.cull_tree(self._local, self._rules, tree, limit, self._memory)
+            if found <= len(self._memory.rows.pairs):
                 return found
             self._reserve(min(found + found // 2, self._count))
 
@@ -594,11 +593,9 @@ class Scene:
         Returns the number of rows written, which include the wanted pairs.
         """
         self._provide_slots(candidates)
-        wanted = solving.Wanted(most, limit, overlapping_only, self._rounding, self._rtol, self._max_evaluations)
-        if candidates >= solving.LEAST:
-            self._provide_lanes(candidates)
-        of = self._local, self._vertices, self._world, candidates, wanted, self._pool
-        return int(solving.solve(*of, self._candidates, self._scratch, self._counts, self._lanes))
+        self._provide_lanes(candidates)
+        wanted = solving.Wanted(most, limit, overlapping_only, self._rtol, self._max_evaluations, True)
+        return int(solving.solve(self._local, self._vertices, self._memory, candidates, wanted))
 
     def _usual_reach(self) -> float:
         """Return a distance, m, within which few bodies of the tree are."""
@@ -616,36 +613,36 @@ class Scene:
 
     # -- memory: grows only if the number of near pairs does -----------------------------------------------------------
 
-    def _use_memory(self, candidates: int = 0) -> None:
-        """Start with scratch memory of its own."""
-        self._lock = threading.Lock()
-        self._counts = np.zeros(culling.COUNTS, dtype=np.int64)
-        self._lanes = solving.lanes_for(0)
-        self._candidates, self._scratch = solving.candidates_for(candidates), solving.scratch_for(candidates)
+    def _use(self, worlds: culling.Worlds, pool: pair_table.WarmStarts) -> None:
+        """Use other memory for the poses of bodies and for warm starts."""
+        self._memory = self._memory._replace(worlds=worlds, pool=pool)
+        self._world = culling.world_at(worlds, 0)
 
     def _reserve(self, count: int) -> None:
-        if len(self._scratch.out) < count:
-            self._candidates, self._scratch = solving.candidates_for(count), solving.scratch_for(count)
+        if len(self._memory.scratch.out) < count:
+            rows, scratch = solving.candidates_for(count), solving.scratch_for(count)
+            self._memory = self._memory._replace(rows=rows, scratch=scratch)
 
     def _provide_lanes(self, candidates: int) -> None:
-        if not len(self._lanes.block):
-            self._lanes = solving.lanes_for(candidates)
+        if candidates >= solving.LEAST and not len(self._memory.lanes.block):
+            self._memory = self._memory._replace(lanes=solving.lanes_for(True))
 
     def _provide_slots(self, candidates: int) -> None:
-        capacity = len(self._pool.states) - 1
-        if self._pool.taken[0] + candidates <= capacity:
+        pool = self._memory.pool
+        capacity = len(pool.states) - 1
+        if pool.taken[0] + candidates <= capacity:
             return
         # Twice the present need, because near pairs change; for few pairs, a slot for each.
         wanted = min(_MOST_WARM_STARTS, self._count, max(2 * candidates, _WARM_STARTS))
         if capacity < wanted:
             self._move_warm_starts(wanted, np.arange(len(self._bodies)))
         elif candidates <= capacity < self._count:
-            pair_table.forget(self._pool)
+            pair_table.forget(pool)
 
     def _move_warm_starts(self, capacity: int, index: IntArray) -> None:
         pool = pair_table.warm_starts(capacity)
-        pair_table.move_warm_starts(self._pool, pool, index)
-        self._pool = pool
+        pair_table.move_warm_starts(self._memory.pool, pool, index)
+        self._use(self._memory.worlds, pool)
 
     def _fitted_tree(self) -> box_tree.Tree:
         if self._tree is None:
@@ -667,8 +664,8 @@ class Scene:
         self, bodies: tuple[Body, ...], row: dict[str, int], poses: FloatArray, posed: NDArray[np.bool_], closed: bool
     ) -> None:
         """Begin with bodies and the poses of links."""
-        self._use_memory()
-        self._pool, self._last_reach = pair_table.warm_starts(0), (0, 0.0)
+        self._lock, self._memory = threading.Lock(), solving.memory_for(1, 0, 0, 0, False)
+        self._last_reach = 0, 0.0
         self._row, self._link_poses, self._posed = row, poses, posed
         none = np.empty(0, dtype=np.int64)
         self._rules = pair_table.rules_for(none, none.astype(np.bool_), 0)
@@ -714,15 +711,15 @@ class Scene:
         self._named, self._bodies, self._local = named, tuple(named.values()), local
         self._use_rules(pair_table.moved_rules(self._rules, link, closed, index))
         if (index != np.arange(len(index))).any():
-            self._move_warm_starts(len(self._pool.states) - 1, index)
-        self._world, self._rounding, self._tree = culling.world_of(len(named)), 0.0, None
+            self._move_warm_starts(len(self._memory.pool.states) - 1, index)
+        self._use(culling.worlds_for(1, len(named)), self._memory.pool)
+        self._tree = None
         self._stale = np.zeros(len(self._row), dtype=np.bool_)
         self._place(self._posed)
 
     def _place(self, links: NDArray[np.bool_]) -> None:
         """Place the bodies of links."""
-        rounding = culling.place_all(self._local, self._rules.link, self._link_poses, links, self._world)
-        self._rounding = rounding if links.all() else max(self._rounding, rounding)
+        culling.place_all(self._local, self._rules.link, self._link_poses, links, self._world)
         self._tree_fits = False
         self._stale |= links
 
@@ -807,6 +804,11 @@ def _check_indices(table: IntArray, count: int) -> None:
         raise ValueError(f"pairs: indices must be in [0, {count}), found {table.min()} to {table.max()}")
     if (table[:, 0] == table[:, 1]).any():
         raise ValueError("pairs: a body cannot be paired with itself")
+
+
+def _copy(arrays: Arrays) -> Arrays:
+    """Return a named tuple of copies of arrays."""
+    return type(arrays)(*(array.copy() for array in arrays))
 
 
 def _touch(arrays: Iterable[NDArray | Iterable[NDArray]]) -> None:

@@ -1,16 +1,18 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Candidates of a query to rows of results: of each group of them all, or the k closest.
+"""Solve the candidates of a query: of each group of pairs all, or the closest ones.
 
-Where a query has many candidates, most are apart: Newton's method and a certificate in closed form are all that is
-needed. SIMD lanes (`contact.lanes`) do both for many pairs at once, in a scene from the points of its last answers.
+A query answers one scene, or one scene for each of several states of a robot. It has two steps: culling by bounding
+volumes writes the candidates (`cull_list`, `box_tree.cull_tree`), and these are solved. Most candidates of a large
+query are apart: Newton's method and a certificate in closed form answer them. SIMD lanes (`contact.lanes`) run both for
+many pairs at once. The scalar solver answers the others, from the points of earlier answers.
 
-If of a group the k closest alone are wanted, its candidates wait in a heap under a proved lower bound of their
-distances: that of the bounding spheres and, if it is the first, that of the oriented boxes. The first is solved, until
-k pairs are known that are no farther than the least bound left. The bounds are lowered by the width of a certified
-interval, so that no answer that is certified can be below its bound: what is left out would have come behind the k
-closest, and equal distances keep their order.
+If only the closest pairs of a group are wanted, its candidates wait in a heap under proved lower bounds of their
+distances. The first of the heap gets the next bound, in the order of their cost: bounding spheres, oriented boxes,
+support points along the line of centres. If it has all bounds, it is solved. The search ends when enough
+answers are no farther than the least bound left. The bounds are lowered by the width of a certified interval, so
+that no certified answer lies below its bound, and equal distances keep their order.
 """
 
 from __future__ import annotations
@@ -23,16 +25,30 @@ import numpy as np
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.compiled.row_heap import lift, sink, without_first
-from superovoid.compiled.vector import norm
+from superovoid.compiled.vector import norm, scale
+from superovoid.contact.broadcasting import own_or_only
 from superovoid.contact.columns import DISTANCE, LOWER, RESULT_LENGTH, STATUS, UPPER
 from superovoid.contact.kind_table import solve_within
 from superovoid.contact.lanes import many_pairs, newton_lanes
 from superovoid.contact.pair import Limit, Placed
+from superovoid.contact.separation import separation
 from superovoid.contact.superovoids import newton
 from superovoid.contact.superovoids.certificate import gap_tolerance
-from superovoid.scene.culling import BOUNDED, INTERSECTING, SOLVED, Local, World, gap_of_oriented_boxes, height_above
-from superovoid.scene.pair_table import WarmStarts, pair_key, slot_of
-from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID, is_sphere
+from superovoid.scene.culling import (
+    BOUNDED,
+    COUNTS,
+    INTERSECTING,
+    SOLVED,
+    Local,
+    Worlds,
+    gap_of_oriented_boxes,
+    height_above,
+    is_within,
+    world_at,
+    worlds_for,
+)
+from superovoid.scene.pair_table import WarmStarts, pair_key, slot_of, warm_starts
+from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID, Core, is_sphere, kind_of
 from superovoid.shapes.kernels.rounding import turn_of_plane
 from superovoid.shapes.kernels.surface import RADIUS, SIZE
 from superovoid.values.status import PRECISION
@@ -40,9 +56,12 @@ from superovoid.values.status import PRECISION
 LEAST = 48
 """Candidates for lanes in a query of a scene, from which on these are worth while."""
 
-NEW, BOXES, CLOSED, CONTACT, BEYOND, FAILED = 0, 1, 2, 3, 4, 5
-"""What is known of a candidate: nothing; the bound of its boxes; from lanes: the answer; a contact whose interval is
-open; that it is beyond its limit; no more than before."""
+NEW, SPHERES, BOXES, BOUNDED_ALONG, CLOSED, CONTACT, BEYOND, FAILED = 0, 1, 2, 3, 4, 5, 6, 7
+"""What is known of a candidate: nothing; a bound of spheres, of boxes, along the line of centres; from lanes: the
+answer, a contact whose interval is open, that it is beyond its limit, nothing more."""
+
+ONE_GROUP = np.zeros(1, np.int64)
+"""`groups` if all pairs are of one group."""
 
 _POINTS = 2 * newton_lanes.POINT_LENGTH
 
@@ -57,13 +76,13 @@ class Candidates(NamedTuple):
     bounds: Floats1  # of the distance, from below
     stages: Ints1
     limits: Floats1  # of the distance: beyond it lanes need not answer
-    out: Floats2  # the answer of lanes; of a contact that is open its proved interval
+    out: Floats2  # the answer of lanes; of an open contact its proved interval
     points: Floats2  # of that contact
     asked: Ints1  # rows for lanes
 
 
 def candidates_for(rows: int) -> Candidates:
-    """Memory for so many candidates."""
+    """Return memory for a number of candidates."""
     return Candidates(
         np.empty((rows, 2), np.int64),
         np.zeros(rows, np.int64),
@@ -86,9 +105,8 @@ class Lanes(NamedTuple):
     running: Ints1  # which pair of the block is in which lane
 
 
-def lanes_for(candidates: int) -> Lanes:
-    """Memory for queries of so many candidates, none if lanes are not worth while."""
-    used = candidates >= LEAST
+def lanes_for(used: bool) -> Lanes:
+    """Return memory for lanes, of no length if they are not used."""
     block, lanes = np.zeros(used * many_pairs.LENGTH), np.zeros(used * newton_lanes.LENGTH)
     return Lanes(block, lanes, np.empty(used * many_pairs.WIDTH, np.int64))
 
@@ -106,7 +124,7 @@ class Scratch(NamedTuple):
 
 
 def scratch_for(rows: int) -> Scratch:
-    """Memory for so many answers."""
+    """Return memory for a number of answers."""
     numbers = np.empty(rows, np.int64), np.empty(rows, np.int64)
     return Scratch(*numbers, np.empty(rows), np.empty((rows, RESULT_LENGTH)), keys_for(rows), np.empty((3, 3)))
 
@@ -114,12 +132,12 @@ def scratch_for(rows: int) -> Scratch:
 class Wanted(NamedTuple):
     """Which answers are wanted, and how good."""
 
-    most: int  # so many of the closest pairs of each group
+    most: int  # number of the closest pairs of each group
     max_distance: float  # largest distance, m
     overlapping_only: bool
-    rounding: float  # what it may take from bounds, m
     tolerance: float
     budget: int
+    of_scene: bool  # whether lanes start from earlier answers, and only if many candidates are for them
 
 
 @bundle
@@ -133,7 +151,7 @@ class Keys(NamedTuple):
 
 
 def keys_for(rows: int) -> Keys:
-    """Memory for so many rows."""
+    """Return memory for a number of rows."""
     return Keys(np.empty(rows), np.empty((rows, 2), np.int64), np.empty(rows, np.int64), np.empty(rows, np.int64))
 
 
@@ -205,7 +223,7 @@ def lost(packed, world, a, b):
 
 
 @kernel
-def certified_width(packed, world, a, b, rounding, tolerance):
+def _certified_width(packed, world, a, b, tolerance):
     """What a certified answer may lie below a bound: the width of its interval, and what rounding takes from bounds."""
     loss = lost(packed, world, a, b)
     if world.spheres[a, 3] == math.inf:
@@ -213,7 +231,7 @@ def certified_width(packed, world, a, b, rounding, tolerance):
     elif world.spheres[b, 3] == math.inf:
         b = a
     width = gap_tolerance(packed[a], packed[b], origins_apart(world, a, b), tolerance)
-    return width + rounding + 2.0 * loss
+    return width + world.rounding[0] + 2.0 * loss
 
 
 @kernel
@@ -274,7 +292,7 @@ def _store(block, i, rows, row, tolerance):
 
 
 @kernel(nogil=True, separate=True)
-def ask_lanes(local, poses, rows, count, tolerance, pool, is_warm, lanes):
+def _ask_lanes(local, poses, rows, count, tolerance, pool, is_warm, lanes):
     """Have lanes answer the first `count` candidates of `rows.asked`.
 
     `poses` are those of the bodies in each state. Lanes begin with the points of earlier answers, or with none: then an
@@ -306,34 +324,50 @@ def ask_lanes(local, poses, rows, count, tolerance, pool, is_warm, lanes):
 # -- candidates of a group -------------------------------------------------------------------------------------------
 
 
+@kernel(nogil=True, separate=True)
+def _separation_along(a, b, vertices, pose_a, pose_b, line):
+    """Return what the support points of two packed bodies along a line in the world prove, m."""
+    length = norm(line)
+    if not length > 0.0:
+        return -math.inf
+    core_a, core_b = Core(a, kind_of(a), vertices), Core(b, kind_of(b), vertices)
+    offset = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
+    return separation(core_a, core_b, pose_a, pose_b, offset, scale(1.0 / length, line)).lower
+
+
 @kernel
-def bound_by_boxes(local, world, rows, row, limit, rounding, tolerance):
-    """Give a candidate the bound of its oriented boxes. Of a half-space the answer takes no longer."""
+def _bound_by_spheres(local, world, rows, row, tolerance):
+    """Give a candidate its first bound. A half-space gets no other: its answer takes no longer."""
     a, b = rows.pairs[row, 0], rows.pairs[row, 1]
-    if world.spheres[a, 3] + world.spheres[b, 3] < math.inf:
-        gap = gap_of_oriented_boxes(local, world, a, b, limit, rounding)
-        gap -= certified_width(local.packed, world, a, b, rounding, tolerance)
-        rows.bounds[row] = max(rows.bounds[row], gap)
-    rows.stages[row] = BOXES
+    rows.bounds[row] = sphere_gap(world, a, b) - _certified_width(local.packed, world, a, b, tolerance)
+    rows.stages[row] = BOUNDED_ALONG if world.spheres[a, 3] + world.spheres[b, 3] == math.inf else SPHERES
 
 
-@kernel
-def bound_by_spheres(local, world, rows, row, rounding, tolerance):
-    """Give a candidate the bound of its bounding spheres."""
+@kernel(forceinline=True)
+def _raise_bound(local, vertices, world, rows, row, limit, tolerance):
+    """Give a candidate its next bound: that of its oriented boxes, or along the line between its spheres."""
     a, b = rows.pairs[row, 0], rows.pairs[row, 1]
-    rows.bounds[row] = sphere_gap(world, a, b) - certified_width(local.packed, world, a, b, rounding, tolerance)
+    if rows.stages[row] == SPHERES:
+        gap = gap_of_oriented_boxes(local, world, a, b, limit)
+        # Support points of two superovoids take longer than lanes take to find the pair beyond its limit.
+        rows.stages[row] = BOUNDED_ALONG if is_for_lanes(local.packed[a], local.packed[b]) else BOXES
+    else:
+        sphere_a, sphere_b = world.spheres[a], world.spheres[b]
+        line = (sphere_b[0] - sphere_a[0], sphere_b[1] - sphere_a[1], sphere_b[2] - sphere_a[2])
+        gap = _separation_along(local.packed[a], local.packed[b], vertices, world.poses[a], world.poses[b], line)
+        rows.stages[row] = BOUNDED_ALONG
+    rows.bounds[row] = max(rows.bounds[row], gap - _certified_width(local.packed, world, a, b, tolerance))
 
 
-@kernel
+@kernel(forceinline=True)
 def _line_up(local, world, rows, begin, end, wanted, heap):
     """Put the candidates that may be wanted in a heap, by their bounds; return how many they are."""
     left = 0
     for row in range(begin, end):
         if rows.stages[row] == NEW:
-            bound_by_spheres(local, world, rows, row, wanted.rounding, wanted.tolerance)
+            _bound_by_spheres(local, world, rows, row, wanted.tolerance)
         elif rows.stages[row] == CONTACT:
-            a, b = rows.pairs[row, 0], rows.pairs[row, 1]
-            width = certified_width(local.packed, world, a, b, wanted.rounding, wanted.tolerance)
+            width = _certified_width(local.packed, world, rows.pairs[row, 0], rows.pairs[row, 1], wanted.tolerance)
             rows.bounds[row] = max(rows.bounds[row], rows.out[row, LOWER] - width)
         if rows.stages[row] != BEYOND and rows.bounds[row] <= wanted.max_distance:
             heap[left] = row
@@ -341,6 +375,17 @@ def _line_up(local, world, rows, begin, end, wanted, heap):
     for i in range(left // 2 - 1, -1, -1):
         sink(heap, rows.bounds, i, left)
     return left
+
+
+@kernel(forceinline=True)
+def _first_of_heap(local, vertices, world, rows, heap, left, limit, tolerance):
+    """Raise the bounds of the first candidates of a heap until the first has all; return it, -1 if it is beyond."""
+    while left > 0 and rows.bounds[heap[0]] <= limit:
+        if rows.stages[heap[0]] >= BOUNDED_ALONG:
+            return heap[0]
+        _raise_bound(local, vertices, world, rows, heap[0], limit, tolerance)
+        sink(heap, rows.bounds, 0, left)
+    return -1
 
 
 @kernel(forceinline=True)
@@ -368,7 +413,7 @@ def _keep(scratch, found, a, b, best_first, base, wanted, limit, counts):
 
 @kernel(nogil=True, separate=True)
 def _answer(local, vertices, world, rows, row, limit, wanted, pool, rotation, out):
-    """Answer a candidate from what lanes or earlier answers have found; beyond the limit only that is known."""
+    """Answer a candidate from the points of lanes or of earlier answers; beyond the limit only this fact is known."""
     packed, a, b = local.packed, rows.pairs[row, 0], rows.pairs[row, 1]
     state, stage = pool.states[slot_of(pool, pair_key(a, b))], rows.stages[row]
     if stage == CLOSED or stage == CONTACT:
@@ -384,65 +429,190 @@ def _answer(local, vertices, world, rows, row, limit, wanted, pool, rotation, ou
     widen(out, lost(packed, world, a, b), wanted.tolerance * size_of_smaller(packed, world, a, b))
 
 
-@kernel(nogil=True, separate=True)
-def solve_group(local, vertices, world, rows, begin, end, found, wanted, pool, scratch, counts):
+@kernel(forceinline=True)
+def _solve_group(local, vertices, world, memory, begin, end, found, wanted, counts):
     """Answer candidates from row `begin` to before `end`: all, or those that may be among the `most` closest.
 
     Those no farther than `max_distance` are kept behind `found` answers; returns how many there are then.
     """
-    base, limit, best_first = found, wanted.max_distance, wanted.most < end - begin
-    left = _line_up(local, world, rows, begin, end, wanted, scratch.waiting) if best_first else end - begin
+    rows, scratch, heap = memory.rows, memory.scratch, memory.scratch.waiting
+    base, limit, best_first, left = found, wanted.max_distance, wanted.most < end - begin, end - begin
+    if best_first:
+        left = _line_up(local, world, rows, begin, end, wanted, heap)
     counts[BOUNDED] += end - begin - left
     while left > 0:
-        row = scratch.waiting[0] if best_first else end - left
+        row = end - left
         if best_first:
-            if rows.bounds[row] > limit:
+            row = _first_of_heap(local, vertices, world, rows, heap, left, limit, wanted.tolerance)
+            if row < 0:
                 counts[BOUNDED] += left
                 break
-            if rows.stages[row] == NEW:
-                bound_by_boxes(local, world, rows, row, limit, wanted.rounding, wanted.tolerance)
-                sink(scratch.waiting, rows.bounds, 0, left)
-                continue
-            left = without_first(scratch.waiting, rows.bounds, left)
+            left = without_first(heap, rows.bounds, left)
         else:
             left -= 1
         counts[SOLVED] += 1
         if rows.stages[row] == BEYOND:
             continue
-        _answer(local, vertices, world, rows, row, limit, wanted, pool, scratch.rotation, scratch.out[found])
+        _answer(local, vertices, world, rows, row, limit, wanted, memory.pool, scratch.rotation, scratch.out[found])
         a, b = rows.pairs[row, 0], rows.pairs[row, 1]
         found, limit = _keep(scratch, found, a, b, best_first, base, wanted, limit, counts)
     return found
 
 
+@kernel
+def _keep_closest(scratch, base, found):
+    """Of the answers from row `base` to before `found` keep the closest, in row `base`."""
+    keys, best = scratch.keys, base
+    for row in range(base + 1, found):
+        if is_before(keys, row, best):
+            best = row
+    keys.values[base] = keys.values[best]
+    keys.pairs[base, 0], keys.pairs[base, 1] = keys.pairs[best, 0], keys.pairs[best, 1]
+    for j in range(scratch.out.shape[1]):
+        scratch.out[base, j] = scratch.out[best, j]
+
+
+# -- candidates of states --------------------------------------------------------------------------------------------
+
+
+@bundle
+class Memory(NamedTuple):
+    """Memory of a query: of several states, or of a scene as one state."""
+
+    worlds: Worlds
+    first: Ints1  # candidate where each state begins, and the end
+    counts: Ints2  # of each state
+    rows: Candidates
+    pool: WarmStarts
+    scratch: Scratch
+    lanes: Lanes
+
+
+def memory_for(states: int, bodies: int, candidates: int, slots: int, uses_lanes: bool) -> Memory:
+    """Return memory for numbers of states, bodies, candidates (of all states) and warm starts."""
+    return Memory(
+        worlds_for(states, bodies),
+        np.zeros(states + 1, np.int64),
+        np.zeros((states, COUNTS), np.int64),
+        candidates_for(candidates),
+        warm_starts(slots),
+        scratch_for(candidates // max(states, 1)),
+        lanes_for(uses_lanes),
+    )
+
+
+@kernel(nogil=True, separate=True)
+def cull(local, world, pairs, groups, limit, state, memory):
+    """Find the candidates of a state, behind those of the states before it; return the number of all.
+
+    `groups` has the group of each pair, or one for all.
+    """
+    rows, counts, count = memory.rows, memory.counts[state], memory.first[state]
+    counts[:] = 0
+    for k in range(pairs.shape[0]):
+        a, b = pairs[k, 0], pairs[k, 1]
+        if is_within(local, world, a, b, limit, counts):
+            rows.pairs[count, 0], rows.pairs[count, 1] = a, b
+            rows.states[count], rows.groups[count], rows.stages[count] = state, groups[own_or_only(groups, k)], NEW
+            count += 1
+    memory.first[state + 1] = count
+    return count
+
+
+@kernel
+def _end_of_group(rows, begin, end):
+    """Return the first candidate behind a group that begins here."""
+    row = begin + 1
+    while row < end and rows.groups[row] == rows.groups[begin]:
+        row += 1
+    return row
+
+
+@kernel
+def _ask(local, world, rows, row, limit, count):
+    """List a candidate for lanes; return how many are."""
+    a, b = rows.pairs[row, 0], rows.pairs[row, 1]
+    if not is_for_lanes(local.packed[a], local.packed[b]):
+        return count
+    # The sign of a distance is always wanted.
+    rows.limits[row], rows.asked[count] = max(limit, 0.0) + 2.0 * lost(local.packed, world, a, b), row
+    return count + 1
+
+
+@kernel(forceinline=True)
+def _choose_of_group(local, vertices, world, memory, begin, end, wanted, turn, count):
+    """List the candidates of a group for lanes: at first all, or the first of the heap; then what may be closer."""
+    rows, limit = memory.rows, wanted.max_distance
+    if end - begin <= wanted.most:
+        for row in range(begin, end if turn == 0 else begin):
+            count = _ask(local, world, rows, row, limit, count)
+    elif wanted.most == 1 and turn == 0:
+        heap = memory.scratch.waiting
+        left = _line_up(local, world, rows, begin, end, wanted, heap)
+        first = _first_of_heap(local, vertices, world, rows, heap, left, limit, wanted.tolerance)
+        if first >= 0:
+            count = _ask(local, world, rows, first, limit, count)
+    elif wanted.most == 1:
+        for row in range(begin, end):
+            if rows.stages[row] == CLOSED or rows.stages[row] == CONTACT:
+                limit = min(limit, rows.out[row, DISTANCE if rows.stages[row] == CLOSED else UPPER])
+        for row in range(begin, end):
+            if not is_for_lanes(local.packed[rows.pairs[row, 0]], local.packed[rows.pairs[row, 1]]):
+                continue
+            if rows.stages[row] == SPHERES and rows.bounds[row] <= limit:
+                _raise_bound(local, vertices, world, rows, row, limit, wanted.tolerance)
+            if rows.stages[row] == BOUNDED_ALONG and rows.bounds[row] <= limit:
+                count = _ask(local, world, rows, row, limit, count)
+    return count
+
+
+@kernel(nogil=True, separate=True)
+def ask_lanes(local, vertices, memory, states, wanted):
+    """Let lanes answer candidates of states: the certainly wanted ones, then those that may be closer."""
+    rows, worlds = memory.rows, memory.worlds
+    for turn in range(1 if wanted.of_scene else 2):
+        count = 0
+        for i in range(states):
+            world, begin = world_at(worlds, i), memory.first[i]
+            while begin < memory.first[i + 1]:
+                end = _end_of_group(rows, begin, memory.first[i + 1])
+                count = _choose_of_group(local, vertices, world, memory, begin, end, wanted, turn, count)
+                begin = end
+        if count >= LEAST or not wanted.of_scene:
+            _ask_lanes(local, worlds.poses, rows, count, wanted.tolerance, memory.pool, wanted.of_scene, memory.lanes)
+
+
+@kernel(nogil=True, separate=True)
+def finish_state(local, vertices, memory, i, wanted):
+    """Answer the candidates of a state; return the number of answers. `scratch.keys` has their order."""
+    world, scratch, begin, found = world_at(memory.worlds, i), memory.scratch, memory.first[i], 0
+    while begin < memory.first[i + 1]:
+        end, base = _end_of_group(memory.rows, begin, memory.first[i + 1]), found
+        found = _solve_group(local, vertices, world, memory, begin, end, found, wanted, memory.counts[i])
+        if wanted.most == 1 and found > base + 1:
+            _keep_closest(scratch, base, found)
+            found = base + 1
+        begin = end
+    sort(scratch.keys, found)
+    return found
+
+
 @entry_point(nogil=True, separate=True)
-def solve(
-    local: Local,
-    vertices: Floats1,
-    world: World,
-    count: int,
-    wanted: Wanted,
-    pool: WarmStarts,
-    rows: Candidates,
-    scratch: Scratch,
-    counts: Ints1,
-    lanes: Lanes,
-) -> int:
+def cull_list(local: Local, pairs: Ints2, groups: Ints1, limit: float, memory: Memory) -> int:
+    """Find the candidates of a scene among pairs, of one group; return how many there are."""
+    return cull(local, world_at(memory.worlds, 0), pairs, groups, limit, 0, memory)
+
+
+@entry_point(nogil=True, separate=True)
+def solve(local: Local, vertices: Floats1, memory: Memory, count: int, wanted: Wanted) -> int:
     """Answer the first candidates of a scene, as one group; this ends the query.
 
     `vertices` has the vertices and trees that the rows of meshes refer to.
     Returns the number of answers kept; of `scratch.keys.order[:number]` each names a row of `scratch.out` and
     `scratch.keys`.
     """
-    asked = 0
+    memory.first[1] = count
     for row in range(count):
-        rows.stages[row] = NEW
-        if count <= wanted.most and is_for_lanes(local.packed[rows.pairs[row, 0]], local.packed[rows.pairs[row, 1]]):
-            rows.limits[row], rows.asked[asked] = math.inf, row
-            asked += 1
-    if asked >= LEAST:
-        poses = world.poses.reshape((1, world.poses.shape[0], 4, 4))
-        ask_lanes(local, poses, rows, asked, wanted.tolerance, pool, True, lanes)
-    found = solve_group(local, vertices, world, rows, 0, count, 0, wanted, pool, scratch, counts)
-    sort(scratch.keys, found)
-    return found
+        memory.rows.stages[row] = NEW
+    ask_lanes(local, vertices, memory, 1, wanted)
+    return finish_state(local, vertices, memory, 0, wanted)

@@ -37,7 +37,7 @@ class Ends(NamedTuple):
         return self.time == self.rows == math.inf and self.stop is None
 
     def __call__(self, rows: int) -> bool:
-        """Return whether the answer ends, of which so many rows are known."""
+        """Return whether the answer ends with this number of rows."""
         return (
             rows >= self.rows
             or (self.stop is not None and self.stop.is_set())
@@ -69,11 +69,11 @@ def in_blocks(
     answer : callable
         Answers a block; returns also what the next one is to work in.
     ended : callable
-        Whether no further block is to be begun. The first one always is.
+        Whether to begin no further block. The first one always begins.
 
     Returns
     -------
-    The answers in the order of the blocks; None where a block was not begun.
+    The answers in the order of the blocks; None for a block that has not begun.
     """
     starts = range(0, max(states, 1), size)
     parts: list[Part | None] = [None] * len(starts)

@@ -169,7 +169,7 @@ def state_distances(
     )
 
 
-_Mine = tuple[loop.Memory, loop.Answers]  # what one thread works in
+_Mine = tuple[solving.Memory, loop.Answers]  # what one thread works in
 
 
 class _Part(NamedTuple):
@@ -219,9 +219,9 @@ class StateQuery:
         self._with_joints, self._derive, self._derive_bases = gradients, gradients or base_gradients, base_gradients
         self._local, self._link, self._vertices, self._pairs = self._posing.tables[:4]
         self._bodies = scene.bodies
-        self._group_of_pair, self._of_links = np.arange(len(self._pairs)), closest_of_links
+        self._groups = None
         if closest_of_links:
-            self._pairs, self._group_of_pair = _by_links(self._pairs, self._link)
+            self._pairs, self._groups = _by_links(self._pairs, self._link)
         self._set_limits(max_distance, max_results, overlapping_only)
         self._block = max(1, min(_BLOCK, _BLOCK_PAIRS // max(len(self._pairs), 1)))
         self._span = max(1, min(self._block, _SPAN_PAIRS // max(len(self._pairs), len(self._link), 1)))
@@ -230,15 +230,17 @@ class StateQuery:
     def _set_limits(self, max_distance: float, max_results: int | None, overlapping_only: bool) -> None:
         tables, limit = self._posing.tables, greatest_distance(max_distance)
         limit = min(limit, 0.0) if overlapping_only else limit
-        most, self._groups = 1, self._group_of_pair
-        self._most_rows = int(self._groups[-1]) + 1 if len(self._groups) else 0  # of a state
+        most = len(self._pairs)  # of a group
         if max_results is not None:
             max_results = whole("max_results", max_results, 1)
-            if self._of_links:
+            if self._groups is not None:
                 raise ValueError(f"max_results = {max_results}: with closest_of_links all pairs of links are answered")
-            if max_results < len(self._pairs):
-                most, self._groups, self._most_rows = max_results, np.zeros_like(self._groups), max_results
-        self._wanted = solving.Wanted(most, limit, bool(overlapping_only), 0.0, tables.rtol, tables.max_evaluations)
+            most = min(max_results, most)
+        self._most_rows = most  # of a state
+        if self._groups is not None:
+            most, self._most_rows = 1, int(self._groups[-1]) + 1 if len(self._groups) else 0
+        ends = tables.rtol, tables.max_evaluations
+        self._wanted = solving.Wanted(most, limit, bool(overlapping_only), *ends, False)
 
     def limited(
         self, *, max_distance: float = math.inf, max_results: int | None = None, overlapping_only: bool = False
@@ -306,15 +308,8 @@ class StateQuery:
     def _memory(self) -> _Mine:
         """Return memory of a thread; its part for answers may grow."""
         count = len(self._pairs)
-        memory = loop.Memory(
-            loop.worlds_for(self._span, len(self._link)),
-            np.zeros(self._span + 1, np.int64),
-            np.zeros((self._span, culling.COUNTS), np.int64),
-            solving.candidates_for(self._span * count),
-            pair_table.warm_starts(min(count, _MOST_WARM_STARTS)),
-            solving.scratch_for(count),
-            solving.lanes_for(solving.LEAST),
-        )
+        slots = min(count, _MOST_WARM_STARTS)
+        memory = solving.memory_for(self._span, len(self._link), self._span * count, slots, True)
         return memory, loop.answers_for(self._block, max(self._most_rows, self._block * min(self._most_rows, 16)))
 
     def _joined(self, states: int, parts: list[_Part | None], most_rows: float) -> StateDistances:
@@ -342,7 +337,7 @@ class StateQuery:
         )
 
     def _run_block(
-        self, link_poses: FloatArray, is_first: bool, stop: float, memory: loop.Memory, answers: loop.Answers
+        self, link_poses: FloatArray, is_first: bool, stop: float, memory: solving.Memory, answers: loop.Answers
     ) -> tuple[int, loop.Answers]:
         """Answer the states of a block; return how many were, and the answers in what memory they took."""
         done, end = 0, len(link_poses)
@@ -357,7 +352,8 @@ class StateQuery:
                     break
                 pace = (now - first_look) / done if done else math.inf
                 until = min(end, done + max(1, int(_LOOK / pace) if pace > 0.0 else 1))
-            pairs = self._pairs, self._groups, self._most_rows, self._wanted
+            groups = solving.ONE_GROUP if self._groups is None else self._groups
+            pairs = self._pairs, groups, self._most_rows, self._wanted
             asked = self._local, self._vertices, links, memory, *pairs
             done = int(loop.over_states(*asked, done, until, answers))
             if done < until:

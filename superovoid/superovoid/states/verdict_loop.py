@@ -14,16 +14,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.arrays import Floats1, Floats2, Floats4, Int8s1, Ints1, Ints2
+from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Floats4, Int8s1, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.contact.broadcasting import own_or_only
 from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH, VERDICT_LENGTH
 from superovoid.contact.deciding import ALL, PROBE, REST, are_superovoids, decide_within
 from superovoid.contact.pair import CLOSER, FARTHER, UNDECIDED, Limit, Placed
-from superovoid.scene.culling import Local, World, bounding_spheres_within, oriented_boxes_within, place, world_of
+from superovoid.scene.culling import (
+    Local,
+    World,
+    bounding_spheres_within,
+    oriented_boxes_within,
+    place,
+    place_all,
+    world_at,
+    worlds_for,
+)
 from superovoid.scene.solving import lost
 
-_TOGETHER = 64  # pairs that are searched for a common point before one of them is compared further
+_TOGETHER = 64  # pairs to search for a common point before one of them is compared further
 
 
 @bundle
@@ -33,6 +42,7 @@ class Asked(NamedTuple):
     local: Local
     vertices: Floats1
     link: Ints1  # of each body
+    posed: Bools1
     pairs: Ints2
     tolerance: float
     budget: int
@@ -44,7 +54,7 @@ class Memory(NamedTuple):
 
     world: World
     order: Ints1  # of the pairs
-    left: Ints1  # positions in this order of pairs that are still open
+    left: Ints1  # positions of open pairs in this order
     states: Floats2
     directions: Floats2
     rotation: Floats2
@@ -57,7 +67,7 @@ def memory_for(asked: Asked, kept: bool) -> Memory:
     pairs = len(asked.pairs)
     rows = max(pairs, 1) if kept else 1
     return Memory(
-        world_of(len(asked.link)),
+        world_at(worlds_for(1, len(asked.link)), 0),
         np.arange(pairs),
         np.empty(pairs, np.int64),
         np.zeros((rows, STATE_LENGTH)),
@@ -78,7 +88,7 @@ class Found(NamedTuple):
 
 
 def found_for(states: int) -> Found:
-    """Memory for so many states."""
+    """Return memory for a number of states."""
     return Found(np.zeros(states, np.int8), np.full(states, -1), np.zeros(states, np.int64))
 
 
@@ -109,21 +119,11 @@ def _to_the_front(order, position):
 
 @kernel
 def _place_pair(asked, pair, link_poses, world):
-    """Place two bodies; return the rounding of their bounds."""
-    rounding = 0.0
+    """Place two bodies."""
+    world.rounding[0] = 0.0
     for i in range(2):
         k = asked.pairs[pair, i]
-        rounding = max(rounding, place(asked.local, k, link_poses[asked.link[k]], world))
-    return rounding
-
-
-@kernel(nogil=True, separate=True)
-def _place_all(asked, link_poses, world):
-    """Place all bodies; return the largest rounding of their bounds."""
-    rounding = 0.0
-    for k in range(asked.link.shape[0]):
-        rounding = max(rounding, place(asked.local, k, link_poses[asked.link[k]], world))
-    return rounding
+        world.rounding[0] = max(world.rounding[0], place(asked.local, k, link_poses[asked.link[k]], world))
 
 
 @kernel(nogil=True, separate=True)
@@ -144,8 +144,8 @@ def _ask_pair(asked, pair, floors, needed, ends, effort, open_pair, memory):
 
 
 @kernel(nogil=True, separate=True)
-def _first_closer(asked, begin, end, floors, needed, ends, rounding, open_pair, memory):
-    """Search a pair that is closer than its floor, in a state in which the bodies of these pairs are placed.
+def _first_closer(asked, begin, end, floors, needed, ends, open_pair, memory):
+    """Search a pair closer than its floor, in a state with the bodies of these pairs in place.
 
     Parameters
     ----------
@@ -156,11 +156,9 @@ def _first_closer(asked, begin, end, floors, needed, ends, rounding, open_pair, 
         Thresholds of each pair, or one for all, m, with needed >= floors. Once a pair does not reach `needed`, the
         others are compared with their floors only.
     ends : bool
-        Whether an undecided pair ends the search too. A pair that is proved closer always does.
-    rounding : float
-        Of the bounds of the bodies, m.
+        Whether an undecided pair ends the search too. A pair proved closer always does.
     open_pair : int
-        Row of an earlier pair that is undecided or does not reach `needed`, -1 for none.
+        Row of an earlier pair, undecided or not proved to reach `needed`; -1 for none.
     memory : Memory
 
     Returns
@@ -177,9 +175,9 @@ def _first_closer(asked, begin, end, floors, needed, ends, rounding, open_pair, 
             a, b = asked.pairs[pair, 0], asked.pairs[pair, 1]
             floor = floors[own_or_only(floors, pair)]
             threshold = needed[own_or_only(needed, pair)] if open_pair < 0 else floor
-            if not bounding_spheres_within(world, a, b, threshold + rounding):
+            if not bounding_spheres_within(world, a, b, threshold):
                 continue
-            if not oriented_boxes_within(asked.local, world, a, b, threshold, rounding):
+            if not oriented_boxes_within(asked.local, world, a, b, threshold):
                 continue
             looked += 1
             if are_superovoids(asked.local.packed[a], asked.local.packed[b]):
@@ -238,12 +236,12 @@ def over_states(
         first = 1 if verdict == CLOSER else 0
         verdict, pair, before = FARTHER, -1, 0
         if first == 1:
-            rounding = _place_pair(asked, memory.order[0], poses, memory.world)
-            verdict, pair, before = _first_closer(asked, 0, 1, of_state, need, ends, rounding, -1, memory)
+            _place_pair(asked, memory.order[0], poses, memory.world)
+            verdict, pair, before = _first_closer(asked, 0, 1, of_state, need, ends, -1, memory)
         looked = 0
         if verdict != CLOSER:
-            rounding = _place_all(asked, poses, memory.world)
-            verdict, pair, looked = _first_closer(asked, first, count, of_state, need, ends, rounding, pair, memory)
+            place_all(asked.local, asked.link, poses, asked.posed, memory.world)
+            verdict, pair, looked = _first_closer(asked, first, count, of_state, need, ends, pair, memory)
         looked += before
         found.verdicts[s], found.pairs[s], found.looked[s] = verdict, pair, looked
         if ends and verdict == CLOSER:

@@ -82,7 +82,7 @@ class _PairQuery:
         self._posing = Posing(robot, scene, pairs)
         local, link, vertices, listed = self._posing.tables[:4]
         rtol, budget = self._posing.tables.rtol, self._posing.tables.max_evaluations
-        self._asked = verdict_loop.Asked(local, vertices, link, listed, rtol, budget)
+        self._asked = verdict_loop.Asked(local, vertices, link, self._posing.posed, listed, rtol, budget)
         # Memory of finished calls, for several states and for one.
         self._idle: tuple[list[verdict_loop.Memory], list[verdict_loop.Memory]] = [], []
 

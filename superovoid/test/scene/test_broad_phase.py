@@ -604,7 +604,7 @@ def test_answers_do_not_depend_on_the_number_of_warm_starts(monkeypatch):
         cold = scene.fork()
         cold.forget()
         assert result.distance == pytest.approx(cold.query().distance, abs=1e-9)
-    assert len(scene._pool.states) == 17
+    assert len(scene._memory.pool.states) == 17
 
 
 def test_warm_starts_make_the_second_query_cheaper_and_survive_changes(by_tree):
@@ -661,7 +661,13 @@ def test_a_steady_state_allocates_only_results(way, most, allocations):
         frames[-1][:, :3, :3] = rest[:, :3, :3] @ turn
 
     def memory():
-        groups = (_arrays(scene._scratch), scene._candidates, scene._pool, scene._tree or (), scene._world)
+        groups = (
+            _arrays(scene._memory.scratch),
+            scene._memory.rows,
+            scene._memory.pool,
+            scene._tree or (),
+            scene._world,
+        )
         return [array.ctypes.data for group in groups for array in group]
 
     for frame in frames:
@@ -705,7 +711,7 @@ def test_memory_of_a_large_scene_grows_with_its_bodies():
     result = scene.query(max_distance=0.05)
     assert result.statistics.pairs == count * (count - 1) // 2
     assert len(result) > 2000
-    memory = (scene._pool, scene._candidates, _arrays(scene._scratch))
+    memory = (scene._memory.pool, scene._memory.rows, _arrays(scene._memory.scratch))
     groups = (scene._local, scene._world, scene._tree, *memory, scene._rules[:-1])
     assert sum(array.nbytes for group in groups for array in group) < 5e7
 
@@ -768,7 +774,7 @@ def test_a_pickle_has_no_rows_of_the_kernels():
     exponents = {"section_exponent": 1.0, "profile_exponent": 1.0}
     assert ball.__getstate__() == {"semi_axes": (0.25,) * 3, **exponents, "taper": (0.0, 0.0)}
     assert pickle.loads(pickle.dumps(ball)) == ball
-    assert not {"_local", "_pool", "_scratch", "_world", "_lock"} & set(scene.__getstate__())
+    assert not {"_local", "_memory", "_world", "_lock"} & set(scene.__getstate__())
 
 
 def test_poses_that_are_read_are_a_copy():

@@ -24,9 +24,12 @@ def row_of(count, distance=0.11):
 
 
 def memory(scene):
-    scratch = scene._scratch
+    scratch = scene._memory.scratch
     own = (each for each in scratch if each is not scratch.keys)
-    return [array.ctypes.data for array in (*own, *scratch.keys, *scene._candidates, *scene._pool, *scene._lanes)]
+    return [
+        array.ctypes.data
+        for array in (*own, *scratch.keys, *scene._memory.rows, *scene._memory.pool, *scene._memory.lanes)
+    ]
 
 
 @pytest.mark.parametrize("count", [1, 8, 200])  # no pair, pairs in a list, pairs of the tree

@@ -63,7 +63,7 @@ def test_lanes_answer_nearly_all_their_pairs(options):
     found = ask(states(64), threads=1)
     memory, _ = ask._idle[-1]
     stages = memory.rows.stages[: memory.first[-1]]
-    ends = np.bincount(stages, minlength=6)
+    ends = np.bincount(stages, minlength=8)
     asked = ends[CLOSED:].sum()
     assert asked > 200 and len(memory.worlds.poses) > 1
     assert ends[CLOSED] + ends[BEYOND] > 0.9 * asked
