@@ -46,7 +46,7 @@ class Certificate(Record):
     """Points of A and of B, in their frames, m, shape (k, 6): the first, then those of the cones, in order."""
     pieces: str = ""
     """Apart, with a dent: cuts across the axis z of A (``a``) and B (``b``), at first of the two whole bodies, the
-    lower part first; ``.`` for a pair of pieces that has a direction."""
+    lower part first; ``.`` for a pair of pieces with a direction."""
     heights: FloatArray = field(default_factory=lambda: np.empty(0))
     """Heights z / a3 of the cuts, in order, shape (k,)."""
     directions: FloatArray = field(default_factory=lambda: np.empty((0, 3)))

@@ -260,7 +260,7 @@ def contacts(
     -------
     ContactSet
         It has no point if `distance` exceeds `max_distance`, or for two half-spaces without a common normal. The status
-        of ``contacts(...).distance`` tells whether this is proved.
+        of ``contacts(...).distance`` contains ``UNPROVEN`` if this is not proved.
 
     Raises
     ------

@@ -66,8 +66,8 @@ def _around(turns: FloatArray) -> FloatArray:
     return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
-# Diagonals are among the turns. Tangents are often in planes of symmetry, where the support point of a body with sharp
-# edges depends on the last digit of the direction; they are the last.
+# Diagonals are among the turns. Tangents are often in planes of symmetry: the support point of a body with sharp edges
+# then depends on the last digit of the direction. They are the last.
 _AROUND = _around(np.concatenate([(np.arange(_TURNS) + 0.5) / _TURNS, np.arange(4) / 4.0]))
 _EIGHT = _around(np.arange(8) / 8.0)
 _STEPS = 60

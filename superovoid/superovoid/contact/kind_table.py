@@ -9,8 +9,8 @@ three pairs         what happens
 ovoid, ovoid        `pair_solver.solve_pair`, as if the other kinds did not exist
 sphere, box         the sphere is a point with a ball around it: the distance of a point from a box, less a radius
 cylinder, box       apart: alternating projections (`alternating`), as for spheres; then GJK and Newton on vertices and
-                    rims (`difference`); where that leaves the interval open, as for all curved cores, searches of their
-                    support functions (`cores`)
+                    rims (`difference`); if the interval stays open, as for all curved cores, searches of their support
+                    functions (`cores`)
 ==================  ============================================================================================
 
 The bodies of a pair are brought into one order first, so that both orders give the same answer bit by bit.
@@ -89,7 +89,7 @@ def _in_order(first, second):
     if not (poses_in_order(first.pose, second.pose) and poses_in_order(second.pose, first.pose)):
         return poses_in_order(first.pose, second.pose)
     at_a, at_b = int(a[kinds.VERTICES]), int(b[kinds.VERTICES])
-    for i in range(3 * int(a[kinds.VERTEX_COUNT])):  # meshes that are alike but for their vertices
+    for i in range(3 * int(a[kinds.VERTEX_COUNT])):  # meshes that differ in their vertices only
         if first.pool[at_a + i] != second.pool[at_b + i]:
             return first.pool[at_a + i] < second.pool[at_b + i]
     return True
@@ -99,7 +99,7 @@ def _in_order(first, second):
 def _two_half_spaces(rotation, centre):
     """Half-spaces that face each other have a gap. All others meet, and no translation parts them, however long.
 
-    Normals that oppose each other as far as rotations can be told are taken to face each other.
+    Half-spaces count as facing each other if their normals are opposite to within the rounding of rotations.
     """
     nb = rotate(rotation, (0.0, 0.0, 1.0))
     up = (0.0, 0.0, 1.0)
@@ -151,7 +151,7 @@ def _middle_of(core):
 
 @kernel
 def start_direction(task, state):
-    """The direction of an earlier answer, if it is not far from the line of the middles; else that line."""
+    """Return the direction of an earlier answer if it is near the line of the middles; otherwise that line."""
     pair = task.pair
     line = sub(add(pair.centre, rotate(pair.rotation, _middle_of(pair.b))), _middle_of(pair.a))
     n = (state[columns.START], state[columns.START + 1], state[columns.START + 2])
@@ -173,7 +173,7 @@ def _widths(pair, tolerance):
 def _opposite_status(pair, answer, goal):
     """`ARBITRARY_NORMAL` if the translation against the normal is as short, to within the goal.
 
-    Of convex cores. Along n these are -distance deep, so h is to be no more than that and the goal. Balls add the same
+    For convex cores. Along n these are -distance deep, so h may exceed that by the goal at most. Balls add the same
     to both. Since h(n) + h(-n) >= 0, cores farther apart than the goal have no such way.
     """
     out_of_line()
@@ -185,9 +185,9 @@ def _opposite_status(pair, answer, goal):
 def _on_surfaces(answer, pair, is_open):
     """The same answer with its points on the surfaces.
 
-    Means of support points lie under a surface by as much as the interval is wide, and the ball of a torus that is not
-    at its nearest reaches beyond. If the interval is open, the distance of bodies apart is that of the points.
-    Overlapping, the interval says by how much they miss it.
+    Means of support points lie under a surface by as much as the interval is wide, and the ball of a torus reaches
+    beyond it away from the nearest point. If the interval is open, the distance of separate bodies is that of the
+    points. For overlapping bodies the interval contains the length by which the points miss it.
     """
     out_of_line()
     distance, lower, upper, x, y, n, iterations, status = answer
@@ -331,7 +331,7 @@ def solve_convex(first, second, limit, state, out):
 
 @kernel(separate=True)
 def solve_non_convex(first, second, limit, state, out):
-    """A torus and any body other than a sphere or a plane, or a mesh that is not convex and any body but a plane."""
+    """Solve a torus and any body but a sphere or a plane, or a non-convex mesh and any body but a plane."""
     out_of_line()
     task = begin(first, second, state)
     pair = task.pair
@@ -343,7 +343,7 @@ def solve_non_convex(first, second, limit, state, out):
         answer = mesh.solve(pair, n, goal, limit.budget)
     is_open = is_torus or answer.status & UNPROVEN != 0 or answer.upper - answer.lower > goal
     if is_open or answer.distance < 0.0:
-        # Moved apart, bodies touch as far as can be told: their points may lie deeper than the interval is wide.
+        # After the translation the bodies touch to rounding: their points may lie deeper than the interval is wide.
         answer = _on_surfaces(answer, pair, is_open)
     _finish(task, answer, answer.status, goal, wanted, state, out)
 

@@ -3,7 +3,7 @@
 
 """Two bodies as kernels hand them on: a pair in the frame of the first, bodies in the world, what limits an answer.
 
-Pairs are made where they are used: a kernel that counts no references (`superovoid.compiled.kernels.kernel`) may not
+Kernels make pairs themselves: a kernel that counts no references (`superovoid.compiled.kernels.kernel`) may not
 return arrays to one that does.
 """
 
@@ -65,9 +65,9 @@ class Limit(NamedTuple):
     tolerance: float
     budget: int
     beyond: float
-    """m: a distance that is proved to exceed this need not be known any better"""
+    """m: a proof that the distance exceeds this is enough"""
     below: float
-    """m: nor one that is proved to be less than this"""
+    """m: a proof that the distance is less than this is enough"""
 
 
 CLOSER, UNDECIDED, FARTHER = 1, 0, -1
@@ -75,7 +75,7 @@ CLOSER, UNDECIDED, FARTHER = 1, 0, -1
 
 @kernel
 def verdict_of(lower, upper, limit):
-    """What an interval says about the threshold of a limit: CLOSER, FARTHER or UNDECIDED."""
+    """Compare an interval with the threshold of a limit: CLOSER, FARTHER or UNDECIDED."""
     if lower >= limit.beyond:
         return FARTHER
     return CLOSER if upper < limit.below else UNDECIDED

@@ -124,8 +124,8 @@ def simplified(points: Sequence[Point], corners: Sequence[int], most: int, held:
     """Return fewer corners of a convex polygon, which span as much of it as they can.
 
     One corner after the other goes: the one whose triangle with its two neighbours is least (Visvalingam and Whyatt
-    1993); of a triangle the one across from the longest side; of a segment the last that is not held. Of equal ones it
-    is that of the largest number.
+    1993); of a triangle the one across from the longest side; of a segment the last free one. Among equal ones the
+    corner with the largest number goes.
 
     Parameters
     ----------

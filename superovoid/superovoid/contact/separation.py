@@ -20,7 +20,7 @@ _PARALLEL = 1e-6  # sine of two edges of boxes whose cross product is no axis wo
 
 @kernel
 def rounding(a, b, distance):
-    """Bound of the rounding errors in a separation of two packed bodies so far apart (`rounding`)."""
+    """Bound the rounding errors in a separation of two packed bodies at a distance (`rounding`)."""
     return allowance(a[RADIUS], b[RADIUS], distance)
 
 
@@ -70,7 +70,7 @@ def gap_of_boxes(axes, d, a, b, enough, rounding):
     """Largest gap of two boxes along any of 15 axes, less rounding: it bounds their signed distance from below.
 
     The axes are those of Gottschalk, Lin, Manocha, "OBBTree", SIGGRAPH 1996, of unit length so that a gap is a length:
-    normals of faces, and cross products of edges that are not nearly parallel, which add nothing to the faces.
+    normals of faces, and cross products of edges unless these are nearly parallel and add nothing to the faces.
 
     Parameters
     ----------

@@ -378,6 +378,15 @@ def test_nearly_coaxial_bodies_of_revolution_are_certified(kind_a, kind_b, off):
         assert result.upper - result.lower <= 1.1e-9 * unit_of(a, b)
 
 
+@pytest.mark.parametrize("off", [1e-4, 1e-3, 1e-2])
+@pytest.mark.parametrize(("kind_a", "kind_b"), list(itertools.combinations_with_replacement(REVOLVED, 2))[:-1])
+def test_bodies_of_revolution_on_parallel_axes_are_certified(kind_a, kind_b, off):
+    for a, _, b, _ in nearly_coaxial(kind_a, kind_b, 0.0, 16, seed=16):
+        depth = 0.2 * (a.obb().half_extents[2] + b.obb().half_extents[2])
+        result = distance(a, pose(), b, pose((off * unit_of(a, b), 0.0, depth)))
+        assert not result.status & Status.UNPROVEN
+
+
 # -- degenerate ----------------------------------------------------------------------------------------------------
 
 UNIQUE, MANY = False, True

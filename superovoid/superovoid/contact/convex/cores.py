@@ -367,7 +367,7 @@ def overlapping(pair, descent, goal, margin, budget, w):
             if start.value - depth <= goal:
                 break
     ball_depth = depth
-    # For a body with a dent, a search of hulls proves no more than that of a convex body inside it.
+    # For a body with a dent, a search of hulls proves as much as that of a convex body inside it at most.
     deficit = dent_deficit(a, ka) + dent_deficit(b, kb)
     width = 0.5 * goal + min(0.1 * deficit, _HULL_GOAL * min(a[SIZE], b[SIZE]))
     if not (start.value - depth <= goal):

@@ -144,7 +144,7 @@ def side_of(core, p, proved):
     cosines a, b, c, below^2 + det^2 = 2 (1 + a)(1 + b)(1 + c) times the square of the product of the three lengths.
     The rounding errors of both are below 33 EPS of this product, including the subtraction of p; `_ANGLE` is twice
     that. They change the angle by at most their ratio to the root of the sum. Nothing is known near the negative axis,
-    where the angle jumps from -pi to pi, and at the origin. The sum of all angles is a multiple of 2 pi.
+    across which the angle jumps from -pi to pi, and at the origin. The sum of all angles is a multiple of 2 pi.
     """
     middle, half = node_box(core, 0)
     for i in range(3):

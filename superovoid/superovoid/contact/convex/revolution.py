@@ -1,25 +1,28 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Depth of two bodies of revolution with nearly the same axis.
+r"""Depth of two bodies of revolution with nearly the same axis, or nearly parallel axes.
 
 About one common axis M = A - B is a body of revolution, and its least support value is attained on a whole circle of
 directions; about two that nearly agree, h_M hardly changes along that circle. A search over triangles of directions
 would refine the circle until its chords lie within the goal of it. Here a cell is a range of azimuths phi about the
 axis z of A and of meridian directions psi between two, and points of M are turned with the azimuth:
 
-A support point x of A at (phi, psi), turned about z by t, is one at (phi + t, psi). A point y = c + v of B turned about
-the axis u of B stays a point of B. Let R_z and R_u be these turns; for a direction n at azimuth phi,
+A support point x of A at (phi, psi), turned about z by t, is one at (phi + t, psi). A point y = g + w of B, with g on
+the axis u of B and w across it, turned about u by t stays a point of B. With e = (cos phi, sin phi, 0), its derivative
+e' by phi, and k = (u - z) x w, for a direction n at azimuth phi and n_s = n . e,
 
-    h_M(R_z(t) n) >= n . q(t),   q(t) = x - R_z(-t) (c + R_u(t) v),
-    q(t) = x - y + t q' + r,     q' = z x c + (z - u) x v,   |r| <= (|c across z| + 2 |z - u| |v|) t^2 / 2:
+    h_M(R_z(t) n) >= n . (x - y) + (cos t - 1) (-n_s e . g - n_z w_z)
+                     + sin t (-n_s (e' . g + e . k) - n_z k_z) - n_s |k across z| t^2.
 
-what depends on t is as small as the distance of the axes. In the plane of a meridian the bound is that of a planar
-body, of two directions n_k and any mean of two such points; psi is split where its support points change places, which
-finds the facet of a profile exactly, and phi where its terms cost more than the middle meridian leaves open.
+The last term is of second order in the angle of the axes, and all that depends on t is as small as their distance. If
+the axes are parallel, k and w_z vanish, and about the azimuth of the centre of B the bound is exact for all t. In the
+plane of a meridian the bound is that of a planar body, of two directions n_k and any mean of two such points. A cell is
+split in psi where its support points change places, which finds the facet of a profile exactly, and in phi if the
+terms of t cost more than the middle meridian leaves open.
 
 At the pole all azimuths are one direction, and an unturned point of B gives a better bound: n . y <= n_z y_z +
-|n across z| |y across z| for all azimuths.
+n_s |y across z| for all azimuths.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import lift, without_first
-from superovoid.compiled.vector import LEAST_DIVISOR, cross, norm, rotate, scale, sub
+from superovoid.compiled.vector import LEAST_DIVISOR, combine, cross, dot, rotate, scale, sub
 from superovoid.contact.minkowski.difference import (
     SIMPLEX_LENGTH,
     Found,
@@ -100,34 +103,54 @@ def _best_mean(f, g):
 
 
 @kernel
-def _heights(a, b, q, rate, half):
-    """Return the heights of a point, moving at a rate either way for `half`, along two directions of the meridian."""
-    f, g = a[0] * q[0] + a[1] * q[1], b[0] * q[0] + b[1] * q[1]
-    u, v = half * (a[0] * rate[0] + a[1] * rate[1]), half * (b[0] * rate[0] + b[1] * rate[1])
+def _along(n, q):
+    return n[0] * q[0] + n[1] * q[1]
+
+
+@kernel
+def _heights(a, b, q, of_cosine, of_sine):
+    """Return bounds of q + (cos t - 1) c + s sin t along two directions of the meridian, for either sign of t.
+
+    `of_cosine` is c times the largest 1 - cos t, `of_sine` is s times the largest sin t.
+    """
+    f, g = _along(a, q) - max(0.0, _along(a, of_cosine)), _along(b, q) - max(0.0, _along(b, of_cosine))
+    u, v = _along(a, of_sine), _along(b, of_sine)
     return f + u, f - u, g + v, g - v
 
 
 @kernel
-def _cell_bound(cell, rows, a, b, centre, apart, half):
+def _turned(a, b, rows, k, phi, centre, u, half):
+    """Bound the height of a turned point of a cell along both ends of its arc, for turns up to `half` either way."""
+    e, m, y = (math.cos(phi), math.sin(phi), 0.0), row_point(rows, k, M), row_point(rows, k, Y)
+    v = sub(y, centre)
+    w = combine(1.0, v, -dot(v, u), u)
+    g, bent = sub(y, w), cross((u[0], u[1], u[2] - 1.0), w)
+    versed, sine = 1.0 - math.cos(half), math.sin(min(half, 0.5 * math.pi))
+    q = (dot(e, m) - min(half * half, 2.0) * math.hypot(bent[0], bent[1]), m[2])
+    of_cosine = (-versed * dot(e, g), -versed * w[2])
+    of_sine = (sine * (e[1] * g[0] - e[0] * g[1] - dot(e, bent)), -sine * bent[2])
+    return _heights(a, b, q, of_cosine, of_sine)
+
+
+@kernel
+def _unturned(a, b, rows, k, phi):
+    """Bound the same height for all azimuths, with the point of B unturned."""
+    x = row_point(rows, k, X)
+    across = math.cos(phi) * x[0] + math.sin(phi) * x[1] - math.hypot(rows[k, Y], rows[k, Y + 1])
+    return _heights(a, b, (across, rows[k, M + 2]), (0.0, 0.0), (0.0, 0.0))
+
+
+@kernel
+def _cell_bound(cell, rows, a, b, centre, u, half):
     """Lower bound of h_M over an arc of the meridian, its ends a and b, and azimuths up to `half` from a cell's middle.
 
-    `apart` is z - u, with u the axis of B on the side of z.
+    `u` is the axis of B on the side of z.
     """
     out_of_line()
-    ec, es = math.cos(cell[_PHI]), math.sin(cell[_PHI])
-    v1, v2 = sub(row_point(rows, 0, Y), centre), sub(row_point(rows, 1, Y), centre)
-    r1, r2 = cross(apart, v1), cross(apart, v2)
-    m1, m2 = row_point(rows, 0, M), row_point(rows, 1, M)
-    x1, x2 = row_point(rows, 0, X), row_point(rows, 1, X)
-    turn = es * centre[0] - ec * centre[1]  # z x c has no part along z
-    q1, q2 = (ec * m1[0] + es * m1[1], m1[2]), (ec * m2[0] + es * m2[1], m2[2])
-    d1, d2 = (turn + ec * r1[0] + es * r1[1], r1[2]), (turn + ec * r2[0] + es * r2[1], r2[2])
-    bend = math.hypot(centre[0], centre[1]) + 2.0 * norm(apart) * max(norm(v1), norm(v2))
-    best = _best_mean(_heights(a, b, q1, d1, half), _heights(a, b, q2, d2, half)) - 0.5 * bend * half * half
-    # Points whose part across the axis serves all azimuths.
-    q1 = (ec * x1[0] + es * x1[1] - math.hypot(rows[0, Y], rows[0, Y + 1]), m1[2])
-    q2 = (ec * x2[0] + es * x2[1] - math.hypot(rows[1, Y], rows[1, Y + 1]), m2[2])
-    best = max(best, _best_mean(_heights(a, b, q1, q1, 0.0), _heights(a, b, q2, q2, 0.0)))
+    phi = cell[_PHI]
+    turned = _turned(a, b, rows, 0, phi, centre, u, half), _turned(a, b, rows, 1, phi, centre, u, half)
+    unturned = _unturned(a, b, rows, 0, phi), _unturned(a, b, rows, 1, phi)
+    best = max(_best_mean(turned[0], turned[1]), _best_mean(unturned[0], unturned[1]))
     if best < 0.0:
         # A direction of the arc is a mean of its ends, lengthened to one; its length before is that of the mean's.
         best /= math.sqrt(max(0.5 * (1.0 + a[0] * b[0] + a[1] * b[1]), LEAST_DIVISOR))
@@ -157,7 +180,6 @@ def search(pair, found, goal, budget, w):
     out_of_line()
     centre = pair.centre
     u = rotate(pair.rotation, (0.0, 0.0, math.copysign(1.0, pair.rotation[2, 2])))
-    apart = sub((0.0, 0.0, 1.0), u)
     capacity = 2 * budget + 8
     cells, rows = np.empty((capacity, _CELL_LENGTH)), np.empty((capacity, 2, SIMPLEX_LENGTH))
     keys = np.empty((capacity, 2))  # bounds of a cell and of its middle meridian
@@ -166,7 +188,7 @@ def search(pair, found, goal, budget, w):
         # The axes themselves: the least of two discs is where one of them is flat.
         n = scale(sign, u)
         found = take(found, n, difference_support(pair, n))
-    cells[0, _PHI] = cells[1, _PHI] = math.atan2(found.n[1], found.n[0])
+    cells[0, _PHI] = cells[1, _PHI] = math.atan2(centre[1], centre[0])
     cells[0, _HALF] = cells[1, _HALF] = math.pi
     for i in range(2):
         found = _look(pair, cells[i], rows[i], 0, 0.0, 1.0 - 2.0 * i, found)
@@ -177,8 +199,8 @@ def search(pair, found, goal, budget, w):
         for k in range(first - 1, used):
             i = at if k < first else k
             a, b = _end(cells[i], 0), _end(cells[i], 1)
-            keys[i, 0] = max(bound, _cell_bound(cells[i], rows[i], a, b, centre, apart, cells[i, _HALF]))
-            keys[i, 1] = _cell_bound(cells[i], rows[i], a, b, centre, apart, 0.0)
+            keys[i, 0] = max(bound, _cell_bound(cells[i], rows[i], a, b, centre, u, cells[i, _HALF]))
+            keys[i, 1] = _cell_bound(cells[i], rows[i], a, b, centre, u, 0.0)
             heap[length] = i
             lift(heap, key, length)
             length += 1
@@ -200,9 +222,9 @@ def search(pair, found, goal, budget, w):
         short = found.value - goal - keys[at, 1]  # of the goal on the middle meridian
         turning = keys[at, 1] - bound > short
         if not short > 0.0:
-            halves = _cell_bound(cell, rows[at], a, split, centre, apart, half)
-            halves = min(halves, _cell_bound(cell, rows[at], split, b, centre, apart, half))
-            turning = _cell_bound(cell, rows[at], a, b, centre, apart, half / 3.0) >= halves
+            halves = _cell_bound(cell, rows[at], a, split, centre, u, half)
+            halves = min(halves, _cell_bound(cell, rows[at], split, b, centre, u, half))
+            turning = _cell_bound(cell, rows[at], a, b, centre, u, half / 3.0) >= halves
         if turning or math.hypot(a[0] - b[0], a[1] - b[1]) <= _LEAST_ARC:
             # In three: the middle keeps its points.
             cell[_HALF] = half / 3.0

@@ -1,14 +1,14 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Points of two cores that face each other along a direction: where the line along it leaves M = A - B.
+r"""Points of two cores that face each other along a direction: the exit of the line along it from M = A - B.
 
-At the direction n of the signed distance the contact of flat parts is a face of M, any point of which may be had as a
-support point, while the pair of points that realises the distance belongs to the point of that face on the line along n
-(and the same line inside M where the bodies overlap). It is a mean of up to four points of M, the same mean for both
-bodies: with B moved along n until the bodies touch, that point of M is the origin, and GJK finds it.
+At the direction n of the signed distance, flat parts in contact make a face of M. A support point along n may be any
+point of this face, but the points that realise the distance belong to its point on the line along n (for bodies that
+overlap, on the same line inside M). This point is a mean of up to four points of M, the same mean for both bodies. With
+B moved along n until the bodies touch, it is the origin, and GJK finds it.
 
-The mean is within the tolerance of the boundary of M, and the two points of the surfaces of their bodies. Points of
+The mean is within the tolerance of the boundary of M, and the two points are within it of the surfaces. Points of
 superovoids are then moved along n onto the surface. An error delta of n changes the length of x - y by its square, but
 h_M(n) by delta itself: on a face the length is the better measure of the distance.
 
@@ -72,10 +72,9 @@ def dent_deficit(row, kind):
 
 @kernel(separate=True)
 def points_along(pair, n, value, goal, w):
-    """Points of two cores along a direction of which h_M is given, or along one next to it that is no worse.
+    """Find points of two cores along a direction n with h_M(n) = `value`, or along one next to it with a similar value.
 
-    If the direction is not yet precise enough, the normal of GJK's last simplex may be, or what Newton makes of its
-    strata.
+    If n is not precise enough, the normal of GJK's last simplex may be, or the result of Newton's method on its strata.
     """
     out_of_line()
     limit, best, spent = value + _CLOSE * goal, Aligned(n, value, n, n, math.inf), 0
@@ -124,7 +123,7 @@ class Facing(NamedTuple):
 
 @kernel
 def _with_proof(x, y, n, h, goal, margin):
-    """Points of two bodies apart with what a direction proves, of which h_M is h, and whether that is enough."""
+    """Return points of bodies apart, the bound of a direction with h_M(n) = h, and whether both close the interval."""
     length, bound = norm(sub(y, x)), -h - margin
     is_found = off_normal(x, y, n) <= ALONG * goal and length + margin - bound <= goal
     return Facing(n, min(bound, length), x, y, is_found)

@@ -6,8 +6,8 @@ r"""The Minkowski difference M = A - B of two convex cores (frame of A): what al
 Support points of M with what they came from; simplices of them in a workspace; and
 
 descend   GJK: the point of M nearest to the origin, over growing simplices of support points. Every support point along
-          n proves sd >= -h_M(n); apart, the nearest point proves sd <= its distance. Ends where the cores overlap.
-polish    Newton for the minimum of h_M where it is the maximum of a few smooth functions, one for each pair of strata
+          n proves sd >= -h_M(n); apart, the nearest point proves sd <= its distance. Ends if the cores overlap.
+polish    Newton for a minimum of h_M at which it is the maximum of a few smooth functions, one for each pair of strata
           (`shapes.kernels.kinds`) among the support points: with tangential parts p_i, values v_i, Hessians H_i, and
           weights l_i that make sum l_i p_i vanish, the step d minimises sum l_i (p_i . d + d . (H_i - v) d / 2) subject
           to all v_i + p_i . d being equal. A vertex against a smooth body is one stratum, an edge two, a face three:
@@ -52,7 +52,7 @@ _HELD = 32.0 * EPS  # of the farthest corner: how near to the origin a point of 
 # Chord from which on a direction is another one, and not the same refined. If h_M is curved by more than a thousandth
 # of the smaller body about a minimum, directions as good as it to within 1e-6 of that body lie closer to it.
 WELL_AWAY = 0.05
-ALMOST = 0.05  # of a depth: at a direction met by a search that is higher by more no minimum is as low
+ALMOST = 0.05  # of a depth: near a direction with a higher h_M by more, no minimum is as low
 
 
 class Corner(NamedTuple):
@@ -159,7 +159,7 @@ def mean_point(w, count, column):
 
 @kernel
 def segment_weights(p, q):
-    """Weights of the point of a segment that is closest to the origin, and its squared distance."""
+    """Return the weights of the point of a segment closest to the origin, and its squared distance."""
     d = sub(q, p)
     length = dot(d, d)
     t = min(1.0, max(0.0, -dot(p, d) / length)) if length > 0.0 else 0.0
@@ -169,9 +169,9 @@ def segment_weights(p, q):
 
 @kernel
 def triangle_weights(p, q, r):
-    """Weights of the point of a triangle that is nearest to the origin.
+    """Return the weights of the point of a triangle nearest to the origin.
 
-    Inside its plane prism by the projection on the plane; else the nearest of the three edges.
+    Inside the prism over the triangle the projection on its plane; outside, the nearest point of the three edges.
     """
     out_of_line()
     u, v = sub(q, p), sub(r, p)
@@ -207,7 +207,7 @@ def weigh(w, count, target):
 
 @kernel
 def tetrahedron_weights(p, q, r, s):
-    """Weights of the point of a tetrahedron that is the origin, and how far that point misses it.
+    """Return the weights of the origin in a tetrahedron, and the distance by which the point of the weights misses it.
 
     The barycentric coordinates of the origin from the normals of three faces, refined once by what their point misses
     it by, with those below 0 set to 0. Weights of a tetrahedron without volume are those of a corner.
@@ -234,8 +234,8 @@ def tetrahedron_weights(p, q, r, s):
 def nearest_of_simplex(w, count):
     """Weigh the rows of a simplex for its point nearest to the origin and drop the rows without weight.
 
-    Returns how many are left; 4 means that the origin is inside, to rounding: of a thin tetrahedron the signs of its
-    volumes, which say so, are what rounding left of them.
+    Returns how many are left; 4 means that the origin is inside, to rounding. Rounding decides the signs of the volumes
+    of a thin tetrahedron.
     """
     out_of_line()
     if count < 4:
@@ -308,7 +308,7 @@ def nothing_known(n):
 def descend(pair, start, goal, near, beyond, w, limit, roughly):
     """GJK over a simplex in the workspace (its `count` rows are kept).
 
-    Stops if the interval is closed, the cores overlap, nothing moves any more, the distance is proved to be less than
+    Stops if the interval is closed, the cores overlap, nothing moves, the distance is proved to be less than
     `near`, or the lower bound exceeds `beyond`. `roughly` takes points near to support points, which prove no lower
     bound unless it may exceed `beyond`.
     """
@@ -415,7 +415,7 @@ def newton_turn(n, t1, t2, count, hessian, value, mean, q, r):
     mean
         Weighted point of the strata.
     q, r
-        Points of the second and third stratum less that of the first, along which the h_s are equal; else anything.
+        Points of the second and third stratum less that of the first, along which the h_s are equal.
 
     Returns
     -------
@@ -466,8 +466,8 @@ def newton_turn(n, t1, t2, count, hessian, value, mean, q, r):
 def polish(pair, n, apart, w, count):
     """Newton from a direction for the minimum of h_M on the bundle of `count` strata in the workspace.
 
-    Returns the last direction that was no worse than the one before, judged by what is left of stationarity.
-    `apart` is 1.0 for cores that are apart and 0.0 for others.
+    Returns the last direction before the residual of stationarity grows. `apart` is 1.0 for separate cores and 0.0 for
+    overlapping ones.
     """
     out_of_line()
     a, b, rotation, centre = pair.a.row, pair.b.row, pair.rotation, pair.centre
@@ -554,7 +554,7 @@ def take(found, n, c):
 
 @kernel
 def polished(pair, n, rows, found, w):
-    """The least h_M found, or that of Newton's method on the strata of some rows of a workspace if it is no more."""
+    """Return the least h_M: the one found, or that of Newton's method on the strata of some rows of a workspace."""
     out_of_line()
     for k in range(rows):
         w[k, WEIGHT] = 1.0 / rows

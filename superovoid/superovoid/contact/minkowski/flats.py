@@ -1,14 +1,14 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Whether a contact is one of flats: then its points are one choice of many.
+r"""Decide whether flats are in contact: then the points are one choice of many.
 
 The contact set of a core along a direction is a point, an edge or a face, up to a slack below the support plane. Two of
-them share a direction where a face meets an edge or a face, or two edges are parallel. A superovoid has no flats but
-comes near to them: it counts as flat along a principal direction of its surface where points a reach to the side lie
-less than the slack below the tangent plane. The curvature off the planes of symmetry, on which exponents other than one
-make it vanish at a point only, tells where that may be; then the heights do (as `certificate.is_flat` for two
-superovoids).
+them share a direction if a face meets an edge or a face, or two edges are parallel. A superovoid has no flats but comes
+near to them: it counts as flat along a principal direction of its surface if points a reach to the side lie less than
+the slack below the tangent plane. A small curvature off the planes of symmetry selects the candidates (on these planes
+exponents other than one make it vanish at a point only). Then the heights decide, as in `certificate.is_flat` for two
+superovoids.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _PARALLEL = 1e-9  # rad, between edges
 def _lies_on(row, x, n, flat, edge, slack, reach):
     """Whether a superovoid lies along a face (2) or an edge (1) that it touches at x.
 
-    Curvatures tell where that may be: those of x, which may lie next to a sharp edge that is in contact, or of the
-    support point, which may be far from the contact where the surface is nearly flat.
+    Curvatures select the candidates: that of x, which may lie next to a sharp edge in contact, and that of the support
+    point, which may be far from the contact on a nearly flat surface.
     """
     out_of_line()
     t1, t2 = tangent_frame(n)
@@ -60,7 +60,7 @@ def _lies_on(row, x, n, flat, edge, slack, reach):
 
 @kernel
 def touching_flats(pair, x, y, n, unit):
-    """Whether the contact sets of two cores, of which one at most is a superovoid, share a direction.
+    """Return whether the contact sets of two cores, one superovoid at most, share a direction.
 
     `x` and `y` are the points of the contact and n its normal, in the frame of A, `unit` the size of the smaller body.
     """

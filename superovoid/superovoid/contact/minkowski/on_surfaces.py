@@ -4,8 +4,8 @@
 r"""Points brought onto the surface of their body.
 
 A mean of support points lies in the hull of its body: under the surface by what a search has left open, and over a dent
-above it. It is moved along the normal of the contact, which leaves the direction of the difference of two such points
-as it is, where they are along that normal.
+above it. It is moved along the normal of the contact: if the difference of two such points is along that normal, it
+stays so.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.surface import RADIUS, gradient, position
 
 _STEPS = 12
-_SETTLED = 1e-15  # of the radius: a step that moves the point no more
+_SETTLED = 1e-15  # of the radius: a step this short leaves the point in place
 _UPRIGHT = 1e-3  # cosine between the direction and the normal of the surface below which a step is not trusted
 
 
@@ -26,8 +26,8 @@ def along_to_surface(body, x, n):
     """Point of the surface of a superovoid on the line through x along n, both in its frame.
 
     Newton on the tangent planes of the points that lie radially above those of the line: from inside a convex body the
-    first step goes beyond the surface at most, the others come back from there. What is left at the end, or where the
-    line runs along the surface, is made up for radially.
+    first step goes beyond the surface at most, the others come back from there. At the end, or if the line runs along
+    the surface, the rest is made up for radially.
     """
     out_of_line()
     p = x
@@ -49,8 +49,7 @@ def along_to_surface(body, x, n):
 def onto_surface(core, p, n):
     """Point of the surface of a whole body at or next to p, along n for a superovoid and nearest for the others.
 
-    Of a mesh that is not convex, a half-space and a sphere, and outside a convex mesh, p itself: their points are not
-    means.
+    For a non-convex mesh, a half-space and a sphere, and outside a convex mesh, p itself: their points are not means.
     """
     out_of_line()
     row, kind = core.row, core.kind
@@ -96,5 +95,5 @@ def unit(u, n):
 
 @kernel
 def direction_of(x, y, n):
-    """Unit vector from x to y; n where they are one."""
+    """Return the unit vector from x to y; n if x = y."""
     return unit(sub(y, x), n)
