@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from geometry_msgs.msg import Pose
 from moveit_msgs.msg import (
     ConstraintEvalResult,
     Constraints,
@@ -27,7 +28,6 @@ from moveit_msgs.msg import (
     VisibilityConstraint,
 )
 from moveit_msgs.srv import GetStateValidity
-from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 
 from superovoid.planning.scene_problem import pairs_of_group
@@ -419,11 +419,13 @@ def _orientation_constraint(constraint: OrientationConstraint, frames: Frames) -
     )
     _finite("tolerances", *tolerances)
     header_from_wanted, wanted = wanted_rotation(constraint, frames)
-    difference = Rotation.from_matrix(wanted.T @ frames.link(constraint.link_name)[:3, :3])
+    difference = wanted.T @ frames.link(constraint.link_name)[:3, :3]
     if constraint.parameterization == OrientationConstraint.ROTATION_VECTOR:
-        errors = np.abs(header_from_wanted @ difference.as_rotvec())
+        from scipy.spatial.transform import Rotation  # late: the import is slow
+
+        errors = np.abs(header_from_wanted @ Rotation.from_matrix(difference).as_rotvec())
     else:
-        errors = _euler_errors(difference.as_matrix(), tolerances)
+        errors = _euler_errors(difference, tolerances)
     satisfied = bool((errors <= tolerances + np.finfo(float).eps).all())
     return satisfied, _weight(constraint.weight) * float(errors.sum())
 
@@ -434,7 +436,7 @@ def wanted_rotation(constraint: OrientationConstraint, frames: Frames) -> tuple[
     quaternion = np.array([q.x, q.y, q.z, q.w])
     if not abs(np.linalg.norm(quaternion) - 1.0) <= 1e-3:
         raise InputError(f"orientation {quaternion.tolist()}: must be a quaternion of unit length")
-    header_from_wanted = Rotation.from_quat(quaternion).as_matrix()
+    header_from_wanted = from_pose(Pose(orientation=q), "orientation")[:3, :3]
     return header_from_wanted, frames.lookup(constraint.header.frame_id, "orientation")[:3, :3] @ header_from_wanted
 
 
