@@ -252,6 +252,15 @@ def test_an_object_in_the_way_stops_a_motion_under_way(robot):
     assert measured(robot)[0] > 0.3
 
 
+def test_lost_words_about_objects_stop_a_motion_under_way(robot):
+    goal = move(robot, RIGHT, scale=0.05)
+    goal.wait_for("MONITOR")
+    robot.publisher(PlanningScene, "/planning_scene").publish(b"\x00\x01\x00\x03")  # no message
+    _, result = goal.result()
+    assert result.error_code.val == Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE
+    assert "lost 1 message" in result.error_code.message and measured(robot)[0] > 0.3
+
+
 # --- several controllers ---
 
 

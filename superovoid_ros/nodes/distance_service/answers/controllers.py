@@ -44,7 +44,7 @@ class ExecutionLimits:
     allowed_goal_duration_margin: float = 0.5
     """s, in addition to the scaled duration."""
     allowed_start_tolerance: float = 0.01
-    """rad or m: distance of a joint from the first point of its trajectory; 0: not checked, as in MoveIt, and neither is
+    """rad or m: distance of a joint from the first point of its trajectory; 0: not checked, as in MoveIt, nor is
     whether the joint states are stale."""
 
     def seconds(self, trajectory: JointTrajectory) -> float:
