@@ -37,7 +37,12 @@ from superovoid.shapes import ConvexMesh, Shape
 from superovoid_ros.nodes.common.conversions import from_pose, to_point, to_vector
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, reason_of, refusals
 from superovoid_ros.nodes.common.parameters import choice
-from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, RequestedStates, frame_ids_of
+from superovoid_ros.nodes.distance_service.answers.requested_states import (
+    RequestedState,
+    RequestedStates,
+    frame_ids_of,
+    positions_of,
+)
 from superovoid_ros.nodes.distance_service.jobs import AT_ONCE
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
@@ -179,16 +184,9 @@ def states_of(state: RobotState, joint_states: Sequence[JointState]) -> Iterator
     """
     if not len(joint_states):
         raise InputError("joint_states: is empty, expected at least one state")
-    named = state.joint_state
-    if len(named.name) != len(named.position):
-        words = f"{len(named.name)} joint names, {len(named.position)} positions: must be equally many"
-        raise InputError(f"robot_state: {words}")
-    given = dict(zip(named.name, named.position, strict=True))
+    given = dict(positions_of(state.joint_state, "robot_state"))
     for number, joints in enumerate(joint_states):
-        if len(joints.name) != len(joints.position):
-            words = f"{len(joints.name)} joint names, {len(joints.position)} positions: must be equally many"
-            raise InputError(f"joint_states[{number}]: {words}")
-        given.update(zip(joints.name, joints.position, strict=True))
+        given.update(positions_of(joints, f"joint_states[{number}]"))
         yield RobotState(
             joint_state=JointState(header=state.joint_state.header, name=list(given), position=list(given.values())),
             multi_dof_joint_state=state.multi_dof_joint_state,
