@@ -47,6 +47,7 @@ from superovoid_ros.nodes.common.conversions import from_pose, to_pose
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.answers.controllers import ExecutionLimits, read_execution_limits
 
+from parameters import set_parameters
 from world import WALL, octomap
 
 pytestmark = panda.NEEDS_PLANNER
@@ -251,6 +252,15 @@ def test_an_object_in_the_way_stops_a_motion_under_way(robot):
     assert measured(robot)[0] > 0.3
 
 
+def test_lost_words_about_objects_stop_a_motion_under_way(robot):
+    goal = move(robot, RIGHT, scale=0.05)
+    goal.wait_for("MONITOR")
+    robot.publisher(PlanningScene, "/planning_scene").publish(b"\x00\x01\x00\x03")  # no message
+    _, result = goal.result()
+    assert result.error_code.val == Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE
+    assert "lost 1 message" in result.error_code.message and measured(robot)[0] > 0.3
+
+
 # --- several controllers ---
 
 
@@ -296,6 +306,39 @@ def test_a_controller_that_fails_stops_the_others_and_is_named(robot):
     at = measured(robot)
     assert abs(at[0] - RIGHT[0]) > 0.1
     np.testing.assert_array_equal(measured(robot), at)
+
+
+def test_no_motion_begins_where_the_joints_are_not_known(robot):
+    assert set_parameters(robot, "/distance_service", {"stale_timeout": 0.001}).successful
+    try:
+        code = Goal(robot, MoveGroup, "move_action", move_goal(RIGHT)).result()[1].error_code
+    finally:
+        assert set_parameters(robot, "/distance_service", {"stale_timeout": 1.0}).successful
+    assert code.val == Code.CONTROL_FAILED and "stale_timeout" in code.message
+    np.testing.assert_allclose(measured(robot), LEFT, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda one: one.points[1].positions.__setitem__(0, np.nan), "point 1: must have finite"),
+        (lambda one: setattr(one.points[1], "velocities", [np.inf] * 7), "point 1: must have finite"),
+        (lambda one: setattr(one.points[1].time_from_start, "sec", -5), "point 1: time_from_start = -5 s"),
+        (lambda one: setattr(one.points[0].time_from_start, "sec", 50), "point 1: time_from_start = 30 s"),
+        (lambda one: setattr(one.points[1], "positions", [0.0]), "point 1: positions"),
+        (lambda one: one.joint_names.__setitem__(0, one.joint_names[1]), "named twice"),
+    ],
+)
+def test_a_trajectory_that_no_controller_can_follow_is_refused(robot, change, words):
+    points = [JointTrajectoryPoint(positions=list(map(float, values))) for values in (LEFT, RIGHT)]
+    points[1].time_from_start.sec = 30
+    trajectory = JointTrajectory(joint_names=list(panda.ARM), points=points)
+    change(trajectory)
+    goal = ExecuteTrajectory.Goal()
+    goal.trajectory.joint_trajectory = trajectory
+    code = Goal(robot, ExecuteTrajectory, "execute_trajectory", goal).result()[1].error_code
+    assert code.val == Code.INVALID_MOTION_PLAN and words in code.message
+    np.testing.assert_allclose(measured(robot), LEFT, atol=1e-3)
 
 
 def test_a_controller_without_a_server_moves_none(robot):

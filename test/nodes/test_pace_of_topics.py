@@ -98,3 +98,24 @@ def test_a_clearance_with_every_joint_state_leaves_half_of_the_time_and_the_dist
     node.run(10.0)
     assert 0.4 < node.used / node.now <= 0.51
     assert len(moments) == pytest.approx(10.0 / PERIOD, rel=0.2) and len(cleared) > 200
+
+
+def test_a_timer_without_subscribers_looks_for_them_rarely(machine):
+    node, published = machine
+    found, moments = published(0.001)
+    subscribers = 0
+    for name in ("distances", "markers", "clearance", "min_distance"):
+        count = SimpleNamespace(get_subscription_count=lambda: subscribers)
+        setattr(found, f"_{name}_publisher", count)
+    turns = []
+    found._has_subscribers, ask = lambda: turns.append(node.now) or ask(), found._has_subscribers
+    node.run(4.0)
+    assert not moments and len(turns) < 30
+    subscribers = 1
+    node.run(8.0)
+    assert len(moments) == pytest.approx(4.0 / PERIOD, abs=6)
+    subscribers = 0
+    node.run(12.0)
+    before = len(turns)
+    node.run(16.0)
+    assert len(turns) - before < 30 and len(moments) == pytest.approx(4.0 / PERIOD, abs=6)

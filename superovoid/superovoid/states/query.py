@@ -258,6 +258,7 @@ class StateQuery:
             As for `state_distances`.
         """
         other = copy.copy(self)
+        other._idle = self._idle  # copies, as pickles, leave it out
         other._set_limits(max_distance, max_results, overlapping_only)
         return other
 

@@ -331,6 +331,16 @@ def test_a_query_with_other_limits_answers_like_a_new_one():
     assert_equal(by_links.limited(max_distance=0.01)(positions, base_poses=bases), expected)
 
 
+def test_questions_with_other_limits_share_one_memory(monkeypatch):
+    made, make = [], StateQuery._memory
+    monkeypatch.setattr(StateQuery, "_memory", lambda ask: made.append(1) or make(ask))
+    ask = StateQuery(HANDS, HANDS.scene(), pairs=BETWEEN)
+    positions, bases = random_hands(3)
+    for limits in (*LIMITS, *LIMITS):
+        ask.limited(**limits)(positions, base_poses=bases, threads=1)
+    assert len(made) == 1
+
+
 @pytest.mark.parametrize(
     ("limits", "words"),
     [

@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Any, TypeVar
 
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -57,6 +58,14 @@ class Job:
     """Called in a thread; touches nothing of the node."""
     done: Callable[[Any, Exception | None], bool | None]
     """Takes the result, or what the work raised, on the executor's thread. Returns False to have it done again."""
+
+
+def settle(future: Future, found: Any, problem: Exception | None) -> None:
+    """Give a future its result, or its exception if there is a problem."""
+    if problem is None:
+        future.set_result(found)
+    else:
+        future.set_exception(problem)
 
 
 class Jobs:
@@ -105,14 +114,7 @@ class Jobs:
     async def result(self, kind: Kind, work: Callable[[], Result]) -> Result:
         """Do work in a thread and return its result; for coroutines. `InputError` if too much waits, or as `cancel`."""
         future: Future[Result] = Future()
-
-        def done(found: Any, problem: Exception | None) -> None:
-            if problem is None:
-                future.set_result(found)
-            else:
-                future.set_exception(problem)
-
-        self.submit(Job(kind, work, done))
+        self.submit(Job(kind, work, partial(settle, future)))
         return await future
 
     def cancel(self, kinds: Collection[Kind], reason: str) -> None:

@@ -7,7 +7,7 @@ The node makes its parts, each with what it needs, and calls these methods of al
 
     configure -> activate -> deactivate -> clean_up     the node's life
     check -> apply                                      new values of parameters
-    model_changed                                       another robot, other objects or rules, or none
+    model_changed                                       another robot, other objects or rules, or none; lost messages
 
 A new part is a class here and one line in `DistanceService`, with the other parts that it uses:
 

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 import numpy as np
 from moveit_msgs.msg import MoveItErrorCodes
 from moveit_msgs.srv import GetCartesianPath
-from scipy.spatial.transform import Rotation, Slerp
 from std_msgs.msg import Header
 
 from superovoid.planning import GroupPlanner, MotionValidator, PoseGoal, SceneValidity, Search, inverse_kinematics
@@ -208,6 +207,8 @@ def _followed(wish: _Wish) -> tuple[Found, float]:
 
 def _steps(poses: Sequence[np.ndarray], request: GetCartesianPath.Request) -> Iterator[np.ndarray]:
     """Yield the poses along lines between poses, the first one left out."""
+    from scipy.spatial.transform import Rotation, Slerp  # late: the import is slow
+
     total = 0
     for before, after in itertools.pairwise(poses):
         turns = Rotation.from_matrix([before[:3, :3], after[:3, :3]])

@@ -44,14 +44,14 @@ class ExecutionLimits:
     allowed_goal_duration_margin: float = 0.5
     """s, in addition to the scaled duration."""
     allowed_start_tolerance: float = 0.01
-    """rad or m: distance of a joint from the first point of its trajectory; 0: not checked, as in MoveIt."""
+    """rad or m: distance of a joint from the first point of its trajectory; 0: not checked, as in MoveIt, nor is
+    whether the joint states are stale."""
 
     def seconds(self, trajectory: JointTrajectory) -> float:
         """Return the time that controllers may take, s; infinite without monitoring."""
-        last = trajectory.points[-1].time_from_start
-        duration = last.sec + 1e-9 * last.nanosec
         if not self.execution_duration_monitoring:
             return math.inf
+        duration = seconds_of(trajectory.points[-1])
         return self.allowed_execution_duration_scaling * duration + self.allowed_goal_duration_margin
 
     def check_start(self, joint: str, measured: float, position: float) -> None:
@@ -155,10 +155,27 @@ def _goal_of(controller: Controller, trajectory: JointTrajectory, columns: Seque
 
 def check_trajectory(trajectory: JointTrajectory) -> None:
     """Raise `CodedError` for a trajectory that no controller can follow."""
-    count = len(trajectory.joint_names)
+    names, before = trajectory.joint_names, 0.0
+    words = "joint_names: a joint is named twice" if len(set(names)) < len(names) else ""
     for number, point in enumerate(trajectory.points):
-        lengths = {name: len(getattr(point, name)) for name in ("velocities", "accelerations", "effort")}
-        wrong = [name for name, length in lengths.items() if length not in (0, count)]
-        if len(point.positions) != count or wrong:
-            words = f"trajectory: point {number}: {'positions' if not wrong else wrong[0]}: must be {count}, as joints"
-            raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, words)
+        numbers = {name: getattr(point, name) for name in ("positions", "velocities", "accelerations", "effort")}
+        wrong = [
+            name for name, each in numbers.items() if len(each) != len(names) and (len(each) or name == "positions")
+        ]
+        after = seconds_of(point)
+        if wrong:
+            words = f"point {number}: {wrong[0]}: must be {len(names)}, as joints"
+        elif not all(math.isfinite(value) for each in numbers.values() for value in each):
+            words = f"point {number}: must have finite numbers"
+        elif after < before:
+            words = f"point {number}: time_from_start = {after:g} s: must not decrease, nor be negative"
+        if words:
+            break
+        before = after
+    if words:
+        raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, f"trajectory: {words}")
+
+
+def seconds_of(point: JointTrajectoryPoint) -> float:
+    """Return the time of a point from the start of its trajectory, s."""
+    return point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from moveit_msgs.msg import Constraints, JointConstraint, MoveItErrorCodes, OrientationConstraint, PositionConstraint
-from scipy.spatial.transform import Rotation
 
 from superovoid.planning import GoalRegion, PoseGoal
 from superovoid.robot import Robot
@@ -246,6 +245,8 @@ class _Sampler:
         if turned:
             pose[:3, :3] = self._rotation(random)
         elif self._offset.any() and random is not None:
+            from scipy.spatial.transform import Rotation  # late: the import is slow
+
             pose[:3, :3] = Rotation.random(random_state=random).as_matrix()
         if not self._regions:
             return PoseGoal(self._link, pose, "orientation")
@@ -255,6 +256,8 @@ class _Sampler:
     def _rotation(self, random: np.random.Generator | None) -> np.ndarray:
         if random is None:
             return self._wanted
+        from scipy.spatial.transform import Rotation  # late: the import is slow
+
         one = self._orientation
         tolerances = np.abs(
             [one.absolute_x_axis_tolerance, one.absolute_y_axis_tolerance, one.absolute_z_axis_tolerance]

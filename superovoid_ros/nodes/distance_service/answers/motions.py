@@ -319,9 +319,11 @@ class Motions(Part):
             return
         check_trajectory(joints)
         robot = self._current.model().robot
-        positions = self._states.of(self._current.model(), RobotState(is_diff=True)).positions
+        now = self._states.of(self._current.model(), RobotState(is_diff=True))
+        if now.stale and self._limits.allowed_start_tolerance:
+            raise CodedError(_FAILED, f"where the joints are is not known: {now.stale} (stale_timeout)")
         for name, position in zip(joints.joint_names, joints.points[0].positions, strict=True):
-            measured = robot.position_of(name, positions) if name in robot.joints else None
+            measured = robot.position_of(name, now.positions) if name in robot.joints else None
             if measured is not None:
                 self._limits.check_start(name, measured, position)
         if not controllers:

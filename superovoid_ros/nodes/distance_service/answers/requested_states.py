@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 from geometry_msgs.msg import TransformStamped
 from moveit_msgs.msg import Constraints, RobotState
+from sensor_msgs.msg import JointState
 
 from superovoid.robot.kinematics import OUTSIDE
 from superovoid.robot.planning_scene import Edit
@@ -131,12 +132,18 @@ class RequestedStates:
         return RequestedState(model, positions, poses, planning, frames, surroundings, edit, frame, *doubts)
 
 
+def positions_of(message: JointState, what: str) -> list[tuple[str, float]]:
+    """Return names and positions of joints; `InputError` if their numbers differ."""
+    names, positions = message.name, message.position
+    if len(names) != len(positions):
+        raise InputError(f"{what}: {len(names)} joint names, {len(positions)} positions: must be equally many")
+    return list(zip(names, positions, strict=True))
+
+
 def _joints_of(model: Model, message: RobotState) -> dict[str, float]:
     """Return the positions of independent joints of a request; those that follow others are left to these."""
-    names, positions = message.joint_state.name, message.joint_state.position
-    if len(names) != len(positions):
-        raise InputError(f"robot_state: {len(names)} joint names, {len(positions)} positions: must be equally many")
-    kept = [(name, position) for name, position in zip(names, positions, strict=True) if name not in model.robot.mimic]
+    pairs = positions_of(message.joint_state, "robot_state")
+    kept = [(name, position) for name, position in pairs if name not in model.robot.mimic]
     return joints_given(model.robot, [name for name, _ in kept], [position for _, position in kept])
 
 

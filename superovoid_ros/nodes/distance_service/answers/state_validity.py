@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from geometry_msgs.msg import Pose
 from moveit_msgs.msg import (
     ConstraintEvalResult,
     Constraints,
@@ -27,7 +28,6 @@ from moveit_msgs.msg import (
     VisibilityConstraint,
 )
 from moveit_msgs.srv import GetStateValidity
-from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 
 from superovoid.planning.scene_problem import pairs_of_group
@@ -37,7 +37,12 @@ from superovoid.shapes import ConvexMesh, Shape
 from superovoid_ros.nodes.common.conversions import from_pose, to_point, to_vector
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, reason_of, refusals
 from superovoid_ros.nodes.common.parameters import choice
-from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, RequestedStates, frame_ids_of
+from superovoid_ros.nodes.distance_service.answers.requested_states import (
+    RequestedState,
+    RequestedStates,
+    frame_ids_of,
+    positions_of,
+)
 from superovoid_ros.nodes.distance_service.jobs import AT_ONCE
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
@@ -179,16 +184,9 @@ def states_of(state: RobotState, joint_states: Sequence[JointState]) -> Iterator
     """
     if not len(joint_states):
         raise InputError("joint_states: is empty, expected at least one state")
-    named = state.joint_state
-    if len(named.name) != len(named.position):
-        words = f"{len(named.name)} joint names, {len(named.position)} positions: must be equally many"
-        raise InputError(f"robot_state: {words}")
-    given = dict(zip(named.name, named.position, strict=True))
+    given = dict(positions_of(state.joint_state, "robot_state"))
     for number, joints in enumerate(joint_states):
-        if len(joints.name) != len(joints.position):
-            words = f"{len(joints.name)} joint names, {len(joints.position)} positions: must be equally many"
-            raise InputError(f"joint_states[{number}]: {words}")
-        given.update(zip(joints.name, joints.position, strict=True))
+        given.update(positions_of(joints, f"joint_states[{number}]"))
         yield RobotState(
             joint_state=JointState(header=state.joint_state.header, name=list(given), position=list(given.values())),
             multi_dof_joint_state=state.multi_dof_joint_state,
@@ -419,11 +417,13 @@ def _orientation_constraint(constraint: OrientationConstraint, frames: Frames) -
     )
     _finite("tolerances", *tolerances)
     header_from_wanted, wanted = wanted_rotation(constraint, frames)
-    difference = Rotation.from_matrix(wanted.T @ frames.link(constraint.link_name)[:3, :3])
+    difference = wanted.T @ frames.link(constraint.link_name)[:3, :3]
     if constraint.parameterization == OrientationConstraint.ROTATION_VECTOR:
-        errors = np.abs(header_from_wanted @ difference.as_rotvec())
+        from scipy.spatial.transform import Rotation  # late: the import is slow
+
+        errors = np.abs(header_from_wanted @ Rotation.from_matrix(difference).as_rotvec())
     else:
-        errors = _euler_errors(difference.as_matrix(), tolerances)
+        errors = _euler_errors(difference, tolerances)
     satisfied = bool((errors <= tolerances + np.finfo(float).eps).all())
     return satisfied, _weight(constraint.weight) * float(errors.sum())
 
@@ -434,7 +434,7 @@ def wanted_rotation(constraint: OrientationConstraint, frames: Frames) -> tuple[
     quaternion = np.array([q.x, q.y, q.z, q.w])
     if not abs(np.linalg.norm(quaternion) - 1.0) <= 1e-3:
         raise InputError(f"orientation {quaternion.tolist()}: must be a quaternion of unit length")
-    header_from_wanted = Rotation.from_quat(quaternion).as_matrix()
+    header_from_wanted = from_pose(Pose(orientation=q), "orientation")[:3, :3]
     return header_from_wanted, frames.lookup(constraint.header.frame_id, "orientation")[:3, :3] @ header_from_wanted
 
 

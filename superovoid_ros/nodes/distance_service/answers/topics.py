@@ -12,6 +12,7 @@ from collections.abc import Set as AbstractSet
 
 import numpy as np
 from rclpy.event_handler import PublisherEventCallbacks
+from rclpy.publisher import Publisher
 from std_msgs.msg import Float64
 from superovoid_interfaces.msg import Clearance, DistanceArray, PairDistance
 from tf2_msgs.msg import TFMessage
@@ -31,6 +32,8 @@ from superovoid_ros.nodes.distance_service.robot_state.transforms import own_fra
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.model import Model, Selection, split_pair
 
+_LOOK = 0.2  # s, between two looks for subscribers while there are none: a turn costs as much as a short call
+
 
 def _check_pairs(entries: object) -> None:
     for entry in filter(str.strip, entries):
@@ -45,6 +48,10 @@ def _unknown_clearance() -> Clearance:
     for vector in (closest.point_a, closest.point_b, closest.normal):
         vector.x = vector.y = vector.z = math.nan
     return message
+
+
+def _subscriptions(*publishers: Publisher) -> int:
+    return sum(publisher.get_subscription_count() for publisher in publishers)
 
 
 def _words(problem: Exception) -> str:
@@ -102,6 +109,7 @@ class Topics(Part):
         self._approach: Approach | None = None
         self._is_cleared = False  # the clearance was published since the last turn of the timer
         self._timer = self._late = None
+        self._is_heard = False  # the timer has the rate wanted; otherwise it looks for subscribers
         self._idle_until = 0.0
         self._spare: list[PairDistance] = []
         self.published = 0
@@ -110,7 +118,7 @@ class Topics(Part):
     @property
     def listeners(self) -> int:
         """Number of subscriptions to distances and markers."""
-        return self._distances_publisher.get_subscription_count() + self._markers_publisher.get_subscription_count()
+        return _subscriptions(self._distances_publisher, self._markers_publisher)
 
     def configure(self) -> None:
         """Advertise the topics."""
@@ -184,12 +192,18 @@ class Topics(Part):
 
     def _restart_timer(self) -> None:
         self._stop_timers()
-        rate = float(self.value("rate"))
+        rate, self._is_heard = float(self.value("rate")), self._has_subscribers()
         if rate > 0.0:
-            self._timer = self.endpoints.every(1.0 / rate, self._publish, steady=False)
+            period = 1.0 / rate if self._is_heard else max(1.0 / rate, _LOOK)
+            self._timer = self.endpoints.every(period, self._publish, steady=False)
+
+    def _has_subscribers(self) -> bool:
+        return self.listeners + _subscriptions(self._clearance_publisher, self._min_distance_publisher) > 0
 
     def _publish(self) -> None:
         """Publish distances and markers of the measured state, and the clearance if no joint states came."""
+        if self._is_heard != self._has_subscribers():
+            self._restart_timer()
         if not self._is_cleared:
             self._publish_clearance()
         self._is_cleared = False
@@ -297,8 +311,8 @@ class Topics(Part):
 
     def _publish_clearance(self) -> None:
         """Publish the clearance of the measured state, if there are subscribers and it is this thread's turn."""
-        publishers = self._clearance_publisher, self._min_distance_publisher
-        if not any(one.get_subscription_count() for one in publishers) or time.monotonic() < self._idle_until:
+        listeners = _subscriptions(self._clearance_publisher, self._min_distance_publisher)
+        if not listeners or time.monotonic() < self._idle_until:
             return
         self._is_cleared, message = True, _unknown_clearance()
         problem = self._turn(lambda: self._fill_clearance(message))

@@ -156,7 +156,7 @@ class CurrentModel:
     Parameters
     ----------
     changed
-        Is called after another model was exchanged for the one of before.
+        Is called after another model was exchanged for the one of before, or messages about objects were lost.
     refuses
         Returns whether requests are refused while something is missing; otherwise the response has a warning.
 
@@ -227,7 +227,6 @@ class CurrentModel:
 
     def exchange(self, snapshot: Snapshot) -> None:
         """Exchange the snapshot in one assignment: other threads get the old model or the new one."""
-        before, model = self._snapshot.model, snapshot.model
-        self._snapshot = snapshot
-        if model is not before:
+        before, self._snapshot = self._snapshot, snapshot
+        if snapshot.model is not before.model or bool(snapshot.lacks_scene) != bool(before.lacks_scene):
             self._changed()

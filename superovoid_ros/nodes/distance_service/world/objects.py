@@ -16,7 +16,6 @@ from moveit_msgs.msg import AllowedCollisionEntry as MatrixEntry
 from moveit_msgs.msg import AllowedCollisionMatrix as MatrixMessage
 from moveit_msgs.msg import CollisionObject
 from octomap_msgs.msg import Octomap
-from scipy.spatial import ConvexHull, QhullError
 from shape_msgs.msg import Mesh as MeshMessage
 from shape_msgs.msg import MeshTriangle, SolidPrimitive
 from shape_msgs.msg import Plane as PlaneMessage
@@ -78,6 +77,8 @@ def _prism(polygon: np.ndarray, height: float, name: str) -> ConvexMesh:
     corners = polygon[(polygon != np.roll(polygon, 1, axis=0)).any(axis=1)]
     if len(corners) < 3:
         raise InputError(f"{what}: has {len(corners)} different points, must have at least 3")
+    from scipy.spatial import ConvexHull, QhullError  # late: the import is slow
+
     try:
         hull = ConvexHull(corners)
     except QhullError:

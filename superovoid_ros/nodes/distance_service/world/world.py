@@ -21,6 +21,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from rclpy.task import Future
 from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
@@ -30,7 +31,7 @@ from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid.robot.rules import DEFAULT
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals, shortened
 from superovoid_ros.nodes.common.parameters import choice, switch
-from superovoid_ros.nodes.distance_service.jobs import Job, Kind
+from superovoid_ros.nodes.distance_service.jobs import Job, Kind, settle
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world import own_changes
@@ -239,15 +240,8 @@ class World(Part):
 
     def _changing(self, service: str, frame_ids: Sequence[str], read: Callable[[], Change]) -> Future:
         """Apply a change; the future has the planning scene, or why there is none."""
-        future = Future()
-
-        def done(planning: Planning | None, problem: Exception | None) -> None:
-            if problem is None:
-                future.set_result(planning)
-            else:
-                future.set_exception(problem)
-
-        self.submit([Diff(service, tuple(frame_ids), read, done, unheard=self._current.snapshot.unheard)])
+        future, unheard = Future(), self._current.snapshot.unheard
+        self.submit([Diff(service, tuple(frame_ids), read, partial(settle, future), unheard=unheard)])
         return future
 
     # --- services ---

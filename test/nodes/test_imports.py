@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the client imports: messages, numpy and small modules of this package, and nothing of the engine."""
+"""What clients and the node import: clients nothing of the engine, the node nothing that starts slowly."""
 
 import json
 import subprocess
@@ -65,10 +65,10 @@ print(json.dumps(sorted(sys.modules)))
 """
 
 
-def modules_after(program, *arguments):
+def modules_after(program, *arguments, first=IMPORT):
     """Names of the modules that a fresh process has imported when it has run a program."""
     ended = subprocess.run(
-        [sys.executable, "-c", IMPORT + program + PRINT, *map(str, arguments)],
+        [sys.executable, "-c", first + program + PRINT, *map(str, arguments)],
         capture_output=True,
         text=True,
     )
@@ -95,3 +95,10 @@ def test_importing_the_client_imports_no_engine():
 
 def test_calling_every_method_of_the_client_imports_no_engine(service):
     assert of_the_engine(modules_after(CALLS, service, ANSWER_TIMEOUT)) == []
+
+
+def test_importing_the_node_imports_nothing_slow():
+    node = "import superovoid_ros.nodes.distance_service.distance_service\n"
+    planning = "import superovoid_ros.nodes.distance_service.answers.motions\n"
+    modules = modules_after(planning, first=node)
+    assert modules.isdisjoint({"numba", "scipy", "matplotlib", "trimesh", "rich", "ompl", "toppra"})
