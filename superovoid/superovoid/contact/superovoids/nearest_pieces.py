@@ -77,6 +77,8 @@ _THINNEST = 1e-12  # least width of a slab or an arc
 _MARGIN = 0.2  # least distance of a cut from the ends of a slab or an arc, relative to its length
 _TOUCHING = 1e-12  # relative to the larger body
 _LONGEST_STEP = 0.5  # rad
+_MOST_CLIMBS = 8  # most of Newton's steps for a pair of pieces
+_SHORTEST_PART, _LONGEST_PART = 0.02, 0.7  # of a step that went too far
 _AT_END = 1e-6  # a contact this close to an end of a slab counts as at the end, relative to its length
 _GRADING = 0.125  # share of a slab to cut off next to the contact by default
 _LEAST_SHARE, _GENEROUS = 2e-3, 1.5
@@ -195,6 +197,37 @@ def _cut(lo, hi, at):
 
 
 @kernel
+def _climb(pair, cell, view, nearest, goal):
+    """Raise the bound of two pieces of superovoids from a view, by Newton's steps on the bound.
+
+    The bound of the hulls is concave, so it lies below its tangents at both ends of a step. A step that goes too far
+    is shortened to where they meet: at the end of a slab the support point jumps to its other end. The climb ends if
+    the tangent stays below the bound that is wanted.
+
+    Returns the view with the largest bound, the nearest points known, and the number of views.
+    """
+    out_of_line()
+    best, step, used = view, _newton_step(pair, view), 0
+    nearest = _nearer(nearest, best.x, best.y, best.p.f, best.q.f)
+    while used < _MOST_CLIMBS:
+        rise, wanted = dot(step, sub(best.y, best.x)), nearest.distance - goal
+        if not (best.bound < wanted <= best.bound + rise):
+            break
+        m = add(best.n, step)
+        view = _look(pair, scale(1.0 / norm(m), m), cell)
+        nearest = _nearer(nearest, view.x, view.y, view.p.f, view.q.f)
+        used += 1
+        if view.bound > best.bound:
+            best, step = view, _newton_step(pair, view)
+        else:
+            u = sub(view.y, view.x)
+            fall = dot(step, u)
+            kink = (dot(best.n, u) - dot(best.n, sub(best.y, best.x))) / (rise - fall) if fall < rise else 0.5
+            step = scale(min(_LONGEST_PART, max(_SHORTEST_PART, kink)), step)
+    return best, nearest, used
+
+
+@kernel
 def _approach(pair, cell, view, nearest, goal, tries, w):
     """Find the nearest points of two pieces, unless they are farther apart than the known points of the bodies.
 
@@ -205,6 +238,8 @@ def _approach(pair, cell, view, nearest, goal, tries, w):
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     former, count, used = math.inf, 0, 0
+    if a.kind == SUPEROVOID and b.kind == SUPEROVOID:
+        view, nearest, used = _climb(pair, cell, view, nearest, goal)
     best = view
     while True:
         nearest = _nearer(nearest, view.x, view.y, view.p.f, view.q.f)
@@ -352,17 +387,21 @@ def _wait(cells, cell, n, bound, after):
 
 
 @kernel
-def _first_pairs(pair, n, cells):
+def _first_pairs(pair, n, cells, w):
     """Put all pairs of the first pieces of the bodies on the heap, with the bounds proved by a direction."""
     out_of_line()
+    m, middle = rotate_back(pair.rotation, scale(-1.0, n)), dot(n, pair.centre)
     last_a, i = False, 0
     while not last_a:
         lo_a, hi_a, last_a = core_piece_ends(pair.a, i)
+        upper_a = core_piece_support(pair.a, n, lo_a, hi_a).upper
         last_b, j = False, 0
         while not last_b:
             lo_b, hi_b, last_b = core_piece_ends(pair.b, j)
+            if i == 0:
+                w[j, 0] = core_piece_support(pair.b, m, lo_b, hi_b).upper
+            bound = middle - upper_a - w[j, 0]
             cell = (lo_a, hi_a, lo_b, hi_b)
-            bound = _look(pair, n, cell).bound
             _wait(cells, cell, n, bound if bound > -math.inf else -math.inf, n)  # the bound may be NaN
             j += 1
         i += 1
@@ -431,7 +470,7 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
     out_of_line()
     a, b = pair.a, pair.b
     w = new_workspace()
-    _first_pairs(pair, n, cells)
+    _first_pairs(pair, n, cells, w)
     least = _Least(math.inf, n, math.inf)
     # Points that lie along n are a contact.
     faces = dot(n, sub(nearest.y, nearest.x)) >= nearest.distance - goal
