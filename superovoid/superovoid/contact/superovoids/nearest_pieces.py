@@ -14,9 +14,10 @@ nearest point: its hull exceeds it by at most the square of its length. Means of
 core; those of a superovoid or an arc are projected onto it.
 
 The search serves bodies with dents, whose hulls may overlap, and superovoids with nearly sharp edges and flats, on
-which Newton's method finds no contact. Near a contact found by Newton's method, Newton's step for two pieces decides
-how to cut: with u the difference of their support points, the bound n . u has the gradient of u across n and the
-Hessian -(R_P + R_Q + (n . u) I).
+which Newton's method finds no contact. For two pieces of superovoids
+Newton's steps on the bound come before that algorithm: with u the difference of the support points, the bound n . u
+has the gradient of u across n and the Hessian -(R_P + R_Q + (n . u) I). Next to a contact found by Newton's method
+this step also decides how to cut.
 """
 
 from __future__ import annotations
@@ -203,7 +204,7 @@ def _climb(pair, cell, view, nearest, goal):
 
     The bound of the hulls is concave, so it lies below its tangents at both ends of a step. A step that goes too far
     is shortened to where they meet: at the end of a slab the support point jumps to its other end. The climb ends if
-    the tangent stays below the bound that is wanted.
+    the tangent stays below the requested bound.
 
     Returns the view with the largest bound, the nearest points known, and the number of views.
     """
