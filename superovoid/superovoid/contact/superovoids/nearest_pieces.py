@@ -14,9 +14,10 @@ nearest point: its hull exceeds it by at most the square of its length. Means of
 core; those of a superovoid or an arc are projected onto it.
 
 The search serves bodies with dents, whose hulls may overlap, and superovoids with nearly sharp edges and flats, on
-which Newton's method finds no contact. Near a contact found by Newton's method, Newton's step for two pieces decides
-how to cut: with u the difference of their support points, the bound n . u has the gradient of u across n and the
-Hessian -(R_P + R_Q + (n . u) I).
+which Newton's method finds no contact. For two pieces of superovoids
+Newton's steps on the bound come before that algorithm: with u the difference of the support points, the bound n . u
+has the gradient of u across n and the Hessian -(R_P + R_Q + (n . u) I). Next to a contact found by Newton's method
+this step also decides how to cut.
 """
 
 from __future__ import annotations
@@ -77,6 +78,8 @@ _THINNEST = 1e-12  # least width of a slab or an arc
 _MARGIN = 0.2  # least distance of a cut from the ends of a slab or an arc, relative to its length
 _TOUCHING = 1e-12  # relative to the larger body
 _LONGEST_STEP = 0.5  # rad
+_MOST_CLIMBS = 8  # most of Newton's steps for a pair of pieces
+_SHORTEST_PART, _LONGEST_PART = 0.02, 0.7  # of a step that went too far
 _AT_END = 1e-6  # a contact this close to an end of a slab counts as at the end, relative to its length
 _GRADING = 0.125  # share of a slab to cut off next to the contact by default
 _LEAST_SHARE, _GENEROUS = 2e-3, 1.5
@@ -118,7 +121,8 @@ class _View(NamedTuple):
 class _Approach(NamedTuple):
     """Nearest points found of two pieces."""
 
-    best: _View  # the view with the largest bound
+    bound: float  # the largest one proved
+    n: tuple  # the direction that proves it
     nearest: Nearest
     cuts: tuple  # heights or angles at which to cut either piece
     after: tuple  # direction to begin with after a cut
@@ -149,7 +153,7 @@ class Cells(NamedTuple):
 def new_cells(capacity):
     """Return room for pairs of pieces."""
     rows, key = np.empty((capacity, 10)), np.empty(capacity)
-    return Cells(rows, key, np.zeros(capacity, np.int64), np.empty(capacity, np.int64), np.zeros(2, np.int64))
+    return Cells(rows, key, np.empty(capacity, np.int64), np.empty(capacity, np.int64), np.zeros(2, np.int64))
 
 
 # --- pairs of pieces ----------------------------------------------------------------------------------------------
@@ -195,6 +199,42 @@ def _cut(lo, hi, at):
 
 
 @kernel
+def _climb(pair, cell, view, nearest, goal):
+    """Raise the bound of two pieces of superovoids from a view, by Newton's steps on the bound.
+
+    The bound of the hulls is concave, so it lies below its tangents at both ends of a step. A step that goes too far
+    is shortened to where they meet: at the end of a slab the support point jumps to its other end. The climb ends if
+    the tangent stays below the requested bound.
+
+    Returns the view with the largest bound, the nearest points known, and the number of views.
+    """
+    out_of_line()
+    best, step, used, shortened = view, view.n, 0, False
+    while True:
+        nearest = _nearer(nearest, view.x, view.y, view.p.f, view.q.f)
+        wanted = nearest.distance - goal
+        if best.bound >= wanted or used == _MOST_CLIMBS:
+            break
+        u = sub(best.y, best.x)
+        if not shortened:
+            step = _newton_step(pair, best)
+        if not (best.bound + dot(step, u) >= wanted):
+            break
+        m = add(best.n, step)
+        view = _look(pair, scale(1.0 / norm(m), m), cell)
+        used += 1
+        shortened = not (view.bound > best.bound)
+        if shortened:
+            rise, v = dot(step, u), sub(view.y, view.x)
+            fall = dot(step, v)
+            kink = dot(best.n, sub(v, u)) / (rise - fall) if fall < rise else 0.5
+            step = scale(min(_LONGEST_PART, max(_SHORTEST_PART, kink)), step)
+        else:
+            best = view
+    return best, nearest, used
+
+
+@kernel
 def _approach(pair, cell, view, nearest, goal, tries, w):
     """Find the nearest points of two pieces, unless they are farther apart than the known points of the bodies.
 
@@ -205,6 +245,8 @@ def _approach(pair, cell, view, nearest, goal, tries, w):
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     former, count, used = math.inf, 0, 0
+    if a.kind == SUPEROVOID and b.kind == SUPEROVOID:
+        view, nearest, used = _climb(pair, cell, view, nearest, goal)
     best = view
     while True:
         nearest = _nearer(nearest, view.x, view.y, view.p.f, view.q.f)
@@ -243,7 +285,7 @@ def _approach(pair, cell, view, nearest, goal, tries, w):
             nearest = _nearer(nearest, x, y, view.p.f, view.q.f)
         if a.kind != SUPEROVOID or b.kind != SUPEROVOID:
             common = x if b.kind == SUPEROVOID else y
-    return _Approach(best, nearest, cuts, view.n if serves else best.n, used, overlap, common)
+    return _Approach(best.bound, best.n, nearest, cuts, view.n if serves else best.n, 1 + used, overlap, common)
 
 
 # --- near a contact ---------------------------------------------------------------------------------------------
@@ -256,19 +298,23 @@ def _holds(lo, hi, w):
 
 
 @kernel
-def _graded_cut(lo, hi, w, share):
-    """Choose where to cut a slab with a contact at w: at w, or, if w is at an end, at a share of its length from it."""
+def _is_between(lo, hi, w):
     slack = _AT_END * (hi - lo)
-    if lo + slack < w < hi - slack:
-        return w
-    return lo + share * (hi - lo) if w <= lo + slack else hi - share * (hi - lo)
+    return lo + slack < w < hi - slack
 
 
 @kernel
-def _beside_contact(pair, cell, view, nearest, goal):
+def _graded_cut(lo, hi, w, share):
+    """Return the height at a share of the length of a slab from its end next to a contact at w."""
+    return lo + share * (hi - lo) if 2.0 * w < lo + hi else hi - share * (hi - lo)
+
+
+@kernel
+def _beside_contact(pair, cell, cuts_a, n, nearest, goal):
     """Do as `_approach` for pieces of superovoids, one of them a slab, with the nearest points on them.
 
-    The search begins with a view along the normal of these points.
+    The search begins with a view along the normal n of these points; no direction helps if they are between the ends
+    of the slab to cut.
 
     Over a dent the far end of a slab of length L that begins at the contact is above the tangent plane, by e. If a full
     step gains G for the far end alone, the part e / (2 G) of it brings both ends level, which costs e^2 / (4 G). If
@@ -277,11 +323,14 @@ def _beside_contact(pair, cell, view, nearest, goal):
     serves, after that share of the step.
     """
     out_of_line()
-    best, n, share, used = view, view.n, _GRADING, 0
+    at = (nearest.fa.w, nearest.fb.w)
+    if _is_between(cell[0], cell[1], at[0]) if cuts_a else _is_between(cell[2], cell[3], at[1]):
+        return _Approach(-math.inf, n, nearest, at, n, 0, False, n)
+    best, share, used = _look(pair, n, cell), _GRADING, 1
     u = sub(best.y, best.x)
     nearest = _nearer(nearest, best.x, best.y, best.p.f, best.q.f)
     if best.bound >= nearest.distance - goal:
-        return _Approach(best, nearest, (0.0, 0.0), n, used, False, n)
+        return _Approach(best.bound, n, nearest, at, n, used, False, n)
     step = _newton_step(pair, best)
     gain, rise = 0.5 * dot(step, u), nearest.distance - dot(n, u)
     if rise > goal and gain > 0.0:
@@ -291,14 +340,11 @@ def _beside_contact(pair, cell, view, nearest, goal):
             m = combine(1.0, n, level, step)
             view = _look(pair, scale(1.0 / norm(m), m), cell)
             best = view if view.bound > best.bound else best
-            used = 1
+            used = 2
     after = combine(1.0, n, share, step)
     after = scale(1.0 / norm(after), after)
-    cut_a, cut_b = (
-        _graded_cut(cell[0], cell[1], nearest.fa.w, share),
-        _graded_cut(cell[2], cell[3], nearest.fb.w, share),
-    )
-    return _Approach(best, nearest, (cut_a, cut_b), after, used, False, n)
+    cuts = (_graded_cut(cell[0], cell[1], at[0], share), _graded_cut(cell[2], cell[3], at[1], share))
+    return _Approach(best.bound, best.n, nearest, cuts, after, used, False, n)
 
 
 @kernel
@@ -352,17 +398,21 @@ def _wait(cells, cell, n, bound, after):
 
 
 @kernel
-def _first_pairs(pair, n, cells):
+def _first_pairs(pair, n, cells, w):
     """Put all pairs of the first pieces of the bodies on the heap, with the bounds proved by a direction."""
     out_of_line()
+    m, middle = rotate_back(pair.rotation, scale(-1.0, n)), dot(n, pair.centre)
     last_a, i = False, 0
     while not last_a:
         lo_a, hi_a, last_a = core_piece_ends(pair.a, i)
+        upper_a = core_piece_support(pair.a, n, lo_a, hi_a).upper
         last_b, j = False, 0
         while not last_b:
             lo_b, hi_b, last_b = core_piece_ends(pair.b, j)
+            if i == 0:
+                w[j, 0] = core_piece_support(pair.b, m, lo_b, hi_b).upper
+            bound = middle - upper_a - w[j, 0]
             cell = (lo_a, hi_a, lo_b, hi_b)
-            bound = _look(pair, n, cell).bound
             _wait(cells, cell, n, bound if bound > -math.inf else -math.inf, n)  # the bound may be NaN
             j += 1
         i += 1
@@ -431,7 +481,7 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
     out_of_line()
     a, b = pair.a, pair.b
     w = new_workspace()
-    _first_pairs(pair, n, cells)
+    _first_pairs(pair, n, cells, w)
     least = _Least(math.inf, n, math.inf)
     # Points that lie along n are a contact.
     faces = dot(n, sub(nearest.y, nearest.x)) >= nearest.distance - goal
@@ -453,27 +503,27 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
         width_a = 0.0 if is_convex_core_piece(a, cell[0], cell[1]) else cell[1] - cell[0]
         width_b = 0.0 if is_convex_core_piece(b, cell[2], cell[3]) else cell[3] - cell[2]
         width = max(width_a, width_b)
+        cuts_a = core_piece_unit(a) * width_a >= core_piece_unit(b) * width_b  # the longer non-convex piece
         beside = ovoids and faces and stuck < _STUCK and width > 0.0 and nearest.distance >= contact - goal
         if beside and _holds(cell[0], cell[1], nearest.fa.w) and _holds(cell[2], cell[3], nearest.fb.w):
-            found = _beside_contact(pair, cell, _look(pair, normal, cell), nearest, goal)
-            stuck += 0 if found.best.bound > bound else 1
+            found = _beside_contact(pair, cell, cuts_a, normal, nearest, goal)
+            stuck += 0 if found.bound > bound or found.views == 0 else 1
         else:
             view = _look(pair, (row[7], row[8], row[9]), cell)
             found = _approach(pair, cell, view, nearest, goal, _TRIES if width > 0.0 else _MOST_TRIES, w)
-        best, nearest = found.best, found.nearest
-        views += 1 + found.views
+        nearest = found.nearest
+        views += found.views
         if found.overlap and is_in_ovoids(pair, found.common, margin):
-            return Found(-math.inf, nearest, best.n, found.common, True, views)
-        if best.bound > bound:
-            bound, n = best.bound, best.n
+            return Found(-math.inf, nearest, found.n, found.common, True, views)
+        if found.bound > bound:
+            bound, n = found.bound, found.n
             cells.key[first] = bound
             for k in range(3):
                 row[4 + k] = n[k]
-        # Cut the longer non-convex piece.
         if bound >= nearest.distance - goal or width < _THINNEST:
             least = _with_bound(least, bound, n)
             continue
-        if core_piece_unit(a) * width_a >= core_piece_unit(b) * width_b:
+        if cuts_a:
             at = found.cuts[0]
             one, other = (cell[0], at, cell[2], cell[3]), (at, cell[1], cell[2], cell[3])
         else:

@@ -79,6 +79,7 @@ class _Section(NamedTuple):
 
     equal: bool  # tapers: then g is linear in w and its layer-1 point the same for all slices
     g: float  # at w = 0
+    dg: float
     c: float
     s: float
     cd: float
@@ -87,8 +88,8 @@ class _Section(NamedTuple):
 
 @kernel
 def _section(b, n):
-    g, _, c, s, cd, sd = slice_support(b, n, 0.0)
-    return _Section(b[TX] == b[TY], g, c, s, cd, sd)
+    g, dg, c, s, cd, sd = slice_support(b, n, 0.0)
+    return _Section(b[TX] == b[TY], g, dg, c, s, cd, sd)
 
 
 @kernel
@@ -118,7 +119,7 @@ def support_between(b, n, nu_lo, nu_hi, tolerance):
     Newton on phi'(nu) = a3 nz + r g' - nu g, kept inside a shrinking bracket by bisection: it cannot fail, and the
     surface point it returns carries its exact dual. A looser tolerance, relative to the slope, makes it the support
     point of a direction that far away. phi' changes sign where |nu| g <= |a3 nz| + |g'|, which is the bracket to begin
-    with.
+    with. The first nu has phi' = 0 with g linear in w, at the height of an elliptic meridian without a taper.
     """
     out_of_line()
     section = _section(b, n)
@@ -127,7 +128,9 @@ def support_between(b, n, nu_lo, nu_hi, tolerance):
     lo, hi = min(max(nu_lo, -reach), nu_hi), max(min(nu_hi, reach), nu_lo)
     lo_tried = hi_tried = False
     before = change = math.inf
-    nu = min(max(b[A3] * n[2] / section.g, lo), hi)
+    nu = b[A3] * n[2] / section.g
+    r = 1.0 / math.sqrt(1.0 + nu * nu)
+    nu = min(max((b[A3] * n[2] + r * section.dg) / (section.g + nu * r * section.dg), lo), hi)
     point, f, slope, _ = _profile_at(b, n, nu, section)
     for _ in range(60):
         if f > 0.0:
