@@ -303,7 +303,7 @@ def test_unpicklable_objects_raise_errors_with_the_reason(monkeypatch):
     if client is not None:
         with pytest.raises(TypeError, match="its node is of this process"):
             pickle.dumps(object.__new__(client.DistanceClient))
-    with pytest.raises(TypeError, match="FCL's models are not"):
+    with pytest.raises(TypeError, match="cannot be pickled or copied, like FCL's models"):
         copy.deepcopy(object.__new__(goncalves2017.MeshPair))
 
 

@@ -201,9 +201,12 @@ def test_no_folder_is_made_before_all_options_are_checked(tmp_path):
 
 def test_json_has_null_for_nan_and_infinity(capsys):
     report = Report()
-    report.start(argparse.Namespace(json=True))
-    report.verdict("done", values=np.array([1.0, np.nan]), row={"limit": math.inf}, path=ROOT)
-    report.end(0)
+
+    def run(_options):
+        report.verdict("done", values=np.array([1.0, np.nan]), row={"limit": math.inf}, path=ROOT)
+        return 0
+
+    assert report.run(argparse.Namespace(json=True, run=run)) == 0
 
     def reject(constant):
         raise AssertionError(constant)

@@ -3,8 +3,11 @@
 
 """Completion of the command line in a shell, as docs/how_to/verify.md sets it up."""
 
+import os
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -28,5 +31,8 @@ printf '%s\\n' "${COMPREPLY[@]}"
     ],
 )
 def test_a_shell_completes_commands_and_options(line, completed):
-    done = subprocess.run(["bash", "-c", SCRIPT, "bash", line], capture_output=True, text=True)
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        ["bash", "-c", SCRIPT, "bash", line], capture_output=True, text=True, env={**os.environ, "PATH": path}
+    )
     assert set(done.stdout.split()) >= completed, done.stderr

@@ -9,8 +9,10 @@ is handed to its owner, which logs and counts it.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import inspect
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -18,6 +20,7 @@ from rclpy.action import ActionClient, ActionServer, CancelResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
+from rclpy.duration import Duration
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.exceptions import ParameterException
 from rclpy.node import Node
@@ -41,6 +44,7 @@ SERVICE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 # newest ones instead of dropping the oldest, which shows much later.
 EVERY = QoSProfile(depth=5000, reliability=ReliabilityPolicy.RELIABLE)
 _TAKEN_TOGETHER = 200  # of a topic whose messages all count, before anything else has its turn
+_LAST_WORDS = 1.0  # s, of a close: a subscriber that was killed acknowledges nothing
 POLICIES = (QoSPolicyKind.HISTORY, QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY, QoSPolicyKind.DURABILITY)
 """What `qos_overrides.<topic>.<subscription or publisher>.<policy>` can set."""
 
@@ -89,7 +93,11 @@ class Endpoints:
         self._opened: dict[object, Callable[[Any], object]] = {}  # with what closes it
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all of them, after subscribers have the last messages: a publisher takes those that it keeps along."""
+        end = time.monotonic() + _LAST_WORDS
+        for publisher in (entity for entity in self._opened if isinstance(entity, Publisher)):
+            with contextlib.suppress(RuntimeError):  # middleware without acknowledgments
+                publisher.wait_for_all_acked(Duration(seconds=max(end - time.monotonic(), 0.0)))
         while self._opened:
             entity, destroy = self._opened.popitem()
             destroy(entity)
