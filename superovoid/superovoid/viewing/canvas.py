@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 
 LABELS = 4
-"""Maximum number of pairs with a label that shows their interval, chosen from the closest."""
-LABEL = 1.0 / 8.0
+"""Maximum number of pairs with a label that shows their distance, chosen from the closest."""
+LABEL = 1.0 / 7.0
 """Minimum distance between two labels, as a fraction of the extent."""
 NORMALS = 3
 """Maximum number of pairs whose normals are drawn, the closest; more would hide the picture."""

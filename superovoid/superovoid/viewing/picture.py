@@ -62,17 +62,17 @@ class DrawnPair:
     @property
     def title(self) -> str:
         """The distance and the names, on one line."""
-        return f"{millimetres(self.distance, 2)}  {self.name_a} – {self.name_b}"
+        return f"{self.label}  {self.name_a} – {self.name_b}"
 
     @property
     def label(self) -> str:
-        """The proved interval."""
-        return interval_words(self.lower, self.upper)
+        """The distance."""
+        return millimetres(self.distance, 2)
 
     @property
     def state(self) -> str:
         """The meaning, the interval and the status, in words."""
-        return f"{WORDS[self.meaning]}, in {self.label}; {self.status}"
+        return f"{WORDS[self.meaning]}, in {interval_words(self.lower, self.upper)}; {self.status}"
 
 
 @dataclass(frozen=True)
