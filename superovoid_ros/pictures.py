@@ -61,7 +61,7 @@ def draw_bodies(
     through : float
         Weight, 0 to 1, with which a body shows through the one before it.
     normals : float
-        Length of the normals drawn from the points into the other body's side, m; 0: none.
+        Length of the outward normals drawn at the points, m; 0: none.
     axes : Axes, optional
         Where to draw; a new figure by default.
 

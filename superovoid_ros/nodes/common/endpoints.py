@@ -44,7 +44,7 @@ SERVICE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 # newest ones instead of dropping the oldest, which shows much later.
 EVERY = QoSProfile(depth=5000, reliability=ReliabilityPolicy.RELIABLE)
 _TAKEN_TOGETHER = 200  # of a topic whose messages all count, before anything else has its turn
-_LAST_WORDS = 1.0  # s, of a close: a subscriber that was killed acknowledges nothing
+_DELIVERY = 1.0  # s, longest wait of `close` for acknowledgments: a killed subscriber sends none
 POLICIES = (QoSPolicyKind.HISTORY, QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY, QoSPolicyKind.DURABILITY)
 """What `qos_overrides.<topic>.<subscription or publisher>.<policy>` can set."""
 
@@ -93,8 +93,8 @@ class Endpoints:
         self._opened: dict[object, Callable[[Any], object]] = {}  # with what closes it
 
     def close(self) -> None:
-        """Close all of them, after subscribers have the last messages: a publisher takes those that it keeps along."""
-        end = time.monotonic() + _LAST_WORDS
+        """Close all of them. Wait for acknowledgments first: closing a publisher discards undelivered messages."""
+        end = time.monotonic() + _DELIVERY
         for publisher in (entity for entity in self._opened if isinstance(entity, Publisher)):
             with contextlib.suppress(RuntimeError):  # middleware without acknowledgments
                 publisher.wait_for_all_acked(Duration(seconds=max(end - time.monotonic(), 0.0)))

@@ -44,8 +44,8 @@ class ExecutionLimits:
     allowed_goal_duration_margin: float = 0.5
     """s, in addition to the scaled duration."""
     allowed_start_tolerance: float = 0.01
-    """rad or m: distance of a joint from the first point of its trajectory; 0: not checked, as in MoveIt, nor is
-    whether the joint states are stale."""
+    """rad or m: largest distance of a joint from the first point of its trajectory. 0 disables this check, as in
+    MoveIt, and that of stale joint states."""
 
     def seconds(self, trajectory: JointTrajectory) -> float:
         """Return the time that controllers may take, s; infinite without monitoring."""

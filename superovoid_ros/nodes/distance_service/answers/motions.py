@@ -321,7 +321,7 @@ class Motions(Part):
         robot = self._current.model().robot
         now = self._states.of(self._current.model(), RobotState(is_diff=True))
         if now.stale and self._limits.allowed_start_tolerance:
-            raise CodedError(_FAILED, f"where the joints are is not known: {now.stale} (stale_timeout)")
+            raise CodedError(_FAILED, f"the positions of the joints are unknown: {now.stale} (stale_timeout)")
         for name, position in zip(joints.joint_names, joints.points[0].positions, strict=True):
             measured = robot.position_of(name, now.positions) if name in robot.joints else None
             if measured is not None:

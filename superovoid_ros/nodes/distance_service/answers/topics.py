@@ -32,7 +32,7 @@ from superovoid_ros.nodes.distance_service.robot_state.transforms import own_fra
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.model import Model, Selection, split_pair
 
-_LOOK = 0.2  # s, between two looks for subscribers while there are none: a turn costs as much as a short call
+_LOOK = 0.2  # s, least period of the timer without subscribers: a turn of it costs as much as a short call
 
 
 def _check_pairs(entries: object) -> None:
@@ -109,7 +109,7 @@ class Topics(Part):
         self._approach: Approach | None = None
         self._is_cleared = False  # the clearance was published since the last turn of the timer
         self._timer = self._late = None
-        self._is_heard = False  # the timer has the rate wanted; otherwise it looks for subscribers
+        self._is_heard = False  # whether the timer runs at the set rate; otherwise it looks for subscribers
         self._idle_until = 0.0
         self._spare: list[PairDistance] = []
         self.published = 0

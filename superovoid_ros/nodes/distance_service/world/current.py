@@ -156,7 +156,7 @@ class CurrentModel:
     Parameters
     ----------
     changed
-        Is called after another model was exchanged for the one of before, or messages about objects were lost.
+        Called after a new model replaced the former one, or messages about objects were lost.
     refuses
         Returns whether requests are refused while something is missing; otherwise the response has a warning.
 
