@@ -99,32 +99,28 @@ def paper_battery(count: int, seed: int) -> Pairs:
     return Pairs(shapes, poses)
 
 
-def _times(run: Callable[[int, int], None], reset: Callable[[], None], count: int, repeats: int) -> FloatArray:
-    """Return the microseconds of each pair: the median of a few runs, which other programs hardly affect."""
-    samples = np.empty((repeats, count))
-    for repeat in range(repeats):
-        reset()
-        for i in range(count):
-            started = time.perf_counter()
-            run(i, i + 1)
-            samples[repeat, i] = time.perf_counter() - started
-    return 1e6 * np.median(samples, axis=0)
-
-
 def two_spheres() -> Pairs:
     """Return a pair of unit spheres, whose answer takes little time compared with the call from Python."""
     return Pairs(np.ones((2, 1, 7)) * (1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0), np.tile(np.eye(4), (2, 1, 1, 1)))
 
 
-def _call_overhead() -> float:
-    """Return the microseconds of a call from Python into a compiled loop, measured with two spheres."""
-    pairs = two_spheres()
-    samples = []
-    for _ in range(2000):
-        started = time.perf_counter()
-        pairs.solve(0, 1)
-        samples.append(time.perf_counter() - started)
-    return 1e6 * float(np.median(samples))
+def _times(pairs: Pairs, reset: Callable[[], None], repeats: int) -> FloatArray:
+    """Return the microseconds of each pair beyond those of two spheres, which mostly are the call from Python.
+
+    The spheres are solved right before each pair: processors change their pace. The median of a few runs is returned,
+    which other programs hardly affect.
+    """
+    spheres = two_spheres()
+    samples = np.empty((repeats, pairs.count))
+    for repeat in range(repeats):
+        reset()
+        for i in range(pairs.count):
+            started = time.perf_counter()
+            spheres.solve(0, 1)
+            called = time.perf_counter()
+            pairs.solve(i, i + 1)
+            samples[repeat, i] = (time.perf_counter() - called) - (called - started)
+    return 1e6 * np.median(samples, axis=0)
 
 
 def engine(count: int, repeats: int, seed: int) -> Table:
@@ -132,12 +128,11 @@ def engine(count: int, repeats: int, seed: int) -> Table:
     pairs = paper_battery(count, seed)
     pairs.solve(0, count)
     overlapping = pairs.out[:, columns.DISTANCE] < 0.0
-    overhead = _call_overhead()
 
     def forget() -> None:
         pairs.states[:] = 0.0
 
-    cold = _times(pairs.solve, forget, count, repeats) - overhead
+    cold = _times(pairs, forget, repeats)
     kept = pairs.states.copy()
     turn = Rotation.from_rotvec([0.0, 0.0, _WARM_TURN]).as_matrix()
     pairs.poses[1, :, :3, :3] = pairs.poses[1, :, :3, :3] @ turn
@@ -145,7 +140,7 @@ def engine(count: int, repeats: int, seed: int) -> Table:
     def recall() -> None:
         pairs.states[:] = kept
 
-    warm = _times(pairs.solve, recall, count, repeats) - overhead
+    warm = _times(pairs, recall, repeats)
     title = f"Engine, paper's battery, {count} pairs, seed {seed}; microseconds a pair"
     table = Table(title=title, title_justify="left")
     for name in ("", "pairs", "cold median", "p99", "worst", "warm median", "p99", "worst", "certified"):
@@ -287,11 +282,10 @@ def overlaps_of_hands(every: int = _EVERY) -> Pairs:
 def overlaps(repeats: int) -> Table:
     """Time the overlaps of the two hands, cold: one by one, and as a batch in one thread."""
     pairs = overlaps_of_hands()
-    overhead = _call_overhead()
 
     pairs.forget()
     pairs.solve(0, pairs.count)
-    alone = _times(pairs.solve, pairs.forget, pairs.count, repeats) - overhead
+    alone = _times(pairs, pairs.forget, repeats)
     spent = []
     for _ in range(repeats):
         pairs.forget()
