@@ -17,18 +17,17 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid.compiled.aabb_tree import END, FIRST, NODE_LENGTH, SECOND, arrange, fit_node, node_count
-from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Int32s1, Int32s2, Ints1
+from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Int32s1, Int32s2, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.scene.culling import (
     PAST_OBB,
     PAST_SPHERE,
     Local,
+    World,
     bounding_spheres_within,
     oriented_boxes_within,
-    world_at,
 )
 from superovoid.scene.pair_table import ALLOWED, FORBIDDEN, Rules, rule
-from superovoid.scene.solving import Memory
 
 # A node pair is replaced by at most four, 2 log2 n times: enough for 2^60 bodies.
 _STACK = 512
@@ -156,13 +155,14 @@ def cull_tree(
     rules: Rules,
     tree: Tree,
     limit: float,
-    memory: Memory,
+    world: World,
+    candidates: Ints2,
+    counts: Ints1,
 ) -> int:
-    """Find all allowed pairs whose volumes are within the limit, and write as many as there is memory for.
+    """Find all allowed pairs whose volumes are within the limit, and write as many candidates as there is memory for.
 
     Returns the number found.
     """
-    world, candidates, counts = world_at(memory.worlds, 0), memory.rows.pairs, memory.counts[0]
     counts[:] = 0
     order, nodes, stack, reach, found = tree.order, tree.nodes, tree.stack, limit + world.rounding[0], 0
     stack[0, 0] = stack[0, 1] = 0

@@ -582,8 +582,9 @@ class Scene:
             return int(solving.cull_list(self._local, table, solving.ONE_GROUP, limit, self._memory))
         tree = self._fitted_tree()
         while True:
-            found = box_tree.cull_tree(self._local, self._rules, tree, limit, self._memory)
-            if found <= len(self._memory.rows.pairs):
+            candidates, counts = self._memory.rows.pairs, self._memory.counts[0]
+            found = box_tree.cull_tree(self._local, self._rules, tree, limit, self._world, candidates, counts)
+            if found <= len(candidates):
                 return found
             self._reserve(min(found + found // 2, self._count))
 

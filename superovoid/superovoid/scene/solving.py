@@ -42,8 +42,8 @@ from superovoid.scene.culling import (
     Local,
     Worlds,
     gap_of_oriented_boxes,
-    height_above,
     is_within,
+    sphere_gap,
     world_at,
     worlds_for,
 )
@@ -250,18 +250,6 @@ def widen(out, loss, wanted):
         out[UPPER] += loss
         if 4.0 * loss > wanted and not int(out[STATUS]) & PRECISION:
             out[STATUS] += PRECISION
-
-
-@kernel
-def sphere_gap(world, a, b):
-    """Distance of the bounding spheres of two bodies; -inf for two half-spaces."""
-    sphere_a, sphere_b = world.spheres[a], world.spheres[b]
-    if sphere_a[3] + sphere_b[3] < math.inf:
-        dx, dy, dz = sphere_a[0] - sphere_b[0], sphere_a[1] - sphere_b[1], sphere_a[2] - sphere_b[2]
-        return math.sqrt(dx * dx + dy * dy + dz * dz) - sphere_a[3] - sphere_b[3]
-    if sphere_b[3] < math.inf:
-        return height_above(world.poses[a], sphere_b) - sphere_b[3]
-    return -math.inf if sphere_a[3] == math.inf else height_above(world.poses[b], sphere_a) - sphere_a[3]
 
 
 # -- lanes ---------------------------------------------------------------------------------------------------------

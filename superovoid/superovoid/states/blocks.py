@@ -45,11 +45,18 @@ class Ends(NamedTuple):
         )
 
 
+class Idle(list[Memory]):
+    """Memory of finished calls, in which later ones work; a pickle or deep copy of it is empty."""
+
+    def __reduce__(self) -> tuple[type[Idle[Memory]], tuple[()]]:
+        return type(self), ()
+
+
 def in_blocks(
     states: int,
     size: int,
     threads: int,
-    idle: list[Memory],
+    idle: Idle[Memory],
     make: Callable[[], Memory],
     answer: Callable[[slice, Memory], tuple[Part, Memory]],
     ended: Callable[[], bool],
@@ -62,8 +69,8 @@ def in_blocks(
         States in all, and of a block. Without states there is one block of none.
     threads : int
         To share the blocks among.
-    idle : list
-        Memory of finished calls, in which a thread works.
+    idle : Idle
+        Memory for the threads.
     make : callable
         Makes more of it.
     answer : callable

@@ -25,7 +25,7 @@ import math
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,7 +36,7 @@ from superovoid.robot import Robot
 from superovoid.scene import Scene, culling, pair_table, solving
 from superovoid.scene.results import fields_of
 from superovoid.states import loop
-from superovoid.states.blocks import Ends, in_blocks
+from superovoid.states.blocks import Ends, Idle, in_blocks
 from superovoid.states.inputs import Posing
 from superovoid.states.results import StateDistances
 from superovoid.values.checks import greatest_distance, whole
@@ -225,7 +225,7 @@ class StateQuery:
         self._set_limits(max_distance, max_results, overlapping_only)
         self._block = max(1, min(_BLOCK, _BLOCK_PAIRS // max(len(self._pairs), 1)))
         self._span = max(1, min(self._block, _SPAN_PAIRS // max(len(self._pairs), len(self._link), 1)))
-        self._idle: list[_Mine] = []  # memory of finished calls
+        self._idle = Idle[_Mine]()
 
     def _set_limits(self, max_distance: float, max_results: int | None, overlapping_only: bool) -> None:
         tables, limit = self._posing.tables, greatest_distance(max_distance)
@@ -258,15 +258,11 @@ class StateQuery:
             As for `state_distances`.
         """
         other = copy.copy(self)
-        other._idle = self._idle  # copies, as pickles, leave it out
         other._set_limits(max_distance, max_results, overlapping_only)
         return other
 
     def __repr__(self) -> str:
         return f"StateQuery({self._robot.name!r}, {len(self._bodies)} bodies, {len(self._pairs)} pairs)"
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_idle": []}
 
     def __call__(
         self,
@@ -302,7 +298,7 @@ class StateQuery:
                 rows += len(found)
             return _Part(first, answers.counts[:done].copy(), found, bodies, by_joint, by_base), (memory, answers)
 
-        idle = self._idle if len(self._pairs) <= _MOST_WARM_STARTS else []
+        idle = self._idle if len(self._pairs) <= _MOST_WARM_STARTS else Idle[_Mine]()
         parts = in_blocks(len(joints), self._block, most_threads, idle, self._memory, answer, lambda: ended(rows))
         return self._joined(len(joints), parts, ended.rows)
 

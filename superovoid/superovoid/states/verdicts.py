@@ -17,7 +17,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,7 +27,7 @@ from superovoid.contact.pair import CLOSER, FARTHER, UNDECIDED
 from superovoid.robot import Robot
 from superovoid.scene import Body, Scene
 from superovoid.states import verdict_loop
-from superovoid.states.blocks import Ends, in_blocks
+from superovoid.states.blocks import Ends, Idle, in_blocks
 from superovoid.states.inputs import FloatArray, Posing
 from superovoid.values.checks import number
 from superovoid.values.poses import PoseLike, PosesLike
@@ -84,10 +84,7 @@ class _PairQuery:
         rtol, budget = self._posing.tables.rtol, self._posing.tables.max_evaluations
         self._asked = verdict_loop.Asked(local, vertices, link, self._posing.posed, listed, rtol, budget)
         # Memory of finished calls, for several states and for one.
-        self._idle: tuple[list[verdict_loop.Memory], list[verdict_loop.Memory]] = [], []
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_idle": ([], [])}
+        self._idle = Idle[verdict_loop.Memory](), Idle[verdict_loop.Memory]()
 
     def _ask(
         self,
