@@ -31,11 +31,6 @@ class Ends(NamedTuple):
         end = math.inf if deadline is None else time.perf_counter() + positive("deadline", deadline, "seconds")
         return cls(end, math.inf if rows is None else rows, stop)
 
-    @property
-    def is_never(self) -> bool:
-        """Whether nothing can."""
-        return self.time == self.rows == math.inf and self.stop is None
-
     def __call__(self, rows: int) -> bool:
         """Return whether the answer ends with this number of rows."""
         return (
