@@ -110,3 +110,13 @@ def test_a_tetrahedron_proves_nothing_unless_it_contains_the_origin():
     assert inside > 20
     flat = [(1.0, 0.0, 0.0), (-1.0, 1.0, 0.0), (-1.0, -1.0, 0.0), (0.2, 0.1, 1e-17)]
     assert _height(*flat) == -math.inf
+
+
+@pytest.mark.parametrize("height", (0.1, 0.2, 0.25, 0.5, 0.9, 1.0 - 2.0**-20))
+def test_boxes_that_touch_along_parallel_edges_are_certified(height):
+    box, beside = Box((1.0, 1.0, 1.0)), np.eye(4)
+    for x, y in ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)):
+        beside[:3, 3] = x, y, height
+        found = distance(box, np.eye(4), box, beside)
+        assert found.certified and found.lower <= 0.0 <= found.upper < 1e-12
+        assert found.statistics.iterations < 100

@@ -98,10 +98,11 @@ def _with_rival(pair, net, found, w):
 def search(pair, found, goal, budget, w):
     """Find the global minimum of h_M and prove it, best bound first.
 
-    `found.n` is the direction to start from. Returns a `Found` whose `proved` holds whether or not the goal was
-    reached.
+    `found.n` is the direction to start from, and `found.proved` a lower bound of the minimum. Returns a `Found` whose
+    `proved` holds whether or not the goal was reached.
     """
     out_of_line()
+    known = found.proved
     net = new_net(budget)
     for n in octahedron(found.n):
         c = difference_support(pair, n)
@@ -116,7 +117,7 @@ def search(pair, found, goal, budget, w):
     while net.counts[WAITING] > 0:
         cell = net.heap[0]
         bound = net.key[cell]
-        if bound >= found.value - goal or found.spent >= budget:
+        if max(bound, known) >= found.value - goal or found.spent >= budget:
             proved = min(proved, bound)
             break
         net.counts[WAITING] = without_first(net.heap, net.key, net.counts[WAITING])

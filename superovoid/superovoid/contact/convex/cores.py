@@ -343,13 +343,13 @@ def overlapping(pair, descent, goal, margin, budget, w):
     a, ka = pair.a.row, pair.a.kind
     b, kb = pair.b.row, pair.b.kind
     ovoid_a, ovoid_b = ka == kinds.SUPEROVOID, kb == kinds.SUPEROVOID
-    n, depth = descent.n, -math.inf
+    has_means = holds_means(a, ka) and holds_means(b, kb)
+    n, start = descent.n, Found(math.inf, -math.inf, descent.n, descent.n, descent.n, False, 0, math.inf)
     if descent.count == 4 and are_sharp(pair):
         start = expand(pair, n, w, goal, margin)
-        depth = start.proved
-    else:
-        start = Found(math.inf, depth, n, n, n, False, 0, math.inf)
-    if depth == -math.inf:
+    # The means of support points of GJK, which are in convex cores, are no nearer than these.
+    depth = max(start.proved, -descent.upper) if has_means else start.proved
+    if start.proved == -math.inf:
         start = take(start, n, difference_support(pair, n))
     if ovoid_a != ovoid_b and ka != kinds.TORUS and kb != kinds.TORUS:
         for i in range(2):
@@ -376,14 +376,15 @@ def overlapping(pair, descent, goal, margin, budget, w):
             start = revolution.search(pair, start, width, budget, w)
             depth = max(depth, start.proved)
     if not (start.value - depth <= max(goal, width)):
-        start = search(pair, start, width, budget, w)
+        value, _, n, x, y, is_polished, spent, rival = start
+        start = search(pair, Found(value, depth, n, x, y, is_polished, spent, rival), width, budget, w)
         depth = max(depth, start.proved)
     # On a face or an edge of M the support points of one direction lie anywhere.
     end = Aligned(start.n, start.value, start.x, start.y, off_line(start.x, start.y, start.value, start.n))
     if end.off > NEAR * goal:
         end = points_along(pair, start.n, start.value, goal, w)
     n, x, y, off, distance, upper, status = end.n, end.x, end.y, end.off, -end.value, margin - depth, 0
-    if not (holds_means(a, ka) and holds_means(b, kb)):
+    if not has_means:
         # The depth of the hulls bounds that of the bodies from above; only sets inside the bodies bound it from below.
         c = difference_support(pair, n)
         of_support = off_line(c.x, c.y, end.value, n)
