@@ -12,6 +12,8 @@ from __future__ import annotations
 BLUE, ORANGE, GREEN, RED = "#0072b2", "#e69f00", "#009e73", "#d55e00"
 PURPLE, SKY, YELLOW = "#cc79a7", "#56b4e9", "#f0e442"
 GREY, BLACK = "#a0a0a0", "#000000"
+CYCLE = BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK, GREY
+"""Colours of the curves of a plot, in order."""
 
 
 def red_green_blue(colour: str) -> tuple[int, int, int]:
