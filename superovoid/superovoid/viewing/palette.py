@@ -3,8 +3,8 @@
 
 """Colours of all pictures, plots and pages.
 
-The palette is that of Okabe and Ito (2008), "Color universal design", which readers with any kind of colour blindness
-can tell apart, with a grey.
+The palette is that of Okabe and Ito (2008), "Color universal design", whose colours differ for readers with any kind
+of colour blindness, and a grey.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ def teeth(robot: Robot, bite: DentalBite, shares: tuple[float, float] = (0.25, 0
 
 
 def _frame(axes: Any, robot: Robot, poses: dict[str, Any], paper: QuadImplicit) -> tuple[int, int]:
-    """Draw a frame; return the number of distances, and of those that end outside the teeth."""
+    """Draw a frame; return the number of distances, and how many of them end outside the teeth."""
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     low, high = np.full(3, np.inf), np.full(3, -np.inf)

@@ -141,7 +141,7 @@ class Model:
         if unplaced:
             count = "1 object has" if len(unplaced) == 1 else f"{len(unplaced)} objects have"
             parts.append(
-                f"{count} no place beside robot '{self.robot.name}': {_reasons(unplaced)}: "
+                f"{count} no pose relative to robot '{self.robot.name}': {_reasons(unplaced)}: "
                 f"remove or add anew {listing(unplaced)}, or describe a robot that they fit"
             )
         if unread:
