@@ -64,7 +64,7 @@ setup(
     # Reasons for each: docs/reference/dependencies.md. rosdep keys of the same: package.xml.
     install_requires=["matplotlib", "numpy", "pyyaml", "rich", "scipy", "superovoid[meshes]"],
     extras_require={
-        # ROS 2 from PyPI, for machines without ROS 2. The interfaces of this repository are built beside it and
+        # ROS 2 from PyPI, for machines without ROS 2. The interfaces of this repository are built next to it and
         # choose the distribution: pip install ./superovoid ./superovoid_interfaces '.[wheels]'
         "wheels": [
             "ros-ament-index-python",

@@ -38,7 +38,7 @@ def constraints(descriptor: ParameterDescriptor) -> str:
     """Say in words which values are accepted."""
     words = [f"{one.from_value:,} to {one.to_value:,}" for one in descriptor.integer_range]
     words += [f"{one.from_value:g} to {one.to_value:g}" for one in descriptor.floating_point_range]
-    if descriptor.additional_constraints:  # which says more than a range does
+    if descriptor.additional_constraints:  # more exact than a range
         words = [descriptor.additional_constraints]
     return "; ".join([*words, *(["read-only"] if descriptor.read_only else [])])
 

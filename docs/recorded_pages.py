@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pages that move, for the site: the sweep, the bite, a planned grasp and a fitted robot, each one file of a megabyte.
+"""Recordings for the site: the sweep, the bite, a planned grasp and a fitted robot, each a page of one megabyte.
 
-They are written when the site is built, and not kept in the repository: each of them contains viser's player, and would
-add a megabyte to it with every change. Where viser is not installed, the site says so instead.
+They are written when the site is built and are not kept in the repository, because each contains viser's player: every
+change would add a megabyte. If viser is not installed, the page of recordings names the missing extra instead.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DOCS = Path(__file__).resolve().parent
 
 
 def sweep():
-    """Both hands in the grasp sweep, the pairs between their fingers."""
+    """Return both hands in the grasp sweep, with the pairs between their fingers."""
     from superovoid.viewing.recording import Moment, Recording
     from superovoid_ros.motions import grasp_sweep
 
@@ -31,7 +31,7 @@ def sweep():
 
 
 def bite():
-    """Two molars that bite."""
+    """Return the two molars that bite."""
     from superovoid.viewing.recording import Moment, Recording
     from superovoid_ros.motions import dental_bite
 
@@ -41,7 +41,7 @@ def bite():
 
 
 def grasp():
-    """The path that `superovoid plan` wrote with its first seed; of its states every third."""
+    """Return every third state of the path that `superovoid plan` wrote with its first seed."""
     from superovoid.viewing.recording_files import read_csv
 
     found = read_csv(DOCS / "recordings" / "plan_grasp.csv")
@@ -49,7 +49,7 @@ def grasp():
 
 
 def fitted():
-    """The iCub's hands as they stand, superovoids fitted to the meshes of every link."""
+    """Return the iCub's hands in their initial state, with superovoids fitted to the meshes of every link."""
     from superovoid.viewing.recording import Moment, Recording
     from superovoid.viewing.robot_model import RobotModel
     from superovoid_ros.motions import grasp_sweep
@@ -60,15 +60,15 @@ def fitted():
 
 
 PAGES: dict[str, tuple[str, str, Callable]] = {
-    "sweep": ("The grasp sweep", "both hands, 214 frames, first contact and deepest overlap", sweep),
-    "bite": ("The bite", "two molars and the least distance of their surfaces", bite),
-    "grasp": ("A planned grasp", "both hands on their way to an object, as `superovoid plan` found it", grasp),
-    "fitted": ("A fitted robot", "the hands as they stand, superovoids on every link", fitted),
+    "sweep": ("The grasp sweep", "Two hands in 214 frames, through first contact to deepest overlap", sweep),
+    "bite": ("The bite", "Two molars, and the minimum distance of their surfaces", bite),
+    "grasp": ("A planned grasp", "Both hands on the path to an object that `superovoid plan` found", grasp),
+    "fitted": ("A fitted robot", "The hands in their initial state, with superovoids fitted to every link", fitted),
 }
 
 
 def write(folder: Path) -> None:
-    """Write the pages, and one that leads to them.
+    """Write the pages, and one that embeds them.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ def write(folder: Path) -> None:
     from superovoid.viewing.serving import ServingError
 
     text = (
-        "# Pages that move\n\nEach is one file, which plays a recording in the browser and asks no server: `superovoid "
-        "view RECORDING --html FILE` writes such a page ([in a browser](../how_to/viewing.md#a-page-in-a-file)).\n\n"
+        "# Recordings\n\nEach recording is one file that plays in the browser, without a server. `superovoid view "
+        "RECORDING --html FILE` writes such a page ([how](../how_to/viewing.md#a-page-in-a-file)).\n\n"
     )
     target = folder / FOLDER / "recordings"
     target.mkdir(parents=True, exist_ok=True)
@@ -89,7 +89,9 @@ def write(folder: Path) -> None:
 
         for name, (title, words, recording) in PAGES.items():
             write_html(ReplayModel(recording()), target / f"{name}.html")
-            text += f'* <a href="../recordings/{name}.html">{title}</a>: {words}\n'
+            address = f"../recordings/{name}.html"
+            text += f"## {title}\n\n{words} (<a href='{address}'>on a page of its own</a>)\n\n"
+            text += f"<iframe class='recording' src='{address}' title='{title}' loading='lazy'></iframe>\n\n"
     except ServingError as error:
         text += f"This site was built without them: {error}.\n"
     (folder / "recordings.md").write_text(text, encoding="utf-8")

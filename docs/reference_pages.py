@@ -229,12 +229,12 @@ def directive(module: ModuleType, name: str) -> str:
 
 
 def documented_fields(thing: type) -> str:
-    """Ask for fields without a docstring too, where the class is of fields: their names and types say something."""
+    """Include fields without a docstring if the class is a dataclass: their names and types are informative."""
     return "   :undoc-members:\n" if hasattr(thing, "__dataclass_fields__") else ""
 
 
 def constant_text(module: ModuleType, name: str) -> str:
-    """Return the docstring that stands behind a constant where it is assigned."""
+    """Return the docstring below a constant where it is assigned."""
     tree = ast.parse(inspect.getsource(module)).body
     for node in tree:
         if isinstance(node, ast.ImportFrom) and name in (alias.name for alias in node.names):
@@ -282,7 +282,7 @@ def private_names_as_code(text: str) -> str:
 
 
 def parameters_page() -> str:
-    """Return the page of parameters, as a run of docs/declared_parameters.py says they are declared."""
+    """Return the page of parameters, from a run of docs/declared_parameters.py."""
     run = subprocess.run(
         [sys.executable, str(DOCS / "declared_parameters.py")], stdout=subprocess.PIPE, text=True, check=True
     )

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""MoveIt's demo of the upper body, with the distance service beside move_group.
+"""MoveIt's demo of the upper body, with the distance service next to move_group.
 
 move_group, RViz with the panel for planning, robot_state_publisher, and ros2_control with simulated joints. The service
 takes URDF and SRDF from the topics that robot_state_publisher and move_group publish them on.

@@ -6,8 +6,8 @@
 The robot comes from the topics robot_description and robot_description_semantic, as robot_state_publisher and
 MoveIt publish them, or from files: urdf:=/path/to/robot.urdf srdf:=/path/to/robot.srdf
 
-What an argument says holds, then what params_file says, then the default of the node. An argument that is empty, as all
-that are parameters of the node are unless they are given, says nothing.
+An argument overrides params_file, which overrides the default of the node. An empty argument overrides nothing; the
+arguments that are parameters of the node are empty by default.
 """
 
 from launch import LaunchContext, LaunchDescription
@@ -24,24 +24,28 @@ ARGUMENTS = {
     "srdf": ("", "SRDF file of the robot; empty: from topic robot_description_semantic"),
     "params_file": (
         str(share_directory() / "config" / "distance_service.yaml"),
-        "YAML file with parameters of the node; the arguments that are given win over it",
+        "YAML file with parameters of the node; arguments of this launch file override it",
     ),
     "representation": ("", "contact geometry to use: mixed (default), superovoids or superellipsoids"),
-    "meshes": ("", "what a mesh of a collision element is: hull (default), triangles, shells or ignore"),
-    "package_directories": ("", "name=/folder,..: packages whose meshes may be read beside the installed ones"),
+    "meshes": ("", "how to read a mesh of a collision element: hull (default), triangles, shells or ignore"),
+    "package_directories": (
+        "",
+        "name=/folder,..: packages whose meshes may be read, in addition to the installed ones",
+    ),
     "rate": ("", "[Hz] how often distances and markers are published (default 20)"),
-    "max_distance": ("", "[m] pairs farther apart are left out of ~/distances (default 0.05)"),
-    "frame_prefix": ("", "what the frames of the robot's links begin with on TF"),
+    "max_distance": ("", "[m] largest distance of the pairs in ~/distances (default 0.05)"),
+    "frame_prefix": ("", "prefix of the frames of the robot's links on TF"),
     "use_sim_time": ("", "take the time from /clock (default false)"),
-    "autostart": ("", "configure and activate the node (default true); false: left to a lifecycle manager"),
+    "autostart": ("", "configure and activate the node (default true); false: a lifecycle manager does this"),
     "namespace": ("", "namespace of the node"),
     "log_level": ("info", f"what is logged at least: {', '.join(LOG_LEVELS)}"),
-    "respawn": ("false", "start the node again when its process ends"),
+    "respawn": ("false", "restart the node if its process ends"),
     "require_scene": (
         "",
-        "answer nothing until a whole planning scene has come; empty: as respawn, if that is true, else as params_file",
+        "answer nothing until a full planning scene has been received; empty: true if respawn is true, otherwise as "
+        "in params_file",
     ),
-    "respawn_delay": ("2.0", "[s] how long to wait before that"),
+    "respawn_delay": ("2.0", "[s] delay before a restart"),
 }
 
 

@@ -3,7 +3,7 @@
 
 """A motion that comes with this package: player, distance service, robot_state_publisher and RViz.
 
-grasp_sweep.launch.py and dental_bite.launch.py include it and say which motion; their other arguments are those below.
+grasp_sweep.launch.py and dental_bite.launch.py include it and select the motion; their other arguments are those below.
 """
 
 from pathlib import Path

@@ -42,8 +42,8 @@ def add(commands: argparse._SubParsersAction) -> None:
         nargs="?",
         const=20.0,
         metavar="HZ",
-        help="for RViz and `ros2`: the nodes run in the ROS domain of this environment under their usual names, and so "
-        "many frames are played a second (20)",
+        help="for RViz and `ros2`: run the nodes in the ROS domain of this environment, under their usual names, and "
+        "play HZ frames a second (20 if no number is given)",
     )
     command.add_argument(
         "--view", action="store_true", help="serve a page with the motion and its distances afterwards; Ctrl-C ends it"

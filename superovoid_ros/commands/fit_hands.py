@@ -8,6 +8,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from superovoid.cli import option_values
+
 FOR_DEVELOPERS = True
 
 
@@ -22,22 +24,29 @@ def add(commands: argparse._SubParsersAction) -> None:
         example="superovoid dev fit-hands --models-only",
     )
     command.add_argument("--models-only", action="store_true", help="keep the fits; write only the models made of them")
+    option_values.add_reporting(command)
     command.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Fit the bodies of the iCub's hands and write the models made from them."""
+    from superovoid.output import REPORT
     from superovoid_ros.icub import hand_fits
     from superovoid_ros.icub.hand_models import write_hands
     from superovoid_ros.icub.upper_body import ARM, write_upper_body
 
-    share = Path()
+    share, fits, paths = Path(), [], []
+
+    def on_fit(line: str) -> None:
+        fits.append(line)
+        REPORT.line(line)
+
     if not arguments.models_only:
-        print(hand_fits.fit_hands(share / "config", report=print))
-    for path in write_hands(share):
-        print(path)
+        paths.append(hand_fits.fit_hands(share / "config", report=on_fit))
+    paths += write_hands(share)
     # A folder may hold the hands alone.
     if (share / "config" / ARM).is_file():
-        for path in write_upper_body(share):
-            print(path)
+        paths += write_upper_body(share)
+    REPORT.verdict(f"{len(fits)} bodies fitted, {len(paths)} files written", fits=fits)
+    REPORT.written(paths)
     return 0

@@ -38,7 +38,8 @@ def add(commands: argparse._SubParsersAction) -> None:
         type=option_values.numbers(_rate),
         default="100,max",
         metavar="HZ,..",
-        help="calls per second, of all clients; max: each client calls again once it is answered (default: 100,max)",
+        help="calls per second, of all clients; max: each client calls again at once after each answer "
+        "(default: 100,max)",
     )
     command.add_argument(
         "--duration",
@@ -60,7 +61,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         type=option_values.count(1, 10_000),
         default=8,
         metavar="N",
-        help="states in a call of the kind many (default: 8)",
+        help="states in each call of kind many (default: 8)",
     )
     command.add_argument(
         "--node",

@@ -15,7 +15,10 @@ from superovoid_ros.commands.missing import needs_ros
 def add(commands: argparse._SubParsersAction) -> None:
     """Add the command to the command line."""
     command = commands.add_parser(
-        "node", help="first aid for a running distance service", example="superovoid node check /distance_service"
+        "node",
+        help="find out what a running distance service lacks",
+        description="Commands about a running distance service.",
+        example="superovoid node check /distance_service",
     )
     check = command.add_subparsers(metavar="COMMAND").add_parser(
         "check",

@@ -90,7 +90,7 @@ def _lines(lines: Sequence[str]) -> str:
 
 def _joint_limits(joints: Mapping[str, Sequence[Joint]], limits: Mapping[str, float]) -> str:
     lines = [
-        "# Limits beside those of the URDF. Positions and velocities are the URDF's; accelerations, which MoveIt needs",
+        "# Additional limits. Positions and velocities are those of the URDF; accelerations, which MoveIt needs",
         "# to time a path, are ours. Velocities and accelerations are numbers with a point: MoveIt takes no integers.",
         "default_velocity_scaling_factor: 0.5",
         "default_acceleration_scaling_factor: 0.5",
@@ -217,7 +217,7 @@ def _ros2_control(name: str, joints: Mapping[str, Sequence[Joint]]) -> str:
         "['initial_positions']}\"/>",
         '    <ros2_control name="${name}" type="system">',
         "      <hardware>",
-        "        <!-- A stand-in that does what it is told. A real iCub needs its own here. -->",
+        "        <!-- A simulated system that follows its commands. A real iCub needs its own here. -->",
         "        <plugin>mock_components/GenericSystem</plugin>",
         "      </hardware>",
     ]

@@ -28,12 +28,12 @@ def test_recordings_of_the_site_are_complete(pages, name, least):
     assert np.all(np.diff(recording.seconds) > 0.0)
 
 
-def test_the_index_page_links_to_each_written_recording(pages, monkeypatch, tmp_path):
+def test_the_page_of_recordings_embeds_each_written_recording(pages, monkeypatch, tmp_path):
     pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
     monkeypatch.setattr(pages, "PAGES", {"fitted": pages.PAGES["fitted"]})
     pages.write(tmp_path)
     text = (tmp_path / "recordings.md").read_text(encoding="utf-8")
-    assert text.count("<a href=") == 1 and '"../recordings/fitted.html"' in text
+    assert text.count("<iframe") == 1 and "src='../recordings/fitted.html'" in text
     page = (tmp_path / pages.FOLDER / "recordings/fitted.html").read_text(encoding="utf-8")
     assert 'id="moments"' in page and "Hands of the iCub, fitted" in page
 
@@ -43,4 +43,4 @@ def test_without_viser_the_site_names_the_missing_extra(pages, monkeypatch, tmp_
     monkeypatch.setitem(sys.modules, "viser", None)
     pages.write(tmp_path)
     text = (tmp_path / "recordings.md").read_text(encoding="utf-8")
-    assert "<a href=" not in text and "superovoid[view]" in text
+    assert "<iframe" not in text and "superovoid[view]" in text

@@ -16,7 +16,7 @@ from superovoid_ros.nodes.common.caller import Caller
 
 
 class LossyClient:
-    """A client of a service some of whose answers are lost."""
+    """A client of a service that loses some answers."""
 
     def __init__(self, *lost):
         self.lost, self.asked, self.removed = lost, 0, 0

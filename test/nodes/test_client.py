@@ -55,7 +55,7 @@ def script(service):
 
 @pytest.fixture
 def node(loopback_domain):
-    """A node of the test's own, in nobody's executor yet."""
+    """A node of the test, not yet in an executor."""
     context = Context()
     rclpy.init(context=context)
     node = Node("planner", context=context)

@@ -254,7 +254,7 @@ class ByPublishing(ByApplying):
 
 
 class ByMonitor(ByApplying):
-    """What MoveItPy's monitor publishes: the whole scene, then differences; each says the state and what is attached.
+    """What MoveItPy's monitor publishes: the whole scene, then differences, each with state and attached objects.
 
     An object that was moved is added, one that came into the hand is in the state alone, one that was put down is in
     the world and is taken from the state without its link, and paddings and scales are always there.

@@ -136,7 +136,7 @@ def test_rate_is_judged_in_simulated_time(simulated, client):
         found = [s for message in messages for s in message.status if s.name == "simulated: topics"]
         return [s for s in found if "of 10 Hz" in s.message]
 
-    # Faster than real time, but on a slow machine: the wall clock would say more than 10 Hz.
+    # Faster than real time, but on a slow machine: the wall clock would give more than 10 Hz.
     for step in range(600):
         advance(client, 12.0 + 0.1 * step)
         rates = [float(status.message.split()[0]) for status in rate_found()]

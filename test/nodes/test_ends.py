@@ -50,7 +50,7 @@ def is_gone(pid):
 
 
 def wait_until_gone(pids):
-    """Wait for processes that nobody holds any more: they end once they see that."""
+    """Wait for processes without a parent to end."""
     until = time.monotonic() + DEADLINE
     while not all(map(is_gone, pids)):
         assert time.monotonic() < until, [pid for pid in pids if not is_gone(pid)]

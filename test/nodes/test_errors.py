@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What counts as the caller's mistake, and what is said of it."""
+"""Which errors are the caller's mistakes, and their messages."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a page takes from markers that anybody may have published; no node."""
+"""How a page reads markers from any publisher, without a node."""
 
 import math
 

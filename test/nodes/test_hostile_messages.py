@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages, requests and parameters that nobody means well with: the node refuses them in a few words and goes on."""
+"""Hostile messages, requests and parameters: the node refuses them with a short message and continues."""
 
 from __future__ import annotations
 

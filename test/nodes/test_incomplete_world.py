@@ -31,7 +31,7 @@ def service(start_node):
 
 @pytest.fixture
 def state(service, client):
-    """The service with a state, and a world without objects of which everything is known."""
+    """The service with a state and a complete world without objects."""
     for kind in (CollisionObject, PlanningScene):
         topic = "collision_object" if kind is CollisionObject else "planning_scene"
         publisher = client.publisher(kind, topic, RELIABLE)
@@ -147,7 +147,7 @@ def test_one_object_of_a_scene_that_cannot_be_used_drops_no_others(service, stat
         wait_refused(state, "radius", "'nowhere'", "'elbow'")
         said = "applied only a part of a message" if by_topic else "the rest is applied, not: "
         assert state.wait(lambda n=before, w=said: w in service.output()[n:], 5.0)
-        # What is missing is removed, brought anew, or not there in a whole scene.
+        # A missing object is removed, sent again, or absent from a full scene.
         assert apply_scene(state, scene_diff(thing("lost", CollisionObject.REMOVE), cup(y=-9.0)))
         wait_refused(state, "'elbow'")
         assert apply_scene(state, scene_diff(thing("tool", CollisionObject.REMOVE)))
@@ -172,7 +172,7 @@ def test_message_with_too_many_objects_is_refused_until_a_whole_scene_comes(stat
     assert set_parameters(state, NAME, {"max_objects": 3}).successful
     crowd = scene_diff(*(cup(name=f"cup{i}", x=3.0 + i) for i in range(4)))
     assert not apply_scene(state, crowd)
-    assert ask(state).success  # a service tells its client, so that nothing is missing
+    assert ask(state).success  # a service reports to its client, so nothing is missing
     send(state, crowd)
     wait_refused(state, "adds 4 objects, at most 3 are allowed (max_objects)")
     assert apply_scene(state, PlanningScene())

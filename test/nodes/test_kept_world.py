@@ -197,7 +197,7 @@ def held(bare):
 def test_requests_are_refused_while_an_object_is_on_a_missing_link(held):
     messages = held.collect(DiagnosticArray, "/diagnostics")
     describe(held, NO_HAND, refused("object 'cup': link 'hand' does not exist"))
-    assert_nothing_is_answered(held, "object 'cup'", "remove or add anew cup")
+    assert_nothing_is_answered(held, "object 'cup'", "remove or re-send cup")
 
     def told(level):
         return any(

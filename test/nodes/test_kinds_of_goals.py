@@ -217,7 +217,7 @@ def test_returned_states_can_be_requested_again(crane):
         assert [held.object.id for held in state.attached_collision_objects] == ["load"]
         assert crane.call(GetStateValidity, "/check_state_validity", robot_state=state).valid
         turn = list(state.joint_state.name).index("turn")
-        state.joint_state.position[turn] = 0.21  # beside the rock: hook is free, load is not
+        state.joint_state.position[turn] = 0.21  # next to the rock: hook is free, load is not
         hit = crane.call(GetStateValidity, "/check_state_validity", robot_state=state).contacts
         assert {frozenset((one.contact_body_1, one.contact_body_2)) for one in hit} == {frozenset(("load", "rock"))}
 

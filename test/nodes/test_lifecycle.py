@@ -139,7 +139,7 @@ def test_node_shut_down_by_its_manager_stays_until_it_is_interrupted(managed, cl
 
 
 class Fragile(Part):
-    """A part that opens a service and then fails in a way it is told to."""
+    """A part that opens a service and then fails in the requested way."""
 
     error: Exception | None = None
     fails_in = "configure"

@@ -217,7 +217,7 @@ class Station:
         self._client.call_until(is_known, GetStateValidity, "/check_state_validity", **asked)
 
     def room(self, lengths=(4.0, 4.0, 20.0), pose=None):
-        """The tip is within a room, of four metres about the station if not told otherwise."""
+        """The tip is within a room, by default of four metres around the station."""
         one = PositionConstraint(link_name=TIP, weight=1.0)
         one.header.frame_id = "station"
         one.constraint_region.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=list(lengths))]

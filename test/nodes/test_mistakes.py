@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A mistake of the package looks like one, and the node goes on; long calls end when the node is told to end."""
+"""The node reports a bug as a bug and continues; long calls end when the node ends."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def faulty(start_node, client, request):
 
 
 def queries_of(client, name):
-    """Return what the diagnostics say of queries, by key, from now on."""
+    """Collect the diagnostics of queries by key, from now on."""
     messages = client.collect(DiagnosticArray, "/diagnostics")
 
     def latest():

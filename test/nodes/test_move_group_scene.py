@@ -73,7 +73,7 @@ def wait_taken(client, move_group, count):
 
 
 def told(client):
-    """Return what the diagnostics say of it, a list that grows."""
+    """Return the diagnostics about it, as a growing list."""
     found = client.collect(DiagnosticArray, "/diagnostics")
     return lambda: [
         one.value
@@ -104,7 +104,7 @@ def test_objects_from_before_the_node_listened_are_there(client, service):
     there(client, "cup", CUP)
     assert made.asked == 1
     assert client.wait(lambda: "taken 1 times from /get_planning_scene" in words())
-    made.say(cup(y=-1.0))  # what is said from then on is followed
+    made.say(cup(y=-1.0))  # later messages are followed
     there(client, "cup", np.hypot(0.5, 1.0) - 0.15)
     client.spin(1.5)
     assert made.asked == 1

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether objects still are where they were put, beside points of them that are moved one by one."""
+"""Whether objects are still in place, compared with their points moved one by one."""
 
 from __future__ import annotations
 

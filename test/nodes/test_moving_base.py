@@ -65,7 +65,7 @@ def begin(service, client):
 
 
 def drive(client, pose=None, positions=(0.0, 0.0)):
-    """Publish a state, the base there (None: nobody says), and wait until the service answers from it."""
+    """Publish a state with this base pose (None: no transform), and wait until the service answers from it."""
     stamp = client.now()
 
     def publish():
@@ -197,7 +197,7 @@ def test_the_frame_of_the_world_has_no_prefix(begin):
     assert not check(client).valid
 
 
-# --- while nobody says where the robot is ---
+# --- without a transform of the robot's base ---
 
 
 def test_without_a_pose_of_the_robot_only_its_own_distances_are_answered(begin):

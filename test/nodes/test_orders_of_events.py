@@ -34,7 +34,7 @@ from draws import few_or_many
 from world import attached, cup, matrix, scene_diff, sphere, thing
 
 OTHER = arm.URDF.replace('name="arm"', 'name="other"')
-# Where objects of the world are beside this one nobody can say.
+# No transform relates objects of the world to this frame.
 EARTH = arm.URDF.replace('"ground"', '"earth"')
 TEXTS = (arm.URDF, OTHER, EARTH, arm.URDF.replace('"hand"', '"claw"'), "<robot/>", "nonsense", "")
 PARAMETERS = {
@@ -126,7 +126,7 @@ def service():
 
 @pytest.fixture
 def described(service):
-    """The service with a robot, of whose state nothing is known."""
+    """The service with a robot without a known state."""
     service.describe(arm.URDF)
     service.jobs.finish()
     return service
@@ -184,7 +184,7 @@ def test_nothing_is_answered_without_messages_that_were_too_many_to_wait(service
     service.jobs.finish()
     with pytest.raises(InputError, match="lost 2 messages about objects"):
         service.current.model()
-    service.send(cup(name="e"))  # says nothing about those
+    service.send(cup(name="e"))  # does not mention those
     service.describe(OTHER)
     service.jobs.finish()
     with pytest.raises(InputError, match="send a whole planning scene"):
@@ -391,7 +391,7 @@ def test_what_was_to_be_put_down_is_missing_until_it_is(described):
     described.send(attached(CollisionObject.REMOVE, name="cup", link="ground"))
     described.jobs.finish()
     assert described.current.model().planning.objects["cup"].link is None
-    # Where its link is nobody knows.
+    # The pose of its link is unknown.
     held = attached(name="cup", link="hand", frame="hand", primitives=[sphere()])
     described.send(held)
     for message in (
@@ -466,7 +466,7 @@ def test_an_object_moved_by_tf_is_not_attached_at_its_old_pose(described):
 
 
 def test_an_object_whose_attaching_was_refused_is_missing_though_the_world_is_without_it(described):
-    in_hand = attached(name="cup", link="hand")  # where that is nobody knows
+    in_hand = attached(name="cup", link="hand")  # the pose of the hand is unknown
     worlds = (PlanningSceneWorld(), scene_diff(CollisionObject(operation=CollisionObject.REMOVE)))
     for world in worlds:
         described.send(cup())
@@ -482,7 +482,7 @@ def test_an_object_whose_attaching_was_refused_is_missing_though_the_world_is_wi
         scene = PlanningScene(is_diff=is_diff)
         scene.robot_state.is_diff = is_diff
         scene.robot_state.attached_collision_objects = [broken]
-        scene.world.collision_objects = removed  # as move_group says it
+        scene.world.collision_objects = removed  # as move_group publishes it
         described.send(cup())
         described.send(scene)
         refused(described, "'cup'", "radius")
@@ -505,7 +505,7 @@ def test_a_message_that_is_read_again_keeps_the_poses_of_its_arrival(described):
     assert described.current.current.planning.objects["cup"].pose[0, 3] == 1.0
     described.send(cup(x=1.0, frame="map"))
     described.jobs.step()
-    described.describe(OTHER)  # where its links are is looked for anew
+    described.describe(OTHER)  # its links are looked up again
     described.jobs.finish()
     assert described.objects == {"cup": 1.0}
 

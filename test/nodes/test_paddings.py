@@ -63,6 +63,6 @@ def test_what_only_touches_is_not_clear():
     edit = Model(robot, 1e-9).planning.edit()
     positions = dict.fromkeys(robot.joint_names, 0.0)
     hand = robot.forward_kinematics(positions, BALL)["hand"]
-    edit.add("cup", [Sphere(0.1)], np.eye(4)[None], hand @ arm.at(0.5, 0.0, 0.15))  # beside the ball of 0.05 in it
+    edit.add("cup", [Sphere(0.1)], np.eye(4)[None], hand @ arm.at(0.5, 0.0, 0.15))  # next to the ball of 0.05 in it
     model = Model(robot, 1e-9, edit.commit())
     assert not model.paddings("").are_kept(positions, BALL)

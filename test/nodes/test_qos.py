@@ -110,7 +110,9 @@ def test_remapped_names_are_the_ones_that_work(tuned, client):
 
 
 def test_mismatched_ends_are_reported_once(plain, client):
-    client.node.create_publisher(String, "/robot_description", QoSProfile(depth=1))  # volatile: nobody late hears it
+    client.node.create_publisher(
+        String, "/robot_description", QoSProfile(depth=1)
+    )  # volatile: late subscribers miss it
     client.node.create_subscription(JointState, "/plain/distances", print, 1)
     client.node.create_publisher(JointState, "/joint_states", QoSProfile(depth=1))  # fits
     there = f"/{client.node.get_name()}'"

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What takes long is read aside: the node answers meanwhile, in the order of what came, and ends when it is told to."""
+"""Long messages are parsed in a background thread: the node still answers, in order, and ends on request."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def vector(message):
 
 WORLDS = ("bare", "object", "attached", "rules")
 STATES = {
-    # What a request says about joints and about the ball, and the state that it is about.
+    # Joints and ball of a request, and the state that it describes.
     "measured": (False, False),
     "joints": (True, False),
     "base": (False, True),

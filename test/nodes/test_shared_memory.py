@@ -29,7 +29,7 @@ print(max(int(end, 16) - int(start, 16) for start, end in re.findall(r"^(\\w+)-(
 
 @pytest.fixture
 def unchosen(monkeypatch, tmp_path):
-    """Nobody has chosen transports."""
+    """The user has chosen no transports."""
     for name in shared_memory._CHOSEN:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(PROFILES, "")  # so that what is set here is taken back

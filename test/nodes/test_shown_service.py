@@ -174,7 +174,7 @@ def test_a_mouse_that_drags_a_handle_moves_the_object_in_the_planning_scene_of_t
     parts = PlanningSceneComponents(components=PlanningSceneComponents.WORLD_OBJECT_GEOMETRY)
 
     def place():
-        """Of the cup, as anybody is told who asks the node."""
+        """The cup, as the node reports it to any client."""
         scene = client.call(GetPlanningScene, "/get_planning_scene", components=parts).scene
         (pose,) = (thing.pose for thing in scene.world.collision_objects if thing.id == "cup")
         return np.array([pose.position.x, pose.position.y, pose.position.z])

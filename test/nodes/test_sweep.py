@@ -42,7 +42,7 @@ def robot():
 
 @pytest.fixture(scope="module")
 def player(start_node):
-    """A player that waits for orders and tells everyone about the hands."""
+    """A player that waits for requests and publishes the hands."""
     node = start_node("sweep_player", paused=True, publish_robot_description=True)
     node.wait_for_output("paused")
     return node

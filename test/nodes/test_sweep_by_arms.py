@@ -24,7 +24,7 @@ HANDS = {"links_a": ["left_hand"], "links_b": ["right_hand"]}
 
 @pytest.fixture(scope="module")
 def player(start_node):
-    """A player that moves arms, waits for orders and tells everyone about the upper body."""
+    """A player that moves arms, waits for requests and publishes the upper body."""
     node = start_node("sweep_player", paused=True, motion="arms", publish_robot_description=True)
     node.wait_for_output("by the arms: frames 0 to 213 of 214, paused")
     return node
@@ -77,7 +77,7 @@ def test_state_comes_from_joint_states_alone(both):
     assert answer.uses_joint_states and not answer.uses_transforms
     assert set(joints[-1].name) == set(upper_body().joint_names)
     assert to_nanoseconds(joints[-1].header.stamp) == to_nanoseconds(answer.header.stamp)
-    # The frames of the markers are the service's own; nobody says where the robot is.
+    # The frames of the markers are the service's own; no transform gives the robot's pose.
     assert {end.node_name for end in both.node.get_publishers_info_by_topic("/tf")} <= {"distance_service"}
     frames = {one.child_frame_id for message in transforms for one in message.transforms}
     assert not frames & set(upper_body().links)

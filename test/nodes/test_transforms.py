@@ -191,7 +191,7 @@ class Both:
         return first
 
     def refusals(self, target, source):
-        """Return what both say of a pair of frames that neither can answer."""
+        """Return both error messages about a pair of frames that neither can relate."""
         told = []
         for transforms in self.sources:
             with pytest.raises(InputError) as refused:

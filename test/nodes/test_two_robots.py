@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Two robots in one system: two nodes, two descriptions, namespaces, and frames told apart by prefix or by topic."""
+"""Two robots in one system: two nodes, two descriptions, namespaces, and frames that differ by prefix or by topic."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_base_poses_of_requests_are_understood_with_and_without_the_prefix(robot
         response = client.call(GetMinDistance, LEFT, base_poses=[pose])
         assert response.success, response.message
         assert response.distances.pairs[0].distance == pytest.approx(0.85, abs=1e-12)
-    # The frame 'ground' is somebody else's.
+    # The frame 'ground' belongs to another robot.
     pose = to_transform("ground", "ball", arm.at(1.5, 0.0, 0.0), stamp)
     response = client.call(GetMinDistance, LEFT, base_poses=[pose])
     assert not response.success and "'ground'" in response.message

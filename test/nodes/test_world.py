@@ -138,7 +138,7 @@ def test_a_quaternion_of_any_length_is_a_rotation(state, length):
 
 
 def test_an_open_mesh_is_a_shell_around_other_bodies_with_the_parameter(state):
-    """The ground's ball of 0.1 in a box without a lid; and what the node says of the box can be sent back."""
+    """The ground's ball of 0.1 in a box without a lid; and the node's report of the box can be sent back."""
     sides = trimesh.creation.box(extents=(0.6, 0.6, 0.6))
     corners = [Point(x=x, y=y, z=z) for x, y, z in sides.vertices]
     walls = [face for face in sides.faces if not (sides.vertices[face][:, 2] > 0.0).all()]
@@ -210,7 +210,7 @@ def test_subframes_go_with_their_object(state):
 @pytest.mark.parametrize(("frame", "offset"), [("cup", 0.0), ("cup/tip", 1.0), ("/cup/tip", 1.0)])
 def test_base_poses_may_be_in_frames_of_objects(state, frame, offset):
     def check(thumb, place):
-        """The ball of 0.1 stands at that place: its distance to the thumb's of 0.02 says so, in both services."""
+        """The ball of 0.1 stands at that place: its distance to the thumb's of 0.02 shows this, in both services."""
         pose, links = to_transform(frame, "ball", np.eye(4), Time()), {"links_a": ["thumb"], "links_b": ["ball"]}
         one = state.call(GetMinDistance, MIN_DISTANCE, base_poses=[pose], **links)
         base = {"base_links": ["ball"], "base_poses": [0.0] * 6 + [1.0], "base_frame": frame}
@@ -305,7 +305,7 @@ def test_a_whole_scene_whose_state_is_a_difference_leaves_attached_objects(state
     assert distance(state, "ground", "cup") == near(0.4) and distance(state, "ground", "wall") == near(1.8)
     scene = scene_of(state)
     scene.robot_state.attached_collision_objects = []
-    assert apply_scene(state, scene)  # whole, with a state that says all
+    assert apply_scene(state, scene)  # full, with a complete state
     assert distance(state, "ground", "cup") is None and distance(state, "ground", "wall") == near(1.8)
 
 
@@ -337,7 +337,7 @@ def test_a_planning_scene_world_replaces_objects_and_octomap_and_nothing_else(se
 def test_an_octomap_is_as_far_as_the_nearest_of_its_cubes(state, binary):
     assert apply_scene(state, with_octomap(octomap(WALL, arm.at(0.0, -2.0, 0.0), binary=binary)))
     assert distance(state, "ground", MAP) == near(1.9)
-    assert distance(state, "hand", MAP) == near(math.hypot(0.2, 2.0) - 0.05)  # beside the wall, which ends at x = 0.3
+    assert distance(state, "hand", MAP) == near(math.hypot(0.2, 2.0) - 0.05)  # next to the wall, which ends at x = 0.3
     answer = state.call(GetMinDistance, MIN_DISTANCE, links_a=[MAP]).distances
     assert sorted(pair.link_b for pair in answer.pairs) == ["ball", "ground", "hand", "thumb"]
     assert [pair.distance for pair in answer.pairs] == sorted(pair.distance for pair in answer.pairs)
@@ -360,7 +360,7 @@ def test_an_octomap_is_replaced_as_a_whole_and_removed_by_an_empty_one(state):
     assert apply_scene(state, with_octomap(octomap(WALL[:-1], arm.at(0.0, -3.0, 0.0))))
     assert where() == near(2.9)
     assert apply_scene(state, scene_diff(cup(y=-9.0)))  # a difference without octomap
-    send(state, thing("", operation=REMOVE))  # all objects, of which the map is none
+    send(state, thing("", operation=REMOVE))  # all objects; the map is not an object
     wait_for_distance(state, "ground", "cup", None)
     assert where() == near(2.9)
     assert apply_scene(state, with_octomap(OctomapWithPose(octomap=Octomap(id="cleared"))))

@@ -48,8 +48,10 @@ class Command(argparse.ArgumentParser):
 
     def reject_unknown(self, words: Sequence[str]) -> NoReturn:
         """Report options or arguments that the command does not have."""
-        options = [option for word in words for option in _similar(word.partition("=")[0], self._option_string_actions)]
-        self.error(f"unknown: {' '.join(words)}{_suggestion(options)}")
+        # The value of an unknown option is an unknown argument too: name only the options.
+        names = [word.partition("=")[0] for word in words if word.startswith("-")] or list(words)
+        similar = [option for name in names for option in _similar(name, self._option_string_actions)]
+        self.error(f"unknown: {' '.join(names)}{_suggestion(similar)}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
@@ -70,10 +72,10 @@ def parser() -> Command:
     """Build the command line."""
     top = Command(
         prog="superovoid",
-        description="Certified distances between superovoids.",
+        description="Compute signed distances between curved bodies, with proved intervals.",
         example="superovoid fit my_robot.urdf --atol 2mm",
-        epilog="All exponents are given and printed in this order: first that of the sections across z, then that "
-        "along z, the opposite of the usual order of superquadrics.",
+        epilog="Exponents are read and printed in this order: the section's (across z), then the profile's (along z). "
+        "Most software for superquadrics uses the opposite order.",
     )
     top.add_argument("--version", action="version", version=f"superovoid {__version__}")
     groups = {"": top.add_subparsers(metavar="COMMAND")}
@@ -82,7 +84,10 @@ def parser() -> Command:
         if command not in for_developers(added):
             command.add(groups[""])
     dev = groups[""].add_parser(
-        "dev", help="measure and check this software", description="Commands for developers of this software."
+        "dev",
+        help="measure and check this software",
+        description="Commands for developers of this software.",
+        example="superovoid dev bench scale --frames 20",
     )
     groups["dev"] = dev.add_subparsers(metavar="COMMAND")
     for command in for_developers(added):

@@ -29,6 +29,8 @@ def report_links(links: Sequence[LinkFit], holds: bool) -> int:
     if done:
         mean = [sum(getattr(link.quality, name) for link in done) / len(done) for name in ("iou", "mean")]
         words += f"; mean IoU {mean[0]:.3f}, mean two-sided distance {1e3 * mean[1]:.2f} mm"
+    elif not wrong:
+        words += ": no link has a mesh"
     REPORT.verdict(words + (f"; {len(wrong)} failed: {', '.join(wrong)}" if wrong else ""), failed=wrong)
     REPORT.table(links_table(done, holds))
     for link in links:

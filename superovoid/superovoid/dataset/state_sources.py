@@ -88,7 +88,8 @@ def base_boxes(robot: Robot, given: Mapping[str, ArrayLike]) -> tuple[FloatArray
     missing = [link for link in robot.base_links if link not in given]
     if missing:
         raise DatasetError(
-            f"base '{missing[0]}': its joint is floating: give its pose (4, 4), or a box (3, 2) for its position"
+            f"base '{missing[0]}': its joint is floating: give its pose (4, 4) (--base), or a box (3, 2) for its "
+            "position (--base-within)"
         )
     poses = np.tile(np.eye(4), (len(robot.base_links), 1, 1))
     boxes = np.full((len(robot.base_links), 3, 2), math.nan)

@@ -132,8 +132,8 @@ def _path_of(kind: str, source: str | os.PathLike[str], packages: Mapping[str, P
         return Path(inside)
     if address.netloc not in packages:
         raise RobotDescriptionError(
-            f"{kind}: '{short(source)}': package '{short(address.netloc)}' is unknown; source its workspace, or add "
-            "its folder to package_directories"
+            f"{kind}: '{short(source)}': package '{short(address.netloc)}' is unknown; source its workspace, or give "
+            "its folder (in Python: package_directories, on the command line: --package NAME=DIR)"
         )
     return packages[address.netloc] / inside.lstrip("/")
 

@@ -77,7 +77,11 @@ def write_html(model: ReplayModel, path: Path, on_moment: Callable[[int], None] 
         If the file cannot be written.
     """
     partial = path.with_name(f"{path.name}.part")
-    partial.write_bytes(b"")  # fails now rather than after minutes of work if the file cannot be written
+    try:
+        partial.write_bytes(b"")  # fails now rather than after minutes of work if the file cannot be written
+    except OSError as error:
+        error.filename = str(path)
+        raise
     try:
         partial.write_text(page_of(model, on_moment), encoding="utf-8")
         partial.replace(path)

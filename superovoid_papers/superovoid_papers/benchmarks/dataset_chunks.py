@@ -135,7 +135,7 @@ def measure(sizes: Sequence[int] = SIZES, chunks: int = _CHUNKS) -> None:
                 flush=True,
             )
     print(f"load {os.getloadavg()[0]:.1f} at the end; {1e6 * pace:.2f} us an answer\n")
-    print("| by | all else, ms a chunk | beside one thread | answers of a chunk from which it is below 5 % |")
+    print("| by | all else, ms a chunk | compared with one thread | answers of a chunk from which it is below 5 % |")
     print("|---|---|---|---|")
     for name, found in rests.items():
         # The least of the sizes: other programs only add to it.

@@ -38,7 +38,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         subjects,
         "loop",
         "benchmarks.control_loop",
-        "a control loop of distances of two hands: p50, p99, p99.9 and worst of its turns",
+        "a control loop with distances of two hands: p50, p99, p99.9 and worst time of an iteration",
         seconds=60,
         rate=1000,
         output=Path("superovoid_bench"),
@@ -54,7 +54,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     )
     command = subjects.add_parser(
         "never-wrong",
-        help="check answers to random pairs of every kind by proof",
+        help="check answers to random pairs of bodies of every kind by proof",
         description="Draw pairs of superovoids over the whole parameter range, and of any kinds of bodies, and check "
         "the answers in ball arithmetic (python-flint), by formulas that share no code with the engine. The exit code "
         "is 1 if an answer is refuted, a promise is broken or a wrong answer is accepted.",

@@ -25,7 +25,7 @@ EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
     ),
     "lower-bound": (
         "lower_bound.tables",
-        "a lower bound of the distance of polyhedra, without decomposing them",
+        "a lower bound on the distance between polyhedra, without decomposing them",
         {"pairs": 20, "rounds": 5, "seed": 0, "output": Path("superovoid_experiments")},
     ),
     "line-geometry": (
@@ -55,27 +55,27 @@ EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
     ),
     "battery-overlapping": (
         "goncalves2017.battery_overlapping",
-        "the same on random overlapping superovoids (table 1)",
+        "schemes of Gonçalves et al. 2017 on random overlapping superovoids (table 1)",
         {"pairs": 10_000, "rounds": 3, "seed": 0, "threads": 1, "output": Path("superovoid_experiments")},
     ),
     "first-guesses": (
         "goncalves2017.first_guesses",
-        "its quadtrees and octrees by their levels (section 4.4, figures 5 and 6)",
+        "first guesses from quadtrees and octrees, by level (Gonçalves et al. 2017, section 4.4, figures 5 and 6)",
         {"pairs": 2000, "seed": 0, "output": Path("superovoid_experiments")},
     ),
     "memory": (
         "goncalves2017.memory",
-        "bytes of a body, exact, as an octree and as meshes (table 3)",
+        "bytes of a body: exact, as an octree and as meshes (Gonçalves et al. 2017, table 3)",
         {"pairs": 20, "seed": 0, "output": Path("superovoid_experiments")},
     ),
     "suggestions": (
         "goncalves2017.suggestions",
-        "suggestions of that paper: interior points, Wellmann's directions, Baumgarte's term (sections 6.1 and 7)",
+        "interior points, Wellmann's directions, Baumgarte's term (Gonçalves et al. 2017, sections 6.1 and 7)",
         {"pairs": 300, "rounds": 3, "seed": 0, "output": Path("superovoid_experiments")},
     ),
     "accuracy": (
         "goncalves2017.accuracy",
-        "error and time of meshes of superovoids by resolution, compared with exact surfaces (figs. 9 and 10)",
+        "error and time of meshes of superovoids, compared with exact surfaces (Gonçalves et al. 2017, figs. 9 and 10)",
         {"pairs": 100, "seed": 0, "output": Path("superovoid_experiments")},
     ),
     "fits": (
@@ -85,7 +85,7 @@ EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
     ),
     "studies": (
         "planner_studies",
-        "effect of fits of eleven robots on a planner, compared with meshes and with pinocchio with Coal",
+        "how fits of eleven robots change a planner's checks, compared with meshes in pinocchio with Coal",
         {"bodies": 2, "robots": _ROBOTS, "states": 10_000, "seed": 0, "output": Path("superovoid_experiments")},
     ),
 }
@@ -97,7 +97,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     """Add the command to the command line."""
     command = commands.add_parser(
         "experiment",
-        help="the experiments of the papers, and comparisons with today's libraries",
+        help="run the experiments of the papers again, and compare with current libraries",
         description="Run an experiment of the papers again: a table, CSV files and a plot (PNG, SVG, PDF).",
         example="superovoid experiment bite --rounds 3",
     )

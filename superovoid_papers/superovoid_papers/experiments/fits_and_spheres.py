@@ -10,7 +10,7 @@ with up to `bodies` per link. Each finished link is stored, so an interrupted ru
 The spheres are medial ones, which touch the solid's surface at two or more points, chosen one after another (S.
 Stolpner, P. Kry, K. Siddiqi, "Medial spheres for shape approximation", IEEE PAMI 34 (2012)). In the paper each is
 inside the solid. Here each may also be up to a fifth larger, and the choice maximises the measured intersection over
-union, of which inner spheres would fall short. No package of PyPI contains the files of cuRobo, VAMP and foam, so there
+union, which inner spheres would not reach. No package of PyPI contains the files of cuRobo, VAMP and foam, so there
 are no figures for them.
 """
 

@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a running distance service knows, as pictures: for `superovoid view --node`.
+"""Pictures of the state of a running distance service, for `superovoid view --node`.
 
 Bodies and their places are those of its markers and of the frames that come with them; pairs are those of its topic
-`distances`. Objects are added, moved and removed by its services. Nothing is computed here: what the node does not
-say, and what it said too long ago, is not known.
+`distances`. Objects are added, moved and removed by its services. Nothing is computed here: values that the
+node does not publish, and old values, are unknown.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class ShownService:
             look()
             time.sleep(0.05)
 
-    # -- what is heard --------------------------------------------------------------------------------------------
+    # -- received messages --------------------------------------------------------------------------------------------
 
     def _hear(self, data: bytes, kind: type, take: Callable[[object], None]) -> None:
         try:

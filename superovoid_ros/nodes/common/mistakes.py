@@ -129,7 +129,7 @@ def reason_of(error: BaseException) -> str:
     if isinstance(error, InputError):
         return shortened(error)
     trace(error)
-    return f"{INTERNAL}: {shortened(repr(error), 300)}: a mistake of the node, not of the request; its output says more"
+    return f"{INTERNAL}: {shortened(repr(error), 300)}: a bug of the node, not of the request; see its output"
 
 
 def trace(error: BaseException) -> None:

@@ -41,13 +41,13 @@ except ModuleNotFoundError as error:
 
 AUTOSTART = switch(
     "autostart",
-    "Configure and activate the node at its start; false: left to a lifecycle manager",
+    "Configure and activate the node when it starts; false: a lifecycle manager does this",
     read_only=True,
 )
 PLANNING = switch(
     "planning",
     "Serve compute_fk, compute_ik, get_urdf, plan_kinematic_path, compute_cartesian_path, move_action and "
-    "execute_trajectory; false: the node takes less memory and time to start",
+    "execute_trajectory; false: the node needs less memory and starts faster",
     read_only=True,
 )
 NO_MOVEIT = (

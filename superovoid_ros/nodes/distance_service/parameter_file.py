@@ -40,11 +40,11 @@ SECTIONS: Mapping[str, Sequence[Declaration]] = {
 HEAD = """\
 # Parameters of the node distance_service: all of them, with their defaults.
 #
-# Copy this file, keep the lines to be changed, and give it to the launch file: what stands on the command line wins.
+# Copy this file, keep the lines to change, and pass it to the launch file. Arguments on the command line override it.
 #     ros2 launch superovoid_ros distance_service.launch.py params_file:=my.yaml max_distance:=0.1
-# `/**` is any node in any namespace. docs/reference/ros.md says more about each.
+# `/**` is any node in any namespace. docs/reference/ros.md explains each.
 #
-# Written from what the node declares, and compared with it by a test:
+# Generated from the declared parameters; a test compares them:
 #     python -m superovoid_ros.nodes.distance_service.parameter_file config/distance_service.yaml
 /**:
   ros__parameters:

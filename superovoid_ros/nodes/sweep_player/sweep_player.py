@@ -79,26 +79,26 @@ class SweepPlayer(Node):
         def fixed(name: str, default: str, description: str) -> Declaration:
             return text(name, default, description, read_only=True)
 
-        motions = "What is played: the hands, the hands moved by torso and arms, or the teeth"
+        motions = "Motion to play: the hands, the hands moved by torso and arms, or the teeth"
         self._declared.declare([choice("motion", "hands", tuple(REPLAYS), motions, read_only=True)])
         self._replay = replay = REPLAYS[self._declared.value("motion")]
         srdf = share / "config" / f"{replay.robot}.srdf"
-        description = "Publish URDF and SRDF, latched, where no robot_state_publisher does"
+        description = "Publish URDF and SRDF, latched, for systems without a robot_state_publisher"
         clock = "Publish /clock: simulated time, one frame after another at the set rate"
         self._declared.declare(
             (
-                fixed("config_file", str(share / "config" / replay.config), "YAML file with the motion's figures"),
+                fixed("config_file", str(share / "config" / replay.config), "YAML file with the values of the motion"),
                 fixed("arms_file", str(share / "config" / ARMS_FILE), "YAML file with the positions of torso and arms"),
-                fixed("root_frame", "world", "Frame that poses are published in: root link of the URDF"),
+                fixed("root_frame", "world", "Frame of the published poses: root link of the URDF"),
                 switch("publish_clock", clock, default=False, read_only=True),
                 switch("publish_robot_description", description, default=False, read_only=True),
                 fixed("urdf_file", str(share / "urdf" / f"{replay.robot}.urdf"), "URDF to publish"),
                 fixed("srdf_file", str(srdf) if srdf.is_file() else "", "SRDF to publish; empty: none"),
-                number("rate", 30.0, 0.1, 1000.0, "[Hz] Frames a second"),
-                switch("loop", "Begin again after the last frame; otherwise the last frame is held", default=False),
-                switch("paused", "Publish nothing but what ~/play_frame asks for", default=False),
+                number("rate", 30.0, 0.1, 1000.0, "[Hz] Frames per second"),
+                switch("loop", "Begin again after the last frame; false: hold the last frame", default=False),
+                switch("paused", "Publish only the frames that ~/play_frame requests", default=False),
                 count("start_frame", 0, 0, most, "First frame to play"),
-                count("end_frame", -1, -1, most, "Last frame to play; -1: the last there is"),
+                count("end_frame", -1, -1, most, "Last frame to play; -1: the last frame of the motion"),
             )
         )
 

@@ -29,7 +29,7 @@ from scipy.spatial.transform import Rotation
 from superovoid import distance
 from superovoid.output import REPORT, CsvRow, column, leave, machine, output_folder, print_table, progress
 from superovoid.shapes import Superovoid
-from superovoid.viewing.palette import BLACK, BLUE, GREEN, RED
+from superovoid.viewing.palette import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY
 from superovoid_papers.benchmarks import engine_comparison, peers
 from superovoid_papers.contenders import left_out
 from superovoid_papers.experiments.goncalves2017.superovoid_battery import (
@@ -233,7 +233,7 @@ def table(rows: Sequence[Row]) -> Table:
 
 
 _COLOURS = {"FCL, mesh": RED, "Coal, hull": GREEN, "engine": BLUE}
-_COLOURS |= {name: f"C{4 + k}" for k, name in enumerate(EXACT)}
+_COLOURS |= dict(zip(EXACT, (ORANGE, PURPLE, SKY), strict=True))
 
 
 def _mesh_errors(panel: Axes, rows: Sequence[Row]) -> None:
@@ -248,7 +248,7 @@ def _mesh_errors(panel: Axes, rows: Sequence[Row]) -> None:
         if not math.isnan(some[0].points_error):
             points = [row.points_error for row in some]
             panel.plot(vertices, points, f"s{dash}", color=colour, fillstyle="none", label=f"{name}: points (20)")
-    panel.plot(*PAPER_MESH, "k*", markersize=11, label="paper: points (20) of 786 vertices, about")
+    panel.plot(*PAPER_MESH, "k*", markersize=11, label="paper: points (20), about 786 vertices")
     panel.set(xscale="log", yscale="log", xlabel="vertices of a mesh", ylabel="median error, m", title="meshes")
     panel.legend(fontsize=7)
 
@@ -262,7 +262,7 @@ def _exact_errors(panel: Axes, rows: Sequence[Row]) -> None:
         panel.plot(row.points_error, place, "s", color=colour, fillstyle="none")
     panel.axvline(PAPER_TOLERANCE, color=BLACK, linestyle="--")
     panel.set_yticks(range(len(exact)), [row.contender for row in exact])
-    panel.set(xscale="log", xlabel="median error, m", title="exact bodies (of the engine: proved)")
+    panel.set(xscale="log", xlabel="median error, m", title="exact bodies (engine: proved)")
     panel.set_xlim(1e-17, 1e-4)
     panel.set_ylim(-0.6, len(exact) + 0.6)  # room for the legend
     marks = (

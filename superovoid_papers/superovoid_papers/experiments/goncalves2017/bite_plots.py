@@ -40,7 +40,7 @@ def _times(panel: Axes, rows: dict[str, list[FrameRow]]) -> None:
     panel.set_yscale("log")
     panel.set_ylim(top=20.0 * panel.get_ylim()[1])  # room for the legend
     panel.set_ylabel("time of a frame [µs]")
-    panel.set_title("Dental bite: time and least signed distance of every frame (shaded: contact)")
+    panel.set_title("Dental bite: time and minimum signed distance of every frame (shaded: contact)")
     panel.legend(loc="upper center", fontsize="small", ncols=2)
 
 
@@ -56,7 +56,7 @@ def _distances(panel: Axes, rows: dict[str, list[FrameRow]]) -> None:
         panel.plot(distances, style, marker=mark, color=colour, linewidth=1.0, markersize=4, label=name)
     panel.axhline(0.0, color=BLACK, linewidth=0.8)
     panel.set_ylim(top=1.5 * panel.get_ylim()[1])  # room for the legend
-    panel.set_ylabel("least signed distance [mm]")
+    panel.set_ylabel("minimum signed distance [mm]")
     panel.legend(loc="upper center", fontsize="small", ncols=2)
 
 
@@ -77,7 +77,7 @@ def _errors(panel: Axes, rows: dict[str, list[FrameRow]]) -> None:
     panel.axhline(1e3 * LIMIT, color=BLACK, linewidth=0.8, linestyle="--")
     panel.set_yscale("log")
     panel.set_ylim(0.5e3 * least, 1e3)  # room for the legend
-    panel.set_ylabel("its error [mm] (1e-6: or less)")
+    panel.set_ylabel("error of the distance [mm] (at least 1e-6)")
     panel.legend(loc="upper center", fontsize="small", ncols=2)
 
 
@@ -124,7 +124,7 @@ def teeth(robot: Robot, bite: DentalBite, shares: tuple[float, float] = (0.25, 0
 
 
 def _frame(axes: Any, robot: Robot, poses: dict[str, Any], paper: QuadImplicit) -> tuple[int, int]:
-    """Draw a frame; return the number of distances, and of those that end outside the teeth."""
+    """Draw a frame; return the number of distances, and how many of them end outside the teeth."""
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
@@ -141,7 +141,7 @@ def _frame(axes: Any, robot: Robot, poses: dict[str, Any], paper: QuadImplicit) 
     for row in paper.pairs.out[answered]:
         ends = 1e3 * np.array([row[k : k + 3] for k in (newton_schemes.POINT_A, newton_schemes.POINT_B)])
         beyond += bool((ends < low).any() or (ends > high).any())
-        axes.plot(*ends.T, "-o", color="red", linewidth=1.4, markersize=3, zorder=10)
+        axes.plot(*ends.T, "-o", color=RED, linewidth=1.4, markersize=3, zorder=10)
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
     axes.set_box_aspect(high - low, zoom=1.35)
     axes.view_init(elev=8.0, azim=-60.0)

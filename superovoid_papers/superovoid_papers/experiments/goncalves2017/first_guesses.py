@@ -31,7 +31,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid.output import REPORT, CsvRow, column, leave, machine, output_folder, print_table, progress, unitless
 from superovoid.shapes import Superovoid
-from superovoid.viewing.palette import BLUE, GREEN, RED
+from superovoid.viewing.palette import BLUE, GREEN, ORANGE, PURPLE, RED
 from superovoid_papers.experiments.goncalves2017 import superovoid_battery
 from superovoid_papers.experiments.goncalves2017.superovoid_battery import WRONG
 from superovoid_papers.methods import goncalves2017
@@ -43,6 +43,7 @@ BATTERIES = ("separated", "overlapping")
 QUADTREE_LEVELS, OCTREE_LEVELS = (3, 4, 5, 6, 7, 8, 10), (2, 3, 4, 5)
 PARAMETRIC = ("quadParametric", "ntbParametric")
 PICTURE_LEVELS = 3
+_LEVEL_COLOURS = ORANGE, RED, PURPLE
 """Levels of the quadtree in the picture, as in the paper's figure 6; the octree has the schemes' 4."""
 PACKAGES = ("numpy", "numba")
 
@@ -222,29 +223,29 @@ def _octrees(axes: Any) -> None:
         axes.voxels(*corners, filled, facecolor=(0.85, 0.85, 0.85, 0.2), edgecolor=(0.4, 0.4, 0.4, 0.6), linewidth=0.3)
     _bodies(axes, 0.35)
     points = guess_points({"scheme": "octImplicit"})
-    axes.plot(*points.T, "-o", color="red", linewidth=1.5, markersize=5, zorder=20)
+    axes.plot(*points.T, "-o", color=RED, linewidth=1.5, markersize=5, zorder=20)
     axes.set_title("octrees of 4 levels, and their nearest points (paper: fig. 5)", fontsize=9)
 
 
-def _squares(panel: Axes, side: int, colours: FloatArray) -> None:
+def _squares(panel: Axes, side: int) -> None:
     """Draw figure 6, left: the cells of the quadtree's path on one body."""
     cells = quadtree_cells()
     for level in range(PICTURE_LEVELS):
         width = 2.0 * math.pi / 2 ** (level + 1)
         centre = cells[level, side]
         corner = centre - (0.5 * width, 0.25 * width)
-        panel.add_patch(Rectangle(corner, width, 0.5 * width, fill=False, edgecolor=colours[level], linewidth=2))
-        panel.plot(*centre, "o", color=colours[level], label=f"level {level + 1}")
+        panel.add_patch(Rectangle(corner, width, 0.5 * width, fill=False, edgecolor=_LEVEL_COLOURS[level], linewidth=2))
+        panel.plot(*centre, "o", color=_LEVEL_COLOURS[level], label=f"level {level + 1}")
     panel.set(xlim=(-math.pi, math.pi), ylim=(-0.5 * math.pi, 0.5 * math.pi), xlabel="phi1 [rad]", ylabel="phi2 [rad]")
     panel.set_title(f"quadtree on {'AB'[side]}'s parameter square (paper: fig. 6)", fontsize=9)
     panel.legend(fontsize=7, loc="upper right")
 
 
-def _cells_on_bodies(axes: Any, colours: FloatArray) -> None:
+def _cells_on_bodies(axes: Any) -> None:
     """Draw figure 6, right: the points of those cells on the bodies."""
     bodies, poses = picture_pair()
     _bodies(axes, 0.5)
-    for colour, cells in zip(colours, quadtree_cells(), strict=True):
+    for colour, cells in zip(_LEVEL_COLOURS, quadtree_cells(), strict=True):
         points = np.array(
             [
                 pose[:3, :3] @ body.surface_point(phi2, phi1) + pose[:3, 3]
@@ -252,7 +253,7 @@ def _cells_on_bodies(axes: Any, colours: FloatArray) -> None:
             ]
         )
         axes.plot(*points.T, "--o", color=colour, linewidth=1.2, markersize=6, zorder=20)
-    axes.set_title("its points, level by level (paper: fig. 6)", fontsize=9)
+    axes.set_title("points of the quadtrees, by level (paper: fig. 6)", fontsize=9)
 
 
 def _failures(panel: Axes, rows: Sequence[Row]) -> None:
@@ -271,22 +272,19 @@ def _failures(panel: Axes, rows: Sequence[Row]) -> None:
     panel.axvline(6, color="0.7", zorder=0)
     panel.text(6.1, 0.6, "the paper's quadtree", fontsize=7, transform=panel.get_xaxis_transform())
     panel.set(xlabel="levels", ylabel="% not converged or wrong")
-    panel.set_title("quadImplicit and octImplicit by levels of the guess", fontsize=9)
+    panel.set_title("failures by levels of the first guess", fontsize=9)
     panel.legend(fontsize=7)
 
 
 def plot(rows: Sequence[Row]) -> Figure:
     """Draw figures 5 and 6 of the paper, and the failures against the levels."""
-    from matplotlib import colormaps
-
-    colours = colormaps["autumn_r"](np.linspace(0.1, 1.0, PICTURE_LEVELS))
     figure = Figure(figsize=(15.0, 8.0), layout="constrained")
     grid = figure.add_gridspec(2, 3)
     _octrees(figure.add_subplot(grid[0, 0], projection="3d", computed_zorder=False))
-    _cells_on_bodies(figure.add_subplot(grid[0, 1], projection="3d", computed_zorder=False), colours)
+    _cells_on_bodies(figure.add_subplot(grid[0, 1], projection="3d", computed_zorder=False))
     _failures(figure.add_subplot(grid[:, 2]), rows)
     for side in range(2):
-        _squares(figure.add_subplot(grid[1, side]), side, colours)
+        _squares(figure.add_subplot(grid[1, side]), side)
     return figure
 
 

@@ -51,6 +51,7 @@ from superovoid.output import (
     unitless,
 )
 from superovoid.robot import Robot
+from superovoid.viewing.palette import CYCLE
 from superovoid_papers.benchmarks import engine_speed, peers
 from superovoid_papers.benchmarks.engine_comparison import no_garbage_collection
 from superovoid_papers.contenders import left_out
@@ -541,6 +542,7 @@ def plot(found: dict[str, list[CallRow]]) -> Figure:
     titles = [t for t in ("meshes", "octImplicit", "quadParametric", "this engine") if any(t in name for name in found)]
     bins = np.geomspace(0.5, 1000.0, 78)
     for panel, title in zip(panels, titles, strict=False):
+        panel.set_prop_cycle(color=CYCLE)
         for name, rows in found.items():
             if title in name:
                 times = np.clip(values_of(rows, "microseconds"), bins[0], bins[-1])

@@ -25,7 +25,7 @@ from rich.table import Table
 
 from superovoid.output import REPORT, CsvRow, OutputError, column, leave, machine, output_folder, print_table
 from superovoid.shapes import Superovoid
-from superovoid.viewing.palette import BLACK
+from superovoid.viewing.palette import BLACK, CYCLE
 from superovoid_papers.benchmarks import peers
 from superovoid_papers.contenders import left_out
 from superovoid_papers.experiments.goncalves2017 import superovoid_battery
@@ -191,11 +191,11 @@ def plot(rows: Sequence[Row]) -> Figure:
     for k, name in enumerate(dict.fromkeys(row.representation for row in rows)):
         some = [row for row in rows if row.representation == name]
         if some[0].vertices == 0:
-            panel.axhline(some[0].bytes, color=f"C{k}", linestyle="--", label=name)
+            panel.axhline(some[0].bytes, color=CYCLE[k], linestyle="--", label=name)
         else:
             size = 8 if name.startswith("FCL") else 4  # Coal's boxes need the same memory.
             vertices, sizes = [row.vertices for row in some], [row.bytes for row in some]
-            panel.plot(vertices, sizes, "o-", color=f"C{k}", markersize=size, label=name)
+            panel.plot(vertices, sizes, "o-", color=CYCLE[k], markersize=size, label=name)
     panel.axhline(8 * PARAMETERS, color=BLACK, linewidth=0.8, label="paper: 13 floating-point numbers")
     panel.set(xscale="log", yscale="log", xlabel="vertices of a mesh", ylabel="bytes of a body")
     panel.legend(fontsize=7)

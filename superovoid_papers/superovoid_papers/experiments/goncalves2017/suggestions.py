@@ -51,6 +51,7 @@ from superovoid.output import (
     unitless,
 )
 from superovoid.shapes import Superellipsoid
+from superovoid.viewing.palette import CYCLE
 from superovoid_papers.benchmarks import engine_comparison, peers
 from superovoid_papers.contenders import left_out
 from superovoid_papers.experiments.goncalves2017 import superovoid_battery
@@ -393,7 +394,7 @@ def plot(rows: Sequence[Row]) -> Figure:
                     failed = 0.0 if row.contender == "engine" else (row.not_converged + row.wrong) / row.judged
                     mark = "*" if row.contender == "engine" else "o"
                     k = names.index(row.contender)
-                    panel.plot(row.median_us, 100.0 * failed, mark, color=f"C{k}", markersize=9, label=row.contender)
+                    panel.plot(row.median_us, 100.0 * failed, mark, color=CYCLE[k], markersize=9, label=row.contender)
             panel.set_title(f"{bodies}, {battery}", fontsize="medium")
             panel.set_xscale("log")
             panel.grid(alpha=0.3)

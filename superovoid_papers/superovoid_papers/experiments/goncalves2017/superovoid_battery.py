@@ -45,7 +45,7 @@ from superovoid.output import (
     unitless,
 )
 from superovoid.shapes import Superovoid
-from superovoid.viewing.palette import BLACK, BLUE, RED
+from superovoid.viewing.palette import BLACK, BLUE, CYCLE, RED
 from superovoid_papers.benchmarks import engine_comparison, peers
 from superovoid_papers.benchmarks.engine_speed import paper_battery
 from superovoid_papers.contenders import left_out
@@ -429,11 +429,11 @@ def _times(panel: Axes, rows: Sequence[Row], times: dict[str, FloatArray]) -> No
     shown = [name for name in times if "," not in name or name in ("FCL, mesh", "Coal, hull")]
     for k, name in enumerate(shown):
         ordered = np.sort(times[name])
-        panel.plot(ordered, np.linspace(0.0, 100.0, len(ordered)), color=f"C{k}", label=name)
+        panel.plot(ordered, np.linspace(0.0, 100.0, len(ordered)), color=CYCLE[k], label=name)
         of_paper = published(battery, name)
         if of_paper:
             (mean, spread), height = of_paper.total, 50.0 + 6.0 * k
-            panel.errorbar(mean, height, xerr=spread, fmt="s", color=f"C{k}", markersize=4, capsize=2)
+            panel.errorbar(mean, height, xerr=spread, fmt="s", color=CYCLE[k], markersize=4, capsize=2)
     panel.set(xscale="log", xlabel="µs a query", ylabel="% of the pairs", title=f"{rows[0].pairs} {battery} pairs")
     panel.set_xlim(0.5, 3e3)
     handles, _ = panel.get_legend_handles_labels()
@@ -447,7 +447,7 @@ def _failures(panel: Axes, rows: Sequence[Row], places: NDArray[np.int64]) -> No
     panel.barh(places, lost, color="0.6", label="not converged")
     panel.barh(places, wrong, left=lost, color=RED, label=f"wrong by more than {WRONG:.0e} m")
     panel.set_yticks(places, [row.contender for row in rows])
-    panel.set(xlabel="% of the pairs that are judged", title="failures")
+    panel.set(xlabel="% of the judged pairs", title="failures")
     panel.legend(fontsize=7, loc="upper right", ncols=2)
 
 
@@ -465,7 +465,7 @@ def _iterations(panel: Axes, rows: Sequence[Row], places: NDArray[np.int64]) -> 
                 label="paper" if place == places[0] else None,
             )  # fmt: skip
     panel.set_yticks(places, [])
-    panel.set(xlabel="Newton iterations, mean ± deviation", title="where the scheme converged")
+    panel.set(xlabel="Newton iterations, mean ± deviation", title="converged pairs")
     panel.set_xlim(left=0.0)
     panel.legend(fontsize=7, loc="upper right", ncols=2)
 

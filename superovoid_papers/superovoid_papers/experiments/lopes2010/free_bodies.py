@@ -242,19 +242,19 @@ def plot(balls: dict[str, Simulation], motion: Simulation, about: str, kept: Seq
             asked, reached = [row.asked for row in rows], [row.found for row in rows]
             returned.plot(asked, reached, color=_COLOURS[law], marker="o", markersize=4, label=law)
     loop.set(title=f"two balls, e = {RESTITUTION:g}: force over depth", xlabel="depth, mm", ylabel="force, kN")
-    returned.plot((0.0, 1.0), (0.0, 1.0), color=BLACK, linewidth=0.8, linestyle="--", label="as asked for")
-    returned.set(title="two balls: restitution", xlabel="asked for", ylabel="found")
+    returned.plot((0.0, 1.0), (0.0, 1.0), color=BLACK, linewidth=0.8, linestyle="--", label="found = requested")
+    returned.set(title="two balls: restitution", xlabel="requested coefficient", ylabel="found")
     ms = 1e3 * motion.time
     course.plot(ms, 1e3 * motion.distance[:, 0], color=BLUE, label="signed distance, mm")
     course.axhline(0.0, color=BLACK, linewidth=0.6)
-    beside = course.twinx()
-    beside.plot(ms, 1e-3 * motion.force[:, 0], color=RED, label="force, kN")
+    right = course.twinx()
+    right.plot(ms, 1e-3 * motion.force[:, 0], color=RED, label="force, kN")
     course.set(title=about, xlabel="time, ms", ylabel="signed distance, mm")
-    beside.set(ylabel="force, kN")
-    lines = [*course.get_lines()[:1], *beside.get_lines()]
+    right.set(ylabel="force, kN")
+    lines = [*course.get_lines()[:1], *right.get_lines()]
     course.legend(lines, [line.get_label() for line in lines], fontsize=8, loc="upper center")
     energy.plot(ms, motion.kinetic_energy / motion.kinetic_energy[0], color=GREEN, label="kinetic energy")
-    energy.set(title=f"{about}: energy", xlabel="time, ms", ylabel="share of that at the start")
+    energy.set(title=f"{about}: energy", xlabel="time, ms", ylabel="fraction of the initial energy")
     for panel in (loop, returned, energy):
         panel.legend(fontsize=8)
     for panel in (loop, returned, course, energy):

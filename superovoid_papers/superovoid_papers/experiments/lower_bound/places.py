@@ -108,7 +108,7 @@ def tolerances(case: Case, paper: Printed, coal: peers.Coal, rounds: int) -> lis
         closer = query()
         name = "collision" if share == 0.0 else f"tolerance {share:g} d"
         if closer != (share > 1.0):
-            raise RuntimeError(f"{case.name}, {name}: Coal says closer = {closer}, the distance is {certified}")
+            raise RuntimeError(f"{case.name}, {name}: Coal returned closer = {closer}, the distance is {certified}")
         ms = paper.collision_ms if share == 0.0 else times.get(share, float("nan"))
         found.append(Tolerance(case.name, certified, name, closer, _least_ms(query, rounds), ms))
     return found

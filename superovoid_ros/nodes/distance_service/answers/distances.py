@@ -157,8 +157,7 @@ class Distances(Part):
             0,
             0,
             1024,
-            "Threads that answer one call of get_distances about many states, calls at the same time sharing them; "
-            "0: one a processor",
+            "Threads for calls of get_distances with many states, shared by simultaneous calls; 0: one per processor",
         ),
     )
 

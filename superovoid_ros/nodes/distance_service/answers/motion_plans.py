@@ -141,7 +141,7 @@ class MotionPlans(Part):
         text(
             "joint_limits",
             "",
-            "Path of a joint_limits.yaml as MoveIt has it, for the times of plans; empty: velocities of the URDF, "
+            "Path of a joint_limits.yaml in MoveIt's format, for the times of plans; empty: velocities of the URDF, "
             "accelerations of 1 rad/s^2 or m/s^2",
             check=lambda path: read_joint_limits(str(path)),
         ),

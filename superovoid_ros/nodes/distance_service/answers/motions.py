@@ -171,9 +171,9 @@ class Motions(Part):
         text(
             "controllers",
             "",
-            "Path of a moveit_controllers.yaml as MoveIt has it: its controllers (moveit_simple_controller_manager) "
-            "follow planned motions within its limits (trajectory_execution); empty: motions are planned but not "
-            "executed. Read when the node is configured",
+            "Path of a moveit_controllers.yaml in MoveIt's format: its controllers "
+            "(moveit_simple_controller_manager) execute planned motions within its limits (trajectory_execution); "
+            "empty: motions are planned but not executed. Read when the node is configured",
             check=lambda path: (read_controllers(str(path)), read_execution_limits(str(path))),
         ),
     )

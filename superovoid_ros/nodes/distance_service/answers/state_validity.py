@@ -78,8 +78,8 @@ class Validity(Part):
             STALE,
             "refuse",
             ("refuse", "warn"),
-            "What check_state_validity, whose answers have no words, says of a state of which something measured is "
-            "stale: not valid, or as it was measured, with a warning in the log, as move_group",
+            "Reply of check_state_validity if a measurement of the state is stale: not valid (refuse), or that of "
+            "the last measurement, with a warning in the log, as from move_group (warn)",
         ),
     )
 

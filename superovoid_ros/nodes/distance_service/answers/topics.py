@@ -75,16 +75,22 @@ class Topics(Part):
             20.0,
             0.0,
             1000.0,
-            "[Hz] Rate of ~/distances and ~/markers, and of ~/clearance and ~/min_distance while no joint states "
-            "come; 0: never",
+            "[Hz] Rate of ~/distances and ~/markers, and of ~/clearance and ~/min_distance if no joint states "
+            "arrive; 0: never",
             least=0.01,
         ),
-        number("max_distance", 0.05, 0.0, 1e6, "[m] Pairs farther apart are left out of ~/distances; 0: none is"),
-        number("near_distance", 0.0, 0.0, 1e3, "[m] Pairs at most this far apart are drawn as near; 0: by the scene"),
+        number("max_distance", 0.05, 0.0, 1e6, "[m] Largest distance of the pairs in ~/distances; 0: no limit"),
+        number(
+            "near_distance",
+            0.0,
+            0.0,
+            1e3,
+            "[m] Largest distance of pairs drawn as near; 0: chosen by the size of the scene",
+        ),
         texts(
             "pairs",
             [""],
-            "Pairs that the topics watch, each two names of links or groups; empty: every allowed pair",
+            "Pairs of the topics, each two names of links or groups; empty: every allowed pair",
             "entries like 'left_hand right_hand'",
             check=_check_pairs,
         ),
@@ -95,10 +101,14 @@ class Topics(Part):
         switch("markers.text", "Write the distances"),
         number("markers.opacity", 0.6, 0.0, 1.0, "Opacity of the bodies"),
         number(
-            "markers.size", 0.0, 0.0, 10.0, "[m] Diameter of a closest point, the rest in proportion; 0: by the scene"
+            "markers.size",
+            0.0,
+            0.0,
+            10.0,
+            "[m] Diameter of a closest point, with the other markers in proportion; 0: chosen by the size of the scene",
         ),
-        count("markers.labels", 5, 0, 1000, "Pairs at most whose distance is written, the closest"),
-        count("markers.resolution", 32, 4, 128, "Facets round a body"),
+        count("markers.labels", 5, 0, 1000, "Largest number of pairs with a written distance, closest first"),
+        count("markers.resolution", 32, 4, 128, "Number of facets around a body"),
     )
 
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:

@@ -86,12 +86,27 @@ class Diagnostics(Part):
 
     parameters = (
         number(
-            "diagnostics.period", 1.0, 0.0, 60.0, "[s] Between messages on /diagnostics; 0: none is sent", least=0.05
+            "diagnostics.period",
+            1.0,
+            0.0,
+            60.0,
+            "[s] Time between messages on /diagnostics; 0: no messages",
+            least=0.05,
         ),
-        number("diagnostics.warn_age", 0.5, 0.0, 1e6, "[s] Older joint states or transforms are a WARN; 0: never"),
-        number("diagnostics.warn_rate", 0.8, 0.0, 1.0, "Part of the rate wanted below which the rate is a WARN"),
-        number("diagnostics.error_rate", 0.2, 0.0, 1.0, "Part of the rate wanted below which the rate is an ERROR"),
-        number("diagnostics.slow_query", 0.1, 0.0, 1e3, "[s] A query that takes longer is slow, a WARN; 0: none is"),
+        number(
+            "diagnostics.warn_age",
+            0.5,
+            0.0,
+            1e6,
+            "[s] Age of joint states or transforms above which the level is WARN; 0: never",
+        ),
+        number("diagnostics.warn_rate", 0.8, 0.0, 1.0, "Fraction of the requested rate below which the level is WARN"),
+        number(
+            "diagnostics.error_rate", 0.2, 0.0, 1.0, "Fraction of the requested rate below which the level is ERROR"
+        ),
+        number(
+            "diagnostics.slow_query", 0.1, 0.0, 1e3, "[s] Duration of a query above which the level is WARN; 0: never"
+        ),
     )
 
     def __init__(
@@ -263,7 +278,7 @@ class Diagnostics(Part):
             if not self.activity.is_active:
                 found.message = "inactive"
             else:
-                found.message = "nobody listens" if wanted > 0.0 else "rate is 0: nothing is published"
+                found.message = "no subscribers" if wanted > 0.0 else "rate is 0: nothing is published"
             return found
         reached = self._meter.update(now, self._topics.published, wanted)
         if reached is None:

@@ -129,30 +129,38 @@ class Measurements:
     """
 
     parameters = (
-        text("frame", "", "Frame of all answers; empty: the root link of the robot. Another frame needs TF"),
-        text("frame_prefix", "", "What the frames of the robot's links begin with on TF, as of robot_state_publisher"),
+        text("frame", "", "Frame of all answers; empty: the root link of the robot. Any other frame needs TF"),
+        text("frame_prefix", "", "Prefix of the frames of the robot's links on TF, as in robot_state_publisher"),
         choice(
             "unknown_root_pose",
             "refuse",
             ("refuse", "identity"),
-            "While no transform says where a robot with a planar or floating virtual joint is: questions about what "
-            "stands in the world are refused, or the robot is where that joint has it by default",
+            "If no transform gives the pose of a robot with a planar or floating virtual joint: refuse requests that"
+            " concern objects in the world, or use the joint's default pose (identity)",
         ),
         number(
             "frame_tolerance",
             0.001,
             0.0,
             1e6,
-            "[m] How far what stands in a frame of TF may have been moved by it since it came; else it is not ready",
+            "[m] Largest motion of a point of an object, by TF, since the object was received; beyond it the node is"
+            " not ready",
         ),
         choice(
             UNMEASURED,
             "refuse",
             ("refuse", "default"),
-            "Questions that need a joint which was never measured: refused, or answered as by move_group with the "
-            "position of the last planning scene, else 0 or the middle of its limits",
+            "Requests that need a joint without a measurement: refuse them, or answer as move_group does, with the "
+            "position of the last planning scene, otherwise with 0 or the middle of the limits",
         ),
-        number("stale_timeout", 1.0, 0.0, 1e6, "[s] A state older, or so far ahead, is stale; 0: never", least=1e-3),
+        number(
+            "stale_timeout",
+            1.0,
+            0.0,
+            1e6,
+            "[s] A state is stale if it is older than this, or farther in the future; 0: never",
+            least=1e-3,
+        ),
     )
 
     def __init__(self, common: Common, endpoints: Endpoints) -> None:

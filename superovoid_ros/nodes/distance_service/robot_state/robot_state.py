@@ -33,26 +33,26 @@ TOPICS = ("robot_description", "robot_description_semantic")
 
 
 OF_ROBOT = (
-    text("robot_description", "", "URDF of the robot; empty: taken from topic robot_description"),
-    text("robot_description_semantic", "", "SRDF of the robot; empty: taken from topic robot_description_semantic"),
+    text("robot_description", "", "URDF of the robot; empty: from topic robot_description"),
+    text("robot_description_semantic", "", "SRDF of the robot; empty: from topic robot_description_semantic"),
     choice(
         "representation",
         "mixed",
         REPRESENTATIONS,
-        "Which contact geometry of the URDF is used",
+        "Contact geometry of the URDF to use",
     ),
     choice(
         "meshes",
         "hull",
         MESHES,
-        "What a mesh of a collision element is: its convex hull; its triangles, an open one its hull or a shell; or "
-        "left out with a warning",
+        "How to read a mesh of a collision element: as its convex hull; as its triangles, with an open mesh as its "
+        "hull (triangles) or as a shell (shells); or not at all, with a warning",
     ),
     # Read-only: it decides which files a sender of descriptions can have opened.
     texts(
         "package_directories",
         [""],
-        "Folders of packages whose meshes may be read, beside the installed packages",
+        "Folders of packages whose meshes may be read, in addition to the installed packages",
         "each 'name=/folder'",
         check=lambda value: Packages(value),
         read_only=True,
@@ -62,25 +62,25 @@ OF_ROBOT = (
         1e-9,
         1e-12,
         0.1,
-        "Width wanted of a certified interval, relative to the smaller body's largest semi-axis; pairs that miss it "
-        "have status UNPROVEN",
+        "Largest width of a certified interval, relative to the largest semi-axis of the smaller body; wider "
+        "intervals have status UNPROVEN",
     ),
-    switch("strict", "Refuse URDFs and SRDFs that do not fit together; else what does not is a warning", default=False),
+    switch("strict", "Refuse a URDF and an SRDF that contradict each other; false: log a warning", default=False),
     text(
         "planning_frame",
         "",
-        "Frame of the world that the robot moves in, by TF, and in which objects stand still; "
-        "empty: that of the SRDF's planar or floating virtual joint, else the root link",
+        "Fixed frame of the world, in which TF places the robot and objects are at rest; empty: that of the SRDF's "
+        "planar or floating virtual joint, or the root link if there is none",
     ),
 )
 """With these the robot is read."""
 OF_SCENE = (
-    number("padding", 0.0, 0.0, 1e3, "[m] What every link is grown by against objects in check_state_validity"),
+    number("padding", 0.0, 0.0, 1e3, "[m] Padding of every link against objects, in check_state_validity"),
     number("safety_margin", 0.0, 0.0, 1e3, "[m] Clearance below which check_state_validity reports a contact"),
     switch("pad_self_collisions", "Pad links against each other too, not only against objects", default=False),
-    count("max_bodies", Limits().bodies, 1, 1_000_000, "How many bodies robot and objects may have together"),
-    count("max_objects", Limits().objects, 1, 100_000, "How many objects there may be, attached ones among them"),
-    count("max_pairs", Limits().pairs, 1, MOST_PAIRS, "How many pairs of bodies may be checked against each other"),
+    count("max_bodies", Limits().bodies, 1, 1_000_000, "Largest number of bodies of robot and objects together"),
+    count("max_objects", Limits().objects, 1, 100_000, "Largest number of objects, including attached objects"),
+    count("max_pairs", Limits().pairs, 1, MOST_PAIRS, "Largest number of checked pairs of bodies"),
 )
 """These are of the robot and its objects together."""
 

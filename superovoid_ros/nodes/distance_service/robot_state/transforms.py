@@ -38,7 +38,7 @@ class StampedTransform:
     stamp: int | None
     """Nanoseconds, of the oldest link of the chain; None if every link is static."""
     newest: int | None = None
-    """Likewise, of the newest link."""
+    """Nanoseconds, of the newest link; None if every link is static."""
 
 
 class TransformTree:

@@ -35,7 +35,7 @@ class Description:
     limits: Limits
     """Of the planning scene."""
     padding: Padding
-    """Likewise; those by name are planning scenes' own."""
+    """Of the planning scene; paddings by link name come from planning scenes only."""
     strict: bool = False
     planning_frame: str = ""
     """Frame of the world in which the robot moves; empty: the SRDF's."""

@@ -141,14 +141,14 @@ class Model:
         if unplaced:
             count = "1 object has" if len(unplaced) == 1 else f"{len(unplaced)} objects have"
             parts.append(
-                f"{count} no place beside robot '{self.robot.name}': {_reasons(unplaced)}: "
-                f"remove or add anew {listing(unplaced)}, or describe a robot that they fit"
+                f"{count} no pose relative to robot '{self.robot.name}': {_reasons(unplaced)}: "
+                f"remove or re-send {listing(unplaced)}, or send a robot description that fits them"
             )
         if unread:
             count = "1 object" if len(unread) == 1 else f"{len(unread)} objects"
             parts.append(
-                f"what was said about {count} could not be read: {_reasons(unread)}: remove or add anew "
-                f"{listing(map(repr, unread))}, or send a whole planning scene"
+                f"{count} could not be read: {_reasons(unread)}: remove or re-send {listing(map(repr, unread))}, or "
+                "send a full planning scene"
             )
         return f"not ready: {'; '.join(parts)}" if parts else ""
 

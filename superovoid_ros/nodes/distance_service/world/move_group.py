@@ -90,8 +90,8 @@ class MoveGroupScene:
         text(
             "planning_scene_service",
             "get_planning_scene",
-            "Service that is asked for the whole planning scene, a move_group's; not where this node itself has that "
-            "name; empty: none. Not remapped",
+            "Service of a move_group that returns the full planning scene; unused if it is a service of this node; "
+            "empty: none. Not remapped",
             check=_check_name,
         ),
     )

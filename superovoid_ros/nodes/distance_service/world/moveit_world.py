@@ -39,13 +39,19 @@ class MoveItWorld(World):
     """Objects and rules from this node's services and from MoveIt."""
 
     parameters = (
-        count("octomap_cubes", 20_000, 1, 1_000_000, "How many occupied cubes an octomap may have; more are refused"),
+        count(
+            "octomap_cubes",
+            20_000,
+            1,
+            1_000_000,
+            "Largest number of occupied cubes of an octomap; larger octomaps are refused",
+        ),
         choice(
             "open_meshes",
             "hull",
             OPEN_MESHES,
-            "What a mesh of an object is that does not close: its convex hull, with a warning, or a shell of triangles "
-            "that has no inside",
+            "How to read an object's mesh that is not closed: as its convex hull, with a warning, or as a shell of "
+            "triangles without an inside",
         ),
         *World.parameters,
         *MoveGroupScene.parameters,

@@ -75,13 +75,12 @@ class World(Part):
             INCOMPLETE,
             "refuse",
             ("refuse", "warn"),
-            "While not all that was said about objects could be read or has its place: questions are refused, or "
-            "answered with a warning",
+            "If an object is unreadable or has no pose: refuse requests, or answer them with a warning",
         ),
         switch(
             "require_scene",
-            "Nothing is answered until a whole planning scene has come: for a node that is started again, and does not "
-            "know what the one before was told",
+            "Answer nothing until a full planning scene has been received: for a restarted node, which does not know"
+            " the earlier objects",
             default=False,
             read_only=True,
         ),
