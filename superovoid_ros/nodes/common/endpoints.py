@@ -257,8 +257,8 @@ class Endpoints:
         return timer
 
     def stop(self, timer: Timer | None) -> None:
-        """Close a timer, if there is one."""
-        if timer is not None:
+        """Close a timer, if there is one and `close` has not."""
+        if timer in self._opened:
             self._opened.pop(timer)(timer)
 
     def _guarded(self, what: str, callback: Callable[..., None]) -> Callable[..., None]:
