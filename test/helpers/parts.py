@@ -65,13 +65,13 @@ class Subscription:
 
 
 class Publisher:
-    """Keeps published messages; has one subscriber."""
+    """Keeps published messages; has one subscriber at first."""
 
     def __init__(self, messages: list) -> None:
-        self.publish = messages.append
+        self.publish, self.count = messages.append, 1
 
     def get_subscription_count(self) -> int:
-        return 1
+        return self.count
 
 
 class StepJobs:

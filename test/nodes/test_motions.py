@@ -110,9 +110,9 @@ class Goal:
 
     def __init__(self, client, kind, name, goal):
         self._client, self.states = client, []
-        if name not in self.clients:
-            self.clients[name] = ActionClient(client.node, kind, name)
-        action = self.clients[name]
+        if (client.node, name) not in self.clients:
+            self.clients[client.node, name] = ActionClient(client.node, kind, name)
+        action = self.clients[client.node, name]
         client.wait(action.server_is_ready)
         told = lambda message: self.states.append(message.feedback.state)  # noqa: E731
         self.handle = client.answer(action.send_goal_async(goal, feedback_callback=told))

@@ -25,6 +25,13 @@ class Machine(parts.FakeNode):
         self.now = self.used = 0.0
         self.timers: dict[int, list] = {}
         self.context = SimpleNamespace(ok=lambda: True)
+        self.publishers, self.matched = {}, {}
+
+    def create_publisher(self, _kind, name, *_, event_callbacks, **__):
+        if event_callbacks.matched:
+            self.matched[name] = event_callbacks.matched
+        self.publishers[name] = super().create_publisher(_kind, name)
+        return self.publishers[name]
 
     def create_timer(self, period, callback, clock=None):
         self.timers[number := max(self.timers, default=0) + 1] = [self.now + period, period, callback]
@@ -100,22 +107,26 @@ def test_a_clearance_with_every_joint_state_leaves_half_of_the_time_and_the_dist
     assert len(moments) == pytest.approx(10.0 / PERIOD, rel=0.2) and len(cleared) > 200
 
 
-def test_a_timer_without_subscribers_looks_for_them_rarely(machine):
+def test_the_timer_runs_only_while_there_are_subscribers(machine):
     node, published = machine
     found, moments = published(0.001)
-    subscribers = 0
-    for name in ("distances", "markers", "clearance", "min_distance"):
-        count = SimpleNamespace(get_subscription_count=lambda: subscribers)
-        setattr(found, f"_{name}_publisher", count)
-    turns = []
-    found._has_subscribers, ask = lambda: turns.append(node.now) or ask(), found._has_subscribers
-    node.run(4.0)
-    assert not moments and len(turns) < 30
-    subscribers = 1
+    assert len(node.timers) == 1
+
+    def subscribe(count):
+        for publisher in node.publishers.values():
+            publisher.count = count
+        for matched in node.matched.values():
+            matched(None)
+
+    subscribe(0)
+    assert not node.timers
+    node.now = 4.0
+    subscribe(1)
+    subscribe(2)
+    assert len(node.timers) == 1
     node.run(8.0)
-    assert len(moments) == pytest.approx(4.0 / PERIOD, abs=6)
-    subscribers = 0
-    node.run(12.0)
-    before = len(turns)
-    node.run(16.0)
-    assert len(turns) - before < 30 and len(moments) == pytest.approx(4.0 / PERIOD, abs=6)
+    assert len(moments) == pytest.approx(4.0 / PERIOD, abs=2)
+    subscribe(0)
+    found.activity.is_active = False
+    subscribe(1)
+    assert not node.timers

@@ -173,9 +173,15 @@ class Endpoints:
         )
 
     def advertise(
-        self, kind: type, topic: str, qos: QoSProfile | int, events: PublisherEventCallbacks | None = None
+        self, kind: type, topic: str, qos: QoSProfile | int, matched: Callable[[], None] | None = None
     ) -> Publisher:
-        """Advertise with a quality of service that parameters override; `InputError` as `listen`."""
+        """Advertise with a quality of service that parameters override; `InputError` as `listen`.
+
+        `matched` is called when a subscriber has come or gone.
+        """
+        events = PublisherEventCallbacks(
+            matched=matched and self._guarded(topic, lambda _status: matched()), use_default_callbacks=False
+        )
         return self._open(
             topic,
             self._node.destroy_publisher,
@@ -183,7 +189,7 @@ class Endpoints:
                 kind,
                 topic,
                 _own(qos),
-                event_callbacks=events or PublisherEventCallbacks(use_default_callbacks=False),
+                event_callbacks=events,
                 qos_overriding_options=QoSOverridingOptions(POLICIES),
             ),
         )
@@ -251,8 +257,8 @@ class Endpoints:
         return timer
 
     def stop(self, timer: Timer | None) -> None:
-        """Close a timer, if there is one."""
-        if timer is not None:
+        """Close a timer, if there is one and `close` has not."""
+        if timer in self._opened:
             self._opened.pop(timer)(timer)
 
     def _guarded(self, what: str, callback: Callable[..., None]) -> Callable[..., None]:

@@ -17,6 +17,7 @@ from rclpy.exceptions import InvalidHandle, ParameterException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
 from superovoid_ros.nodes.common.endpoints import answering, failures_of
@@ -27,8 +28,8 @@ from superovoid_ros.nodes.common.shared_memory import make_room
 USAGE = 2
 """Exit code for a command line that cannot be used."""
 _SIGNALS = signal.SIGINT, signal.SIGTERM
-_LONGEST_WAIT = 0.5
-"""[s] rclpy's shutdown does not always wake an executor that waits, as that of a node without topics and services."""
+_LONGEST_WAIT = 0.1
+"""[s] Neither a signal nor rclpy's shutdown always wakes an executor that waits."""
 
 
 def run(create_node: Callable[[], Node], args: Sequence[str] | None = None) -> int:
@@ -49,7 +50,7 @@ def run(create_node: Callable[[], Node], args: Sequence[str] | None = None) -> i
     """
     ending = threading.Event()
     for number in _SIGNALS:
-        # rclpy calls this handler and shuts down. Python's own would raise KeyboardInterrupt in the midst of that.
+        # rclpy's handlers would shut down before the node can tell others of its end.
         signal.signal(number, lambda *_: ending.set())
     try:
         problem = start_ros(args)
@@ -68,7 +69,7 @@ def start_ros(args: Sequence[str] | None) -> str:
     ensure_log_folder()
     make_room()
     try:
-        rclpy.init(args=args)
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     except rclpy_implementation.UnknownROSArgsError as error:
         return f"unknown ROS arguments {shortened(error)}"
     except rclpy_implementation.RCLError as error:

@@ -250,6 +250,8 @@ class DistanceService(LifecycleNode):
     def destroy_node(self) -> None:
         """Close everything."""
         self._jobs.close()
+        if self._activity.is_active:
+            self._tell("deactivate")
         self._tell("clean_up")
         super().destroy_node()
 

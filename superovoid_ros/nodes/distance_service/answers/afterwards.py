@@ -47,7 +47,7 @@ class Afterwards:
         self,
         before: RequestedState,
         message: RobotState,
-        frame_ids: Iterable[str],
+        frame_ids: Collection[str],
         moved: Collection[str],
         why_not: Callable[[RequestedState], str],
     ) -> str:
@@ -71,7 +71,6 @@ class Afterwards:
         InputError
             If the present state cannot be judged.
         """
-        frame_ids = list(frame_ids)
         for time in range(_MOST_TIMES):
             self._activity.require()
             model = self._current.model()
@@ -81,17 +80,22 @@ class Afterwards:
             if not changed and time:
                 return ""
             now = self._states.of(model, message, frame_ids)
-            there = now.at({joint: before.positions[joint] for joint in moved})
-            tolerance = self._tolerance()
-            if not (
-                changed or _has_moved(before, there, tolerance) or _have_moved(frame_ids, before, there, tolerance)
-            ):
+            if not self.has_changed(before, now, frame_ids, moved):
                 return ""
             words = await self._jobs.result(Kind.QUERY, lambda now=now: why_not(now))
             if words:
                 raise _outdated(words)
             before = now
         return "the world goes on changing: proved for one of its last states"
+
+    def has_changed(
+        self, before: RequestedState, now: RequestedState, frame_ids: Collection[str], moved: Collection[str]
+    ) -> bool:
+        """Return whether objects, rules, the base, frames, or joints other than `moved` have changed."""
+        if now.model is not before.model:
+            return True
+        there, tolerance = now.at({joint: before.positions[joint] for joint in moved}), self._tolerance()
+        return _has_moved(before, there, tolerance) or _have_moved(frame_ids, before, there, tolerance)
 
 
 def _outdated(words: str) -> CodedError:

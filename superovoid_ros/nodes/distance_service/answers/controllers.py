@@ -167,8 +167,8 @@ def check_trajectory(trajectory: JointTrajectory) -> None:
             words = f"point {number}: {wrong[0]}: must be {len(names)}, as joints"
         elif not all(math.isfinite(value) for each in numbers.values() for value in each):
             words = f"point {number}: must have finite numbers"
-        elif after < before:
-            words = f"point {number}: time_from_start = {after:g} s: must not decrease, nor be negative"
+        elif after < 0.0 or (number and after <= before):
+            words = f"point {number}: time_from_start = {after:g} s: must increase, and not be negative"
         if words:
             break
         before = after

@@ -132,6 +132,8 @@ class Plan:
     """Returns the state of the request in the world of now. None if there is no plan."""
     why_not: Callable[[RequestedState, float], str] | None = None
     """Returns why the motion does not hold in such a state, from a time on, s; for any thread."""
+    has_changed: Callable[[RequestedState, RequestedState], bool] | None = None
+    """Returns whether the motion must be proved again in a state, because it was proved in another one."""
 
 
 class MotionPlans(Part):
@@ -200,7 +202,10 @@ class MotionPlans(Part):
             answer.trajectory_start, answer.trajectory = start, trajectory_message(trajectory, header)
             answer.error_code = success(note, wish.asked.stale)
             plan = Plan(
-                answer, lambda: self._states.of(self._current.model(), request.start_state, wish.frame_ids), why_not
+                answer,
+                lambda: self._states.of(self._current.model(), request.start_state, wish.frame_ids),
+                why_not,
+                lambda before, now: self._afterwards.has_changed(before, now, wish.frame_ids, wish.group.joints),
             )
         answer.planning_time = time.monotonic() - began
         return plan
@@ -328,7 +333,10 @@ def _why_not(wish: _Wish, found: Found, now: RequestedState, after: float) -> st
 
 def blocked(group: Group, found: Found, now: RequestedState, stop: threading.Event, after: float = 0.0) -> str:
     """Return why a motion is not proved free in the present state, from a time on, s; empty if it is."""
-    first = max(0, int(np.searchsorted(found.trajectory.times, after, side="right")) - 1)
+    # Controllers may be late: the rest begins before the passed point that is nearest to the joints.
+    passed = found.trajectory.positions[: max(1, np.searchsorted(found.trajectory.times, after, side="right"))]
+    state = np.array([now.positions[joint] for joint in group.joints])
+    first = max(0, int(np.abs(passed - state).max(axis=1).argmin()) - 1)
     trajectory = replace(
         found.trajectory,
         times=found.trajectory.times[first:],

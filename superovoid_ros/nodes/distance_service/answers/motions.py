@@ -22,9 +22,11 @@ from moveit_msgs.action import ExecuteTrajectory, MoveGroup
 from moveit_msgs.msg import MoveItErrorCodes, PlanningScene, RobotState, RobotTrajectory
 from rclpy.action.server import ServerGoalHandle
 from rclpy.task import Future
+from rclpy.timer import Timer
 from std_msgs.msg import String
 
-from superovoid_ros.nodes.common.mistakes import listing, reason_of
+from superovoid_ros.nodes.common.endpoints import Endpoints
+from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of
 from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.distance_service.answers.controllers import (
     Controller,
@@ -36,13 +38,15 @@ from superovoid_ros.nodes.distance_service.answers.controllers import (
 )
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, refused, success
 from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans, Plan
-from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedStates
+from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, RequestedStates
 from superovoid_ros.nodes.distance_service.jobs import Job, Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 
 EVENT = "trajectory_execution_event"
+_LOOK = 0.1  # s, between two looks at the measured state during a planned motion
+_END = 5.0  # s, in which controllers must end once they are stopped
 _FAILED = MoveItErrorCodes.CONTROL_FAILED
 
 
@@ -68,6 +72,8 @@ class Motion:
         Type of the action's feedback.
     of_all
         Set if all queries of the node are cancelled.
+    endpoints
+        For timers.
 
     Attributes
     ----------
@@ -79,8 +85,9 @@ class Motion:
         Why the motion was stopped.
     """
 
-    def __init__(self, handle: ServerGoalHandle, feedback: type, of_all: threading.Event) -> None:
-        self._handle, self._feedback = handle, feedback
+    def __init__(self, handle: ServerGoalHandle, feedback: type, of_all: threading.Event, endpoints: Endpoints) -> None:
+        self._handle, self._feedback, self._endpoints = handle, feedback, endpoints
+        self._timers: list[Timer] = []
         self._goals: dict[str, Any] = {}  # of controllers that follow their share
         self._unended = 0  # shares
         self._followed: Future = Future()
@@ -88,6 +95,9 @@ class Motion:
         self.plan: Plan | None = None
         self.began: float | None = None
         """Time of the node's clock at which controllers began, s."""
+        self.proved: RequestedState | None = None
+        """State in which the rest of the plan was proved last, or is being proved."""
+        self.is_being_proved = False
 
     def is_of(self, handle: ServerGoalHandle) -> bool:
         """Return whether this is the motion of a goal."""
@@ -118,22 +128,49 @@ class Motion:
         """Stop planning, and all controllers; the first reason counts."""
         if self.problem is None:
             self.problem = CodedError(code, words)
+            if self._unended:
+                self._give_up_after(_END)
         self.stop.set()
         for goal in self._goals.values():
             goal.cancel_goal_async()
 
-    def give_up(self, words: str) -> None:
-        """End the motion without waiting for controllers that do not answer."""
-        self.end(MoveItErrorCodes.TIMED_OUT, words)
-        if not self._followed.done():
+    def _give_up_after(self, seconds: float, *, steady: bool = True) -> None:
+        """End the motion after a time without waiting for controllers any longer."""
+        words = f"controllers did not end after {seconds:.3g} s"
+
+        def give_up() -> None:
+            if self._followed.done():
+                return
+            if self.problem is not None:
+                self.problem = CodedError(self.problem.moveit_code, f"{self.problem}; {words}")
+            self.end(MoveItErrorCodes.TIMED_OUT, words)
             self._followed.set_result(None)
 
-    async def follow(self, shares: list[tuple[str, Any, object]]) -> None:
-        """Let controllers (name, client, goal) follow their shares until all have ended; raise why they did not."""
+        self._timers.append(self._endpoints.every(seconds, give_up, steady=steady))
+
+    async def follow(self, shares: list[tuple[str, Any, object]], seconds: float, look: Callable[[], None]) -> None:
+        """Let controllers follow their shares until all have ended; raise why they did not.
+
+        Parameters
+        ----------
+        shares
+            Names of controllers, clients of their actions, and goals.
+        seconds
+            Time that they may take.
+        look
+            Called again and again until they have ended.
+        """
         self._unended = len(shares)
-        for name, client, goal in shares:
-            client.send_goal_async(goal).add_done_callback(partial(self._take_goal, name))
-        await self._followed
+        self._timers.append(self._endpoints.every(_LOOK, look))
+        if math.isfinite(seconds):
+            self._give_up_after(seconds, steady=False)
+        try:
+            for name, client, goal in shares:
+                client.send_goal_async(goal).add_done_callback(partial(self._take_goal, name))
+            await self._followed
+        finally:
+            for timer in self._timers:
+                self._endpoints.stop(timer)
         self.require()
 
     def _take_goal(self, name: str, future: Future) -> None:
@@ -210,22 +247,42 @@ class Motions(Part):
 
     def model_changed(self) -> None:
         """Prove the rest of the present planned motion again, and stop it if it is not free."""
-        motion = self._motion
-        if motion is None or motion.plan is None or motion.began is None:
+        if self._motion is not None:
+            self._look_at(self._motion)
+
+    def _look_at(self, motion: Motion) -> None:
+        """Prove the rest of a planned motion again if world or measured state have changed; stop it if it fails."""
+        plan = motion.plan
+        if self._motion is not motion or plan is None or motion.began is None:
             return
-        invalidated = MoveItErrorCodes.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE
+        if motion.is_being_proved or motion.problem is not None:
+            return
 
         def done(words: str | None, problem: Exception | None) -> None:
+            motion.is_being_proved = False
             if problem is not None:
                 words = reason_of(problem)
             if words:
-                motion.end(invalidated, f"the world has changed during the motion: {words}")
+                words = f"the world has changed during the motion: {words}"
+                motion.end(MoveItErrorCodes.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE, words)
+            else:
+                self._look_at(motion)
 
         try:
-            now, after = motion.plan.asked_now(), self._now() - motion.began
-            self.jobs.submit(Job(Kind.QUERY, lambda: motion.plan.why_not(now, after), done))
+            before, now = motion.proved, plan.asked_now()
+            if before is not None and now.model.robot is not before.model.robot:
+                raise InputError("another robot was described")
+            self._require_fresh(now)
+            if before is None or plan.has_changed(before, now):
+                motion.proved, after = now, self._now() - motion.began
+                motion.is_being_proved = True
+                self.jobs.submit(Job(Kind.QUERY, lambda: plan.why_not(now, after), done))
         except Exception as error:
             done(None, error)
+
+    def _require_fresh(self, now: RequestedState) -> None:
+        if now.stale and self._limits.allowed_start_tolerance:
+            raise CodedError(_FAILED, f"the positions of the joints are unknown: {now.stale} (stale_timeout)")
 
     def _now(self) -> float:
         return 1e-9 * self.node.get_clock().now().nanoseconds
@@ -244,7 +301,7 @@ class Motions(Part):
 
     async def _move(self, handle: ServerGoalHandle) -> MoveGroup.Result:
         goal, result = handle.request, MoveGroup.Result()
-        motion = Motion(handle, MoveGroup.Feedback, self.jobs.stop)
+        motion = Motion(handle, MoveGroup.Feedback, self.jobs.stop, self.endpoints)
 
         async def act() -> MoveItErrorCodes:
             scene = goal.planning_options.planning_scene_diff
@@ -268,7 +325,7 @@ class Motions(Part):
 
     async def _execute(self, handle: ServerGoalHandle) -> ExecuteTrajectory.Result:
         goal, result = handle.request, ExecuteTrajectory.Result()
-        motion = Motion(handle, ExecuteTrajectory.Feedback, self.jobs.stop)
+        motion = Motion(handle, ExecuteTrajectory.Feedback, self.jobs.stop, self.endpoints)
 
         async def act() -> MoveItErrorCodes:
             controllers = self._controllers
@@ -320,8 +377,7 @@ class Motions(Part):
         check_trajectory(joints)
         robot = self._current.model().robot
         now = self._states.of(self._current.model(), RobotState(is_diff=True))
-        if now.stale and self._limits.allowed_start_tolerance:
-            raise CodedError(_FAILED, f"the positions of the joints are unknown: {now.stale} (stale_timeout)")
+        self._require_fresh(now)
         for name, position in zip(joints.joint_names, joints.points[0].positions, strict=True):
             measured = robot.position_of(name, now.positions) if name in robot.joints else None
             if measured is not None:
@@ -334,13 +390,8 @@ class Motions(Part):
         for name, client, _ in shares:
             if not client.server_is_ready():
                 raise CodedError(_FAILED, f"controller '{name}': nobody serves its action")
-        seconds, timer = self._limits.seconds(joints), None
-        words = f"controllers did not end after {seconds:.3g} s"
-        motion.tell("MONITOR")
         motion.began = self._now()
-        if math.isfinite(seconds):
-            timer = self.endpoints.every(seconds, lambda: motion.give_up(words), steady=False)
-        try:
-            await motion.follow(shares)
-        finally:
-            self.endpoints.stop(timer)
+        self._look_at(motion)
+        motion.require()
+        motion.tell("MONITOR")
+        await motion.follow(shares, self._limits.seconds(joints), lambda: self._look_at(motion))

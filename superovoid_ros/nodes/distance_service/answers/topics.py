@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 
 import numpy as np
-from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.publisher import Publisher
 from std_msgs.msg import Float64
 from superovoid_interfaces.msg import Clearance, DistanceArray, PairDistance
@@ -31,8 +30,6 @@ from superovoid_ros.nodes.distance_service.robot_state.measurements import Measu
 from superovoid_ros.nodes.distance_service.robot_state.transforms import own_frames
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.model import Model, Selection, split_pair
-
-_LOOK = 0.2  # s, least period of the timer without subscribers: a turn of it costs as much as a short call
 
 
 def _check_pairs(entries: object) -> None:
@@ -118,8 +115,7 @@ class Topics(Part):
         self._markers: SceneMarkers | None = None
         self._approach: Approach | None = None
         self._is_cleared = False  # the clearance was published since the last turn of the timer
-        self._timer = self._late = None
-        self._is_heard = False  # whether the timer runs at the set rate; otherwise it looks for subscribers
+        self._timer = self._late = None  # the first only while there are subscribers
         self._idle_until = 0.0
         self._spare: list[PairDistance] = []
         self.published = 0
@@ -133,11 +129,10 @@ class Topics(Part):
     def configure(self) -> None:
         """Advertise the topics."""
         advertise = self.endpoints.advertise
-        self._distances_publisher = advertise(DistanceArray, "~/distances", 10)
-        joined = PublisherEventCallbacks(matched=lambda _status: self._resend_markers(), use_default_callbacks=False)
-        self._markers_publisher = advertise(MarkerArray, "~/markers", 10, joined)
-        self._clearance_publisher = advertise(Clearance, "~/clearance", 10)
-        self._min_distance_publisher = advertise(Float64, "~/min_distance", 10)
+        self._distances_publisher = advertise(DistanceArray, "~/distances", 10, self._update_timer)
+        self._markers_publisher = advertise(MarkerArray, "~/markers", 10, self._resend_markers)
+        self._clearance_publisher = advertise(Clearance, "~/clearance", 10, self._update_timer)
+        self._min_distance_publisher = advertise(Float64, "~/min_distance", 10, self._update_timer)
         self._frames_publisher = advertise(TFMessage, "/tf", 100)
         self._framed, self._marked = 0, ("", 0)
 
@@ -145,7 +140,7 @@ class Topics(Part):
         """Start publishing; listeners get all markers again."""
         self._markers = None
         self._measurements.joints_changed = self._publish_clearance
-        self._restart_timer()
+        self._update_timer()
 
     def deactivate(self) -> None:
         """Stop publishing. The last clearance is unknown, because displays keep it."""
@@ -180,8 +175,9 @@ class Topics(Part):
             self._load_watched()
         if any(name.startswith("markers.") for name in names):
             self._markers = None
-        if "rate" in names and self.activity.is_active:
-            self._restart_timer()
+        if "rate" in names:
+            self._stop_timers()
+            self._update_timer()
 
     def model_changed(self) -> None:
         """Find the watched pairs on the new robot and draw it."""
@@ -200,20 +196,19 @@ class Topics(Part):
             reason = reason_of(error)
             self.log.error("pairs", f"pairs does not fit this robot, every pair is watched: {reason}")
 
-    def _restart_timer(self) -> None:
-        self._stop_timers()
-        rate, self._is_heard = float(self.value("rate")), self._has_subscribers()
-        if rate > 0.0:
-            period = 1.0 / rate if self._is_heard else max(1.0 / rate, _LOOK)
-            self._timer = self.endpoints.every(period, self._publish, steady=False)
+    def _update_timer(self) -> None:
+        """Run the timer while the node is active and has subscribers."""
+        rate = float(self.value("rate"))
+        if not (rate > 0.0 and self.activity.is_active and self._has_subscribers()):
+            self._stop_timers()
+        elif self._timer is None:
+            self._timer = self.endpoints.every(1.0 / rate, self._publish, steady=False)
 
     def _has_subscribers(self) -> bool:
         return self.listeners + _subscriptions(self._clearance_publisher, self._min_distance_publisher) > 0
 
     def _publish(self) -> None:
         """Publish distances and markers of the measured state, and the clearance if no joint states came."""
-        if self._is_heard != self._has_subscribers():
-            self._restart_timer()
         if not self._is_cleared:
             self._publish_clearance()
         self._is_cleared = False
@@ -373,5 +368,7 @@ class Topics(Part):
         return MarkerOptions(**{name: self.value(f"markers.{name}") for name in names})
 
     def _resend_markers(self) -> None:
+        """Send all markers in the next turn, because a subscriber has come or gone."""
         if self._markers is not None:
             self._markers.resend()
+        self._update_timer()

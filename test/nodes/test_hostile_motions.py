@@ -1,0 +1,225 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Motions of which something fails: trajectories, measurements, controllers, clients, the node itself."""
+
+from __future__ import annotations
+
+import signal
+
+import numpy as np
+import panda
+import pytest
+import yaml
+from control_msgs.action import FollowJointTrajectory
+from lifecycle_msgs.msg import Transition
+from moveit_msgs.action import ExecuteTrajectory, MoveGroup
+from moveit_msgs.msg import MoveItErrorCodes as Code
+from moveit_msgs.msg import RobotState
+from moveit_msgs.srv import GetPositionFK
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.task import Future
+from sensor_msgs.msg import JointState
+from test_motions import LEFT, RIGHT, Goal, move_goal
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from lifecycle import change
+from parameters import set_parameters
+
+pytestmark = panda.NEEDS_PLANNER
+JOINTS = [*panda.ARM, "panda_finger_joint1"]
+STATE = [*map(float, LEFT), 0.035]
+
+
+class Machine:
+    """A robot at rest, whose controller accepts goals and follows none of them."""
+
+    def __init__(self, client) -> None:
+        self.client, self.state, self.age = client, list(STATE), 0.0
+        self.accepts = self.sends = self.cancels = True
+        self.goals, self.cancelled, self.end = [], [], None
+        self._joints = client.node.create_publisher(JointState, "/joint_states", 10)
+        client.node.create_timer(0.02, self._send)
+        ActionServer(
+            client.node,
+            FollowJointTrajectory,
+            "/arm_controller",
+            self._follow,
+            callback_group=ReentrantCallbackGroup(),
+            goal_callback=lambda _: GoalResponse.ACCEPT if self.accepts else GoalResponse.REJECT,
+            cancel_callback=self._cancel,
+        )
+
+    def reset(self) -> None:
+        self.__dict__.update(state=list(STATE), age=0.0, accepts=True, sends=True, cancels=True, end=None)
+        self.goals.clear(), self.cancelled.clear()
+
+    def _send(self) -> None:
+        if self.sends:
+            message = JointState(name=JOINTS, position=self.state)
+            stamp = self.client.node.get_clock().now().nanoseconds - int(1e9 * self.age)
+            message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
+            self._joints.publish(message)
+
+    def _cancel(self, handle) -> CancelResponse:
+        self.cancelled.append(handle)
+        if self.cancels:
+            self.end.set_result(None)
+        return CancelResponse.ACCEPT
+
+    async def _follow(self, handle):
+        self.end = Future()
+        self.goals.append(handle)
+        await self.end
+        if handle.is_cancel_requested:
+            handle.canceled()
+        else:
+            handle.abort()
+        return FollowJointTrajectory.Result(error_code=-4, error_string="out of tolerance")
+
+
+@pytest.fixture(scope="module")
+def service(start_node, client, tmp_path_factory):
+    one = {"type": "FollowJointTrajectory", "joints": list(panda.ARM)}
+    manager = {"controller_names": ["arm_controller"], "arm_controller": one}
+    limits = {"allowed_goal_duration_margin": 60.0}
+    path = tmp_path_factory.mktemp("controllers") / "controllers.yaml"
+    path.write_text(
+        yaml.safe_dump({"moveit_simple_controller_manager": manager, "trajectory_execution": limits}), encoding="utf-8"
+    )
+    client.machine = Machine(client)
+    options = {"rate": 0.0, "controllers": str(path), "robot_description_semantic": panda.srdf()}
+    node = start_node("distance_service", robot_description=panda.urdf(), **options)
+    node.wait_for_output("robot 'panda'")
+    return node
+
+
+@pytest.fixture
+def robot(service, client):
+    client.machine.reset()
+    request = {"fk_link_names": ["panda_link8"], "robot_state": RobotState(is_diff=True)}
+    good = lambda response: response.error_code.val == Code.SUCCESS and not response.error_code.message  # noqa: E731
+    client.call_until(good, GetPositionFK, "/compute_fk", **request)
+    return client
+
+
+def trajectory(*points, joints=panda.ARM, **fields):
+    """Return a trajectory of pairs of a time and positions."""
+    message = JointTrajectory(joint_names=list(joints))
+    for seconds, positions in points:
+        point = JointTrajectoryPoint(positions=list(map(float, positions)), **fields)
+        point.time_from_start.sec, nanoseconds = divmod(round(1e9 * seconds), 10**9)
+        point.time_from_start.nanosec = nanoseconds
+        message.points.append(point)
+    return message
+
+
+def execute(client, message):
+    goal = ExecuteTrajectory.Goal()
+    goal.trajectory.joint_trajectory = message
+    return Goal(client, ExecuteTrajectory, "execute_trajectory", goal)
+
+
+def code_of(client, goal):
+    assert client.wait(goal.future.done, 60.0)
+    return goal.result()[1].error_code
+
+
+def moving(client):
+    """Begin a planned motion that lasts long."""
+    goal = Goal(client, MoveGroup, "move_action", move_goal(RIGHT, scale=0.02))
+    goal.wait_for("MONITOR")
+    client.wait(lambda: bool(client.machine.goals))
+    return goal
+
+
+def test_a_point_at_the_time_of_the_one_before_is_refused(robot):
+    code = code_of(robot, execute(robot, trajectory((0.0, LEFT), (0.0, RIGHT))))
+    assert code.val == Code.INVALID_MOTION_PLAN and "point 1: time_from_start = 0 s" in code.message
+    assert not robot.machine.goals
+
+
+def test_many_points_in_another_order_of_joints_reach_the_controller(robot):
+    order = list(reversed(panda.ARM))
+    way = [(0.01 * i, np.add(LEFT, 1e-5 * i)[::-1]) for i in range(10_000)]
+    goal = execute(robot, trajectory(*way, joints=order))
+    goal.wait_for("MONITOR")
+    robot.wait(lambda: bool(robot.machine.goals))
+    sent = robot.machine.goals[0].request.trajectory
+    assert len(sent.points) == 10_000 and list(sent.joint_names) == order
+    robot.machine.end.set_result(None)
+    code = code_of(robot, goal)
+    assert code.val == Code.CONTROL_FAILED and "out of tolerance" in code.message
+
+
+def test_a_rejected_goal_names_the_controller(robot):
+    robot.machine.accepts = False
+    code = code_of(robot, execute(robot, trajectory((0.0, LEFT), (1.0, RIGHT))))
+    assert code.val == Code.CONTROL_FAILED and "'arm_controller' refused" in code.message
+
+
+def test_a_cancelled_goal_ends_though_its_controller_does_not(robot):
+    robot.machine.cancels = False
+    goal = moving(robot)
+    robot.answer(goal.handle.cancel_goal_async())
+    code = code_of(robot, goal)
+    assert code.val == Code.PREEMPTED and "did not end" in code.message
+    assert robot.machine.cancelled
+    robot.machine.end.set_result(None)
+
+
+def stop_sending(machine):
+    machine.sends = False
+
+
+def send_old_times(machine):
+    machine.age = 100.0
+    machine.state[0] += 1e-6
+
+
+def send_nan(machine):
+    machine.state[7] = np.nan
+
+
+@pytest.mark.parametrize("fail", [stop_sending, send_old_times, send_nan])
+def test_a_planned_motion_stops_once_the_state_is_not_known(robot, fail):
+    goal = moving(robot)
+    fail(robot.machine)
+    code = code_of(robot, goal)
+    assert code.val == Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE, code.message
+    assert robot.machine.cancelled
+
+
+def test_a_planned_motion_stops_if_another_robot_is_described(robot):
+    goal = moving(robot)
+    other = panda.urdf().replace('name="panda"', 'name="other"', 1)
+    assert set_parameters(robot, "/distance_service", {"robot_description": other}).successful
+    code = code_of(robot, goal)
+    assert set_parameters(robot, "/distance_service", {"robot_description": panda.urdf()}).successful
+    assert code.val == Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE and "another robot" in code.message
+    assert robot.machine.cancelled
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_the_controller_stops_with_the_node(robot, together):
+    goal = moving(robot)
+    assert change(robot, "/distance_service", Transition.TRANSITION_DEACTIVATE)
+    if together:
+        assert change(robot, "/distance_service", Transition.TRANSITION_CLEANUP)
+    robot.wait(lambda: bool(robot.machine.cancelled))
+    if together:
+        assert change(robot, "/distance_service", Transition.TRANSITION_CONFIGURE)
+    else:
+        assert code_of(robot, goal).val == Code.PREEMPTED
+    assert change(robot, "/distance_service", Transition.TRANSITION_ACTIVATE)
+    assert robot.machine.cancelled
+
+
+def test_the_controller_stops_when_the_process_ends(robot, service):
+    moving(robot)
+    robot.spin(0.5)  # the node hears that its goal was accepted
+    service.is_tested = False
+    service.process.send_signal(signal.SIGINT)
+    assert robot.wait(lambda: bool(robot.machine.cancelled), 20.0)
+    assert service.process.wait(20.0) == 0
