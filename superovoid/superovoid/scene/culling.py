@@ -94,7 +94,7 @@ def transform(pose, local):
 
 @kernel(forceinline=True)
 def place(local, k, link_pose, world):
-    """Put body k where its link is; return what rounding may take from its bounds, m."""
+    """Put body k where its link is."""
     pose = world.poses[k]
     offset = local.link_from_body[k]
     for i in range(3):
@@ -112,7 +112,6 @@ def place(local, k, link_pose, world):
     middle = transform(pose, local.box_centres[k])
     radius = local.radii[k]
     half = local.box_halves[k]
-    extent = 0.0
     for i in range(3):
         world.spheres[k, i] = centre[i]
         world.boxes[k, i] = middle[i]
@@ -120,25 +119,29 @@ def place(local, k, link_pose, world):
             reach = abs(pose[i, 0]) * half[0] + abs(pose[i, 1]) * half[1] + abs(pose[i, 2]) * half[2]
             world.bounds[k, i] = max(middle[i] - reach, centre[i] - radius)
             world.bounds[k, 3 + i] = min(middle[i] + reach, centre[i] + radius)
-            extent = max(extent, abs(centre[i]) + radius)
         else:
             world.bounds[k, i] = -math.inf
             world.bounds[k, 3 + i] = math.inf
-            extent = max(extent, abs(centre[i]))
     world.spheres[k, 3] = radius
+
+
+@kernel
+def rounding_of(world, k):
+    """Return what rounding may take from the bounds of body k, m."""
+    x, y, z, radius = world.spheres[k, 0], world.spheres[k, 1], world.spheres[k, 2], world.spheres[k, 3]
+    extent = max(abs(x), abs(y), abs(z)) + (radius if radius < math.inf else 0.0)
     return _ROUNDING * extent + 2.0 * world.losses[k]
 
 
 @entry_point(nogil=True, separate=True)
 def place_all(local: Local, link: Ints1, link_poses: Floats3, moved: Bools1, world: World) -> None:
     """Put the bodies of moved links where these are."""
-    rounding, earlier = 0.0, 0.0
+    rounding = 0.0
     for k in range(link.shape[0]):
         if moved[link[k]]:
-            rounding = max(rounding, place(local, k, link_poses[link[k]], world))
-        else:
-            earlier = world.rounding[0]
-    world.rounding[0] = max(rounding, earlier)
+            place(local, k, link_poses[link[k]], world)
+        rounding = max(rounding, rounding_of(world, k))
+    world.rounding[0] = rounding
 
 
 @kernel

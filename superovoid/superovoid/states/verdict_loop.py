@@ -27,6 +27,7 @@ from superovoid.scene.culling import (
     oriented_boxes_within,
     place,
     place_all,
+    rounding_of,
     world_at,
     worlds_for,
 )
@@ -123,7 +124,8 @@ def _place_pair(asked, pair, link_poses, world):
     world.rounding[0] = 0.0
     for i in range(2):
         k = asked.pairs[pair, i]
-        world.rounding[0] = max(world.rounding[0], place(asked.local, k, link_poses[asked.link[k]], world))
+        place(asked.local, k, link_poses[asked.link[k]], world)
+        world.rounding[0] = max(world.rounding[0], rounding_of(world, k))
 
 
 @kernel(nogil=True, separate=True)

@@ -66,6 +66,7 @@ ROD = Superovoid.from_goncalves((0.1, 0.1, 1.0), (1.0, 0.1))
 RING = Torus(1.3, 0.5)
 PLATE_WITH_HOLE = subdivided(prism([(0, 0), (-1.5, -1.5), (-1.5, 1.5), (1.5, 1.5), (1.5, -1.5)], 3.0), 2)
 GROOVE = prism([(0, 0.5), (2, 2), (2, -1), (-2, -1), (-2, 2)], 1.0)
+BRACKET = prism([(0.1, 0.1), (0.1, 0.6), (-0.4, 0.6), (-0.4, -0.4), (0.6, -0.4), (0.6, 0.1)], 0.5)
 LEGS = prism([(0, 0), (-1, -1), (-1.5, 0.5), (1.5, 0.5), (1, -1)], 0.0625)  # two edges at z = -1, both along y
 TABLES = [
     HalfSpace(),
@@ -95,6 +96,9 @@ NOT_UNIQUE = [
     (Cylinder(0.3, 1.0), ORIGIN, Cylinder(0.2, 0.6), at(0.05, -0.02, 1.1)),
     (Cylinder(0.3, 1.0), ORIGIN, Cylinder(0.2, 0.6), at(0.8, 0.0, 0.05)),
     *((ridge, ORIGIN, other, at(0.0, -2.2, 0.0)) for ridge in RIDGES for other in (Capsule(0.6, 1.4), ridge)),
+    # An arc of a ring over a box that reaches beyond it, and parallel upright edges of a box and a bracket.
+    (Torus(0.6, 0.2), ORIGIN, Box((1.0, 0.6, 0.4)), at(0.68, 0.69, -1.85)),
+    (Box((1.0, 0.4, 0.6)), ORIGIN, BRACKET, at(-1.56, -0.13, -1.55)),
     # The walls of a groove, and two legs on a table.
     *(
         (GROOVE, ORIGIN, body, at(0.0, 0.5, 1.4))

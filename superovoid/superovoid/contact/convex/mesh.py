@@ -44,7 +44,7 @@ from superovoid.contact.convex.mesh_tree import (
 )
 from superovoid.contact.minkowski import difference
 from superovoid.contact.minkowski.contact_points import holds_means, off_normal
-from superovoid.contact.minkowski.flats import REACH
+from superovoid.contact.minkowski.flats import REACH, touching_flats
 from superovoid.contact.minkowski.on_surfaces import direction_of, unit
 from superovoid.contact.pair import Pair
 from superovoid.shapes.kernels import kinds
@@ -182,6 +182,14 @@ def separation(pair, n, goal, beyond, below, others, w):
                         # Too near to distinguish overlap from a gap, unless the interval does.
                         return cores.Cores(upper, -math.inf, upper, x, y, k.n, iterations, 0)
                     is_aside = max(norm(sub(x, best.x)), norm(sub(y, best.y))) > aside
+                    if seeks and upper <= best.upper + goal and not elsewhere <= upper + goal:
+                        # Of two parts that are as near, the first one has the better normal.
+                        u = k.n if upper < best.upper else best.n
+                        first_hull = kinds.Core(part_a, _hull_kind(pair.a), pool_a)
+                        second_hull = kinds.Core(part, kinds.CODE[kinds.CONVEX_MESH], pool_b)
+                        hulls = Pair(first_hull, second_hull, rotation, centre)
+                        if touching_flats(hulls, combine(1.0, x, -ball, u), y, u, min(a[SIZE], b[SIZE])):
+                            elsewhere = min(elsewhere, upper)  # all along an edge or a face
                     if is_aside or k.status & NON_UNIQUE:
                         elsewhere = min(elsewhere, max(upper, best.upper) if is_aside else upper)
                     if upper < best.upper:

@@ -30,7 +30,7 @@ from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_b
 from superovoid.contact.convex import beside_dent, cores
 from superovoid.contact.minkowski import difference
 from superovoid.contact.minkowski.contact_points import holds_means
-from superovoid.contact.minkowski.flats import REACH
+from superovoid.contact.minkowski.flats import REACH, touching_flats
 from superovoid.contact.minkowski.on_surfaces import direction_of
 from superovoid.contact.pair import Pair
 from superovoid.shapes.kernels import kinds
@@ -266,7 +266,8 @@ def solve(pair, n, goal, budget):
     if distance >= 0.0:
         # The direction of a search is known to the square root of its tolerance only; its points are exact.
         n = direction_of(x, y, core.n) if distance > goal else core.n
-        flags |= core.status & NON_UNIQUE
+        if core.status & NON_UNIQUE != 0 or touching_flats(pair, core.x, core.y, n, min(a[SIZE], b[SIZE])):
+            flags |= NON_UNIQUE
         return cores.Cores(distance, lower, max(upper, distance), x, y, n, core.iterations, flags)
     # The hulls: a disc with a ball for the torus.
     hulls = cores.solve_cores(pair, core.n, goal, math.inf, budget, w)
