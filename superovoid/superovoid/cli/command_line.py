@@ -71,7 +71,7 @@ def parser() -> Command:
     top = Command(
         prog="superovoid",
         description="Certified distances between superovoids.",
-        example="superovoid fit my_robot.urdf --atol 2mm",
+        example="superovoid fit my_robot.urdf --tolerance 2mm",
         epilog="All exponents are given and printed in this order: first that of the sections across z, then that "
         "along z, the opposite of the usual order of superquadrics.",
     )
