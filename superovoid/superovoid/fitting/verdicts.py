@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -153,7 +154,8 @@ def summary(links: Sequence[LinkFit], tolerance: str) -> str:
     """Return the verdict of a robot in one line."""
     judged = [link.clearance.verdict for link in links if link.clearance is not None]
     if not judged:
-        return "no link has bodies to judge"
+        states = ", ".join(f"{count} {state}" for state, count in Counter(link.state for link in links).items())
+        return f"no link has bodies to judge ({states or 'no links'})"
     counts = {verdict: judged.count(verdict) for verdict in VERDICTS}
     others = "".join(f", {counts[verdict]} {verdict}" for verdict in VERDICTS[1:] if counts[verdict])
     of_each = " of each link" if tolerance.endswith("%") else ""

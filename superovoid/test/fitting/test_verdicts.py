@@ -170,7 +170,7 @@ def fit(package):
 def test_summary_counts_links(fit):
     assert summary(fit.links, "1 %") == "1 of 2 links good, 1 unusable at 1 % of each link"
     assert summary(fit.links[:1], "2 mm") == "1 of 1 links good at 2 mm"
-    assert summary((), "1 %") == "no link has bodies to judge"
+    assert summary((), "1 %") == "no link has bodies to judge (no links)"
 
 
 def test_advice_names_the_option_without_a_promise(fit):
@@ -271,4 +271,4 @@ def test_command_refuses_a_robot_without_geometry(tmp_path, capsys):
 
 def test_check_of_missing_bodies_judges_nothing(package):
     found = check_robot(robot(a=mesh("bar", "visual")), package_directories={"pkg": package})
-    assert summary(found.links, found.tolerance) == "no link has bodies to judge"
+    assert summary(found.links, found.tolerance) == "no link has bodies to judge (1 empty)"
