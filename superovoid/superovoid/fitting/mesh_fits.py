@@ -39,6 +39,7 @@ FloatArray = NDArray[np.float64]
 
 MOST_BODIES = 16
 _MOST_CHOSEN = 12  # bodies that a tolerance may choose
+_CLOSER = 0.95  # factor of the errors below which more bodies count as closer
 _PATIENCE = 3  # numbers of bodies in a row that come no closer, after which no more are tried
 # Lengths are relative to the target's radius. Values were tuned on the links of one robot (docs/reference/fits.md).
 _COARSE = Loss(band=0.4, softness=0.02, knee=0.05, steps=1, fill=0.0)
@@ -199,17 +200,22 @@ def _fewest_bodies(
 ) -> tuple[list[tuple[Shape, FloatArray]], Clearance, int]:
     """Return the fewest bodies that keep a tolerance, or else the closest; their errors; the largest number tried."""
     best: tuple[list[tuple[Shape, FloatArray]], Clearance] | None = None
-    late = tried = 0
+    tried = kept = 0
     for placed in grow_bodies(solid, _MOST_CHOSEN, kinds, seed):
         tried += 1
         found = judge.clearance(placed)
-        late += 1
-        if best is None or found.reached or found.target_error < best[1].target_error:
-            best, late = (placed, found), 0
-        if found.reached or late == _PATIENCE:
+        is_good = found.verdict == "good"
+        # Both errors count: that against the mesh as given cannot fall below the depth of a hollow that was filled.
+        if best is None or is_good or _both(found) < _CLOSER * _both(best[1]):
+            best, kept = (placed, found), tried
+        if is_good or tried - kept == (1 if best[1].fills else _PATIENCE):
             break
     assert best is not None
     return *best, tried
+
+
+def _both(found: Clearance) -> float:
+    return found.error + found.target_error
 
 
 def grow_bodies(

@@ -99,9 +99,9 @@ class Clearance(Record):
         return verdict_of(self.error, self.tolerance)
 
     @property
-    def reached(self) -> bool:
-        """Whether no further body is needed: hollows are filled on purpose, so that either error decides."""
-        return min(self.error, self.target_error) <= self.tolerance
+    def fills(self) -> bool:
+        """Whether the bodies keep the tolerance for the solid that was fitted alone: they fill a hollow of the mesh."""
+        return self.target_error <= self.tolerance < self.error
 
 
 class Judge:
@@ -176,11 +176,10 @@ def advice(link: LinkFit, most: int) -> str:
         return ""
     have = f"{count} {'body' if count == 1 else 'bodies'}"
     reach = f"{have} reach{'es' if count == 1 else ''} {_mm(found.error)}, the tolerance is {_mm(found.tolerance)}; "
-    if found.reached:
-        return (
-            f"{reach}the bodies fill a hollow of the mesh, and are within {_mm(found.target_error)} of the filled "
-            "solid: more bodies do not help"
-        )
+    no_closer = f"{link.tried} came no closer" if count < link.tried else ""
+    if found.fills:
+        words = f"the bodies fill a hollow of the mesh, and are within {_mm(found.target_error)} of the filled solid"
+        return "; ".join(filter(None, (f"{reach}{words}", no_closer)))
     if link.state == "measured":
         assert link.quality is not None
         return (
@@ -189,8 +188,8 @@ def advice(link: LinkFit, most: int) -> str:
         )
     if link.hull_volume_ratio is not None:
         return f"{reach}several bodies come closer but are not proved to contain the link: leave out --contain"
-    if count < link.tried:
-        return f"{reach}{link.tried} came no closer: other kinds of bodies (--kinds) or another --seed may help"
+    if no_closer:
+        return f"{reach}{no_closer}: other kinds of bodies (--kinds) or another --seed may help"
     if link.tried < most:
         return f"{reach}more bodies: --link {shlex.quote(f'{link.link}={min(most, 2 * link.tried)}')}"
     return f"{reach}{most} is the largest number of bodies: other kinds of bodies (--kinds) or another --seed may help"

@@ -120,7 +120,7 @@ def test_filled_hollow_is_an_error_against_the_mesh_and_none_against_the_hull():
     pose = trimesh.transformations.translation_matrix((0.0, 0.0, 0.125))
     found = Judge(target, Tolerance.read("1%"), 0).clearance([(Box((0.2, 0.2, 0.25)), pose)])
     assert found.target_error < 1e-9 and found.error > 0.03
-    assert found.verdict == "unusable" and found.reached
+    assert found.verdict == "unusable" and found.fills
 
 
 def test_points_in_an_opening_of_a_filled_hollow_are_close_to_the_solid():
@@ -149,6 +149,15 @@ def test_tolerance_stops_at_the_closest_if_more_bodies_come_no_closer(monkeypatc
     )
     found = fit_mesh(ball)
     assert len(found.bodies) == 2 and found.tried == 5 and found.clearance.verdict == "unusable"
+
+
+def test_bodies_that_fill_a_hollow_get_one_more_chance(monkeypatch):
+    target = Target.from_triangles(cup().vertices, cup().faces, "hull")
+    pose = trimesh.transformations.translation_matrix((0.0, 0.0, 0.125))
+    exact = [(Box((0.2, 0.2, 0.25)), pose)]
+    monkeypatch.setattr(mesh_fits, "grow_bodies", lambda *_, **__: (exact * n for n in range(1, 5)))
+    found = fit_mesh(target)
+    assert len(found.bodies) == 1 and found.tried == 2 and found.clearance.fills
 
 
 def test_fewer_bodies_than_requested_are_reported():
