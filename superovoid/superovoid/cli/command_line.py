@@ -73,7 +73,7 @@ def parser() -> Command:
     top = Command(
         prog="superovoid",
         description="Compute signed distances between curved bodies, with proved intervals.",
-        example="superovoid fit my_robot.urdf --atol 2mm",
+        example="superovoid fit my_robot.urdf --tolerance 2mm",
         epilog="Exponents are read and printed in this order: the section's (across z), then the profile's (along z). "
         "Most software for superquadrics uses the opposite order.",
     )

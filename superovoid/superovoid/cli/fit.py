@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from superovoid.fitting.robot_pairs import FittedPairs
 
 _KINDS = ("superovoid", "box", "cylinder", "capsule")
-_MAX_BODIES, _DEFAULT_BODIES, _DEFAULT_MAX_BODIES = 16, 3, 8
+_MAX_BODIES, _DEFAULT_TOLERANCE = 16, "1%"
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -32,11 +32,12 @@ def add(commands: argparse._SubParsersAction) -> None:
         "fit",
         help="fit contact geometry to the links of any robot",
         description="Fit superovoids to the links of a robot whose geometry is meshes, all bodies of a link together. "
+        "Judges each link as good, coarse or unusable at the tolerance. "
         "Writes the URDF with contact geometry added and a report (report.json, report.html) of measured and proved "
         "figures. A link that cannot be fitted keeps its geometry, and the reason is printed. If the output folder "
         "has fits of an earlier run, only links that have changed are fitted. The exit code is 1 if a link could not "
-        "be fitted.",
-        example="superovoid fit my_robot.urdf --atol 2mm --output my_robot_fit",
+        "be fitted, or with --strict if a link is not good.",
+        example="superovoid fit my_robot.urdf --tolerance 2mm --output my_robot_fit",
     )
     command.add_argument("urdf", metavar="URDF", help="the robot: a file, or package://name/urdf/robot.urdf")
     option_values.add_packages(command)
@@ -50,26 +51,29 @@ def add(commands: argparse._SubParsersAction) -> None:
     command.add_argument("--against", metavar="URDF", help="with --check: the URDF with the meshes")
     command.add_argument(
         "--target",
-        choices=("collision", "visual", "hull"),
-        help="meshes to fit: those of the collision elements (default), those of the visual elements, or the "
-        "convex hull of a link's collision elements",
+        choices=("auto", "collision", "visual", "hull"),
+        help="meshes to fit: those of a link's collision elements, or of its visual elements if it has no collision "
+        "elements (auto, the default); always those of one kind; or the convex hull of a link's collision elements",
+    )
+    command.add_argument(
+        "--tolerance",
+        type=option_values.tolerance,
+        default=_DEFAULT_TOLERANCE,
+        metavar="LENGTH|PERCENT",
+        help="largest error of a good link: 95 %% of the points of link and bodies are this close to each other; a "
+        "length, for example 2mm, or a share of the link's diagonal (default: 1%%). Each link gets the fewest bodies "
+        "that keep it, at most 12",
     )
     bodies = option_values.count(1, _MAX_BODIES)
-    command.add_argument(
+    goal = command.add_mutually_exclusive_group()
+    goal.add_argument(
         "--bodies",
         type=bodies,
         metavar="N",
-        help=f"bodies per link (default: {_DEFAULT_BODIES}); with --atol: at most (default: {_DEFAULT_MAX_BODIES}); "
-        "with --contain: one",
-    )
-    goal = command.add_mutually_exclusive_group()
-    goal.add_argument(
-        "--atol",
-        type=option_values.length,
-        metavar="LENGTH",
-        help="use the fewest bodies per link that keep 95 %% of both surfaces this close together, for example 2mm",
+        help="this number of bodies per link; the tolerance only judges them",
     )
     goal.add_argument("--contain", action="store_true", help="one body per link, proved to contain the link")
+    command.add_argument("--strict", action="store_true", help="exit with code 1 unless all links are good")
     command.add_argument(
         "--link",
         type=option_values.named(bodies, "NAME=N, for example panda_link5=4"),
@@ -127,14 +131,14 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 def check(arguments: argparse.Namespace) -> str:
     """Return what is wrong with the combination of options; empty if nothing is."""
-    fits = ("bodies", "atol", "contain", "link", "srdf", "new_srdf", "tessellated", "study")
+    fits = ("bodies", "contain", "link", "srdf", "new_srdf", "tessellated", "study")
     given = [f"--{name.replace('_', '-')}" for name in fits if getattr(arguments, name)]
     if arguments.only_check:
         return f"argument {given[0]}: not allowed with --check, which fits nothing" if given else ""
     if arguments.against is not None:
         return "argument --against: needs --check"
-    if arguments.contain and (arguments.link or (arguments.bodies or 1) > 1):
-        return f"argument {'--link' if arguments.link else '--bodies'}: --contain uses one body per link"
+    if arguments.contain and arguments.link:
+        return "argument --link: --contain uses one body per link"
     return ""
 
 
@@ -147,7 +151,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.only_check:
         return _run_check(arguments)
-    usual = 1 if arguments.contain else _DEFAULT_BODIES if arguments.atol is None else _DEFAULT_MAX_BODIES
     folder = output_folder(arguments.output)
     if arguments.srdf is not None:
         # Load it before fitting, so that an error in it is reported at once.
@@ -156,9 +159,9 @@ def run(arguments: argparse.Namespace) -> int:
         fit = fit_robot(
             arguments.urdf,
             package_directories=dict(arguments.package),
-            target=arguments.target or "collision",
-            bodies=arguments.bodies or usual,
-            atol=arguments.atol,
+            target=arguments.target or "auto",
+            bodies=arguments.bodies,
+            tolerance=arguments.tolerance,
             contain=arguments.contain,
             kinds=arguments.kinds,
             links=dict(arguments.link),
@@ -169,7 +172,7 @@ def run(arguments: argparse.Namespace) -> int:
     pairs = _pairs(arguments, fit)
     study = _study(arguments, fit)
     paths = _write(fit, pairs, study, arguments, folder)
-    code = report_links(fit.links, fit.options.contain)
+    code = report_links(fit.links, fit.options.tolerance, holds=fit.options.contain, strict=arguments.strict)
     if pairs is not None:
         report_pairs(pairs.report)
     if study is not None:
@@ -189,7 +192,8 @@ def _run_check(arguments: argparse.Namespace) -> int:
         found = check_robot(
             arguments.urdf,
             against=arguments.against,
-            target=arguments.target,
+            target=None if arguments.target == "auto" else arguments.target,
+            tolerance=arguments.tolerance,
             package_directories=dict(arguments.package),
             seed=arguments.seed,
             progress=_counted(update),
@@ -200,7 +204,7 @@ def _run_check(arguments: argparse.Namespace) -> int:
     }
     for path, text in texts.items():
         path.write_text(text, encoding="utf-8")
-    code = report_links(found.links, holds=True)
+    code = report_links(found.links, found.tolerance, holds=True, strict=arguments.strict)
     REPORT.written(texts)
     return code
 

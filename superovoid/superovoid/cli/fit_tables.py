@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from superovoid.fitting.mesh_fits import MOST_BODIES
+from superovoid.fitting.verdicts import COLOURS, advice, summary
 from superovoid.output import REPORT
 
 if TYPE_CHECKING:
@@ -21,19 +23,25 @@ if TYPE_CHECKING:
 _MAX_PAIRS = 20  # pairs printed per list
 
 
-def report_links(links: Sequence[LinkFit], holds: bool) -> int:
-    """Report the links; return the exit code: 1 if one of them could not be fitted or read."""
-    done = [link for link in links if link.quality is not None]
+def report_links(links: Sequence[LinkFit], tolerance: str, *, holds: bool, strict: bool) -> int:
+    """Report the links; return the exit code.
+
+    The code is 1 if a link could not be fitted or read or, with `strict`, is not good.
+    """
+    done = [link for link in links if link.clearance is not None]
     wrong = [link.link for link in links if link.state in ("failed", "unreadable")]
-    words = f"{len(done)} links with {sum(len(link.bodies) for link in done)} bodies"
+    lesser = [link.link for link in done if advice(link, MOST_BODIES)]
+    failed = f"; {len(wrong)} failed: {', '.join(wrong)}" if wrong else ""
+    REPORT.verdict(f"{summary(links, tolerance)}{failed}", failed=wrong, not_good=lesser)
     if done:
         mean = [sum(getattr(link.quality, name) for link in done) / len(done) for name in ("iou", "mean")]
-        words += f"; mean IoU {mean[0]:.3f}, mean two-sided distance {1e3 * mean[1]:.2f} mm"
-    elif not wrong:
-        words += ": no link has a mesh"
-    REPORT.verdict(words + (f"; {len(wrong)} failed: {', '.join(wrong)}" if wrong else ""), failed=wrong)
-    REPORT.table(links_table(done, holds))
+        REPORT.line(f"{sum(len(link.bodies) for link in done)} bodies; mean IoU {mean[0]:.3f}, mean two-sided distance "
+                    f"{1e3 * mean[1]:.2f} mm")  # fmt: skip
+        REPORT.table(links_table(done, holds))
     for link in links:
+        words = advice(link, MOST_BODIES)
+        if link.clearance is not None and words:
+            REPORT.line(f"link '{link.link}' ({link.clearance.verdict}): {words}")
         for note in link.words if link.state not in ("empty", "primitives") else ():
             REPORT.line(f"link '{link.link}' ({link.state}): {note}")
     for state, what in (("empty", "without geometry"), ("primitives", "of primitives, which stay")):
@@ -42,28 +50,41 @@ def report_links(links: Sequence[LinkFit], holds: bool) -> int:
             REPORT.detail(f"{what}: {', '.join(names)}")
     if any(link.state == "unreadable" for link in links):
         REPORT.line("set package folders with --package NAME=DIR")
-    return int(bool(wrong))
+    return int(bool(wrong or (strict and lesser)))
 
 
 def links_table(done: Sequence[LinkFit], holds: bool) -> Table:
-    """Return the table of links with bodies."""
-    from rich.table import Table
+    """Return the table of links with bodies.
 
-    table = Table(title="n bodies; lengths in mm; * proved to lie in the interval, else measured", title_justify="left")
-    for heading in ("link", "n", "IoU", "volume", "mean", "p95", "uncovered*", "protruding*"):
-        table.add_column(heading, justify="left" if heading == "link" else "right", overflow="fold")
+    The first error is that of the verdict, against the mesh as given; all figures after it are against the solid that
+    was fitted.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        title="n bodies; lengths in mm; error: 95 % of both surfaces are this close, against the mesh as given, and "
+        "against the solid as fitted, as all other figures; * proved to lie in the interval, else measured",
+        title_justify="left",
+    )
+    headings = ("link", "verdict", "n", "tolerance", "error, given", "error, fitted", "IoU", "volume", "mean",
+                "uncovered*", "protruding*")  # fmt: skip
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in ("link", "verdict") else "right", overflow="fold")
     if holds:
         table.add_column("holds*", overflow="fold")
     for link in done:
-        q = link.quality
+        q, found = link.quality, link.clearance
+        assert found is not None
         assert q is not None and link.uncovered is not None and link.protruding is not None
         table.add_row(
             link.link,
+            Text(found.verdict, style=COLOURS[found.verdict]),
             str(len(link.bodies)),
+            *(f"{1e3 * length:.2f}" for length in (found.tolerance, found.error, found.target_error)),
             f"{q.iou:.3f}",
             f"{q.volume_ratio:.3f}",
             f"{1e3 * q.mean:.2f}",
-            f"{1e3 * max(q.to_bodies_p95, q.to_solid_p95):.2f}",
             link.uncovered.millimetres(),
             link.protruding.millimetres(),
             *(["yes" if link.contained else "no"] if holds else []),

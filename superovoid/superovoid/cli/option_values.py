@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import argparse
-import math
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
+
+from superovoid.values.lengths import metres
 
 Value = TypeVar("Value")
 Type = Callable[[str], Value]
@@ -58,14 +59,15 @@ def number(*, most: float, unit: str, above: bool = True) -> Type[float]:
     return typed(expected, float, lambda value: (0.0 < value if above else 0.0 <= value) and value <= most)
 
 
-def _metres(text: str) -> float:
-    figure = text.rstrip("cm")
-    return float(figure) * {"mm": 1e-3, "cm": 1e-2, "m": 1.0}.get(text[len(figure) :], math.nan)
-
-
 length = typed(
-    "must be a length with its unit, more than 0m, at most 10m, for example 2mm", _metres, lambda m: 0.0 < m <= 10.0
+    "must be a length with its unit, more than 0m, at most 10m, for example 2mm", metres, lambda m: 0.0 < m <= 10.0
 )
+tolerance = typed(
+    "must be a length with its unit, or a share of the link's diagonal, for example 2mm or 1%",
+    lambda text: f"{float(text[:-1]):g} %" if text.endswith("%") else f"{1e3 * metres(text):.12g} mm",
+    lambda text: 0.0 < float(text.split()[0]) <= (100.0 if text.endswith("%") else 1e4),
+)
+"""A tolerance of a fit, in the form of `superovoid.fitting.verdicts.Tolerance`."""
 frames = typed(
     "must be FIRST:LAST, for example 20:60, from 0 on, the first not after the last",
     lambda text: tuple(map(int, text.split(":"))),

@@ -24,8 +24,8 @@ from superovoid.values.checks import is_refusal
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-SOURCES = {"collision": "collision", "visual": "visual", "hull": "collision"}
-"""Fit targets and the URDF elements that they consist of."""
+SOURCES = {"auto": None, "collision": "collision", "visual": "visual", "hull": "collision"}
+"""Fit targets and the URDF elements that they consist of; None: chosen for each link."""
 _NAMELESS = "package:///"
 _RESOLUTION = 64  # of primitives in links that also have meshes
 _LARGE, _SMALL = 5.0, 1e-3  # m; a link of larger, or smaller, extent probably has the wrong unit
@@ -42,6 +42,8 @@ class LinkGeometry:
     """"meshes", or the reason why there is nothing to fit: "empty", "primitives", "own", "unreadable\""""
     words: tuple[str, ...]
     """errors and warnings: element, file and reason"""
+    source: str = "collision"
+    """elements that were read: "collision" or "visual\""""
 
     @property
     def digest(self) -> str:
@@ -62,8 +64,9 @@ def read_links(text: str, packages: Mapping[str, Path], target: str, *, own: boo
         The URDF.
     packages : mapping of str to Path
         Folders of ROS packages; meshes are opened in these folders only.
-    target : {"collision", "visual", "hull"}
-        Elements to read ("hull": those of "collision").
+    target : {"auto", "collision", "visual", "hull"}
+        Elements to read ("hull": those of "collision"; "auto": those of "collision", or of "visual" for a link
+        without).
     own : bool
         If true, do not read meshes of links that have contact geometry.
 
@@ -78,7 +81,7 @@ def read_links(text: str, packages: Mapping[str, Path], target: str, *, own: boo
     links = root.findall("link")
     nameless = [any(mesh.get("filename", "").startswith(_NAMELESS) for mesh in link.iter("mesh")) for link in links]
     name_packages(root, Problems(strict=False))
-    found = [_link(link, reader, SOURCES[target], own) for link in links]
+    found = [_link(link, reader, target, own) for link in links]
     word = f"a mesh address {_NAMELESS}... names no package; it is read with one slash less"
     return tuple(
         replace(link, words=(*link.words, word)) if doubtful else link
@@ -116,13 +119,14 @@ def read_solids(
         if name not in links:
             continue
         solids[name] = []
-        for element, child in _elements(link, SOURCES[target]):
+        source = _source_of(link, target)
+        for element, child in _elements(link, source):
             try:
                 body = reader.body(*mesh_file_of(child))[0] if child.tag == "mesh" else shape_of(child)
             except ValueError as error:
                 if not is_refusal(error):
                     raise
-                words = _message(SOURCES[target], child, str(error))
+                words = _message(source, child, str(error))
                 raise RobotDescriptionError(f"URDF: link '{name}' {words}") from error
             solids[name].append((body, origin_of(element)))
     return solids
@@ -162,8 +166,13 @@ def _elements(link: ET.Element, source: str) -> Iterator[tuple[ET.Element, ET.El
             yield element, child
 
 
-def _link(link: ET.Element, reader: MeshReader, source: str, own: bool) -> LinkGeometry:
-    name = str(link.get("name"))
+def _source_of(link: ET.Element, target: str) -> str:
+    """Return the kind of elements that make the target of a link."""
+    return SOURCES[target] or ("collision" if any(_elements(link, "collision")) else "visual")
+
+
+def _link(link: ET.Element, reader: MeshReader, target: str, own: bool) -> LinkGeometry:
+    name, source = str(link.get("name")), _source_of(link, target)
     nothing = np.empty((0, 3)), np.empty((0, 3), dtype=np.int64)
     if own and link.find("contact_geometry") is not None:
         return LinkGeometry(name, *nothing, "own", ("already has contact geometry, which is kept",))
@@ -186,15 +195,22 @@ def _link(link: ET.Element, reader: MeshReader, source: str, own: bool) -> LinkG
         found.append((vertices @ pose[:3, :3].T + pose[:3, 3], faces))
         words += [_message(source, child, word) for word in _warnings(vertices)]
     if unreadable:
-        return LinkGeometry(name, *nothing, "unreadable", tuple(words))
+        return LinkGeometry(name, *nothing, "unreadable", tuple(words), source)
     if not is_readable:
-        return LinkGeometry(name, *nothing, "empty", (f"has no {source} geometry",))
+        where = "collision or visual" if target == "auto" else source
+        return LinkGeometry(name, *nothing, "empty", (f"has no {where} geometry",), source)
+    taken = (
+        ("has no collision geometry: its visual meshes are fitted",) if SOURCES[target] != source == "visual" else ()
+    )
     if not is_meshed:
-        return LinkGeometry(name, *nothing, "primitives", ("has primitives only, which are kept",))
+        if taken:
+            words = ["has no collision geometry, and its visual geometry is primitives, which are not fitted"]
+            return LinkGeometry(name, *nothing, "empty", tuple(words), source)
+        return LinkGeometry(name, *nothing, "primitives", ("has primitives only, which are kept",), source)
     first = np.cumsum([0, *(len(vertices) for vertices, _ in found)])
     vertices = np.concatenate([vertices for vertices, _ in found])
     faces = np.concatenate([faces + start for (_, faces), start in zip(found, first, strict=False)])
-    return LinkGeometry(name, vertices, faces, "meshes", tuple(words))
+    return LinkGeometry(name, vertices, faces, "meshes", (*taken, *words), source)
 
 
 def _message(source: str, child: ET.Element, words: str) -> str:

@@ -30,6 +30,7 @@ from superovoid.fitting.joint import (
 from superovoid.fitting.normal_equations import SUPEROVOID, WEDGE, Loss
 from superovoid.fitting.quality import Quality, inside_any, measure_union
 from superovoid.fitting.targets import Target
+from superovoid.fitting.verdicts import DEFAULT_TOLERANCE, Clearance, Judge, Tolerance
 from superovoid.shapes import Shape
 from superovoid.values.checks import whole
 from superovoid.values.records import Record
@@ -37,6 +38,9 @@ from superovoid.values.records import Record
 FloatArray = NDArray[np.float64]
 
 MOST_BODIES = 16
+_MOST_CHOSEN = 12  # bodies that a tolerance may choose
+_CLOSER = 0.95  # factor of the errors below which more bodies count as closer
+_PATIENCE = 3  # numbers of bodies in a row that come no closer, after which no more are tried
 # Lengths are relative to the target's radius. Values were tuned on the links of one robot (docs/reference/fits.md).
 _COARSE = Loss(band=0.4, softness=0.02, knee=0.05, steps=1, fill=0.0)
 _MIDDLE = Loss(band=0.15, softness=0.006, knee=0.02, steps=5, fill=0.0)
@@ -86,6 +90,10 @@ class MeshFit(Record):
     notes: tuple[str, ...]
     """repairs of the mesh"""
     seed: int
+    clearance: Clearance
+    """errors that the verdict rests on"""
+    tried: int
+    """largest number of bodies that was tried"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,8 +137,8 @@ def check_kinds(kinds: Sequence[str]) -> tuple[int, ...]:
 def fit_mesh(
     mesh: object,
     *,
-    bodies: int = 3,
-    atol: float | None = None,
+    bodies: int | None = None,
+    tolerance: Tolerance | float | str = DEFAULT_TOLERANCE,
     target: str = "mesh",
     kinds: Sequence[str] = ("superovoid",),
     seed: int = 0,
@@ -143,11 +151,12 @@ def fit_mesh(
         Object with ``vertices`` and ``faces``, e.g. a `trimesh.Trimesh`; a pair (vertices, faces); or points (n, 3),
         which represent their convex hull. `superovoid.fitting.targets` describes the treatment of open, hollow and
         inverted meshes.
-    bodies : int
-        Number of bodies, from 1 to 16; with `atol`: the largest number.
-    atol : float, optional
-        Use the smallest number of bodies for which 95 % of the solid's surface is within this distance of the bodies'
-        surface, and vice versa. In the unit of the mesh.
+    bodies : int, optional
+        Number of bodies, from 1 to 16; default: the fewest that keep the tolerance, or, if no number up to 12 does,
+        those that come closest.
+    tolerance : float or str
+        Largest clearance error of a good fit (`superovoid.fitting.verdicts`): a length in the unit of the mesh, a
+        length with its unit such as ``"2mm"`` for a mesh in metres, or a share of the mesh's diagonal such as ``"1%"``.
     target : {"mesh", "hull"}
         Whether to fit the mesh or its convex hull.
     kinds : sequence of {"superovoid", "box", "cylinder", "capsule"}
@@ -166,22 +175,47 @@ def fit_mesh(
         If there are fewer than four points, points lie on a line, a number is not finite, an index is out of range, or
         an option is invalid.
     """
-    whole("bodies", bodies, 1)
-    if bodies > MOST_BODIES:
-        raise ValueError(f"bodies = {bodies}: must be from 1 to {MOST_BODIES}")
-    if atol is not None and not (np.isfinite(atol) and atol > 0.0):
-        raise ValueError(f"atol = {atol!r}: must be a positive length, in the unit of the mesh")
-    chosen = check_kinds(kinds)
+    if bodies is not None:
+        whole("bodies", bodies, 1)
+        if bodies > MOST_BODIES:
+            raise ValueError(f"bodies = {bodies}: must be from 1 to {MOST_BODIES}")
+    limit, chosen = Tolerance.read(tolerance), check_kinds(kinds)
     solid = target_of(mesh, target)
-    for placed in grow_bodies(solid, bodies, chosen, seed, each=atol is not None):
-        quality = measure_union(placed, solid, seed=seed + 2)
-        if atol is not None and max(quality.to_bodies_p95, quality.to_solid_p95) <= atol:
-            break
+    judge = Judge(solid, limit, seed + 3)
     notes = solid.notes
-    if atol is not None and max(quality.to_bodies_p95, quality.to_solid_p95) > atol:
-        notes = (*notes, f"atol = {atol:g} is not reached with {bodies} bodies")
+    if bodies is None:
+        placed, clearance, tried = _fewest_bodies(solid, chosen, judge, seed)
+    else:
+        (placed,) = grow_bodies(solid, bodies, chosen, seed, each=False)
+        clearance, tried = judge.clearance(placed), bodies
+        if len(placed) < bodies:
+            notes = (*notes, f"has {len(placed)} of {bodies} bodies: no further body brings it closer to the mesh")
     fitted = tuple(FittedBody(shape, pose) for shape, pose in placed)
-    return MeshFit(fitted, quality, solid.kind, notes, seed)
+    quality = measure_union(placed, solid, seed=seed + 2)
+    return MeshFit(fitted, quality, solid.kind, notes, seed, clearance, tried)
+
+
+def _fewest_bodies(
+    solid: Target, kinds: tuple[int, ...], judge: Judge, seed: int
+) -> tuple[list[tuple[Shape, FloatArray]], Clearance, int]:
+    """Return the fewest bodies that keep a tolerance, or else the closest; their errors; the largest number tried."""
+    best: tuple[list[tuple[Shape, FloatArray]], Clearance] | None = None
+    tried = kept = 0
+    for placed in grow_bodies(solid, _MOST_CHOSEN, kinds, seed):
+        tried += 1
+        found = judge.clearance(placed)
+        is_good = found.verdict == "good"
+        # Both errors count: that against the mesh as given cannot fall below the depth of a hollow that was filled.
+        if best is None or is_good or _both(found) < _CLOSER * _both(best[1]):
+            best, kept = (placed, found), tried
+        if is_good or tried - kept == (1 if best[1].fills else _PATIENCE):
+            break
+    assert best is not None
+    return *best, tried
+
+
+def _both(found: Clearance) -> float:
+    return found.error + found.target_error
 
 
 def grow_bodies(

@@ -59,6 +59,10 @@ class Interval(Record):
     lower: float
     upper: float
 
+    def widened(self, by: float) -> Interval:
+        """Return the interval for surfaces that are up to this length apart from those of the proof."""
+        return Interval(max(0.0, math.nextafter(self.lower - by, -math.inf)), math.nextafter(self.upper + by, math.inf))
+
     def millimetres(self) -> str:
         """Return both ends in mm (for input in m), rounded outwards to 0.01 mm."""
         return f"{math.floor(1e5 * self.lower) / 100:.2f} to {math.ceil(1e5 * self.upper) / 100:.2f}"

@@ -110,7 +110,7 @@ def measure_union(
     points, _ = target.surface(surface_points, seed)
     to_bodies = np.linalg.norm(points - tree.nearest(points)[0], axis=1)
     uncovered = np.where(inside_any(bodies, points), 0.0, to_bodies)
-    others = _sample_triangles(surface, surface_points, seed)
+    others, _ = sample_triangles(surface, surface_points, seed)
     to_solid = target.distance(others)
     protruding = np.where(target.contains(others), 0.0, to_solid)
     return Quality(
@@ -260,14 +260,16 @@ def _edges(corners: FloatArray) -> FloatArray:
     return np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)
 
 
-def _sample_triangles(corners: FloatArray, count: int, seed: int) -> FloatArray:
-    """Return points on triangles, uniform by area."""
+def sample_triangles(corners: FloatArray, count: int, seed: int) -> tuple[FloatArray, FloatArray]:
+    """Return points on triangles, uniform by area, and the normals there."""
     generator = np.random.default_rng(seed)
-    areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    areas = np.linalg.norm(normals, axis=1)
     where = (np.arange(count) + generator.random(count)) / count
     which = np.searchsorted(np.cumsum(areas) / areas.sum(), where).clip(max=len(areas) - 1)
     u, v = generator.random((2, count))
     turned = u + v > 1.0
     u[turned], v[turned] = 1.0 - u[turned], 1.0 - v[turned]
     a, b, c = corners[which].transpose(1, 0, 2)
-    return a + u[:, None] * (b - a) + v[:, None] * (c - a)
+    points = a + u[:, None] * (b - a) + v[:, None] * (c - a)
+    return points, normals[which] / np.maximum(areas[which], 1e-300)[:, None]

@@ -29,13 +29,14 @@ from superovoid.fitting.link_pictures import (
     assembly_picture,
     link_pictures,
 )
-from superovoid.fitting.mesh_fits import target_of
+from superovoid.fitting.mesh_fits import MOST_BODIES, target_of
 from superovoid.fitting.planner_study import PlannerStudy
 from superovoid.fitting.robot_checks import RobotCheck
 from superovoid.fitting.robot_fits import LinkFit, RobotFit
 from superovoid.fitting.stand_ins import robot_with
 from superovoid.fitting.targets import Target
 from superovoid.fitting.tessellated import TessellatedRobot
+from superovoid.fitting.verdicts import advice, summary
 from superovoid.robot.groups import home_of
 
 FloatArray = NDArray[np.float64]
@@ -138,9 +139,17 @@ def _mm(metres: float) -> str:
     return f"{1e3 * metres:.2f}"
 
 
+class _Html(str):
+    """Text of a cell that is HTML already."""
+
+
+def _cell(content: object) -> str:
+    return content if isinstance(content, _Html) else html.escape(str(content))
+
+
 def _table(heading: Iterable[str], rows: Iterable[Sequence[object]], note: str = "", *, words: bool = False) -> str:
     head = "".join(f"<th>{html.escape(cell)}</th>" for cell in heading)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
+    body = "".join("<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     caption = f"<caption>{note}</caption>" if note else ""
     kind = ' class="words"' if words else ""
     table = f"<table{kind}>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -148,8 +157,10 @@ def _table(heading: Iterable[str], rows: Iterable[Sequence[object]], note: str =
 
 
 def _summary(found: RobotFit | RobotCheck, done: Sequence[LinkFit]) -> str:
+    """Return the verdict of the robot, what to do about links that are not good, and means."""
     if not done:
         return "<p>No link has bodies that could be measured.</p>"
+    tolerance = found.options.tolerance if isinstance(found, RobotFit) else found.tolerance
     qualities = [link.quality for link in done if link.quality is not None]
     iou, mean = (float(np.mean([getattr(each, name) for each in qualities])) for name in ("iou", "mean"))
     what = "fitted" if isinstance(found, RobotFit) else "measured"
@@ -158,12 +169,27 @@ def _summary(found: RobotFit | RobotCheck, done: Sequence[LinkFit]) -> str:
         f"{len(done)} links {what}, {sum(len(link.bodies) for link in done)} bodies. "
         f"Mean of the links: IoU {iou:.3f}, two-sided mean distance {1e3 * mean:.2f} mm. "
     )
-    return f"<p>{words}{f'{held} links are proved to lie inside of their bodies.' if held else ''}</p>"
+    lesser = "".join(
+        f"<li>{_verdict(link)} <b>{html.escape(link.link)}</b>: {html.escape(advice(link, MOST_BODIES))}</li>"
+        for link in done
+        if advice(link, MOST_BODIES)
+    )
+    return (
+        f'<p class="verdict">{html.escape(summary(done, tolerance))}</p>{f"<ul>{lesser}</ul>" if lesser else ""}'
+        f"<p>{words}{f'{held} links are proved to lie inside of their bodies.' if held else ''}</p>"
+    )
+
+
+def _verdict(link: LinkFit) -> str:
+    """Return the verdict of a link, with its colour."""
+    word = "" if link.clearance is None else link.clearance.verdict
+    return f'<span class="{word}">{word}</span>'
 
 
 _COLUMNS = (
-    "link", "bodies", "IoU ± std. error", "coverage", "outside share", "mean, mm", "p95, mm", "found uncovered, mm",
-    "found protruding, mm", "uncovered, mm ✓", "protruding, mm ✓", "inside ✓",
+    "link", "verdict", "bodies", "tolerance, mm", "error, given, mm", "error, fitted, mm", "IoU ± std. error",
+    "coverage", "outside share", "mean, mm", "found uncovered, mm", "found protruding, mm", "uncovered, mm ✓",
+    "protruding, mm ✓", "inside ✓",
 )  # fmt: skip
 
 
@@ -171,16 +197,18 @@ def _link_table(links: Sequence[LinkFit]) -> str:
     rows = []
     for link in links:
         q = link.quality
-        assert q is not None and link.uncovered is not None and link.protruding is not None
+        found = link.clearance
+        assert q is not None and link.uncovered is not None and link.protruding is not None and found is not None
         rows.append(
             (
                 link.link,
+                _Html(_verdict(link)),
                 len(link.bodies),
+                *(_mm(length) for length in (found.tolerance, found.error, found.target_error)),
                 f"{q.iou:.3f} ± {q.iou_error:.3f}",
                 f"{q.coverage:.3f}",
                 f"{q.protrusion:.3f}",
                 _mm(q.mean),
-                _mm(max(q.to_bodies_p95, q.to_solid_p95)),
                 _mm(q.uncovered_max),
                 _mm(q.protruding_max),
                 link.uncovered.millimetres(),
@@ -197,7 +225,9 @@ def _link_table(links: Sequence[LinkFit]) -> str:
         for (low, high), name in zip(spans, names, strict=False)
     )
     note = (
-        "✓ proved: the largest distance lies in the interval; “yes”: the link lies inside of a body "
+        "Error: 95 % of the points of both surfaces are this close to each other, against the mesh as given (the "
+        "verdict) and against the solid that was fitted, as all other figures. ✓ proved: the largest distance lies in "
+        "the interval; “yes”: the link lies inside of a body "
         "(a dash: not proved). "
         f"All other figures are measured on samples: {counts}."
     )
@@ -401,6 +431,9 @@ body { margin: 0; background: #fff; color: #1a1a1a; font: 15px/1.5 system-ui, sa
 main { max-width: 1100px; margin: 0 auto; padding: 1.5rem 1rem 3rem; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin: 2.2rem 0 .6rem; border-bottom: 1px solid #ccc; }
 h3 { font-size: 1rem; margin: .8rem 0 .2rem; overflow-wrap: anywhere; } h3 small { font-weight: normal; color: #555; }
+.verdict { font-size: 1.2rem; font-weight: 600; }
+.good, .coarse, .unusable { padding: 0 .4rem; border-radius: .2rem; }
+.good { background: #cfe8d5; } .coarse { background: #ffe9a8; } .unusable { background: #a4262c; color: #fff; }
 .wide { overflow-x: auto; margin: .6rem 0; }
 table { border-collapse: collapse; font-size: .8rem; font-variant-numeric: tabular-nums; }
 caption { caption-side: bottom; text-align: left; color: #444; padding-top: .4rem; }

@@ -25,6 +25,7 @@ from superovoid.fitting.quality import measure_union
 from superovoid.fitting.robot_files import record_of_body
 from superovoid.fitting.robot_fits import PROOF_WIDTH, LinkFit, link_record
 from superovoid.fitting.showing import show
+from superovoid.fitting.verdicts import DEFAULT_TOLERANCE, Judge, Tolerance
 from superovoid.robot.files import PackageFolders, read_document
 from superovoid.robot.urdf import read_urdf
 from superovoid.robot.xml import parse_document
@@ -53,6 +54,7 @@ class RobotCheck(Record):
     """the URDF with the bodies"""
     against: str
     """the URDF with the meshes"""
+    tolerance: str
     targets: Mapping[str, str]
     """target of each measured link: "collision", "visual" or "hull" """
     package_directories: Mapping[str, Path] = field(default_factory=dict)
@@ -65,9 +67,14 @@ class RobotCheck(Record):
             "program": f"superovoid {__version__}",
             "urdf_sha256": self.urdf_digest,
             "against_sha256": self.against_digest,
+            "tolerance": self.tolerance,
             "lengths": "metres",
             "proved": ["uncovered", "protruding", "contained"],
-            "measured": {"quality": "samples; their counts are volume_points, surface_points, union_points"},
+            "measured": {
+                "quality": "samples; their counts are volume_points, surface_points, union_points",
+                "error": "the clearance error that the verdict rests on, on samples of the meshes as given",
+                "target_error": "the same on samples of the solid, with hollows filled",
+            },
             "links": links,
         }
 
@@ -79,6 +86,7 @@ def check_robot(
     *,
     against: str | os.PathLike[str] | None = None,
     target: str | None = None,
+    tolerance: Tolerance | float | str = DEFAULT_TOLERANCE,
     package_directories: Mapping[str, str | Path] | None = None,
     seed: int = 0,
     threads: int | None = None,
@@ -98,6 +106,8 @@ def check_robot(
     target : {"collision", "visual", "hull"}, optional
         Elements to compare with. Default: "collision" if the bodies are not made from these elements and they contain
         meshes, otherwise "visual".
+    tolerance : float or str
+        Tolerance of the verdicts, as for `fit_robot`.
     package_directories : mapping of str to path, optional
         Folders of ROS packages, in addition to those found as in `Robot.load`.
     seed : int
@@ -123,6 +133,7 @@ def check_robot(
     if target not in (None, "collision", "visual", "hull"):
         raise ValueError(f"target = {target!r}: must be one of collision, visual, hull, or None")
     whole("seed", seed, 0)
+    limit = Tolerance.read(tolerance)
     folders = PackageFolders(package_directories)
     text, package = read_document("URDF", robot, folders)
     other, more = (text, package) if against is None else read_document("URDF", against, folders)
@@ -150,7 +161,7 @@ def check_robot(
         links.append((link, placed[link], geometry[kind].get(link), unreadable.get(link, ())))
 
     def measure(each: tuple[str, Bodies, LinkGeometry | None, tuple[str, ...]]) -> LinkFit:
-        done = _measure_link(*each, hull=targets[each[0]] == "hull", seed=seed)
+        done = _measure_link(*each, hull=targets[each[0]] == "hull", limit=limit, seed=seed)
         if progress is not None:
             progress(done, len(links))
         return done
@@ -159,7 +170,7 @@ def check_robot(
     found = tuple(done[number] for number in range(len(links)))
     digests = [hashlib.sha256(each.encode()).hexdigest() for each in (text, other)]
     known = {link.link: targets[link.link] for link in found if link.state == "measured"}
-    return RobotCheck(found, digests[0], digests[1], text, other, known, places)
+    return RobotCheck(found, digests[0], digests[1], text, other, str(limit), known, places)
 
 
 def _default_target(collision: LinkGeometry | None, may_be_collision: bool) -> str:
@@ -168,7 +179,14 @@ def _default_target(collision: LinkGeometry | None, may_be_collision: bool) -> s
 
 
 def _measure_link(
-    link: str, bodies: Bodies, geometry: LinkGeometry | None, words: tuple[str, ...], *, hull: bool, seed: int
+    link: str,
+    bodies: Bodies,
+    geometry: LinkGeometry | None,
+    words: tuple[str, ...],
+    *,
+    hull: bool,
+    limit: Tolerance,
+    seed: int,
 ) -> LinkFit:
     if words:
         return LinkFit(link, "unreadable", words)
@@ -201,6 +219,7 @@ def _measure_link(
         largest_protrusion(bodies, target, width),
         contained,
         elements=tuple(record_of_body(shape, pose) for shape, pose in bodies),
+        clearance=Judge(target, limit, seed + 3).clearance(bodies),
     )
     return replace(made, seconds=time.perf_counter() - begun)
 

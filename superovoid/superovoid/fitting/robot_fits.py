@@ -21,11 +21,14 @@ from superovoid import __version__
 from superovoid.dataset.spreading import spread
 from superovoid.fitting.enclosing import enclose
 from superovoid.fitting.link_geometry import SOURCES, LinkGeometry, read_links
-from superovoid.fitting.mesh_fits import MOST_BODIES, FittedBody, MeshFit, check_kinds, fit_mesh, target_of
+from superovoid.fitting.mesh_fits import MOST_BODIES, FittedBody, check_kinds, fit_mesh, target_of
+from superovoid.fitting.mirrored import Corners, Image, image_of, mirrored
 from superovoid.fitting.proofs import Interval, containment_margin, largest_protrusion, largest_uncovered
 from superovoid.fitting.quality import Quality, measure_union
 from superovoid.fitting.robot_files import body_from_record, record_of_body, urdf_with_bodies
 from superovoid.fitting.showing import show
+from superovoid.fitting.verdicts import DEFAULT_TOLERANCE, Clearance, Judge, Tolerance, advice
+from superovoid.robot.errors import RobotDescriptionError
 from superovoid.robot.files import PackageFolders, read_document
 from superovoid.values.checks import whole
 from superovoid.values.records import Record
@@ -34,7 +37,7 @@ FloatArray = NDArray[np.float64]
 
 PROOF_WIDTH = 2e-3
 """Width of the proved intervals, relative to a link's radius."""
-FORM = 6
+FORM = 7
 """Version of the fits; increase it when bodies or bounds change, so that stored fits are recomputed."""
 
 
@@ -43,8 +46,9 @@ class LinkOptions(Record):
     """Options of the fit of a link."""
 
     target: str
-    bodies: int
-    atol: float | None
+    bodies: int | None
+    """None: the fewest that keep the tolerance"""
+    tolerance: str
     contain: bool
     kinds: tuple[str, ...]
     seed: int
@@ -76,6 +80,10 @@ class LinkFit(Record):
     """wall-clock time of the fit"""
     elements: tuple[dict[str, Any], ...] = ()
     """the bodies as numbers in the URDF; a reader obtains `bodies` from them bit for bit"""
+    clearance: Clearance | None = None
+    """measured errors, and the tolerance"""
+    tried: int = 0
+    """largest number of bodies that was tried"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,6 +111,8 @@ class RobotFit(Record):
             "proved": ["uncovered", "protruding", "contained"],
             "measured": {
                 "quality": "samples; their counts are volume_points, surface_points, union_points",
+                "error": "the clearance error that the verdict rests on, on samples of the meshes as given",
+                "target_error": "the same on samples of the target as fitted",
                 "hull_volume_ratio": "volumes by formula",
             },
             "links": [link_record(link) for link in self.links],
@@ -115,9 +125,9 @@ def fit_robot(
     robot: str | os.PathLike[str],
     *,
     package_directories: Mapping[str, str | Path] | None = None,
-    target: str = "collision",
-    bodies: int = 3,
-    atol: float | None = None,
+    target: str = "auto",
+    bodies: int | None = None,
+    tolerance: Tolerance | float | str = DEFAULT_TOLERANCE,
     contain: bool = False,
     kinds: Sequence[str] = ("superovoid",),
     links: Mapping[str, int] | None = None,
@@ -137,19 +147,19 @@ def fit_robot(
         The URDF: a path, an address ``package://name/urdf/robot.urdf``, or the document itself.
     package_directories : mapping of str to path, optional
         Folders of ROS packages, in addition to those found as in `Robot.load`.
-    target : {"collision", "visual", "hull"}
+    target : {"auto", "collision", "visual", "hull"}
         Target of the fit: the meshes of the collision elements, those of the visual elements, or the convex hull of
-        all collision elements of a link.
-    bodies : int
-        Number of bodies per link, from 1 to 16; with `atol`: the largest number.
-    atol : float, optional
-        As for `fit_mesh`, m.
+        all collision elements of a link. "auto": the collision elements of a link, or the visual ones if it has none.
+    bodies : int, optional
+        Number of bodies per link, from 1 to 16; default: as for `fit_mesh`, the fewest that keep the tolerance.
+    tolerance : float or str
+        As for `fit_mesh`: a length in m, a length with its unit, or a share of the diagonal of each link.
     contain : bool
         If true, fit one body of small volume per link that provably contains it.
     kinds : sequence of {"superovoid", "box", "cylinder", "capsule"}
         Allowed kinds of bodies.
     links : mapping of str to int, optional
-        Different numbers of bodies for some links.
+        Numbers of bodies for some links.
     seed : int
         Seed of samples and starts. On one machine, the same robot and options give the same bodies.
     folder : path, optional
@@ -169,15 +179,17 @@ def fit_robot(
     ValueError
         If an option is invalid.
     RobotDescriptionError
-        If the URDF is invalid.
+        If the URDF is invalid, or no link has geometry of the target.
     OSError
         If a file cannot be read or written.
     """
-    options = _check_options(target, bodies, atol, contain, kinds, seed)
+    options = _check_options(target, bodies, tolerance, contain, kinds, seed)
     text, package = read_document("URDF", robot, PackageFolders(package_directories))
     folders = {name: Path(path) for name, path in {**package, **(package_directories or {})}.items()}
     packages = PackageFolders(folders)
     geometry = read_links(text, packages, target)
+    if all(link.state == "empty" for link in geometry):
+        raise RobotDescriptionError(_nothing_to_fit(text, packages, geometry, target))
     names = {link.name for link in geometry}
     for name, count in (links or {}).items():
         if name not in names:
@@ -188,7 +200,7 @@ def fit_robot(
         kept.mkdir(parents=True, exist_ok=True)
     own = [replace(options, bodies=(links or {}).get(link.name, options.bodies)) for link in geometry]
     keys = [_key(link, each) for link, each in zip(geometry, own, strict=True)]
-    first = {key: number for number, key in reversed(list(enumerate(keys)))}
+    first, images = _shared(geometry, own, keys)
 
     def fit_one(number: int) -> LinkFit:
         done = _fit_link(geometry[number], own[number], keys[number], kept)
@@ -196,14 +208,14 @@ def fit_robot(
             progress(done, len(geometry))
         return done
 
-    # The largest first, so that no long fit remains alone at the end; equal links share one fit.
-    order = sorted(first.values(), key=lambda number: -len(geometry[number].faces))
+    # The largest first, so that no long fit remains alone at the end; equal and mirrored links share one fit.
+    order = sorted(set(first), key=lambda number: -len(geometry[number].faces))
     found = dict(spread(fit_one, order, threads=threads))
     result = []
-    for number, key in enumerate(keys):
-        link = found[first[key]]
-        if first[key] != number:
-            link = replace(link, words=(*link.words, f"is the same as link '{link.link}'"))
+    for number, image in enumerate(images):
+        link = found[first[number]]
+        if image is not None:
+            link = _mirror(link, image, geometry[number]) or fit_one(number)
             if progress is not None:
                 progress(link, len(geometry))
         # A shared or stored fit does not contain the messages about elements and files of this link.
@@ -213,19 +225,29 @@ def fit_robot(
     return RobotFit(tuple(result), options, digest, urdf_with_bodies(text, placed), text, folders)
 
 
+def _nothing_to_fit(text: str, packages: PackageFolders, links: Sequence[LinkGeometry], target: str) -> str:
+    """Return what was looked for in a robot without geometry, and what there is instead."""
+    looked_for = "collision or visual" if target == "auto" else SOURCES[target]
+    words = f"URDF: none of its {len(links)} links has {looked_for} geometry"
+    others = sum(link.state != "empty" for link in read_links(text, packages, "auto"))
+    return words + (f"; {others} have other geometry, which the target 'auto' finds" if others else "")
+
+
 def _check_options(
-    target: str, bodies: int, atol: float | None, contain: bool, kinds: Sequence[str], seed: int
+    target: str,
+    bodies: int | None,
+    tolerance: Tolerance | float | str,
+    contain: bool,
+    kinds: Sequence[str],
+    seed: int,
 ) -> LinkOptions:
     if target not in SOURCES:
         raise ValueError(f"target = {target!r}: must be one of {', '.join(SOURCES)}")
-    _check_count("bodies", bodies)
-    if atol is not None and not (np.isfinite(atol) and atol > 0.0):
-        raise ValueError(f"atol = {atol!r}: must be a positive length, m")
+    if bodies is not None:
+        _check_count("bodies", bodies)
     check_kinds(kinds)
     whole("seed", seed, 0)
-    if contain and atol is not None:
-        raise ValueError("contain: cannot be combined with atol")
-    return LinkOptions(target, 1 if contain else bodies, atol, contain, tuple(kinds), seed)
+    return LinkOptions(target, 1 if contain else bodies, str(Tolerance.read(tolerance)), contain, tuple(kinds), seed)
 
 
 def _check_count(name: str, count: int) -> None:
@@ -240,6 +262,61 @@ def _key(link: LinkGeometry, options: LinkOptions) -> str:
         return f"{link.state} {link.name}"
     text = json.dumps([FORM, __version__, options.to_dict(), link.digest])
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _shared(
+    links: Sequence[LinkGeometry], options: Sequence[LinkOptions], keys: Sequence[str]
+) -> tuple[list[int], list[Image | None]]:
+    """Return for each link the number of the first one with the same mesh, but for signs, and how it follows from it.
+
+    Links with different options do not share a fit.
+    """
+    first: list[int] = []
+    images: list[Image | None] = []
+    known: dict[str, int] = {}
+    corners: dict[int, Corners] = {}
+    for number, (link, key) in enumerate(zip(links, keys, strict=True)):
+        image: Image | None = None
+        shared = known.get(key)
+        if shared is not None:
+            image = Image((1, 1, 1), 0.0)
+        elif link.state == "meshes":
+            own = Corners(link)
+            for other, others in corners.items():
+                if options[other] == options[number] and (image := image_of(others, own)) is not None:
+                    shared = other
+                    break
+            else:
+                corners[number] = own
+        if image is None or shared is None:
+            known[key] = shared = number
+        first.append(shared)
+        images.append(image)
+    return first, images
+
+
+def _mirror(link: LinkFit, image: Image, mesh: LinkGeometry) -> LinkFit | None:
+    """Return the fit of a link for a mesh that follows from the link's; None if it is not proved to be contained, too.
+
+    The figures of samples are those of the link. Proved intervals grow by the distance of the meshes from each other.
+    """
+    note = image.words(link.link)
+    if not link.elements:
+        return replace(link, words=(*link.words, note))
+    records = tuple(mirrored(record, image.signs) for record in link.elements)
+    bodies = tuple(FittedBody(*body_from_record(record)) for record in records)
+    uncovered, protruding, contained = link.uncovered, link.protruding, link.contained
+    if image.apart > 0.0:
+        points = mesh.vertices[np.unique(mesh.faces)]
+        if contained and not any(containment_margin(body.shape, body.pose, points) >= 0.0 for body in bodies):
+            return None
+        uncovered, protruding = (
+            each if each is None or (contained and each is uncovered) else each.widened(image.apart)
+            for each in (uncovered, protruding)
+        )
+    return replace(
+        link, words=(*link.words, note), bodies=bodies, elements=records, uncovered=uncovered, protruding=protruding
+    )
 
 
 def _fit_link(link: LinkGeometry, options: LinkOptions, key: str, folder: Path | None) -> LinkFit:
@@ -268,11 +345,14 @@ def _fit_bodies(link: LinkGeometry, options: LinkOptions) -> LinkFit:
     target = target_of(mesh, "hull" if options.target == "hull" else "mesh")
     if options.contain:
         bodies = tuple(FittedBody(*body) for body in [enclose(target, points, kinds=options.kinds)])
-        fit = MeshFit(bodies, None, target.kind, target.notes, options.seed)  # type: ignore[arg-type] # measured below
+        quality, notes, tried = None, target.notes, 1
     else:
-        fit = fit_mesh(target, bodies=options.bodies, atol=options.atol, kinds=options.kinds, seed=options.seed)
+        fit = fit_mesh(
+            target, bodies=options.bodies, tolerance=options.tolerance, kinds=options.kinds, seed=options.seed
+        )
+        bodies, quality, notes, tried = fit.bodies, fit.quality, fit.notes, fit.tried
     # Bounds are proved for the bodies as written: with poses computed from the numbers in the URDF.
-    records = [record_of_body(body.shape, body.pose) for body in fit.bodies]
+    records = [record_of_body(body.shape, body.pose) for body in bodies]
     bodies = tuple(FittedBody(*body_from_record(record)) for record in records)
     placed = [(body.shape, body.pose) for body in bodies]
     width = PROOF_WIDTH * target.radius
@@ -280,22 +360,31 @@ def _fit_bodies(link: LinkGeometry, options: LinkOptions) -> LinkFit:
     return LinkFit(
         link.name,
         "fitted",
-        fit.notes,
+        notes,
         bodies,
-        fit.aimed_at,
-        fit.quality or measure_union(placed, target, seed=options.seed + 2),
+        target.kind,
+        quality or measure_union(placed, target, seed=options.seed + 2),
         Interval(0.0, 0.0) if contained else largest_uncovered(placed, target, width),
         largest_protrusion(placed, target, width),
         contained,
         float(placed[0][0].volume() / target.hull.volume) if options.contain else None,
         elements=tuple(records),
+        clearance=Judge(target, Tolerance.read(options.tolerance), options.seed + 3).clearance(placed),
+        tried=tried,
     )
 
 
 def link_record(link: LinkFit) -> dict[str, object]:
     """Return a link as plain values."""
+    found = link.clearance
     return {
         "link": link.link,
+        "verdict": None if found is None else found.verdict,
+        "tolerance": None if found is None else found.tolerance,
+        "error": None if found is None else found.error,
+        "target_error": None if found is None else found.target_error,
+        "advice": advice(link, MOST_BODIES),
+        "tried": link.tried,
         "state": link.state,
         "words": list(link.words),
         "bodies": list(link.elements),
@@ -328,6 +417,8 @@ def _read_stored(file: Path, key: str) -> LinkFit | None:
             record["hull_volume_ratio"],
             float(record["seconds"]),
             tuple(record["bodies"]),
+            Clearance(record["error"], record["target_error"], record["tolerance"]),
+            int(record["tried"]),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -68,11 +68,17 @@ class Target:
         Repairs that made the triangles a solid.
     moved : float
         Largest displacement of a corner by these repairs.
+
+    Attributes
+    ----------
+    given : (n, 3, 3) ndarray
+        Corners of the triangles of the mesh as given, before all repairs.
     """
 
     def __init__(self, corners: FloatArray, kind: str = "mesh", notes: Sequence[str] = (), moved: float = 0.0) -> None:
         self.moved = moved
         self.corners = np.ascontiguousarray(corners, dtype=np.float64)
+        self.given = self.corners
         self.kind = kind
         self.notes = tuple(notes)
         self.tree = TriangleTree(self.corners)
@@ -113,24 +119,37 @@ class Target:
             # Unused points do not belong to the surface, but would enlarge its hull.
             used, corners_of = np.unique(rows, return_inverse=True)
             points, rows = points[used], corners_of.reshape(rows.shape)
-        if target == "hull":
-            return _hull_of(points, ())
+        made = _hull_of(points, ()) if target == "hull" else cls._solid_of(points, rows)
+        if len(rows):
+            made.given = points[rows]
+        return made
+
+    @classmethod
+    def _solid_of(cls, points: FloatArray, rows: IntArray) -> Target:
+        """Return the solid that triangles enclose, or the convex hull of the points if there is none."""
         if not len(rows):
             return _hull_of(points, ("has no triangles: the convex hull of its points is fitted",))
         corners, notes, moved = _orient(points, rows)
-        if len(corners):
-            found = cls(corners, "mesh", notes, moved)
-            share = found._enclosing_share()
-            if share >= _ENCLOSING:
-                if share < 0.98:
-                    notes.append(f"{100.0 * (1.0 - share):.0f} % of its area bounds no solid and is ignored")
-                filled = found._fill_hollows(notes)
-                if filled is not None:
-                    filled.notes = tuple(notes)
-                    return filled
-                return _hull_of(points, notes)
-            notes.append(f"only {100.0 * share:.0f} % of its area encloses a solid: its convex hull is fitted")
-        return _hull_of(points, notes)
+        if not len(corners):
+            return _hull_of(points, notes)
+        found = cls(corners, "mesh", notes, moved)
+        share = found._enclosing_share()
+        if share < _ENCLOSING:
+            return _hull_of(
+                points, [*notes, f"only {100.0 * share:.0f} % of its area encloses a solid: its convex hull is fitted"]
+            )
+        filled, word = found._fill_hollows()
+        if filled is None:
+            return _hull_of(points, [*notes, word])
+        if share < 0.98:
+            notes.append(f"{100.0 * (1.0 - share):.0f} % of its area bounds no solid and is ignored")
+        filled.notes = (*notes, word) if word else tuple(notes)
+        return filled
+
+    @property
+    def diagonal(self) -> float:
+        """Diagonal of the box around the mesh as given."""
+        return float(np.linalg.norm(np.ptp(self.given.reshape(-1, 3), axis=0)))
 
     def _sides(self, points: FloatArray, normals: FloatArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return whether the solid is in front of, and behind, points on the surface."""
@@ -145,20 +164,20 @@ class Target:
         open_to_air = ~(before & behind)
         return float((before != behind)[open_to_air].mean()) if open_to_air.any() else 0.0
 
-    def _fill_hollows(self, notes: list[str]) -> Target | None:
-        """Return the solid without inner walls, or None for a skin, to be replaced by its hull; append to `notes`."""
+    def _fill_hollows(self) -> tuple[Target | None, str]:
+        """Return the solid without inner walls, or None for a skin, to be replaced by its hull; and a note."""
         points = self._points_in_hull()
         inside = self.contains(points)
         if inside.mean() > _SOLID:
-            return self
-        found = self
+            return self, ""
+        found, note = self, ""
         hidden = self._exposure() < _HIDDEN
         if hidden.any() and not hidden.all():
             open_to_air = Target(self.corners[~hidden], self.kind, (), self.moved)
             filled = open_to_air.contains(points) | inside
             if filled.sum() > (1.0 + _ADDED) * inside.sum():
                 found = open_to_air
-                notes.append(
+                note = (
                     f"is hollow: inner walls are left out, and the solid has {filled.sum() / max(inside.sum(), 1):.2g} "
                     "times the volume"
                 )
@@ -168,11 +187,10 @@ class Target:
             hollow = np.repeat(points[~inside], _HOLLOW_RAYS, axis=0)
             directions = np.random.default_rng(0).normal(size=hollow.shape)
             if self.tree.is_blocked(hollow, directions).mean() >= _SHELTERED:
-                notes.append(
+                return None, (
                     f"is a skin around a hollow, {100.0 * inside.mean():.0f} % of its convex hull: the hull is fitted"
                 )
-                return None
-        return found
+        return found, note
 
     def _points_in_hull(self) -> FloatArray:
         """Return points distributed over the convex hull."""

@@ -120,7 +120,8 @@ class FitPage(RobotPage):
             f"<tr><td>{html.escape(name)}</td><td>{len(link.bodies)}</td>{_cells(link)}</tr>"
             for name, link in self._measured.items()
         ]
-        head = "<th>link</th><th>bodies</th><th>IoU</th><th>mean</th><th>uncovered ✓</th><th>protruding ✓</th>"
+        names = ("link", "bodies", "verdict", "IoU", "mean", "uncovered ✓", "protruding ✓")
+        head = "".join(f"<th>{name}</th>" for name in names)
         words = "Lengths in mm. ✓ proved to lie in the interval. The rest is measured on samples."
         others = [
             f"{link.link}: {link.state}{': ' if link.words else ''}{'; '.join(link.words)}"
@@ -181,7 +182,11 @@ class FitPage(RobotPage):
 def _cells(link: LinkFit) -> str:
     quality = link.quality
     assert quality is not None
-    values = [f"{quality.iou:.3f}", f"{1e3 * quality.mean:.2f}"]
+    values = [
+        "–" if link.clearance is None else link.clearance.verdict,
+        f"{quality.iou:.3f}",
+        f"{1e3 * quality.mean:.2f}",
+    ]
     values += ["–" if each is None else each.millimetres() for each in (link.uncovered, link.protruding)]
     return "".join(f"<td>{value}</td>" for value in values)
 
@@ -195,8 +200,11 @@ def _words(link: LinkFit) -> str:
         ("coverage of the volume", f"{quality.coverage:.3f}"),
         ("bodies' volume outside", f"{quality.protrusion:.3f}"),
         ("two-sided mean, mm", f"{1e3 * quality.mean:.2f}"),
-        ("95 % within, mm", f"{1e3 * max(quality.to_bodies_p95, quality.to_solid_p95):.2f}"),
     ]
+    if (found := link.clearance) is not None:
+        rows.insert(0, ("verdict", found.verdict))
+        for name in ("tolerance", "error", "target_error"):
+            rows.append((f"{name.replace('_', ' ')}, mm", f"{1e3 * getattr(found, name):.2f}"))
     for name, interval in (("uncovered", link.uncovered), ("protruding", link.protruding)):
         if interval is not None:
             rows.append((f"{name}, mm ✓", interval.millimetres()))

@@ -26,7 +26,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
     ("line", "completed"),
     [
         ("superovoid ver", {"verify"}),
-        ("superovoid fit --a", {"--atol"}),
+        ("superovoid fit --to", {"--tolerance"}),
         ("superovoid verify --q", {"--quiet"}),
     ],
 )

@@ -110,7 +110,7 @@ def test_largest_distances_include_inner_walls(tmp_path):
         half_extents[axis], pose[axis, 3] = 0.01, side
         plates.append(FittedBody(Box(2.0 * half_extents), pose))
     link = LinkFit("case", "fitted", ("is hollow",), tuple(plates), "mesh", None, Interval(0.0, 0.0))
-    options = LinkOptions("collision", 6, None, False, ("box",), 0)
+    options = LinkOptions("collision", 6, "1 %", False, ("box",), 0)
     fit = RobotFit((link,), options, "", urdf, urdf)
     assert largest_distances(fit, {"pkg": tmp_path})["case"] == pytest.approx(0.08, abs=1e-3)
     untouched = dataclasses.replace(link, words=())

@@ -52,12 +52,12 @@ def angle():
 @pytest.fixture(scope="module")
 def one():
     """Return a fit of one body, which does not reach the tolerance."""
-    return fit_mesh(angle(), bodies=1, atol=0.004)
+    return fit_mesh(angle(), bodies=1, tolerance=0.004)
 
 
 @pytest.fixture(scope="module")
 def two():
-    return fit_mesh(angle(), bodies=4, atol=0.004)
+    return fit_mesh(angle(), tolerance=0.004)
 
 
 @pytest.mark.slow
@@ -68,11 +68,11 @@ def test_two_bars_need_two_bodies(one, two):
 
 
 @pytest.mark.slow
-def test_atol_selects_the_fewest_sufficient_bodies(one, two):
-    assert len(two.bodies) == 2 and not two.notes
-    assert max(two.quality.to_bodies_p95, two.quality.to_solid_p95) <= 0.004
-    assert any("is not reached" in note for note in one.notes)
-    loose = fit_mesh(angle(), bodies=4, atol=0.2)
+def test_tolerance_selects_the_fewest_sufficient_bodies(one, two):
+    assert len(two.bodies) == two.tried == 2 and not two.notes
+    assert two.clearance.error <= 0.004 and two.clearance.verdict == "good"
+    assert one.clearance.tolerance == 0.004 and one.clearance.verdict == "unusable"
+    loose = fit_mesh(angle(), tolerance=0.2)
     assert len(loose.bodies) == 1 and not loose.notes
 
 
@@ -167,14 +167,14 @@ def test_last_descent_that_lowers_iou_is_rejected(monkeypatch):
 
 
 def test_number_and_tolerance_give_equal_bodies_for_a_seed():
-    found = fit_mesh(angle(), bodies=4, atol=0.004, kinds=("box",))
+    found = fit_mesh(angle(), tolerance=0.004, kinds=("box",))
     assert len(found.bodies) == 2
-    assert fit_mesh(angle(), bodies=2, kinds=("box",)) == found
+    assert fit_mesh(angle(), bodies=2, tolerance=0.004, kinds=("box",)) == found
 
 
 @pytest.mark.slow
 def test_equal_seeds_give_equal_superovoids(two):
-    assert fit_mesh(angle(), bodies=2) == two
+    assert fit_mesh(angle(), bodies=2, tolerance=0.004) == two
 
 
 @pytest.mark.slow
@@ -224,8 +224,8 @@ def test_closest_of_several_kinds_is_chosen(kind, shape):
     [
         ({"bodies": 0}, "bodies = 0"),
         ({"bodies": 17}, "bodies = 17: must be from 1 to 16"),
-        ({"atol": -1.0}, "atol = -1.0: must be a positive length"),
-        ({"atol": np.nan}, "atol = nan"),
+        ({"tolerance": -1.0}, "tolerance = -1.0: must be a positive length"),
+        ({"tolerance": np.nan}, "tolerance = nan"),
         ({"target": "skin"}, "target = 'skin': must be 'mesh' or 'hull'"),
         ({"kinds": ("sphere",)}, "kinds: 'sphere' must be one of superovoid"),
         ({"kinds": ()}, "kinds: is empty"),

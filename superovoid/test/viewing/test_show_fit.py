@@ -84,7 +84,7 @@ def test_a_fit_uses_its_packages_and_reports_missing_ones(check, package, tmp_pa
     moved = tmp_path / "pkg"
     shutil.copytree(package, moved)
     links = tuple(replace(link, state="fitted") if link.bodies else link for link in check.links)
-    options = LinkOptions("collision", 1, None, False, ("box",), 0)
+    options = LinkOptions("collision", 1, "1 %", False, ("box",), 0)
     found = RobotFit(links, options, check.urdf_digest, URDF, URDF, {"pkg": moved})
     page = page_of(found)
     with page.viewer:
