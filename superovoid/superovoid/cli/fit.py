@@ -60,7 +60,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         type=bodies,
         metavar="N",
         help=f"bodies per link (default: {_DEFAULT_BODIES}); with --atol: at most (default: {_DEFAULT_MAX_BODIES}); "
-        "with --contain: one",
+        "with --contain: at most (default: 1)",
     )
     goal = command.add_mutually_exclusive_group()
     goal.add_argument(
@@ -69,7 +69,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         metavar="LENGTH",
         help="use the fewest bodies per link that keep 95 %% of both surfaces this close together, for example 2mm",
     )
-    goal.add_argument("--contain", action="store_true", help="one body per link, proved to contain the link")
+    goal.add_argument("--contain", action="store_true", help="bodies proved to contain each link")
     command.add_argument(
         "--link",
         type=option_values.named(bodies, "NAME=N, for example panda_link5=4"),
@@ -133,8 +133,6 @@ def check(arguments: argparse.Namespace) -> str:
         return f"argument {given[0]}: not allowed with --check, which fits nothing" if given else ""
     if arguments.against is not None:
         return "argument --against: needs --check"
-    if arguments.contain and (arguments.link or (arguments.bodies or 1) > 1):
-        return f"argument {'--link' if arguments.link else '--bodies'}: --contain uses one body per link"
     return ""
 
 

@@ -71,7 +71,7 @@ class LinkFit(Record):
     contained: bool = False
     """whether the bodies are proved to contain the whole solid"""
     hull_volume_ratio: float | None = None
-    """volume of a containing body divided by that of the solid's convex hull"""
+    """sum of the volumes of containing bodies divided by the volume of the solid's convex hull"""
     seconds: float = 0.0
     """wall-clock time of the fit"""
     elements: tuple[dict[str, Any], ...] = ()
@@ -116,7 +116,7 @@ def fit_robot(
     *,
     package_directories: Mapping[str, str | Path] | None = None,
     target: str = "collision",
-    bodies: int = 3,
+    bodies: int | None = None,
     atol: float | None = None,
     contain: bool = False,
     kinds: Sequence[str] = ("superovoid",),
@@ -141,11 +141,12 @@ def fit_robot(
         Target of the fit: the meshes of the collision elements, those of the visual elements, or the convex hull of
         all collision elements of a link.
     bodies : int
-        Number of bodies per link, from 1 to 16; with `atol`: the largest number.
+        Number of bodies per link, from 1 to 16; with `atol` or `contain`: the largest number. Default: 3, with
+        `contain` 1.
     atol : float, optional
         As for `fit_mesh`, m.
     contain : bool
-        If true, fit one body of small volume per link that provably contains it.
+        If true, fit bodies of small volume per link whose union provably contains it.
     kinds : sequence of {"superovoid", "box", "cylinder", "capsule"}
         Allowed kinds of bodies.
     links : mapping of str to int, optional
@@ -214,10 +215,11 @@ def fit_robot(
 
 
 def _check_options(
-    target: str, bodies: int, atol: float | None, contain: bool, kinds: Sequence[str], seed: int
+    target: str, bodies: int | None, atol: float | None, contain: bool, kinds: Sequence[str], seed: int
 ) -> LinkOptions:
     if target not in SOURCES:
         raise ValueError(f"target = {target!r}: must be one of {', '.join(SOURCES)}")
+    bodies = (1 if contain else 3) if bodies is None else bodies
     _check_count("bodies", bodies)
     if atol is not None and not (np.isfinite(atol) and atol > 0.0):
         raise ValueError(f"atol = {atol!r}: must be a positive length, m")
@@ -225,7 +227,7 @@ def _check_options(
     whole("seed", seed, 0)
     if contain and atol is not None:
         raise ValueError("contain: cannot be combined with atol")
-    return LinkOptions(target, 1 if contain else bodies, atol, contain, tuple(kinds), seed)
+    return LinkOptions(target, bodies, atol, contain, tuple(kinds), seed)
 
 
 def _check_count(name: str, count: int) -> None:
@@ -267,7 +269,8 @@ def _fit_bodies(link: LinkGeometry, options: LinkOptions) -> LinkFit:
     points = link.vertices[np.unique(link.faces)]
     target = target_of(mesh, "hull" if options.target == "hull" else "mesh")
     if options.contain:
-        bodies = tuple(FittedBody(*body) for body in [enclose(target, points, kinds=options.kinds)])
+        around = enclose(target, link.vertices[link.faces], bodies=options.bodies, kinds=options.kinds)
+        bodies = tuple(FittedBody(*body) for body in around)
         fit = MeshFit(bodies, None, target.kind, target.notes, options.seed)  # type: ignore[arg-type] # measured below
     else:
         fit = fit_mesh(target, bodies=options.bodies, atol=options.atol, kinds=options.kinds, seed=options.seed)
@@ -276,7 +279,7 @@ def _fit_bodies(link: LinkGeometry, options: LinkOptions) -> LinkFit:
     bodies = tuple(FittedBody(*body_from_record(record)) for record in records)
     placed = [(body.shape, body.pose) for body in bodies]
     width = PROOF_WIDTH * target.radius
-    contained = len(placed) == 1 and containment_margin(*placed[0], points) >= 0.0
+    contained = options.contain or (len(placed) == 1 and containment_margin(*placed[0], points) >= 0.0)
     return LinkFit(
         link.name,
         "fitted",
@@ -287,7 +290,7 @@ def _fit_bodies(link: LinkGeometry, options: LinkOptions) -> LinkFit:
         Interval(0.0, 0.0) if contained else largest_uncovered(placed, target, width),
         largest_protrusion(placed, target, width),
         contained,
-        float(placed[0][0].volume() / target.hull.volume) if options.contain else None,
+        sum(shape.volume() for shape, _ in placed) / float(target.hull.volume) if options.contain else None,
         elements=tuple(records),
     )
 
