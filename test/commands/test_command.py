@@ -107,7 +107,7 @@ WRONG = [
     ("dataset --output a.zarr --base-within palm=0:1,0", "'palm=0:1,0': must be LINK=X:X,Y:Y,Z:Z"),
     ("dataset --output a.zarr --scheduler tcp://a:65536", "'tcp://a:65536': must be HOST:PORT"),
     ("dataset --output a.zarr --also points,forces", "'points,forces': must be some of points, normals, gradients"),
-    ("fit a.urdf --atol 2", "'2': must be a length with its unit"),
+    ("fit a.urdf --tolerance 2", "'2': must be a length with its unit"),
     ("fit a.urdf --link hand", "'hand': must be NAME=N"),
     ("fit a.urdf --check --new-srdf", "--new-srdf: not allowed with --check"),
     ("replay setup", "'setup': cannot be read: No such file"),

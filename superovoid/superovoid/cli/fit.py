@@ -65,14 +65,17 @@ def add(commands: argparse._SubParsersAction) -> None:
         "that keep it, at most 12",
     )
     bodies = option_values.count(1, _MAX_BODIES)
-    goal = command.add_mutually_exclusive_group()
-    goal.add_argument(
+    command.add_argument(
         "--bodies",
         type=bodies,
         metavar="N",
         help="this number of bodies per link; the tolerance only judges them",
     )
-    goal.add_argument("--contain", action="store_true", help="one body per link, proved to contain the link")
+    command.add_argument(
+        "--contain",
+        action="store_true",
+        help="bodies of small volume, proved to contain each link: one, or at most --bodies",
+    )
     command.add_argument("--strict", action="store_true", help="exit with code 1 unless all links are good")
     command.add_argument(
         "--link",
@@ -137,8 +140,6 @@ def check(arguments: argparse.Namespace) -> str:
         return f"argument {given[0]}: not allowed with --check, which fits nothing" if given else ""
     if arguments.against is not None:
         return "argument --against: needs --check"
-    if arguments.contain and arguments.link:
-        return "argument --link: --contain uses one body per link"
     return ""
 
 

@@ -1,26 +1,31 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compute one convex body of small volume that contains a solid.
+"""Compute convex bodies of small volume that together contain a solid.
 
-The logarithm of the volume is minimised by sequential quadratic programming from several starts, subject to every
-corner of the solid's hull being inside; only corners near the surface are used as constraints.  Rounding errors and the
-optimiser's tolerance may leave corners outside, so the body is grown until the engine proves that it contains every
-corner (`proofs`).
+Planes cut the solid into cells (`cells`), the one in the largest body first, as long as two bodies have less volume
+than one. The logarithm of the volume of a cell's body is minimised by sequential quadratic programming from several
+starts, subject to every corner of the cell's hull being inside; only corners near the surface are used as constraints.
+Rounding errors and the optimiser's tolerance may leave corners outside, so the body is grown until the engine proves
+that it contains every corner (`proofs`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from scipy.spatial import ConvexHull, QhullError
 from scipy.spatial.transform import Rotation
 from scipy.special import beta, gammaln
 
 from superovoid.fitting import normal_equations as equations
+from superovoid.fitting.cells import Cell, best_cut, points_of, whole_of
 from superovoid.fitting.joint import Bodies, body_in_box, permute_axes, principal_box, wedges
 from superovoid.fitting.mesh_fits import check_kinds
 from superovoid.fitting.proofs import containment_margin
@@ -34,6 +39,8 @@ _FOOT_STEPS = 40
 _ACTIVE = 0.07  # depth below which corners are constraints, relative to the radius
 _FEW_STEPS, _KEPT = 15, 12
 _MOST_ROUNDS, _MOST_STEPS = 4, 60
+_WORTH_A_CUT = 0.97  # volume of two bodies, relative to one, below which a cell is cut
+_ROUNDED = 1e-12  # of the largest coordinate: rounds corners of cut triangles, and a pose that is written once more
 _GROWTH = 1e-6  # relative to the size; more than the optimiser's tolerance
 _EXPONENTS = ((0.5, 0.5), (1.0, 0.4), (0.5, 1.0), (0.2, 0.4))
 _TAPERS = (0.0, 0.4, -0.4)  # relative to the convex limit
@@ -49,48 +56,82 @@ _TURNED_KINDS = (
 
 
 def enclose(
-    target: Target, points: FloatArray | None = None, *, kinds: Sequence[str] = ("superovoid",)
-) -> tuple[Shape, FloatArray]:
-    """Compute a body of small volume that provably contains a solid.
+    target: Target, triangles: FloatArray | None = None, *, bodies: int = 1, kinds: Sequence[str] = ("superovoid",)
+) -> list[tuple[Shape, FloatArray]]:
+    """Compute bodies of small volume whose union provably contains a solid.
 
     Parameters
     ----------
     target : Target
-    points : (n, 3) ndarray, optional
-        Points that the body must contain: the corners of the solid before its repair. Default: those of the solid.
+    triangles : (n, 3, 3) ndarray, optional
+        Triangles that the bodies must contain as well: those of the solid before its repair.
+    bodies : int
+        Largest number of bodies. There are fewer if one more would not lower the sum of the volumes.
     kinds : sequence of {"superovoid", "box", "cylinder", "capsule"}
         Allowed kinds.
 
     Returns
     -------
-    shape : Shape
-    pose : (4, 4) ndarray
+    list of (Shape, (4, 4) ndarray)
+        Bodies and their poses. Each contains a cell of the solid (`cells`).
 
     Raises
     ------
     ValueError
-        If no body is proved to contain the solid.
+        If a body is not proved to contain its cell.
     """
-    held = target.corners.reshape(-1, 3) if points is None else points
-    corners = (target.hull.points[target.hull.vertices] - target.centre) / target.radius
-    coarse = [
-        _minimize_volume(start, corners, 1, _FEW_STEPS)
-        for kind in check_kinds(kinds)
-        for start in _starts(corners, kind)
-    ]
+    chosen = check_kinds(kinds)
+    held = target.corners if triangles is None else np.concatenate([target.corners, triangles])
+    first = whole_of(held)
+    # Cells that may still be cut, those of the largest volume last; and those that are not to be cut.
+    found, final = [_enclosed(first, target, chosen)], list[_Enclosed]()
+    while found and len(found) + len(final) < bodies:
+        largest = found.pop()
+        parts = [_enclosed(cell, target, chosen) for cell in best_cut(largest.cell) if len(cell.triangles)]
+        if sum(part.volume for part in parts) < _WORTH_A_CUT * largest.volume:
+            found = sorted([*found, *parts], key=lambda each: each.volume)
+        else:
+            final.append(largest)
+    return [each.body for each in (*final, *found)]
+
+
+class _Enclosed(NamedTuple):
+    """A cell in a body."""
+
+    cell: Cell
+    body: tuple[Shape, FloatArray]
+    volume: float
+
+
+def _enclosed(cell: Cell, target: Target, kinds: tuple[int, ...]) -> _Enclosed:
+    """Compute a body of small volume that provably contains a cell of a solid."""
+    held = points_of(cell)
+    centre = 0.5 * (held.min(axis=0) + held.max(axis=0))
+    radius = float(np.linalg.norm(held - centre, axis=1).max())
+    corners = (_extreme(held) - centre) / radius
+    coarse = [_minimize_volume(start, corners, 1, _FEW_STEPS) for kind in kinds for start in _starts(corners, kind)]
     coarse.sort(key=lambda each: each[0])
     fine = [_minimize_volume(bodies, corners, _MOST_ROUNDS, _MOST_STEPS) for _, bodies in coarse[:_KEPT]]
     _, bodies = min(coarse[:1] + fine, key=lambda each: each[0])
+    rounding = _ROUNDED * float(np.abs(held).max())
     for _ in range(40):
         # The body as read from a URDF, with its pose as angles.
-        shape, pose = body_from_record(record_of_body(*bodies.shapes(target.radius, target.centre)[0]))
-        margin = containment_margin(shape, pose, held)
+        shape, pose = body_from_record(record_of_body(*bodies.shapes(radius, centre)[0]))
+        margin = containment_margin(shape, pose, held) - rounding
         if margin >= 0.0:
-            return shape, pose
+            return _Enclosed(cell, (shape, pose), float(shape.volume()))
         unknowns = bodies.unknowns.copy()
-        unknowns[:, :3] += _GROWTH + 2.0 * -margin / target.radius / np.exp(unknowns[:, :3]).min()
+        unknowns[:, :3] += _GROWTH + 2.0 * -margin / radius / np.exp(unknowns[:, :3]).min()
         bodies = Bodies(bodies.kinds, unknowns, bodies.rotations)
     raise ValueError("no body is proved to contain the solid")
+
+
+def _extreme(points: FloatArray) -> FloatArray:
+    """Return the vertices of the convex hull of points; all points if they are flat."""
+    try:
+        return np.asarray(points[ConvexHull(points).vertices])
+    except QhullError:
+        return points
 
 
 def _starts(corners: FloatArray, kind: int) -> list[Bodies]:
@@ -168,17 +209,21 @@ def _shrink(bodies: Bodies, points: FloatArray, steps: int) -> Bodies:
     used += [3, 4, 5] if bodies.kinds[0] in (equations.SUPEROVOID, equations.WEDGE) else []
     used += list(range(6, 12))
 
-    def at(x: FloatArray) -> Bodies:
+    @lru_cache(maxsize=2)
+    def body_of(key: bytes) -> tuple[Bodies, float, FloatArray, FloatArray]:
         step = np.zeros(equations.PARAMETERS)
-        step[used] = x
-        return bodies.apply_step(step)
+        step[used] = np.frombuffer(key)
+        body = bodies.apply_step(step)
+        distance, slopes = _distances(body, points)
+        return body, float(_log_volumes(body)[0]), -distance, -slopes[:, used]
 
-    def volume(x: FloatArray) -> float:
-        return float(_log_volumes(at(x))[0])
+    def at(x: FloatArray) -> tuple[Bodies, float, FloatArray, FloatArray]:
+        """The body, its logarithm of volume, the depths of the points and their derivatives."""
+        return body_of(x.tobytes())
 
     def slope(x: FloatArray) -> FloatArray:
         # Rotation and centre do not change the volume.
-        here, found = at(x), np.zeros(len(used))
+        here, found = at(x)[0], np.zeros(len(used))
         sized = [i for i, name in enumerate(used) if name < 6]
         steps = 1e-6 * np.eye(equations.PARAMETERS)[[used[i] for i in sized]]
         unknowns = np.concatenate([here.unknowns + steps, here.unknowns - steps])
@@ -190,12 +235,12 @@ def _shrink(bodies: Bodies, points: FloatArray, steps: int) -> Bodies:
 
     constraint = {
         "type": "ineq",
-        "fun": lambda x: -_distances(at(x), points)[0],
-        "jac": lambda x: -_distances(at(x), points)[1][:, used],
+        "fun": lambda x: at(x)[2],
+        "jac": lambda x: at(x)[3],
     }
     limits = [(-1.0, 1.0)] * len(used)
     found = minimize(
-        volume, np.zeros(len(used)), jac=slope, bounds=limits, constraints=[constraint], method="SLSQP",
+        lambda x: at(x)[1], np.zeros(len(used)), jac=slope, bounds=limits, constraints=[constraint], method="SLSQP",
         options={"maxiter": steps, "ftol": 1e-7},
     )  # fmt: skip
-    return at(found.x) if np.isfinite(found.x).all() else bodies
+    return at(found.x)[0] if np.isfinite(found.x).all() else bodies

@@ -75,7 +75,7 @@ class LinkFit(Record):
     contained: bool = False
     """whether the bodies are proved to contain the whole solid"""
     hull_volume_ratio: float | None = None
-    """volume of a containing body divided by that of the solid's convex hull"""
+    """sum of the volumes of containing bodies divided by the volume of the solid's convex hull"""
     seconds: float = 0.0
     """wall-clock time of the fit"""
     elements: tuple[dict[str, Any], ...] = ()
@@ -155,7 +155,7 @@ def fit_robot(
     tolerance : float or str
         As for `fit_mesh`: a length in m, a length with its unit, or a share of the diagonal of each link.
     contain : bool
-        If true, fit one body of small volume per link that provably contains it.
+        If true, fit bodies of small volume per link whose union provably contains it: one, or at most `bodies`.
     kinds : sequence of {"superovoid", "box", "cylinder", "capsule"}
         Allowed kinds of bodies.
     links : mapping of str to int, optional
@@ -247,7 +247,7 @@ def _check_options(
         _check_count("bodies", bodies)
     check_kinds(kinds)
     whole("seed", seed, 0)
-    return LinkOptions(target, 1 if contain else bodies, str(Tolerance.read(tolerance)), contain, tuple(kinds), seed)
+    return LinkOptions(target, bodies, str(Tolerance.read(tolerance)), contain, tuple(kinds), seed)
 
 
 def _check_count(name: str, count: int) -> None:
@@ -344,8 +344,10 @@ def _fit_bodies(link: LinkGeometry, options: LinkOptions) -> LinkFit:
     points = link.vertices[np.unique(link.faces)]
     target = target_of(mesh, "hull" if options.target == "hull" else "mesh")
     if options.contain:
-        bodies = tuple(FittedBody(*body) for body in [enclose(target, points, kinds=options.kinds)])
-        quality, notes, tried = None, target.notes, 1
+        tried = 1 if options.bodies is None else options.bodies
+        around = enclose(target, link.vertices[link.faces], bodies=tried, kinds=options.kinds)
+        bodies = tuple(FittedBody(*body) for body in around)
+        quality, notes = None, target.notes
     else:
         fit = fit_mesh(
             target, bodies=options.bodies, tolerance=options.tolerance, kinds=options.kinds, seed=options.seed
@@ -356,7 +358,7 @@ def _fit_bodies(link: LinkGeometry, options: LinkOptions) -> LinkFit:
     bodies = tuple(FittedBody(*body_from_record(record)) for record in records)
     placed = [(body.shape, body.pose) for body in bodies]
     width = PROOF_WIDTH * target.radius
-    contained = len(placed) == 1 and containment_margin(*placed[0], points) >= 0.0
+    contained = options.contain or (len(placed) == 1 and containment_margin(*placed[0], points) >= 0.0)
     return LinkFit(
         link.name,
         "fitted",
@@ -367,7 +369,7 @@ def _fit_bodies(link: LinkGeometry, options: LinkOptions) -> LinkFit:
         Interval(0.0, 0.0) if contained else largest_uncovered(placed, target, width),
         largest_protrusion(placed, target, width),
         contained,
-        float(placed[0][0].volume() / target.hull.volume) if options.contain else None,
+        sum(shape.volume() for shape, _ in placed) / float(target.hull.volume) if options.contain else None,
         elements=tuple(records),
         clearance=Judge(target, Tolerance.read(options.tolerance), options.seed + 3).clearance(placed),
         tried=tried,

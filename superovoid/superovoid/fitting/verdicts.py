@@ -186,8 +186,6 @@ def advice(link: LinkFit, most: int) -> str:
             f"{reach}they leave up to {_mm(link.quality.uncovered_max)} of the link uncovered and protrude up to "
             f"{_mm(link.quality.protruding_max)}"
         )
-    if link.hull_volume_ratio is not None:
-        return f"{reach}several bodies come closer but are not proved to contain the link: leave out --contain"
     if no_closer:
         return f"{reach}{no_closer}: other kinds of bodies (--kinds) or another --seed may help"
     if link.tried < most:

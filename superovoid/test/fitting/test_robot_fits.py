@@ -298,8 +298,6 @@ def test_command_reports_unreadable_input(line, words, tmp_path, capsys):
     [
         ("fit a.urdf --tolerance 2", "--tolerance: '2': must be a length with its unit"),
         ("fit a.urdf --tolerance 0%", "--tolerance: '0%': must be a length with its unit"),
-        ("fit a.urdf --contain --bodies 2", "--bodies: not allowed with argument --contain"),
-        ("fit a.urdf --contain --link a=2", "--link: --contain uses one body per link"),
         ("fit a.urdf --link a", "'a': must be NAME=N"),
         ("fit a.urdf --package a=/nowhere/x", "must be an existing folder"),
         ("fit a.urdf --srdf a.srdf --new-srdf", "--new-srdf: not allowed with argument --srdf"),
