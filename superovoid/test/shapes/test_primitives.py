@@ -369,6 +369,20 @@ def nearly_coaxial(kind_a, kind_b, off, count, seed):
         yield a, pose_a, b, pose_a @ relative
 
 
+def least_reach(a, pose_a, b, pose_b):
+    """Least support value of the Minkowski difference over directions, found by samples in ever smaller caps."""
+    rng = np.random.default_rng(1)
+    n, width, least = rng.normal(size=(2000, 3)), 0.1, math.inf
+    for _ in range(8):
+        n /= np.linalg.norm(n, axis=1, keepdims=True)
+        reach = a.support_value(n @ pose_a[:3, :3]) + b.support_value(-n @ pose_b[:3, :3])
+        reach -= n @ (pose_b[:3, 3] - pose_a[:3, 3])
+        best = np.argsort(reach)[:5]
+        least = min(least, float(reach[best[0]]))
+        n, width = np.repeat(n[best], 60, axis=0) + width * rng.normal(size=(300, 3)), 0.1 * width
+    return least
+
+
 @pytest.mark.parametrize("off", [0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2])
 @pytest.mark.parametrize(("kind_a", "kind_b"), list(itertools.combinations_with_replacement(REVOLVED, 2))[:-1])
 def test_nearly_coaxial_bodies_of_revolution_are_certified(kind_a, kind_b, off):
@@ -376,6 +390,7 @@ def test_nearly_coaxial_bodies_of_revolution_are_certified(kind_a, kind_b, off):
         result = distance(a, pose_a, b, pose_b)
         assert not result.status & Status.UNPROVEN
         assert result.upper - result.lower <= 1.1e-9 * unit_of(a, b)
+        assert result.distance > 0.0 or result.upper >= -least_reach(a, pose_a, b, pose_b) - 1e-12 * unit_of(a, b)
 
 
 @pytest.mark.parametrize("off", [1e-4, 1e-3, 1e-2])
@@ -383,8 +398,10 @@ def test_nearly_coaxial_bodies_of_revolution_are_certified(kind_a, kind_b, off):
 def test_bodies_of_revolution_on_parallel_axes_are_certified(kind_a, kind_b, off):
     for a, _, b, _ in nearly_coaxial(kind_a, kind_b, 0.0, 16, seed=16):
         depth = 0.2 * (a.obb().half_extents[2] + b.obb().half_extents[2])
-        result = distance(a, pose(), b, pose((off * unit_of(a, b), 0.0, depth)))
+        pose_b = pose((off * unit_of(a, b), 0.0, depth))
+        result = distance(a, pose(), b, pose_b)
         assert not result.status & Status.UNPROVEN
+        assert result.upper >= -least_reach(a, pose(), b, pose_b) - 1e-12 * unit_of(a, b)
 
 
 # -- degenerate ----------------------------------------------------------------------------------------------------
