@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from superovoid.fitting.advice import advice, summary
 from superovoid.fitting.mesh_fits import MOST_BODIES
-from superovoid.fitting.verdicts import COLOURS, advice, summary
+from superovoid.fitting.verdicts import COLOURS
 from superovoid.output import REPORT
 
 if TYPE_CHECKING:

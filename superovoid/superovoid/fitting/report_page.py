@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid import __version__
+from superovoid.fitting.advice import advice, summary
 from superovoid.fitting.allowed_pairs import PairReport
 from superovoid.fitting.drawing import Camera
 from superovoid.fitting.link_geometry import read_links
@@ -36,7 +37,6 @@ from superovoid.fitting.robot_fits import LinkFit, RobotFit
 from superovoid.fitting.stand_ins import robot_with
 from superovoid.fitting.targets import Target
 from superovoid.fitting.tessellated import TessellatedRobot
-from superovoid.fitting.verdicts import advice, summary
 from superovoid.robot.groups import home_of
 
 FloatArray = NDArray[np.float64]

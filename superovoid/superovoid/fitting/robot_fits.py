@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from superovoid import __version__
 from superovoid.dataset.spreading import spread
+from superovoid.fitting.advice import advice
 from superovoid.fitting.enclosing import enclose
 from superovoid.fitting.link_geometry import SOURCES, LinkGeometry, read_links
 from superovoid.fitting.mesh_fits import MOST_BODIES, FittedBody, check_kinds, fit_mesh, target_of
@@ -27,7 +28,7 @@ from superovoid.fitting.proofs import Interval, containment_margin, largest_prot
 from superovoid.fitting.quality import Quality, measure_union
 from superovoid.fitting.robot_files import body_from_record, record_of_body, urdf_with_bodies
 from superovoid.fitting.showing import show
-from superovoid.fitting.verdicts import DEFAULT_TOLERANCE, Clearance, Judge, Tolerance, advice
+from superovoid.fitting.verdicts import DEFAULT_TOLERANCE, Clearance, Judge, Tolerance
 from superovoid.robot.errors import RobotDescriptionError
 from superovoid.robot.files import PackageFolders, read_document
 from superovoid.values.checks import whole

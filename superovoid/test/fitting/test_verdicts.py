@@ -14,8 +14,9 @@ from superovoid import Box, Sphere
 from superovoid.cli import main
 from superovoid.cli.fit_tables import links_table
 from superovoid.fitting import check_robot, fit_mesh, fit_robot, mesh_fits, targets
+from superovoid.fitting.advice import advice, summary
 from superovoid.fitting.targets import Target
-from superovoid.fitting.verdicts import Judge, Tolerance, advice, summary, verdict_of
+from superovoid.fitting.verdicts import Judge, Tolerance, verdict_of
 from superovoid.robot import RobotDescriptionError
 
 HERE = np.eye(4)
