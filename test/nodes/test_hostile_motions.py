@@ -89,7 +89,9 @@ def service(start_node, client, tmp_path_factory):
         yaml.safe_dump({"moveit_simple_controller_manager": manager, "trajectory_execution": limits}), encoding="utf-8"
     )
     client.machine = Machine(client)
-    options = {"rate": 0.0, "controllers": str(path), "robot_description_semantic": panda.srdf()}
+    # A busy machine holds up the joint states of this process.
+    options = {"rate": 0.0, "controllers": str(path), "stale_timeout": 3.0}
+    options["robot_description_semantic"] = panda.srdf()
     node = start_node("distance_service", robot_description=panda.urdf(), **options)
     node.wait_for_output("robot 'panda'")
     return node
