@@ -220,7 +220,6 @@ def test_the_controller_stops_with_the_node(robot, together):
 
 def test_the_controller_stops_when_the_process_ends(robot, service):
     moving(robot)
-    robot.spin(0.5)  # the node hears that its goal was accepted
     service.is_tested = False
     service.process.send_signal(signal.SIGINT)
     assert robot.wait(lambda: bool(robot.machine.cancelled), 20.0)

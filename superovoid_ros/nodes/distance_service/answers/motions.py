@@ -89,7 +89,7 @@ class Motion:
         self._handle, self._feedback, self._endpoints = handle, feedback, endpoints
         self._timers: list[Timer] = []
         self._goals: dict[str, Any] = {}  # of controllers that follow their share
-        self._unended = 0  # shares
+        self._unaccepted = self._unended = 0  # shares
         self._followed: Future = Future()
         self.stop, self.over, self.problem = _Stop(of_all), Future(), None
         self.plan: Plan | None = None
@@ -151,6 +151,8 @@ class Motion:
     async def follow(self, shares: list[tuple[str, Any, object]], seconds: float, look: Callable[[], None]) -> None:
         """Let controllers follow their shares until all have ended; raise why they did not.
 
+        The feedback is MONITOR once all have accepted: from then on an end of the motion reaches them.
+
         Parameters
         ----------
         shares
@@ -160,7 +162,7 @@ class Motion:
         look
             Called again and again until they have ended.
         """
-        self._unended = len(shares)
+        self._unaccepted = self._unended = len(shares)
         self._timers.append(self._endpoints.every(_LOOK, look))
         if math.isfinite(seconds):
             self._give_up_after(seconds, steady=False)
@@ -181,8 +183,11 @@ class Motion:
             return
         self._goals[name] = goal
         goal.get_result_async().add_done_callback(partial(self._take_result, name))
+        self._unaccepted -= 1
         if self.problem is not None:
             goal.cancel_goal_async()
+        elif not self._unaccepted:
+            self.tell("MONITOR")
 
     def _take_result(self, name: str, future: Future) -> None:
         del self._goals[name]
@@ -393,5 +398,4 @@ class Motions(Part):
         motion.began = self._now()
         self._look_at(motion)
         motion.require()
-        motion.tell("MONITOR")
         await motion.follow(shares, self._limits.seconds(joints), lambda: self._look_at(motion))
