@@ -1,66 +1,60 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Cut a solid by planes into cells whose convex hulls have little volume.
+"""Cut a solid by planes across three perpendicular axes into cells whose convex hulls have little volume.
 
-A cell is what a convex set C, the intersection of half-spaces, has in common with the solid S. An extreme point of the
-hull of a cell lies on the surface of S, and then it is a corner of a triangle clipped by the half-spaces, or inside S,
-and then the cell is C about it, and it is a vertex of C. Hence a convex body that contains these points contains the
-cell, and bodies that contain all cells contain the solid.
+A cell is what a box, closed or open on some sides, has in common with the solid. An extreme point of the hull of a cell
+lies on the surface of the solid, and then it is a corner of a triangle clipped by the box; or inside the solid, and
+then the cell is the box about it, and it is a corner of the box. Hence a convex body that contains these points
+contains the cell, and bodies that contain all cells contain the solid. Coordinates are along the axes.
 """
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 
-from superovoid.fitting.joint import principal_box
-
 FloatArray = NDArray[np.float64]
 
 _PLACES = 12  # planes tried along each axis, and again between the neighbours of the best one
-_CLOSE = 1e-9  # from a half-space, relative to the extent: what still counts as inside
-_FLAT = 1e-9  # determinant of three unit normals below which planes have no common point
+_CLOSE = 1e-9  # from the hull of the solid, relative to its extent: what still counts as inside
 
 
 class Cell(NamedTuple):
-    """The part of a solid in some half-spaces."""
+    """The part of a solid in a box."""
 
     triangles: FloatArray
     """clipped, shape (n, 3, 3)"""
-    planes: FloatArray
-    """rows n, d of the half-spaces n . x <= d, and of those of the solid's convex hull, shape (m, 4)"""
-    inner: int
-    """number of the former"""
+    ends: FloatArray
+    """lower and upper ends of the box, shape (2, 3); infinite where it is open"""
+    hull: FloatArray
+    """planes of the hull of the whole solid, as of `scipy.spatial.ConvexHull`"""
+    close: float
+    """length by which a point may lie beyond the hull and count as inside"""
 
 
 def whole_of(triangles: FloatArray) -> Cell:
     """Return the uncut solid of triangles."""
-    equations = ConvexHull(np.unique(triangles.reshape(-1, 3), axis=0)).equations
-    return Cell(triangles, np.column_stack([equations[:, :3], -equations[:, 3]]), 0)
+    points = np.unique(triangles.reshape(-1, 3), axis=0)
+    ends = np.repeat([[-np.inf], [np.inf]], 3, axis=1)
+    return Cell(triangles, ends, ConvexHull(points).equations, _CLOSE * float(np.ptp(points, axis=0).max()))
 
 
 def points_of(cell: Cell) -> FloatArray:
     """Return points whose convex hull contains the cell."""
-    points = [cell.triangles.reshape(-1, 3)]
-    cuts = cell.planes[: cell.inner]
-    close = _CLOSE * float(np.ptp(points[0], axis=0).max()) if len(points[0]) else 0.0
-    for three in combinations(cuts, 3):
-        normals, offsets = np.array(three)[:, :3], np.array(three)[:, 3]
-        if abs(np.linalg.det(normals)) > _FLAT:
-            corner = np.linalg.solve(normals, offsets)
-            if (cell.planes[:, :3] @ corner <= cell.planes[:, 3] + close).all():
-                points.append(corner[None])
-    return np.unique(np.concatenate(points), axis=0)
+    corners = np.array([[cell.ends[end, axis] for axis, end in enumerate(ends)] for ends in product((0, 1), repeat=3)])
+    corners = corners[np.isfinite(corners).all(axis=1)]
+    inside = (corners @ cell.hull[:, :3].T + cell.hull[:, 3] <= cell.close).all(axis=1)
+    return np.unique(np.concatenate([cell.triangles.reshape(-1, 3), corners[inside]]), axis=0)
 
 
-def clip(triangles: FloatArray, normal: FloatArray, offset: float) -> FloatArray:
-    """Return the parts of triangles with n . x <= d as triangles, shape (m, 3, 3)."""
-    height = triangles @ normal - offset
+def clip(triangles: FloatArray, axis: int, end: float, side: float) -> FloatArray:
+    """Return the parts of triangles up to an end along an axis, from below (side 1) or above (-1), as triangles."""
+    height = side * (triangles[:, :, axis] - end)
     inside = height <= 0.0
     count = inside.sum(axis=1)
     parts = [triangles[count == 3]]
@@ -72,23 +66,21 @@ def clip(triangles: FloatArray, normal: FloatArray, offset: float) -> FloatArray
         corners = np.take_along_axis(triangles[which], order[:, :, None], axis=1)
         over = np.take_along_axis(height[which], order, axis=1)
         share = (over[:, :1] / (over[:, :1] - over[:, 1:]))[:, :, None]
-        cut = corners[:, :1] + share * (corners[:, 1:] - corners[:, :1])
+        ends = corners[:, :1] + share * (corners[:, 1:] - corners[:, :1])
         if kept == 1:
-            parts.append(np.concatenate([corners[:, :1], cut], axis=1))
+            parts.append(np.concatenate([corners[:, :1], ends], axis=1))
         else:
-            parts.append(np.stack([cut[:, 0], corners[:, 1], corners[:, 2]], axis=1))
-            parts.append(np.stack([cut[:, 0], corners[:, 2], cut[:, 1]], axis=1))
+            parts.append(np.stack([ends[:, 0], corners[:, 1], corners[:, 2]], axis=1))
+            parts.append(np.stack([ends[:, 0], corners[:, 2], ends[:, 1]], axis=1))
     return np.concatenate(parts)
 
 
-def cut(cell: Cell, normal: FloatArray, offset: float) -> tuple[Cell, Cell]:
-    """Return the two parts of a cell on the sides of a plane."""
-    found = []
-    for side in (1.0, -1.0):
-        plane = np.array([[*(side * normal), side * offset]])
-        triangles = clip(cell.triangles, side * normal, side * offset)
-        found.append(Cell(triangles, np.concatenate([plane, cell.planes]), cell.inner + 1))
-    return found[0], found[1]
+def cut(cell: Cell, axis: int, end: float) -> tuple[Cell, Cell]:
+    """Return the parts of a cell below and above a plane across an axis."""
+    below, above = cell.ends.copy(), cell.ends.copy()
+    below[1, axis] = above[0, axis] = end
+    parts = (clip(cell.triangles, axis, end, side) for side in (1.0, -1.0))
+    return cell._replace(triangles=next(parts), ends=below), cell._replace(triangles=next(parts), ends=above)
 
 
 def hull_volume(cell: Cell) -> float:
@@ -100,18 +92,15 @@ def hull_volume(cell: Cell) -> float:
 
 
 def best_cut(cell: Cell) -> tuple[Cell, Cell]:
-    """Cut a cell in two of least volume of their hulls, by a plane across its principal axes or those of the frame."""
+    """Cut a cell in two of least volume of their hulls."""
+
+    def volume(axis: int, end: float) -> float:
+        return sum(map(hull_volume, cut(cell, axis, end)))
+
     points = points_of(cell)
-    best: tuple[float, FloatArray, float, float] | None = None
-    for normal in (*principal_box(points)[0].T, *np.eye(3)):
-        along = points @ normal
-        step = float(np.ptp(along)) / (_PLACES + 1)
-        for offset in along.min() + step * np.arange(1, _PLACES + 1):
-            volume = sum(map(hull_volume, cut(cell, normal, offset)))
-            if best is None or volume < best[0]:
-                best = volume, normal, float(offset), step
-    assert best is not None
-    _, normal, middle, step = best
-    nearby = middle + step * np.linspace(-1.0, 1.0, _PLACES + 1)
-    offset = min(nearby, key=lambda each: sum(map(hull_volume, cut(cell, normal, each))))
-    return cut(cell, normal, float(offset))
+    low, steps = points.min(axis=0), np.ptp(points, axis=0) / (_PLACES + 1)
+    places = [(axis, low[axis] + k * steps[axis]) for axis in range(3) for k in range(1, _PLACES + 1)]
+    axis, middle = min(places, key=lambda place: volume(*place))
+    return cut(
+        cell, axis, min(middle + steps[axis] * np.linspace(-1.0, 1.0, _PLACES + 1), key=lambda end: volume(axis, end))
+    )

@@ -25,7 +25,7 @@ from scipy.spatial.transform import Rotation
 from scipy.special import beta, gammaln
 
 from superovoid.fitting import normal_equations as equations
-from superovoid.fitting.cells import Cell, best_cut, points_of, whole_of
+from superovoid.fitting.cells import Cell, best_cut, hull_volume, points_of, whole_of
 from superovoid.fitting.joint import Bodies, body_in_box, permute_axes, principal_box, wedges
 from superovoid.fitting.mesh_fits import check_kinds
 from superovoid.fitting.proofs import containment_margin
@@ -40,7 +40,9 @@ _ACTIVE = 0.07  # depth below which corners are constraints, relative to the rad
 _FEW_STEPS, _KEPT = 15, 12
 _MOST_ROUNDS, _MOST_STEPS = 4, 60
 _WORTH_A_CUT = 0.97  # volume of two bodies, relative to one, below which a cell is cut
-_ROUNDED = 1e-12  # of the largest coordinate: rounds corners of cut triangles, and a pose that is written once more
+# Rounding of the corners of cut triangles, of axes, and of a pose that is written again, relative to the largest
+# coordinate.
+_ROUNDED = 1e-12
 _GROWTH = 1e-6  # relative to the size; more than the optimiser's tolerance
 _EXPONENTS = ((0.5, 0.5), (1.0, 0.4), (0.5, 1.0), (0.2, 0.4))
 _TAPERS = (0.0, 0.4, -0.4)  # relative to the convex limit
@@ -82,12 +84,12 @@ def enclose(
     """
     chosen = check_kinds(kinds)
     held = target.corners if triangles is None else np.concatenate([target.corners, triangles])
-    first = whole_of(held)
+    axes = _axes_of(held) if bodies > 1 else np.eye(3)
     # Cells that may still be cut, those of the largest volume last; and those that are not to be cut.
-    found, final = [_enclosed(first, target, chosen)], list[_Enclosed]()
+    found, final = [_enclosed(whole_of(held @ axes), axes, chosen)], list[_Enclosed]()
     while found and len(found) + len(final) < bodies:
         largest = found.pop()
-        parts = [_enclosed(cell, target, chosen) for cell in best_cut(largest.cell) if len(cell.triangles)]
+        parts = [_enclosed(cell, axes, chosen) for cell in best_cut(largest.cell) if len(cell.triangles)]
         if sum(part.volume for part in parts) < _WORTH_A_CUT * largest.volume:
             found = sorted([*found, *parts], key=lambda each: each.volume)
         else:
@@ -103,9 +105,15 @@ class _Enclosed(NamedTuple):
     volume: float
 
 
-def _enclosed(cell: Cell, target: Target, kinds: tuple[int, ...]) -> _Enclosed:
-    """Compute a body of small volume that provably contains a cell of a solid."""
-    held = points_of(cell)
+def _axes_of(triangles: FloatArray) -> FloatArray:
+    """Return the axes of the frame, or the principal axes, whichever the first cut across leaves less volume."""
+    choices = np.eye(3), principal_box(np.unique(triangles.reshape(-1, 3), axis=0))[0]
+    return min(choices, key=lambda axes: sum(map(hull_volume, best_cut(whole_of(triangles @ axes)))))
+
+
+def _enclosed(cell: Cell, axes: FloatArray, kinds: tuple[int, ...]) -> _Enclosed:
+    """Compute a body of small volume that provably contains a cell, cut along axes."""
+    held = points_of(cell) @ axes.T
     centre = 0.5 * (held.min(axis=0) + held.max(axis=0))
     radius = float(np.linalg.norm(held - centre, axis=1).max())
     corners = (_extreme(held) - centre) / radius

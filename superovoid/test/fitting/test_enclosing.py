@@ -5,6 +5,7 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from superovoid.fitting.cells import best_cut, clip, cut, hull_volume, points_of, whole_of
 from superovoid.fitting.enclosing import enclose
@@ -45,20 +46,18 @@ def is_in_superovoid(shape, pose, points):
 def test_parts_of_a_plane_cut_have_the_area_of_the_whole():
     rng = np.random.default_rng(3)
     triangles = rng.normal(size=(200, 3, 3))
-    for _ in range(20):
-        normal = rng.normal(size=3)
-        normal /= np.linalg.norm(normal)
-        offset = rng.normal()
-        below, above = clip(triangles, normal, offset), clip(triangles, -normal, -offset)
-        assert (below @ normal <= offset + 1e-12).all()
+    for k in range(20):
+        axis, end = k % 3, rng.normal()
+        below, above = clip(triangles, axis, end, 1.0), clip(triangles, axis, end, -1.0)
+        assert below[:, :, axis].max() <= end + 1e-12 and above[:, :, axis].min() >= end - 1e-12
         assert area(below) + area(above) == pytest.approx(area(triangles), rel=1e-12)
 
 
-def test_points_of_a_cell_have_the_corner_of_three_planes_inside_the_solid():
+def test_points_of_a_cell_have_the_corner_of_its_box_inside_the_solid():
     cell = whole_of(BOX)
     middle = np.array([1.4, 1.1, 0.6])
-    for axis in np.eye(3):
-        cell = cut(cell, axis, float(axis @ middle))[0]
+    for axis in range(3):
+        cell = cut(cell, axis, middle[axis])[0]
     assert np.abs(points_of(cell) - middle).max(axis=1).min() < 1e-12
     assert hull_volume(cell) == pytest.approx(middle.prod(), rel=1e-12)
 
@@ -78,6 +77,17 @@ def test_two_bodies_contain_a_bracket_in_half_the_volume_of_one():
     points = np.concatenate([*arms, BRACKET.reshape(-1, 3)])
     for bodies in (one, two):
         assert np.any([is_in_superovoid(*body, points) for body in bodies], axis=0).all()
+
+
+def test_a_turned_bracket_is_cut_across_its_own_axes():
+    turn = Rotation.from_rotvec((0.4, -0.9, 0.6)).as_matrix()
+    bodies = enclose(Target(BRACKET @ turn.T), bodies=2, kinds=("box",))
+    assert sum(shape.volume() for shape, _ in bodies) < 10.0
+    rng = np.random.default_rng(0)
+    arms = [rng.uniform((0, 0, 0), sides, (20_000, 3)) for sides in ((4, 1, 1), (1, 4, 1))]
+    points = np.concatenate([*arms, BRACKET.reshape(-1, 3)]) @ turn.T
+    local = [np.abs((points - pose[:3, 3]) @ pose[:3, :3]) <= 0.5 * np.array(box.lengths) for box, pose in bodies]
+    assert np.any([each.all(axis=1) for each in local], axis=0).all()
 
 
 def test_bodies_are_fewer_if_one_more_would_not_lower_the_volume():
