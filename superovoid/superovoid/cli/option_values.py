@@ -59,12 +59,18 @@ def number(*, most: float, unit: str, above: bool = True) -> Type[float]:
     return typed(expected, float, lambda value: (0.0 < value if above else 0.0 <= value) and value <= most)
 
 
+def _tolerance(text: str) -> str:
+    from superovoid.fitting.verdicts import Tolerance
+
+    return str(Tolerance.read(text))
+
+
 length = typed(
     "must be a length with its unit, more than 0m, at most 10m, for example 2mm", metres, lambda m: 0.0 < m <= 10.0
 )
 tolerance = typed(
     "must be a length with its unit, or a share of the link's diagonal, for example 2mm or 1%",
-    lambda text: f"{float(text[:-1]):g} %" if text.endswith("%") else f"{1e3 * metres(text):.12g} mm",
+    _tolerance,
     lambda text: 0.0 < float(text.split()[0]) <= (100.0 if text.endswith("%") else 1e4),
 )
 """A tolerance of a fit, in the form of `superovoid.fitting.verdicts.Tolerance`."""
