@@ -52,6 +52,8 @@ def advice(link: LinkFit, most: int) -> str:
             f"{reach}they leave up to {_mm(link.quality.uncovered_max)} of the link uncovered and protrude up to "
             f"{_mm(link.quality.protruding_max)}"
         )
+    if no_closer and link.hull_volume_ratio is not None:
+        return f"{reach}{link.tried} bodies around the link would hardly have less volume"
     if no_closer:
         return f"{reach}{no_closer}: other kinds of bodies (--kinds) or another --seed may help"
     if link.tried < most:

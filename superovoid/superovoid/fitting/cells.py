@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Cut a solid by planes across three perpendicular axes into cells whose convex hulls have little volume.
+"""Cut a solid by planes across three perpendicular axes into cells that convex bodies of little volume contain.
 
 A cell is what a box, closed or open on some sides, has in common with the solid. An extreme point of the hull of a cell
 lies on the surface of the solid, and then it is a corner of a triangle clipped by the box; or inside the solid, and
@@ -91,11 +91,16 @@ def hull_volume(cell: Cell) -> float:
         return 0.0
 
 
+def bulk(cell: Cell) -> float:
+    """Return the volume of the hull of a cell and of its box along the axes: a body around it is between them."""
+    return hull_volume(cell) + float(np.prod(np.ptp(points_of(cell), axis=0))) if len(cell.triangles) else 0.0
+
+
 def best_cut(cell: Cell) -> tuple[Cell, Cell]:
-    """Cut a cell in two of least volume of their hulls."""
+    """Cut a cell in two of least bulk."""
 
     def volume(axis: int, end: float) -> float:
-        return sum(map(hull_volume, cut(cell, axis, end)))
+        return sum(map(bulk, cut(cell, axis, end)))
 
     points = points_of(cell)
     low, steps = points.min(axis=0), np.ptp(points, axis=0) / (_PLACES + 1)

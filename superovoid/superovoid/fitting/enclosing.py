@@ -3,8 +3,8 @@
 
 """Compute convex bodies of small volume that together contain a solid.
 
-Planes cut the solid into cells (`cells`), the one in the largest body first, as long as two bodies have less volume
-than one. The logarithm of the volume of a cell's body is minimised by sequential quadratic programming from several
+Planes cut the solid into cells (`cells`), the one in the largest body first, as long as the union has less volume for
+it. The logarithm of the volume of a cell's body is minimised by sequential quadratic programming from several
 starts, subject to every corner of the cell's hull being inside; only corners near the surface are used as constraints.
 Rounding errors and the optimiser's tolerance may leave corners outside, so the body is grown until the engine proves
 that it contains every corner (`proofs`).
@@ -13,7 +13,7 @@ that it contains every corner (`proofs`).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -25,10 +25,12 @@ from scipy.spatial.transform import Rotation
 from scipy.special import beta, gammaln
 
 from superovoid.fitting import normal_equations as equations
-from superovoid.fitting.cells import Cell, best_cut, hull_volume, points_of, whole_of
+from superovoid.fitting.cells import Cell, best_cut, bulk, points_of, whole_of
+from superovoid.fitting.halton import halton
 from superovoid.fitting.joint import Bodies, body_in_box, permute_axes, principal_box, wedges
 from superovoid.fitting.mesh_fits import check_kinds
 from superovoid.fitting.proofs import containment_margin
+from superovoid.fitting.quality import inside_any
 from superovoid.fitting.robot_files import body_from_record, record_of_body
 from superovoid.fitting.targets import Target
 from superovoid.shapes import Shape
@@ -39,7 +41,8 @@ _FOOT_STEPS = 40
 _ACTIVE = 0.07  # depth below which corners are constraints, relative to the radius
 _FEW_STEPS, _KEPT = 15, 12
 _MOST_ROUNDS, _MOST_STEPS = 4, 60
-_WORTH_A_CUT = 0.97  # volume of two bodies, relative to one, below which a cell is cut
+_WORTH_A_CUT = 0.03  # of the volume of a body, which two bodies instead must save
+_POINTS, _AROUND = 1 << 16, 0.25  # samples for the volume of a union; margin of their box, relative to its sides
 # Rounding of the corners of cut triangles, of axes, and of a pose that is written again, relative to the largest
 # coordinate.
 _ROUNDED = 1e-12
@@ -68,7 +71,7 @@ def enclose(
     triangles : (n, 3, 3) ndarray, optional
         Triangles that the bodies must contain as well: those of the solid before its repair.
     bodies : int
-        Largest number of bodies. There are fewer if one more would not lower the sum of the volumes.
+        Largest number of bodies. There are fewer if one more would hardly lower the volume of the union.
     kinds : sequence of {"superovoid", "box", "cylinder", "capsule"}
         Allowed kinds.
 
@@ -85,16 +88,19 @@ def enclose(
     chosen = check_kinds(kinds)
     held = target.corners if triangles is None else np.concatenate([target.corners, triangles])
     axes = _axes_of(held) if bodies > 1 else np.eye(3)
-    # Cells that may still be cut, those of the largest volume last; and those that are not to be cut.
-    found, final = [_enclosed(whole_of(held @ axes), axes, chosen)], list[_Enclosed]()
-    while found and len(found) + len(final) < bodies:
-        largest = found.pop()
+    volume_of = _union_volumes(held)
+    found = [_enclosed(whole_of(held @ axes), axes, chosen)]
+    volume = volume_of(found)
+    while len(found) < bodies and not all(each.is_final for each in found):
+        largest = max((each for each in found if not each.is_final), key=lambda each: each.body[0].volume())
+        rest = [each for each in found if each is not largest]
         parts = [_enclosed(cell, axes, chosen) for cell in best_cut(largest.cell) if len(cell.triangles)]
-        if sum(part.volume for part in parts) < _WORTH_A_CUT * largest.volume:
-            found = sorted([*found, *parts], key=lambda each: each.volume)
+        less = volume_of([*rest, *parts])
+        if less < volume - _WORTH_A_CUT * largest.body[0].volume():
+            found, volume = [*rest, *parts], less
         else:
-            final.append(largest)
-    return [each.body for each in (*final, *found)]
+            found = [*rest, largest._replace(is_final=True)]
+    return [each.body for each in found]
 
 
 class _Enclosed(NamedTuple):
@@ -102,13 +108,23 @@ class _Enclosed(NamedTuple):
 
     cell: Cell
     body: tuple[Shape, FloatArray]
-    volume: float
+    is_final: bool = False
+    """whether no cut of the cell is worth another body"""
+
+
+def _union_volumes(triangles: FloatArray) -> Callable[[Sequence[_Enclosed]], float]:
+    """Return a function that estimates the volume of a union of bodies about a solid, by the same samples each time."""
+    low, high = triangles.min(axis=(0, 1)), triangles.max(axis=(0, 1))
+    margin = _AROUND * float((high - low).max())
+    sides = high - low + 2.0 * margin
+    points = low - margin + sides * halton(np.random.default_rng(0)).random(_POINTS)
+    return lambda found: float(np.prod(sides)) * float(inside_any([each.body for each in found], points).mean())
 
 
 def _axes_of(triangles: FloatArray) -> FloatArray:
-    """Return the axes of the frame, or the principal axes, whichever the first cut across leaves less volume."""
+    """Return the axes of the frame, or the principal axes, whichever the first cut across leaves less bulk."""
     choices = np.eye(3), principal_box(np.unique(triangles.reshape(-1, 3), axis=0))[0]
-    return min(choices, key=lambda axes: sum(map(hull_volume, best_cut(whole_of(triangles @ axes)))))
+    return min(choices, key=lambda axes: sum(map(bulk, best_cut(whole_of(triangles @ axes)))))
 
 
 def _enclosed(cell: Cell, axes: FloatArray, kinds: tuple[int, ...]) -> _Enclosed:
@@ -127,7 +143,7 @@ def _enclosed(cell: Cell, axes: FloatArray, kinds: tuple[int, ...]) -> _Enclosed
         shape, pose = body_from_record(record_of_body(*bodies.shapes(radius, centre)[0]))
         margin = containment_margin(shape, pose, held) - rounding
         if margin >= 0.0:
-            return _Enclosed(cell, (shape, pose), float(shape.volume()))
+            return _Enclosed(cell, (shape, pose))
         unknowns = bodies.unknowns.copy()
         unknowns[:, :3] += _GROWTH + 2.0 * -margin / radius / np.exp(unknowns[:, :3]).min()
         bodies = Bodies(bodies.kinds, unknowns, bodies.rotations)
