@@ -600,11 +600,7 @@ class Scene:
 
     def _usual_reach(self) -> float:
         """Return a distance, m, within which few bodies of the tree are."""
-        tree = self._fitted_tree()
-        if tree.head[box_tree.NODES] == 0:
-            return math.inf
-        low, high = tree.nodes[0, :6].reshape(2, 3)
-        return float(np.linalg.norm(high - low)) / (32.0 * len(self._bodies) ** (1.0 / 3.0)) or math.inf
+        return float(box_tree.spacing(self._fitted_tree())) / 48.0 or math.inf
 
     def _first_reach(self, enough: int) -> float:
         """Return the first distance, m, of a search for this many pairs: a little more than the last search needed."""
