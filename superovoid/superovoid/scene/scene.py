@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_rtol
+from superovoid.contact.lanes import many_pairs
 from superovoid.scene import box_tree, culling, pair_table, solving
 from superovoid.scene.bodies import Body, losses_of, rows_of, some_of
 from superovoid.scene.results import SceneResult, fields_of
@@ -622,7 +623,7 @@ class Scene:
 
     def _provide_lanes(self, candidates: int) -> None:
         if candidates >= solving.LEAST and not len(self._memory.lanes.block):
-            self._memory = self._memory._replace(lanes=solving.lanes_for(True))
+            self._memory = self._memory._replace(lanes=many_pairs.lanes_for(True))
 
     def _provide_slots(self, candidates: int) -> None:
         pool = self._memory.pool
