@@ -12,6 +12,9 @@ direction is a proved local minimum (`caps`). The others are split, at the norma
 points or along their longest edge, which costs one support point of each body. Only points of M are used for bounds,
 so they hold whatever rounding does to the support points. A ball only adds its radius to h_M: it is taken off first,
 and what is bounded is the rest, which a large ball would blur.
+
+If both bodies are bodies of revolution about nearly the same axis, h_M may be almost the same along a circle of
+directions. What triangles leave open then is searched about the axis (`revolution`).
 """
 
 from __future__ import annotations
@@ -69,7 +72,7 @@ _DEEP = 1e-2  # of the smaller body; tips that overlap by less want triangles th
 _IN_CAP, _NARROWEST = 0.8, 0.05  # share of a cap that the nearest directions of a fan take; rad
 _POLISHING = 4  # share of the budget that polishing may take
 _POLISHING_ITERATIONS = 400  # Newton iterations that one search may spend on polishing
-_TRIANGLES = 8  # share of the budget after which bodies of revolution are searched about their axis
+_TRIANGLES = 2  # share of the budget after which bodies of revolution are searched about their axis
 _PROOF_COST, _CAP_COST = 4, 16  # in support points, at most
 _COS_WIDEST = math.cos(WIDEST)  # a triangle that reaches farther from the best direction asks for no cap
 
@@ -358,6 +361,6 @@ def search(pair, best, goal, tolerance, budget):
     best, proved = cover(problem, best, net, lanes)
     best, proved = refine_all(problem, best, proved, net, lanes, most)
     if is_revolved and best.value - proved > goal:
-        return _about_axis(problem, best, proved, net, budget)
+        return _about_axis(problem, best, proved, net, max(0, budget - _spent(net)))
     rival, iterations = _rival(problem, best, net), net.counts[ITERATIONS]
     return Optimum(best.value, best.n, best.fa, best.fb, best.converged, min(proved, best.value), rival, iterations)
