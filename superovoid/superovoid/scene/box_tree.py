@@ -117,6 +117,23 @@ def refit(tree: Tree, bounds: Floats2, moved: Bools1) -> None:
     tree.cost[0] = cost
 
 
+@entry_point(nogil=True)
+def spacing(tree: Tree) -> float:
+    """Return about the distance between neighbours among bodies that lie close together; inf for no bodies.
+
+    The measured node has about the square root of all bodies. The smaller child at each level leaves out the few bodies
+    that are far from the others.
+    """
+    if tree.head[NODES] == 0:
+        return math.inf
+    node, count = 0, tree.head[BODIES]
+    while tree.nodes[node, SECOND] > 0.0 and count * count > tree.head[BODIES]:
+        first, second = node + 1, node + int(tree.nodes[node, SECOND])
+        node = first if _extent(tree.nodes[first]) < _extent(tree.nodes[second]) else second
+        count = int(tree.nodes[node, END] - tree.nodes[node, FIRST])
+    return _extent(tree.nodes[node]) / count ** (1.0 / 3.0)
+
+
 @kernel
 def _apart(a, b, limit):
     """Return whether two boxes are farther apart than the limit along an axis of the world."""

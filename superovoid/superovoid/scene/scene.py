@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_rtol
+from superovoid.contact.lanes import many_pairs
 from superovoid.scene import box_tree, culling, pair_table, solving
 from superovoid.scene.bodies import Body, losses_of, rows_of, some_of
 from superovoid.scene.results import SceneResult, fields_of
@@ -600,11 +601,7 @@ class Scene:
 
     def _usual_reach(self) -> float:
         """Return a distance, m, within which few bodies of the tree are."""
-        tree = self._fitted_tree()
-        if tree.head[box_tree.NODES] == 0:
-            return math.inf
-        low, high = tree.nodes[0, :6].reshape(2, 3)
-        return float(np.linalg.norm(high - low)) / (32.0 * len(self._bodies) ** (1.0 / 3.0)) or math.inf
+        return float(box_tree.spacing(self._fitted_tree())) / 48.0 or math.inf
 
     def _first_reach(self, enough: int) -> float:
         """Return the first distance, m, of a search for this many pairs: a little more than the last search needed."""
@@ -626,7 +623,7 @@ class Scene:
 
     def _provide_lanes(self, candidates: int) -> None:
         if candidates >= solving.LEAST and not len(self._memory.lanes.block):
-            self._memory = self._memory._replace(lanes=solving.lanes_for(True))
+            self._memory = self._memory._replace(lanes=many_pairs.lanes_for(True))
 
     def _provide_slots(self, candidates: int) -> None:
         pool = self._memory.pool

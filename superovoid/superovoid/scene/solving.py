@@ -97,21 +97,6 @@ def candidates_for(rows: int) -> Candidates:
 
 
 @bundle
-class Lanes(NamedTuple):
-    """Memory of the lanes."""
-
-    block: Floats1
-    newton: Floats1
-    running: Ints1  # which pair of the block is in which lane
-
-
-def lanes_for(used: bool) -> Lanes:
-    """Return memory for lanes, of no length if they are not used."""
-    block, lanes = np.zeros(used * many_pairs.LENGTH), np.zeros(used * newton_lanes.LENGTH)
-    return Lanes(block, lanes, np.empty(used * many_pairs.WIDTH, np.int64))
-
-
-@bundle
 class Scratch(NamedTuple):
     """Memory of the answers of a query, one row each (and a matrix)."""
 
@@ -473,7 +458,7 @@ class Memory(NamedTuple):
     rows: Candidates
     pool: WarmStarts
     scratch: Scratch
-    lanes: Lanes
+    lanes: many_pairs.Lanes
 
 
 def memory_for(states: int, bodies: int, candidates: int, slots: int, uses_lanes: bool) -> Memory:
@@ -485,7 +470,7 @@ def memory_for(states: int, bodies: int, candidates: int, slots: int, uses_lanes
         candidates_for(candidates),
         warm_starts(slots),
         scratch_for(candidates // max(states, 1)),
-        lanes_for(uses_lanes),
+        many_pairs.lanes_for(uses_lanes),
     )
 
 

@@ -160,6 +160,24 @@ print((rounding.composition(0.3, 2.0, True), pose.tolist()))
     np.testing.assert_allclose(numbers[1], numbers[0], rtol=0, atol=1e-15)
 
 
+def test_interpreted_lanes_compute_columns_without_a_pair():
+    program = """
+import numpy as np
+from superovoid import Body, Scene, Superovoid
+rng = np.random.default_rng(1)
+shapes = [Superovoid(0.5 + rng.random(3), profile_exponent=0.5, taper=(0.2, 0.1)) for _ in range(11)]
+scene = Scene([Body(f"body_{i}", f"link_{i}", shape) for i, shape in enumerate(shapes)])
+poses = np.tile(np.eye(4), (11, 1, 1))
+poses[:, :3, 3] = rng.uniform(-3.0, 3.0, (11, 3))
+scene.set_link_poses(poses)
+print(scene.query().distance.tolist())
+"""
+    answers = [run(program, SUPEROVOID_KERNELS=each) for each in ("library", "python")]
+    assert [each.returncode for each in answers] == [0, 0], answers[1].stderr
+    numbers = [np.array(ast.literal_eval(each.stdout)) for each in answers]
+    np.testing.assert_allclose(numbers[1], numbers[0], rtol=0, atol=1e-9)
+
+
 def test_an_unknown_kernel_mode_is_an_import_error_with_all_modes():
     done = run("import superovoid.compiled.kernels", SUPEROVOID_KERNELS="jitt")
     assert "SUPEROVOID_KERNELS = 'jitt': expected one of library, jit, python" in done.stderr

@@ -9,6 +9,9 @@ differences of the pieces: a point on one, two or three of their facet planes, o
 
 import itertools
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -159,3 +162,27 @@ def test_no_translation_shorter_than_proved_separates_a_body_from_a_torus(kind):
         shorter = shorter[np.linalg.norm(shorter, axis=1) < -result.upper - 1e-4]
         assert max(map(from_circle, shorter), default=-math.inf) < torus.minor_radius
     assert overlapping >= 3
+
+
+def test_points_off_the_normal_leave_the_depth_open():
+    program = """
+import numpy as np
+from superovoid import Box, Superellipsoid, distance
+from superovoid.contact.convex import cores
+box, rounded = Box((1.0, 1.0, 1.0)), Superellipsoid(
+    (0.5, 0.5, 0.5), section_exponent=0.01, profile_exponent=0.01)
+pose = np.eye(4)
+pose[:3, 3] = 0.9, 0.1, 0.2
+assert distance(rounded, np.eye(4), box, pose).certified
+aligned = cores.points_along
+def off_the_normal(*arguments):
+    end = aligned(*arguments)
+    return end._replace(y=(end.y[0], end.y[1] + 1e-6, end.y[2]), off=1e-6)
+cores.points_along = off_the_normal
+found = distance(rounded, np.eye(4), box, pose)
+assert not found.certified
+assert found.upper - found.distance >= 1e-6 - 1e-15
+"""
+    environment = os.environ | {"SUPEROVOID_KERNELS": "python"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

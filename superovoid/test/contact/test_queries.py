@@ -11,6 +11,7 @@ from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
 from superovoid import (
+    Box,
     Ellipsoid,
     ImpactStatus,
     Motion,
@@ -26,6 +27,7 @@ from superovoid import (
     time_of_impact,
 )
 from superovoid.contact import impact
+from superovoid.contact.separation import level, slack_of_level
 from superovoid.shapes.kernels.kinds import Core, kind_of
 
 WORLD = np.eye(4)
@@ -155,6 +157,18 @@ def test_rounding_far_from_the_origin_makes_no_small_bodies_overlap():
         for gap in (1e-9, 1e-7, 1e-5):
             verdict = are_intersecting(small, at(x, 0.0, 0.0), small, at(x + 2e-3 + gap, 0.0, 0.0))
             assert not verdict.closer
+
+
+@pytest.mark.parametrize("step", [1e-3, 1e-7])
+def test_a_step_changes_the_level_of_a_point_by_at_most_its_slack(step):
+    rng = np.random.default_rng(11)
+    for _ in range(200):
+        body = random_shape(rng)
+        x = rng.uniform(0.5, 0.9999) * body.support(rng.normal(size=3))
+        n = rng.normal(size=3)
+        end = x + step * n / np.linalg.norm(n)
+        change = level(body._row, end) - level(body._row, x)
+        assert math.isinf(change) or abs(change) <= slack_of_level(body._row, step)
 
 
 def test_bad_arguments_of_comparisons_are_named():
@@ -346,6 +360,21 @@ def test_double_speed_halves_the_time_and_translations_do_not_matter(moving):
         other = time_of_impact(a, fast[0], b, fast[1], duration=0.5)
         assert 2.0 * other.time <= found.overlap_time + 1e-9 and found.time <= 2.0 * other.overlap_time + 1e-9
         np.testing.assert_allclose(other.result.point_a - shift, found.result.point_a, atol=1e-4)
+
+
+@pytest.mark.parametrize("common", [1e3, 1e6, 1e9])
+def test_rounding_on_a_long_common_way_moves_no_contact_out_of_its_bracket(common):
+    def impact_at(common, rtol):
+        a = Motion(WORLD, (common, common / 4.0, 0.0), (0.0, 0.0, 0.0))
+        b = Motion(at(3.0, 0.3, 0.1), (common - 4.0, common / 4.0, 0.0), (0.1, 0.0, 0.2))
+        return time_of_impact(Sphere(1.0), a, Box((1.0, 1.0, 1.0)), b, rtol=rtol)
+
+    at_rest = impact_at(0.0, 1e-12)
+    for rtol in (1e-6, 1e-9, 1e-12):
+        found = impact_at(common, rtol)
+        assert found.status == ImpactStatus.IMPACT
+        assert found.time <= at_rest.overlap_time
+        assert found.overlap_time >= at_rest.time
 
 
 def test_a_grain_at_any_speed_does_not_tunnel_through_a_plate():

@@ -340,6 +340,18 @@ def test_few_pairs_are_solved_for_few_answers(way):
     assert scene.query(max_results=5, pairs=[]).statistics.solved == 0
 
 
+def test_a_body_far_away_does_not_widen_the_search_for_the_closest_pairs(by_tree):
+    rng = np.random.default_rng(26)
+    scene = Scene(on_own_links([convex_shape(rng) for _ in range(400)]))
+    poses = poses_at(rng.uniform(-8.0, 8.0, (400, 3)), rng)
+    looked_at = []
+    for parked in (0.0, 1e2, 1e4, 1e6):
+        poses[7, 0, 3] += parked
+        scene.set_link_poses(poses)
+        looked_at.append(scene.fork().query(max_results=5).statistics.past_sphere)
+    assert max(looked_at) < 2.0 * looked_at[0] < 4000
+
+
 def test_the_closest_pairs_start_from_the_last_query(way):
     rng = np.random.default_rng(24)
     scene = Scene(on_own_links([convex_shape(rng) for _ in range(40)]))

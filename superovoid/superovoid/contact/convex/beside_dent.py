@@ -23,13 +23,18 @@ from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_b
 from superovoid.contact.minkowski.contact_points import holds_means
 from superovoid.contact.pair import Pair
 from superovoid.contact.separation import is_inside, slack_of_level
-from superovoid.contact.superovoids.nearest_pieces import Nearest, in_frame_of_b, is_in_ovoids, nearest_of_pieces
+from superovoid.contact.superovoids.nearest_pieces import (
+    MOST_VIEWS,
+    Nearest,
+    in_frame_of_b,
+    is_in_ovoids,
+    nearest_of_pieces,
+)
 from superovoid.contact.superovoids.newton import retract
 from superovoid.contact.superovoids.pieces import NO_POINT
 from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.surface import SIZE, TX, TY, P, gradient, position
 
-_VIEWS = 2000  # limit of directions evaluated
 _INWARDS = 24  # steps that move a common point deeper
 _HALVINGS = 40  # of a radius
 _MOST_STEPS = 16  # of a translation
@@ -135,7 +140,7 @@ def nearest_points(pair, n, goal, beyond, margin):
     """
     out_of_line()
     known = Nearest(math.inf, n, n, NO_POINT, NO_POINT)
-    found = nearest_of_pieces(pair, n, known, goal, beyond, margin, _VIEWS)
+    found = nearest_of_pieces(pair, n, known, goal, beyond, margin, MOST_VIEWS)
     x, y, upper = found.nearest.x, found.nearest.y, found.nearest.distance + margin
     if found.overlap:
         swapped = pair.b.kind == kinds.SUPEROVOID

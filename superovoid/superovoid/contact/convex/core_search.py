@@ -17,6 +17,7 @@ from superovoid.compiled.row_heap import without_first
 from superovoid.compiled.vector import dot
 from superovoid.contact.minkowski.difference import (
     ALMOST,
+    FINEST,
     LOSS,
     STRATUM_A,
     STRATUM_B,
@@ -30,7 +31,6 @@ from superovoid.contact.minkowski.difference import (
 )
 from superovoid.contact.superovoids.direction_net import (
     CELLS,
-    FINEST,
     GUESS,
     M_COLUMN,
     N_COLUMN,

@@ -25,9 +25,10 @@ import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
-from superovoid.contact.convex import beside_dent, revolution
+from superovoid.contact.convex import beside_dent
 from superovoid.contact.convex.core_search import search
 from superovoid.contact.convex.epa import are_sharp, expand, height_of_tetrahedron
+from superovoid.contact.minkowski import revolution
 from superovoid.contact.minkowski.contact_points import (
     ALONG,
     NEAR,
@@ -64,7 +65,6 @@ from superovoid.values.status import ARBITRARY_NORMAL, DENT
 
 _LEG, _LEGS, _LONGEST = 5, 5, 64  # GJK iterations before the first polish, times a leg, and without one
 _NEAR = 1e-6  # of the smaller body: distance below which the search takes over if GJK has stalled
-_NEARLY_COAXIAL = 0.1  # of the smaller body: slack of axes below which a search may turn with them
 _HULL_GOAL = 1e-3  # of the smaller body: width at which a search of hulls over a dent ends
 
 
@@ -331,12 +331,6 @@ def with_facing_points(pair, answer, goal, margin, w):
 
 
 @kernel
-def axial_slack(b, rotation, centre):
-    """Bound the displacement of the points of B by a motion that makes the z axes of both bodies coincide."""
-    return math.hypot(centre[0], centre[1]) + math.hypot(rotation[0, 2], rotation[1, 2]) * b[RADIUS]
-
-
-@kernel
 def overlapping(pair, descent, goal, margin, budget, w):
     """Solve cores that overlap, touch, or are too near to touching for GJK to decide."""
     out_of_line()
@@ -370,11 +364,9 @@ def overlapping(pair, descent, goal, margin, budget, w):
     # For a body with a dent, a search of hulls proves as much as that of a convex body inside it at most.
     deficit = dent_deficit(a, ka) + dent_deficit(b, kb)
     width = 0.5 * goal + min(0.1 * deficit, _HULL_GOAL * min(a[SIZE], b[SIZE]))
-    if not (start.value - depth <= goal):
-        turned = revolution.is_revolved(a, ka) and revolution.is_revolved(b, kb)
-        if turned and axial_slack(b, pair.rotation, pair.centre) <= _NEARLY_COAXIAL * min(a[RADIUS], b[RADIUS]):
-            start = revolution.search(pair, start, width, budget, w)
-            depth = max(depth, start.proved)
+    if not (start.value - depth <= goal) and revolution.is_for(pair):
+        start = revolution.search(pair, start, width, budget, w)
+        depth = max(depth, start.proved)
     if not (start.value - depth <= max(goal, width)):
         value, _, n, x, y, is_polished, spent, rival = start
         start = search(pair, Found(value, depth, n, x, y, is_polished, spent, rival), width, budget, w)

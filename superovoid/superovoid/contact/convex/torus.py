@@ -28,7 +28,7 @@ import numpy as np
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.convex import beside_dent, cores
-from superovoid.contact.minkowski import difference
+from superovoid.contact.minkowski import difference, revolution
 from superovoid.contact.minkowski.contact_points import holds_means
 from superovoid.contact.minkowski.flats import REACH, touching_flats
 from superovoid.contact.minkowski.on_surfaces import direction_of
@@ -40,7 +40,7 @@ from superovoid.values.status import DENT, NON_CONVEX, NON_UNIQUE, UNPROVEN
 
 _FIRST_ARCS, _MOST_ARCS = 6, 400
 _SECANT_STEPS = 12
-_LEAST_STEP, _LONGEST_STEP = 1e-3, 0.5  # rad, the first step at least and every one at most
+_LEAST_STEP = 1e-3  # rad, of the first step
 _ADVANCES = 9  # places looked at on the way back from a translation that parts the bodies by more than it must
 
 
@@ -194,7 +194,7 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
     spent = 0
     fine = 0.25 * goal
     if ka == kinds.CAPSULE or ka == kinds.CYLINDER or ka == kinds.CONE or ka == kinds.TORUS:
-        slack = cores.axial_slack(b, rotation, centre)
+        slack = revolution.axial_slack(b, rotation, centre)
         if slack <= 0.1 * goal:
             # With a common axis all points of the circle are equally far.
             k = _look(pair, 0.0, n, fine, budget, w).at
@@ -243,7 +243,7 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
             step = here_slope * (here - other) / (slope - here_slope) if slope != here_slope else 0.0
         if abs(here_slope) < 1e-14 or abs(step) < 1e-12:
             break
-        step = min(_LONGEST_STEP, max(-_LONGEST_STEP, step))
+        step = min(difference.MOST_TURN, max(-difference.MOST_TURN, step))
         other, slope, here = here, here_slope, here + step
     status = best.status | (NON_UNIQUE if elsewhere <= best.distance + goal else 0)
     return cores.Cores(best.distance, min(proved, best.distance), best.upper, best.x, best.y, best.n, spent, status)

@@ -328,7 +328,7 @@ def prove(block: Floats1, count: int) -> None:
 
 
 @bundle
-class Memory(NamedTuple):
+class Lanes(NamedTuple):
     """Memory of a thread."""
 
     block: Floats1
@@ -337,20 +337,24 @@ class Memory(NamedTuple):
     rotation: Floats2
 
 
-def new_memory() -> Memory:
-    """Return memory for one thread."""
-    return Memory(np.zeros(LENGTH), np.zeros(newton_lanes.LENGTH), np.empty(WIDTH, np.int64), np.empty((3, 3)))
+def lanes_for(used: bool) -> Lanes:
+    """Return memory for lanes, of no length if they are not used.
+
+    Loops compute columns without a pair too. The same positive number throughout gives them bodies and normals.
+    """
+    block, newton = np.full(used * LENGTH, 0.5), np.full(used * newton_lanes.LENGTH, 0.5)
+    return Lanes(block, newton, np.empty(used * WIDTH, np.int64), np.empty((3, 3)))
 
 
 @entry_point(nogil=True)
 def answer_in_lanes(
-    pairs: Pairs, which: Ints1, tolerance: float, budget: int, states: Floats2, memory: Memory, out: Floats2
+    pairs: Pairs, which: Ints1, tolerance: float, budget: int, states: Floats2, lanes: Lanes, out: Floats2
 ) -> int:
     """Solve the given pairs of superovoids, at most CHUNK; return how many were left to the scalar solver.
 
     `states` and `out` have a row for each pair; others are as for `pair_solver.solve_pair`.
     """
-    block, count = memory.block, which.shape[0]
+    block, count = lanes.block, which.shape[0]
     # A loop for each source is faster than one loop.
     for k in range(count):
         a, b = bodies_of(pairs, which[k])
@@ -362,14 +366,14 @@ def answer_in_lanes(
         load_points(block, k, states[which[k]])
         block[LIMIT + k] = math.inf
     prepare(block, count, tolerance)
-    converge(memory.newton, memory.running, block, count)
+    converge(lanes.newton, lanes.running, block, count)
     prove(block, count)
     left = 0
     for k in range(count):
         i = which[k]
         if not store_pair(block, k, tolerance, states[i], out[i]):
             a, b = bodies_of(pairs, i)
-            pair_solver.solve_pair(a.row, b.row, a.pose, b.pose, tolerance, budget, states[i], memory.rotation, out[i])
+            pair_solver.solve_pair(a.row, b.row, a.pose, b.pose, tolerance, budget, states[i], lanes.rotation, out[i])
             left += 1
     return left
 
@@ -407,8 +411,8 @@ def solve_batch(
     """
     left: list[int] = []
 
-    def answer(some: NDArray[np.int64], memory: Memory) -> None:
-        left.append(answer_in_lanes(pairs, some, tolerance, budget, states, memory, out))
+    def answer(some: NDArray[np.int64], lanes: Lanes) -> None:
+        left.append(answer_in_lanes(pairs, some, tolerance, budget, states, lanes, out))
 
-    share_pairs(which, answer, threads, new_memory)
+    share_pairs(which, answer, threads, lambda: lanes_for(True))
     return sum(left)

@@ -46,7 +46,8 @@ M, X, Y, STRATUM_A, STRATUM_B, WEIGHT, SIMPLEX_LENGTH = 0, 3, 6, 9, 10, 11, 12
 BUNDLE, WORKSPACE_LENGTH = 5, 8
 
 _POLISH_STEPS = 12
-_MOST_TURN = 0.5  # rad, of a step of Newton
+MOST_TURN = 0.5  # rad, of a step of Newton
+FINEST = 1e-15  # shortest chord between two directions that a search tells apart
 LOSS = 0.02  # by which a point of a search may fall short of a support point, of the gap between bound and h_M
 _HELD = 32.0 * EPS  # of the farthest corner: how near to the origin a point of a tetrahedron is taken for it
 # Chord from which on a direction is another one, and not the same refined. If h_M is curved by more than a thousandth
@@ -457,7 +458,7 @@ def newton_turn(n, t1, t2, count, hessian, value, mean, q, r):
     turn = math.hypot(d1, d2)
     if not (turn < 1e30) or turn < 1e-18:
         return False, n
-    part = min(1.0, _MOST_TURN / turn)
+    part = min(1.0, MOST_TURN / turn)
     n = add(n, combine(part * d1, t1, part * d2, t2))
     return True, scale(1.0 / norm(n), n)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import dot, norm, sub
+from superovoid.contact.minkowski.flats import REACH
 from superovoid.contact.superovoids.certificate import is_flat, lower_bound, rounding_margin
 from superovoid.contact.superovoids.newton import solve
 from superovoid.contact.superovoids.tangent_balls import proved_depth
@@ -23,7 +24,6 @@ _NEWTON_TOLERANCE = 1e-10  # of the residual; smaller for a narrower requested i
 COLD_ITERATIONS = np.int64(40)
 WARM_ITERATIONS = np.int64(30)
 CLOSED = np.int64(0)
-_FAR_APART = 1e-2  # of the smaller body: points that far apart, as good as each other, are not unique
 
 
 class Answer(NamedTuple):
@@ -48,7 +48,7 @@ def certify(pair, fa, fb, k, goal, iterations):
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     size = min(a[SIZE], b[SIZE])
     status = 0
-    if is_flat(a, b, rotation, fa, fb, k, _FAR_APART * size, goal):
+    if is_flat(a, b, rotation, fa, fb, k, REACH * size, goal):
         status |= NON_UNIQUE
     d = dot(k.u, k.n)
     lower, n = lower_bound(pair, fa, fb, k)

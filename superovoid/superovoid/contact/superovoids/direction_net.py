@@ -47,7 +47,6 @@ from superovoid.contact.superovoids.inner_bodies import Inner, put_inside
 from superovoid.contact.superovoids.triangles import Triangle, split_of, triangle_bound
 from superovoid.shapes.kernels.surface import DENTED
 
-FINEST = 1e-15  # shortest edge
 _FIRST_GAP = 0.5  # gap of the first directions, in place of the gap of a triangle, relative to h_M
 
 # Columns of a vertex: direction, support point of M with balls taken off, height and radius of the surface points of

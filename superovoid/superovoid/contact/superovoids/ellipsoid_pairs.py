@@ -34,12 +34,12 @@ import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
+from superovoid.contact.minkowski.difference import MOST_TURN
 from superovoid.contact.superovoids.caps import Cap
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import A1, A2, A3, S_, TX, TY, P
 
 _TURNS = np.int64(6)
-_LONGEST_TURN = 0.5  # rad a step
 _LEAST_REST = 1e-12  # of r (s - r) + beta, relative to r s
 # Of what is computed, relative to both largest semi-axes together: of lengths and parts of vectors, and of the matrix
 # without the term of z, whose numbers are squares.
@@ -185,8 +185,8 @@ def _best_turn(across, fixed, c, s, enough):
         slope = ts * c - tc * s - falls
         bend = (dx * dx + dy * dy - x * (xc * c + xs * s) - y * (yc * c + ys * s) - falls * falls) / root
         bend += tc * c + ts * s
-        step = slope / bend if bend > 0.0 else math.copysign(_LONGEST_TURN, slope)
-        step = min(_LONGEST_TURN, max(-_LONGEST_TURN, step))
+        step = slope / bend if bend > 0.0 else math.copysign(MOST_TURN, slope)
+        step = min(MOST_TURN, max(-MOST_TURN, step))
         # A turn by nearly that much.
         c, s = c - step * s, s + step * c
         length = math.sqrt(c * c + s * s)

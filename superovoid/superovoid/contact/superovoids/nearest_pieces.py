@@ -43,6 +43,7 @@ from superovoid.compiled.vector import (
     tangent_frame,
 )
 from superovoid.contact.minkowski.difference import (
+    MOST_TURN,
     Corner,
     M,
     X,
@@ -70,14 +71,13 @@ from superovoid.shapes.kernels.surface import SIZE, SurfacePoint
 
 _SHARE_OF_GOAL = 0.4  # share of the goal of an answer for its proof by pieces
 _MOST_CELLS = 1024
-_VIEWS = np.int64(2000)  # most directions in a proof of two superovoids
+MOST_VIEWS = np.int64(2000)  # most directions in a proof of two superovoids
 _TRIES = 16  # most directions for a pair with a non-convex piece, once it is known to be too close
 _MOST_TRIES = 96  # most directions for any pair
 _CLOSE_ENOUGH = 0.1  # gap between the length of the nearest point of a simplex and the bound, in goals
 _THINNEST = 1e-12  # least width of a slab or an arc
 _MARGIN = 0.2  # least distance of a cut from the ends of a slab or an arc, relative to its length
 _TOUCHING = 1e-12  # relative to the larger body
-_LONGEST_STEP = 0.5  # rad
 _MOST_CLIMBS = 8  # most of Newton's steps for a pair of pieces
 _SHORTEST_PART, _LONGEST_PART = 0.02, 0.7  # of a step that went too far
 _AT_END = 1e-6  # a contact this close to an end of a slab counts as at the end, relative to its length
@@ -374,7 +374,7 @@ def _newton_step(pair, view):
         return (0.0, 0.0, 0.0)  # the radii are too unlike for this arithmetic
     p1 = (h[2] * g1 - h[1] * g2) / det
     p2 = (h[0] * g2 - h[1] * g1) / det
-    part = min(1.0, _LONGEST_STEP / max(math.sqrt(p1 * p1 + p2 * p2), LEAST_DIVISOR))
+    part = min(1.0, MOST_TURN / max(math.sqrt(p1 * p1 + p2 * p2), LEAST_DIVISOR))
     return combine(part * p1, t1, part * p2, t2)
 
 
@@ -465,7 +465,7 @@ def nearest_of_ovoids(pair, n, answer, goal, margin):
     """Do as `nearest_of_pieces` for two superovoids, from the points of an answer."""
     y = add(pair.centre, rotate(pair.rotation, answer.y))
     known = Nearest(norm(sub(y, answer.x)), answer.x, y, answer.fa, answer.fb)
-    return nearest_of_pieces(cores_of(pair), n, known, _SHARE_OF_GOAL * goal, math.inf, margin, _VIEWS)
+    return nearest_of_pieces(cores_of(pair), n, known, _SHARE_OF_GOAL * goal, math.inf, margin, MOST_VIEWS)
 
 
 @kernel

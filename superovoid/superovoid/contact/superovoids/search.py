@@ -12,6 +12,9 @@ direction is a proved local minimum (`caps`). The others are split, at the norma
 points or along their longest edge, which costs one support point of each body. Only points of M are used for bounds,
 so they hold whatever rounding does to the support points. A ball only adds its radius to h_M: it is taken off first,
 and what is bounded is the rest, which a large ball would blur.
+
+If both bodies are bodies of revolution about nearly the same axis, h_M may be almost the same along a circle of
+directions. What triangles leave open then is searched about the axis (`revolution`).
 """
 
 from __future__ import annotations
@@ -24,13 +27,14 @@ import numpy as np
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import without_first
 from superovoid.compiled.vector import add, combine, dot, rotate, scale, sub
-from superovoid.contact.minkowski.difference import ALMOST, LOSS, well_away
+from superovoid.contact.minkowski import revolution
+from superovoid.contact.minkowski.difference import ALMOST, FINEST, LOSS, Found, new_workspace, well_away
+from superovoid.contact.superovoids.answers import COLD_ITERATIONS
 from superovoid.contact.superovoids.cap_lanes import WIDEST, largest_cap
 from superovoid.contact.superovoids.caps import Cap
 from superovoid.contact.superovoids.certificate import lower_bound
 from superovoid.contact.superovoids.direction_lanes import CHORDS, GAP, IN_THREE, LENGTH, MISSING, NEAREST, WIDTH
 from superovoid.contact.superovoids.direction_net import (
-    FINEST,
     ITERATIONS,
     M_COLUMN,
     N_COLUMN,
@@ -58,6 +62,7 @@ from superovoid.contact.superovoids.direction_net import (
 )
 from superovoid.contact.superovoids.directions import descend, minkowski_support, proved_support
 from superovoid.contact.superovoids.inner_bodies import Inner, inner_difference
+from superovoid.contact.superovoids.nearest_pieces import cores_of
 from superovoid.contact.superovoids.newton import observe, refine, solve
 from superovoid.shapes.kernels.kinds import is_sphere
 from superovoid.shapes.kernels.support_function import EXACT, LOOSE
@@ -66,8 +71,8 @@ from superovoid.shapes.kernels.surface import A1, SIZE, SurfacePoint, position
 _DEEP = 1e-2  # of the smaller body; tips that overlap by less want triangles that follow their edges
 _IN_CAP, _NARROWEST = 0.8, 0.05  # share of a cap that the nearest directions of a fan take; rad
 _POLISHING = 4  # share of the budget that polishing may take
-_POLISHING_STEPS = np.int64(40)
 _POLISHING_ITERATIONS = 400  # Newton iterations that one search may spend on polishing
+_TRIANGLES = 2  # share of the budget after which bodies of revolution are searched about their axis
 _PROOF_COST, _CAP_COST = 4, 16  # in support points, at most
 _COS_WIDEST = math.cos(WIDEST)  # a triangle that reaches farther from the best direction asks for no cap
 
@@ -143,7 +148,7 @@ def _better(problem, best, n, m, fa, fb, counts):
             break
         # Newton on surface points is quick; if it circles or climbs, Newton on h_M goes down.
         if attempt == 0:
-            ok, used, ga, gb, k = solve(pair, fa, fb, problem.tolerance, _POLISHING_STEPS)
+            ok, used, ga, gb, k = solve(pair, fa, fb, problem.tolerance, COLD_ITERATIONS)
             counts[ITERATIONS] += 0 if ok else used
             counts[SPENT] += (used + 3) // 4
         else:
@@ -310,6 +315,22 @@ def _rival(problem, best, net):
 
 
 @kernel(_nrt=True)
+def _about_axis(problem, best, known, net, budget):
+    """Search as `search` does, for two bodies of revolution about nearly the same axis.
+
+    `known` is a lower bound of h_M.
+    """
+    out_of_line()
+    pair, n = problem.pair, best.n
+    start = Found(best.value, -math.inf, n, n, n, False, 0, math.inf)
+    goal = 0.5 * problem.goal  # as much may be left between its best direction and that of Newton's method
+    _, proved, n, _, _, _, spent, rival = revolution.search(cores_of(pair), start, goal, budget, new_workspace())
+    m, fa, fb = minkowski_support(pair, n, EXACT)
+    value, n, fa, fb, converged, _ = _better(problem, best, n, m, fa, fb, net.counts)
+    return Optimum(value, n, fa, fb, converged, min(max(proved, known), value), rival, spent + net.counts[ITERATIONS])
+
+
+@kernel(_nrt=True)
 def search(pair, best, goal, tolerance, budget):
     """Find the global minimum of h_M and prove it, those of least bound first, as many at once as there are lanes.
 
@@ -334,8 +355,12 @@ def search(pair, best, goal, tolerance, budget):
     problem = Problem(
         pair, ball_radius(pair), goal, tolerance, budget // _POLISHING, False, all_of_it, all_of_it, -math.inf
     )
-    net, lanes = new_net(budget + 2 * WIDTH), np.zeros(LENGTH)
+    is_revolved = revolution.is_for(cores_of(pair))
+    most = budget // _TRIANGLES if is_revolved else budget
+    net, lanes = new_net(most + 2 * WIDTH), np.zeros(LENGTH)
     best, proved = cover(problem, best, net, lanes)
-    best, proved = refine_all(problem, best, proved, net, lanes, budget)
+    best, proved = refine_all(problem, best, proved, net, lanes, most)
+    if is_revolved and best.value - proved > goal:
+        return _about_axis(problem, best, proved, net, max(0, budget - _spent(net)))
     rival, iterations = _rival(problem, best, net), net.counts[ITERATIONS]
     return Optimum(best.value, best.n, best.fa, best.fb, best.converged, min(proved, best.value), rival, iterations)

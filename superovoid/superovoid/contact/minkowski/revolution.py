@@ -22,7 +22,7 @@ split in psi where its support points change places, which finds the facet of a 
 terms of t cost more than the middle meridian leaves open.
 
 At the pole all azimuths are one direction, and an unturned point of B gives a better bound: n . y <= n_z y_z +
-n_s |y across z| for all azimuths.
+n_s |y across z| for all azimuths. The cells begin at the angle from the pole up to which that proves enough.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import lift, without_first
 from superovoid.compiled.vector import LEAST_DIVISOR, combine, cross, dot, rotate, scale, sub
 from superovoid.contact.minkowski.difference import (
+    FINEST,
     SIMPLEX_LENGTH,
     Found,
     M,
@@ -48,19 +49,35 @@ from superovoid.contact.minkowski.difference import (
     take,
 )
 from superovoid.shapes.kernels.kinds import CAPSULE, CONE, CYLINDER, SUPEROVOID, TORUS, UPRIGHT
-from superovoid.shapes.kernels.surface import A1, A2, TX, TY, P
+from superovoid.shapes.kernels.surface import A1, A2, RADIUS, TX, TY, P
+
+_NEARLY_COAXIAL = 0.1  # of the smaller body: slack of the axes up to which this search is the faster one
 
 # A cell: middle and half width of its azimuths, then the directions of its two corners in the meridian (across, along
 # the axis). The support points of the corners are rows as of a simplex.
 _PHI, _HALF, _ENDS, _CELL_LENGTH = 0, 1, 2, 6
 _AT_POLE = 1e3 * UPRIGHT  # across the axis: gives the support point at a pole its azimuth
 _INSIDE = 0.02  # of an arc of the meridian: nearest to its ends that a facet splits it
-_LEAST_ARC = 1e-15
 
 
 @kernel
-def is_revolved(row, kind):
-    """Whether a core is a body of revolution about z."""
+def axial_slack(b, rotation, centre):
+    """Bound the displacement of the points of B by a motion that makes the z axes of both bodies coincide."""
+    return math.hypot(centre[0], centre[1]) + math.hypot(rotation[0, 2], rotation[1, 2]) * b[RADIUS]
+
+
+@kernel
+def is_for(pair):
+    """Return whether both cores are bodies of revolution about nearly the same axis."""
+    a, b = pair.a.row, pair.b.row
+    slack = axial_slack(b, pair.rotation, pair.centre)
+    is_near = slack <= _NEARLY_COAXIAL * min(a[RADIUS], b[RADIUS])
+    return is_near and _is_revolved(a, pair.a.kind) and _is_revolved(b, pair.b.kind)
+
+
+@kernel
+def _is_revolved(row, kind):
+    """Return whether a core is a body of revolution about z."""
     if kind == SUPEROVOID:
         return row[A1] == row[A2] and row[P] == 2.0 and row[TX] == row[TY]
     return kind == CAPSULE or kind == CYLINDER or kind == CONE or kind == TORUS
@@ -108,17 +125,6 @@ def _along(n, q):
 
 
 @kernel
-def _heights(a, b, q, of_cosine, of_sine):
-    """Return bounds of q + (cos t - 1) c + s sin t along two directions of the meridian, for either sign of t.
-
-    `of_cosine` is c times the largest 1 - cos t, `of_sine` is s times the largest sin t.
-    """
-    f, g = _along(a, q) - max(0.0, _along(a, of_cosine)), _along(b, q) - max(0.0, _along(b, of_cosine))
-    u, v = _along(a, of_sine), _along(b, of_sine)
-    return f + u, f - u, g + v, g - v
-
-
-@kernel
 def _turned(a, b, rows, k, phi, centre, u, half):
     """Bound the height of a turned point of a cell along both ends of its arc, for turns up to `half` either way."""
     e, m, y = (math.cos(phi), math.sin(phi), 0.0), row_point(rows, k, M), row_point(rows, k, Y)
@@ -129,15 +135,21 @@ def _turned(a, b, rows, k, phi, centre, u, half):
     q = (dot(e, m) - min(half * half, 2.0) * math.hypot(bent[0], bent[1]), m[2])
     of_cosine = (-versed * dot(e, g), -versed * w[2])
     of_sine = (sine * (e[1] * g[0] - e[0] * g[1] - dot(e, bent)), -sine * bent[2])
-    return _heights(a, b, q, of_cosine, of_sine)
+    f, g = _along(a, q) - max(0.0, _along(a, of_cosine)), _along(b, q) - max(0.0, _along(b, of_cosine))
+    f_side, g_side = _along(a, of_sine), _along(b, of_sine)
+    return f + f_side, f - f_side, g + g_side, g - g_side
 
 
 @kernel
-def _unturned(a, b, rows, k, phi):
-    """Bound the same height for all azimuths, with the point of B unturned."""
-    x = row_point(rows, k, X)
-    across = math.cos(phi) * x[0] + math.sin(phi) * x[1] - math.hypot(rows[k, Y], rows[k, Y + 1])
-    return _heights(a, b, (across, rows[k, M + 2]), (0.0, 0.0), (0.0, 0.0))
+def _leave_pole(pair, cell, rows, least, found):
+    """Move the first corner of a cell from a pole to where its points no longer prove that h_M is not below `least`."""
+    c = cell[_ENDS + 1]
+    x = row_point(rows, 0, X)
+    along, across = c * rows[0, M + 2], math.hypot(x[0], x[1]) - math.hypot(rows[0, Y], rows[0, Y + 1])
+    share = least / max(math.hypot(along, across), LEAST_DIVISOR)
+    psi = math.atan2(across, along) + math.acos(min(1.0, max(-1.0, share)))
+    psi = min(0.5 * math.pi, max(0.0, psi))
+    return _look(pair, cell, rows, 0, math.sin(psi), math.copysign(math.cos(psi), c), found)
 
 
 @kernel
@@ -148,9 +160,7 @@ def _cell_bound(cell, rows, a, b, centre, u, half):
     """
     out_of_line()
     phi = cell[_PHI]
-    turned = _turned(a, b, rows, 0, phi, centre, u, half), _turned(a, b, rows, 1, phi, centre, u, half)
-    unturned = _unturned(a, b, rows, 0, phi), _unturned(a, b, rows, 1, phi)
-    best = max(_best_mean(turned[0], turned[1]), _best_mean(unturned[0], unturned[1]))
+    best = _best_mean(_turned(a, b, rows, 0, phi, centre, u, half), _turned(a, b, rows, 1, phi, centre, u, half))
     if best < 0.0:
         # A direction of the arc is a mean of its ends, lengthened to one; its length before is that of the mean's.
         best /= math.sqrt(max(0.5 * (1.0 + a[0] * b[0] + a[1] * b[1]), LEAST_DIVISOR))
@@ -171,7 +181,7 @@ def _split_meridian(cell, rows):
     return s / length, c / length
 
 
-@kernel(_nrt=True)
+@kernel(_nrt=True, separate=True)
 def search(pair, found, goal, budget, w):
     """Find the global minimum of h_M of two bodies of revolution and prove it, best bound first.
 
@@ -193,6 +203,9 @@ def search(pair, found, goal, budget, w):
     for i in range(2):
         found = _look(pair, cells[i], rows[i], 0, 0.0, 1.0 - 2.0 * i, found)
         found = _look(pair, cells[i], rows[i], 1, 1.0, 0.0, found)
+    least = found.value - goal
+    for i in range(2):
+        found = _leave_pole(pair, cells[i], rows[i], least, found)
     at, first, used, length = 0, 1, 2, 0  # changed cells: `at`, and those from `first` on
     bound, pops, next_polish = -math.inf, 0, 4
     while True:
@@ -225,10 +238,10 @@ def search(pair, found, goal, budget, w):
             halves = _cell_bound(cell, rows[at], a, split, centre, u, half)
             halves = min(halves, _cell_bound(cell, rows[at], split, b, centre, u, half))
             turning = _cell_bound(cell, rows[at], a, b, centre, u, half / 3.0) >= halves
-        if turning or math.hypot(a[0] - b[0], a[1] - b[1]) <= _LEAST_ARC:
+        if turning or math.hypot(a[0] - b[0], a[1] - b[1]) <= FINEST:
             # In three: the middle keeps its points.
             cell[_HALF] = half / 3.0
-            if cell[_HALF] <= _LEAST_ARC:
+            if cell[_HALF] <= FINEST:
                 break  # no finer direction exists
             for side in (-2.0, 2.0):
                 cells[used, _PHI], cells[used, _HALF] = cell[_PHI] + side * cell[_HALF], cell[_HALF]
@@ -249,4 +262,4 @@ def search(pair, found, goal, budget, w):
         n = _direction(phi + 0.5 * math.pi * quarter, across, along)
         found = take(found, n, difference_support(pair, n))
     value, _, n, x, y, is_polished, spent, rival = found
-    return Found(value, min(bound, value), n, x, y, is_polished, spent, rival)
+    return Found(value, min(bound, least, value), n, x, y, is_polished, spent, rival)
