@@ -17,9 +17,10 @@ from geometry_msgs.msg import TransformStamped
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld
 from rclpy.serialization import serialize_message
 from std_msgs.msg import String
+from superovoid_interfaces.srv import SetPairRules
 
 from superovoid_ros.nodes.common.conversions import to_pose
-from superovoid_ros.nodes.common.lost_messages import LostMessages
+from superovoid_ros.nodes.common.endpoints import LostMessages
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.robot_state.robot_state import RobotState
 from superovoid_ros.nodes.distance_service.world import current, moveit_changes
@@ -244,7 +245,7 @@ def test_models_of_messages_from_topics_are_20_ms_apart_and_calls_do_not_wait(de
     for number, name in enumerate("ab"):
         queued(described, (cup(name=name), number + 1))
     assert pauses == [0.0, 0.02]
-    change = described.world._changing("set_pair_rules", (), lambda: RulesChange([], clear=True))
+    change = described.world.change("set_pair_rules", (), lambda: RulesChange(SetPairRules.Request(clear=True)))
     described.jobs.finish()
     assert change.done() and len(pauses) == 2
     now[0] += 0.015
@@ -315,7 +316,7 @@ def test_what_a_mistake_of_the_node_keeps_from_being_read_is_missing(described, 
         raise ZeroDivisionError
 
     with monkeypatch.context() as patch:
-        for name in ("object_change", "missing_without"):
+        for name in ("change_of", "missing_without"):
             patch.setattr(moveit_changes, name, fail)
         queued(described, (cup(name="a"), 1))
     queued(described, (cup(name="b"), 2))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from geometry_msgs.msg import TransformStamped
@@ -19,12 +18,10 @@ from superovoid.robot.planning_scene import Edit
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.nodes.common.conversions import from_transform, to_transform
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals
-from superovoid_ros.nodes.distance_service.robot_state.given import joints_given
-from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundings
-from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements, joints_given
+from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundings, frames_of
 from superovoid_ros.nodes.distance_service.world.model import Model
-from superovoid_ros.nodes.distance_service.world.moveit_changes import attached_change, attached_changes
+from superovoid_ros.nodes.distance_service.world.moveit_changes import attach_for_question
 
 
 @dataclass(frozen=True)
@@ -105,7 +102,7 @@ class RequestedStates:
         if placed:
             if state.unplaced:
                 raise InputError(state.unplaced, Code.INCOMPLETE_WORLD)
-            self._measurements.require_world(model.planning, None, state)
+            self._measurements.require_world(model.planning, None, state.unplaced)
         base = robot.root_link if state.unplaced else robot.root
         in_frame = state.link_poses(robot)
         from_base = np.linalg.inv(in_frame[base])
@@ -121,9 +118,7 @@ class RequestedStates:
         if message.is_diff or has_joints:
             if _changes_attached(planning, message):
                 with refusals("robot_state"):
-                    read = partial(attached_change, open_meshes=str(self._value("open_meshes")))
-                    for words in attached_changes(message, read=read).apply_for_question(edit, frames):
-                        raise InputError(words)
+                    attach_for_question(message, str(self._value("open_meshes")), edit, frames)
                     planning = edit.commit()
         elif len(message.attached_collision_objects):
             raise InputError("robot_state: is_diff is false and there are no joints: set is_diff to attach objects")

@@ -216,7 +216,7 @@ class Diagnostics(Part):
             return found
         try:
             state = self._measurements.states(model.robot)
-            self._measurements.require_world(model.planning, None, state)
+            self._measurements.require_world(model.planning, None, state.unplaced)
         except Exception as error:
             found.level, found.message = ERROR, reason_of(error)
             return found

@@ -35,8 +35,7 @@ from superovoid_ros.nodes.common.conversions import to_pose, to_transform
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of
 from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world.changes import FROM_MOVEIT
-from superovoid_ros.nodes.distance_service.world.current import CurrentModel
+from superovoid_ros.nodes.distance_service.world.current import FROM_MOVEIT, CurrentModel
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.objects import message_of_matrix, message_of_shapes
 

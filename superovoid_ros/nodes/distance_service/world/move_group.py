@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from moveit_msgs.msg import PlanningScene, PlanningSceneComponents
 from moveit_msgs.srv import GetPlanningScene
@@ -28,30 +28,14 @@ from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 
-
-class SceneTaker(Protocol):
-    """Who applies planning scenes."""
-
-    @property
-    def heard(self) -> int:
-        """How many messages about objects came by topics."""
-
-    def take_whole(self, scene: PlanningScene, unheard: int, done: Callable[[Exception | None], None]) -> None:
-        """Apply a whole scene, requested after `unheard` lost messages; report whether that was possible."""
-
-
 PERIOD = 0.5
 """s, between two looks."""
 _PATIENCE = 10.0  # s, for an answer
 _AGAIN = 2.0  # s, after an answer without a scene
 _MOST_OUTDATED = 3  # responses in a row that are ignored because objects came after the request
-_ALL = sum(
-    getattr(PlanningSceneComponents, name)
-    for name in (
-        "SCENE_SETTINGS", "ROBOT_STATE", "ROBOT_STATE_ATTACHED_OBJECTS", "WORLD_OBJECT_NAMES", "WORLD_OBJECT_GEOMETRY",
-        "OCTOMAP", "TRANSFORMS", "ALLOWED_COLLISION_MATRIX", "LINK_PADDING_AND_SCALING", "OBJECT_COLORS",
-    )
-)  # fmt: skip
+_PARTS = """SCENE_SETTINGS ROBOT_STATE ROBOT_STATE_ATTACHED_OBJECTS WORLD_OBJECT_NAMES WORLD_OBJECT_GEOMETRY OCTOMAP
+TRANSFORMS ALLOWED_COLLISION_MATRIX LINK_PADDING_AND_SCALING OBJECT_COLORS""".split()
+_ALL = sum(getattr(PlanningSceneComponents, name) for name in _PARTS)
 
 
 class _Question(NamedTuple):
@@ -60,9 +44,9 @@ class _Question(NamedTuple):
     future: Future
     since: float
     heard: int
-    """Messages about objects until then,"""
+    """Messages about objects until then."""
     unheard: int
-    """Number of lost ones."""
+    """Lost messages until then."""
 
 
 def _check_name(value: object) -> None:
@@ -82,8 +66,10 @@ class MoveGroupScene:
     ----------
     common, current
         The node, and what is known of the world.
-    world
-        Applies the scene.
+    take_whole
+        Applies a whole scene, requested after a number of lost messages; reports whether that was possible.
+    heard
+        Returns the number of messages about objects that came by topics.
     """
 
     parameters = (
@@ -96,9 +82,15 @@ class MoveGroupScene:
         ),
     )
 
-    def __init__(self, common: Common, current: CurrentModel, world: SceneTaker) -> None:
+    def __init__(
+        self,
+        common: Common,
+        current: CurrentModel,
+        take_whole: Callable[[PlanningScene, int, Callable[[Exception | None], None]], None],
+        heard: Callable[[], int],
+    ) -> None:
         self._common, self._node, self._log = common, common.node, common.log
-        self._current, self._world = current, world
+        self._current, self._take_whole, self._heard = current, take_whole, heard
         self._asker: Node | None = None
         self._forget()
 
@@ -170,10 +162,8 @@ class MoveGroupScene:
         senders = frozenset(bytes(one.endpoint_gid) for one in self._node.get_publishers_info_by_topic(topic))
         new, self._senders = senders - self._senders, senders
         missing = self._missing_now()
-        lacks_scene = bool(self._current.snapshot.lacks_scene)
-        return is_there and (
-            not self._is_there or bool(new) or lacks_scene or bool(missing and missing != self._missing)
-        )
+        is_new = not self._is_there or new or (missing and missing != self._missing)
+        return is_there and bool(is_new or self._current.snapshot.lacks_scene)
 
     def _missing_now(self) -> frozenset[object]:
         """What of a message could not be read."""
@@ -199,7 +189,7 @@ class MoveGroupScene:
     def _ask(self, now: float) -> None:
         request = GetPlanningScene.Request(components=PlanningSceneComponents(components=_ALL))
         future = self._client.call_async(request)
-        self._asked = _Question(future, now, self._world.heard, self._current.snapshot.unheard)
+        self._asked = _Question(future, now, self._heard(), self._current.snapshot.unheard)
         self._is_wanted = False
         future.add_done_callback(self._answered)
 
@@ -214,14 +204,14 @@ class MoveGroupScene:
                 self._is_wanted, self._not_before = True, time.monotonic() + _AGAIN
                 return
             scene.is_diff = scene.robot_state.is_diff = False
-            if asked.heard != self._world.heard:
+            if asked.heard != self._heard():
                 # An object that came by a topic after the request may be missing from this scene, which would remove
                 # it. If objects come all the time, the scene is applied nevertheless, and requested again.
                 self._is_wanted, self._outdated = True, self._outdated + 1
                 if self._outdated <= _MOST_OUTDATED:
                     return
             self._outdated, self._not_before = 0, time.monotonic() + _AGAIN  # after it has been read
-            self._world.take_whole(scene, asked.unheard, self._applied)
+            self._take_whole(scene, asked.unheard, self._applied)
         except Exception as error:
             self._log.error("planning scene", f"{self._service}: {reason_of(error)}")
             self._is_wanted, self._not_before = True, time.monotonic() + _AGAIN
