@@ -13,7 +13,6 @@ import contextlib
 import copy
 import inspect
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -44,7 +43,6 @@ SERVICE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 # newest ones instead of dropping the oldest, which shows much later.
 EVERY = QoSProfile(depth=5000, reliability=ReliabilityPolicy.RELIABLE)
 _TAKEN_TOGETHER = 200  # of a topic whose messages all count, before anything else has its turn
-_MOST_PUBLISHERS = 1_000  # whose numbers are known; the one silent for longest is dropped
 _DELIVERY = 1.0  # s, longest wait of `close` for acknowledgments: a killed subscriber sends none
 POLICIES = (QoSPolicyKind.HISTORY, QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY, QoSPolicyKind.DURABILITY)
 """What `qos_overrides.<topic>.<subscription or publisher>.<policy>` can set."""
@@ -61,7 +59,6 @@ class LostMessages:
         7 8                             0: the first six were published before this subscription was there
         1 2 5                           2
         7 8, from a queue that was full 1 at least: the first six may have been dropped
-        7 8, if a publisher is forgotten 1 at least: this may be the forgotten one
 
     Parameters
     ----------
@@ -71,10 +68,9 @@ class LostMessages:
 
     def __init__(self, depth: int) -> None:
         self._depth = depth
-        self._newest: OrderedDict[bytes, int] = OrderedDict()  # number, by publisher
+        self._newest: dict[bytes, int] = {}  # number, by publisher
         self._taken = 0
         self._begins_late = False
-        self._has_forgotten = False
 
     def before(self, info: Mapping[str, Any]) -> int:
         """Return how many messages were lost between a message and the one before it of the same publisher.
@@ -92,16 +88,12 @@ class LostMessages:
             self._begins_late = True
         else:
             key = bytes(publisher["data"])
-            before = self._newest.pop(key, None)
+            before = self._newest.get(key)
             if before is None:
                 self._begins_late = self._begins_late or number > 1
-                lost = int(number > 1 and self._has_forgotten)
-            else:
-                lost = max(0, number - before - 1)
-            self._newest[key] = number if before is None else max(number, before)
-            if len(self._newest) > _MOST_PUBLISHERS:
-                self._newest.popitem(last=False)
-                self._has_forgotten = True
+                before = number
+            lost = max(0, number - before - 1)
+            self._newest[key] = max(number, before)
         if self._begins_late and self._taken >= self._depth:
             self._begins_late = False
             lost += 1

@@ -4,7 +4,7 @@
 """Node `distance_service`: minimum distances and penetrations of a robot, as services, topic and markers.
 
 A managed node (rclpy.lifecycle) made of parts, see `part.py`. Data flow: robot description, and messages about objects
-and rules -> `Model` (`robot_state.py`, `world.py`, `building.py`), exchanged whole (`current.py`); joint states, TF and
+and rules -> `Model` (`robot_state.py`, `world.py`), exchanged whole (`current.py`); joint states, TF and
 requests -> `States` (`measurements.py`); scene query -> messages (`distances.py`, `topics.py`). docs/reference/ros.md
 describes topics, services, parameters, states and errors for users.
 """

@@ -59,7 +59,6 @@ except ImportError:  # moveit_msgs has it since 2025
 # Cut-off beyond the paddings [m], so that no pair is missed whose proved bound is below its padding and whose
 # distance is above it by rounding.
 _SLACK = 1e-9
-_CONTACTS_IN_A_ROW = 8  # answers after which the next is expected to be the same
 _FEW_PAIRS = 5000  # that are looked at one after the other
 # Of the pyramid that stands for a cone of vision. More do not make it rounder to any purpose.
 _MOST_SIDES = 1000
@@ -198,28 +197,12 @@ def states_of(state: RobotState, joint_states: Sequence[JointState]) -> Iterator
 def _found(
     asked: RequestedState, pairs: np.ndarray | None, paddings: Paddings | None
 ) -> tuple[list[ContactInformation], list[CostSource]]:
-    """Return contacts and their costs, none if all pairs are proved clear.
-
-    The yes/no query comes first, because it is faster. If the last states were in contact, the query for contacts comes
-    first. One proved contact implies the answer of the yes/no query, so the order does not change the result.
-    """
-    if paddings is None:
-        return _contacts(asked, pairs)[:2]
-    in_a_row = paddings.contacts_in_a_row
-    if in_a_row < _CONTACTS_IN_A_ROW and _are_kept(paddings, asked):
-        paddings.contacts_in_a_row = 0
-        return [], []
-    contacts, costs, is_proved = _contacts(asked, pairs)
-    if contacts and not is_proved and in_a_row >= _CONTACTS_IN_A_ROW and _are_kept(paddings, asked):
-        contacts, costs = [], []
-    paddings.contacts_in_a_row = in_a_row + 1 if contacts else 0
-    return contacts, costs
-
-
-def _are_kept(paddings: Paddings, asked: RequestedState) -> bool:
-    """Whether nothing is in contact. Of what is, or may be, the contacts are asked for: their names take distances."""
-    with refusals("robot_state"):
-        return paddings.are_kept(asked.positions, asked.base_poses)
+    """Return contacts and their costs; none if all pairs are proved clear, which the faster yes/no query finds out."""
+    if paddings is not None:
+        with refusals("robot_state"):
+            if paddings.are_kept(asked.positions, asked.base_poses):
+                return [], []
+    return _contacts(asked, pairs)
 
 
 def _cost_of(planning: Planning, pairs: np.ndarray | None, constraints: Constraints) -> int:
@@ -235,13 +218,8 @@ def _cost_of(planning: Planning, pairs: np.ndarray | None, constraints: Constrai
     return checked + count + len(constraints.visibility_constraints) * per_cone
 
 
-def _contacts(
-    asked: RequestedState, pairs: np.ndarray | None
-) -> tuple[list[ContactInformation], list[CostSource], bool]:
-    """Return one contact for each pair of links and objects without clearance, deepest first, with costs.
-
-    Also whether one of them is proved: others may have a clearance, which the intervals of their distances leave open.
-    """
+def _contacts(asked: RequestedState, pairs: np.ndarray | None) -> tuple[list[ContactInformation], list[CostSource]]:
+    """Return one contact for each pair of links and objects without clearance, deepest first, with costs."""
     planning = asked.planning
     scene = planning.scene.fork()
     with refusals("robot_state"):
@@ -262,7 +240,7 @@ def _contacts(
         cost = _cost(planning.scene, world_from_body, a, b)
         if cost is not None:
             costs.append(cost)
-    return contacts, costs, bool((clear.upper[rows] < 0.0).any())
+    return contacts, costs
 
 
 # --- contacts ---

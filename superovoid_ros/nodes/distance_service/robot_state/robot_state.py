@@ -18,7 +18,7 @@ from superovoid.robot.planning_scene import Padding
 from superovoid.robot.urdf import REPRESENTATIONS
 from superovoid_ros.nodes.common.endpoints import LATCHED
 from superovoid_ros.nodes.common.mistakes import Code, InputError, reason_of
-from superovoid_ros.nodes.common.packages import Packages
+from superovoid_ros.nodes.common.packages import package_folders
 from superovoid_ros.nodes.common.parameters import choice, count, number, switch, text, texts
 from superovoid_ros.nodes.distance_service.jobs import Job, Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
@@ -59,7 +59,7 @@ OF_ROBOT = (
         [""],
         "Folders of packages whose meshes may be read, in addition to the installed packages",
         "each 'name=/folder'",
-        check=lambda value: Packages(value),
+        check=package_folders,
         read_only=True,
     ),
     number(
@@ -198,7 +198,7 @@ class RobotState(Part):
             return new.get(name, self.value(name))
 
         urdf, srdf = (parameter(name).strip() or text for name, text in self._topic_text.items())
-        packages = Packages(parameter("package_directories"))
+        packages = package_folders(parameter("package_directories"))
         limits = Limits(**{name: parameter(f"max_{name}") for name in ("bodies", "objects", "pairs")})
         padding = Padding(
             default=float(parameter("padding")),

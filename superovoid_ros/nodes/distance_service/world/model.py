@@ -76,16 +76,10 @@ class Paddings:
         Robot and objects.
     pairs
         Of its scene, shape (n, 2).
-
-    Attributes
-    ----------
-    contacts_in_a_row : int
-        Number of answers about these pairs since the last one without a contact.
     """
 
     def __init__(self, planning: PlanningScene, pairs: np.ndarray) -> None:
         self.pairs = pairs
-        self.contacts_in_a_row = 0
         self._joints = planning.robot.joint_names
         self._least = planning.paddings_of(*pairs.T)[None]
         self._ask = FloorQuery(planning.robot, planning.scene, pairs)

@@ -18,7 +18,6 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -85,8 +84,7 @@ class World(Part):
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
         self._current, self._measurements = current, measurements
-        self._together: tuple[Job, list[Diff]] | None = None  # the last job, to which more may be added
-        self._named: Counter[str] = Counter()  # frames of waiting messages, with counts
+        self._queued: list[tuple[Job, list[Diff]]] = []  # in the order of their jobs
         self._built_at = -math.inf  # of `time.monotonic`, s
 
     def configure(self) -> None:
@@ -125,40 +123,28 @@ class World(Part):
 
     def submit(self, diffs: list[Diff]) -> None:
         """Have diffs read and applied, with those that wait if these came last; `InputError` if too many wait."""
-        for diff in diffs:
-            self._named.update(diff.frame_ids)
-        try:
-            self._surround(diffs)
-            if self._together is not None and self._together[0] is self.jobs.last_waiting(Kind.READ):
-                others = self._together[1]
-                if len(others) + len(diffs) > _MOST_TOGETHER:
-                    raise InputError(
-                        f"{len(others)} messages and requests wait to be read: send fewer, or later", Code.BUSY
-                    )
-                others += diffs
-                return
-            job = Job(Kind.READ, lambda: self._work(diffs), lambda *found: self._use(diffs, *found))
-            self.jobs.submit(job)
-            self._together = job, diffs
-        except Exception:
-            self._unname(diffs)
-            raise
+        self._surround(diffs)
+        if self._queued and self._queued[-1][0] is self.jobs.last_waiting(Kind.READ):
+            others = self._queued[-1][1]
+            if len(others) + len(diffs) > _MOST_TOGETHER:
+                words = f"{len(others)} messages and requests wait to be read: send fewer, or later"
+                raise InputError(words, Code.BUSY)
+            others += diffs
+            return
+        job = Job(Kind.READ, lambda: self._work(diffs), lambda *found: self._use(diffs, *found))
+        self.jobs.submit(job)
+        self._queued.append((job, diffs))
 
     def _surround(self, diffs: list[Diff]) -> None:
         """Record the poses of frames and joints; a message that is read again keeps those of its arrival."""
         model = self._current.current
         # Objects about to be attached may be in frames that these messages do not name.
-        frame_ids = {frame for diff in diffs for frame in diff.frame_ids}
-        frame_ids |= {*self._named, *frames_of(model and model.planning)}
+        before = itertools.chain(diffs, *(queued for _, queued in self._queued))
+        frame_ids = {frame for diff in before for frame in diff.frame_ids} | frames_of(model and model.planning)
         found = self._measurements.surroundings(model and model.robot, frame_ids)
         for index, diff in enumerate(diffs):
             is_first = diff.surroundings is None or diff.surroundings.robot is not found.robot
             diffs[index] = replace(diff, surroundings=found if is_first else diff.surroundings.with_frames_of(found))
-
-    def _unname(self, diffs: Sequence[Diff]) -> None:
-        for diff in diffs:
-            self._named.subtract(diff.frame_ids)
-        self._named += Counter()  # drops frames without a waiting message
 
     def _work(self, diffs: list[Diff]) -> _Applied:
         """Return a model with all of these. Messages of topics come in streams, and pause between two models."""
@@ -180,7 +166,7 @@ class World(Part):
         ):
             self._surround(diffs)
             return False
-        self._unname(diffs)
+        self._queued = [queued for queued in self._queued if queued[1] is not diffs]
         try:
             if problem is not None:
                 raise problem
