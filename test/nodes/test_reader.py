@@ -29,7 +29,7 @@ NAME = "/distance_service"
 
 @pytest.fixture(scope="module")
 def service(start_node):
-    """The service with the arm, and with a service `hold` for what is to be read."""
+    """The service with the arm, and with a service that holds what is to be read."""
     script = str(Path(__file__).with_name("held_service.py"))
     return start_node(script, "distance_service", autostart=False, rate=0.0, stale_timeout=0.0)
 
@@ -54,7 +54,7 @@ def held(state):
 
 def hold(state, is_held):
     """Have the reader wait before its next work, or go on."""
-    assert state.call(SetBool, f"{NAME}/hold", data=is_held).success
+    assert state.call(SetBool, f"{NAME}/hold_read", data=is_held).success
 
 
 def ask_often(state):
