@@ -8,13 +8,12 @@ A search is held from its beginning until the world has changed.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import panda
 import pytest
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import PoseStamped
+from holding import SERVICE, begin, hold
 from lifecycle_msgs.msg import Transition
 from moveit_msgs.msg import (
     CollisionObject,
@@ -30,7 +29,6 @@ from moveit_msgs.msg import (
 from moveit_msgs.srv import ApplyPlanningScene, GetMotionPlan, GetPositionFK, GetPositionIK, GetStateValidity
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
-from std_srvs.srv import SetBool
 from superovoid_interfaces.srv import GetDistances
 
 from superovoid.compiled.threads import processors
@@ -51,7 +49,7 @@ THREADS = max(1, processors() - 1)
 @pytest.fixture(scope="module")
 def service(start_node):
     node = start_node(
-        str(Path(__file__).with_name("held_service.py")),
+        SERVICE,
         "distance_service",
         autostart=False,
         robot_description=panda.urdf(),
@@ -111,11 +109,6 @@ def ball(client, point):
     add(client, "ball", pose, SolidPrimitive.SPHERE, [0.05])
 
 
-def hold(client, kind, is_held):
-    """Hold searches of a kind, or let them go on; return how many there have been."""
-    return int(client.call(SetBool, f"{NAME}/hold_{kind}", data=is_held).message)
-
-
 def begin_plan(client, path=None, to=RIGHT):
     """Ask for a plan, and return its future."""
     goal = Constraints()
@@ -141,16 +134,6 @@ def begin_inverse(client, pose, frame=ROOT, avoid=True):
     )
     wanted.timeout = Duration(sec=60)
     return begin(client, "inverse", GetPositionIK, "/compute_ik", ik_request=wanted)
-
-
-def begin(client, search, kind, service, **request):
-    """Send a request for a search that is held, and return its future once the node has read it."""
-    before = hold(client, search, True)
-    asking = client.client(kind, service)
-    assert client.wait(asking.service_is_ready)
-    future = asking.call_async(kind.Request(**request))
-    client.call_until(lambda answer: int(answer.message) > before, SetBool, f"{NAME}/hold_{search}", data=True)
-    return future
 
 
 def end(client, future):

@@ -73,6 +73,10 @@ class Frames:
         self.fixed: dict[str, np.ndarray] = {}
         self._fixed_in: dict[str, GivenIn | None] = {}
 
+    def with_links(self, link_poses: Mapping[str, np.ndarray]) -> Frames:
+        """Return the same with links elsewhere, and without frames of a planning scene."""
+        return Frames(replace(self._surroundings, link_poses=link_poses), self._edit)
+
     @property
     def robot(self) -> Robot:
         """Whose frames these are."""
