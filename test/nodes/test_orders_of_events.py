@@ -145,6 +145,14 @@ def test_reading_that_a_parameter_has_overtaken_changes_nothing(service):
     assert service.current.model().robot.name == "arm"
 
 
+def test_a_failed_reading_that_a_parameter_has_overtaken_changes_nothing(service):
+    service.describe("nonsense")
+    service.jobs.step()  # it is read, but not used yet
+    service.set(robot_description=arm.URDF)
+    service.jobs.finish()
+    assert service.current.model().robot.name == "arm"
+
+
 def test_objects_that_come_while_the_robot_is_read_are_there_in_their_order(service):
     service.send(cup(x=1.0))
     service.describe(arm.URDF)

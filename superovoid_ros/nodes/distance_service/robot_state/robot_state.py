@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from typing import TypeAlias
 
 from std_msgs.msg import String
 
@@ -88,6 +89,10 @@ OF_SCENE = (
     count("max_pairs", Limits().pairs, 1, MOST_PAIRS, "Largest number of checked pairs of bodies"),
 )
 """These are of the robot and its objects together."""
+
+
+_Read: TypeAlias = tuple[Description, Snapshot, BuiltModel | None, Exception | None]
+"""What was read, the snapshot whose objects the model has taken over, the model (None: no description), a problem."""
 
 
 def _names(declared: tuple) -> frozenset[str]:
@@ -227,16 +232,17 @@ class RobotState(Part):
         It is read once more if objects, paddings or limits have changed meanwhile.
         """
 
-        def accept(found: tuple[Description, Snapshot, BuiltModel | None] | None, problem: Exception | None) -> bool:
-            if problem is not None:
-                self._fail(problem)
-            else:
-                description, snapshot, built = found
+        def accept(found: _Read | None, problem: Exception | None) -> bool:
+            if found is not None:
+                description, snapshot, built, problem = found
                 # Texts of topics that have arrived since are read next.
                 changed = replace(self._description(), urdf="", srdf="") != replace(description, urdf="", srdf="")
                 if changed or not self._current.snapshot.has_world_of(snapshot):
                     self._announce()
                     return False
+            if problem is not None:
+                self._fail(problem)
+            else:
                 self._use(built, description)
             return True
 
@@ -252,20 +258,23 @@ class RobotState(Part):
         if snapshot.model is None and snapshot.problem != words and self._description().urdf:
             self._current.exchange(snapshot.without_model(words, Code.READING))
 
-    def _read(self) -> tuple[Description, Snapshot, BuiltModel | None]:
-        """Read and build in a thread; without a model if there is no description."""
+    def _read(self) -> _Read:
+        """Read and build in a thread."""
         # In this order: parameters set after this line make another snapshot, or repeat this reading.
         snapshot = self._current.snapshot
         description = self._description()
         if not description.urdf:
-            return description, snapshot, None
+            return description, snapshot, None, None
         if snapshot.model is not None and description == self._made_from:
-            return description, snapshot, BuiltModel(snapshot.model)  # by the reading before this one
-        known, robot = self._last_read
-        if robot is None or known != description:
-            robot = description.read()
-            self._last_read = description, robot
-        return description, snapshot, self._build(robot, description, snapshot)
+            return description, snapshot, BuiltModel(snapshot.model), None  # by the reading before this one
+        try:
+            known, robot = self._last_read
+            if robot is None or known != description:
+                robot = description.read()
+                self._last_read = description, robot
+            return description, snapshot, self._build(robot, description, snapshot), None
+        except Exception as error:
+            return description, snapshot, None, error
 
     def _build(self, robot: Robot, description: Description, snapshot: Snapshot) -> BuiltModel:
         """Build a model, with the changes that wait at the present poses of their frames."""
