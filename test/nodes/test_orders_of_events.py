@@ -22,6 +22,7 @@ from superovoid_interfaces.srv import SetPairRules
 from superovoid_ros.nodes.common.conversions import to_pose
 from superovoid_ros.nodes.common.endpoints import LostMessages
 from superovoid_ros.nodes.common.mistakes import InputError
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.robot_state.robot_state import RobotState
 from superovoid_ros.nodes.distance_service.world import current, moveit_changes
 from superovoid_ros.nodes.distance_service.world import world as world_module
@@ -95,9 +96,8 @@ class Service:
         self.common = parts.common()
         object.__setattr__(self.common, "value", self.values.__getitem__)
         self.jobs, self.current = self.common.jobs, CurrentModel()
-        self.source = RobotState(self.common, self.current)
-        measurements = self.source.measurements
-        measurements.configure = lambda: None
+        measurements = Measurements(self.common)
+        self.source = RobotState(self.common, self.current, measurements)
         self.world = MoveItWorld(self.common, self.current, measurements)
         self.source.configure()
         measurements._transforms = self.transforms = Transforms()

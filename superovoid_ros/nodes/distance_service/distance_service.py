@@ -28,6 +28,7 @@ from superovoid_ros.nodes.distance_service.health.counting import Statistics
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
 from superovoid_ros.nodes.distance_service.jobs import QUERIES, Jobs, Kind
 from superovoid_ros.nodes.distance_service.part import Activity, Common, Part
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.robot_state.robot_state import RobotState
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.world import INCOMPLETE, World
@@ -87,12 +88,13 @@ class DistanceService(LifecycleNode):
             lambda: self._let_all(lambda part: part.model_changed()),
             lambda: common.value(INCOMPLETE) == "refuse",
         )
-        self._robot_state = RobotState(common, current)
-        measurements = self._robot_state.measurements
+        self._measurements = measurements = Measurements(common)
+        self._robot_state = RobotState(common, current, measurements)
         topics = Topics(common, current, measurements)
         if moveit_msgs is None:
             self.get_logger().warning(NO_MOVEIT)
         self.parts: tuple[Part, ...] = (
+            measurements,
             self._robot_state,
             *([World(common, current, measurements)] if moveit_msgs is None else self._parts_of_moveit()),
             Distances(common, current, measurements),
@@ -116,7 +118,7 @@ class DistanceService(LifecycleNode):
         from superovoid_ros.nodes.distance_service.answers.state_validity import Validity
         from superovoid_ros.nodes.distance_service.world.moveit_world import MoveItWorld
 
-        common = self.common, self.current, self._robot_state.measurements
+        common = self.common, self.current, self._measurements
         parts = [MoveItWorld(*common), Validity(*common)]
         if self.common.value("planning"):
             from superovoid_ros.nodes.distance_service.answers.cartesian_paths import CartesianPaths

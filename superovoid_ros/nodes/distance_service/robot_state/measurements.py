@@ -22,10 +22,9 @@ from superovoid.robot import Robot
 from superovoid.robot.planning_scene import PlanningScene
 from superovoid.robot.scene_objects import object_frame
 from superovoid_ros.nodes.common.conversions import NANOSECONDS, from_transform, stamp_of, to_time
-from superovoid_ros.nodes.common.endpoints import Endpoints
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, reason_of, refusals
 from superovoid_ros.nodes.common.parameters import choice, number, text
-from superovoid_ros.nodes.distance_service.part import Common
+from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositions
 from superovoid_ros.nodes.distance_service.robot_state.transforms import (
     StampedTransform,
@@ -137,14 +136,8 @@ def joints_given(robot: Robot, names: Sequence[str], positions: Sequence[float])
     return given
 
 
-class Measurements:
-    """Listens to joint states and transforms, and makes states of them; from `configure` on.
-
-    Parameters
-    ----------
-    common, endpoints
-        Of the part `RobotState`.
-    """
+class Measurements(Part):
+    """Listens to joint states and transforms, and makes states of them; from `configure` on."""
 
     parameters = (
         text("frame", "", "Frame of all answers; empty: the root link of the robot. Any other frame needs TF"),
@@ -181,9 +174,8 @@ class Measurements:
         ),
     )
 
-    def __init__(self, common: Common, endpoints: Endpoints) -> None:
-        self._node, self._value, self._log, self._statistics = common.node, common.value, common.log, common.statistics
-        self._endpoints = endpoints
+    def __init__(self, common: Common) -> None:
+        super().__init__(common)
         self._joints = JointPositions()
         self._of_scenes: dict[str, float] = {}
         self._transforms: TransformSource | None = None
@@ -193,10 +185,10 @@ class Measurements:
 
     def configure(self) -> None:
         """Begin to listen."""
-        node = self._node
+        node = self.node
         self._joints = JointPositions(node.resolve_topic_name("joint_states"))
-        self._transforms = transform_source(self._endpoints, node.get_fully_qualified_name(), self._refuse)
-        self._endpoints.listen(JointState, "joint_states", self._take_joint_states, qos_profile_sensor_data)
+        self._transforms = transform_source(self.endpoints, node.get_fully_qualified_name(), self._refuse)
+        self.endpoints.listen(JointState, "joint_states", self._take_joint_states, qos_profile_sensor_data)
         back = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         self._jumps = node.get_clock().create_jump_callback(back, post_callback=lambda _jump: self._forget_future())
 
@@ -229,7 +221,7 @@ class Measurements:
         return {name: found[name] for name in self._joints.unheard(found)}
 
     def _assumed(self, robot: Robot) -> dict[str, float]:
-        if self._value(UNMEASURED) != "default":
+        if self.value(UNMEASURED) != "default":
             return {}
         of_scenes = {name: self._of_scenes[name] for name in robot.joint_names if name in self._of_scenes}
         # Else as `setToDefaultValues` of MoveIt: 0 if the limits have it, else the middle between them.
@@ -245,7 +237,7 @@ class Measurements:
     @property
     def prefix(self) -> str:
         """What the frames of the robot's links begin with on TF."""
-        return str(self._value("frame_prefix"))
+        return str(self.value("frame_prefix"))
 
     def frame_of(self, robot: Robot, link: str) -> str:
         """Return what a link's frame is called on TF; the frame of the world that a robot moves in has no prefix."""
@@ -269,7 +261,7 @@ class Measurements:
         try:
             found = self._transforms.lookup(root, link)
         except InputError as error:
-            if self._value("unknown_root_pose") == "identity":
+            if self.value("unknown_root_pose") == "identity":
                 return _Root(robot.root, np.eye(4))
             words = (
                 f"not ready: where the robot's root link '{link}' is in '{root}' is not known: {error} "
@@ -291,7 +283,7 @@ class Measurements:
 
     @property
     def _tolerance(self) -> float:
-        return float(self._value("frame_tolerance"))
+        return float(self.value("frame_tolerance"))
 
     def surroundings(
         self, robot: Robot | None, frame_ids: Iterable[str], link_poses: Mapping[str, np.ndarray] | None = None
@@ -378,7 +370,7 @@ class Measurements:
         measured, joint_stamp = self.positions(robot, left_out)
         root, poses, used = self._places(robot, given.base_poses, planning)
         own = self.frame_of(robot, root.link)
-        frame, frame_from_root = str(self._value("frame")) or own, None
+        frame, frame_from_root = str(self.value("frame")) or own, None
         if frame != own:
             transform = self._transforms.lookup(frame, own)
             frame_from_root = transform.target_from_source
@@ -491,7 +483,7 @@ class Measurements:
         """Return why what is measured of a state is stale; empty if it is not, or nothing of it is measured."""
         if state.newest_stamp is None:
             return ""
-        timeout, now, oldest = float(self._value("stale_timeout")), self._now(), state.oldest_stamp
+        timeout, now, oldest = float(self.value("stale_timeout")), self._now(), state.oldest_stamp
         age = 0.0 if oldest is None else (now - oldest) / NANOSECONDS
         ahead = (state.newest_stamp - now) / NANOSECONDS
         if not 0.0 < timeout < max(age, ahead):
@@ -499,7 +491,7 @@ class Measurements:
         return f"state is {age:.1f} s old" if age > timeout else f"state bears a time {ahead:.1f} s in the future"
 
     def _now(self) -> int:
-        return self._node.get_clock().now().nanoseconds
+        return self.node.get_clock().now().nanoseconds
 
     def _forget_future(self) -> None:
         """After a jump back in time, as of a simulation that begins again: forget what is not measured yet."""
@@ -507,7 +499,7 @@ class Measurements:
         if self._transforms is not None:
             forgotten += self._transforms.forget_after(self._now())
         if forgotten:
-            self._node.get_logger().warning(
+            self.node.get_logger().warning(
                 f"time jumped back: {forgotten} joint positions and transforms of later are forgotten"
             )
 
@@ -520,8 +512,8 @@ class Measurements:
         self.joints_changed()
 
     def _refuse(self, topic: str, error: Exception) -> None:
-        self._log.error(topic, f"{topic}: ignored: {reason_of(error)}")
-        self._statistics.message(topic, error)
+        self.log.error(topic, f"{topic}: ignored: {reason_of(error)}")
+        self.statistics.message(topic, error)
 
 
 def _require_placed(unplaced: str) -> None:

@@ -100,38 +100,25 @@ def _names(declared: tuple) -> frozenset[str]:
 
 
 class RobotState(Part):
-    """Reads the robot, builds the model from it and from the objects there are, and measures the robot's state.
+    """Reads the robot, and builds the model from it and from the objects there are."""
 
-    Parameters
-    ----------
-    common, current
-        The node, and the receiver of the model.
+    parameters = (*OF_ROBOT, *OF_SCENE)
 
-    Attributes
-    ----------
-    measurements : Measurements
-        Joint states and transforms.
-    """
-
-    parameters = (*OF_ROBOT, *OF_SCENE, *Measurements.parameters)
-
-    def __init__(self, common: Common, current: CurrentModel) -> None:
+    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
-        self._current, self.measurements = current, Measurements(common, self.endpoints)
+        self._current, self._measurements = current, measurements
         self._proposed: BuiltModel | None = None  # from the checked parameters
         self._made_from: Description | None = None  # the model of now
         self._last_read: tuple[Description | None, Robot | None] = None, None  # while a reading is repeated
         self._topic_text = dict.fromkeys(TOPICS, "")
 
     def configure(self) -> None:
-        """Listen to descriptions and measurements."""
-        self.measurements.configure()
+        """Listen to descriptions."""
         for topic in TOPICS:
             self.endpoints.listen(String, topic, self._taker(topic), LATCHED)
 
     def clean_up(self) -> None:
-        """Forget robot, objects and measurements."""
-        self.measurements.clean_up()
+        """Forget robot and objects."""
         self._proposed = self._made_from = self._current.proposed = None
         self._current.exchange(Snapshot())
         self._topic_text = dict.fromkeys(TOPICS, "")
@@ -279,7 +266,7 @@ class RobotState(Part):
     def _build(self, robot: Robot, description: Description, snapshot: Snapshot) -> BuiltModel:
         """Build a model, with the changes that wait at the present poses of their frames."""
         frame_ids = {frame for one in snapshot.waiting for frame in one.frame_ids} | frames_of(snapshot.planning)
-        return build(robot, description, snapshot, self.measurements.surroundings(robot, frame_ids))
+        return build(robot, description, snapshot, self._measurements.surroundings(robot, frame_ids))
 
     # --- use ---
 
