@@ -116,10 +116,13 @@ class DistanceService(LifecycleNode):
     def _parts_of_moveit(self) -> list[Part]:
         """Make the parts that use MoveIt's messages, and with the parameter `planning` those that move the robot."""
         from superovoid_ros.nodes.distance_service.answers.state_validity import Validity
+        from superovoid_ros.nodes.distance_service.world.current_scene import CurrentScene
+        from superovoid_ros.nodes.distance_service.world.move_group import MoveGroupScene
         from superovoid_ros.nodes.distance_service.world.moveit_world import MoveItWorld
 
         common = self.common, self.current, self._measurements
-        parts = [MoveItWorld(*common), Validity(*common)]
+        world = MoveItWorld(*common)
+        parts = [world, MoveGroupScene(self.common, self.current, world), CurrentScene(*common), Validity(*common)]
         if self.common.value("planning"):
             from superovoid_ros.nodes.distance_service.answers.cartesian_paths import CartesianPaths
             from superovoid_ros.nodes.distance_service.answers.kinematics_services import KinematicsServices

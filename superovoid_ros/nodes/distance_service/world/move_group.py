@@ -10,10 +10,10 @@ another node publishes the scene) and when something about objects could not be 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from moveit_msgs.msg import PlanningScene, PlanningSceneComponents
+from moveit_msgs.msg import PlanningSceneComponents
 from moveit_msgs.srv import GetPlanningScene
 from rclpy.client import Client
 from rclpy.exceptions import InvalidServiceNameException
@@ -25,8 +25,9 @@ from rclpy.validate_full_topic_name import validate_full_topic_name
 from superovoid_ros.nodes.common.endpoints import SERVICE
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of, shortened
 from superovoid_ros.nodes.common.parameters import text
-from superovoid_ros.nodes.distance_service.part import Common
+from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
+from superovoid_ros.nodes.distance_service.world.moveit_world import MoveItWorld
 
 PERIOD = 0.5
 """s, between two looks."""
@@ -59,18 +60,8 @@ def _check_name(value: object) -> None:
         raise InputError(f"planning_scene_service = '{shortened(value, 200)}': {words}") from None
 
 
-class MoveGroupScene:
-    """Requests the planning scene of another node that serves it.
-
-    Parameters
-    ----------
-    common, current
-        The node, and what is known of the world.
-    take_whole
-        Applies a whole scene, requested after a number of lost messages; reports whether that was possible.
-    heard
-        Returns the number of messages about objects that came by topics.
-    """
+class MoveGroupScene(Part):
+    """Requests the planning scene of another node that serves it."""
 
     parameters = (
         text(
@@ -82,17 +73,15 @@ class MoveGroupScene:
         ),
     )
 
-    def __init__(
-        self,
-        common: Common,
-        current: CurrentModel,
-        take_whole: Callable[[PlanningScene, int, Callable[[Exception | None], None]], None],
-        heard: Callable[[], int],
-    ) -> None:
-        self._common, self._node, self._log = common, common.node, common.log
-        self._current, self._take_whole, self._heard = current, take_whole, heard
+    def __init__(self, common: Common, current: CurrentModel, world: MoveItWorld) -> None:
+        super().__init__(common)
+        self._current, self._world = current, world
         self._asker: Node | None = None
         self._forget()
+
+    def configure(self) -> None:
+        """Begin to look for the service."""
+        self.endpoints.every(PERIOD, self._look)
 
     def _forget(self) -> None:
         self._client: Client | None = None
@@ -105,13 +94,13 @@ class MoveGroupScene:
         self._senders: frozenset[bytes] = frozenset()
         self._taken = 0
 
-    def stop(self) -> None:
+    def clean_up(self) -> None:
         """Send no further request."""
         asker, self._asker = self._asker, None
         self._forget()
         if asker is not None:
-            if self._node.executor is not None:
-                self._node.executor.remove_node(asker)
+            if self.node.executor is not None:
+                self.node.executor.remove_node(asker)
             asker.destroy_node()
 
     def facts(self) -> Mapping[str, object]:
@@ -130,17 +119,17 @@ class MoveGroupScene:
     @property
     def _service(self) -> str:
         """The full name of the service; empty if none is requested: this node's own would answer itself."""
-        name = str(self._common.value("planning_scene_service")).strip()
+        name = str(self.value("planning_scene_service")).strip()
         if not name:
             return ""
-        name = self._node.resolve_service_name(name, only_expand=True)
-        return "" if name == self._node.resolve_service_name("get_planning_scene") else name
+        name = self.node.resolve_service_name(name, only_expand=True)
+        return "" if name == self.node.resolve_service_name("get_planning_scene") else name
 
-    def look(self) -> None:
+    def _look(self) -> None:
         """Send a request if one is due."""
         name, now = self._service, time.monotonic()
         if self._client is not None and self._name != name:
-            self.stop()
+            self.clean_up()
         if not name or self._current.current is None:
             return
         if self._client is None:
@@ -158,8 +147,8 @@ class MoveGroupScene:
 
     def _has_gap(self, is_there: bool) -> bool:
         """Whether something was missed since the scene was taken."""
-        topic = self._node.resolve_topic_name("planning_scene")
-        senders = frozenset(bytes(one.endpoint_gid) for one in self._node.get_publishers_info_by_topic(topic))
+        topic = self.node.resolve_topic_name("planning_scene")
+        senders = frozenset(bytes(one.endpoint_gid) for one in self.node.get_publishers_info_by_topic(topic))
         new, self._senders = senders - self._senders, senders
         missing = self._missing_now()
         is_new = not self._is_there or new or (missing and missing != self._missing)
@@ -175,21 +164,21 @@ class MoveGroupScene:
         # A remapping of this node's own service, for use with a move_group, would rename the client as well: so it
         # belongs to a node without remappings.
         self._asker = Node(
-            f"_{self._node.get_name()}_asker",
-            context=self._node.context,
-            namespace=self._node.get_namespace(),
+            f"_{self.node.get_name()}_asker",
+            context=self.node.context,
+            namespace=self.node.get_namespace(),
             use_global_arguments=False,
             enable_rosout=False,
             start_parameter_services=False,
         )
         self._client = self._asker.create_client(GetPlanningScene, name, qos_profile=SERVICE)
         self._name = name
-        self._node.executor.add_node(self._asker)
+        self.node.executor.add_node(self._asker)
 
     def _ask(self, now: float) -> None:
         request = GetPlanningScene.Request(components=PlanningSceneComponents(components=_ALL))
         future = self._client.call_async(request)
-        self._asked = _Question(future, now, self._heard(), self._current.snapshot.unheard)
+        self._asked = _Question(future, now, self._world.heard, self._current.snapshot.unheard)
         self._is_wanted = False
         future.add_done_callback(self._answered)
 
@@ -204,22 +193,22 @@ class MoveGroupScene:
                 self._is_wanted, self._not_before = True, time.monotonic() + _AGAIN
                 return
             scene.is_diff = scene.robot_state.is_diff = False
-            if asked.heard != self._heard():
+            if asked.heard != self._world.heard:
                 # An object that came by a topic after the request may be missing from this scene, which would remove
                 # it. If objects come all the time, the scene is applied nevertheless, and requested again.
                 self._is_wanted, self._outdated = True, self._outdated + 1
                 if self._outdated <= _MOST_OUTDATED:
                     return
             self._outdated, self._not_before = 0, time.monotonic() + _AGAIN  # after it has been read
-            self._take_whole(scene, asked.unheard, self._applied)
+            self._world.take_whole(scene, asked.unheard, self._applied)
         except Exception as error:
-            self._log.error("planning scene", f"{self._service}: {reason_of(error)}")
+            self.log.error("planning scene", f"{self._service}: {reason_of(error)}")
             self._is_wanted, self._not_before = True, time.monotonic() + _AGAIN
 
     def _applied(self, problem: Exception | None) -> None:
         self._taken += problem is None
         self._missing = self._missing_now()
         if problem is not None:
-            self._log.error("planning scene", f"{self._service}: its scene is not applied: {reason_of(problem)}")
+            self.log.error("planning scene", f"{self._service}: its scene is not applied: {reason_of(problem)}")
         else:
-            self._node.get_logger().info(f"the planning scene was taken from {self._service}")
+            self.node.get_logger().info(f"the planning scene was taken from {self._service}")

@@ -8,11 +8,11 @@ docs/explanation/moveit.md compares this with move_group.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld
-from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene
+from moveit_msgs.srv import ApplyPlanningScene
 from std_srvs.srv import Empty
 
 from superovoid.robot.planning_scene import PlanningScene as Planning
@@ -23,8 +23,6 @@ from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world import moveit_changes
 from superovoid_ros.nodes.distance_service.world.current import Change, CurrentModel, Diff, Done, PartlyRefusedError
-from superovoid_ros.nodes.distance_service.world.current_scene import CurrentScene
-from superovoid_ros.nodes.distance_service.world.move_group import PERIOD, MoveGroupScene
 from superovoid_ros.nodes.distance_service.world.moveit_changes import OctomapChange, Options
 from superovoid_ros.nodes.distance_service.world.objects import OPEN_MESHES
 from superovoid_ros.nodes.distance_service.world.world import World
@@ -49,24 +47,12 @@ class MoveItWorld(World):
             "triangles without an inside",
         ),
         *World.parameters,
-        *MoveGroupScene.parameters,
     )
 
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common, current, measurements)
         self.heard = 0
         """Number of messages about objects that came by topics."""
-        self._current_scene = CurrentScene(common, current, measurements)
-        self._move_group = MoveGroupScene(common, current, self.take_whole, lambda: self.heard)
-
-    def clean_up(self) -> None:
-        """Send no further request to other nodes."""
-        super().clean_up()
-        self._move_group.stop()
-
-    def facts(self) -> Mapping[str, object]:
-        """Return the number of objects, and what became of the scene of another node, for diagnostics."""
-        return {**super().facts(), **self._move_group.facts()}
 
     def configure(self) -> None:
         """Listen to MoveIt's topics and open the services."""
@@ -79,8 +65,6 @@ class MoveItWorld(World):
             (PlanningSceneWorld, "planning_scene_world"),
         ):
             endpoints.listen_to_every(kind, topic, partial(self._take, topic))
-        endpoints.serve(GetPlanningScene, "get_planning_scene", self._current_scene.answer)
-        endpoints.every(PERIOD, self._move_group.look)
         endpoints.serve(ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene)
         endpoints.serve(Empty, "clear_octomap", self._clear_octomap)
 
