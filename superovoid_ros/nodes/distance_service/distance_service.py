@@ -26,6 +26,7 @@ from superovoid_ros.nodes.distance_service.answers.topics import Topics
 from superovoid_ros.nodes.distance_service.health.bond import Bond
 from superovoid_ros.nodes.distance_service.health.counting import Statistics
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
+from superovoid_ros.nodes.distance_service.health.mismatches import Mismatches
 from superovoid_ros.nodes.distance_service.jobs import QUERIES, Jobs, Kind
 from superovoid_ros.nodes.distance_service.part import Activity, Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
@@ -100,6 +101,7 @@ class DistanceService(LifecycleNode):
             Distances(common, current, measurements),
             topics,
             Diagnostics(common, current, measurements, topics, self._facts),
+            Mismatches(common),
             Bond(common),
         )
         self._is_configured = False

@@ -19,7 +19,6 @@ from superovoid_ros.nodes.common.conversions import NANOSECONDS
 from superovoid_ros.nodes.common.mistakes import reason_of
 from superovoid_ros.nodes.common.parameters import number
 from superovoid_ros.nodes.distance_service.answers.topics import Topics
-from superovoid_ros.nodes.distance_service.health.mismatches import Mismatches
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
@@ -28,7 +27,6 @@ OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticS
 # Shortest span for measuring a rate, in its periods and in seconds.
 RATE_PERIODS = 5.0
 RATE_SECONDS = 2.0
-_LOOK = 2.0  # s, between two looks at other nodes
 
 
 @dataclass
@@ -121,7 +119,6 @@ class Diagnostics(Part):
         facts: Callable[[], Mapping[str, object]] = dict,
     ) -> None:
         super().__init__(common)
-        self._mismatches = Mismatches(self.node, self.log)
         self._current, self._measurements, self._topics, self._facts = current, measurements, topics, facts
         self._timer = None
         self._publisher = None
@@ -130,8 +127,7 @@ class Diagnostics(Part):
         self._time_before = -1
 
     def configure(self) -> None:
-        """Begin to publish, and to look at other nodes."""
-        self.endpoints.every(_LOOK, self._mismatches.look)
+        """Begin to publish."""
         self._publisher = self.endpoints.advertise(DiagnosticArray, "/diagnostics", 1)
         self._apply_values()
 
@@ -140,7 +136,6 @@ class Diagnostics(Part):
         self._stop()
         self._publisher = None
         self._meter.clear()
-        self._mismatches.forget()
 
     def apply(self, names: AbstractSet[str]) -> None:
         """Take over period and thresholds."""
@@ -207,7 +202,7 @@ class Diagnostics(Part):
                 found.note(WARN, f"no link of robot '{model.robot.name}' has contact geometry: nothing to measure")
             else:
                 found.message = model.describe()
-        found.values |= {**self._facts(), **self._mismatches.facts()}
+        found.values |= self._facts()
         return found
 
     def _on_measurements(self) -> Finding:
