@@ -153,11 +153,11 @@ class JointPositions:
         InputError
             If a joint was never measured, and `otherwise` has none, or its last position is not a finite number.
         """
+        joints = tuple(joints)
         with self._lock:
-            latest = {joint: self._latest.get(joint) for joint in joints}
-        measured = {joint: found for joint, found in latest.items() if found is not None}
-        assumed = {joint: otherwise[joint] for joint in latest if joint not in measured and joint in otherwise}
-        missing = latest.keys() - measured.keys() - assumed.keys()
+            measured = {joint: self._latest[joint] for joint in joints if joint in self._latest}
+        assumed = {joint: otherwise[joint] for joint in joints if joint not in measured and joint in otherwise}
+        missing = [joint for joint in joints if joint not in measured and joint not in assumed]
         if missing:
             heard = f"{self._messages} messages received" if self._messages else "no message received yet"
             raise InputError(f"no position of joint {listing(missing)} on {self._topic} ({heard})", Code.NOT_MEASURED)
