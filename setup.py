@@ -88,9 +88,9 @@ setup(
     entry_points={
         "console_scripts": [
             "distance_service = superovoid_ros.nodes.distance_service.distance_service:main",
-            "path_trail = superovoid_ros.nodes.path_trail.path_trail:main",
+            "path_trail = superovoid_ros.nodes.path_trail:main",
             "simulated_controllers = superovoid_ros.nodes.simulated_controllers.simulated_controllers:main",
-            "sweep_player = superovoid_ros.nodes.sweep_player.sweep_player:main",
+            "sweep_player = superovoid_ros.nodes.sweep_player:main",
         ],
         "superovoid.commands": [
             "demo = superovoid_ros.commands.demo",

@@ -19,9 +19,9 @@ from rclpy.node import Node
 
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.distance_service import DistanceService
-from superovoid_ros.nodes.path_trail.path_trail import PathTrail
+from superovoid_ros.nodes.path_trail import PathTrail
 from superovoid_ros.nodes.simulated_controllers.simulated_controllers import SimulatedControllers
-from superovoid_ros.nodes.sweep_player.sweep_player import SweepPlayer
+from superovoid_ros.nodes.sweep_player import SweepPlayer
 from superovoid_ros.resources import share_directory
 
 NODES = {

@@ -16,7 +16,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import LifecycleNode
 from launch_ros.parameter_descriptions import ParameterValue
 
-from superovoid_ros.nodes.common.launch_arguments import LOG_LEVELS, distance_service, file, number, one_of, switch
+from superovoid_ros.nodes.common.launch_arguments import distance_service, number, switch
 from superovoid_ros.resources import share_directory
 
 ARGUMENTS = {
@@ -38,7 +38,7 @@ ARGUMENTS = {
     "use_sim_time": ("", "take the time from /clock (default false)"),
     "autostart": ("", "configure and activate the node (default true); false: a lifecycle manager does this"),
     "namespace": ("", "namespace of the node"),
-    "log_level": ("info", f"what is logged at least: {', '.join(LOG_LEVELS)}"),
+    "log_level": ("info", "what is logged at least: debug, info, warn, error or fatal"),
     "respawn": ("false", "restart the node if its process ends"),
     "require_scene": (
         "",
@@ -66,8 +66,8 @@ def start(context: LaunchContext) -> list[LifecycleNode]:
             name="distance_service",
             namespace=value["namespace"],
             # Of two entries for one parameter the later one holds.
-            parameters=[*([str(file(value, "params_file"))] if value["params_file"] else []), parameters],
-            ros_arguments=["--log-level", one_of(value, "log_level", LOG_LEVELS)],
+            parameters=[*([value["params_file"]] if value["params_file"] else []), parameters],
+            ros_arguments=["--log-level", value["log_level"]],
             respawn=switch(value, "respawn"),
             respawn_delay=number(value, "respawn_delay"),
             output="screen",

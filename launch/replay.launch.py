@@ -16,7 +16,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from superovoid_ros.motions.replays import REPLAYS
-from superovoid_ros.nodes.common.launch_arguments import REPRESENTATIONS, number, one_of, switch
+from superovoid_ros.nodes.common.launch_arguments import number, switch
 from superovoid_ros.resources import share_directory
 
 ARGUMENTS = {
@@ -52,7 +52,7 @@ def start(context: LaunchContext) -> list[Node | LogInfo]:
     true = {name: switch(value, name) for name in ("rviz", "loop", "paused", "use_sim_time")}
     share = share_directory()
     clock = {"use_sim_time": true["use_sim_time"]}
-    replay = REPLAYS[one_of(value, "motion", REPLAYS)]
+    replay = REPLAYS[value["motion"]]
     robot = replay.robot
     description = {"robot_description": text_file(share / "urdf" / f"{robot}.urdf")}
     srdf = share / "config" / f"{robot}.srdf"
@@ -71,13 +71,12 @@ def start(context: LaunchContext) -> list[Node | LogInfo]:
         ],
         output="screen",
     )
-    representation = one_of(value, "representation", REPRESENTATIONS)
     # One side against the other: fingers of one hand are always near each other.
     pairs = [f"{a} {b}" for a in replay.links[0] for b in replay.links[1]]
     service = Node(
         package="superovoid_ros",
         executable="distance_service",
-        parameters=[description, semantics, clock, {"representation": representation, "pairs": pairs}],
+        parameters=[description, semantics, clock, {"representation": value["representation"], "pairs": pairs}],
         output="screen",
     )
     actions: list[Node | LogInfo] = [player, service]

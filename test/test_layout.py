@@ -203,13 +203,9 @@ PARTS = {
 }
 # From messages to the model: each imports only earlier ones, and neither messages nor ROS.
 PLAIN = (
-    "world.given_in_frames",
     "world.frames",
-    "world.changes",
     "world.model",
     "world.current",
-    "world.building",
-    "robot_state.given",
 )
 
 

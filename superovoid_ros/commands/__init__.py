@@ -2,3 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """Subcommands of `superovoid` that play to nodes, or are about the hands that come with this package."""
+
+from __future__ import annotations
+
+from superovoid.extensions import CommandError
+
+
+def needs_ros(error: ModuleNotFoundError) -> CommandError:
+    """Return the error of a command that needs ROS 2, with the install commands."""
+    return CommandError(
+        f"needs ROS 2 and the interfaces of this package: no module {error.name!r}.\n"
+        "Without ROS 2: pip install ./superovoid ./superovoid_interfaces '.[wheels]'\n"
+        "With ROS 2: build these packages with colcon and source install/setup.bash"
+    )

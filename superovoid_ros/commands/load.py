@@ -11,7 +11,7 @@ from itertools import product
 
 from superovoid.cli import option_values, view
 from superovoid.output import REPORT
-from superovoid_ros.commands.missing import needs_ros
+from superovoid_ros.commands import needs_ros
 
 FOR_DEVELOPERS = True
 _KINDS = ("closest", "near", "penetration", "many")

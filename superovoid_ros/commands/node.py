@@ -9,7 +9,7 @@ import argparse
 
 from superovoid.cli import option_values, view
 from superovoid.output import REPORT
-from superovoid_ros.commands.missing import needs_ros
+from superovoid_ros.commands import needs_ros
 
 
 def add(commands: argparse._SubParsersAction) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 
 from superovoid.cli import option_values, view
-from superovoid_ros.commands.missing import needs_ros
+from superovoid_ros.commands import needs_ros
 
 
 def add(commands: argparse._SubParsersAction) -> None:

@@ -29,7 +29,7 @@ from superovoid.output import CsvRow, cell, column
 from superovoid_ros.client import DistanceClient
 from superovoid_ros.motions.grasp_sweep import shipped
 from superovoid_ros.nodes.clients.timed_calls import MAX_DISTANCE, SERVICES, Report, States, TimedCaller
-from superovoid_ros.tools.process.child import HelperProcess, NodeProcess, end_with_parent, hands_service
+from superovoid_ros.tools.process.child import NodeError, NodeProcess, end_with_parent, hands_service
 from superovoid_ros.tools.process.network import own_network
 from superovoid_ros.tools.service_planner import wait_until_there
 
@@ -165,16 +165,15 @@ def _client_process(connection: Connection, *arguments: object) -> None:
             pass
 
 
-class _Client(HelperProcess):
+class _Client:
     """A client process."""
 
     def __init__(self, *arguments: object) -> None:
         spawn = multiprocessing.get_context("spawn")  # a fork would copy the locks of the middleware's threads
         self.connection, theirs = spawn.Pipe()
-        process = spawn.Process(target=_client_process, args=(theirs, *arguments), daemon=True)
-        process.start()
+        self.process = spawn.Process(target=_client_process, args=(theirs, *arguments), daemon=True)
+        self.process.start()
         theirs.close()
-        super().__init__("a client", process)
 
     def close(self) -> None:
         """End the process, by force if it does not end by itself."""
@@ -233,10 +232,10 @@ class ServiceLoad:
                 self._node.check()
         try:
             return client.connection.recv()
-        except (EOFError, ConnectionResetError):
+        except (EOFError, ConnectionResetError) as error:
             client.process.join()
-            client.check()
-            raise
+            process = client.process
+            raise NodeError(f"a client (process {process.pid}) ended with exit code {process.exitcode}") from error
 
     def measure(self, kind: str, clients: int, rate: float, duration: float) -> tuple[Row, list[str]]:
         """Let clients call for `duration` seconds, `rate` times per second; return the measurement and the errors."""

@@ -23,9 +23,8 @@ from superovoid.planning.validity import Clearances, doubtful_pairs
 from superovoid_ros.client import DistanceClient, ServiceUnavailableError
 from superovoid_ros.nodes.common.mistakes import Code
 from superovoid_ros.nodes.distance_service.world.own_changes import superovoid_object
-from superovoid_ros.tools.process.child import NodeError, NodeProcess, inside
+from superovoid_ros.tools.process.child import NodeError, NodeProcess, inside, wait_for
 from superovoid_ros.tools.process.network import own_network
-from superovoid_ros.tools.process.waiting import wait_for
 
 FAILURES = NodeError, ServiceUnavailableError
 """What can go wrong with a service, besides `ValueError` for what it refuses."""
@@ -127,7 +126,7 @@ def planning_service(problem: PlanningProblem, urdf: str, srdf: str = "") -> Ite
 
 
 def wait_until_there(node: NodeProcess, client: DistanceClient) -> None:
-    """Wait until a starting node can answer, or gives a reason; `NodeError` if it ends or is idle."""
+    """Wait until a starting node can answer, or gives a reason; `NodeError` if it ends or takes too long."""
 
     def is_there() -> bool:
         try:

@@ -63,7 +63,7 @@ def test_every_field_of_every_interface_is_in_its_section():
 def test_every_parameter_of_the_nodes_is_in_the_table():
     rclpy = pytest.importorskip("rclpy")
     from superovoid_ros.nodes.distance_service.distance_service import DistanceService
-    from superovoid_ros.nodes.sweep_player.sweep_player import SweepPlayer
+    from superovoid_ros.nodes.sweep_player import SweepPlayer
 
     page = reference_pages.parameters_page()
     tables = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", page, re.M | re.S))

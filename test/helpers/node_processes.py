@@ -26,9 +26,8 @@ from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from superovoid_ros.nodes.common.conversions import to_transform
-from superovoid_ros.tools.process.child import NodeError, NodeProcess
+from superovoid_ros.tools.process.child import NodeError, NodeProcess, wait_for
 from superovoid_ros.tools.process.network import take_domain
-from superovoid_ros.tools.process.waiting import wait_for
 
 from asking import ANSWER_TIMEOUT, Asker
 

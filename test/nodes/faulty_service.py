@@ -35,8 +35,7 @@ class Faulty(Part):
         self.endpoints.listen(String, "~/fail_topic", lambda _message: broadcast(), 10)
 
     def _break_contacts(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        # Both ways to an answer: whether all is clear, and what is not.
-        state_validity._are_kept = state_validity._contacts = lambda *_: np.linalg.inv(np.zeros((2, 2)))
+        state_validity._found = lambda *_: np.linalg.inv(np.zeros((2, 2)))
         return self.answer(response, lambda: "broken")
 
     def _break_objects(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:

@@ -1,11 +1,13 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The distance service with one more part, by which a test decides how long reading takes."""
+"""The distance service with one more part, by which a test decides when jobs of each kind begin."""
 
 from __future__ import annotations
 
 import threading
+from collections import Counter
+from functools import partial
 
 from std_srvs.srv import SetBool
 
@@ -14,7 +16,8 @@ from superovoid_ros.nodes.distance_service.distance_service import DistanceServi
 from superovoid_ros.nodes.distance_service.jobs import Job, Jobs, Kind
 from superovoid_ros.nodes.distance_service.part import Part
 
-_may_work = threading.Event()
+_may_work = {kind: threading.Event() for kind in Kind}
+_submitted: Counter[Kind] = Counter()
 _submit = Jobs.submit
 
 
@@ -22,26 +25,25 @@ def _submit_held(self: Jobs, job: Job) -> None:
     work = job.work
 
     def wait_and_work() -> object:
-        _may_work.wait()
+        _may_work[job.kind].wait()
         return work()
 
-    if job.kind is Kind.READ:
-        job.work = wait_and_work
+    job.work = wait_and_work
+    _submitted[job.kind] += 1
     _submit(self, job)
 
 
 class Hold(Part):
-    """A service that holds what is to be read, and lets it go on."""
+    """Services `~/hold_<kind>` that hold jobs of a kind, or let them go on, and tell how many were submitted."""
 
     def configure(self) -> None:
-        self.endpoints.serve(SetBool, "~/hold", self._hold)
+        for kind in Kind:
+            self.endpoints.serve(SetBool, f"~/hold_{kind.name.lower()}", partial(self._hold, kind))
 
-    def _hold(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        def change() -> str:
-            (_may_work.clear if request.data else _may_work.set)()
-            return "held" if request.data else "let go"
-
-        return self.answer(response, change)
+    def _hold(self, kind: Kind, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        (_may_work[kind].clear if request.data else _may_work[kind].set)()
+        response.success, response.message = True, str(_submitted[kind])
+        return response
 
 
 def create() -> DistanceService:
@@ -54,6 +56,7 @@ def create() -> DistanceService:
 
 
 if __name__ == "__main__":
-    _may_work.set()
+    for event in _may_work.values():
+        event.set()
     Jobs.submit = _submit_held
     raise SystemExit(run(create))

@@ -94,21 +94,6 @@ def test_a_silent_manager_has_ended(node):
     assert node.beats[-1].active
 
 
-def test_an_inactive_node_does_not_reply(node):
-    node.part.deactivate()
-    beat(node)
-    assert not node.beats
-    node.part.activate()
-    beat(node)
-    assert len(node.beats) == 1
-
-
-def test_periods_are_bounded(node):
-    for period, expected in ((0.0, 0.05), (float("nan"), 0.05), (100.0, 1.0)):
-        beat(node, heartbeat_period=period)
-        assert node.timer[0] == expected
-
-
 @pytest.mark.skipif(status_type() is None, reason="the package bond is not installed")
 def test_a_bond_with_a_running_node(start_node, client):
     kind = status_type()

@@ -6,16 +6,10 @@
 import json
 import re
 
-import numpy as np
 import pytest
 import yaml
-from builtin_interfaces.msg import Time
 from superovoid_interfaces.msg import DistanceArray, PairDistance
 
-from superovoid.viewing.meanings import COLOURS, Meaning
-from superovoid.viewing.picture import SceneQuery
-from superovoid_ros.motions.grasp_sweep import shipped
-from superovoid_ros.nodes.distance_service.answers.markers import MarkerOptions, SceneMarkers
 from superovoid_ros.resources import share_directory
 
 CONFIG = share_directory() / "config"
@@ -51,38 +45,3 @@ def test_the_layout_of_lichtblick_names_what_the_node_publishes():
         for name in fields:
             assert re.sub(r"\[0\]$", "", name) in kind.get_fields_and_field_types()
             kind = PairDistance
-
-
-def colour_of(marker):
-    return tuple(round(255.0 * part) for part in (marker.color.r, marker.color.g, marker.color.b))
-
-
-@pytest.mark.parametrize("index", [0, 24, 90])
-def test_markers_have_the_colours_of_the_page(index):
-    robot, sweep = shipped()
-    frame, scene = sweep.frame(index), robot.scene()
-    poses = robot.forward_kinematics(frame.positions, frame.base_poses)
-    picture = SceneQuery(scene, [body.link for body in robot.bodies], 0.005).answer(poses)
-    markers = SceneMarkers(tuple(robot.bodies), MarkerOptions(), "n/", (), np.unique(scene.pairs))
-    result = scene.query(max_distance=0.05)
-    markers.transforms("world", poses, Time(sec=1))
-    found = {}
-    for _ in range(60):
-        for marker in markers.update("world", poses, result, 0.005, 0.05).markers:
-            if marker.ns == "bodies":
-                found[marker.text] = colour_of(marker)
-    expected = {f"{one.body.name}\n{one.owner}": COLOURS[one.meaning] for one in picture.bodies}
-    assert found == expected and len(set(found.values())) > 1
-    # Without an answer: purple, or not checked; no pair is left.
-    gone, taken_back = set(), {}
-    for _ in range(60):
-        for marker in markers.unanswered().markers:
-            if marker.ns == "bodies":
-                taken_back[marker.text] = tuple(
-                    round(255 * c) for c in (marker.color.r, marker.color.g, marker.color.b)
-                )
-            else:
-                gone.add(marker.ns)
-                assert marker.action == marker.DELETE
-    assert set(taken_back.values()) <= {COLOURS[Meaning.UNKNOWN], COLOURS[Meaning.UNCHECKED]}
-    assert set(taken_back) == set(found) and {"points", "segments", "normals"} <= gone

@@ -13,7 +13,7 @@ from superovoid.robot import Robot
 from superovoid.robot.planning_scene import PlanningScene
 from superovoid.shapes import Box, ConvexMesh, HalfSpace, Sphere
 from superovoid_ros.nodes.common.mistakes import InputError
-from superovoid_ros.nodes.distance_service.world.given_in_frames import check_still
+from superovoid_ros.nodes.distance_service.world.frames import check_still, places
 
 ROBOT = Robot.from_urdf('<robot name="stand"><link name="stand"/></robot>')
 TOLERANCE = 1e-3
@@ -59,7 +59,7 @@ def corners(thing):
 
 def is_still(planning, **frames):
     try:
-        check_still(planning, lookup_in(frames), "root", TOLERANCE)
+        check_still(places(planning), lookup_in(frames), "root", TOLERANCE)
     except InputError as error:
         return str(error)
     return ""

@@ -17,10 +17,12 @@ from geometry_msgs.msg import TransformStamped
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld
 from rclpy.serialization import serialize_message
 from std_msgs.msg import String
+from superovoid_interfaces.srv import SetPairRules
 
 from superovoid_ros.nodes.common.conversions import to_pose
-from superovoid_ros.nodes.common.lost_messages import LostMessages
+from superovoid_ros.nodes.common.endpoints import LostMessages
 from superovoid_ros.nodes.common.mistakes import InputError
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.robot_state.robot_state import RobotState
 from superovoid_ros.nodes.distance_service.world import current, moveit_changes
 from superovoid_ros.nodes.distance_service.world import world as world_module
@@ -94,9 +96,8 @@ class Service:
         self.common = parts.common()
         object.__setattr__(self.common, "value", self.values.__getitem__)
         self.jobs, self.current = self.common.jobs, CurrentModel()
-        self.source = RobotState(self.common, self.current)
-        measurements = self.source.measurements
-        measurements.configure = lambda: None
+        measurements = Measurements(self.common)
+        self.source = RobotState(self.common, self.current, measurements)
         self.world = MoveItWorld(self.common, self.current, measurements)
         self.source.configure()
         measurements._transforms = self.transforms = Transforms()
@@ -140,6 +141,14 @@ def test_reading_that_a_parameter_has_overtaken_changes_nothing(service):
     service.describe(arm.URDF)
     service.set(robot_description="")
     assert service.current.model().robot.name == "arm"
+    service.jobs.finish()
+    assert service.current.model().robot.name == "arm"
+
+
+def test_a_failed_reading_that_a_parameter_has_overtaken_changes_nothing(service):
+    service.describe("nonsense")
+    service.jobs.step()  # it is read, but not used yet
+    service.set(robot_description=arm.URDF)
     service.jobs.finish()
     assert service.current.model().robot.name == "arm"
 
@@ -244,7 +253,7 @@ def test_models_of_messages_from_topics_are_20_ms_apart_and_calls_do_not_wait(de
     for number, name in enumerate("ab"):
         queued(described, (cup(name=name), number + 1))
     assert pauses == [0.0, 0.02]
-    change = described.world._changing("set_pair_rules", (), lambda: RulesChange([], clear=True))
+    change = described.world.change("set_pair_rules", (), lambda: RulesChange(SetPairRules.Request(clear=True)))
     described.jobs.finish()
     assert change.done() and len(pauses) == 2
     now[0] += 0.015
@@ -315,7 +324,7 @@ def test_what_a_mistake_of_the_node_keeps_from_being_read_is_missing(described, 
         raise ZeroDivisionError
 
     with monkeypatch.context() as patch:
-        for name in ("object_change", "missing_without"):
+        for name in ("change_of", "missing_without"):
             patch.setattr(moveit_changes, name, fail)
         queued(described, (cup(name="a"), 1))
     queued(described, (cup(name="b"), 2))

@@ -53,13 +53,6 @@ def test_a_running_node_has_these_parameters_and_no_others(start_node, client):
     assert {name for name in names if not name.startswith("qos_overrides.")} == set(DECLARED)
 
 
-def test_ros_reads_the_defaults_from_the_file(given):
-    parameters = given(FILE)
-    for name, one in DECLARED.items():
-        value = parameters.value(name)
-        assert value == one.default and type(value) is type(one.default), name
-
-
 def test_every_changed_value_of_the_file_arrives(given, tmp_path):
     """All numbers and switches, so that none stands where ROS does not look for it."""
     content = yaml.safe_load(FILE.read_text(encoding="utf-8"))

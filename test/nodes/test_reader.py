@@ -5,13 +5,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
+from holding import SERVICE, hold
 from lifecycle_msgs.msg import Transition
 from moveit_msgs.msg import PlanningScene
 from moveit_msgs.srv import ApplyPlanningScene
-from std_srvs.srv import SetBool
 from superovoid_interfaces.srv import GetMinDistance
 
 from superovoid_ros.nodes.common.conversions import to_pose
@@ -29,9 +27,8 @@ NAME = "/distance_service"
 
 @pytest.fixture(scope="module")
 def service(start_node):
-    """The service with the arm, and with a service `hold` for what is to be read."""
-    script = str(Path(__file__).with_name("held_service.py"))
-    return start_node(script, "distance_service", autostart=False, rate=0.0, stale_timeout=0.0)
+    """The service with the arm, and with a service that holds what is to be read."""
+    return start_node(SERVICE, "distance_service", autostart=False, rate=0.0, stale_timeout=0.0)
 
 
 @pytest.fixture
@@ -49,12 +46,7 @@ def state(service, client):
 def held(state):
     """The same, whose reader may work at the end, however the test ended."""
     yield state
-    hold(state, False)
-
-
-def hold(state, is_held):
-    """Have the reader wait before its next work, or go on."""
-    assert state.call(SetBool, f"{NAME}/hold", data=is_held).success
+    hold(state, "read", False)
 
 
 def ask_often(state):
@@ -89,12 +81,12 @@ def large(count, name="pile"):
 def test_questions_are_answered_while_a_scene_is_read_and_what_comes_behind_it_waits(held):
     calls = held.node.create_client(ApplyPlanningScene, "/apply_planning_scene")
     assert held.wait(calls.service_is_ready)
-    hold(held, True)
+    hold(held, "read", True)
     reading = calls.call_async(ApplyPlanningScene.Request(scene=large(400)))
     behind = calls.call_async(ApplyPlanningScene.Request(scene=large(1, "cup")))
     ask_often(held)
     assert not reading.done() and not behind.done()
-    hold(held, False)
+    hold(held, "read", False)
     assert held.wait(reading.done) and reading.result().success
     assert held.wait(behind.done) and behind.result().success
     assert distance(held, "ground", "pile") == pytest.approx(19.8, abs=1e-9)

@@ -5,7 +5,6 @@
 
 import json
 import pickle
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -59,15 +58,6 @@ def test_rows_masks_and_slices_are_those_of_all_results(found):
             found.of_state(state)
 
 
-def test_statuses_print_as_words_and_bodies_have_names(found):
-    assert found.status_words.tolist() == ["CERTIFIED", "UNPROVEN|NON_UNIQUE", "CERTIFIED", "CERTIFIED"]
-    assert found.name_a.tolist() == ["a", "a", "a", "c"] and found.link_b.tolist()[-1] == "a_link"
-    text = repr(found)
-    assert "3 states answered, 4 pairs, 3 certified" in text and "a and c: 0.2 m" in text and "UNPROVEN" in text
-    assert "the deadline was over" in repr(replace(found, message="the deadline was over"))
-    assert len(repr(joined([response([0, 99], ["a", "b"], [0] * 99, [1] * 99, [0.5] * 99)], "")).splitlines()) < 9
-
-
 def test_answers_compare_pickle_and_become_plain_python(found):
     assert pickle.loads(pickle.dumps(found)) == found and found[:3] != found and found != "text"
     assert found[0] == found[:1][0] and found[0] != found[1]
@@ -77,11 +67,3 @@ def test_answers_compare_pickle_and_become_plain_python(found):
     assert plain["distance"] == found.distance.tolist() and plain["status"][1] == "UNPROVEN|NON_UNIQUE"
     assert plain["name_b"] == found.name_b.tolist() and plain["state"] == [0, 0, 2, 2] and plain["frame"] == "root"
     assert json.loads(json.dumps(found[1].to_dict()))["status"] == "UNPROVEN|NON_UNIQUE"
-
-
-def test_a_table_has_a_column_a_joint(found):
-    pytest.importorskip("pandas")
-    table = found.to_dataframe()
-    assert len(table) == 4 and table["name_a"].tolist() == found.name_a.tolist()
-    np.testing.assert_array_equal(table[["d_turn", "d_slide"]].to_numpy(), found.gradients)
-    assert list(found[:0].to_dataframe().columns) == list(table.columns)

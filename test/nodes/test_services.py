@@ -10,7 +10,7 @@ import math
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Time
-from moveit_msgs.msg import PlanningScene, RobotState
+from moveit_msgs.msg import RobotState
 from moveit_msgs.srv import GetStateValidity
 from rcl_interfaces.srv import DescribeParameters, ListParameters
 from superovoid_interfaces.msg import DistanceArray
@@ -318,9 +318,3 @@ def test_wrong_measurements_are_ignored_and_no_number_is_an_error(service, ahead
     response = ahead.call_until(lambda response: not response.success, GetMinDistance, MIN_DISTANCE)
     assert "slide" in response.message and "nan" in response.message
     assert arm.set_state(ahead, NAME).success
-
-
-def test_an_interrupt_ends_the_node_cleanly(service, ahead):
-    assert apply_scene(ahead, PlanningScene())
-    assert service.interrupt() == 0
-    assert "Traceback" not in service.output()

@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,9 @@ from superovoid_ros.nodes.common import shared_memory
 from superovoid_ros.nodes.common.shared_memory import PROFILES, make_room
 from superovoid_ros.resources import share_directory
 
+import arm
+
+BUSY_CLIENT = str(Path(__file__).with_name("busy_client.py"))
 _PARTICIPANT = """
 import re, rclpy
 from superovoid_ros.nodes.common.shared_memory import make_room
@@ -54,3 +58,12 @@ def test_what_the_user_chose_is_left(unchosen, monkeypatch, name):
     monkeypatch.setenv(name, "chosen")
     assert not make_room()
     assert os.environ[name] == "chosen" and (name == PROFILES or not os.environ[PROFILES])
+
+
+def test_an_answer_to_a_client_is_not_dropped_for_those_to_others(start_node, monkeypatch):
+    # Every client of a service receives the answers to all of them.
+    start_node("distance_service", "many", robot_description=arm.URDF, rate=0.0)
+    monkeypatch.setenv(PROFILES, str(share_directory() / "config" / "fastdds.xml"))
+    busy_client = start_node(BUSY_CLIENT, "busy_client")
+    busy_client.wait_for_output("answer")
+    assert "answer kept" in busy_client.output()

@@ -103,9 +103,3 @@ def test_base_poses_of_requests_are_understood_with_and_without_the_prefix(robot
     pose = to_transform("ground", "ball", arm.at(1.5, 0.0, 0.0), stamp)
     response = client.call(GetMinDistance, LEFT, base_poses=[pose])
     assert not response.success and "'ground'" in response.message
-
-
-def test_both_end_cleanly(robots):
-    for node in robots:
-        assert node.interrupt() == 0
-        assert "Traceback" not in node.output()

@@ -108,7 +108,7 @@ class Caller:
         Parameters
         ----------
         condition
-            RequestedState before each turn.
+            Checked before each turn.
         timeout
             s.
         each_turn
@@ -131,13 +131,8 @@ class Caller:
 
     def answer(self, future: Future, timeout: float = math.inf) -> object:
         """Return what a future becomes; `TimeoutError` if it does not in time."""
-        until = time.monotonic() + timeout
-        while not future.done():
-            left = until - time.monotonic()
-            if left <= 0.0:
-                raise TimeoutError(f"no answer after {timeout:g} s")
-            self._look()
-            self.executor.spin_once(timeout_sec=min(left, _TURN))
+        if not self.wait(future.done, timeout):
+            raise TimeoutError(f"no answer after {timeout:g} s")
         return future.result()
 
     def ask(

@@ -33,7 +33,6 @@ from rclpy.subscription import Subscription
 from rclpy.timer import Timer
 from superovoid_interfaces.msg import ErrorCode
 
-from superovoid_ros.nodes.common.lost_messages import LostMessages
 from superovoid_ros.nodes.common.mistakes import InputError, UnreadableError, code_of, reason_of
 from superovoid_ros.nodes.common.throttle import Log
 
@@ -47,6 +46,62 @@ _TAKEN_TOGETHER = 200  # of a topic whose messages all count, before anything el
 _DELIVERY = 1.0  # s, longest wait of `close` for acknowledgments: a killed subscriber sends none
 POLICIES = (QoSPolicyKind.HISTORY, QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY, QoSPolicyKind.DURABILITY)
 """What `qos_overrides.<topic>.<subscription or publisher>.<policy>` can set."""
+
+
+class LostMessages:
+    """Count the lost messages of a topic, by the numbers that each publisher gives to its messages.
+
+    A full queue drops its oldest message, and Fast DDS raises no event for it: the number of the next message does not
+    follow the previous number.
+
+        numbers taken of a publisher    lost
+        1 2 3                           0
+        7 8                             0: the first six were published before this subscription was there
+        1 2 5                           2
+        7 8, from a queue that was full 1 at least: the first six may have been dropped
+
+    Parameters
+    ----------
+    depth
+        How many messages the queue holds.
+    """
+
+    def __init__(self, depth: int) -> None:
+        self._depth = depth
+        self._newest: dict[bytes, int] = {}  # number, by publisher
+        self._taken = 0
+        self._begins_late = False
+
+    def before(self, info: Mapping[str, Any]) -> int:
+        """Return how many messages were lost between a message and the one before it of the same publisher.
+
+        Parameters
+        ----------
+        info
+            rclpy's information about the message. With middleware that does not number messages, or does not name
+            publishers, only a full queue shows a loss.
+        """
+        self._taken += 1
+        number, publisher = info.get("publication_sequence_number"), info.get("publisher_gid")
+        lost = 0
+        if number is None or publisher is None:
+            self._begins_late = True
+        else:
+            key = bytes(publisher["data"])
+            before = self._newest.get(key)
+            if before is None:
+                self._begins_late = self._begins_late or number > 1
+                before = number
+            lost = max(0, number - before - 1)
+            self._newest[key] = max(number, before)
+        if self._begins_late and self._taken >= self._depth:
+            self._begins_late = False
+            lost += 1
+        return lost
+
+    def is_empty(self) -> None:
+        """Note that the queue was found empty: until now nothing else was dropped."""
+        self._taken, self._begins_late = 0, False
 
 
 class TakenMessage(NamedTuple):

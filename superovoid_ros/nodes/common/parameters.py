@@ -15,7 +15,7 @@ from rclpy.parameter import Parameter
 
 from superovoid_ros.nodes.common.mistakes import InputError
 
-Check = Callable[[object], None]
+Check = Callable[[object], object]
 """Raises `InputError` for a value that makes no sense."""
 
 

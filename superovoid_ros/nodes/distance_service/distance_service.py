@@ -4,7 +4,7 @@
 """Node `distance_service`: minimum distances and penetrations of a robot, as services, topic and markers.
 
 A managed node (rclpy.lifecycle) made of parts, see `part.py`. Data flow: robot description, and messages about objects
-and rules -> `Model` (`robot_state.py`, `world.py`, `building.py`), exchanged whole (`current.py`); joint states, TF and
+and rules -> `Model` (`robot_state.py`, `world.py`), exchanged whole (`current.py`); joint states, TF and
 requests -> `States` (`measurements.py`); scene query -> messages (`distances.py`, `topics.py`). docs/reference/ros.md
 describes topics, services, parameters, states and errors for users.
 """
@@ -26,18 +26,18 @@ from superovoid_ros.nodes.distance_service.answers.topics import Topics
 from superovoid_ros.nodes.distance_service.health.bond import Bond
 from superovoid_ros.nodes.distance_service.health.counting import Statistics
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
+from superovoid_ros.nodes.distance_service.health.mismatches import Mismatches
 from superovoid_ros.nodes.distance_service.jobs import QUERIES, Jobs, Kind
 from superovoid_ros.nodes.distance_service.part import Activity, Common, Part
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.robot_state.robot_state import RobotState
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.world import INCOMPLETE, World
 
 try:
-    from superovoid_ros.nodes.distance_service import moveit
-except ModuleNotFoundError as error:
-    if error.name != "moveit_msgs":
-        raise
-    moveit = None
+    import moveit_msgs
+except ModuleNotFoundError:
+    moveit_msgs = None
 
 AUTOSTART = switch(
     "autostart",
@@ -89,26 +89,19 @@ class DistanceService(LifecycleNode):
             lambda: self._let_all(lambda part: part.model_changed()),
             lambda: common.value(INCOMPLETE) == "refuse",
         )
-        self._robot_state = RobotState(common, current)
-        measurements = self._robot_state.measurements
+        self._measurements = measurements = Measurements(common)
+        self._robot_state = RobotState(common, current, measurements)
         topics = Topics(common, current, measurements)
-        if moveit is None:
+        if moveit_msgs is None:
             self.get_logger().warning(NO_MOVEIT)
-            world: tuple[Part, ...] = (World(common, current, measurements),)
-        else:
-            world = moveit.parts(
-                common,
-                current,
-                measurements,
-                planning=bool(common.value("planning")),
-                urdf=lambda: self._robot_state.urdf,
-            )
         self.parts: tuple[Part, ...] = (
+            measurements,
             self._robot_state,
-            *world,
+            *([World(common, current, measurements)] if moveit_msgs is None else self._parts_of_moveit()),
             Distances(common, current, measurements),
             topics,
             Diagnostics(common, current, measurements, topics, self._facts),
+            Mismatches(common),
             Bond(common),
         )
         self._is_configured = False
@@ -121,6 +114,27 @@ class DistanceService(LifecycleNode):
             for trigger in (self.trigger_configure, self.trigger_activate):
                 if trigger() != TransitionCallbackReturn.SUCCESS:
                     raise InputError(self._problem)
+
+    def _parts_of_moveit(self) -> list[Part]:
+        """Make the parts that use MoveIt's messages, and with the parameter `planning` those that move the robot."""
+        from superovoid_ros.nodes.distance_service.answers.state_validity import Validity
+        from superovoid_ros.nodes.distance_service.world.current_scene import CurrentScene
+        from superovoid_ros.nodes.distance_service.world.move_group import MoveGroupScene
+        from superovoid_ros.nodes.distance_service.world.moveit_world import MoveItWorld
+
+        common = self.common, self.current, self._measurements
+        world = MoveItWorld(*common)
+        parts = [world, MoveGroupScene(self.common, self.current, world), CurrentScene(*common), Validity(*common)]
+        if self.common.value("planning"):
+            from superovoid_ros.nodes.distance_service.answers.cartesian_paths import CartesianPaths
+            from superovoid_ros.nodes.distance_service.answers.kinematics_services import KinematicsServices
+            from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans
+            from superovoid_ros.nodes.distance_service.answers.motions import Motions
+
+            plans = MotionPlans(*common)
+            kinematics = KinematicsServices(*common, lambda: self._robot_state.urdf)
+            parts += [kinematics, plans, CartesianPaths(*common), Motions(*common, plans)]
+        return parts
 
     def failed(self, what: str, error: Exception) -> None:
         """Log and count what a callback raised."""
@@ -195,17 +209,15 @@ class DistanceService(LifecycleNode):
         """
         try:
             act()
-        except InputError as error:
-            self._problem = f"cannot {name}: {reason_of(error)}"
-            self.common.log.error(name, self._problem)
-            if undo is not None:
-                undo()
-            return TransitionCallbackReturn.FAILURE
         except Exception as error:
             self._problem = f"cannot {name}: {reason_of(error)}"
             self.common.log.error(name, self._problem)
-            self.statistics.fault()
-            return TransitionCallbackReturn.ERROR
+            if not isinstance(error, InputError):
+                self.statistics.fault()
+                return TransitionCallbackReturn.ERROR
+            if undo is not None:
+                undo()
+            return TransitionCallbackReturn.FAILURE
         return TransitionCallbackReturn.SUCCESS
 
     def _configure(self) -> None:
@@ -222,12 +234,12 @@ class DistanceService(LifecycleNode):
     def _deactivate(self) -> None:
         self._activity.is_active = False
         self._jobs.cancel(QUERIES, "the node was deactivated before this was answered")
-        problems = self._tell("deactivate")
+        problems = self._end("deactivate")
         if problems:
             raise problems[0]
 
-    def _tell(self, what: str) -> list[Exception]:
-        """Tell every part, last first, that something ends; one that fails keeps no other from hearing it."""
+    def _end(self, what: str) -> list[Exception]:
+        """End something of every part, last first; one that fails stops no other."""
         problems = []
         for part in reversed(self.parts):
             try:
@@ -239,9 +251,9 @@ class DistanceService(LifecycleNode):
     def _clean_up(self) -> None:
         was_active = self._activity.is_active
         self._activity.is_active = self._is_configured = False
-        problems = self._tell("deactivate") if was_active else []
+        problems = self._end("deactivate") if was_active else []
         self._jobs.cancel(Kind, "the node was cleaned up before this was done")
-        problems += self._tell("clean_up")
+        problems += self._end("clean_up")
         for part in self.parts:
             part.endpoints.close()
         if problems:
@@ -251,8 +263,8 @@ class DistanceService(LifecycleNode):
         """Close everything."""
         self._jobs.close()
         if self._activity.is_active:
-            self._tell("deactivate")
-        self._tell("clean_up")
+            self._end("deactivate")
+        self._end("clean_up")
         super().destroy_node()
 
 

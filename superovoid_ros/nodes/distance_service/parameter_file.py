@@ -25,13 +25,19 @@ from superovoid_ros.nodes.distance_service.distance_service import AUTOSTART, PL
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.robot_state.robot_state import OF_ROBOT, OF_SCENE
+from superovoid_ros.nodes.distance_service.world.move_group import MoveGroupScene
 from superovoid_ros.nodes.distance_service.world.moveit_world import MoveItWorld
 
 SECTIONS: Mapping[str, Sequence[Declaration]] = {
     "Life": (AUTOSTART, PLANNING),
     "Robot": OF_ROBOT,
     "State of the robot": Measurements.parameters,
-    "Objects, limits, state validity": (*OF_SCENE, *MoveItWorld.parameters, *Validity.parameters),
+    "Objects, limits, state validity": (
+        *OF_SCENE,
+        *MoveItWorld.parameters,
+        *MoveGroupScene.parameters,
+        *Validity.parameters,
+    ),
     "Many states in one call": Distances.parameters,
     "Motions": (*MotionPlans.parameters, *Motions.parameters),
     "Topics": Topics.parameters,

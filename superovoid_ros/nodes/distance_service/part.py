@@ -177,19 +177,18 @@ class Part:
         fill
             As for `answer`, of what the work returned.
         """
-        found = problem = None
         try:
             self.activity.require()
             found = await begin()
         except Exception as error:
             problem = error
+        else:
+            return self.answer(response, lambda: fill(found))
 
-        def finish() -> str:
-            if problem is not None:
-                raise problem
-            return fill(found)
+        def refuse() -> str:
+            raise problem
 
-        return self.answer(response, finish)
+        return self.answer(response, refuse)
 
     async def query(self, cost: int, work: Callable[[], Result]) -> Result:
         """Return the result of a query that costs a number of pairs of bodies, by a thread if they are many.

@@ -37,50 +37,6 @@ class SweepRow:
     penetration_service_time: float
 
 
-@dataclass(frozen=True)
-class SweepSummary:
-    """The motion in a dozen numbers."""
-
-    frames: int
-    pairs: int
-    past_sphere: int
-    past_obb: int
-    solved: int
-    intersecting: int
-    unproven: int
-    smallest_gap: float
-    deepest_penetration: float
-    first_contact: SweepRow | None
-    last_contact: SweepRow | None
-
-
-def summarise(rows: Sequence[SweepRow]) -> SweepSummary:
-    """Add up the rows of a motion.
-
-    Parameters
-    ----------
-    rows : sequence of SweepRow
-        At least one.
-
-    Returns
-    -------
-    SweepSummary
-    """
-    contact = [row for row in rows if row.intersecting]
-    distances = np.array([row.distance for row in rows])
-    return SweepSummary(
-        frames=len(rows),
-        **{
-            name: sum(getattr(row, name) for row in rows)
-            for name in ("pairs", "past_sphere", "past_obb", "solved", "intersecting", "unproven")
-        },
-        smallest_gap=float(distances[distances >= 0.0].min(initial=np.inf)),
-        deepest_penetration=abs(float(distances.min(initial=0.0))),
-        first_contact=contact[0] if contact else None,
-        last_contact=contact[-1] if contact else None,
-    )
-
-
 def tables(rows: Sequence[SweepRow], replay: Replay) -> tuple[Table, Table]:
     """Counts compared with the published ones, and times.
 
@@ -95,11 +51,16 @@ def tables(rows: Sequence[SweepRow], replay: Replay) -> tuple[Table, Table]:
     -------
     tuple of rich.table.Table
     """
-    total = summarise(rows)
+    names = ("pairs", "past_sphere", "past_obb", "solved", "intersecting", "unproven")
+    pairs, past_sphere, past_obb, solved, intersecting, unproven = (
+        sum(getattr(row, name) for row in rows) for name in names
+    )
+    touching = [row for row in rows if row.intersecting]
+    distances = np.array([row.distance for row in rows])
     counts = Table(title=replay.title, title_justify="left")
     counts.add_column("")
     counts.add_column("here", justify="right")
-    whole = total.pairs == replay.pairs  # else there is nothing to compare with
+    whole = pairs == replay.pairs  # else there is nothing to compare with
     if whole:
         counts.add_column("published", justify="right")
 
@@ -109,21 +70,23 @@ def tables(rows: Sequence[SweepRow], replay: Replay) -> tuple[Table, Table]:
             cells.append(f"about {replay.published[name]:,}" if name in replay.published else "")
         counts.add_row(*cells)
 
-    def contact(row: SweepRow | None) -> str:
+    def contact(index: int) -> str:
+        row = touching[index] if touching else None
         return f"{row.frame} ({row.body_a}, {row.body_b})" if row else "none"
 
-    line("frames", total.frames)
-    line("pairs", total.pairs)
-    line("culled by spheres", total.pairs - total.past_sphere)
-    line("culled by boxes", total.past_sphere - total.past_obb)
-    line("solved for penetration", total.solved)
-    line("intersecting", total.intersecting)
-    line("first contact, frame", contact(total.first_contact))
-    line("last contact, frame", contact(total.last_contact))
-    gap = f"{1e3 * total.smallest_gap:.3f} mm" if np.isfinite(total.smallest_gap) else "none"
+    line("frames", len(rows))
+    line("pairs", pairs)
+    line("culled by spheres", pairs - past_sphere)
+    line("culled by boxes", past_sphere - past_obb)
+    line("solved for penetration", solved)
+    line("intersecting", intersecting)
+    line("first contact, frame", contact(0))
+    line("last contact, frame", contact(-1))
+    gaps = distances[distances >= 0.0]
+    gap = f"{1e3 * gaps.min():.3f} mm" if len(gaps) else "none"
     line("smallest gap before or after contact", gap)
-    line("deepest penetration", f"{1e3 * total.deepest_penetration:.3f} mm")
-    line("answers not proved", total.unproven)
+    line("deepest penetration", f"{1e3 * abs(distances.min(initial=0.0)):.3f} mm")
+    line("answers not proved", unproven)
 
     times = Table(title="Time per call, ms", title_justify="left")
     for name in ("", "median", "p99"):

@@ -18,13 +18,10 @@ from superovoid.cli.interruption import INTERRUPTS
 from superovoid_ros.nodes.clients.sweep_client import SweepClient
 from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.tools.demo.report import SweepRow
-from superovoid_ros.tools.process.child import NodeError, NodeProcess, inside
+from superovoid_ros.tools.process.child import NodeError, NodeProcess, Watch, inside
 from superovoid_ros.tools.process.network import own_network
-from superovoid_ros.tools.process.waiting import Watch
 
-_PROMPT = 0.2  # s, before a process that does not answer is watched
 _REPLAY_AFTER = 0.5  # s
-_LOST = 30.0  # s with a node that does nothing, after which what was published is taken for lost
 _LOST_BECAUSE = "what was sent to it, or its answer, was lost; is /dev/shm full, or does something else use its topics?"
 _DISCOVERY = 4.0  # s, in which the others are found once one is
 _SHOWN_RATE = 20.0  # Hz, of markers
@@ -80,16 +77,9 @@ class _Client:
         self._caller.wait(lambda: time.monotonic() >= until)
 
     def _watched(self, process: NodeProcess, name: str) -> Callable[[], None]:
-        """Return a callback for turns without a response of a process; it checks whether the process works."""
-        asked, watch = time.monotonic(), None
-
-        def look() -> None:
-            nonlocal watch
-            if time.monotonic() > asked + _PROMPT:
-                watch = watch or Watch(process, cause=_LOST_BECAUSE)
-                watch.look(f"{name} did not answer")
-
-        return look
+        """Return a callback for turns without a response of a process."""
+        watch = Watch(process, cause=_LOST_BECAUSE)
+        return lambda: watch.look(f"{name} did not answer")
 
     def play(self, frame: int) -> object:
         """Have a frame published; return the player's answer."""
@@ -101,7 +91,7 @@ class _Client:
     def ask(self, frame: int, links_a: Sequence[str], links_b: Sequence[str]) -> SweepRow:
         """Play a frame and ask both services about it."""
         stamp = self.play(frame).stamp
-        played, watch = time.monotonic(), None
+        played, watch = time.monotonic(), Watch(self._service, cause=_LOST_BECAUSE)
         while True:
             started = time.perf_counter()
             nearest = self._caller.nearest(links_a, links_b, self._watched(self._service, "get_min_distance"))
@@ -109,13 +99,9 @@ class _Client:
             if nearest.success and nearest.distances.header.stamp == stamp:
                 break
             self._caller.turn()
-            if watch is not None:
-                watch.look(f"frame {frame} did not reach the distance service ({nearest.message})")
+            watch.look(f"frame {frame} did not reach the distance service ({nearest.message})")
             if time.monotonic() > played + _REPLAY_AFTER:
-                # Joint states and transforms are sent once and may be lost, the first of a player above all. From now
-                # on the service is asked rarely, so that what it does is its own work.
-                watch = watch or Watch(self._service, _LOST, _LOST_BECAUSE)
-                self.pause(time.monotonic() + _REPLAY_AFTER)
+                # Joint states and transforms are sent once and may be lost, the first of a player above all.
                 stamp = self.play(frame).stamp
                 played = time.monotonic()
         started = time.perf_counter()
@@ -179,7 +165,7 @@ def run_sweep(
     Raises
     ------
     NodeError
-        If a node ends, or does nothing and does not answer.
+        If a node ends, or does not answer.
     """
     with ExitStack() as stack:
         namespace = "" if visible else stack.enter_context(own_network("demo"))

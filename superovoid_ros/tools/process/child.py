@@ -11,18 +11,27 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from multiprocessing.process import BaseProcess
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import yaml
 
+from superovoid.cli.interruption import INTERRUPTS
 from superovoid_ros.resources import share_directory
+
+PATIENCE = 180.0
+"""s, after which it is an error that a process has not done what is waited for"""
 
 _STOP_TIMEOUT = 10.0  # s from Ctrl-C on; what does not end by then is ended by force
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PR_SET_PDEATHSIG = 1
-_STOPPED = ("T", "t")
+_PAUSE = 0.02  # s, between two looks
+_DISCOVERY = (
+    "the machine is busy, or processes of this machine do not find each other by DDS. A firewall, a container or "
+    "FASTRTPS_DEFAULT_PROFILES_FILE may keep them apart; multicast or the loopback interface may be off "
+    "(ip link show lo); /dev/shm may be full"
+)
 # Topics with the same name in every namespace, without remapping.
 _ABSOLUTE = ("/tf", "/tf_static", "/clock", "/diagnostics")
 
@@ -36,83 +45,7 @@ class NodeError(RuntimeError):
     """A node or service fails; the text names it, with its last output."""
 
 
-class Child:
-    """State and use of resources of a child process; Linux.
-
-    Parameters
-    ----------
-    name
-        For messages.
-    pid
-        Its number.
-    """
-
-    def __init__(self, name: str, pid: int) -> None:
-        self.name = name
-        self.pid = pid
-
-    def check(self) -> None:
-        """Raise `NodeError` if the process has ended."""
-        raise NotImplementedError
-
-    def resident_memory(self) -> float:
-        """Return the memory it holds now [MiB]."""
-        return int(self._read("statm").split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-    def processor_time(self) -> float:
-        """Return the processor time used so far [s]."""
-        return sum(map(int, self._stat()[11:13])) / _TICKS
-
-    def is_stopped(self) -> bool:
-        """Whether it is stopped, by SIGSTOP or a debugger."""
-        return self._stat()[0] in _STOPPED
-
-    def demand(self) -> float:
-        """Return the processor time it has used and has waited for while others had it [s].
-
-        On a machine with any load, it grows by a second each second while the process computes, and hardly while the
-        process waits for something else.
-        """
-        waited = 0
-        for thread in self._threads():
-            try:
-                waited += int((thread / "schedstat").read_text(encoding="ascii").split()[1])
-            except (OSError, IndexError, ValueError):  # the thread has ended, or the kernel has no such file
-                pass
-        return self.processor_time() + 1e-9 * waited
-
-    def bytes_read(self) -> int:
-        """Return the number of bytes read from files so far."""
-        for line in self._read("io").splitlines():
-            if line.startswith("rchar:"):
-                return int(line.split()[1])
-        return 0
-
-    def _read(self, file: str) -> str:
-        return Path(f"/proc/{self.pid}/{file}").read_text(encoding="utf-8", errors="replace")
-
-    def _stat(self) -> list[str]:
-        """Return the fields of /proc/PID/stat after the name, the state first."""
-        return self._read("stat").rpartition(")")[2].split()
-
-    def _threads(self) -> Iterator[Path]:
-        return Path(f"/proc/{self.pid}/task").iterdir()
-
-
-class HelperProcess(Child):
-    """A process of multiprocessing."""
-
-    def __init__(self, name: str, process: BaseProcess) -> None:
-        super().__init__(name, process.pid)
-        self.process = process
-
-    def check(self) -> None:
-        """Raise if the process has ended."""
-        if not self.process.is_alive():
-            raise NodeError(f"{self.name} (process {self.pid}) ended with exit code {self.process.exitcode}")
-
-
-class NodeProcess(Child):
+class NodeProcess:
     """A node of this package in a process of its own, its output kept for an error.
 
     It ends with this process, however that ends.
@@ -144,24 +77,24 @@ class NodeProcess(Child):
         for rule in rules:
             options += ["-r", rule]
         program = [module] if module.endswith(".py") else ["-m", module]
-        self.process = self._start([*program, "--ros-args", *options], os.environ, self._log.fileno())
-        super().__init__(name or module.rsplit(".", 1)[-1], self.process.pid)
-
-    def _start(self, arguments: list[str], environment: Mapping[str, str], log: int) -> subprocess.Popen:
-        """Start `python arguments` with its output in a file; it ends with this process."""
-        return subprocess.Popen(
-            [sys.executable, *arguments],
+        self.process = subprocess.Popen(
+            [sys.executable, *program, "--ros-args", *options],
             stdin=subprocess.DEVNULL,
             preexec_fn=end_with_parent,
-            stdout=log,
+            stdout=self._log.fileno(),
             stderr=subprocess.STDOUT,
             # A Ctrl-C at the terminal is for the client, which then ends its nodes in order.
             start_new_session=True,
-            env=environment,
         )
+        self.name = name or module.rsplit(".", 1)[-1]
+
+    def processor_time(self) -> float:
+        """Return the processor time used so far [s]; Linux."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        return sum(map(int, fields[11:13])) / _TICKS
 
     def check(self) -> None:
-        """Raise if the process has ended."""
+        """Raise `NodeError` if the process has ended."""
         code = self.process.poll()
         if code is not None:
             ended = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
@@ -169,11 +102,8 @@ class NodeProcess(Child):
 
     def output(self, start: int = 0) -> str:
         """Return what it printed, from a byte on."""
-        return os.pread(self._log.fileno(), max(0, self.printed() - start), start).decode(errors="replace").strip()
-
-    def printed(self) -> int:
-        """Return how many bytes it printed."""
-        return os.fstat(self._log.fileno()).st_size
+        printed = os.fstat(self._log.fileno()).st_size
+        return os.pread(self._log.fileno(), max(0, printed - start), start).decode(errors="replace").strip()
 
     def kill(self) -> None:
         """End it as a crash does."""
@@ -191,6 +121,39 @@ class NodeProcess(Child):
                 self.kill()
         self._log.close()
         self._parameters.close()
+
+
+class Watch:
+    """Ends the waiting for a process that has ended, or that takes too long.
+
+    Parameters
+    ----------
+    process
+        The process that must act.
+    patience
+        s, as `PATIENCE`.
+    cause
+        Why it may be waited for in vain, and what can be done.
+    """
+
+    def __init__(self, process: NodeProcess, patience: float = PATIENCE, cause: str = _DISCOVERY) -> None:
+        self._process, self._cause = process, cause
+        self._patience, self._until = patience, time.monotonic() + patience
+
+    def look(self, problem: str) -> None:
+        """Raise `NodeError` if there is nothing more to wait for; `problem` is like "service /a did not appear"."""
+        self._process.check()
+        if time.monotonic() >= self._until:
+            raise NodeError(f"{problem} within {self._patience:g} s: {self._cause}")
+
+
+def wait_for(process: NodeProcess, condition: Callable[[], bool], problem: str, pause: float = _PAUSE) -> None:
+    """Wait until a process makes a condition hold, checked every `pause` seconds; `NodeError` as `Watch.look`."""
+    watch = Watch(process)
+    while not condition():
+        INTERRUPTS.check()
+        watch.look(problem)
+        time.sleep(pause)
 
 
 def inside(namespace: str) -> list[str]:

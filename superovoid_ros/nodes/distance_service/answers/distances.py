@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,10 +31,14 @@ from superovoid.states import StateDistances, StateQuery
 from superovoid_ros.nodes.common.conversions import flat
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
 from superovoid_ros.nodes.common.parameters import count
-from superovoid_ros.nodes.distance_service.jobs import AT_ONCE
+from superovoid_ros.nodes.distance_service.jobs import AT_ONCE, Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
-from superovoid_ros.nodes.distance_service.robot_state.given import joints_given
-from superovoid_ros.nodes.distance_service.robot_state.measurements import GivenStates, Measurements, States
+from superovoid_ros.nodes.distance_service.robot_state.measurements import (
+    GivenStates,
+    Measurements,
+    States,
+    joints_given,
+)
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.model import Model, Selection
 
@@ -164,49 +168,30 @@ class Distances(Part):
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
         self._current, self._measurements = current, measurements
-        self._running = 0  # calls about many states that threads are at
-        self._lock = threading.Lock()
         # Send an answer before computing the next one.
         self._spare: list[PairDistance] = []
 
     def configure(self) -> None:
         """Open the services."""
-        self.endpoints.serve(GetMinDistance, "~/get_min_distance", self._get_min_distance)
-        self.endpoints.serve(GetPenetration, "~/get_penetration", self._get_penetration)
+        self.endpoints.serve(GetMinDistance, "~/get_min_distance", self._answer_once)
+        self.endpoints.serve(GetPenetration, "~/get_penetration", self._answer_once)
         self.endpoints.serve(GetDistances, "~/get_distances", self._get_distances)
 
     # --- one state ---
 
-    async def _get_min_distance(
-        self, request: GetMinDistance.Request, response: GetMinDistance.Response
-    ) -> GetMinDistance.Response:
-        def limits() -> dict[str, object]:
-            return {"max_distance": _max_distance(request), "max_results": request.max_results or None}
-
-        return await self._answer_once(request, response, limits)
-
-    async def _get_penetration(
-        self, request: GetPenetration.Request, response: GetPenetration.Response
-    ) -> GetPenetration.Response:
-        def limits() -> dict[str, object]:
-            return {"overlapping_only": True, "max_results": request.max_results or None}
-
-        return await self._answer_once(request, response, limits)
-
     async def _answer_once(
-        self,
-        request: GetMinDistance.Request | GetPenetration.Request,
-        response: OneState,
-        limits: Callable[[], dict[str, object]],
+        self, request: GetMinDistance.Request | GetPenetration.Request, response: OneState
     ) -> OneState:
         async def begin() -> tuple[Question, DistanceArray]:
-            chosen_limits, model = limits(), self._current.model()
+            is_penetration = isinstance(request, GetPenetration.Request)
+            limits = {"overlapping_only": True} if is_penetration else {"max_distance": _max_distance(request)}
+            model = self._current.model()
             selection = model.select(request.links_a, request.links_b)
             given = self._measurements.given_once(
                 model.robot, request.joint_names, request.joint_positions, request.base_poses
             )
             states = self._states(model, selection, given)
-            question = closest_question(model, selection, states, **chosen_limits)
+            question = closest_question(model, selection, states, max_results=request.max_results or None, **limits)
             spare = self._spare if question.cost <= AT_ONCE else None
             return await self.query(question.cost, lambda: (question, message_of(question, question.run_once(), spare)))
 
@@ -228,22 +213,12 @@ class Distances(Part):
 
         async def begin() -> tuple[Question, StateDistances]:
             question = self._question(request, started)
-            threads = 1 if question.cost <= AT_ONCE else int(self.value("threads")) or processors()
-            return await self.query(question.cost, lambda: (question, self._run(question, threads)))
+            threads = 1
+            if question.cost > AT_ONCE:  # a fair part of them
+                threads = max(1, (int(self.value("threads")) or processors()) // (1 + self.jobs.count(Kind.QUERY)))
+            return await self.query(question.cost, lambda: (question, *question.run(threads)))
 
         return await self.answer_long(response, begin, lambda found: self._fill(response, *found))
-
-    def _run(self, question: Question, threads: int) -> StateDistances:
-        """Compute an answer in a fair part of the threads."""
-        with self._lock:
-            self._running += 1
-            part = max(1, threads // self._running)
-        try:
-            (found,) = question.run(part)
-            return found
-        finally:
-            with self._lock:
-                self._running -= 1
 
     def _question(self, request: GetDistances.Request, started: float) -> Question:
         """Read a request, which came at a time of `time.perf_counter`; `InputError` if it makes no sense."""
@@ -267,7 +242,7 @@ class Distances(Part):
     def _states(self, model: Model, selection: Selection, given: GivenStates) -> States:
         """Return the states of a request; `InputError` if they, or what the pairs are about, are not known."""
         states = self._measurements.states(model.robot, given, model.planning)
-        self._measurements.require_world(model.planning, selection.pairs, states)
+        self._measurements.require_world(model.planning, selection.pairs, states.unplaced)
         return states
 
     def _given(self, request: GetDistances.Request, robot: Robot) -> GivenStates:

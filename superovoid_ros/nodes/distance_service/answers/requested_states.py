@@ -7,24 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
-from geometry_msgs.msg import TransformStamped
 from moveit_msgs.msg import Constraints, RobotState
 from sensor_msgs.msg import JointState
 
 from superovoid.robot.kinematics import OUTSIDE
-from superovoid.robot.planning_scene import Edit
 from superovoid.robot.planning_scene import PlanningScene as Planning
-from superovoid_ros.nodes.common.conversions import from_transform, to_transform
+from superovoid_ros.nodes.common.conversions import from_transform
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals
-from superovoid_ros.nodes.distance_service.robot_state.given import joints_given
-from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundings
-from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
+from superovoid_ros.nodes.distance_service.robot_state.measurements import GivenStates, Measurements, joints_given
+from superovoid_ros.nodes.distance_service.world.frames import Frames, frames_of
 from superovoid_ros.nodes.distance_service.world.model import Model
-from superovoid_ros.nodes.distance_service.world.moveit_changes import attached_change, attached_changes
+from superovoid_ros.nodes.distance_service.world.moveit_changes import attach_for_question
 
 
 @dataclass(frozen=True)
@@ -41,9 +36,6 @@ class RequestedState:
     """With the attached objects of the request."""
     frames: Frames
     """With those that the request names."""
-    surroundings: Surroundings
-    edit: Edit
-    """Knows the objects, for frames."""
     frame: str
     """Name on TF of the frame of the poses: the root's, or the root link's if its pose is unknown."""
     unplaced: str = ""
@@ -60,10 +52,7 @@ class RequestedState:
         """Return the same with joints elsewhere, for any thread."""
         positions = {**self.positions, **positions}
         poses = self.planning.robot.forward_kinematics(positions, self.base_poses)
-        surroundings = replace(self.surroundings, link_poses=poses)
-        return replace(
-            self, positions=positions, poses=poses, surroundings=surroundings, frames=Frames(surroundings, self.edit)
-        )
+        return replace(self, positions=positions, poses=poses, frames=self.frames.with_links(poses))
 
 
 class RequestedStates:
@@ -98,14 +87,14 @@ class RequestedStates:
             (`Measurements.require_world`).
         """
         robot = model.robot
-        given = _joints_of(model, message)
+        joints = _joints_of(model, message)
         base_poses = _base_poses_of(model, message, self._measurements.prefix)
-        once = self._measurements.given_once(robot, tuple(given), tuple(given.values()), base_poses)
-        state = self._measurements.states(robot, once, model.planning)
+        given = GivenStates(tuple(joints), np.array([list(joints.values())]), base_poses)
+        state = self._measurements.states(robot, given, model.planning)
         if placed:
             if state.unplaced:
                 raise InputError(state.unplaced, Code.INCOMPLETE_WORLD)
-            self._measurements.require_world(model.planning, None, state)
+            self._measurements.require_world(model.planning, None, state.unplaced)
         base = robot.root_link if state.unplaced else robot.root
         in_frame = state.link_poses(robot)
         from_base = np.linalg.inv(in_frame[base])
@@ -121,15 +110,13 @@ class RequestedStates:
         if message.is_diff or has_joints:
             if _changes_attached(planning, message):
                 with refusals("robot_state"):
-                    read = partial(attached_change, open_meshes=str(self._value("open_meshes")))
-                    for words in attached_changes(message, read=read).apply_for_question(edit, frames):
-                        raise InputError(words)
+                    attach_for_question(message, str(self._value("open_meshes")), edit, frames)
                     planning = edit.commit()
         elif len(message.attached_collision_objects):
             raise InputError("robot_state: is_diff is false and there are no joints: set is_diff to attach objects")
         frame = self._measurements.frame_of(robot, base)
         doubts = state.unplaced, self._measurements.why_stale(state)
-        return RequestedState(model, positions, poses, planning, frames, surroundings, edit, frame, *doubts)
+        return RequestedState(model, positions, poses, planning, frames, frame, *doubts)
 
 
 def positions_of(message: JointState, what: str) -> list[tuple[str, float]]:
@@ -147,8 +134,8 @@ def _joints_of(model: Model, message: RobotState) -> dict[str, float]:
     return joints_given(model.robot, [name for name, _ in kept], [position for _, position in kept])
 
 
-def _base_poses_of(model: Model, message: RobotState, prefix: str) -> list[TransformStamped]:
-    """Return the poses of links on floating and planar joints of a request, in the root link's frame."""
+def _base_poses_of(model: Model, message: RobotState, prefix: str) -> dict[str, tuple[str, np.ndarray]]:
+    """Return the poses of links on floating and planar joints of a request, each after its frame."""
     joints, robot = message.multi_dof_joint_state, model.robot
     if len(joints.joint_names) != len(joints.transforms):
         raise InputError(
@@ -156,7 +143,7 @@ def _base_poses_of(model: Model, message: RobotState, prefix: str) -> list[Trans
             "must be equally many"
         )
     frame = joints.header.frame_id.removeprefix("/")
-    found = []
+    found: dict[str, tuple[str, np.ndarray]] = {}
     for name, transform in zip(joints.joint_names, joints.transforms, strict=True):
         what = f"robot_state: multi_dof joint '{name}'"
         joint = robot.joints.get(name)
@@ -174,7 +161,9 @@ def _base_poses_of(model: Model, message: RobotState, prefix: str) -> list[Trans
             raise InputError(f"{what}: given in frame '{frame}', must be in that of the root link, '{robot.root}'")
         if joint.child == robot.root_link and frame != prefix + robot.root_link:
             root = frame
-        found.append(to_transform(root, joint.child, joint.parent_from_joint @ pose, joints.header.stamp))
+        if joint.child in found:
+            raise InputError(f"{what}: is given twice")
+        found[joint.child] = root, joint.parent_from_joint @ pose
     return found
 
 

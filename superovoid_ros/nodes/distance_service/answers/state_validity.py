@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,7 +59,6 @@ except ImportError:  # moveit_msgs has it since 2025
 # Cut-off beyond the paddings [m], so that no pair is missed whose proved bound is below its padding and whose
 # distance is above it by rounding.
 _SLACK = 1e-9
-_CONTACTS_IN_A_ROW = 8  # answers after which the next is expected to be the same
 _FEW_PAIRS = 5000  # that are looked at one after the other
 # Of the pyramid that stands for a cone of vision. More do not make it rounder to any purpose.
 _MOST_SIDES = 1000
@@ -136,7 +135,7 @@ class Validity(Part):
         pairs = None
         if group:
             pairs = pairs_of_group(planning, group) if paddings is None else paddings.pairs
-        self._measurements.require_world(planning, pairs, asked)
+        self._measurements.require_world(planning, pairs, asked.unplaced)
         if asked.stale and self.value(STALE) == "refuse":
             raise InputError(f"{asked.stale} (stale_timeout, {STALE})")
         cost = _cost_of(planning, pairs, request.constraints)
@@ -198,28 +197,12 @@ def states_of(state: RobotState, joint_states: Sequence[JointState]) -> Iterator
 def _found(
     asked: RequestedState, pairs: np.ndarray | None, paddings: Paddings | None
 ) -> tuple[list[ContactInformation], list[CostSource]]:
-    """Return contacts and their costs, none if all pairs are proved clear.
-
-    The yes/no query comes first, because it is faster. If the last states were in contact, the query for contacts comes
-    first. One proved contact implies the answer of the yes/no query, so the order does not change the result.
-    """
-    if paddings is None:
-        return _contacts(asked, pairs)[:2]
-    in_a_row = paddings.contacts_in_a_row
-    if in_a_row < _CONTACTS_IN_A_ROW and _are_kept(paddings, asked):
-        paddings.contacts_in_a_row = 0
-        return [], []
-    contacts, costs, is_proved = _contacts(asked, pairs)
-    if contacts and not is_proved and in_a_row >= _CONTACTS_IN_A_ROW and _are_kept(paddings, asked):
-        contacts, costs = [], []
-    paddings.contacts_in_a_row = in_a_row + 1 if contacts else 0
-    return contacts, costs
-
-
-def _are_kept(paddings: Paddings, asked: RequestedState) -> bool:
-    """Whether nothing is in contact. Of what is, or may be, the contacts are asked for: their names take distances."""
-    with refusals("robot_state"):
-        return paddings.are_kept(asked.positions, asked.base_poses)
+    """Return contacts and their costs; none if all pairs are proved clear, which the faster yes/no query finds out."""
+    if paddings is not None:
+        with refusals("robot_state"):
+            if paddings.are_kept(asked.positions, asked.base_poses):
+                return [], []
+    return _contacts(asked, pairs)
 
 
 def _cost_of(planning: Planning, pairs: np.ndarray | None, constraints: Constraints) -> int:
@@ -235,13 +218,8 @@ def _cost_of(planning: Planning, pairs: np.ndarray | None, constraints: Constrai
     return checked + count + len(constraints.visibility_constraints) * per_cone
 
 
-def _contacts(
-    asked: RequestedState, pairs: np.ndarray | None
-) -> tuple[list[ContactInformation], list[CostSource], bool]:
-    """Return one contact for each pair of links and objects without clearance, deepest first, with costs.
-
-    Also whether one of them is proved: others may have a clearance, which the intervals of their distances leave open.
-    """
+def _contacts(asked: RequestedState, pairs: np.ndarray | None) -> tuple[list[ContactInformation], list[CostSource]]:
+    """Return one contact for each pair of links and objects without clearance, deepest first, with costs."""
     planning = asked.planning
     scene = planning.scene.fork()
     with refusals("robot_state"):
@@ -262,7 +240,7 @@ def _contacts(
         cost = _cost(planning.scene, world_from_body, a, b)
         if cost is not None:
             costs.append(cost)
-    return contacts, costs, bool((clear.upper[rows] < 0.0).any())
+    return contacts, costs
 
 
 # --- contacts ---
@@ -321,27 +299,22 @@ def evaluate(
         Why something could not be evaluated.
     """
     results, problems = [], []
-    planning, frames = asked.planning, asked.frames
-
-    def take(what: str, measure: object) -> None:
-        try:
-            if stop.is_set():
-                raise InputError("the node was cleaned up")
-            with refusals():
-                satisfied, distance = measure()
-        except InputError as error:
-            satisfied, distance = False, math.inf
-            problems.append(InputError(f"{what}: {error}", error.code))
-        results.append(ConstraintEvalResult(result=bool(satisfied), distance=float(distance)))
-
-    for i, joint in enumerate(constraints.joint_constraints):
-        take(f"joint_constraints[{i}]", lambda c=joint: _joint_constraint(c, planning, asked.positions))
-    for i, position in enumerate(constraints.position_constraints):
-        take(f"position_constraints[{i}]", lambda c=position: _position_constraint(c, frames))
-    for i, orientation in enumerate(constraints.orientation_constraints):
-        take(f"orientation_constraints[{i}]", lambda c=orientation: _orientation_constraint(c, frames))
-    for i, visibility in enumerate(constraints.visibility_constraints):
-        take(f"visibility_constraints[{i}]", lambda c=visibility: _visibility_constraint(c, asked))
+    for kind, measure in (
+        ("joint", _joint_constraint),
+        ("position", _position_constraint),
+        ("orientation", _orientation_constraint),
+        ("visibility", _visibility_constraint),
+    ):
+        for i, constraint in enumerate(getattr(constraints, f"{kind}_constraints")):
+            try:
+                if stop.is_set():
+                    raise InputError("the node was cleaned up")
+                with refusals():
+                    satisfied, distance = measure(constraint, asked)
+            except InputError as error:
+                satisfied, distance = False, math.inf
+                problems.append(InputError(f"{kind}_constraints[{i}]: {error}", error.code))
+            results.append(ConstraintEvalResult(result=bool(satisfied), distance=float(distance)))
     return results, problems
 
 
@@ -354,15 +327,13 @@ def _finite(name: str, *values: float) -> None:
         raise InputError(f"{name} = {list(map(float, values))}: must be finite")
 
 
-def _joint_constraint(
-    constraint: JointConstraint, planning: Planning, positions: Mapping[str, float]
-) -> tuple[bool, float]:
-    robot, name = planning.robot, constraint.joint_name
+def _joint_constraint(constraint: JointConstraint, asked: RequestedState) -> tuple[bool, float]:
+    robot, name = asked.planning.robot, constraint.joint_name
     above, below = constraint.tolerance_above, constraint.tolerance_below
     _finite(f"joint '{name}': position and tolerances", constraint.position, above, below)
     if above < 0.0 or below < 0.0:
         raise InputError(f"joint '{name}': tolerances {above}, {below}: must not be negative")
-    value = robot.position_of(name, positions)
+    value = robot.position_of(name, asked.positions)
     if value is None:
         raise InputError(f"joint '{name}' is no joint with one position; those: {listing(robot.joint_names)}")
     wanted = constraint.position
@@ -380,8 +351,8 @@ def _joint_constraint(
     return -below - _EPSILON <= difference <= above + _EPSILON, _weight(constraint.weight) * abs(difference)
 
 
-def _position_constraint(constraint: PositionConstraint, frames: Frames) -> tuple[bool, float]:
-    offset = constraint.target_point_offset
+def _position_constraint(constraint: PositionConstraint, asked: RequestedState) -> tuple[bool, float]:
+    frames, offset = asked.frames, constraint.target_point_offset
     _finite("target_point_offset", offset.x, offset.y, offset.z)
     point = (frames.link(constraint.link_name) @ (offset.x, offset.y, offset.z, 1.0))[:3]
     for root_from_shape, shape in placed_shapes(constraint, frames):
@@ -407,14 +378,9 @@ def placed_shapes(constraint: PositionConstraint, frames: Frames) -> list[tuple[
     return list(zip(placed, shapes, strict=True))
 
 
-def _orientation_constraint(constraint: OrientationConstraint, frames: Frames) -> tuple[bool, float]:
-    tolerances = np.abs(
-        [
-            constraint.absolute_x_axis_tolerance,
-            constraint.absolute_y_axis_tolerance,
-            constraint.absolute_z_axis_tolerance,
-        ]
-    )
+def _orientation_constraint(constraint: OrientationConstraint, asked: RequestedState) -> tuple[bool, float]:
+    frames = asked.frames
+    tolerances = np.abs([getattr(constraint, f"absolute_{axis}_axis_tolerance") for axis in "xyz"])
     _finite("tolerances", *tolerances)
     header_from_wanted, wanted = wanted_rotation(constraint, frames)
     difference = wanted.T @ frames.link(constraint.link_name)[:3, :3]

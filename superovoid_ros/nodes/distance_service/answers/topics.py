@@ -279,7 +279,7 @@ class Topics(Part):
 
     def _publish_state(self, model: Model, wanted: bool, drawn: bool) -> None:
         state = self._measurements.states(model.robot)
-        self._measurements.require_world(model.planning, None, state)  # all that there is is drawn
+        self._measurements.require_world(model.planning, None, state.unplaced)  # all that there is is drawn
         selection = self._watched or model.select((), ())
         max_distance = float(self.value("max_distance")) or np.inf
         question = closest_question(model, selection, state, max_distance=max_distance)
@@ -328,7 +328,7 @@ class Topics(Part):
         model, measurements = self._current.model(), self._measurements
         selection = self._watched or model.select((), ())
         state = measurements.states(model.robot)
-        measurements.require_world(model.planning, selection.pairs, state)
+        measurements.require_world(model.planning, selection.pairs, state.unplaced)
         stale = measurements.fill_freshness(message, state)
         if stale:
             raise InputError(f"stale: {stale}", Code.NOT_MEASURED)

@@ -9,7 +9,6 @@ levels.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -20,7 +19,6 @@ from superovoid_ros.nodes.common.conversions import NANOSECONDS
 from superovoid_ros.nodes.common.mistakes import reason_of
 from superovoid_ros.nodes.common.parameters import number
 from superovoid_ros.nodes.distance_service.answers.topics import Topics
-from superovoid_ros.nodes.distance_service.health.mismatches import Mismatches
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
@@ -29,7 +27,6 @@ OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticS
 # Shortest span for measuring a rate, in its periods and in seconds.
 RATE_PERIODS = 5.0
 RATE_SECONDS = 2.0
-_LOOK = 2.0  # s, between two looks at other nodes
 
 
 @dataclass
@@ -40,19 +37,24 @@ class Finding:
     message: str = ""
     values: dict[str, object] = field(default_factory=dict)
 
+    def note(self, level: bytes, words: str) -> None:
+        """Add words, and raise the level to that of these."""
+        self.level, self.message = max(self.level, level), f"{self.message}; {words}" if self.message else words
+
 
 class RateMeter:
     """How often something happens, from its count at the times of the diagnostics."""
 
     def __init__(self) -> None:
-        self._counts: deque[tuple[float, int]] = deque()
+        self.clear()
 
     def clear(self) -> None:
         """Begin again."""
-        self._counts.clear()
+        self._began: tuple[float, int] | None = None
+        self._rate: float | None = None
 
     def update(self, now: float, count: int, wanted: float) -> float | None:
-        """Return the rate reached [Hz]; None until it has been measured long enough.
+        """Return the rate reached last [Hz]; None until it has been measured long enough.
 
         Parameters
         ----------
@@ -63,14 +65,13 @@ class RateMeter:
         wanted
             The requested rate [Hz].
         """
-        if self._counts and now < self._counts[-1][0]:
+        if self._began is None or now < self._began[0]:
             self.clear()
-        self._counts.append((now, count))
-        span = max(RATE_SECONDS, RATE_PERIODS / wanted)
-        while len(self._counts) > 2 and self._counts[1][0] <= now - span:
-            self._counts.popleft()
-        began, before = self._counts[0]
-        return (count - before) / (now - began) if now - began >= span else None
+            self._began = now, count
+        began, before = self._began
+        if now - began >= max(RATE_SECONDS, RATE_PERIODS / wanted):
+            self._began, self._rate = (now, count), (count - before) / (now - began)
+        return self._rate
 
 
 class Diagnostics(Part):
@@ -118,7 +119,6 @@ class Diagnostics(Part):
         facts: Callable[[], Mapping[str, object]] = dict,
     ) -> None:
         super().__init__(common)
-        self._mismatches = Mismatches(self.node, self.log)
         self._current, self._measurements, self._topics, self._facts = current, measurements, topics, facts
         self._timer = None
         self._publisher = None
@@ -127,8 +127,7 @@ class Diagnostics(Part):
         self._time_before = -1
 
     def configure(self) -> None:
-        """Begin to publish, and to look at other nodes."""
-        self.endpoints.every(_LOOK, self._mismatches.look)
+        """Begin to publish."""
         self._publisher = self.endpoints.advertise(DiagnosticArray, "/diagnostics", 1)
         self._apply_values()
 
@@ -137,7 +136,6 @@ class Diagnostics(Part):
         self._stop()
         self._publisher = None
         self._meter.clear()
-        self._mismatches.forget()
 
     def apply(self, names: AbstractSet[str]) -> None:
         """Take over period and thresholds."""
@@ -187,9 +185,8 @@ class Diagnostics(Part):
         state = "active" if self.activity.is_active else "inactive"
         found.values["state"] = state
         if model is None:
-            found.level, found.message = ERROR, self._current.problem
+            found.note(ERROR, self._current.problem)
         else:
-            found.message = model.describe()
             found.values |= {
                 "robot": model.robot.name,
                 "links": len(model.robot.links),
@@ -198,13 +195,14 @@ class Diagnostics(Part):
                 "pairs": model.scene.pair_count,
             }
             if self._current.problem:
-                found.level, found.message = ERROR, self._current.problem
+                found.note(ERROR, self._current.problem)
             elif self._current.missing:
-                found.level, found.message = WARN, self._current.missing
+                found.note(WARN, self._current.missing)
             elif not model.robot.bodies:
-                found.level = WARN
-                found.message = f"no link of robot '{model.robot.name}' has contact geometry: nothing to measure"
-        found.values |= {**self._facts(), **self._mismatches.facts()}
+                found.note(WARN, f"no link of robot '{model.robot.name}' has contact geometry: nothing to measure")
+            else:
+                found.message = model.describe()
+        found.values |= self._facts()
         return found
 
     def _on_measurements(self) -> Finding:
@@ -216,48 +214,39 @@ class Diagnostics(Part):
             return found
         try:
             state = self._measurements.states(model.robot)
-            self._measurements.require_world(model.planning, None, state)
+            self._measurements.require_world(model.planning, None, state.unplaced)
         except Exception as error:
             found.level, found.message = ERROR, reason_of(error)
             return found
         if state.unplaced:
             found.values["pose of the root link"] = "unknown"
         now = self.node.get_clock().now().nanoseconds
-        ages = {
-            f"age of {what} [s]": (now - stamp) / NANOSECONDS
-            for what, stamp in (("joint states", state.joint_stamp), ("transforms", state.transform_stamp))
-            if stamp is not None
-        }
-        found.values |= ages
         warn_age, timeout = self._value("warn_age"), float(self.value("stale_timeout"))
-        old = []
-        for what, age in ages.items():
-            words = f"{what.removesuffix(' [s]')}: {age:.1f} s"
+        for what, stamp in (("joint states", state.joint_stamp), ("transforms", state.transform_stamp)):
+            if stamp is None:
+                continue
+            found.values[f"age of {what} [s]"] = age = (now - stamp) / NANOSECONDS
+            words = f"age of {what}: {age:.1f} s"
             if 0.0 < timeout < age:
-                found.level = STALE
-                old.append(f"{words}, stale after {timeout:g} s")
+                found.note(STALE, f"{words}, stale after {timeout:g} s")
             elif 0.0 < warn_age < abs(age):
-                found.level = max(found.level, WARN)
-                old.append(words if age > 0.0 else f"{words}, in the future: the sender's clock is another")
+                found.note(WARN, words if age > 0.0 else f"{words}, in the future: the sender's clock is another")
         ahead = (state.newest_stamp - now) / NANOSECONDS if state.newest_stamp is not None else 0.0
         if 0.0 < timeout < ahead:
-            found.level = STALE
-            old.append(f"newest measurement {ahead:.1f} s in the future, stale beyond {timeout:g} s")
+            found.note(STALE, f"newest measurement {ahead:.1f} s in the future, stale beyond {timeout:g} s")
         if found.level == OK:
-            found.message = "fresh" if ages else "nothing needs to be measured"
-        elif old:
-            found.message = "; ".join(old)
+            found.message = "nothing needs to be measured" if state.oldest_stamp is None else "fresh"
         return found
 
     def _look_at_clock(self, found: Finding) -> None:
-        """Tell which time this is."""
+        """Find out which time this is."""
         now = self.node.get_clock().now().nanoseconds
         before, self._time_before = self._time_before, now
         if not self.node.get_parameter("use_sim_time").value:
             found.values["time"] = "of the system"
         elif now == 0:
             found.values["time"] = "simulated, nothing received on /clock"
-            found.level, found.message = WARN, "use_sim_time is set and nothing came on /clock"
+            found.note(WARN, "use_sim_time is set and nothing came on /clock")
         else:
             found.values["time"] = "simulated, stands still" if now == before else "simulated"
 
@@ -274,24 +263,22 @@ class Diagnostics(Part):
         if (wanted, is_due) != self._measured:
             self._meter.clear()
         self._measured = wanted, is_due
-        if not is_due:
-            if not self.activity.is_active:
-                found.message = "inactive"
-            else:
-                found.message = "no subscribers" if wanted > 0.0 else "rate is 0: nothing is published"
-            return found
-        reached = self._meter.update(now, self._topics.published, wanted)
-        if reached is None:
-            found.message = "being measured"
-            return found
-        found.values["rate reached [Hz]"] = reached
-        found.message = f"{reached:.1f} of {wanted:g} Hz"
-        for part, level in ((self._value("error_rate"), ERROR), (self._value("warn_rate"), WARN)):
-            if reached < part * wanted:
-                found.level = level
-                if self._topics.problem:
-                    found.message += f"; {self._topics.problem}"
-                break
+        if not self.activity.is_active:
+            found.message = "inactive"
+        elif not is_due:
+            found.message = "no subscribers" if wanted > 0.0 else "rate is 0: nothing is published"
+        else:
+            reached = self._meter.update(now, self._topics.published, wanted)
+            if reached is None:
+                found.message = "being measured"
+                return found
+            found.values["rate reached [Hz]"], found.message = reached, f"{reached:.1f} of {wanted:g} Hz"
+            for part, level in ((self._value("error_rate"), ERROR), (self._value("warn_rate"), WARN)):
+                if reached < part * wanted:
+                    found.level = level
+                    if self._topics.problem:
+                        found.message += f"; {self._topics.problem}"
+                    break
         return found
 
     def _on_queries(self) -> Finding:
@@ -318,19 +305,16 @@ class Diagnostics(Part):
             found.values[f"calls of {service} refused"] = total.refused[service]
             if service in statistics.reasons:
                 found.values[f"last refusal of {service}"] = statistics.reasons[service]
-        problems = []
-        if recent.slow:
-            problems.append(f"{recent.slow} slow queries, the slowest {recent.slowest:.3f} s ({recent.slowest_name})")
-        if recent.uncertified:
-            problems.append(f"{recent.uncertified} pairs answered with status UNPROVEN")
-        if recent.unreadable:
-            problems.append(f"{recent.unreadable} messages or requests that cannot be read, see the log")
-        if problems:
-            found.level = WARN
         if recent.internal_errors:
-            found.level = ERROR
-            problems.insert(0, f"{recent.internal_errors} internal errors, see the log: please report them")
-        found.message = "; ".join(problems) or "certified and in time"
+            found.note(ERROR, f"{recent.internal_errors} internal errors, see the log: please report them")
+        if recent.slow:
+            words = f"{recent.slow} slow queries, the slowest {recent.slowest:.3f} s ({recent.slowest_name})"
+            found.note(WARN, words)
+        if recent.uncertified:
+            found.note(WARN, f"{recent.uncertified} pairs answered with status UNPROVEN")
+        if recent.unreadable:
+            found.note(WARN, f"{recent.unreadable} messages or requests that cannot be read, see the log")
+        found.message = found.message or "certified and in time"
         return found
 
 

@@ -11,87 +11,75 @@ names the node at the other end.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
-from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
 from rclpy.subscription import Subscription
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 
-from superovoid_ros.nodes.common.throttle import Log
+from superovoid_ros.nodes.distance_service.part import Common, Part
 
+_LOOK = 2.0  # s, between two looks
 _UNNAMED = "_NODE_NAME_UNKNOWN_"  # the word of rmw
 _LOOKS_FOR_A_NAME = 5
 
 
-class Mismatches:
+class Mismatches(Part):
     """Compares the ends of a node's topics with those of other nodes, and logs each that does not fit once."""
 
-    def __init__(self, node: Node, log: Log) -> None:
-        self._node, self._log = node, log
-        self._told: dict[tuple[str, bytes], str] = {}
+    def __init__(self, common: Common) -> None:
+        super().__init__(common)
+        self._reported: dict[tuple[str, bytes], str] = {}
         self._nameless: dict[tuple[str, bytes], int] = {}  # looks at which an end's node had no name yet
 
-    def forget(self) -> None:
+    def configure(self) -> None:
+        """Begin to look at other nodes."""
+        self.endpoints.every(_LOOK, self._look)
+
+    def clean_up(self) -> None:
         """Forget what was logged."""
-        self._told.clear()
+        self._reported.clear()
         self._nameless.clear()
 
     def facts(self) -> dict[str, object]:
         """Return how many other nodes' ends do not fit, for diagnostics."""
-        return {"mismatched topic ends": len(self._told)}
+        return {"mismatched topic ends": len(self._reported)}
 
-    def look(self) -> None:
+    def _look(self) -> None:
         """Look at all topics."""
         found = dict(self._mismatches())
         # Discovery finds a topic's end before its node. Ends without a name are reported later.
         self._nameless = {
             end: self._nameless.get(end, 0) + 1
-            for end in found.keys() - self._told.keys()
+            for end in found.keys() - self._reported.keys()
             if _UNNAMED in found[end] and self._nameless.get(end, 0) < _LOOKS_FOR_A_NAME
         }
         for end in self._nameless:
             del found[end]
-        for end in found.keys() - self._told.keys():
-            self._log.warning("mismatches", found[end])
-        self._told = found
+        for end in found.keys() - self._reported.keys():
+            self.log.warning("mismatches", found[end])
+        self._reported = found
 
     def _mismatches(self) -> Iterator[tuple[tuple[str, bytes], str]]:
         """Yield the endpoints of others that do not match, with a line about each."""
-        node = self._node
-        for ours in node.subscriptions:
-            topic = ours.topic_name
-            found = self._apart(node.get_subscriptions_info_by_topic(topic), node.get_publishers_info_by_topic(topic))
-            for own, theirs in found:
-                why = _why(theirs, ours, theirs.qos_profile, own.qos_profile, "subscription")
+        node, name = self.node, self.node.get_fully_qualified_name()
+        publishers, subscriptions = node.get_publishers_info_by_topic, node.get_subscriptions_info_by_topic
+        for ours, entity in (
+            *((one, "subscription") for one in node.subscriptions),
+            *((one, "publisher") for one in node.publishers),
+        ):
+            topic, listens = ours.topic_name, entity == "subscription"
+            same, other = (subscriptions, publishers) if listens else (publishers, subscriptions)
+            # This node's own end as it is reported like all others, not the requested profile: an unset deadline is 0
+            # there, and infinite in the reported one.
+            for own, theirs in product((end for end in same(topic) if _name(end) == name), other(topic)):
+                offered, wanted = (theirs, own) if listens else (own, theirs)
+                why = _why(theirs, ours, offered.qos_profile, wanted.qos_profile, entity)
                 if why:
-                    yield (topic, bytes(theirs.endpoint_gid)), _received_from(theirs, topic, why)
-        for ours in node.publishers:
-            topic = ours.topic_name
-            found = self._apart(node.get_publishers_info_by_topic(topic), node.get_subscriptions_info_by_topic(topic))
-            for own, theirs in found:
-                why = _why(theirs, ours, own.qos_profile, theirs.qos_profile, "publisher")
-                if why:
-                    yield (
-                        (topic, bytes(theirs.endpoint_gid)),
-                        f"node '{_name(theirs)}' receives nothing on '{topic}': {why}",
-                    )
-
-    def _apart(
-        self, same: list[TopicEndpointInfo], other: list[TopicEndpointInfo]
-    ) -> Iterator[tuple[TopicEndpointInfo, TopicEndpointInfo]]:
-        """Yield this node's own end of a topic, as it is reported like all others, with each end opposite.
-
-        Not the requested profile: an unset deadline is 0 there, and infinite in the reported one.
-        """
-        name = self._node.get_fully_qualified_name()
-        for own in (end for end in same if _name(end) == name):
-            for theirs in other:
-                yield own, theirs
-
-
-def _received_from(theirs: TopicEndpointInfo, topic: str, why: str) -> str:
-    return f"nothing is received from node '{_name(theirs)}' on '{topic}': {why}"
+                    whom = f"node '{_name(theirs)}'"
+                    words = f"nothing is received from {whom}" if listens else f"{whom} receives nothing"
+                    yield (topic, bytes(theirs.endpoint_gid)), f"{words} on '{topic}': {why}"
 
 
 def _why(

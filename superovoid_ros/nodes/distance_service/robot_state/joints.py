@@ -6,19 +6,56 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from superovoid_ros.nodes.common.mistakes import Code, InputError, check_name, listing
-from superovoid_ros.nodes.common.newest import Newest
 
 # Names of other robots are kept too, since this one may be replaced; those longest unheard of give way.
 _NAMES_KEPT = 10_000
 
+PATIENCE = 1.0
+"""[s] For this time without newer measurements, older ones count as late; after it, the sender's time has restarted,
+as with a recording played in a loop or a reset clock."""
+
+
+class Newest:
+    """Distinguishes new measurements from late ones by their stamps.
+
+    Parameters
+    ----------
+    steady
+        Returns the time in seconds; never set.
+    """
+
+    def __init__(self, steady: Callable[[], float] = time.monotonic) -> None:
+        self._steady = steady
+        self._late_since: dict[str, float] = {}
+
+    def takes(self, name: str, stamp: int, known: int | None) -> bool:
+        """Return whether a measurement of `name`, made at `stamp` [ns], is to replace that of the stamp `known`.
+
+        One of the same stamp does: a sender that never changes its stamps is believed in the order of arrival, and a
+        message that comes twice changes nothing.
+        """
+        if known is not None and stamp < known:
+            now = self._steady()
+            if now - self._late_since.setdefault(name, now) <= PATIENCE:
+                return False
+        self.forget(name)
+        return True
+
+    def forget(self, name: str) -> None:
+        """Drop what is kept about `name`."""
+        self._late_since.pop(name, None)
+
 
 class JointPositions:
     """Latest position, stamp and velocity of every known joint; several senders may each report a part.
+
+    `update` and `of` are for any thread.
 
     Parameters
     ----------
@@ -34,9 +71,7 @@ class JointPositions:
         """Position, stamp and velocity, which is NaN if it is not measured; the joint longest without news first."""
         self._newest = Newest(steady)
         self._messages = 0
-
-    def __len__(self) -> int:
-        return len(self._latest)
+        self._lock = threading.Lock()
 
     def update(
         self,
@@ -76,15 +111,16 @@ class JointPositions:
         self._messages += 1
         if len(velocities) != len(names):
             velocities = [math.nan] * len(names)
-        for name, position, velocity in zip(names, positions, velocities, strict=True):
-            known = self._latest.pop(name, None)
-            past = known[1] if known is not None and known[1] <= now else None
-            new = float(position), stamp, float(velocity)
-            self._latest[name] = new if self._newest.takes(name, stamp, past) else known
-        while len(self._latest) > _NAMES_KEPT:
-            name = next(iter(self._latest))
-            del self._latest[name]
-            self._newest.forget(name)
+        with self._lock:
+            for name, position, velocity in zip(names, positions, velocities, strict=True):
+                known = self._latest.pop(name, None)
+                past = known[1] if known is not None and known[1] <= now else None
+                new = float(position), stamp, float(velocity)
+                self._latest[name] = new if self._newest.takes(name, stamp, past) else known
+            while len(self._latest) > _NAMES_KEPT:
+                name = next(iter(self._latest))
+                del self._latest[name]
+                self._newest.forget(name)
 
     def forget_after(self, now: int) -> int:
         """Forget positions measured after `now` [ns], and return how many."""
@@ -118,20 +154,21 @@ class JointPositions:
             If a joint was never measured, and `otherwise` has none, or its last position is not a finite number.
         """
         joints = tuple(joints)
-        assumed = {joint: otherwise[joint] for joint in joints if joint not in self._latest and joint in otherwise}
-        joints = tuple(joint for joint in joints if joint not in assumed)
-        missing = [joint for joint in joints if joint not in self._latest]
+        with self._lock:
+            measured = {joint: self._latest[joint] for joint in joints if joint in self._latest}
+        assumed = {joint: otherwise[joint] for joint in joints if joint not in measured and joint in otherwise}
+        missing = [joint for joint in joints if joint not in measured and joint not in assumed]
         if missing:
             heard = f"{self._messages} messages received" if self._messages else "no message received yet"
             raise InputError(f"no position of joint {listing(missing)} on {self._topic} ({heard})", Code.NOT_MEASURED)
-        broken = [joint for joint in joints if not math.isfinite(self._latest[joint][0])]
+        positions = {joint: position for joint, (position, _, _) in measured.items()}
+        broken = [joint for joint, position in positions.items() if not math.isfinite(position)]
         if broken:
-            value = self._latest[broken[0]][0]
             raise InputError(
-                f"position of joint {listing(broken)} on {self._topic} is {value}: must be finite", Code.NOT_MEASURED
+                f"position of joint {listing(broken)} on {self._topic} is {positions[broken[0]]}: must be finite",
+                Code.NOT_MEASURED,
             )
-        stamps = [self._latest[joint][1] for joint in joints]
-        return assumed | {joint: self._latest[joint][0] for joint in joints}, min(stamps, default=None)
+        return assumed | positions, min((stamp for _, stamp, _ in measured.values()), default=None)
 
     def velocities(self, joints: Sequence[str]) -> list[float]:
         """Return the latest velocities of joints [rad/s] or [m/s]; `InputError` if one is not known."""

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from geometry_msgs.msg import TransformStamped
@@ -22,50 +22,23 @@ from superovoid.robot import Robot
 from superovoid.robot.planning_scene import PlanningScene
 from superovoid.robot.scene_objects import object_frame
 from superovoid_ros.nodes.common.conversions import NANOSECONDS, from_transform, stamp_of, to_time
-from superovoid_ros.nodes.common.endpoints import Endpoints
-from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, reason_of
+from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, reason_of, refusals
 from superovoid_ros.nodes.common.parameters import choice, number, text
-from superovoid_ros.nodes.distance_service.part import Common
-from superovoid_ros.nodes.distance_service.robot_state.given import default_positions, joints_given, poses_of_links
+from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositions
 from superovoid_ros.nodes.distance_service.robot_state.transforms import (
     StampedTransform,
     TransformSource,
     transform_source,
 )
-from superovoid_ros.nodes.distance_service.world.frames import Surroundings, is_link
-from superovoid_ros.nodes.distance_service.world.given_in_frames import check_still
-
-
-class Placed(Protocol):
-    """Anything that records whether the pose of the robot in the world is known: `Freshness` and others."""
-
-    unplaced: str
-
+from superovoid_ros.nodes.distance_service.world.frames import Surroundings, check_still, link_named, places
 
 UNMEASURED = "unmeasured_joints"
 _MOST_OF_SCENES = 10_000  # joints, of other robots too
 
 
 @dataclass(frozen=True, kw_only=True)
-class Freshness:
-    """What is known of the robot at one moment: in which frame, and how fresh the measurements in it are."""
-
-    frame: str
-    """of the answers"""
-    joint_stamp: int | None
-    """nanoseconds, of the oldest joint position from joint states; None if none was used"""
-    transform_stamp: int | None
-    """nanoseconds, of the oldest transform from TF; None if none was used, or static ones only"""
-    newest_stamp: int | None
-    """nanoseconds, of the newest of all these; None if there is none"""
-    unplaced: str = ""
-    """The reason if the pose of the robot in the world is unknown: then poses in its root's frame are not valid, and
-    `frame` is that of its root link. Empty if it is known."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class States(Freshness):
+class States:
     """States of a robot, one row each, as measured and as a request gives them."""
 
     positions: np.ndarray
@@ -74,12 +47,37 @@ class States(Freshness):
     """root_from_link of links on floating joints, shape (4, 4) or (states, 4, 4)."""
     frame_from_root: np.ndarray | None
     """Shape (4, 4); None: the frame is that of the root."""
+    frame: str
+    """Of the answers."""
+    joint_stamp: int | None
+    """Nanoseconds, of the oldest joint position from joint states; None if none was used."""
+    transform_stamp: int | None
+    """Nanoseconds, of the oldest transform from TF; None if none was used, or static ones only."""
+    newest_stamp: int | None
+    """Nanoseconds, of the newest of all these; None if there is none."""
+    unplaced: str = ""
+    """The reason if the pose of the robot in the world is unknown: then poses in its root's frame are not valid, and
+    `frame` is that of its root link. Empty if it is known."""
+
+    @property
+    def oldest_stamp(self) -> int | None:
+        """Nanoseconds, of the oldest measurement; None if there is none."""
+        return min((stamp for stamp in (self.joint_stamp, self.transform_stamp) if stamp is not None), default=None)
 
     def link_poses(self, robot: Robot) -> Mapping[str, np.ndarray]:
         """Return link -> frame_from_link of the first state; `InputError` if there are none."""
         positions = dict(zip(robot.joint_names, self.positions[0].tolist(), strict=True))
         bases = {link: pose if pose.ndim == 2 else pose[0] for link, pose in self.base_poses.items()}
-        return poses_of_links(robot, positions, bases, self.frame_from_root)
+        with refusals():
+            poses = robot.forward_kinematics(positions, bases)
+        if self.frame_from_root is None:
+            return poses
+        return {link: self.frame_from_root @ pose for link, pose in poses.items()}
+
+    def known_poses(self, robot: Robot) -> Mapping[str, np.ndarray]:
+        """Return `link_poses`; without that of the root if it is not known how the links are to it."""
+        poses = self.link_poses(robot)
+        return {link: pose for link, pose in poses.items() if not (self.unplaced and link == robot.root)}
 
 
 @dataclass(frozen=True)
@@ -109,7 +107,7 @@ class _Root:
     """link_from_root_link, shape (4, 4) or (states, 4, 4); None: one and the same."""
     used: tuple[StampedTransform, ...] = ()
     unplaced: str = ""
-    """as in `State`"""
+    """As in `States`."""
 
     def carries(self, root_link_from_link: np.ndarray) -> np.ndarray:
         """Return the pose of a link whose pose over the root link is given."""
@@ -119,14 +117,27 @@ class _Root:
 _NOTHING = GivenStates()
 
 
-class Measurements:
-    """Listens to joint states and transforms, and makes states of them; from `configure` on.
+def joints_given(robot: Robot, names: Sequence[str], positions: Sequence[float]) -> dict[str, float]:
+    """Return a request's joint positions by name; `InputError` for wrong lengths, names or numbers."""
+    if len(names) != len(positions):
+        raise InputError(f"request: {len(names)} joint_names, {len(positions)} joint_positions: must be equally many")
+    given: dict[str, float] = {}
+    for name, position in zip(names, positions, strict=True):
+        if name in robot.mimic:
+            leader = robot.mimic[name].joint
+            raise InputError(f"request: joint '{name}' follows joint '{leader}': give that one's position")
+        if name not in robot.joint_names:
+            raise InputError(f"request: unknown joint '{name}'; joints: {listing(robot.joint_names)}")
+        if name in given:
+            raise InputError(f"request: joint '{name}' is given twice")
+        if not math.isfinite(position):
+            raise InputError(f"request: position of joint '{name}' = {position}: must be finite")
+        given[name] = float(position)
+    return given
 
-    Parameters
-    ----------
-    common, endpoints
-        Of the part `RobotState`.
-    """
+
+class Measurements(Part):
+    """Listens to joint states and transforms, and makes states of them; from `configure` on."""
 
     parameters = (
         text("frame", "", "Frame of all answers; empty: the root link of the robot. Any other frame needs TF"),
@@ -163,9 +174,8 @@ class Measurements:
         ),
     )
 
-    def __init__(self, common: Common, endpoints: Endpoints) -> None:
-        self._node, self._value, self._log, self._statistics = common.node, common.value, common.log, common.statistics
-        self._endpoints = endpoints
+    def __init__(self, common: Common) -> None:
+        super().__init__(common)
         self._joints = JointPositions()
         self._of_scenes: dict[str, float] = {}
         self._transforms: TransformSource | None = None
@@ -175,10 +185,10 @@ class Measurements:
 
     def configure(self) -> None:
         """Begin to listen."""
-        node = self._node
+        node = self.node
         self._joints = JointPositions(node.resolve_topic_name("joint_states"))
-        self._transforms = transform_source(self._endpoints, node.get_fully_qualified_name(), self._refuse)
-        self._endpoints.listen(JointState, "joint_states", self._take_joint_states, qos_profile_sensor_data)
+        self._transforms = transform_source(self.endpoints, node.get_fully_qualified_name(), self._refuse)
+        self.endpoints.listen(JointState, "joint_states", self._take_joint_states, qos_profile_sensor_data)
         back = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         self._jumps = node.get_clock().create_jump_callback(back, post_callback=lambda _jump: self._forget_future())
 
@@ -211,10 +221,13 @@ class Measurements:
         return {name: found[name] for name in self._joints.unheard(found)}
 
     def _assumed(self, robot: Robot) -> dict[str, float]:
-        if self._value(UNMEASURED) != "default":
+        if self.value(UNMEASURED) != "default":
             return {}
         of_scenes = {name: self._of_scenes[name] for name in robot.joint_names if name in self._of_scenes}
-        return default_positions(robot) | of_scenes
+        # Else as `setToDefaultValues` of MoveIt: 0 if the limits have it, else the middle between them.
+        limits = robot.joint_limits.items()
+        middles = {name: 0.0 if lower <= 0.0 <= upper else 0.5 * (lower + upper) for name, (lower, upper) in limits}
+        return middles | of_scenes
 
     @property
     def transforms(self) -> TransformSource:
@@ -224,7 +237,7 @@ class Measurements:
     @property
     def prefix(self) -> str:
         """What the frames of the robot's links begin with on TF."""
-        return str(self._value("frame_prefix"))
+        return str(self.value("frame_prefix"))
 
     def frame_of(self, robot: Robot, link: str) -> str:
         """Return what a link's frame is called on TF; the frame of the world that a robot moves in has no prefix."""
@@ -234,8 +247,7 @@ class Measurements:
         """Return target_from_source of two links as TF has it; `InputError` if it has not."""
         if (target, source) == (robot.root, robot.root_link):
             root = self._root(robot)
-            if root.unplaced:
-                raise InputError(root.unplaced, Code.INCOMPLETE_WORLD)
+            _require_placed(root.unplaced)
             return np.eye(4) if root.pose is None else root.pose
         return self._transforms.lookup(self.frame_of(robot, target), self.frame_of(robot, source)).target_from_source
 
@@ -249,7 +261,7 @@ class Measurements:
         try:
             found = self._transforms.lookup(root, link)
         except InputError as error:
-            if self._value("unknown_root_pose") == "identity":
+            if self.value("unknown_root_pose") == "identity":
                 return _Root(robot.root, np.eye(4))
             words = (
                 f"not ready: where the robot's root link '{link}' is in '{root}' is not known: {error} "
@@ -258,27 +270,25 @@ class Measurements:
             return _Root(robot.root_link, None, unplaced=words)
         return _Root(robot.root, found.target_from_source, (found,))
 
-    def require_world(self, planning: PlanningScene, pairs: np.ndarray | None, state: Placed) -> None:
-        """Raise `InputError` if pairs involve objects of the world whose poses are unknown."""
-        if not planning.concerns_world(pairs):
-            return
-        if state.unplaced:
-            raise InputError(state.unplaced, Code.INCOMPLETE_WORLD)
-        self._check_still(planning)
+    def require_world(self, planning: PlanningScene, pairs: np.ndarray | None, unplaced: str) -> None:
+        """Raise `InputError` if pairs involve objects of the world of unknown pose; `unplaced` as in `States`."""
+        if planning.concerns_world(pairs):
+            _require_placed(unplaced)
+            self._check_still(planning)
 
     def _check_still(self, planning: PlanningScene) -> None:
         root = self.frame_of(planning.robot, planning.robot.root)
         lookup = lambda frame: self._transforms.lookup(root, frame).target_from_source  # noqa: E731
-        check_still(planning, lookup, root, self._tolerance)
+        check_still(places(planning), lookup, root, self._tolerance)
 
     @property
     def _tolerance(self) -> float:
-        return float(self._value("frame_tolerance"))
+        return float(self.value("frame_tolerance"))
 
     def surroundings(
         self, robot: Robot | None, frame_ids: Iterable[str], link_poses: Mapping[str, np.ndarray] | None = None
     ) -> Surroundings:
-        """Return where everything is now, for what is given in these frames, so that any thread can read it.
+        """Return where everything is now, for what is given in these frames; for any thread.
 
         Parameters
         ----------
@@ -294,14 +304,14 @@ class Measurements:
             return Surroundings(None, {}, {}, prefix)
         poses: Mapping[str, np.ndarray] | InputError
         try:
-            poses = self._known_poses(robot, self.states(robot)) if link_poses is None else link_poses
+            poses = self.states(robot).known_poses(robot) if link_poses is None else link_poses
         except InputError as error:
             poses = error
         root, own = self.frame_of(robot, robot.root), prefix + robot.root_link
         transforms: dict[str, np.ndarray | InputError] = {}
         outside = set()
         for frame in {name.removeprefix("/") for name in frame_ids}:
-            if frame and not is_link(robot, frame, prefix):
+            if frame and link_named(robot, frame, prefix) is None:
                 try:
                     transforms[frame] = self._transforms.lookup(root, frame).target_from_source
                     if not self._transforms.lies_below(frame, own):
@@ -309,11 +319,6 @@ class Measurements:
                 except InputError as error:
                     transforms[frame] = error
         return Surroundings(robot, poses, transforms, prefix, frozenset(outside), self._tolerance)
-
-    def _known_poses(self, robot: Robot, state: States) -> Mapping[str, np.ndarray]:
-        """Return the poses of links; without that of the root if it is not known how they are to it."""
-        poses = state.link_poses(robot)
-        return {link: pose for link, pose in poses.items() if not (state.unplaced and link == robot.root)}
 
     def given_once(
         self,
@@ -365,7 +370,7 @@ class Measurements:
         measured, joint_stamp = self.positions(robot, left_out)
         root, poses, used = self._places(robot, given.base_poses, planning)
         own = self.frame_of(robot, root.link)
-        frame, frame_from_root = str(self._value("frame")) or own, None
+        frame, frame_from_root = str(self.value("frame")) or own, None
         if frame != own:
             transform = self._transforms.lookup(frame, own)
             frame_from_root = transform.target_from_source
@@ -402,8 +407,7 @@ class Measurements:
             frame, pose = given[link]
             if root is not None and frame == self.prefix + robot.root_link:
                 return root.carries(pose)
-            if root is not None and root.unplaced:
-                raise InputError(root.unplaced, Code.INCOMPLETE_WORLD)
+            _require_placed("" if root is None else root.unplaced)
             own = self.frame_of(robot, robot.root)
             if frame in ("", own):
                 return pose
@@ -437,12 +441,10 @@ class Measurements:
             self._check_still(planning)
             return StampedTransform(pose, None)
         state = self.states(robot)
-        if state.unplaced:
-            raise InputError(state.unplaced, Code.INCOMPLETE_WORLD)
-        stamps = [stamp for stamp in (state.joint_stamp, state.transform_stamp) if stamp is not None]
+        _require_placed(state.unplaced)
         poses = state.link_poses(robot)
         root_from_link = np.linalg.inv(poses[robot.root]) @ poses[thing.link]
-        return StampedTransform(root_from_link @ pose, min(stamps, default=None), state.newest_stamp)
+        return StampedTransform(root_from_link @ pose, state.oldest_stamp, state.newest_stamp)
 
     def _stamps(self, joints: Sequence[str], used: Sequence[StampedTransform]) -> tuple[int | None, int | None]:
         """Return the oldest stamp of transforms, and the newest of these and of joint positions."""
@@ -450,7 +452,7 @@ class Measurements:
         newest = [one.newest for one in used] + [self._joints.newest(joints)]
         return oldest, max((stamp for stamp in newest if stamp is not None), default=None)
 
-    def velocities(self, robot: Robot, state: Freshness) -> np.ndarray:
+    def velocities(self, robot: Robot, state: States) -> np.ndarray:
         """Return the measured velocities of `Robot.joint_names`, rad/s or m/s.
 
         Raises
@@ -462,12 +464,11 @@ class Measurements:
             raise InputError(f"no velocity of {listing(robot.base_links)}: TF has poses alone", Code.NOT_MEASURED)
         return np.array(self._joints.velocities(robot.joint_names))
 
-    def fill_freshness(self, message: DistanceArray | Clearance | GetDistances.Response, state: Freshness) -> str:
+    def fill_freshness(self, message: DistanceArray | Clearance | GetDistances.Response, state: States) -> str:
         """Write a state's frame, stamp and age into an answer about it; return why it is stale, if it is."""
-        now = self._now()
-        stamps = [stamp for stamp in (state.joint_stamp, state.transform_stamp) if stamp is not None]
+        now, stamp = self._now(), state.oldest_stamp
         message.header.frame_id = state.frame
-        message.header.stamp = to_time(min(stamps, default=now))
+        message.header.stamp = to_time(now if stamp is None else stamp)
         if state.joint_stamp is not None:
             message.uses_joint_states = True
             message.joint_state_age = (now - state.joint_stamp) / NANOSECONDS
@@ -478,18 +479,19 @@ class Measurements:
         message.stale = bool(words)
         return words
 
-    def why_stale(self, state: Freshness) -> str:
+    def why_stale(self, state: States) -> str:
         """Return why what is measured of a state is stale; empty if it is not, or nothing of it is measured."""
-        timeout, now = float(self._value("stale_timeout")), self._now()
-        stamps = [stamp for stamp in (state.joint_stamp, state.transform_stamp) if stamp is not None]
-        age = (now - min(stamps, default=now)) / NANOSECONDS
-        ahead = 0.0 if state.newest_stamp is None else (state.newest_stamp - now) / NANOSECONDS
+        if state.newest_stamp is None:
+            return ""
+        timeout, now, oldest = float(self.value("stale_timeout")), self._now(), state.oldest_stamp
+        age = 0.0 if oldest is None else (now - oldest) / NANOSECONDS
+        ahead = (state.newest_stamp - now) / NANOSECONDS
         if not 0.0 < timeout < max(age, ahead):
             return ""
         return f"state is {age:.1f} s old" if age > timeout else f"state bears a time {ahead:.1f} s in the future"
 
     def _now(self) -> int:
-        return self._node.get_clock().now().nanoseconds
+        return self.node.get_clock().now().nanoseconds
 
     def _forget_future(self) -> None:
         """After a jump back in time, as of a simulation that begins again: forget what is not measured yet."""
@@ -497,7 +499,7 @@ class Measurements:
         if self._transforms is not None:
             forgotten += self._transforms.forget_after(self._now())
         if forgotten:
-            self._node.get_logger().warning(
+            self.node.get_logger().warning(
                 f"time jumped back: {forgotten} joint positions and transforms of later are forgotten"
             )
 
@@ -510,5 +512,10 @@ class Measurements:
         self.joints_changed()
 
     def _refuse(self, topic: str, error: Exception) -> None:
-        self._log.error(topic, f"{topic}: ignored: {reason_of(error)}")
-        self._statistics.message(topic, error)
+        self.log.error(topic, f"{topic}: ignored: {reason_of(error)}")
+        self.statistics.message(topic, error)
+
+
+def _require_placed(unplaced: str) -> None:
+    if unplaced:
+        raise InputError(unplaced, Code.INCOMPLETE_WORLD)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from typing import TypeAlias
 
 from std_msgs.msg import String
 
@@ -18,15 +19,20 @@ from superovoid.robot.planning_scene import Padding
 from superovoid.robot.urdf import REPRESENTATIONS
 from superovoid_ros.nodes.common.endpoints import LATCHED
 from superovoid_ros.nodes.common.mistakes import Code, InputError, reason_of
-from superovoid_ros.nodes.common.packages import Packages
+from superovoid_ros.nodes.common.packages import package_folders
 from superovoid_ros.nodes.common.parameters import choice, count, number, switch, text, texts
 from superovoid_ros.nodes.distance_service.jobs import Job, Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world.building import BuiltModel, Description, build, repadded
-from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Snapshot
-from superovoid_ros.nodes.distance_service.world.frames import Surroundings
-from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
+from superovoid_ros.nodes.distance_service.world.current import (
+    BuiltModel,
+    CurrentModel,
+    Description,
+    Snapshot,
+    build,
+    repadded,
+)
+from superovoid_ros.nodes.distance_service.world.frames import frames_of
 
 TOPICS = ("robot_description", "robot_description_semantic")
 """Topics, and the parameters of the same names."""
@@ -54,7 +60,7 @@ OF_ROBOT = (
         [""],
         "Folders of packages whose meshes may be read, in addition to the installed packages",
         "each 'name=/folder'",
-        check=lambda value: Packages(value),
+        check=package_folders,
         read_only=True,
     ),
     number(
@@ -85,68 +91,35 @@ OF_SCENE = (
 """These are of the robot and its objects together."""
 
 
+_Read: TypeAlias = tuple[Description, Snapshot, BuiltModel | None, Exception | None]
+"""What was read, the snapshot whose objects the model has taken over, the model (None: no description), a problem."""
+
+
 def _names(declared: tuple) -> frozenset[str]:
     return frozenset(one.name for one in declared)
 
 
-@dataclass(frozen=True)
-class _Ready:
-    """What the reading of a description has found."""
-
-    description: Description
-    snapshot: Snapshot
-    """Whose objects the model has taken over."""
-    built: BuiltModel | None
-    """None: there is no description, or a problem with it."""
-    problem: Exception | None = None
-
-
-@dataclass
-class _Reading:
-    """The data and results of reading a description so far."""
-
-    description: Description | None = None
-    robot: Robot | None = None
-    """Once it is read."""
-    waiting: tuple = ()
-    """The changes whose frames the surroundings have."""
-    surroundings: Surroundings = field(default_factory=lambda: Surroundings(None, {}, {}))
-
-
 class RobotState(Part):
-    """Reads the robot, builds the model from it and from the objects there are, and measures the robot's state.
+    """Reads the robot, and builds the model from it and from the objects there are."""
 
-    Parameters
-    ----------
-    common, current
-        The node, and the receiver of the model.
+    parameters = (*OF_ROBOT, *OF_SCENE)
 
-    Attributes
-    ----------
-    measurements : Measurements
-        Joint states and transforms.
-    """
-
-    parameters = (*OF_ROBOT, *OF_SCENE, *Measurements.parameters)
-
-    def __init__(self, common: Common, current: CurrentModel) -> None:
+    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
-        self._current, self.measurements = current, Measurements(common, self.endpoints)
+        self._current, self._measurements = current, measurements
         self._proposed: BuiltModel | None = None  # from the checked parameters
         self._made_from: Description | None = None  # the model of now
+        self._last_read: tuple[Description | None, Robot | None] = None, None  # while a reading is repeated
         self._topic_text = dict.fromkeys(TOPICS, "")
 
     def configure(self) -> None:
-        """Listen to descriptions and measurements."""
-        self.measurements.configure()
+        """Listen to descriptions."""
         for topic in TOPICS:
             self.endpoints.listen(String, topic, self._taker(topic), LATCHED)
 
     def clean_up(self) -> None:
-        """Forget robot, objects and measurements."""
-        self.measurements.clean_up()
-        self._proposed = self._made_from = None
-        self._current.propose(None)
+        """Forget robot and objects."""
+        self._proposed = self._made_from = self._current.proposed = None
         self._current.exchange(Snapshot())
         self._topic_text = dict.fromkeys(TOPICS, "")
 
@@ -163,8 +136,7 @@ class RobotState(Part):
 
     def check(self, new: Mapping[str, object]) -> None:
         """Build the model that the new values make."""
-        self._proposed = None
-        self._current.propose(None)
+        self._proposed = self._current.proposed = None
         if new.keys() & _names(OF_ROBOT):
             self._check_robot(self._description(new))
         model = self._current.candidate
@@ -181,19 +153,18 @@ class RobotState(Part):
         snapshot = self._current.snapshot
         try:
             robot = description.read()
-            built = build(robot, description, snapshot, self._around(robot, snapshot))
+            built = self._build(robot, description, snapshot)
         except Exception as error:
             raise InputError(f"robot not usable: {reason_of(error)}") from error
         if built.model.missing and not (snapshot.model and snapshot.model.missing):
             raise InputError(f"robot not usable: {built.model.missing}")
-        self._proposed = built
-        self._current.propose(built.model)
+        self._proposed, self._current.proposed = built, built.model
 
     def apply(self, names: AbstractSet[str]) -> None:
         """Use the model that `check` has built, or give that of now other limits and paddings."""
         if names & _names(OF_ROBOT):
-            proposed, self._proposed = self._proposed, None
-            self._current.propose(None)
+            proposed = self._proposed
+            self._proposed = self._current.proposed = None
             self._use(proposed, self._description())
         elif names & _names(OF_SCENE):
             self._use_limits_and_paddings(self._description())
@@ -219,7 +190,7 @@ class RobotState(Part):
             return new.get(name, self.value(name))
 
         urdf, srdf = (parameter(name).strip() or text for name, text in self._topic_text.items())
-        packages = Packages(parameter("package_directories"))
+        packages = package_folders(parameter("package_directories"))
         limits = Limits(**{name: parameter(f"max_{name}") for name in ("bodies", "objects", "pairs")})
         padding = Padding(
             default=float(parameter("padding")),
@@ -245,80 +216,63 @@ class RobotState(Part):
     def load(self) -> None:
         """Have a thread read the robot from what is known when its turn comes; if that fails, answers have the reason.
 
-        Where changes wait for the robot it is read first, and built when it is known where their frames are on it.
+        It is read once more if objects, paddings or limits have changed meanwhile.
         """
-        reading = _Reading()
 
-        def accept(ready: _Ready | None, problem: Exception | None) -> bool:
+        def accept(found: _Read | None, problem: Exception | None) -> bool:
+            if found is not None:
+                description, snapshot, built, problem = found
+                # Texts of topics that have arrived since are read next.
+                changed = replace(self._description(), urdf="", srdf="") != replace(description, urdf="", srdf="")
+                if changed or not self._current.snapshot.has_world_of(snapshot):
+                    self._announce()
+                    return False
             if problem is not None:
                 self._fail(problem)
-                return True
-            # Objects, paddings or limits may have changed during the reading.
-            if ready is not None and self._current.snapshot.has_world_of(ready.snapshot) and self._use_ready(ready):
-                return True
-            self._prepare(reading)
-            return False
+            else:
+                self._use(built, description)
+            return True
 
-        self._prepare(reading)
+        self._announce()
         try:
-            self.jobs.submit(Job(Kind.READ, lambda: self._read(reading), accept))
+            self.jobs.submit(Job(Kind.READ, self._read, accept))
         except InputError as error:  # too many jobs wait
             self._fail(error)
 
-    def _prepare(self, reading: _Reading) -> None:
-        """Record the poses of the frames in waiting changes, for a thread."""
-        snapshot = self._current.snapshot
-        if snapshot.model is None and self._description().urdf:
-            words = "no robot yet: its description is being read"
-            if snapshot.problem != words:
-                self._current.exchange(snapshot.without_model(words, Code.READING))
-        snapshot = self._current.snapshot
-        reading.waiting, reading.surroundings = snapshot.waiting, self._around(reading.robot, snapshot)
+    def _announce(self) -> None:
+        """Let answers say that a description is being read, if there is no robot."""
+        snapshot, words = self._current.snapshot, "no robot yet: its description is being read"
+        if snapshot.model is None and snapshot.problem != words and self._description().urdf:
+            self._current.exchange(snapshot.without_model(words, Code.READING))
 
-    def _read(self, reading: _Reading) -> _Ready | None:
-        """Read and build in a thread; None if `_prepare` is needed again."""
-        # In this order: parameters set after this line make another snapshot, or repeat this reading. Texts of topics
-        # that arrive after it are read next.
+    def _read(self) -> _Read:
+        """Read and build in a thread."""
+        # In this order: parameters set after this line make another snapshot, or repeat this reading.
         snapshot = self._current.snapshot
         description = self._description()
-        if description != reading.description:
-            reading.description, reading.robot = description, None
         if not description.urdf:
-            return _Ready(description, snapshot, None)
+            return description, snapshot, None, None
         if snapshot.model is not None and description == self._made_from:
-            return _Ready(description, snapshot, BuiltModel(snapshot.model))  # by the reading before this one
+            return description, snapshot, BuiltModel(snapshot.model), None  # by the reading before this one
         try:
-            if reading.robot is None:
-                reading.robot = description.read()
-            robot, surroundings = reading.robot, reading.surroundings
-            if snapshot.waiting and (snapshot.waiting is not reading.waiting or surroundings.robot is not robot):
-                return None
-            return _Ready(description, snapshot, build(robot, description, snapshot, surroundings))
+            known, robot = self._last_read
+            if robot is None or known != description:
+                robot = description.read()
+                self._last_read = description, robot
+            return description, snapshot, self._build(robot, description, snapshot), None
         except Exception as error:
-            return _Ready(description, snapshot, None, error)
+            return description, snapshot, None, error
 
-    def _use_ready(self, ready: _Ready) -> bool:
-        """Use a model; False where what it was built from has changed, texts of topics apart: they are read next."""
-        now = self._description()
-        if replace(ready.description, urdf="", srdf="") != replace(now, urdf="", srdf=""):
-            return False
-        if ready.problem is not None:
-            self._fail(ready.problem)
-        else:
-            self._use(ready.built, ready.description)
-        return True
-
-    def _around(self, robot: Robot | None, snapshot: Snapshot) -> Surroundings:
-        """Return the present poses of the frames in waiting changes."""
-        frame_ids = {frame for one in snapshot.waiting for frame in one.frame_ids}
-        frame_ids |= set() if snapshot.planning is None else set(frames_of(snapshot.planning))
-        return self.measurements.surroundings(robot, frame_ids)
+    def _build(self, robot: Robot, description: Description, snapshot: Snapshot) -> BuiltModel:
+        """Build a model, with the changes that wait at the present poses of their frames."""
+        frame_ids = {frame for one in snapshot.waiting for frame in one.frame_ids} | frames_of(snapshot.planning)
+        return build(robot, description, snapshot, self._measurements.surroundings(robot, frame_ids))
 
     # --- use ---
 
     def _use(self, built: BuiltModel | None, description: Description) -> None:
         """Use a model, or none, and log its notes."""
-        snapshot = self._current.snapshot
+        snapshot, self._last_read = self._current.snapshot, (None, None)
         if built is None:
             self._made_from = None
             self._current.exchange(snapshot.without_model(self._nothing_received()))

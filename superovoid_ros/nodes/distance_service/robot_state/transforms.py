@@ -19,7 +19,7 @@ from rclpy.time import Time
 from superovoid_ros.nodes.common.conversions import from_transform, stamp_of, to_nanoseconds
 from superovoid_ros.nodes.common.endpoints import Endpoints
 from superovoid_ros.nodes.common.mistakes import Code, InputError, check_name, listing
-from superovoid_ros.nodes.common.newest import Newest
+from superovoid_ros.nodes.distance_service.robot_state.joints import Newest
 
 Refused = Callable[[str, Exception], None]
 """Receives the topic of a refused transform, and the reason."""
@@ -117,8 +117,8 @@ class TransformTree:
         """Return ancestor -> (ancestor_from_frame, stamps between them), nearest first, beginning with the frame."""
         matrix, stamps = np.eye(4), []
         ancestors = {frame: (matrix, stamps)}
-        while frame in self._parents:
-            frame, parent_from_child, measured = self._parents[frame]
+        while (link := self._parents.get(frame)) is not None:
+            frame, parent_from_child, measured = link
             if frame in ancestors:
                 raise InputError(f"the transforms on /tf form a loop through '{frame}'")
             matrix, stamps = parent_from_child @ matrix, stamps if measured is None else [*stamps, measured]

@@ -33,15 +33,14 @@ from superovoid.robot.planning_scene import OCTOMAP, Problem, SceneObject
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.nodes.common.conversions import to_pose, to_transform
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of
-from superovoid_ros.nodes.distance_service.part import Common
+from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world.changes import FROM_MOVEIT
-from superovoid_ros.nodes.distance_service.world.current import CurrentModel
+from superovoid_ros.nodes.distance_service.world.current import FROM_MOVEIT, CurrentModel
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.objects import message_of_matrix, message_of_shapes
 
 
-class CurrentScene:
+class CurrentScene(Part):
     """Answers what the node knows of robot, objects and rules, in MoveIt's words.
 
     Superovoids of ~/apply_objects are left out: no message of MoveIt has them, and a client that sends them back as
@@ -49,22 +48,26 @@ class CurrentScene:
     """
 
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
-        self._common, self._current, self._measurements = common, current, measurements
+        super().__init__(common)
+        self._current, self._measurements = current, measurements
 
-    def answer(
+    def configure(self) -> None:
+        """Open the service."""
+        self.endpoints.serve(GetPlanningScene, "get_planning_scene", self._answer)
+
+    def _answer(
         self, request: GetPlanningScene.Request, response: GetPlanningScene.Response
     ) -> GetPlanningScene.Response:
         """Answer a request; with an empty scene, and the reason in the log, if nothing is known."""
         try:
-            self._common.activity.require()
+            self.activity.require()
             response.scene = self._scene(self._current.known(), int(request.components.components))
-            self._common.statistics.call("GetPlanningScene")
+            self.statistics.call("GetPlanningScene")
         except Exception as error:
             # The response has no room for words.
-            self._common.log.error(
-                "get_planning_scene", f"get_planning_scene: answered an empty scene: {reason_of(error)}"
-            )
-            self._common.statistics.call("GetPlanningScene", error)
+            words = f"get_planning_scene: answered an empty scene: {reason_of(error)}"
+            self.log.error("get_planning_scene", words)
+            self.statistics.call("GetPlanningScene", error)
             response.scene = PlanningScene()
         return response
 
@@ -145,7 +148,7 @@ class CurrentScene:
 
     def _fixed_frames(self, model: Model) -> list[TransformStamped]:
         """Return the root link's own frame, as move_group does, and those of the SRDF's fixed virtual joints."""
-        robot, stamp = model.robot, self._common.node.get_clock().now().to_msg()
+        robot, stamp = model.robot, self.node.get_clock().now().to_msg()
         root = self._header(robot, robot.root).frame_id
         return [
             to_transform(root, frame, np.eye(4), stamp)
@@ -156,7 +159,7 @@ class CurrentScene:
         """Write what was measured into a state; what was not is left out, and the log names it."""
         robot, measurements = model.robot, self._measurements
         message.joint_state.header = self._header(robot, robot.root)
-        message.joint_state.header.stamp = self._common.node.get_clock().now().to_msg()
+        message.joint_state.header.stamp = self.node.get_clock().now().to_msg()
         message.multi_dof_joint_state.header = message.joint_state.header
         problems = []
         positions = {}
@@ -182,7 +185,7 @@ class CurrentScene:
             message.multi_dof_joint_state.joint_names.append(name)
             message.multi_dof_joint_state.transforms.append(to_transform("", "", pose, Time()).transform)
         if problems:
-            self._common.log.warning("joints left out", f"get_planning_scene: joints left out: {'; '.join(problems)}")
+            self.log.warning("joints left out", f"get_planning_scene: joints left out: {'; '.join(problems)}")
 
 
 def attached_messages(planning: Planning, header_of: Callable[[str], Header]) -> list[AttachedCollisionObject]:

@@ -5,16 +5,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from superovoid.robot import Robot
-from superovoid.robot.planning_scene import Edit
+from superovoid.robot.planning_scene import Edit, PlanningScene
 from superovoid.robot.scene_objects import GivenIn, SceneObject, object_frame
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing
-from superovoid_ros.nodes.distance_service.world.given_in_frames import moved_by
+
+_NOT_TURNED = 1e-12  # rad; by so little a half-space may be turned: it reaches everywhere
 
 
 @dataclass(frozen=True)
@@ -40,11 +42,6 @@ class Surroundings:
             return self
         transforms = {**later.transforms, **self.transforms}
         return replace(self, transforms=transforms, outside=self.outside | (later.outside & new))
-
-
-def is_link(robot: Robot, frame: str, prefix: str) -> bool:
-    """Whether a frame is that of a link, with or without prefix."""
-    return link_named(robot, frame, prefix) is not None
 
 
 def link_named(robot: Robot, frame: str, prefix: str) -> str | None:
@@ -76,6 +73,10 @@ class Frames:
         self.fixed: dict[str, np.ndarray] = {}
         self._fixed_in: dict[str, GivenIn | None] = {}
 
+    def with_links(self, link_poses: Mapping[str, np.ndarray]) -> Frames:
+        """Return the same with links elsewhere, and without frames of a planning scene."""
+        return Frames(replace(self._surroundings, link_poses=link_poses), self._edit)
+
     @property
     def robot(self) -> Robot:
         """Whose frames these are."""
@@ -93,6 +94,13 @@ class Frames:
             raise InputError(f"where link '{robot.root_link}' is in '{robot.root}' is not known")
         return np.linalg.inv(poses[robot.root]) @ poses[link]
 
+    def in_link(self, link: str, root_from_object: np.ndarray, what: str) -> np.ndarray:
+        """Return link_from_object."""
+        try:
+            return np.linalg.inv(self.link(link)) @ root_from_object
+        except InputError as error:
+            raise InputError(f"{what}: {error}") from error
+
     def between(self, target: str, source: str) -> np.ndarray:
         """Return target_from_source of two links, shape (4, 4); wherever the robot is in the world."""
         robot = self.robot
@@ -109,27 +117,15 @@ class Frames:
         thing = self._edit.object(name)
         if thing.link is not None:
             return self.link(thing.link) @ thing.pose
-        self._check_still(thing)
+        if thing.given_in is not None:
+            tolerance, code = self._surroundings.tolerance, Code.UNKNOWN_FRAME
+            check_still([Place([thing])], self._transform, self.robot.root, tolerance, code)
         return thing.pose
 
-    def _check_still(self, thing: SceneObject) -> None:
-        """Raise `InputError` if TF has moved an object of the world since its arrival."""
-        if thing.given_in is None:
-            return
-        frame, tolerance = thing.given_in.frame, self._surroundings.tolerance
-        unasked = InputError("no transform was looked for")
-        try:
-            moved = moved_by(thing, _known(self._surroundings.transforms.get(frame, unasked)))
-        except InputError as error:
-            raise InputError(
-                f"object '{thing.name}' stands in frame '{frame}', and {error}", Code.UNKNOWN_FRAME
-            ) from error
-        if not moved <= tolerance:
-            raise InputError(
-                f"object '{thing.name}' stands in frame '{frame}', which TF has moved since it came, the object by "
-                f"{moved:.3g} m (frame_tolerance: {tolerance:g} m): send it anew",
-                Code.UNKNOWN_FRAME,
-            )
+    def _transform(self, frame: str) -> np.ndarray:
+        """Return root_from_frame as TF had it; `InputError` if it had not."""
+        unasked = InputError(f"no transform of '{frame}' was looked for when the message came")
+        return _known(self._surroundings.transforms.get(frame, unasked))
 
     def link_of(self, frame: str) -> str | None:
         """Return the link that a header's frame_id means, with or without prefix; None if it means none.
@@ -160,10 +156,8 @@ class Frames:
             return self.fixed[frame]
         if frame in robot.fixed_frames:
             return self.link(robot.fixed_frames[frame])
-        root = robot.root if robot.root != robot.root_link else self._surroundings.prefix + robot.root
-        unasked = InputError(f"no transform from '{frame}' to '{root}' was looked for when the message came")
         try:
-            return _known(self._surroundings.transforms.get(frame, unasked))
+            return self._transform(frame)
         except InputError as error:
             raise InputError(
                 f"{what}: frame_id '{frame}' is no link and no object, and {error}", Code.UNKNOWN_FRAME
@@ -195,4 +189,107 @@ def _known(found: object) -> object:
     """Return a result; raise it if it is an error."""
     if isinstance(found, InputError):
         raise found
+    return found
+
+
+# --- what stands in a frame that the robot does not carry ---
+
+
+class Place:
+    """Objects given in one frame at one pose of it. A query checks all of them at once."""
+
+    def __init__(self, things: Sequence[SceneObject]) -> None:
+        self.frame, self._before = things[0].given_in
+        counts = [len(thing.shapes) for thing in things]
+        self._names = [thing.name for thing in things]
+        self.first = self._names[0]
+        # Of each shape: its centre in the root frame, how far a point of it is at most from there, and its object.
+        self._centres = np.concatenate([(thing.pose @ thing.object_from_shape)[:, :3, 3] for thing in things])
+        self._reaches = np.repeat([_reach(thing) for thing in things], counts)
+        self._owners = np.repeat(np.arange(len(things)), counts)
+
+    def farthest(self, root_from_frame: np.ndarray, tolerance: float) -> tuple[str, float] | None:
+        """Return an object that a motion of the frame moves by more than a tolerance, and a bound of how far, m."""
+        if np.array_equal(root_from_frame, self._before):
+            return None
+        motion = root_from_frame @ np.linalg.inv(self._before)
+        turned = motion[:3, :3] - np.eye(3)
+        moved = np.linalg.norm(self._centres @ turned.T + motion[:3, 3], axis=1)
+        # |R - 1| = 2 sin(angle / 2), and the Frobenius norm of R - 1 is sqrt(2) times that.
+        turn = float(np.linalg.norm(turned)) / np.sqrt(2.0)
+        if not turn < _NOT_TURNED:
+            moved += turn * self._reaches
+        beyond = np.flatnonzero(~(moved <= tolerance))
+        return (self._names[self._owners[beyond[0]]], float(moved[beyond[0]])) if len(beyond) else None
+
+
+# A scene and its objects never change: what is read of them once is kept as long as they are there.
+_places_of: WeakKeyDictionary[PlanningScene, list[Place]] = WeakKeyDictionary()
+_reach_of: WeakKeyDictionary[SceneObject, float] = WeakKeyDictionary()
+
+
+def places(planning: PlanningScene) -> list[Place]:
+    """Return the objects of a scene that stand in frames outside of the robot, by frame and place."""
+    known = _places_of.get(planning)
+    if known is None:
+        together: dict[tuple[str, bytes], list[SceneObject]] = {}
+        for thing in planning.objects.values():
+            if thing.given_in is not None:
+                frame, before = thing.given_in
+                together.setdefault((frame, before.tobytes()), []).append(thing)
+        known = _places_of[planning] = [Place(things) for things in together.values()]
+    return known
+
+
+def frames_of(planning: PlanningScene | None) -> set[str]:
+    """Return the frames outside of the robot that objects of the world were given in."""
+    return set() if planning is None else {place.frame for place in places(planning)}
+
+
+def check_still(
+    places: Iterable[Place],
+    lookup: Callable[[str], np.ndarray],
+    root: str,
+    tolerance: float,
+    code: Code = Code.INCOMPLETE_WORLD,
+) -> None:
+    """Raise `InputError` if TF has moved an object of the world by more than `tolerance` [m] since it was placed.
+
+    Parameters
+    ----------
+    places
+        The objects.
+    lookup
+        Returns root_from_frame as TF has it now, shape (4, 4); `InputError` if it has not.
+    root
+        What the frame that they are placed in is called.
+    tolerance
+        m.
+    code
+        Of the error.
+    """
+    begin = "not ready: " if code is Code.INCOMPLETE_WORLD else ""
+    for place in places:
+        try:
+            moved = place.farthest(lookup(place.frame), tolerance)
+        except InputError as error:
+            raise InputError(
+                f"{begin}object '{place.first}' stands in frame '{place.frame}', and {error}", code
+            ) from error
+        if moved is not None:
+            raise InputError(
+                f"{begin}object '{moved[0]}' stands in frame '{place.frame}', which TF has moved against '{root}' "
+                f"since it came, the object by {moved[1]:.3g} m (frame_tolerance: {tolerance:g} m): send it anew, or "
+                f"set planning_frame to a frame of the world, like '{place.frame}'",
+                code,
+            )
+
+
+def _reach(thing: SceneObject) -> float:
+    """Return how far a point of any shape of an object is at most from the shape's frame, m."""
+    found = _reach_of.get(thing)
+    if found is None:
+        spheres = [shape.bounding_sphere() for shape in {id(shape): shape for shape in thing.shapes}.values()]
+        found = max((float(np.linalg.norm(one.centre)) + one.radius for one in spheres), default=0.0)
+        _reach_of[thing] = found
     return found

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -24,7 +24,6 @@ from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refu
 Found = TypeVar("Found", SceneResult, StateDistances)
 # Selections kept ready; clients ask the same few again and again.
 _SELECTIONS_KEPT = 64
-_QUERIES_KEPT = 16
 # Largest number of their pairs together, of some 50 bytes each; a larger one is kept alone.
 _PAIRS_KEPT = 2_000_000
 
@@ -42,6 +41,8 @@ class Selection:
     """`PlanningScene.owners`"""
     parts: tuple[np.ndarray, ...]
     """`PlanningScene.parts` of the pairs."""
+    queries: dict[tuple[int, bool, bool], list[StateQuery]] = field(default_factory=dict)
+    """By number of parts and wanted gradients, once they are prepared."""
 
     @cached_property
     def _on_sides(self) -> np.ndarray:
@@ -75,16 +76,10 @@ class Paddings:
         Robot and objects.
     pairs
         Of its scene, shape (n, 2).
-
-    Attributes
-    ----------
-    contacts_in_a_row : int
-        Number of answers about these pairs since the last one without a contact.
     """
 
     def __init__(self, planning: PlanningScene, pairs: np.ndarray) -> None:
         self.pairs = pairs
-        self.contacts_in_a_row = 0
         self._joints = planning.robot.joint_names
         self._least = planning.paddings_of(*pairs.T)[None]
         self._ask = FloorQuery(planning.robot, planning.scene, pairs)
@@ -126,7 +121,6 @@ class Model:
         self.links_with_bodies = frozenset(self.planning.owners)
         self._selections: dict[tuple[tuple[str, ...], tuple[str, ...]], Selection] = {}
         self._paddings: dict[str, Paddings] = {}
-        self._queries: dict[tuple[Selection, int, bool, bool], list[StateQuery]] = {}
 
     def with_planning(self, planning: PlanningScene) -> Model:
         """Return the same robot with other objects or rules."""
@@ -139,16 +133,14 @@ class Model:
         unread = {name: problem for name, problem in problems.items() if problem.is_unread}
         unplaced = {name: problem for name, problem in problems.items() if not problem.is_unread}
         if unplaced:
-            count = "1 object has" if len(unplaced) == 1 else f"{len(unplaced)} objects have"
             parts.append(
-                f"{count} no pose relative to robot '{self.robot.name}': {_reasons(unplaced)}: "
+                f"{_counted(unplaced)} no pose relative to robot '{self.robot.name}': {_reasons(unplaced)}: "
                 f"remove or re-send {listing(unplaced)}, or send a robot description that fits them"
             )
         if unread:
-            count = "1 object" if len(unread) == 1 else f"{len(unread)} objects"
             parts.append(
-                f"{count} could not be read: {_reasons(unread)}: remove or re-send {listing(map(repr, unread))}, or "
-                "send a full planning scene"
+                f"{_counted(unread, 'could not be read')}: {_reasons(unread)}: remove or re-send "
+                f"{listing(map(repr, unread))}, or send a full planning scene"
             )
         return f"not ready: {'; '.join(parts)}" if parts else ""
 
@@ -177,7 +169,8 @@ class Model:
         """
         key = (tuple(names_a), tuple(names_b))
         if key not in self._selections:
-            if len(self._selections) >= _SELECTIONS_KEPT or _pairs_of(self._selections.values()) > _PAIRS_KEPT:
+            kept = sum(len(selection.pairs) for selection in self._selections.values())
+            if len(self._selections) >= _SELECTIONS_KEPT or kept > _PAIRS_KEPT:
                 self._selections.clear()
             self._selections[key] = self._select(*key)
         return self._selections[key]
@@ -210,15 +203,13 @@ class Model:
     def _prepared(
         self, selection: Selection, parts: Sequence[np.ndarray], gradients: bool = False, base_gradients: bool = False
     ) -> list[StateQuery]:
-        key = selection, len(parts), gradients, base_gradients
-        if key not in self._queries:
-            if len(self._queries) >= _QUERIES_KEPT or _pairs_of(one for one, *_ in self._queries) > _PAIRS_KEPT:
-                self._queries.clear()
-            self._queries[key] = [
+        key = len(parts), gradients, base_gradients
+        if key not in selection.queries:
+            selection.queries[key] = [
                 StateQuery(self.robot, self.scene, pairs=pairs, gradients=gradients, base_gradients=base_gradients)
                 for pairs in parts
             ]
-        return self._queries[key]
+        return selection.queries[key]
 
     def paddings(self, group: str) -> Paddings:
         """Return the pairs that a group can move, all for an empty name, with the question whether they are clear."""
@@ -246,8 +237,7 @@ class Model:
         if not self.links_with_bodies:
             raise InputError(f"no link of robot '{self.robot.name}' has contact geometry: nothing to measure")
         links_a, links_b = self._links(names_a), self._links(names_b)
-        pairs = self.planning.body_pairs(*(links if names else None for links, names in
-                                           ((links_a, names_a), (links_b, names_b))))  # fmt: skip
+        pairs = self.planning.body_pairs(links_a if names_a else None, links_b if names_b else None)
         if not len(pairs):
             raise InputError(f"no allowed pair of bodies {self._why_none(names_a, names_b, links_a, links_b)}")
         return Selection(pairs, links_a, links_b, self.planning.owners, self.planning.parts(pairs))
@@ -287,15 +277,16 @@ class Model:
         return between
 
 
+def _counted(names: Collection[str], words: str = "") -> str:
+    count = len(names)
+    return f"{count} object{'' if count == 1 else 's'} {words or ('has' if count == 1 else 'have')}"
+
+
 def _reasons(problems: Mapping[str, Problem]) -> str:
     """Return why the first of them are not at their requested poses."""
     reasons = [shortened(problem.reason, 300) for problem in itertools.islice(problems.values(), 3)]
     more = f"; and {len(problems) - len(reasons)} more" if len(problems) > len(reasons) else ""
     return f"{'; '.join(reasons)}{more}"
-
-
-def _pairs_of(selections: Iterable[Selection]) -> int:
-    return sum(len(selection.pairs) for selection in selections)
 
 
 def split_pair(entry: str) -> list[str]:

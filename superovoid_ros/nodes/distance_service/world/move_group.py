@@ -10,10 +10,10 @@ another node publishes the scene) and when something about objects could not be 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from typing import NamedTuple, Protocol
+from collections.abc import Mapping
+from typing import NamedTuple
 
-from moveit_msgs.msg import PlanningScene, PlanningSceneComponents
+from moveit_msgs.msg import PlanningSceneComponents
 from moveit_msgs.srv import GetPlanningScene
 from rclpy.client import Client
 from rclpy.exceptions import InvalidServiceNameException
@@ -25,33 +25,18 @@ from rclpy.validate_full_topic_name import validate_full_topic_name
 from superovoid_ros.nodes.common.endpoints import SERVICE
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of, shortened
 from superovoid_ros.nodes.common.parameters import text
-from superovoid_ros.nodes.distance_service.part import Common
+from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
-
-
-class SceneTaker(Protocol):
-    """Who applies planning scenes."""
-
-    @property
-    def heard(self) -> int:
-        """How many messages about objects came by topics."""
-
-    def take_whole(self, scene: PlanningScene, unheard: int, done: Callable[[Exception | None], None]) -> None:
-        """Apply a whole scene, requested after `unheard` lost messages; report whether that was possible."""
-
+from superovoid_ros.nodes.distance_service.world.moveit_world import MoveItWorld
 
 PERIOD = 0.5
 """s, between two looks."""
 _PATIENCE = 10.0  # s, for an answer
 _AGAIN = 2.0  # s, after an answer without a scene
 _MOST_OUTDATED = 3  # responses in a row that are ignored because objects came after the request
-_ALL = sum(
-    getattr(PlanningSceneComponents, name)
-    for name in (
-        "SCENE_SETTINGS", "ROBOT_STATE", "ROBOT_STATE_ATTACHED_OBJECTS", "WORLD_OBJECT_NAMES", "WORLD_OBJECT_GEOMETRY",
-        "OCTOMAP", "TRANSFORMS", "ALLOWED_COLLISION_MATRIX", "LINK_PADDING_AND_SCALING", "OBJECT_COLORS",
-    )
-)  # fmt: skip
+_PARTS = """SCENE_SETTINGS ROBOT_STATE ROBOT_STATE_ATTACHED_OBJECTS WORLD_OBJECT_NAMES WORLD_OBJECT_GEOMETRY OCTOMAP
+TRANSFORMS ALLOWED_COLLISION_MATRIX LINK_PADDING_AND_SCALING OBJECT_COLORS""".split()
+_ALL = sum(getattr(PlanningSceneComponents, name) for name in _PARTS)
 
 
 class _Question(NamedTuple):
@@ -60,9 +45,9 @@ class _Question(NamedTuple):
     future: Future
     since: float
     heard: int
-    """Messages about objects until then,"""
+    """Messages about objects until then."""
     unheard: int
-    """Number of lost ones."""
+    """Lost messages until then."""
 
 
 def _check_name(value: object) -> None:
@@ -75,16 +60,8 @@ def _check_name(value: object) -> None:
         raise InputError(f"planning_scene_service = '{shortened(value, 200)}': {words}") from None
 
 
-class MoveGroupScene:
-    """Requests the planning scene of another node that serves it.
-
-    Parameters
-    ----------
-    common, current
-        The node, and what is known of the world.
-    world
-        Applies the scene.
-    """
+class MoveGroupScene(Part):
+    """Requests the planning scene of another node that serves it."""
 
     parameters = (
         text(
@@ -96,11 +73,15 @@ class MoveGroupScene:
         ),
     )
 
-    def __init__(self, common: Common, current: CurrentModel, world: SceneTaker) -> None:
-        self._common, self._node, self._log = common, common.node, common.log
+    def __init__(self, common: Common, current: CurrentModel, world: MoveItWorld) -> None:
+        super().__init__(common)
         self._current, self._world = current, world
         self._asker: Node | None = None
         self._forget()
+
+    def configure(self) -> None:
+        """Begin to look for the service."""
+        self.endpoints.every(PERIOD, self._look)
 
     def _forget(self) -> None:
         self._client: Client | None = None
@@ -113,13 +94,13 @@ class MoveGroupScene:
         self._senders: frozenset[bytes] = frozenset()
         self._taken = 0
 
-    def stop(self) -> None:
+    def clean_up(self) -> None:
         """Send no further request."""
         asker, self._asker = self._asker, None
         self._forget()
         if asker is not None:
-            if self._node.executor is not None:
-                self._node.executor.remove_node(asker)
+            if self.node.executor is not None:
+                self.node.executor.remove_node(asker)
             asker.destroy_node()
 
     def facts(self) -> Mapping[str, object]:
@@ -138,17 +119,17 @@ class MoveGroupScene:
     @property
     def _service(self) -> str:
         """The full name of the service; empty if none is requested: this node's own would answer itself."""
-        name = str(self._common.value("planning_scene_service")).strip()
+        name = str(self.value("planning_scene_service")).strip()
         if not name:
             return ""
-        name = self._node.resolve_service_name(name, only_expand=True)
-        return "" if name == self._node.resolve_service_name("get_planning_scene") else name
+        name = self.node.resolve_service_name(name, only_expand=True)
+        return "" if name == self.node.resolve_service_name("get_planning_scene") else name
 
-    def look(self) -> None:
+    def _look(self) -> None:
         """Send a request if one is due."""
         name, now = self._service, time.monotonic()
         if self._client is not None and self._name != name:
-            self.stop()
+            self.clean_up()
         if not name or self._current.current is None:
             return
         if self._client is None:
@@ -166,14 +147,12 @@ class MoveGroupScene:
 
     def _has_gap(self, is_there: bool) -> bool:
         """Whether something was missed since the scene was taken."""
-        topic = self._node.resolve_topic_name("planning_scene")
-        senders = frozenset(bytes(one.endpoint_gid) for one in self._node.get_publishers_info_by_topic(topic))
+        topic = self.node.resolve_topic_name("planning_scene")
+        senders = frozenset(bytes(one.endpoint_gid) for one in self.node.get_publishers_info_by_topic(topic))
         new, self._senders = senders - self._senders, senders
         missing = self._missing_now()
-        lacks_scene = bool(self._current.snapshot.lacks_scene)
-        return is_there and (
-            not self._is_there or bool(new) or lacks_scene or bool(missing and missing != self._missing)
-        )
+        is_new = not self._is_there or new or (missing and missing != self._missing)
+        return is_there and bool(is_new or self._current.snapshot.lacks_scene)
 
     def _missing_now(self) -> frozenset[object]:
         """What of a message could not be read."""
@@ -185,16 +164,16 @@ class MoveGroupScene:
         # A remapping of this node's own service, for use with a move_group, would rename the client as well: so it
         # belongs to a node without remappings.
         self._asker = Node(
-            f"_{self._node.get_name()}_asker",
-            context=self._node.context,
-            namespace=self._node.get_namespace(),
+            f"_{self.node.get_name()}_asker",
+            context=self.node.context,
+            namespace=self.node.get_namespace(),
             use_global_arguments=False,
             enable_rosout=False,
             start_parameter_services=False,
         )
         self._client = self._asker.create_client(GetPlanningScene, name, qos_profile=SERVICE)
         self._name = name
-        self._node.executor.add_node(self._asker)
+        self.node.executor.add_node(self._asker)
 
     def _ask(self, now: float) -> None:
         request = GetPlanningScene.Request(components=PlanningSceneComponents(components=_ALL))
@@ -223,13 +202,13 @@ class MoveGroupScene:
             self._outdated, self._not_before = 0, time.monotonic() + _AGAIN  # after it has been read
             self._world.take_whole(scene, asked.unheard, self._applied)
         except Exception as error:
-            self._log.error("planning scene", f"{self._service}: {reason_of(error)}")
+            self.log.error("planning scene", f"{self._service}: {reason_of(error)}")
             self._is_wanted, self._not_before = True, time.monotonic() + _AGAIN
 
     def _applied(self, problem: Exception | None) -> None:
         self._taken += problem is None
         self._missing = self._missing_now()
         if problem is not None:
-            self._log.error("planning scene", f"{self._service}: its scene is not applied: {reason_of(problem)}")
+            self.log.error("planning scene", f"{self._service}: its scene is not applied: {reason_of(problem)}")
         else:
-            self._node.get_logger().info(f"the planning scene was taken from {self._service}")
+            self.node.get_logger().info(f"the planning scene was taken from {self._service}")

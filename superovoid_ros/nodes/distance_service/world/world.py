@@ -4,7 +4,7 @@
 """Objects and rules at run time, from the services of this node; `moveit_world.py` has those of MoveIt.
 
     message -> Diff (`current.py`) -> its change (`own_changes.py`), in a thread -> another planning scene and another
-    model (`building.py`) -> another Snapshot, exchanged in one assignment (`current.py`)
+    model -> another Snapshot, exchanged in one assignment (`current.py`)
 
 Messages that come together become one model. An object of a planning scene that cannot be used is refused, and the
 others are applied, as in move_group; all else is applied as a whole or not at all. What is wrong ends in the answer or,
@@ -18,10 +18,10 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+from typing import TypeAlias
 
 from rclpy.task import Future
 from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
@@ -34,15 +34,17 @@ from superovoid_ros.nodes.common.parameters import choice, switch
 from superovoid_ros.nodes.distance_service.jobs import Job, Kind, settle
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world import own_changes
-from superovoid_ros.nodes.distance_service.world.building import (
+from superovoid_ros.nodes.distance_service.world.current import (
+    Change,
+    CurrentModel,
+    Diff,
     PartlyRefusedError,
+    Snapshot,
     apply_each,
 )
-from superovoid_ros.nodes.distance_service.world.changes import Change
-from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Diff, Snapshot
-from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
+from superovoid_ros.nodes.distance_service.world.frames import frames_of
 from superovoid_ros.nodes.distance_service.world.model import Model
+from superovoid_ros.nodes.distance_service.world.own_changes import RulesChange, SuperovoidChanges
 
 _MOST_LISTED = 10  # reasons in the diagnostics
 _MOST_TOGETHER = 5_000  # requests read together
@@ -51,16 +53,9 @@ _PERIOD = 0.02  # s, between two models built for messages of topics alone
 
 INCOMPLETE = "incomplete_world"
 
-
-@dataclass(frozen=True)
-class _Applied:
-    """What came of diffs."""
-
-    snapshot: Snapshot
-    """That it was made of."""
-    model: Model | None
-    """None: there is no robot for it yet."""
-    diffs: list[Diff]
+_Applied: TypeAlias = tuple[Snapshot, Model | None, list[Diff]]
+"""What came of diffs: the snapshot that the model was made of, the model (None: there is no robot for it yet), and the
+diffs."""
 
 
 class World(Part):
@@ -89,8 +84,7 @@ class World(Part):
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
         self._current, self._measurements = current, measurements
-        self._together: tuple[Job, list[Diff]] | None = None  # the last job, to which more may be added
-        self._named: Counter[str] = Counter()  # frames of waiting messages, with counts
+        self._queued: list[tuple[Job, list[Diff]]] = []  # in the order of their jobs
         self._built_at = -math.inf  # of `time.monotonic`, s
 
     def configure(self) -> None:
@@ -123,46 +117,34 @@ class World(Part):
 
     # --- changes ---
 
-    def _lose(self, count: int) -> None:
+    def lose(self, count: int) -> None:
         """Record that the content of a number of messages is unknown."""
         self._current.exchange(self._current.snapshot.with_lost(count))
 
     def submit(self, diffs: list[Diff]) -> None:
         """Have diffs read and applied, with those that wait if these came last; `InputError` if too many wait."""
-        for diff in diffs:
-            self._named.update(diff.frame_ids)
-        try:
-            self._surround(diffs)
-            if self._together is not None and self._together[0] is self.jobs.last_waiting(Kind.READ):
-                others = self._together[1]
-                if len(others) + len(diffs) > _MOST_TOGETHER:
-                    raise InputError(
-                        f"{len(others)} messages and requests wait to be read: send fewer, or later", Code.BUSY
-                    )
-                others += diffs
-                return
-            job = Job(Kind.READ, lambda: self._work(diffs), lambda *found: self._use(diffs, *found))
-            self.jobs.submit(job)
-            self._together = job, diffs
-        except Exception:
-            self._unname(diffs)
-            raise
+        self._surround(diffs)
+        if self._queued and self._queued[-1][0] is self.jobs.last_waiting(Kind.READ):
+            others = self._queued[-1][1]
+            if len(others) + len(diffs) > _MOST_TOGETHER:
+                words = f"{len(others)} messages and requests wait to be read: send fewer, or later"
+                raise InputError(words, Code.BUSY)
+            others += diffs
+            return
+        job = Job(Kind.READ, lambda: self._work(diffs), lambda *found: self._use(diffs, *found))
+        self.jobs.submit(job)
+        self._queued.append((job, diffs))
 
     def _surround(self, diffs: list[Diff]) -> None:
         """Record the poses of frames and joints; a message that is read again keeps those of its arrival."""
         model = self._current.current
         # Objects about to be attached may be in frames that these messages do not name.
-        frame_ids = {frame for diff in diffs for frame in diff.frame_ids}
-        frame_ids |= {*self._named, *(frames_of(model.planning) if model else ())}
+        before = itertools.chain(diffs, *(queued for _, queued in self._queued))
+        frame_ids = {frame for diff in before for frame in diff.frame_ids} | frames_of(model and model.planning)
         found = self._measurements.surroundings(model and model.robot, frame_ids)
         for index, diff in enumerate(diffs):
             is_first = diff.surroundings is None or diff.surroundings.robot is not found.robot
             diffs[index] = replace(diff, surroundings=found if is_first else diff.surroundings.with_frames_of(found))
-
-    def _unname(self, diffs: Sequence[Diff]) -> None:
-        for diff in diffs:
-            self._named.subtract(diff.frame_ids)
-        self._named += Counter()  # drops frames without a waiting message
 
     def _work(self, diffs: list[Diff]) -> _Applied:
         """Return a model with all of these. Messages of topics come in streams, and pause between two models."""
@@ -173,42 +155,41 @@ class World(Part):
         snapshot = self._current.snapshot
         robot = snapshot.model and snapshot.model.robot
         if robot is None or any(diff.surroundings.robot is not robot for diff in diffs):
-            return _Applied(snapshot, None, diffs)
-        return _Applied(snapshot, *apply_each(snapshot.model, diffs))
+            return snapshot, None, diffs
+        return snapshot, *apply_each(snapshot.model, diffs)
 
     def _use(self, diffs: list[Diff], found: _Applied | None, problem: Exception | None) -> bool:
         """Exchange the model and notify waiting calls; false if it is not the successor of the present one."""
+        snapshot, model, applied = found or (self._current.snapshot, None, diffs)
         if problem is None and (
-            not self._current.snapshot.has_world_of(found.snapshot)
-            or (found.model is None and found.snapshot.model is not None)
+            not self._current.snapshot.has_world_of(snapshot) or (model is None and snapshot.model is not None)
         ):
             self._surround(diffs)
             return False
-        self._unname(diffs)
+        self._queued = [queued for queued in self._queued if queued[1] is not diffs]
         try:
             if problem is not None:
                 raise problem
-            ended = self._wait(diffs) if found.model is None else self._exchange(found)
+            if model is None:
+                applied = self._wait(applied)
+            else:
+                snapshot = self._current.snapshot.with_model(model)
+                for diff in applied:
+                    if diff.problem is None or isinstance(diff.problem, PartlyRefusedError):
+                        snapshot = self._with_scene(snapshot, diff)
+                self._current.exchange(snapshot)
         except Exception as error:
-            ended = [replace(diff, problem=diff.problem or error) for diff in diffs]
+            applied = [replace(diff, problem=diff.problem or error) for diff in applied]
             if not isinstance(error, InputError):  # a mistake of the node
-                self._lose(sum(diff.waits for diff in diffs))
-        for diff in ended:
+                self.lose(sum(diff.waits for diff in diffs))
+        for diff in applied:
             for note in diff.notes:
                 self.log.warning("planning scene", note)
             if diff.problem is not None:
                 diff.done(None, diff.problem)
-            elif found.model is not None:
-                diff.done(found.model.planning, None)
+            elif model is not None:
+                diff.done(model.planning, None)
         return True
-
-    def _exchange(self, found: _Applied) -> list[Diff]:
-        snapshot = self._current.snapshot.with_model(found.model)
-        for diff in found.diffs:
-            if diff.problem is None or isinstance(diff.problem, PartlyRefusedError):
-                snapshot = self._with_scene(snapshot, diff)
-        self._current.exchange(snapshot)
-        return found.diffs
 
     def _with_scene(self, snapshot: Snapshot, diff: Diff) -> Snapshot:
         """Use what only a planning scene has."""
@@ -228,8 +209,7 @@ class World(Part):
                 if diff.change is not None:
                     missing = tuple(diff.missing())  # the message itself need not be kept
                     kept = replace(diff, surroundings=None, problem=None, missing=lambda missing=missing: missing)
-                    snapshot = snapshot.with_waiting(kept)
-                    snapshot = self._with_scene(snapshot, diff)
+                    snapshot = self._with_scene(snapshot.with_waiting(kept), diff)
             except InputError as error:
                 snapshot = snapshot.with_lost(int(diff.waits))
                 diff = replace(diff, problem=diff.problem or error)
@@ -237,7 +217,7 @@ class World(Part):
         self._current.exchange(snapshot)
         return ended
 
-    def _changing(self, service: str, frame_ids: Sequence[str], read: Callable[[], Change]) -> Future:
+    def change(self, service: str, frame_ids: Sequence[str], read: Callable[[], Change]) -> Future:
         """Apply a change; the future has the planning scene, or why there is none."""
         future, unheard = Future(), self._current.snapshot.unheard
         self.submit([Diff(service, tuple(frame_ids), read, partial(settle, future), unheard=unheard)])
@@ -254,7 +234,7 @@ class World(Part):
             missing = self._current.missing
             return words(planning) + (f"; {missing}" if missing else "")
 
-        return await self.answer_long(response, lambda: self._changing(type(response).__name__, frame_ids, read), fill)
+        return await self.answer_long(response, lambda: self.change(type(response).__name__, frame_ids, read), fill)
 
     async def _apply_objects(
         self, request: ApplyObjects.Request, response: ApplyObjects.Response
@@ -262,7 +242,7 @@ class World(Part):
         return await self._answer(
             response,
             [one.header.frame_id for one in request.objects],
-            lambda: own_changes.superovoid_changes(request.objects),
+            lambda: SuperovoidChanges(request.objects),
             lambda planning: f"{len(request.objects)} applied; objects: {listing(planning.objects)}",
         )
 
@@ -286,7 +266,7 @@ class World(Part):
         return await self._answer(
             response,
             (),
-            lambda: own_changes.rules_change(request),
+            lambda: RulesChange(request),
             lambda planning: f"{len(planning.rules.runtime)} runtime rules",
         )
 

@@ -74,3 +74,7 @@ class PathTrail(Node):
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node until Ctrl-C."""
     return run(PathTrail, args)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -213,3 +213,7 @@ class SweepPlayer(Node):
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node until Ctrl-C."""
     return run(SweepPlayer, args)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
