@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1
 from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.vector import add, combine, cross, dot, norm, scale, sub
-from superovoid.contact.broadcasting import Pairs, own_or_only, pairs_of, share_pairs
+from superovoid.contact.broadcasting import Pairs, bodies_of, own_or_only, pairs_of, share_pairs
 from superovoid.contact.columns import (
     DISTANCE,
     LOWER,
@@ -49,7 +49,7 @@ from superovoid.contact.kind_table import OPPOSED, solve_within
 from superovoid.contact.one_pair import scratch_in
 from superovoid.contact.pair import CLOSER, Limit, Placed
 from superovoid.contact.results import DistanceResult, DistanceResults
-from superovoid.contact.separation import radii, separation
+from superovoid.contact.separation import offset_of, radii, separation
 from superovoid.contact.thresholds import Shapes, UndecidedError
 from superovoid.shapes import Shape
 from superovoid.shapes.kernels.kinds import HALF_SPACE, Core, kind_of
@@ -167,13 +167,8 @@ def velocity_of(motion, t, from_origin):
 
 
 @kernel
-def _offset(pose_a, pose_b):
-    return (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
-
-
-@kernel
 def _separation(a, b, n):
-    return separation(a.core, b.core, a.pose, b.pose, _offset(a.pose, b.pose), n).lower
+    return separation(a.core, b.core, a.pose, b.pose, n).lower
 
 
 @kernel
@@ -255,13 +250,13 @@ def _find(first, second, motion_a, motion_b, end, tolerance, most, scratch, out)
     # From one of the points that move straight to the other, and their largest distance.
     arm_a, arm_b = _vector(motion_a, 0), _vector(motion_b, 0)
     drift = sub(_vector(motion_b, 3), _vector(motion_a, 3))
-    line = sub(_offset(first.pose, second.pose), sub(arm_b, arm_a))
+    line = sub(offset_of(first.pose, second.pose), sub(arm_b, arm_a))
     apart = max(norm(line), norm(combine(1.0, line, end, drift)))
     about_a, about_b = norm(arm_a) + first.row[RADIUS], norm(arm_b) + second.row[RADIUS]
     reach_a, reach_b = reach_of(core_a, motion_a, apart + about_b), reach_of(core_b, motion_b, apart + about_a)
     a = Mover(core_a, first.pose, motion_a, reach_a, np.eye(4))
     b = Mover(core_b, second.pose, motion_b, reach_b, np.eye(4))
-    between = norm(_offset(a.start, b.start))
+    between = norm(offset_of(a.start, b.start))
     turning = norm(_vector(motion_a, 6)) * reach_a + norm(_vector(motion_b, 6)) * reach_b
     way = end * (norm(_vector(motion_a, 3)) + norm(_vector(motion_b, 3)) + turning)
     # A half-space that turns meets any other half-space at once.
@@ -296,7 +291,7 @@ def _find(first, second, motion_a, motion_b, end, tolerance, most, scratch, out)
             return GIVEN_UP, t, math.inf, solves, spent
         t = later
     so_far = way * (t / end) if is_bounded else 0.0
-    if out[LOWER] > CLEAR * _touch(a, b, tolerance, norm(_offset(a.pose, b.pose)) + so_far)[0]:
+    if out[LOWER] > CLEAR * _touch(a, b, tolerance, norm(offset_of(a.pose, b.pose)) + so_far)[0]:
         # The bodies are apart here. The gap counts as touch only because of rounding at the end of a much longer path.
         return GIVEN_UP, t, math.inf, solves, spent
     if t == 0.0:
@@ -399,9 +394,7 @@ def find_impacts(
     scratch = scratch_in(work)
     for k in range(which.shape[0]):
         i = which[k]
-        pose_a, pose_b = pairs.poses_a[own_or_only(pairs.poses_a, i)], pairs.poses_b[own_or_only(pairs.poses_b, i)]
-        first = Placed(pairs.rows[pairs.a[i]], pairs.pool, pose_a)
-        second = Placed(pairs.rows[pairs.b[i]], pairs.pool, pose_b)
+        first, second = bodies_of(pairs, i)
         motion_a, motion_b = motions_a[own_or_only(motions_a, i)], motions_b[own_or_only(motions_b, i)]
         ended = find_impact(first, second, motion_a, motion_b, end, tolerance, most, scratch, out[i])
         found[i, ENDING], found[i, TIME], found[i, OVERLAP_TIME], found[i, SOLVES], found[i, SUPPORTS] = ended
@@ -698,14 +691,11 @@ def time_of_impact(
     found, rows = np.empty((count, FOUND_LENGTH)), np.empty((count, RESULT_LENGTH))
     asked = packed_a, packed_b, float(duration), check_rtol(rtol), max_evaluations
     share_pairs(np.arange(count), lambda which, work: find_impacts(pairs, which, *asked, work, found, rows), threads)
-    if is_single:
-        status, time, overlap_time, solves, supports = found[0].tolist()
-        counts = Statistics(solves=int(solves), supports=int(supports))
-        return Impact(time, overlap_time, DistanceResult._from_row(rows[0]), ImpactStatus(int(status)), counts)
-    return Impacts(
+    impacts = Impacts(
         found[:, TIME],
         found[:, OVERLAP_TIME],
         DistanceResults.from_rows(rows),
         found[:, ENDING].astype(np.uint8),
         Statistics(solves=found[:, SOLVES].astype(np.int64), supports=found[:, SUPPORTS].astype(np.int64)),
     )
+    return impacts[0] if is_single else impacts

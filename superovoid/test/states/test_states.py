@@ -82,7 +82,7 @@ def loop(robot, scene, positions, bases, **query):
     for s, row in enumerate(positions):
         by_name = dict(zip(robot.joint_names, row, strict=True))
         base = {link: pose[s] if pose.ndim == 3 else pose for link, pose in bases.items()}
-        if s % state_query._BLOCK == 0:
+        if s % state_query.BLOCK == 0:
             scene.forget()
         poses = {link: scene._link_poses[row] for link, row in scene._row.items()}
         scene.set_link_poses({**poses, **robot.forward_kinematics(by_name, base)})
