@@ -14,12 +14,13 @@ import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2
 from superovoid.compiled.kernels import entry_point, kernel
-from superovoid.compiled.vector import cross
+from superovoid.compiled.vector import cross, vector_at
 from superovoid.contact.columns import NORMAL, POINT_A, POINT_B, RESULT_LENGTH
 from superovoid.contact.deciding import decide_from_nothing
 from superovoid.contact.impact import LARGEST, LONGEST, SMALLEST, find_impact
 from superovoid.contact.one_pair import WORK_LENGTH, scratch_in, take, take_poses
 from superovoid.contact.pair import UNDECIDED, Placed
+from superovoid.contact.separation import from_origin
 from superovoid.shapes.kernels.bodies import MISMATCH, VALID
 
 THRESHOLD, DURATION, EVALUATIONS, MOTION_A, MOTION_B = 3, 6, 7, 26, 36
@@ -48,11 +49,10 @@ def differentiate(out: Floats1, pose_a: Floats2, pose_b: Floats2, work: Floats1,
     found = take_poses(pose_a, pose_b, scratch_in(work))
     if found != VALID:
         return found
-    n = (out[NORMAL], out[NORMAL + 1], out[NORMAL + 2])
+    n = vector_at(out, NORMAL)
     for body in range(2):
         pose, point, sign = (pose_a, POINT_A, -1.0) if body == 0 else (pose_b, POINT_B, 1.0)
-        arm = (out[point] - pose[0, 3], out[point + 1] - pose[1, 3], out[point + 2] - pose[2, 3])
-        turn = cross(arm, n)
+        turn = cross(from_origin(pose, out, point), n)
         for i in range(3):
             by_poses[body, i], by_poses[body, 3 + i] = sign * n[i], sign * turn[i]
     return VALID

@@ -108,14 +108,6 @@ def _points_on_line(pair):
 
 
 @kernel
-def _middle_on_line(pair):
-    """Middle of these points, in the frame of A: it often lies in both bodies if they overlap."""
-    fa, fb = _points_on_line(pair)
-    y = add(pair.centre, rotate(pair.rotation, position(pair.b, fb)))
-    return combine(0.5, position(pair.a, fa), 0.5, y)
-
-
-@kernel
 def _along_directions(first, second, limit, known, direction, sign):
     """Bounds of the distance of two superovoids from a few directions; renew the direction, which has that sign."""
     (a, pool_a, pose_a), (b, pool_b, pose_b) = first, second
@@ -187,7 +179,10 @@ def _of_superovoids(first, second, limit, known, direction, state, rotation):
     threshold, loss = _threshold_and_loss(limit)
     lower, upper = known
     pair = Pair(a, b, rotation, relative_pose(pose_a, pose_b, rotation))
-    if threshold >= 0.0 and is_in_both(pair, _middle_on_line(pair), loss):
+    fa, fb = _points_on_line(pair)
+    y = add(pair.centre, rotate(pair.rotation, position(b, fb)))
+    # The middle of these points often lies in both bodies if they overlap.
+    if threshold >= 0.0 and is_in_both(pair, combine(0.5, position(a, fa), 0.5, y), loss):
         return lower, min(upper, 0.0), CLOSER, BY_POINT
     lower, upper = _along_directions(first, second, limit, known, direction, sign)
     found = verdict_of(lower, upper, limit)

