@@ -14,7 +14,6 @@
 enum {
     ROW_LENGTH = 42, /* kinds.ROW_LENGTH */
     RESULT_LENGTH = 14, /* columns.RESULT_LENGTH */
-    STATE_LENGTH = 16, /* columns.STATE_LENGTH */
     WORK_LENGTH = 163, /* c_interface.WORK_LENGTH */
     LANES = 8 /* vertex_scan.LANES */
 };
@@ -42,9 +41,9 @@ int32_t superovoid_shapes_kernels_bodies_pack_body(int64_t kind, const double *p
                                                    int64_t row_length, int64_t *error);
 int32_t superovoid_contact_one_pair_answer_pair(const Packed *a, const double *pose_a, int64_t rows_a,
                                                 int64_t columns_a, const Packed *b, const double *pose_b,
-                                                int64_t rows_b, int64_t columns_b, double rtol, double *state,
-                                                int64_t state_length, double *work, int64_t work_length, double *out,
-                                                int64_t out_length, int64_t *error);
+                                                int64_t rows_b, int64_t columns_b, double rtol, double *work,
+                                                int64_t work_length, double *out, int64_t out_length,
+                                                int64_t *error);
 int32_t superovoid_contact_c_interface_decide_pair(const Placed *a, const Placed *b, double threshold, double rtol,
                                                    double *work, int64_t work_length, int64_t *found);
 int32_t superovoid_contact_c_interface_differentiate(const double *out, int64_t out_length, const double *pose_a,
@@ -83,7 +82,7 @@ struct superovoid_body {
 
 struct superovoid_pair {
     const superovoid_body *a, *b;
-    double state[STATE_LENGTH];
+    double work[WORK_LENGTH]; /* with what the last answer has left */
 };
 
 const char *superovoid_error_message(superovoid_error error) {
@@ -269,19 +268,18 @@ static void take_row(const double row[RESULT_LENGTH], superovoid_result *result)
     result->iterations = (uint32_t)row[13];
 }
 
-/* Compute the distance of a pair; state is zero without a warm start. */
+/* Compute the distance of a pair; work is zero without a warm start. */
 static superovoid_error answer(const superovoid_body *body_a, const double *pose_a, const superovoid_body *body_b,
-                               const double *pose_b, double rtol, double *state, superovoid_result *result) {
-    double work[WORK_LENGTH], row[RESULT_LENGTH];
+                               const double *pose_b, double rtol, double *work, superovoid_result *result) {
+    double row[RESULT_LENGTH];
     Placed a, b;
     int64_t found = 0;
     superovoid_error error;
     if (!body_a || !pose_a || !body_b || !pose_b || !result) return SUPEROVOID_ERROR_NULL;
     a = posed_body(body_a, pose_a);
     b = posed_body(body_b, pose_b);
-    error = error_of(superovoid_contact_one_pair_answer_pair(&a.body, pose_a, 4, 4, &b.body, pose_b, 4, 4, rtol, state,
-                                                             STATE_LENGTH, work, WORK_LENGTH, row, RESULT_LENGTH,
-                                                             &found),
+    error = error_of(superovoid_contact_one_pair_answer_pair(&a.body, pose_a, 4, 4, &b.body, pose_b, 4, 4, rtol, work,
+                                                             WORK_LENGTH, row, RESULT_LENGTH, &found),
                      &found);
     if (!error) take_row(row, result);
     return error;
@@ -289,8 +287,8 @@ static superovoid_error answer(const superovoid_body *body_a, const double *pose
 
 superovoid_error superovoid_distance(const superovoid_body *a, const double pose_a[16], const superovoid_body *b,
                                      const double pose_b[16], double rtol, superovoid_result *result) {
-    double state[STATE_LENGTH] = {0};
-    return answer(a, pose_a, b, pose_b, rtol, state, result);
+    double work[WORK_LENGTH] = {0};
+    return answer(a, pose_a, b, pose_b, rtol, work, result);
 }
 
 superovoid_error superovoid_distances(size_t n, const superovoid_body *const *a, const double *poses_a,
@@ -327,7 +325,7 @@ void superovoid_pair_free(superovoid_pair *pair) { free(pair); }
 
 superovoid_error superovoid_pair_distance(superovoid_pair *pair, const double pose_a[16], const double pose_b[16],
                                           double rtol, superovoid_result *result) {
-    return pair ? answer(pair->a, pose_a, pair->b, pose_b, rtol, pair->state, result) : SUPEROVOID_ERROR_NULL;
+    return pair ? answer(pair->a, pose_a, pair->b, pose_b, rtol, pair->work, result) : SUPEROVOID_ERROR_NULL;
 }
 
 superovoid_error superovoid_is_closer(const superovoid_body *a, const double pose_a[16], const superovoid_body *b,

@@ -685,11 +685,14 @@ def time_of_impact(
     found, rows = np.empty((count, FOUND_LENGTH)), np.empty((count, RESULT_LENGTH))
     asked = packed_a, packed_b, float(duration), check_rtol(rtol), max_evaluations
     share_pairs(np.arange(count), lambda which, work: find_impacts(pairs, which, *asked, work, found, rows), threads)
-    impacts = Impacts(
+    if is_single:
+        status, time, overlap_time, solves, supports = found[0].tolist()
+        counts = Statistics(solves=int(solves), supports=int(supports))
+        return Impact(time, overlap_time, DistanceResult._from_row(rows[0]), ImpactStatus(int(status)), counts)
+    return Impacts(
         found[:, TIME],
         found[:, OVERLAP_TIME],
         DistanceResults.from_rows(rows),
         found[:, ENDING].astype(np.uint8),
         Statistics(solves=found[:, SOLVES].astype(np.int64), supports=found[:, SUPPORTS].astype(np.int64)),
     )
-    return impacts[0] if is_single else impacts

@@ -33,6 +33,8 @@ RTOL, POSE_A, POSE_B = 2, 20, 30
 _LENGTHS = (16, 16, 9, RESULT_LENGTH, VERDICT_LENGTH, 3, STATE_LENGTH, ROW_LENGTH, ROW_LENGTH)
 _PLACES = tuple(accumulate(_LENGTHS, initial=0))
 WORK_LENGTH = _PLACES[-1]
+STATE = slice(_PLACES[6], _PLACES[7])
+"""Of the scratch: what an answer leaves for the next one of the pair."""
 
 
 class Scratch(NamedTuple):
@@ -97,14 +99,7 @@ def solve_from_nothing(first, second, tolerance, scratch, out):
 
 @entry_point
 def answer_pair(
-    a: Packed,
-    pose_a: Floats2,
-    b: Packed,
-    pose_b: Floats2,
-    tolerance: float,
-    state: Floats1,
-    work: Floats1,
-    out: Floats1,
+    a: Packed, pose_a: Floats2, b: Packed, pose_b: Floats2, tolerance: float, work: Floats1, out: Floats1
 ) -> int:
     """Solve a pair.
 
@@ -114,16 +109,15 @@ def answer_pair(
     pose_a, pose_b : array, shape (4, 4)
         As they were given.
     tolerance : float
-    state : array, shape (STATE_LENGTH,)
-        What an earlier answer has left, zeros for none; renewed.
     work : array, shape (WORK_LENGTH,)
+        Its part `STATE` is what the last answer has left, zeros for none; renewed.
     out : array, shape (RESULT_LENGTH,)
     """
-    if work.shape[0] != WORK_LENGTH or out.shape[0] != RESULT_LENGTH or state.shape[0] != STATE_LENGTH:
+    if work.shape[0] != WORK_LENGTH or out.shape[0] != RESULT_LENGTH:
         return MISMATCH
     scratch = scratch_in(work)
     found, first, second = take(Placed(a.row, a.pool, pose_a), Placed(b.row, b.pool, pose_b), tolerance, scratch)
     if found == VALID:
         limit = Limit(tolerance, SEARCH_BUDGET, math.inf, -math.inf)
-        solve_within(first, second, limit, state, scratch.rotation, out)
+        solve_within(first, second, limit, scratch.state, scratch.rotation, out)
     return found

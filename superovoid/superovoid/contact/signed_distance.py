@@ -17,7 +17,7 @@ from superovoid.contact.broadcasting import Pairs, bodies_of, pairs_of, share_pa
 from superovoid.contact.certificates import Certificate, certificate_of
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_rtol
 from superovoid.contact.lanes import many_pairs
-from superovoid.contact.one_pair import WORK_LENGTH, answer_pair, scratch_in, solve_from_nothing
+from superovoid.contact.one_pair import STATE, WORK_LENGTH, answer_pair, scratch_in, solve_from_nothing
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.shapes import Shape, Superovoid
 from superovoid.values.poses import PosesLike, as_matrices
@@ -103,12 +103,12 @@ def distance(
     for name, shape in (("a", a), ("b", b)):
         if not isinstance(shape, Shape):
             raise TypeError(f"{name}: must be a shape of superovoid.shapes, found {type(shape).__name__}")
-    state, work, out = np.zeros(columns.STATE_LENGTH), np.empty(WORK_LENGTH), np.empty(columns.RESULT_LENGTH)
+    work, out = np.zeros(WORK_LENGTH), np.empty(columns.RESULT_LENGTH)
     rtol = check_rtol(rtol)
-    wrong = answer_pair(a._body, matrix_a, b._body, matrix_b, rtol, state, work, out)
+    wrong = answer_pair(a._body, matrix_a, b._body, matrix_b, rtol, work, out)
     if wrong:  # a pose, most likely; one that rounding alone has refused is rigid once it was straightened
         matrix_a, matrix_b = as_poses("pose_a", matrix_a), as_poses("pose_b", matrix_b)
-        wrong = answer_pair(a._body, matrix_a, b._body, matrix_b, rtol, state, work, out)
+        wrong = answer_pair(a._body, matrix_a, b._body, matrix_b, rtol, work, out)
     if wrong:
         raise RuntimeError(f"a question that the engine refuses: {wrong}")
     result = DistanceResult._from_row(out)
@@ -116,7 +116,7 @@ def distance(
         result.__dict__["certificate"] = Certificate()
         if isinstance(a, Superovoid) and isinstance(b, Superovoid):
             poses = as_poses("pose_a", matrix_a), as_poses("pose_b", matrix_b)
-            result.__dict__["certificate"] = certificate_of(result, a._packed, b._packed, *poses, state)
+            result.__dict__["certificate"] = certificate_of(result, a._packed, b._packed, *poses, work[STATE])
     return result
 
 

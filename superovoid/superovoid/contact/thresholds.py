@@ -88,6 +88,11 @@ class Verdict(Record):
     statistics: Statistics
     """``solves``: calls of the pair solver, 0 if bounds were enough, 2 if the global search was needed."""
 
+    @classmethod
+    def _from_row(cls, row: FloatArray) -> Verdict:
+        answer, lower, upper, proof, solves = row.tolist()
+        return cls(answer > 0.0, answer < 0.0, lower, upper, Proof(int(proof)), Statistics(solves=int(solves)))
+
     @property
     def undecided(self) -> bool:
         """Neither `closer` nor `farther` is proved: touch, or a distance that equals the threshold."""
@@ -227,7 +232,9 @@ def are_closer(
     out = np.empty((len(pairs.a), VERDICT_LENGTH))
     asked = thresholds, guesses, rtol
     share_pairs(np.arange(len(out)), lambda which, work: decide_pairs(pairs, which, *asked, work, out), threads)
-    verdicts = Verdicts(
+    if is_single:
+        return Verdict._from_row(out[0])
+    return Verdicts(
         out[:, ANSWER] > 0.0,
         out[:, ANSWER] < 0.0,
         out[:, PROVED_LOWER],
@@ -235,7 +242,6 @@ def are_closer(
         out[:, PROVED_BY].astype(np.uint8),
         Statistics(solves=out[:, SOLVES].astype(np.uint8)),
     )
-    return verdicts[0] if is_single else verdicts
 
 
 @overload

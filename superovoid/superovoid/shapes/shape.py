@@ -31,21 +31,20 @@ EMPTY_POOL = np.zeros(1)
 _ON_BOUNDARY = 8.0 * EPS  # of the radius: what the signed distance of a point of the boundary rounds
 
 
-def _are_equal(one: tuple[Any, ...], other: object) -> bool:
-    return type(one) is type(other) and all(map(same, one, other))  # type: ignore[call-overload] # of one type
-
-
-def _differ(one: tuple[Any, ...], other: object) -> bool:
-    return not _are_equal(one, other)
-
-
 class BoundingSphere(NamedTuple):
     """A sphere around a body, in the frame of the body."""
 
     centre: FloatArray
     radius: float
 
-    __eq__, __ne__, __hash__ = _are_equal, _differ, None  # type: ignore[assignment] # arrays have no hash
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BoundingSphere) and all(map(same, self, other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        raise TypeError(f"unhashable type: {type(self).__name__!r}")  # of arrays
 
 
 class BoundingBox(NamedTuple):
@@ -54,7 +53,14 @@ class BoundingBox(NamedTuple):
     centre: FloatArray
     half_extents: FloatArray
 
-    __eq__, __ne__, __hash__ = _are_equal, _differ, None  # type: ignore[assignment]
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BoundingBox) and all(map(same, self, other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        raise TypeError(f"unhashable type: {type(self).__name__!r}")  # of arrays
 
 
 def numbers(owner: str, name: str, value: ArrayLike, count: int) -> tuple[float, ...]:

@@ -150,7 +150,7 @@ class Superovoid(Shape):
         >>> Superovoid.from_goncalves((1.0, 1.0, 2.0), (0.2, 1.0)).section_exponent
         0.2
         """
-        section, profile = numbers(cls.__name__, "epsilon", epsilon, 2)
+        section, profile = cls._exponents(epsilon)
         return cls._of_exponents(semi_axes, section, profile, taper)
 
     @classmethod
@@ -185,8 +185,13 @@ class Superovoid(Shape):
         >>> Superovoid.from_barr((1.0, 1.0, 2.0), (0.2, 1.0)).section_exponent
         1.0
         """
-        profile, section = numbers(cls.__name__, "epsilon", epsilon, 2)
+        profile, section = cls._exponents(epsilon)
         return cls._of_exponents(semi_axes, section, profile, taper)
+
+    @classmethod
+    def _exponents(cls, epsilon: ArrayLike) -> list[float]:
+        values = numbers(cls.__name__, "epsilon", epsilon, 2)
+        return [_exponent(f"{cls.__name__}.epsilon[{i}]", value) for i, value in enumerate(values)]
 
     @classmethod
     def _of_exponents(cls, semi_axes: ArrayLike, section: float, profile: float, taper: ArrayLike) -> Superovoid:

@@ -47,7 +47,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 _BLOCK_PAIRS = 1 << 20  # of the states of a block, at most: it bounds the memory, and the time until `stop` is read
-_SPAN_PAIRS = 1 << 12  # pairs, and bodies, of the states of a block that share lanes
+_SPAN_PAIRS = 1 << 14  # pairs, and bodies, of the states of a block that share lanes
 
 
 def state_distances(
@@ -101,7 +101,7 @@ def state_distances(
     gradients, base_gradients : bool, optional
         Whether to compute the derivatives by the joints, and by the poses of the bases.
     deadline : float, optional
-        Time after which no further state is started, s. At least one state is answered.
+        Time after which no further states are started, s. At least one state is answered.
     max_rows : int, optional
         Number of rows after which no further block of states is started, to bound memory.
     stop : threading.Event, optional
@@ -347,7 +347,8 @@ class StateQuery:
             rows.append(answers.rows[: answers.first[len(poses)]].copy())
             bodies.append(answers.bodies[: answers.first[len(poses)]].copy())
             done += len(poses)
-        return _Part(*map(np.concatenate, (numbers, counts, rows, bodies)), None, None)
+        joined = np.concatenate(numbers), np.concatenate(counts), np.concatenate(rows), np.concatenate(bodies)
+        return _Part(*joined, None, None)
 
     def _gradients(self, poses: FloatArray, root: FloatArray, part: _Part) -> tuple[FloatArray, FloatArray]:
         """Return the derivatives of a block's answers by the joints and by the poses of the bases."""
