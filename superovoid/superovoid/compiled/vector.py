@@ -18,6 +18,12 @@ LEAST_LENGTH = 1e-140
 
 
 @kernel
+def vector_at(row, k):
+    """Return the vector at place k of a row of numbers."""
+    return (row[k], row[k + 1], row[k + 2])
+
+
+@kernel
 def dot(a, b):
     """a . b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]

@@ -14,7 +14,6 @@
 enum {
     ROW_LENGTH = 42, /* kinds.ROW_LENGTH */
     RESULT_LENGTH = 14, /* columns.RESULT_LENGTH */
-    STATE_LENGTH = 16, /* columns.STATE_LENGTH */
     WORK_LENGTH = 163, /* c_interface.WORK_LENGTH */
     LANES = 8 /* vertex_scan.LANES */
 };
@@ -24,7 +23,7 @@ void superovoid_give_back(void); /* runtime.c */
 /* kinds.SUPEROVOID to kinds.TORUS */
 enum { KIND_SUPEROVOID, KIND_HALF_SPACE, KIND_CAPSULE, KIND_BOX, KIND_CYLINDER, KIND_CONE, KIND_TORUS };
 
-/* kinds.Packed and pair.Asked as passed to entry points: each array as its address and shape. */
+/* kinds.Packed and pair.Placed as passed to entry points: each array as its address and shape. */
 typedef struct {
     const double *row;
     int64_t row_length;
@@ -36,7 +35,7 @@ typedef struct {
     Packed body;
     const double *pose;
     int64_t pose_rows, pose_columns;
-} Asked;
+} Placed;
 
 int32_t superovoid_shapes_kernels_bodies_pack_body(int64_t kind, const double *parameters, int64_t count, double *row,
                                                    int64_t row_length, int64_t *error);
@@ -45,10 +44,7 @@ int32_t superovoid_contact_one_pair_answer_pair(const Packed *a, const double *p
                                                 int64_t rows_b, int64_t columns_b, double rtol, double *work,
                                                 int64_t work_length, double *out, int64_t out_length,
                                                 int64_t *error);
-int32_t superovoid_contact_one_pair_answer_again(const Asked *a, const Asked *b, double rtol, double *state,
-                                                    int64_t state_length, double *work, int64_t work_length,
-                                                    double *out, int64_t out_length, int64_t *error);
-int32_t superovoid_contact_c_interface_decide_pair(const Asked *a, const Asked *b, double threshold, double rtol,
+int32_t superovoid_contact_c_interface_decide_pair(const Placed *a, const Placed *b, double threshold, double rtol,
                                                    double *work, int64_t work_length, int64_t *found);
 int32_t superovoid_contact_c_interface_differentiate(const double *out, int64_t out_length, const double *pose_a,
                                                      int64_t rows_a, int64_t columns_a, const double *pose_b,
@@ -73,7 +69,7 @@ typedef struct {
     double time, overlap_time;
     int64_t evaluations;
 } Impact;
-int32_t superovoid_contact_c_interface_time_impact(const Asked *a, const Asked *b, const double *motions,
+int32_t superovoid_contact_c_interface_time_impact(const Placed *a, const Placed *b, const double *motions,
                                                    int64_t rows, int64_t columns, double duration, double rtol,
                                                    int64_t max_evaluations, double *work, int64_t work_length,
                                                    double *out, int64_t out_length, Impact *impact);
@@ -86,7 +82,7 @@ struct superovoid_body {
 
 struct superovoid_pair {
     const superovoid_body *a, *b;
-    double state[STATE_LENGTH];
+    double work[WORK_LENGTH]; /* with what the last answer has left */
 };
 
 const char *superovoid_error_message(superovoid_error error) {
@@ -256,8 +252,8 @@ void superovoid_body_free(superovoid_body *body) { free(body); }
 
 /* --- queries --- */
 
-static Asked posed_body(const superovoid_body *body, const double *pose) {
-    const Asked made = {{body->row, ROW_LENGTH, body->pool, body->pool_length}, pose, 4, 4};
+static Placed posed_body(const superovoid_body *body, const double *pose) {
+    const Placed made = {{body->row, ROW_LENGTH, body->pool, body->pool_length}, pose, 4, 4};
     return made;
 }
 
@@ -272,31 +268,27 @@ static void take_row(const double row[RESULT_LENGTH], superovoid_result *result)
     result->iterations = (uint32_t)row[13];
 }
 
-/* Compute the distance of a pair; state is NULL without a warm start. */
+/* Compute the distance of a pair; work is zero without a warm start. */
 static superovoid_error answer(const superovoid_body *body_a, const double *pose_a, const superovoid_body *body_b,
-                               const double *pose_b, double rtol, double *state, superovoid_result *result) {
-    double work[WORK_LENGTH], row[RESULT_LENGTH];
-    Asked a, b;
+                               const double *pose_b, double rtol, double *work, superovoid_result *result) {
+    double row[RESULT_LENGTH];
+    Placed a, b;
     int64_t found = 0;
-    int32_t out_of_memory;
     superovoid_error error;
     if (!body_a || !pose_a || !body_b || !pose_b || !result) return SUPEROVOID_ERROR_NULL;
     a = posed_body(body_a, pose_a);
     b = posed_body(body_b, pose_b);
-    if (state)
-        out_of_memory = superovoid_contact_one_pair_answer_again(&a, &b, rtol, state, STATE_LENGTH, work,
-                                                                    WORK_LENGTH, row, RESULT_LENGTH, &found);
-    else
-        out_of_memory = superovoid_contact_one_pair_answer_pair(&a.body, pose_a, 4, 4, &b.body, pose_b, 4, 4, rtol, work,
-                                                                WORK_LENGTH, row, RESULT_LENGTH, &found);
-    error = error_of(out_of_memory, &found);
+    error = error_of(superovoid_contact_one_pair_answer_pair(&a.body, pose_a, 4, 4, &b.body, pose_b, 4, 4, rtol, work,
+                                                             WORK_LENGTH, row, RESULT_LENGTH, &found),
+                     &found);
     if (!error) take_row(row, result);
     return error;
 }
 
 superovoid_error superovoid_distance(const superovoid_body *a, const double pose_a[16], const superovoid_body *b,
                                      const double pose_b[16], double rtol, superovoid_result *result) {
-    return answer(a, pose_a, b, pose_b, rtol, NULL, result);
+    double work[WORK_LENGTH] = {0};
+    return answer(a, pose_a, b, pose_b, rtol, work, result);
 }
 
 superovoid_error superovoid_distances(size_t n, const superovoid_body *const *a, const double *poses_a,
@@ -308,7 +300,8 @@ superovoid_error superovoid_distances(size_t n, const superovoid_body *const *a,
         return SUPEROVOID_ERROR_NULL;
     }
     for (i = 0; i < n; i++) {
-        const superovoid_error error = answer(a[i], poses_a + 16 * i, b[i], poses_b + 16 * i, rtol, NULL, results + i);
+        const superovoid_error error =
+            superovoid_distance(a[i], poses_a + 16 * i, b[i], poses_b + 16 * i, rtol, results + i);
         if (error) {
             if (failed) *failed = i;
             return error;
@@ -332,14 +325,14 @@ void superovoid_pair_free(superovoid_pair *pair) { free(pair); }
 
 superovoid_error superovoid_pair_distance(superovoid_pair *pair, const double pose_a[16], const double pose_b[16],
                                           double rtol, superovoid_result *result) {
-    return pair ? answer(pair->a, pose_a, pair->b, pose_b, rtol, pair->state, result) : SUPEROVOID_ERROR_NULL;
+    return pair ? answer(pair->a, pose_a, pair->b, pose_b, rtol, pair->work, result) : SUPEROVOID_ERROR_NULL;
 }
 
 superovoid_error superovoid_is_closer(const superovoid_body *a, const double pose_a[16], const superovoid_body *b,
                                       const double pose_b[16], double threshold, double rtol,
                                       superovoid_verdict *verdict) {
     double work[WORK_LENGTH];
-    Asked first, second;
+    Placed first, second;
     int64_t found[2] = {0, 0};
     superovoid_error error;
     if (!a || !pose_a || !b || !pose_b || !verdict) return SUPEROVOID_ERROR_NULL;
@@ -381,7 +374,7 @@ superovoid_error superovoid_time_of_impact(const superovoid_body *a, const super
                                            double duration, double rtol, uint32_t max_evaluations,
                                            superovoid_impact *impact) {
     double work[WORK_LENGTH], row[RESULT_LENGTH], motions[18];
-    Asked first, second;
+    Placed first, second;
     Impact found = {0, 0, 0.0, 0.0, 0};
     superovoid_error error;
     if (!a || !motion_a || !b || !motion_b || !impact) return SUPEROVOID_ERROR_NULL;

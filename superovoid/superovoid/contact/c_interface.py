@@ -14,30 +14,30 @@ import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2
 from superovoid.compiled.kernels import entry_point, kernel
-from superovoid.compiled.vector import cross
+from superovoid.compiled.vector import cross, vector_at
 from superovoid.contact.columns import NORMAL, POINT_A, POINT_B, RESULT_LENGTH
 from superovoid.contact.deciding import decide_from_nothing
 from superovoid.contact.impact import LARGEST, LONGEST, SMALLEST, find_impact
 from superovoid.contact.one_pair import WORK_LENGTH, scratch_in, take, take_poses
-from superovoid.contact.pair import UNDECIDED, Asked, Placed
+from superovoid.contact.pair import UNDECIDED, Placed
+from superovoid.contact.separation import from_origin
 from superovoid.shapes.kernels.bodies import MISMATCH, VALID
 
 THRESHOLD, DURATION, EVALUATIONS, MOTION_A, MOTION_B = 3, 6, 7, 26, 36
 
 
 @entry_point(nogil=True)
-def decide_pair(a: Asked, b: Asked, threshold: float, tolerance: float, work: Floats1) -> tuple[int, int]:
+def decide_pair(a: Placed, b: Placed, threshold: float, tolerance: float, work: Floats1) -> tuple[int, int]:
     """Whether the signed distance is below a threshold: a code, and CLOSER, FARTHER or UNDECIDED."""
     if work.shape[0] != WORK_LENGTH:
         return MISMATCH, UNDECIDED
     scratch = scratch_in(work)
-    found = take(a, b, tolerance, scratch)
+    found, first, second = take(a, b, tolerance, scratch)
     if found == VALID and not math.isfinite(threshold):
         found = THRESHOLD
     if found != VALID:
         return found, UNDECIDED
     scratch.direction[:] = 0.0
-    first, second = Placed(a.body.row, a.body.pool, scratch.pose_a), Placed(b.body.row, b.body.pool, scratch.pose_b)
     return VALID, decide_from_nothing(first, second, threshold, tolerance, scratch, scratch.verdict)
 
 
@@ -49,11 +49,10 @@ def differentiate(out: Floats1, pose_a: Floats2, pose_b: Floats2, work: Floats1,
     found = take_poses(pose_a, pose_b, scratch_in(work))
     if found != VALID:
         return found
-    n = (out[NORMAL], out[NORMAL + 1], out[NORMAL + 2])
+    n = vector_at(out, NORMAL)
     for body in range(2):
         pose, point, sign = (pose_a, POINT_A, -1.0) if body == 0 else (pose_b, POINT_B, 1.0)
-        arm = (out[point] - pose[0, 3], out[point + 1] - pose[1, 3], out[point + 2] - pose[2, 3])
-        turn = cross(arm, n)
+        turn = cross(from_origin(pose, out, point), n)
         for i in range(3):
             by_poses[body, i], by_poses[body, 3 + i] = sign * n[i], sign * turn[i]
     return VALID
@@ -79,8 +78,8 @@ def _take_motion(given, start, motion):
 
 @entry_point(nogil=True, _nrt=True)
 def time_impact(
-    a: Asked,
-    b: Asked,
+    a: Placed,
+    b: Placed,
     motions: Floats2,
     end: float,
     tolerance: float,
@@ -92,7 +91,7 @@ def time_impact(
 
     Parameters
     ----------
-    a, b : Asked
+    a, b : Placed
         At time 0.
     motions : array, shape (2, 9)
         Of each body: velocity of a point, angular velocity, and that point at time 0.
@@ -110,14 +109,14 @@ def time_impact(
     if work.shape[0] != WORK_LENGTH or out.shape[0] != RESULT_LENGTH:
         return MISMATCH, 0, 0.0, 0.0, 0
     scratch = scratch_in(work)
-    found = take(a, b, tolerance, scratch)
+    found, _, _ = take(a, b, tolerance, scratch)
     if found == VALID:
         if not 0.0 < end <= LONGEST:
             found = DURATION
         elif most < 1:
             found = EVALUATIONS
-    first = Placed(a.body.row, a.body.pool, scratch.pose_a.copy())
-    second = Placed(b.body.row, b.body.pool, scratch.pose_b.copy())
+    first = Placed(a.row, a.pool, scratch.pose_a.copy())
+    second = Placed(b.row, b.pool, scratch.pose_b.copy())
     motion_a, motion_b = np.empty(9), np.empty(9)
     if found == VALID and not _take_motion(motions[0], first.pose, motion_a):
         found = MOTION_A

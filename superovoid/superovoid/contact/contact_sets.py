@@ -44,6 +44,7 @@ from superovoid.contact.polygons import (
 from superovoid.contact.results import DistanceResult
 from superovoid.contact.signed_distance import distance
 from superovoid.shapes import HalfSpace, Shape
+from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import SIZE
 from superovoid.values.checks import greatest_distance, number, short, whole
 from superovoid.values.poses import PoseLike
@@ -56,7 +57,7 @@ ANGLE = 0.01
 _WIDEST = 0.5  # rad
 _ONE = 1e-6  # of the smaller body: points of the patch at this distance are merged
 _OVER = 1e-10  # of the smaller body: a point this far outside a face counts as over it
-_ROUNDING = 16.0 * float(np.finfo(np.float64).eps)  # of the coordinates
+_ROUNDING = 16.0 * EPS  # of the coordinates
 _BESIDE = 0.02  # of the width of the patch: a witness point this far outside it may be omitted
 _PAIRS = 1 << 20  # pairs of pieces of meshes in one array operation
 

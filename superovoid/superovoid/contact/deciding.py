@@ -39,7 +39,7 @@ from superovoid.contact.kind_table import (
 from superovoid.contact.minkowski import difference
 from superovoid.contact.one_pair import scratch_in, solve_from_nothing
 from superovoid.contact.pair import CLOSER, UNDECIDED, Limit, Pair, Placed, verdict_of
-from superovoid.contact.separation import is_in_both, rounding, separation
+from superovoid.contact.separation import is_in_both, offset_of, rounding, separation
 from superovoid.contact.superovoids import newton
 from superovoid.contact.superovoids.answers import certify, newton_tolerance
 from superovoid.contact.superovoids.certificate import gap_tolerance, lower_bound
@@ -85,18 +85,9 @@ BY_SPHERES, BY_DIRECTION, BY_POINT, BY_CONTACT, BY_SEARCH, BY_SURFACES = 0, 1, 2
 # Columns of a verdict: 1 closer, -1 not closer, 0 undecided; what is proved; by what; solver calls.
 ANSWER, PROVED_LOWER, PROVED_UPPER, PROVED_BY, SOLVES = 0, 1, 2, 3, 4
 
-ALL, PROBE, REST = 0, 1, 2
-"""What to ask of two bodies: all there is. Of two superovoids: spheres and a common point alone; what these leave."""
-
 _DIRECTIONS = 2  # tried before the solver
 _ROUNDS, _STEPS_OF_ROUND = 5, np.int64(6)  # of Newton's method, between two looks at its points
 _WITHIN = 1.0 - 1e-15  # by which a body inside is smaller than it need be, for what rounding takes
-
-
-@kernel
-def are_superovoids(a, b):
-    """Whether two packed bodies are decided as superovoids: spheres are, too."""
-    return METHODS[kind_of(a), kind_of(b)] == OVOIDS
 
 
 @kernel
@@ -117,25 +108,18 @@ def _points_on_line(pair):
 
 
 @kernel
-def _middle_on_line(pair):
-    """Middle of these points, in the frame of A: it often lies in both bodies if they overlap."""
-    fa, fb = _points_on_line(pair)
-    y = add(pair.centre, rotate(pair.rotation, position(pair.b, fb)))
-    return combine(0.5, position(pair.a, fa), 0.5, y)
-
-
-@kernel
-def _along_directions(first, second, offset, limit, known, direction, sign):
+def _along_directions(first, second, limit, known, direction, sign):
     """Bounds of the distance of two superovoids from a few directions; renew the direction, which has that sign."""
     (a, pool_a, pose_a), (b, pool_b, pose_b) = first, second
     core_a, core_b = Core(a, kind_of(a), pool_a), Core(b, kind_of(b), pool_b)
     lower, upper = known
+    offset = offset_of(pose_a, pose_b)
     margin = rounding(a, b, norm(offset))
     n = (sign * direction[0], sign * direction[1], sign * direction[2])
     if dot(n, n) == 0.0:
         n = line_of_centres(offset)
     for _ in range(_DIRECTIONS):
-        s = separation(core_a, core_b, pose_a, pose_b, offset, n)
+        s = separation(core_a, core_b, pose_a, pose_b, n)
         u = sub(add(offset, s.y), s.x)
         span = norm(u)
         if s.lower > lower:
@@ -181,7 +165,7 @@ def _of_contact(pair, limit, known, ka, kb, state):
 
 
 @kernel
-def _of_superovoids(first, second, limit, effort, known, direction, state, rotation):
+def _of_superovoids(first, second, limit, known, direction, state, rotation):
     """Bounds of the distance of two superovoids without a search, the verdict, and what proved it.
 
     Both orders of the bodies are asked in one, so that both have the same bounds bit by bit.
@@ -192,15 +176,15 @@ def _of_superovoids(first, second, limit, effort, known, direction, state, rotat
     if not straight:
         first, second = second, first
     a, b, pose_a, pose_b = first.row, second.row, first.pose, second.pose
-    offset = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
     threshold, loss = _threshold_and_loss(limit)
     lower, upper = known
     pair = Pair(a, b, rotation, relative_pose(pose_a, pose_b, rotation))
-    if effort != REST and threshold >= 0.0 and is_in_both(pair, _middle_on_line(pair), loss):
+    fa, fb = _points_on_line(pair)
+    y = add(pair.centre, rotate(pair.rotation, position(b, fb)))
+    # The middle of these points often lies in both bodies if they overlap.
+    if threshold >= 0.0 and is_in_both(pair, combine(0.5, position(a, fa), 0.5, y), loss):
         return lower, min(upper, 0.0), CLOSER, BY_POINT
-    if effort == PROBE:
-        return lower, upper, UNDECIDED, BY_SPHERES
-    lower, upper = _along_directions(first, second, offset, limit, known, direction, sign)
+    lower, upper = _along_directions(first, second, limit, known, direction, sign)
     found = verdict_of(lower, upper, limit)
     if found != UNDECIDED:
         return lower, upper, found, BY_DIRECTION
@@ -257,7 +241,7 @@ def _are_bounds_cheaper(a, b):
 
 
 @kernel
-def decide_within(first, second, limit, effort, direction, state, scratch, out):
+def decide_within(first, second, limit, direction, state, scratch, out):
     """Decide whether the signed distance of two bodies is below a threshold, by the cheapest proof.
 
     Parameters
@@ -266,8 +250,6 @@ def decide_within(first, second, limit, effort, direction, state, scratch, out):
         Of any kinds.
     limit : Limit
         `beyond` and `below` are the threshold, m, with what is to be added to the bounds beside their own rounding.
-    effort : int
-        ALL or, of two superovoids, PROBE or REST.
     direction : array, shape (3,)
         A guess of the normal (world, unit), zeros for none; of superovoids renewed by the best direction found.
     state : array, shape (STATE_LENGTH,)
@@ -282,7 +264,7 @@ def decide_within(first, second, limit, effort, direction, state, scratch, out):
     rotation, row = scratch
     a, b, pose_a, pose_b = first.row, second.row, first.pose, second.pose
     method = METHODS[kind_of(a), kind_of(b)]
-    length = norm((pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3]))
+    length = norm(offset_of(pose_a, pose_b))
     margin = rounding(a, b, length)
     lower, by, solves = length - a[RADIUS] - b[RADIUS] - margin, BY_SPHERES, 0
     # The origins of superovoids are points of them.
@@ -290,13 +272,13 @@ def decide_within(first, second, limit, effort, direction, state, scratch, out):
     found = verdict_of(lower, upper, limit)
     if found == UNDECIDED and method == OVOIDS:
         known = lower, upper
-        lower, upper, found, by = _of_superovoids(first, second, limit, effort, known, direction, state, rotation)
+        lower, upper, found, by = _of_superovoids(first, second, limit, known, direction, state, rotation)
         solves = 1 if by == BY_CONTACT else 0
     elif found == UNDECIDED and _are_bounds_cheaper(a, b):
         bounds = bounds_of_kinds(first, second, limit, state)
         lower, upper, by = max(lower, bounds[0]), bounds[1], BY_SURFACES if method == MESHES else BY_DIRECTION
         found = verdict_of(lower, upper, limit)
-    if found == UNDECIDED and effort != PROBE:
+    if found == UNDECIDED:
         solve_within(first, second, limit, state, rotation, row)
         lower, upper, by, solves = max(lower, row[LOWER]), min(upper, row[UPPER]), BY_SEARCH, solves + 1
         found = verdict_of(lower, upper, limit)
@@ -327,7 +309,7 @@ def decide_from_nothing(first, second, threshold, tolerance, scratch, out):
     """
     scratch.state[:] = 0.0
     limit, memory = Limit(tolerance, SEARCH_BUDGET, threshold, threshold), (scratch.rotation, scratch.result)
-    found = decide_within(first, second, limit, ALL, scratch.direction, scratch.state, memory, out)
+    found = decide_within(first, second, limit, scratch.direction, scratch.state, memory, out)
     if found == UNDECIDED and (first.row[DENTED] != 0.0 or second.row[DENTED] != 0.0):
         fill_inside(first.row, scratch.inner_a)
         fill_inside(second.row, scratch.inner_b)

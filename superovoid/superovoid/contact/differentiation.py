@@ -39,10 +39,11 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.arrays import Floats2, Ints1
 from superovoid.compiled.kernels import entry_point, kernel
-from superovoid.compiled.vector import add, combine, dot, norm, rotate_back, scale, sub, tangent_frame
+from superovoid.compiled.vector import add, combine, dot, norm, rotate_back, scale, sub, tangent_frame, vector_at
 from superovoid.contact.broadcasting import Pairs, bodies_of, pairs_of, share_pairs
 from superovoid.contact.inputs import as_poses
 from superovoid.contact.results import DistanceResult, DistanceResults
+from superovoid.contact.separation import from_origin
 from superovoid.contact.superovoids.newton import point_chart, retract
 from superovoid.shapes import Shape
 from superovoid.shapes.kernels import surface
@@ -188,11 +189,9 @@ def derive_pair(a, b, pose_a, pose_b, point_a, point_b, normal, out):
     Derivatives by the shape of a body other than a superovoid are nan; curvatures are nan unless both are superovoids.
     """
     out[:] = math.nan
-    n = (normal[0], normal[1], normal[2])
-    from_a = (point_a[0] - pose_a[0, 3], point_a[1] - pose_a[1, 3], point_a[2] - pose_a[2, 3])
-    from_b = (point_b[0] - pose_b[0, 3], point_b[1] - pose_b[1, 3], point_b[2] - pose_b[2, 3])
-    x = rotate_back(pose_a, from_a)
-    y = rotate_back(pose_b, from_b)
+    n = vector_at(normal, 0)
+    x = rotate_back(pose_a, from_origin(pose_a, point_a, 0))
+    y = rotate_back(pose_b, from_origin(pose_b, point_b, 0))
     of_kinds = a[KIND] != SUPEROVOID or b[KIND] != SUPEROVOID
     if a[KIND] == SUPEROVOID:
         fa = surface_point_at(a, x, rotate_back(pose_a, n))
@@ -213,10 +212,8 @@ def derive_pair(a, b, pose_a, pose_b, point_a, point_b, normal, out):
     cosine, sine = math.cos(angle), math.sin(angle)
     t1, t2 = combine(cosine, t1, sine, t2), combine(-sine, t1, cosine, t2)
     of_a, of_b = _turned(of_a, cosine, sine), _turned(of_b, cosine, sine)
-    u = sub((point_b[0], point_b[1], point_b[2]), (point_a[0], point_a[1], point_a[2]))
-    twice, is_focal = _second_order(
-        of_a, of_b, dot(u, n), min(a[surface.SIZE], b[surface.SIZE])
-    )  # not |u|: signed, and zero at touch
+    d = dot(sub(vector_at(point_b, 0), vector_at(point_a, 0)), n)  # signed, and zero at touch
+    twice, is_focal = _second_order(of_a, of_b, d, min(a[surface.SIZE], b[surface.SIZE]))
     _put_symmetric(of_a, out[CURVATURE_A : CURVATURE_A + 4])
     _put_symmetric(of_b, out[CURVATURE_B : CURVATURE_B + 4])
     out[RELATIVE], out[RELATIVE + 1] = of_a[0] + of_b[0], of_a[2] + of_b[2]

@@ -47,6 +47,7 @@ from superovoid.shapes import (
     Torus,
 )
 from superovoid.shapes.kernels.kinds import SUPEROVOID, Core, Packed, ball_radius, kind_of, point_to_core
+from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import SIZE, gradient, position
 
 FloatArray = NDArray[np.float64]
@@ -71,7 +72,7 @@ def _around(turns: FloatArray) -> FloatArray:
 _AROUND = _around(np.concatenate([(np.arange(_TURNS) + 0.5) / _TURNS, np.arange(4) / 4.0]))
 _EIGHT = _around(np.arange(8) / 8.0)
 _STEPS = 60
-_SETTLED = 32.0 * float(np.finfo(np.float64).eps)  # of the body: heights above the surface that count as on it
+_SETTLED = 32.0 * EPS  # of the body: heights above the surface that count as on it
 _GRAZING = 1e-10  # of the body: the same for a surface that the line nearly runs along
 _COPLANAR = 1e-9  # between normals of triangles, and of the area of a flat
 _UPRIGHT = 0.1  # cosine between a line and a normal, below which the line runs along the surface

@@ -30,8 +30,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1
 from superovoid.compiled.kernels import entry_point, kernel
-from superovoid.compiled.vector import add, combine, cross, dot, norm, scale, sub
-from superovoid.contact.broadcasting import Pairs, own_or_only, pairs_of, share_pairs
+from superovoid.compiled.vector import add, combine, cross, dot, norm, scale, sub, vector_at
+from superovoid.contact.broadcasting import Pairs, bodies_of, own_or_only, pairs_of, share_pairs
 from superovoid.contact.columns import (
     DISTANCE,
     LOWER,
@@ -49,7 +49,7 @@ from superovoid.contact.kind_table import OPPOSED, solve_within
 from superovoid.contact.one_pair import scratch_in
 from superovoid.contact.pair import CLOSER, Limit, Placed
 from superovoid.contact.results import DistanceResult, DistanceResults
-from superovoid.contact.separation import radii, separation
+from superovoid.contact.separation import from_origin, offset_of, radii, separation
 from superovoid.contact.thresholds import Shapes, UndecidedError
 from superovoid.shapes import Shape
 from superovoid.shapes.kernels.kinds import HALF_SPACE, Core, kind_of
@@ -87,14 +87,9 @@ MAX_SOLVES = 1000
 
 
 @kernel
-def _vector(row, k):
-    return (row[k], row[k + 1], row[k + 2])
-
-
-@kernel
 def _turned_arm(motion, t):
     """Return exp(omega t) arm - arm, without cancellation if the axis is far away."""
-    arm, omega = _vector(motion, 0), _vector(motion, 6)
+    arm, omega = vector_at(motion, 0), vector_at(motion, 6)
     speed = norm(omega)
     if speed == 0.0:
         return (0.0, 0.0, 0.0)
@@ -107,7 +102,7 @@ def _turned_arm(motion, t):
 @entry_point
 def pose_at(start: Floats2, motion: Floats1, t: float, pose: Floats2) -> None:
     """Fill in the pose at a time."""
-    omega = _vector(motion, 6)
+    omega = vector_at(motion, 6)
     speed = norm(omega)
     axis = scale(1.0 / speed, omega) if speed > 0.0 else omega
     sine, half = math.sin(speed * t), math.sin(0.5 * speed * t)
@@ -117,7 +112,7 @@ def pose_at(start: Floats2, motion: Floats1, t: float, pose: Floats2) -> None:
         turned = add(column, combine(sine, across, 2.0 * half * half, cross(axis, across)))
         pose[0, j], pose[1, j], pose[2, j] = turned
     straighten(pose)
-    moved = combine(1.0, _turned_arm(motion, t), t, _vector(motion, 3))
+    moved = combine(1.0, _turned_arm(motion, t), t, vector_at(motion, 3))
     for i in range(3):
         pose[i, 3] = start[i, 3] + moved[i]
 
@@ -128,9 +123,9 @@ def reach_of(core, motion, others):
 
     These are the body's own, and for a half-space those of the other body, which are at most `others` from the axis.
     """
-    if norm(_vector(motion, 6)) == 0.0:
+    if norm(vector_at(motion, 6)) == 0.0:
         return 0.0
-    return others if core.kind == HALF_SPACE else norm(_vector(motion, 0)) + core.row[RADIUS]
+    return others if core.kind == HALF_SPACE else norm(vector_at(motion, 0)) + core.row[RADIUS]
 
 
 class Mover(NamedTuple):
@@ -155,35 +150,30 @@ def fall_along(
     motion_a: Floats1, motion_b: Floats1, reach_a: float, reach_b: float, n: tuple[float, float, float]
 ) -> float:
     """Bound of the speed at which the separation along a direction falls, m/s, from the bodies' `reach_of`."""
-    closing = dot(n, _vector(motion_a, 3)) - dot(n, _vector(motion_b, 3))
-    return closing + norm(cross(_vector(motion_a, 6), n)) * reach_a + norm(cross(_vector(motion_b, 6), n)) * reach_b
+    closing = dot(n, vector_at(motion_a, 3)) - dot(n, vector_at(motion_b, 3))
+    return closing + norm(cross(vector_at(motion_a, 6), n)) * reach_a + norm(cross(vector_at(motion_b, 6), n)) * reach_b
 
 
 @kernel
 def velocity_of(motion, t, from_origin):
     """Velocity of the body's point at a place given from the origin of its frame."""
-    arm = add(_vector(motion, 0), _turned_arm(motion, t))
-    return add(_vector(motion, 3), cross(_vector(motion, 6), add(arm, from_origin)))
-
-
-@kernel
-def _offset(pose_a, pose_b):
-    return (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
+    arm = add(vector_at(motion, 0), _turned_arm(motion, t))
+    return add(vector_at(motion, 3), cross(vector_at(motion, 6), add(arm, from_origin)))
 
 
 @kernel
 def _separation(a, b, n):
-    return separation(a.core, b.core, a.pose, b.pose, _offset(a.pose, b.pose), n).lower
+    return separation(a.core, b.core, a.pose, b.pose, n).lower
 
 
 @kernel
 def _direction(a, b, row):
     """Return the direction to advance along, and whether there is one: the normal, or that of a fixed half-space."""
-    n, has_fixed = _vector(row, NORMAL), a.core.kind != HALF_SPACE or b.core.kind != HALF_SPACE
+    n, has_fixed = vector_at(row, NORMAL), a.core.kind != HALF_SPACE or b.core.kind != HALF_SPACE
     for mover, sign in ((a, 1.0), (b, -1.0)):
         if mover.core.kind == HALF_SPACE:
             n = scale(sign, (mover.pose[0, 2], mover.pose[1, 2], mover.pose[2, 2]))
-            has_fixed = has_fixed and norm(_vector(mover.motion, 6)) == 0.0
+            has_fixed = has_fixed and norm(vector_at(mover.motion, 6)) == 0.0
     return n, has_fixed
 
 
@@ -216,7 +206,7 @@ def _stop_spin(core, start, motion, across):
 
     `across`: share of the angular velocity across the normal that counts as rounding.
     """
-    omega = _vector(motion, 6)
+    omega = vector_at(motion, 6)
     off = norm(cross((start[0, 2], start[1, 2], start[2, 2]), omega))
     if core.kind == HALF_SPACE and off <= across * norm(omega):
         motion[6:9] = 0.0
@@ -253,17 +243,17 @@ def _find(first, second, motion_a, motion_b, end, tolerance, most, scratch, out)
     _stop_spin(core_a, first.pose, motion_a, across)
     _stop_spin(core_b, second.pose, motion_b, across)
     # From one of the points that move straight to the other, and their largest distance.
-    arm_a, arm_b = _vector(motion_a, 0), _vector(motion_b, 0)
-    drift = sub(_vector(motion_b, 3), _vector(motion_a, 3))
-    line = sub(_offset(first.pose, second.pose), sub(arm_b, arm_a))
+    arm_a, arm_b = vector_at(motion_a, 0), vector_at(motion_b, 0)
+    drift = sub(vector_at(motion_b, 3), vector_at(motion_a, 3))
+    line = sub(offset_of(first.pose, second.pose), sub(arm_b, arm_a))
     apart = max(norm(line), norm(combine(1.0, line, end, drift)))
     about_a, about_b = norm(arm_a) + first.row[RADIUS], norm(arm_b) + second.row[RADIUS]
     reach_a, reach_b = reach_of(core_a, motion_a, apart + about_b), reach_of(core_b, motion_b, apart + about_a)
     a = Mover(core_a, first.pose, motion_a, reach_a, np.eye(4))
     b = Mover(core_b, second.pose, motion_b, reach_b, np.eye(4))
-    between = norm(_offset(a.start, b.start))
-    turning = norm(_vector(motion_a, 6)) * reach_a + norm(_vector(motion_b, 6)) * reach_b
-    way = end * (norm(_vector(motion_a, 3)) + norm(_vector(motion_b, 3)) + turning)
+    between = norm(offset_of(a.start, b.start))
+    turning = norm(vector_at(motion_a, 6)) * reach_a + norm(vector_at(motion_b, 6)) * reach_b
+    way = end * (norm(vector_at(motion_a, 3)) + norm(vector_at(motion_b, 3)) + turning)
     # A half-space that turns meets any other half-space at once.
     is_bounded = way < math.inf
     gap, rounded = _touch(a, b, tolerance, between + way if is_bounded else between)
@@ -296,15 +286,14 @@ def _find(first, second, motion_a, motion_b, end, tolerance, most, scratch, out)
             return GIVEN_UP, t, math.inf, solves, spent
         t = later
     so_far = way * (t / end) if is_bounded else 0.0
-    if out[LOWER] > CLEAR * _touch(a, b, tolerance, norm(_offset(a.pose, b.pose)) + so_far)[0]:
+    if out[LOWER] > CLEAR * _touch(a, b, tolerance, norm(offset_of(a.pose, b.pose)) + so_far)[0]:
         # The bodies are apart here. The gap counts as touch only because of rounding at the end of a much longer path.
         return GIVEN_UP, t, math.inf, solves, spent
     if t == 0.0:
         return STARTS_IN_CONTACT, 0.0, (0.0 if out[UPPER] < 0.0 else math.inf), solves, spent
     # Close the bracket from above: double the step until an overlap is proved at its end.
-    x = sub(_vector(out, POINT_A), (a.pose[0, 3], a.pose[1, 3], a.pose[2, 3]))
-    y = sub(_vector(out, POINT_B), (b.pose[0, 3], b.pose[1, 3], b.pose[2, 3]))
-    speed = dot(_vector(out, NORMAL), sub(velocity_of(motion_a, t, x), velocity_of(motion_b, t, y)))
+    x, y = from_origin(a.pose, out, POINT_A), from_origin(b.pose, out, POINT_B)
+    speed = dot(vector_at(out, NORMAL), sub(velocity_of(motion_a, t, x), velocity_of(motion_b, t, y)))
     if speed > 0.0:
         row = np.empty(RESULT_LENGTH)
         later, step = t, (1.5 * max(out[DISTANCE], 0.0) + rounded) / speed
@@ -399,9 +388,7 @@ def find_impacts(
     scratch = scratch_in(work)
     for k in range(which.shape[0]):
         i = which[k]
-        pose_a, pose_b = pairs.poses_a[own_or_only(pairs.poses_a, i)], pairs.poses_b[own_or_only(pairs.poses_b, i)]
-        first = Placed(pairs.rows[pairs.a[i]], pairs.pool, pose_a)
-        second = Placed(pairs.rows[pairs.b[i]], pairs.pool, pose_b)
+        first, second = bodies_of(pairs, i)
         motion_a, motion_b = motions_a[own_or_only(motions_a, i)], motions_b[own_or_only(motions_b, i)]
         ended = find_impact(first, second, motion_a, motion_b, end, tolerance, most, scratch, out[i])
         found[i, ENDING], found[i, TIME], found[i, OVERLAP_TIME], found[i, SOLVES], found[i, SUPPORTS] = ended

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub, vector_at
 from superovoid.contact import columns
 from superovoid.contact.convex import alternating, cores, mesh, torus
 from superovoid.contact.minkowski import difference
@@ -154,7 +154,7 @@ def start_direction(task, state):
     """Return the direction of an earlier answer if it is near the line of the middles; otherwise that line."""
     pair = task.pair
     line = sub(add(pair.centre, rotate(pair.rotation, _middle_of(pair.b))), _middle_of(pair.a))
-    n = (state[columns.START], state[columns.START + 1], state[columns.START + 2])
+    n = vector_at(state, columns.START)
     if state[columns.STARTED] == (1.0 if task.straight else 2.0) and dot(n, line) >= _SAME_WAY * norm(line):
         return n
     return unit(line, (0.0, 0.0, 1.0))

@@ -11,6 +11,7 @@ searched.
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -21,23 +22,19 @@ from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH, VERDICT_LENGTH
 from superovoid.contact.inputs import SEARCH_BUDGET
 from superovoid.contact.kind_table import solve_within
-from superovoid.contact.pair import Asked, Limit, Placed
+from superovoid.contact.pair import Limit, Placed
 from superovoid.shapes.kernels.bodies import MISMATCH, VALID
 from superovoid.shapes.kernels.kinds import ROW_LENGTH, Packed
 from superovoid.shapes.kernels.rounding import RIGID, take_pose
 from superovoid.values.checks import MOST_LENGTH
 
 RTOL, POSE_A, POSE_B = 2, 20, 30
-# Places of the scratch.
-_POSE_A, _POSE_B, _ROTATION, _RESULT = 0, 16, 32, 41
-_VERDICT = _RESULT + RESULT_LENGTH
-_DIRECTION = _VERDICT + VERDICT_LENGTH
-_STATE = _DIRECTION + 3
-_INNER_A = _STATE + STATE_LENGTH
-_INNER_B = _INNER_A + ROW_LENGTH
-WORK_LENGTH = _INNER_B + ROW_LENGTH
-STATE = slice(_STATE, _INNER_A)
-"""Of the scratch: what `answer_pair` leaves of a pair."""
+# Where the parts of the scratch begin, in the order of `Scratch`, and its length.
+_LENGTHS = (16, 16, 9, RESULT_LENGTH, VERDICT_LENGTH, 3, STATE_LENGTH, ROW_LENGTH, ROW_LENGTH)
+_PLACES = tuple(accumulate(_LENGTHS, initial=0))
+WORK_LENGTH = _PLACES[-1]
+STATE = slice(_PLACES[6], _PLACES[7])
+"""Of the scratch: what an answer leaves for the next one of the pair."""
 
 
 class Scratch(NamedTuple):
@@ -58,15 +55,15 @@ class Scratch(NamedTuple):
 def scratch_in(work):
     """Return the parts of some memory."""
     return Scratch(
-        work[_POSE_A : _POSE_A + 16].reshape(4, 4),
-        work[_POSE_B : _POSE_B + 16].reshape(4, 4),
-        work[_ROTATION : _ROTATION + 9].reshape(3, 3),
-        work[_RESULT : _RESULT + RESULT_LENGTH],
-        work[_VERDICT : _VERDICT + VERDICT_LENGTH],
-        work[_DIRECTION : _DIRECTION + 3],
-        work[_STATE : _STATE + STATE_LENGTH],
-        work[_INNER_A : _INNER_A + ROW_LENGTH],
-        work[_INNER_B : _INNER_B + ROW_LENGTH],
+        work[_PLACES[0] : _PLACES[1]].reshape(4, 4),
+        work[_PLACES[1] : _PLACES[2]].reshape(4, 4),
+        work[_PLACES[2] : _PLACES[3]].reshape(3, 3),
+        work[_PLACES[3] : _PLACES[4]],
+        work[_PLACES[4] : _PLACES[5]],
+        work[_PLACES[5] : _PLACES[6]],
+        work[_PLACES[6] : _PLACES[7]],
+        work[_PLACES[7] : _PLACES[8]],
+        work[_PLACES[8] : _PLACES[9]],
     )
 
 
@@ -82,12 +79,13 @@ def take_poses(pose_a, pose_b, scratch):
 
 @kernel
 def take(a, b, tolerance, scratch):
-    """Check a question and copy its poses to the scratch; return what is wrong."""
-    if a.body.row.shape[0] != ROW_LENGTH or b.body.row.shape[0] != ROW_LENGTH:
-        return MISMATCH
+    """Check a question about two `Placed`; return what is wrong, and the bodies with their poses in the scratch."""
+    first, second = Placed(a.row, a.pool, scratch.pose_a), Placed(b.row, b.pool, scratch.pose_b)
+    if a.row.shape[0] != ROW_LENGTH or b.row.shape[0] != ROW_LENGTH:
+        return MISMATCH, first, second
     if not 1e-12 <= tolerance <= MOST_LENGTH:
-        return RTOL
-    return take_poses(a.pose, b.pose, scratch)
+        return RTOL, first, second
+    return take_poses(a.pose, b.pose, scratch), first, second
 
 
 @kernel
@@ -103,7 +101,7 @@ def solve_from_nothing(first, second, tolerance, scratch, out):
 def answer_pair(
     a: Packed, pose_a: Floats2, b: Packed, pose_b: Floats2, tolerance: float, work: Floats1, out: Floats1
 ) -> int:
-    """Solve a pair without a warm start.
+    """Solve a pair.
 
     Parameters
     ----------
@@ -112,28 +110,14 @@ def answer_pair(
         As they were given.
     tolerance : float
     work : array, shape (WORK_LENGTH,)
+        Its part `STATE` is what the last answer has left, zeros for none; renewed.
     out : array, shape (RESULT_LENGTH,)
     """
     if work.shape[0] != WORK_LENGTH or out.shape[0] != RESULT_LENGTH:
         return MISMATCH
     scratch = scratch_in(work)
-    found = take(Asked(a, pose_a), Asked(b, pose_b), tolerance, scratch)
+    found, first, second = take(Placed(a.row, a.pool, pose_a), Placed(b.row, b.pool, pose_b), tolerance, scratch)
     if found == VALID:
-        first, second = Placed(a.row, a.pool, scratch.pose_a), Placed(b.row, b.pool, scratch.pose_b)
-        solve_from_nothing(first, second, tolerance, scratch, out)
-    return found
-
-
-@entry_point(nogil=True)
-def answer_again(a: Asked, b: Asked, tolerance: float, state: Floats1, work: Floats1, out: Floats1) -> int:
-    """Answer a pair from what its last answer has left in `state`, zeros for none."""
-    if work.shape[0] != WORK_LENGTH or out.shape[0] != RESULT_LENGTH or state.shape[0] != STATE_LENGTH:
-        return MISMATCH
-    scratch = scratch_in(work)
-    found = take(a, b, tolerance, scratch)
-    if found == VALID:
-        first = Placed(a.body.row, a.body.pool, scratch.pose_a)
-        second = Placed(b.body.row, b.body.pool, scratch.pose_b)
         limit = Limit(tolerance, SEARCH_BUDGET, math.inf, -math.inf)
-        solve_within(first, second, limit, state, scratch.rotation, out)
+        solve_within(first, second, limit, scratch.state, scratch.rotation, out)
     return found

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.arrays import Floats1, Floats2
 from superovoid.compiled.kernels import kernel
-from superovoid.shapes.kernels.kinds import Core, Packed
+from superovoid.shapes.kernels.kinds import Core
 
 
 class Pair(NamedTuple):
@@ -44,13 +44,6 @@ class Placed(NamedTuple):
 
     row: Floats1
     pool: Floats1
-    pose: Floats2
-
-
-class Asked(NamedTuple):
-    """A body in the world, as Python and C hand it to a kernel."""
-
-    body: Packed
     pose: Floats2
 
 

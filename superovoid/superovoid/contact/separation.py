@@ -19,6 +19,18 @@ _PARALLEL = 1e-6  # sine of two edges of boxes whose cross product is no axis wo
 
 
 @kernel
+def offset_of(pose_a, pose_b):
+    """Return the vector from the origin of A to that of B, world."""
+    return (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
+
+
+@kernel
+def from_origin(pose, row, k):
+    """Return the vector from the origin of a body to the point at place k of a row, world."""
+    return (row[k] - pose[0, 3], row[k + 1] - pose[1, 3], row[k + 2] - pose[2, 3])
+
+
+@kernel
 def rounding(a, b, distance):
     """Bound the rounding errors in a separation of two packed bodies at a distance (`rounding`)."""
     return allowance(a[RADIUS], b[RADIUS], distance)
@@ -54,14 +66,15 @@ class Separation(NamedTuple):
 
 
 @kernel
-def separation(a, b, pose_a, pose_b, offset, n):
+def separation(a, b, pose_a, pose_b, n):
     """g(n) of two `Core` with their balls, less what rounding may have added.
 
-    For a unit n (world), that of a half-space if one is, and the offset of the origins.
+    For a unit n (world), that of a half-space if one is.
     """
     h_a, x = _extent(a, pose_a, n)
     h_b, y = _extent(b, pose_b, scale(-1.0, n))
     of_a, of_b = radii(a, b)
+    offset = offset_of(pose_a, pose_b)
     return Separation(dot(n, offset) - h_a - h_b - allowance(of_a, of_b, norm(offset)), x, y)
 
 

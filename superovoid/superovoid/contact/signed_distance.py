@@ -103,7 +103,7 @@ def distance(
     for name, shape in (("a", a), ("b", b)):
         if not isinstance(shape, Shape):
             raise TypeError(f"{name}: must be a shape of superovoid.shapes, found {type(shape).__name__}")
-    work, out = np.empty(WORK_LENGTH), np.empty(columns.RESULT_LENGTH)
+    work, out = np.zeros(WORK_LENGTH), np.empty(columns.RESULT_LENGTH)
     rtol = check_rtol(rtol)
     wrong = answer_pair(a._body, matrix_a, b._body, matrix_b, rtol, work, out)
     if wrong:  # a pose, most likely; one that rounding alone has refused is rigid once it was straightened

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid.compiled.aabb_tree import END, FIRST, NODE_LENGTH, SECOND, arrange, fit_node, node_count
-from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Int32s1, Int32s2, Ints1, Ints2
+from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Int32s1, Int32s2, Ints1, Ints2, zeros
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.scene.culling import (
     PAST_OBB,
@@ -51,16 +51,8 @@ class Tree(NamedTuple):
 
 def tree_for(count: int) -> Tree:
     """Return memory for a tree of `count` bodies."""
-    nodes = np.empty((node_count(count), NODE_LENGTH))
-    return Tree(
-        np.empty(count, dtype=np.int32),
-        np.empty((count, 6)),
-        nodes,
-        np.empty(len(nodes), dtype=np.int32),
-        np.empty((_STACK, 2), dtype=np.int32),
-        np.zeros(1),
-        np.zeros(2, dtype=np.int64),
-    )
+    nodes = node_count(count)
+    return zeros(Tree, count, (count, 6), (nodes, NODE_LENGTH), nodes, (_STACK, 2), 1, 2)
 
 
 @entry_point(nogil=True)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.arrays import Bools1, Floats2, Int8s1, Int32s1, Ints1, Ints2
+from superovoid.compiled.arrays import Bools1, Floats2, Int8s1, Int32s1, Ints1, Ints2, zeros
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.contact.columns import STATE_LENGTH
 
@@ -184,7 +184,7 @@ def orient(rules: Rules, wanted: Ints2) -> int:
 def rules_for(link: NDArray[np.int64], closed: NDArray[np.bool_], exceptions: int) -> Rules:
     """Return rules without exceptions, with memory for a number of them."""
     places = _places(exceptions)
-    return Rules(link, closed, np.full(places, EMPTY, dtype=np.int64), np.zeros(places, dtype=np.int8), False)
+    return zeros(Rules, link, closed, np.full(places, EMPTY), places, False)
 
 
 def moved_rules(
@@ -206,12 +206,7 @@ def _places(entries: int) -> int:
 def warm_starts(capacity: int) -> WarmStarts:
     """Return an empty pool of `capacity` slots."""
     places = _places(capacity)
-    return WarmStarts(
-        np.full(places, EMPTY, dtype=np.int64),
-        np.zeros(places, dtype=np.int32),
-        np.zeros(1, dtype=np.int64),
-        np.empty((capacity + 1, STATE_LENGTH)),
-    )
+    return zeros(WarmStarts, np.full(places, EMPTY), places, 1, (capacity + 1, STATE_LENGTH))
 
 
 @kernel(forceinline=True)

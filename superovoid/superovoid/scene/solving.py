@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.arrays import Floats1, Floats2, Ints1, Ints2
+from superovoid.compiled.arrays import Floats1, Floats2, Ints1, Ints2, zeros
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.compiled.row_heap import lift, sink, without_first
 from superovoid.compiled.vector import norm, scale
@@ -31,7 +31,7 @@ from superovoid.contact.columns import DISTANCE, LOWER, RESULT_LENGTH, STATUS, U
 from superovoid.contact.kind_table import solve_within
 from superovoid.contact.lanes import many_pairs, newton_lanes
 from superovoid.contact.pair import Limit, Placed
-from superovoid.contact.separation import separation
+from superovoid.contact.separation import offset_of, separation
 from superovoid.contact.superovoids import newton
 from superovoid.contact.superovoids.certificate import gap_tolerance
 from superovoid.scene.culling import (
@@ -83,17 +83,7 @@ class Candidates(NamedTuple):
 
 def candidates_for(rows: int) -> Candidates:
     """Return memory for a number of candidates."""
-    return Candidates(
-        np.empty((rows, 2), np.int64),
-        np.zeros(rows, np.int64),
-        np.zeros(rows, np.int64),
-        np.empty(rows),
-        np.zeros(rows, np.int64),
-        np.empty(rows),
-        np.empty((rows, RESULT_LENGTH)),
-        np.empty((rows, _POINTS)),
-        np.empty(rows, np.int64),
-    )
+    return zeros(Candidates, (rows, 2), *[rows] * 5, (rows, RESULT_LENGTH), (rows, _POINTS), rows)
 
 
 @bundle
@@ -110,8 +100,7 @@ class Scratch(NamedTuple):
 
 def scratch_for(rows: int) -> Scratch:
     """Return memory for a number of answers."""
-    numbers = np.empty(rows, np.int64), np.empty(rows, np.int64)
-    return Scratch(*numbers, np.empty(rows), np.empty((rows, RESULT_LENGTH)), keys_for(rows), np.empty((3, 3)))
+    return zeros(Scratch, rows, rows, rows, (rows, RESULT_LENGTH), keys_for(rows), (3, 3))
 
 
 class Wanted(NamedTuple):
@@ -137,7 +126,7 @@ class Keys(NamedTuple):
 
 def keys_for(rows: int) -> Keys:
     """Return memory for a number of rows."""
-    return Keys(np.empty(rows), np.empty((rows, 2), np.int64), np.empty(rows, np.int64), np.empty(rows, np.int64))
+    return zeros(Keys, rows, (rows, 2), rows, rows)
 
 
 @kernel
@@ -189,13 +178,6 @@ def lower_limit(nearest, farness, known, most, limit, value):
     return min(limit, -farness[nearest[0]]) if known + 1 >= most else limit
 
 
-@kernel
-def origins_apart(world, a, b):
-    """Vector from the origin of body A to that of body B."""
-    pose_a, pose_b = world.poses[a], world.poses[b]
-    return (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
-
-
 @kernel(forceinline=True)
 def lost(packed, world, a, b):
     """What the products that gave the poses of two bodies add to the allowance of their distance, m."""
@@ -203,7 +185,7 @@ def lost(packed, world, a, b):
     endless_a, endless_b = world.spheres[a, 3] == math.inf, world.spheres[b, 3] == math.inf
     if loss > 0.0 and endless_a != endless_b:
         other = b if endless_a else a
-        loss += turn_of_plane(packed[other, RADIUS], norm(origins_apart(world, a, b)))
+        loss += turn_of_plane(packed[other, RADIUS], norm(offset_of(world.poses[a], world.poses[b])))
     return loss
 
 
@@ -215,7 +197,7 @@ def _certified_width(packed, world, a, b, tolerance):
         a = b
     elif world.spheres[b, 3] == math.inf:
         b = a
-    width = gap_tolerance(packed[a], packed[b], origins_apart(world, a, b), tolerance)
+    width = gap_tolerance(packed[a], packed[b], offset_of(world.poses[a], world.poses[b]), tolerance)
     return width + world.rounding[0] + 2.0 * loss
 
 
@@ -304,8 +286,7 @@ def _separation_along(a, b, vertices, pose_a, pose_b, line):
     if not length > 0.0:
         return -math.inf
     core_a, core_b = Core(a, kind_of(a), vertices), Core(b, kind_of(b), vertices)
-    offset = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
-    return separation(core_a, core_b, pose_a, pose_b, offset, scale(1.0 / length, line)).lower
+    return separation(core_a, core_b, pose_a, pose_b, scale(1.0 / length, line)).lower
 
 
 @kernel
@@ -463,15 +444,9 @@ class Memory(NamedTuple):
 
 def memory_for(states: int, bodies: int, candidates: int, slots: int, uses_lanes: bool) -> Memory:
     """Return memory for numbers of states, bodies, candidates (of all states) and warm starts."""
-    return Memory(
-        worlds_for(states, bodies),
-        np.zeros(states + 1, np.int64),
-        np.zeros((states, COUNTS), np.int64),
-        candidates_for(candidates),
-        warm_starts(slots),
-        scratch_for(candidates // max(states, 1)),
-        many_pairs.lanes_for(uses_lanes),
-    )
+    rows, scratch = candidates_for(candidates), scratch_for(candidates // max(states, 1))
+    own = worlds_for(states, bodies), states + 1, (states, COUNTS)
+    return zeros(Memory, *own, rows, warm_starts(slots), scratch, many_pairs.lanes_for(uses_lanes))
 
 
 @kernel(nogil=True, separate=True)

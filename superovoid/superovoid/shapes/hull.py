@@ -34,12 +34,11 @@ from numpy.typing import NDArray
 from superovoid.compiled.aabb_tree import NODE_LENGTH, arrange, node_count
 from superovoid.compiled.arrays import Floats1, Floats2, Floats3
 from superovoid.compiled.kernels import entry_point
-from superovoid.shapes.kernels.rounding import EPS
+from superovoid.shapes.kernels.hulls import HEIGHT_ROUNDING
 
 FloatArray = NDArray[np.float64]
 
 _MOST_LOST = 2e-13  # of the radius: points are left out if support values lose less; small against 1e-12 of culling
-_ROUNDING = 16.0 * EPS  # of the radius: what the difference of two heights above a plane rounds
 _GROUP = 32  # points compared with a plane at once
 
 
@@ -143,7 +142,7 @@ class Hull:
         group, heights = self._set_planes(outward)
         unit, offsets = self.planes[:, :3], self.planes[:, 3]
         below = float((offsets[group] - heights).max())
-        self.loss = below + max(most_above(unit, offsets, vertices), 0.0) + _ROUNDING * self.radius
+        self.loss = below + max(most_above(unit, offsets, vertices), 0.0) + HEIGHT_ROUNDING * self.radius
         others = self._others(vertices, hull.vertices)
         if len(others):
             self._leave_out(others, heights - unit[group] @ self.corners.mean(axis=0))
@@ -176,7 +175,7 @@ class Hull:
         `reach` is the height of each facet above the middle of the corners, along its plane's normal.
         """
         middle = self.corners.mean(axis=0)
-        inner = float(reach.min()) - _ROUNDING * self.radius
+        inner = float(reach.min()) - HEIGHT_ROUNDING * self.radius
         lost = math.inf
         if inner > 0.0 and self._encloses(middle):
             if most_above(self.planes[:, :3], self.planes[:, 3], others) < -self.loss:

@@ -6,19 +6,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.compiled.aabb_tree import tree_of_triangles
 from superovoid.shapes.hull import Hull, most_above, normals, winding
 from superovoid.shapes.kernels import kinds, surface
-from superovoid.shapes.kernels.hulls import PLANE_ROUNDING
-from superovoid.shapes.kernels.vertex_scan import blocks_of
+from superovoid.shapes.kernels.hulls import HEIGHT_ROUNDING, pack_parts, room_of
 from superovoid.shapes.lazy import cached_property
 from superovoid.shapes.mesh_library import trimesh_for
-from superovoid.shapes.shape import EMPTY_POOL, TESSELLATION_RESOLUTION, BoundingBox, BoundingSphere, Shape
+from superovoid.shapes.shape import ABOVE_ROUNDING, TESSELLATION_RESOLUTION, BoundingBox, BoundingSphere, Shape
 from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH, floats
 
 if TYPE_CHECKING:
@@ -81,6 +79,12 @@ class _Vertices(Shape):
 
     vertices: FloatArray
 
+    def _keep(self, **arrays: NDArray[Any]) -> None:
+        """Set fields to arrays that nobody can change."""
+        for name, array in arrays.items():
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
     @cached_property
     def _hull(self) -> Hull:
         return Hull(type(self).__name__, self.vertices)
@@ -103,7 +107,7 @@ class _Vertices(Shape):
         """Sphere around the body, centred on its bounding box (`BoundingSphere.centre`, `.radius`, m)."""
         centre = self.obb().centre
         radius = float(np.linalg.norm(self._hull.corners - centre, axis=1).max()) + self.support_loss
-        return BoundingSphere(centre, radius * (1.0 + 1e-12))
+        return BoundingSphere(centre, ABOVE_ROUNDING * radius)
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -119,34 +123,21 @@ class _Vertices(Shape):
     def _hash(self) -> int:
         return hash((type(self), *((array + 0).tobytes() for array in self.__getstate__().values())))  # -0 equals 0
 
-    def _blocks(self) -> list[tuple[int, int | None, FloatArray, int]]:
-        """Parts of the pool: column of the offset, column of the count, numbers, count."""
-        hull = self._hull
-        return [
-            (kinds.VERTICES, kinds.VERTEX_COUNT, hull.corners, len(hull.corners)),
-            (kinds.PLANES, kinds.PLANE_COUNT, hull.planes, len(hull.planes)),
-            (kinds.BLOCKS, None, blocks_of(hull.corners), 0),
-        ]
+    def _surface(self) -> NDArray[np.int64]:
+        """Triangles that the kernels store, if the body is not its hull."""
+        return np.empty((0, 3), dtype=np.int64)
 
-    def _fill(self, row: FloatArray) -> None:
-        box = self.obb()
+    def _fill(self, row: FloatArray) -> FloatArray:
+        hull, box, faces = self._hull, self.obb(), np.ascontiguousarray(self._surface(), dtype=np.int32)
+        row[kinds.KIND] = kinds.MESH if len(faces) else kinds.CONVEX_MESH
         # Half extents, centre and volume distinguish meshes when two bodies are put in order.
         row[surface.A1 : surface.A1 + 3] = box.half_extents
         row[surface.TX], row[surface.TY], row[surface.P] = box.centre
         row[surface.S_] = self.volume()
         row[surface.RADIUS], row[surface.SIZE] = self._reach, box.half_extents.max()
-        row[kinds.PLANE_LOSS] = self._hull.loss
-        row[kinds.SUPPORT_LOSS] = self.support_loss
-        at = EMPTY_POOL.size
-        for offset, count, block, length in self._blocks():
-            row[offset] = at
-            if count is not None:
-                row[count] = length
-            at += block.size
-
-    @cached_property
-    def _pool(self) -> FloatArray:
-        return np.concatenate([EMPTY_POOL, *(block.ravel() for _, _, block, _ in self._blocks())])
+        row[kinds.PLANE_LOSS], row[kinds.SUPPORT_LOSS] = hull.loss, self.support_loss
+        pool = np.zeros(room_of(len(hull.corners), len(hull.planes), len(faces)))
+        return pool[: pack_parts(hull.corners, hull.planes, self.vertices, faces, row, pool)].copy()
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,10 +153,8 @@ class ConvexMesh(_Vertices):
     vertices: FloatArray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "vertices", vertex_rows("ConvexMesh", self.vertices, 4))
-        corners = self._hull.corners
-        corners.flags.writeable = False
-        object.__setattr__(self, "vertices", corners)
+        self._keep(vertices=vertex_rows("ConvexMesh", self.vertices, 4))
+        self._keep(vertices=self._hull.corners)
 
     def __repr__(self) -> str:
         return f"ConvexMesh({len(self.vertices)} vertices)"
@@ -174,10 +163,6 @@ class ConvexMesh(_Vertices):
     def faces(self) -> NDArray[np.int64]:
         """Facets of the hull, shape (m, 3), outward oriented."""
         return self._hull.facets
-
-    def _fill(self, row: FloatArray) -> None:
-        super()._fill(row)
-        row[kinds.KIND] = kinds.CONVEX_MESH
 
     def volume(self) -> float:
         """Volume, m^3."""
@@ -219,9 +204,7 @@ class Mesh(_Vertices):
             raise ValueError("Mesh.faces: all triangles must be turned the same way, found neighbours that are not")
         if not mesh.volume > 0.0:
             raise ValueError("Mesh.faces: triangles must be counter-clockwise seen from outside, found the reverse")
-        for name, array in (("vertices", np.array(mesh.vertices)), ("faces", np.array(mesh.faces, dtype=np.int64))):
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
+        self._keep(vertices=np.array(mesh.vertices), faces=np.array(mesh.faces, dtype=np.int64))
 
     def __repr__(self) -> str:
         return f"Mesh({len(self.vertices)} vertices, {len(self.faces)} triangles)"
@@ -261,41 +244,12 @@ class Mesh(_Vertices):
         trimesh_for("a mesh").repair.fix_normals(mesh, multibody=True)
         return cls(mesh.vertices, mesh.faces)
 
-    @cached_property
-    def _tree(self) -> tuple[FloatArray, FloatArray]:
-        """Triangles in the order of the leaves, shape (m, 9), and nodes of a tree of boxes."""
-        corners = self._tree_corners()
-        order, nodes = tree_of_triangles(corners)
-        return corners[order].reshape(-1, 9), nodes
+    def _surface(self) -> NDArray[np.int64]:
+        return self.faces
 
-    def _tree_corners(self) -> FloatArray:
-        return self.vertices[self.faces]
-
-    @cached_property
-    def _shells(self) -> FloatArray:
-        """A vertex of each connected part of the surface, shape (k, 3)."""
-        from scipy.sparse import coo_array  # late: importing it takes longer than most programs need it
-        from scipy.sparse.csgraph import connected_components
-
-        count = len(self.vertices)
-        edges = np.concatenate([self.faces[:, :2], self.faces[:, 1:]])
-        graph = coo_array((np.ones(len(edges), dtype=bool), edges.T), shape=(count, count))
-        _, first = np.unique(connected_components(graph, directed=False)[1], return_index=True)
-        return self.vertices[first]
-
-    def _blocks(self) -> list[tuple[int, int | None, FloatArray, int]]:
-        triangles, nodes = self._tree
-        return [
-            *super()._blocks(),
-            (kinds.TRIANGLES, kinds.TRIANGLE_COUNT, triangles, len(triangles)),
-            (kinds.NODES, kinds.NODE_COUNT, nodes, len(nodes)),
-            (kinds.SHELLS, kinds.SHELL_COUNT, self._shells, len(self._shells)),
-        ]
-
-    def _fill(self, row: FloatArray) -> None:
-        super()._fill(row)
-        row[kinds.KIND] = kinds.MESH
+    def _fill(self, row: FloatArray) -> FloatArray:
         row[kinds.IS_CONVEX] = self.is_convex()
+        return super()._fill(row)
 
     @cached_property
     def _is_convex(self) -> bool:
@@ -306,7 +260,7 @@ class Mesh(_Vertices):
         offsets = np.einsum("ik,ijk->ij", up, self.vertices[self.faces]).min(axis=1)
         if not abs(self.volume() - self._hull.volume) <= 0.5 * self._hull.volume:
             return False  # a fold of the hull's surface
-        return most_above(up, offsets + PLANE_ROUNDING * self._reach, self._hull.corners) <= 0.0
+        return most_above(up, offsets + HEIGHT_ROUNDING * self._reach, self._hull.corners) <= 0.0
 
     def is_convex(self) -> bool:
         """Return whether the mesh is its own hull: no vertex is above a triangle by more than rounding."""
@@ -356,9 +310,7 @@ class Shell(Mesh):
         if not len(faces):
             raise ValueError("Shell.faces: every triangle has a corner twice")
         vertices, faces = _merged(vertices, faces)
-        for name, array in (("vertices", vertices), ("faces", faces)):
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
+        self._keep(vertices=vertices, faces=faces)
         self._hull  # noqa: B018 - refuses points on one line
 
     def __repr__(self) -> str:
@@ -385,9 +337,8 @@ class Shell(Mesh):
         slab.flatten(self.vertices, half)
         return slab
 
-    def _tree_corners(self) -> FloatArray:
-        corners = super()._tree_corners()
-        return np.concatenate([corners, corners[:, ::-1]])
+    def _surface(self) -> NDArray[np.int64]:
+        return np.concatenate([self.faces, self.faces[:, ::-1]])
 
     @cached_property
     def _is_convex(self) -> bool:

@@ -100,9 +100,10 @@ class _ClosedForm(Shape):
             check_length(f"{type(self).__name__}.{field.name}", value)
             object.__setattr__(self, field.name, float(value))
 
-    def _fill(self, row: FloatArray) -> None:
+    def _fill(self, row: FloatArray) -> FloatArray:
         lengths = [getattr(self, field.name) for field in fields(self)]  # type: ignore[arg-type]
         pack_body(self._kind, np.array(lengths, dtype=float).ravel(), row)
+        return EMPTY_POOL
 
 
 def _sections(resolution: int) -> int:

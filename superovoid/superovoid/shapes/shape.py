@@ -26,6 +26,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 TESSELLATION_RESOLUTION = 24
+ABOVE_ROUNDING = 1.0 + 1e-12  # by which a measured radius is multiplied, so that the sphere contains the body
 EMPTY_POOL = np.zeros(1)
 _ON_BOUNDARY = 8.0 * EPS  # of the radius: what the signed distance of a point of the boundary rounds
 
@@ -136,8 +137,8 @@ class Shape(ABC):
         self.__dict__.update(state)
 
     @abstractmethod
-    def _fill(self, row: FloatArray) -> None:
-        """Fill in the kind and its parameters."""
+    def _fill(self, row: FloatArray) -> FloatArray:
+        """Fill in the kind and its parameters; return the numbers that do not fit in the row."""
 
     def _support(self, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Support points and values for rows of unit directions."""
@@ -281,19 +282,16 @@ class Shape(ABC):
         return float(self._row[surface.RADIUS])
 
     @cached_property
-    def _row(self) -> FloatArray:
-        """The row of numbers the kernels read."""
-        row = np.zeros(kinds.ROW_LENGTH)
-        row[kinds.BLOCKS] = -1.0
-        self._fill(row)
-        return row
-
-    @cached_property
     def _body(self) -> kinds.Packed:
         """What the kernels read."""
-        return kinds.Packed(self._row, self._pool)
+        row = np.zeros(kinds.ROW_LENGTH)
+        row[kinds.BLOCKS] = -1.0
+        return kinds.Packed(row, self._fill(row))
+
+    @property
+    def _row(self) -> FloatArray:
+        return self._body.row
 
     @property
     def _pool(self) -> FloatArray:
-        """Numbers of a mesh that do not fit in a row."""
-        return EMPTY_POOL
+        return self._body.pool

@@ -16,6 +16,8 @@ from superovoid.shapes.kernels import bodies, surface
 from superovoid.shapes.kernels.bodies import MAX_EPSILON, MAX_TAPER, MIN_EPSILON
 from superovoid.shapes.lazy import cached_property
 from superovoid.shapes.shape import (
+    ABOVE_ROUNDING,
+    EMPTY_POOL,
     TESSELLATION_RESOLUTION,
     BoundingSphere,
     Shape,
@@ -29,7 +31,6 @@ from superovoid.values.checks import floats, whole
 FloatArray = NDArray[np.float64]
 
 _SPHERE_HEIGHTS = 1201  # from the equator to a pole, for the bounding sphere
-_ABOVE_ROUNDING = 1.0 + 1e-12
 
 
 class ConvexityReport(NamedTuple):
@@ -368,12 +369,9 @@ class Superovoid(Shape):
     def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
         return self.implicit(points) <= 0.0
 
-    def _fill(self, row: FloatArray) -> None:
+    def _fill(self, row: FloatArray) -> FloatArray:
         bodies.pack(row, *self.semi_axes, self.section_exponent, self.profile_exponent, *self.taper)
-
-    @property
-    def _reach(self) -> float:
-        return float(self._packed[surface.RADIUS])
+        return EMPTY_POOL
 
     # -- bounding volumes ---------------------------------------------------------------------------------------
 
@@ -383,7 +381,7 @@ class Superovoid(Shape):
         p, s = 2.0 / self.section_exponent, 2.0 / self.profile_exponent
         if self.taper == (0.0, 0.0):
             radius = float(_farthest(_farthest(a1, a2, p), a3, s))
-            return BoundingSphere(np.zeros(3), _ABOVE_ROUNDING * radius)
+            return BoundingSphere(np.zeros(3), ABOVE_ROUNDING * radius)
         # Between two heights on one side of the equator the meridian radius r is at most that of the one closer to the
         # equator; the farthest point of the section for r = 1 is a norm of (a1 kx, a2 ky), convex in the height, and so
         # is |z - z0|: both at most the larger of the two at the ends (docs/explanation/numerics.md).
@@ -402,7 +400,7 @@ class Superovoid(Shape):
         from scipy.optimize import minimize_scalar
 
         z0 = float(minimize_scalar(radius_about, bounds=(-a3, a3), method="bounded").x)
-        return BoundingSphere(np.array([0.0, 0.0, z0]), _ABOVE_ROUNDING * radius_about(z0))
+        return BoundingSphere(np.array([0.0, 0.0, z0]), ABOVE_ROUNDING * radius_about(z0))
 
     def bounding_sphere(self) -> BoundingSphere:
         """Sphere around the body, centred on its z axis (`BoundingSphere.centre`, `.radius`, m).
@@ -432,12 +430,7 @@ class Superovoid(Shape):
     # -- convexity ---------------------------------------------------------------------------------------------
 
     @cached_property
-    def _convexity(self) -> ConvexityReport:
-        if self._packed[surface.DENTED] == 0.0:
-            return ConvexityReport(True, 0.0)
-        return ConvexityReport(False, self._dent())
-
-    def _dent(self, azimuths: int = 49, heights: int = 2001) -> float:
+    def _dent(self) -> float:
         """Largest gap between the section supports and their concave envelope, measured across it.
 
         For an azimuth (nx, ny) the body's support is h = max_w a3 nz w + f(w) with f = r(w) g(w): the hull replaces f
@@ -445,12 +438,12 @@ class Superovoid(Shape):
         """
         e2 = self.profile_exponent
         q = 2.0 / (2.0 - self.section_exponent)
-        u = np.linspace(-1.0, 1.0, heights)
+        u = np.linspace(-1.0, 1.0, 2001)
         w = np.sign(u) * np.abs(u) ** 1.5
         r = (1.0 - np.abs(w) ** (2.0 / e2)).clip(0.0) ** (0.5 * e2)
         z = self.semi_axes[2] * w
         deepest = 0.0
-        for angle in np.linspace(0.0, 0.5 * math.pi, azimuths):
+        for angle in np.linspace(0.0, 0.5 * math.pi, 49):
             ax = abs(self.semi_axes[0] * math.cos(angle)) * (1.0 + self.taper[0] * w)
             ay = abs(self.semi_axes[1] * math.sin(angle)) * (1.0 + self.taper[1] * w)
             long, short = np.maximum(ax, ay), np.minimum(ax, ay)
@@ -465,7 +458,8 @@ class Superovoid(Shape):
 
     def convexity(self) -> ConvexityReport:
         """Whether the body is convex, and how deep its dent is (`ConvexityReport`)."""
-        return self._convexity
+        convex = self._packed[surface.DENTED] == 0.0
+        return ConvexityReport(bool(convex), 0.0 if convex else self._dent)
 
     # -- tessellation --------------------------------------------------------------------------------------------
 

@@ -14,6 +14,9 @@ from typing import NamedTuple, TypeVar
 from superovoid.compiled.threads import share
 from superovoid.values.checks import positive
 
+BLOCK = 64  # states
+MOST_WARM_STARTS = 1 << 14  # pairs that keep them from one state to the next
+
 Memory = TypeVar("Memory")
 Part = TypeVar("Part")
 
@@ -53,7 +56,7 @@ def in_blocks(
     threads: int,
     idle: Idle[Memory],
     make: Callable[[], Memory],
-    answer: Callable[[slice, Memory], tuple[Part, Memory]],
+    answer: Callable[[slice, Memory], Part],
     ended: Callable[[], bool],
 ) -> list[Part | None]:
     """Answer blocks of states, in turn, until all are done or something ends it.
@@ -69,7 +72,7 @@ def in_blocks(
     make : callable
         Makes more of it.
     answer : callable
-        Answers a block; returns also what the next one is to work in.
+        Answers a block in some memory.
     ended : callable
         Whether to begin no further block. The first one always begins.
 
@@ -88,7 +91,7 @@ def in_blocks(
         for turn in turns:
             if turn and ended():
                 break
-            parts[turn], memory = answer(slice(starts[turn], min(starts[turn] + size, states)), memory)
+            parts[turn] = answer(slice(starts[turn], min(starts[turn] + size, states)), memory)
         idle.append(memory)
 
     share(range(len(starts)), work, min(threads, len(starts)))

@@ -31,12 +31,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.compiled.threads import workers
+from superovoid.contact.columns import RESULT_LENGTH
 from superovoid.contact.results import DistanceResults
 from superovoid.robot import Robot
 from superovoid.scene import Scene, culling, pair_table, solving
 from superovoid.scene.results import fields_of
 from superovoid.states import loop
-from superovoid.states.blocks import Ends, Idle, in_blocks
+from superovoid.states.blocks import BLOCK, MOST_WARM_STARTS, Ends, Idle, in_blocks
 from superovoid.states.inputs import Posing
 from superovoid.states.results import StateDistances
 from superovoid.values.checks import greatest_distance, whole
@@ -45,13 +46,8 @@ from superovoid.values.poses import PoseLike, PosesLike
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# States of a block, and the largest number of their pairs. It bounds the memory, and without a deadline the time until
-# `stop` is read.
-_BLOCK, _BLOCK_PAIRS = 64, 1 << 20
-_SPAN_PAIRS = 1 << 12  # pairs, and bodies, of the states of a block that share lanes
-_MOST_WARM_STARTS = 1 << 14
-# Time between two readings of the clock if there is a deadline, s.
-_LOOK = 2e-3
+_BLOCK_PAIRS = 1 << 20  # of the states of a block, at most: it bounds the memory, and the time until `stop` is read
+_SPAN_PAIRS = 1 << 14  # pairs, and bodies, of the states of a block that share lanes
 
 
 def state_distances(
@@ -105,7 +101,7 @@ def state_distances(
     gradients, base_gradients : bool, optional
         Whether to compute the derivatives by the joints, and by the poses of the bases.
     deadline : float, optional
-        Time after which no further state is started, s. At least one state is answered.
+        Time after which no further states are started, s. At least one state is answered.
     max_rows : int, optional
         Number of rows after which no further block of states is started, to bound memory.
     stop : threading.Event, optional
@@ -175,7 +171,7 @@ _Mine = tuple[solving.Memory, loop.Answers]  # what one thread works in
 class _Part(NamedTuple):
     """The answers in the first states of a block; arrays as those of `StateDistances`."""
 
-    first: IntArray
+    numbers: IntArray  # of the rows of each state
     counts: IntArray
     rows: FloatArray
     bodies: IntArray
@@ -223,7 +219,7 @@ class StateQuery:
         if closest_of_links:
             self._pairs, self._groups = _by_links(self._pairs, self._link)
         self._set_limits(max_distance, max_results, overlapping_only)
-        self._block = max(1, min(_BLOCK, _BLOCK_PAIRS // max(len(self._pairs), 1)))
+        self._block = max(1, min(BLOCK, _BLOCK_PAIRS // max(len(self._pairs), 1)))
         self._span = max(1, min(self._block, _SPAN_PAIRS // max(len(self._pairs), len(self._link), 1)))
         self._idle = Idle[_Mine]()
 
@@ -236,9 +232,8 @@ class StateQuery:
             if self._groups is not None:
                 raise ValueError(f"max_results = {max_results}: with closest_of_links all pairs of links are answered")
             most = min(max_results, most)
-        self._most_rows = most  # of a state
         if self._groups is not None:
-            most, self._most_rows = 1, int(self._groups[-1]) + 1 if len(self._groups) else 0
+            most = 1
         ends = tables.rtol, tables.max_evaluations
         self._wanted = solving.Wanted(most, limit, bool(overlapping_only), *ends, False)
 
@@ -283,31 +278,26 @@ class StateQuery:
         rows = 0  # of all blocks done, so that every block started counts
         lock = threading.Lock()
 
-        def answer(block: slice, mine: _Mine) -> tuple[_Part, _Mine]:
+        def answer(block: slice, mine: _Mine) -> _Part:
             nonlocal rows
-            memory, answers = mine
             poses = self._posing.of_states(joints[block], bases[block] if len(bases) > 1 else bases, root)
-            pair_table.forget(memory.pool)
-            done, answers = self._run_block(self._posing.of_scene(poses), block.start == 0, ended.time, memory, answers)
-            first = answers.first[: done + 1].copy()
-            found, bodies = answers.rows[: first[done]].copy(), answers.bodies[: first[done]].copy()
-            by_joint = by_base = None
+            part = self._answer_block(self._posing.of_scene(poses), block.start == 0, ended.time, *mine)
             if self._derive:
-                by_joint, by_base = self._gradients(poses[:done], root, first, found, bodies)
+                by_joint, by_base = self._gradients(poses, root, part)
+                part = part._replace(by_joint=by_joint, by_base=by_base)
             with lock:
-                rows += len(found)
-            return _Part(first, answers.counts[:done].copy(), found, bodies, by_joint, by_base), (memory, answers)
+                rows += len(part.rows)
+            return part
 
-        idle = self._idle if len(self._pairs) <= _MOST_WARM_STARTS else Idle[_Mine]()
+        idle = self._idle if len(self._pairs) <= MOST_WARM_STARTS else Idle[_Mine]()
         parts = in_blocks(len(joints), self._block, most_threads, idle, self._memory, answer, lambda: ended(rows))
         return self._joined(len(joints), parts, ended.rows)
 
     def _memory(self) -> _Mine:
-        """Return memory of a thread; its part for answers may grow."""
-        count = len(self._pairs)
-        slots = min(count, _MOST_WARM_STARTS)
-        memory = solving.memory_for(self._span, len(self._link), self._span * count, slots, True)
-        return memory, loop.answers_for(self._block, max(self._most_rows, self._block * min(self._most_rows, 16)))
+        """Return memory of a thread."""
+        rows, slots = self._span * len(self._pairs), min(len(self._pairs), MOST_WARM_STARTS)
+        memory = solving.memory_for(self._span, len(self._link), rows, slots, True)
+        return memory, loop.answers_for(self._span, rows)
 
     def _joined(self, states: int, parts: list[_Part | None], most_rows: float) -> StateDistances:
         """Join the answers of the first blocks, up to one that is missing or incomplete, or reaches `most_rows`."""
@@ -317,7 +307,7 @@ class StateQuery:
             if part is None or done < begin or first[done] >= most_rows:
                 break
             done = begin + len(part.counts)
-            first[begin : done + 1] = first[begin] + part.first
+            first[begin + 1 : done + 1] = first[begin] + np.cumsum(part.numbers)
             counts[begin:done] = part.counts
             kept.append(part)
         first[done:] = first[done]
@@ -333,37 +323,42 @@ class StateQuery:
             base_gradients=np.concatenate([part.by_base for part in kept]) if self._derive_bases else None,
         )
 
-    def _run_block(
+    def _answer_block(
         self, link_poses: FloatArray, is_first: bool, stop: float, memory: solving.Memory, answers: loop.Answers
-    ) -> tuple[int, loop.Answers]:
-        """Answer the states of a block; return how many were, and the answers in what memory they took."""
-        done, end = 0, len(link_poses)
-        links = loop.Links(self._link, link_poses, self._posing.posed)
-        first_look = time.perf_counter() if stop < math.inf else 0.0
-        while done < end:
-            until = end
+    ) -> _Part:
+        """Answer the states of a block until the clock reads `stop`; of the first block one state at least."""
+        pair_table.forget(memory.pool)
+        groups = solving.ONE_GROUP if self._groups is None else self._groups
+        numbers, counts = [np.zeros(0, np.int64)], [np.zeros((0, culling.COUNTS), np.int64)]
+        rows, bodies = [np.zeros((0, RESULT_LENGTH))], [np.zeros((0, 2), np.int64)]
+        done = 0
+        while done < len(link_poses):
+            states = self._span
             if stop < math.inf:
-                # So many as will take about as long as is between two looks at the clock.
-                now = time.perf_counter()
-                if now >= stop and not (is_first and done == 0):
+                if time.perf_counter() >= stop and not (is_first and done == 0):
                     break
-                pace = (now - first_look) / done if done else math.inf
-                until = min(end, done + max(1, int(_LOOK / pace) if pace > 0.0 else 1))
-            groups = solving.ONE_GROUP if self._groups is None else self._groups
-            pairs = self._pairs, groups, self._most_rows, self._wanted
-            asked = self._local, self._vertices, links, memory, *pairs
-            done = int(loop.over_states(*asked, done, until, answers))
-            if done < until:
-                answers = _grown(answers, done, self._most_rows)
-        return done, answers
+                # One at first, then as many as are done, so that two looks at the clock are not far apart.
+                states = min(states, max(1, done))
+            poses = link_poses[done : done + states]
+            asked = self._link, poses, self._posing.posed, self._pairs, groups, self._wanted
+            loop.over_states(self._local, self._vertices, *asked, memory, answers)
+            numbers.append(np.diff(answers.first[: len(poses) + 1]))
+            counts.append(memory.counts[: len(poses)].copy())
+            rows.append(answers.rows[: answers.first[len(poses)]].copy())
+            bodies.append(answers.bodies[: answers.first[len(poses)]].copy())
+            done += len(poses)
+        joined = np.concatenate(numbers), np.concatenate(counts), np.concatenate(rows), np.concatenate(bodies)
+        return _Part(*joined, None, None)
 
-    def _gradients(
-        self, poses: FloatArray, root: FloatArray, first: IntArray, rows: FloatArray, bodies: IntArray
-    ) -> tuple[FloatArray, FloatArray]:
-        found = DistanceResults.from_rows(rows)
-        links = self._posing.row_of_link[self._link[bodies]]
+    def _gradients(self, poses: FloatArray, root: FloatArray, part: _Part) -> tuple[FloatArray, FloatArray]:
+        """Return the derivatives of a block's answers by the joints and by the poses of the bases."""
+        found = DistanceResults.from_rows(part.rows)
+        links = self._posing.row_of_link[self._link[part.bodies]]
         contacts = found.point_a, found.point_b, found.normal
-        by_joint, by_base = self._kinematics.gradients_of_states(poses, first, links, *contacts, self._derive_bases)
+        first = np.append(0, np.cumsum(part.numbers))
+        by_joint, by_base = self._kinematics.gradients_of_states(
+            poses[: len(part.numbers)], first, links, *contacts, self._derive_bases
+        )
         # From the axes of the world to those of the root.
         turned = by_base.reshape(*by_base.shape[:2], 2, 3) @ root[:3, :3]
         return by_joint, turned.reshape(by_base.shape)
@@ -375,12 +370,3 @@ def _by_links(pairs: IntArray, link: IntArray) -> tuple[IntArray, IntArray]:
     order = np.lexsort((pairs[:, 1], pairs[:, 0], rows[:, 1], rows[:, 0]))
     begins = np.any(np.diff(rows[order], axis=0, prepend=-1), axis=1)
     return np.ascontiguousarray(pairs[order]), np.cumsum(begins) - 1
-
-
-def _grown(answers: loop.Answers, done: int, most: int) -> loop.Answers:
-    """The same answers with room for twice as many, and for one more state at least."""
-    used = int(answers.first[done])
-    larger = loop.answers_for(0, max(2 * len(answers.rows), used + most))
-    larger.rows[:used] = answers.rows[:used]
-    larger.bodies[:used] = answers.bodies[:used]
-    return answers._replace(rows=larger.rows, bodies=larger.bodies)

@@ -4,8 +4,7 @@
 """Yes/no queries about many states: place the bodies, then compare pairs with their thresholds until one decides.
 
 Each thread orders the pairs: a pair that is closer moves to the front. In the next state the loop compares it first,
-before it places other bodies. For superovoids the loop first searches a common point in
-several pairs, before it spends more on one of them. The order decides which pair is named, but not the verdict.
+before it places other bodies. The order decides which pair is named, but not the verdict.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Floats4, Int8s1, Ints1, Ints2
+from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Floats4, Int8s1, Ints1, Ints2, zeros
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.contact.broadcasting import own_or_only
 from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH, VERDICT_LENGTH
-from superovoid.contact.deciding import ALL, PROBE, REST, are_superovoids, decide_within
+from superovoid.contact.deciding import decide_within
 from superovoid.contact.pair import CLOSER, FARTHER, UNDECIDED, Limit, Placed
 from superovoid.scene.culling import (
     Local,
@@ -32,8 +31,6 @@ from superovoid.scene.culling import (
     worlds_for,
 )
 from superovoid.scene.solving import lost
-
-_TOGETHER = 64  # pairs to search for a common point before one of them is compared further
 
 
 @bundle
@@ -55,7 +52,6 @@ class Memory(NamedTuple):
 
     world: World
     order: Ints1  # of the pairs
-    left: Ints1  # positions of open pairs in this order
     states: Floats2
     directions: Floats2
     rotation: Floats2
@@ -67,16 +63,8 @@ def memory_for(asked: Asked, kept: bool) -> Memory:
     """Return the memory of one thread for a query; `kept`: whether warm starts are kept from one state to the next."""
     pairs = len(asked.pairs)
     rows = max(pairs, 1) if kept else 1
-    return Memory(
-        world_at(worlds_for(1, len(asked.link)), 0),
-        np.arange(pairs),
-        np.empty(pairs, np.int64),
-        np.zeros((rows, STATE_LENGTH)),
-        np.zeros((rows, 3)),
-        np.empty((3, 3)),
-        np.empty(RESULT_LENGTH),
-        np.empty(VERDICT_LENGTH),
-    )
+    world, order = world_at(worlds_for(1, len(asked.link)), 0), np.arange(pairs)
+    return zeros(Memory, world, order, (rows, STATE_LENGTH), (rows, 3), (3, 3), RESULT_LENGTH, VERDICT_LENGTH)
 
 
 @bundle
@@ -90,11 +78,11 @@ class Found(NamedTuple):
 
 def found_for(states: int) -> Found:
     """Return memory for a number of states."""
-    return Found(np.zeros(states, np.int8), np.full(states, -1), np.zeros(states, np.int64))
+    return zeros(Found, states, np.full(states, -1), states)
 
 
 @kernel(nogil=True, separate=True)
-def verdict_on(asked, pair, threshold, effort, memory):
+def _verdict_on(asked, pair, threshold, memory):
     """Return the verdict on one pair, with the pair's last points and direction as a warm start."""
     local, world = asked.local, memory.world
     k = own_or_only(memory.states, pair)
@@ -107,7 +95,7 @@ def verdict_on(asked, pair, threshold, effort, memory):
     loss = lost(local.packed, world, a, b)
     limit = Limit(asked.tolerance, asked.budget, threshold + loss, threshold - loss)
     scratch = memory.rotation, memory.out
-    return decide_within(first, second, limit, effort, memory.directions[k], memory.states[k], scratch, memory.row)
+    return decide_within(first, second, limit, memory.directions[k], memory.states[k], scratch, memory.row)
 
 
 @kernel
@@ -126,23 +114,6 @@ def _place_pair(asked, pair, link_poses, world):
         k = asked.pairs[pair, i]
         place(asked.local, k, link_poses[asked.link[k]], world)
         world.rounding[0] = max(world.rounding[0], rounding_of(world, k))
-
-
-@kernel(nogil=True, separate=True)
-def _ask_pair(asked, pair, floors, needed, ends, effort, open_pair, memory):
-    """Compare a pair with its floor and, while no pair is open, with `needed`; arguments as of `_first_closer`.
-
-    Returns whether this ends the search, and the open pair, -1 for none.
-    """
-    floor = floors[own_or_only(floors, pair)]
-    threshold = needed[own_or_only(needed, pair)] if open_pair < 0 else floor
-    found = verdict_on(asked, pair, threshold, effort, memory)
-    if found != FARTHER and floor < threshold:
-        open_pair = pair
-        found = verdict_on(asked, pair, floor, effort, memory)
-    if found == UNDECIDED and open_pair < 0:
-        open_pair = pair
-    return found == CLOSER or (ends and found == UNDECIDED), open_pair
 
 
 @kernel(nogil=True, separate=True)
@@ -168,37 +139,26 @@ def _first_closer(asked, begin, end, floors, needed, ends, open_pair, memory):
     CLOSER if a pair has ended the search, UNDECIDED if one is undecided or does not reach `needed`, else FARTHER; the
     row of that pair, -1 for FARTHER; and the number of pairs that bounding boxes did not decide.
     """
-    world = memory.world
-    looked = 0
-    for start in range(begin, end, _TOGETHER):
-        left = 0
-        for position in range(start, min(start + _TOGETHER, end)):
-            pair = memory.order[position]
-            a, b = asked.pairs[pair, 0], asked.pairs[pair, 1]
-            floor = floors[own_or_only(floors, pair)]
-            threshold = needed[own_or_only(needed, pair)] if open_pair < 0 else floor
-            if not bounding_spheres_within(world, a, b, threshold):
-                continue
-            if not oriented_boxes_within(asked.local, world, a, b, threshold):
-                continue
-            looked += 1
-            if are_superovoids(asked.local.packed[a], asked.local.packed[b]):
-                found = verdict_on(asked, pair, floor, PROBE, memory)
-                is_over = found == CLOSER
-                if found == UNDECIDED or floor < threshold:
-                    memory.left[left] = position
-                    left += 1
-            else:
-                is_over, open_pair = _ask_pair(asked, pair, floors, needed, ends, ALL, open_pair, memory)
-            if is_over:
-                _to_the_front(memory.order, position)
-                return CLOSER, pair, looked
-        for i in range(left):
-            pair = memory.order[memory.left[i]]
-            is_over, open_pair = _ask_pair(asked, pair, floors, needed, ends, REST, open_pair, memory)
-            if is_over:
-                _to_the_front(memory.order, memory.left[i])
-                return CLOSER, pair, looked
+    world, looked = memory.world, 0
+    for position in range(begin, end):
+        pair = memory.order[position]
+        a, b = asked.pairs[pair, 0], asked.pairs[pair, 1]
+        floor = floors[own_or_only(floors, pair)]
+        threshold = needed[own_or_only(needed, pair)] if open_pair < 0 else floor
+        if not bounding_spheres_within(world, a, b, threshold):
+            continue
+        if not oriented_boxes_within(asked.local, world, a, b, threshold):
+            continue
+        looked += 1
+        found = _verdict_on(asked, pair, threshold, memory)
+        if found != FARTHER and floor < threshold:
+            open_pair = pair
+            found = _verdict_on(asked, pair, floor, memory)
+        if found == UNDECIDED and open_pair < 0:
+            open_pair = pair
+        if found == CLOSER or (ends and found == UNDECIDED):
+            _to_the_front(memory.order, position)
+            return CLOSER, pair, looked
     return (FARTHER if open_pair < 0 else UNDECIDED), open_pair, looked
 
 

@@ -27,14 +27,11 @@ from superovoid.contact.pair import CLOSER, FARTHER, UNDECIDED
 from superovoid.robot import Robot
 from superovoid.scene import Body, Scene
 from superovoid.states import verdict_loop
-from superovoid.states.blocks import Ends, Idle, in_blocks
+from superovoid.states.blocks import BLOCK, MOST_WARM_STARTS, Ends, Idle, in_blocks
 from superovoid.states.inputs import FloatArray, Posing
 from superovoid.values.checks import number
 from superovoid.values.poses import PoseLike, PosesLike
 from superovoid.values.records import Record, Statistics
-
-_BLOCK = 64  # states
-_MOST_KEPT = 1 << 14  # pairs; with more, they have no warm starts
 
 BELOW, SHORT, CLEAR = CLOSER, UNDECIDED, FARTHER
 """Verdicts on a state: a pair is not proved to reach its floor; all do, but not all reach `needed`; all reach it."""
@@ -112,18 +109,18 @@ class _PairQuery:
         idle = self._idle[len(joints) == 1]
 
         def make() -> verdict_loop.Memory:
-            return verdict_loop.memory_for(self._asked, len(joints) != 1 and len(self._asked.pairs) <= _MOST_KEPT)
+            return verdict_loop.memory_for(self._asked, len(joints) != 1 and len(self._asked.pairs) <= MOST_WARM_STARTS)
 
-        def answer(block: slice, memory: verdict_loop.Memory) -> tuple[verdict_loop.Found, verdict_loop.Memory]:
+        def answer(block: slice, memory: verdict_loop.Memory) -> verdict_loop.Found:
             nonlocal is_over
             of_block, *limits = (each[block] if len(each) > 1 else each for each in (bases, floors, needed))
             poses = self._posing.of_scene(self._posing.of_states(joints[block], of_block, root))
             found = verdict_loop.found_for(len(poses))
             done = verdict_loop.over_states(self._asked, poses, *limits, ends, memory, found)
             is_over = is_over or (ends and bool(done) and bool(found.verdicts[done - 1] == CLOSER))
-            return verdict_loop.Found._make(each[:done] for each in found), memory
+            return verdict_loop.Found._make(each[:done] for each in found)
 
-        parts = in_blocks(len(joints), _BLOCK, threads, idle, make, answer, lambda: is_over or ended())
+        parts = in_blocks(len(joints), BLOCK, threads, idle, make, answer, lambda: is_over or ended())
         # Threads start blocks in order, so all blocks before the one that ends the answer are complete.
         first = []
         for part in parts:

@@ -31,7 +31,7 @@ from superovoid import (
 )
 from superovoid.contact.columns import LOWER, RESULT_LENGTH, STATE_LENGTH, UPPER, VERDICT_LENGTH
 from superovoid.contact.convex.mesh_tree import INSIDE, OUTSIDE, UNSURE, point_along, side_of
-from superovoid.contact.deciding import ALL, bounds_of_kinds, decide_within
+from superovoid.contact.deciding import bounds_of_kinds, decide_within
 from superovoid.contact.pair import CLOSER, FARTHER, UNDECIDED, Limit, Placed, verdict_of
 from superovoid.shapes.kernels.kinds import MESH, Core
 
@@ -320,9 +320,9 @@ def test_a_scene_computes_no_depth_if_surfaces_decide():
     first, second = Placed(a._row, a._pool, np.eye(4)), Placed(b._row, b._pool, pose_of(shift=(0.7, 0.31, 0.1)))
     row = np.full(RESULT_LENGTH, np.nan)
     memory = np.zeros(3), np.zeros(STATE_LENGTH), (np.empty((3, 3)), row), np.empty(VERDICT_LENGTH)
-    found = decide_within(first, second, limit_of(0.0), ALL, *memory)
+    found = decide_within(first, second, limit_of(0.0), *memory)
     assert found == CLOSER and np.isnan(row).all()
-    found = decide_within(first, second, limit_of(-0.9), ALL, *memory)
+    found = decide_within(first, second, limit_of(-0.9), *memory)
     assert found == verdict_of(row[LOWER], row[UPPER], limit_of(-0.9)) or (found == FARTHER and np.isnan(row).all())
 
 

@@ -42,8 +42,10 @@ def test_the_scan_finds_the_first_of_the_highest_vertices(count):
     for _ in range(50):
         vertices = rng.integers(-2, 3, (count, 3)).astype(float)  # many of exactly equal height
         n = rng.integers(-2, 3, 3).astype(float)
-        pool = np.concatenate([[np.nan], vertex_scan.blocks_of(vertices)])
         blocks = -(-count // vertex_scan.LANES)
+        filled = np.concatenate([vertices, np.tile(vertices[0], (blocks * vertex_scan.LANES - count, 1))])
+        of_blocks = filled.reshape(-1, vertex_scan.LANES, 3).transpose(0, 2, 1)
+        pool = np.concatenate([[np.nan], of_blocks.ravel()])
         heights = vertices @ n
         found = _highest(pool, blocks, n)
         assert (found if found < count else 0) == heights.argmax()

@@ -29,7 +29,7 @@ from superovoid import (
     time_of_impact,
 )
 from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH, VERDICT_LENGTH
-from superovoid.contact.deciding import ALL, decide_within
+from superovoid.contact.deciding import decide_within
 from superovoid.contact.pair import CLOSER, Limit, Placed
 from superovoid.contact.superovoids import certificate
 from superovoid.shapes.kernels import bodies, support_function, surface
@@ -341,7 +341,7 @@ def test_a_hull_in_a_dent_is_never_reported_too_close():
     scratch = np.empty((3, 3)), np.empty(RESULT_LENGTH)
     memory = np.zeros(3), np.zeros(STATE_LENGTH), scratch, np.empty(VERDICT_LENGTH)
     assert least > 0.1 * dent
-    found = decide_within(first, second, Limit(1e-6, 10_000, 0.1 * dent, 0.1 * dent), ALL, *memory)
+    found = decide_within(first, second, Limit(1e-6, 10_000, 0.1 * dent, 0.1 * dent), *memory)
     assert found != CLOSER
 
 

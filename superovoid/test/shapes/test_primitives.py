@@ -34,7 +34,6 @@ from superovoid import (
     distances,
 )
 from superovoid.contact import columns, one_pair
-from superovoid.contact.pair import Asked
 from superovoid.shapes import Shape
 from superovoid.shapes.kernels.kinds import Packed
 from superovoid.shapes.primitives import pack_shapes
@@ -517,13 +516,13 @@ def test_one_entry_answers_all_kinds_from_one_pool_and_warm_starts():
     rng = np.random.default_rng(9)
     shapes = [make(rng) for make in MAKERS.values()]
     rows, pool = pack_shapes(shapes)
-    work, out = np.empty(one_pair.WORK_LENGTH), np.empty(columns.RESULT_LENGTH)
+    out = np.empty(columns.RESULT_LENGTH)
     for i, j in itertools.combinations(range(len(shapes)), 2):
         pose_a, pose_b = random_pose(rng, 0.5), random_pose(rng, 3.0)
-        a, b = Asked(Packed(rows[i], pool), pose_a), Asked(Packed(rows[j], pool), pose_b)
-        state = np.zeros(columns.STATE_LENGTH)
+        asked = Packed(rows[i], pool), pose_a, Packed(rows[j], pool), pose_b
+        work = np.zeros(one_pair.WORK_LENGTH)
         expected = distance(shapes[i], pose_a, shapes[j], pose_b)
         for _ in range(2):
-            assert one_pair.answer_again(a, b, 1e-9, state, work, out) == 0
+            assert one_pair.answer_pair(*asked, 1e-9, work, out) == 0
             assert out[columns.DISTANCE] == pytest.approx(expected.distance, abs=2e-9)
             assert int(out[columns.STATUS]) & Status.UNPROVEN == expected.status & Status.UNPROVEN

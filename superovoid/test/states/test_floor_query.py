@@ -113,5 +113,5 @@ def test_empty_states_and_pairs_are_accepted():
 
 
 def test_pairs_beyond_the_kept_ones_have_equal_verdicts(monkeypatch):
-    monkeypatch.setattr(verdicts, "_MOST_KEPT", 1)
+    monkeypatch.setattr(verdicts, "MOST_WARM_STARTS", 1)
     test_verdicts_agree_with_the_proved_distances("all kinds")

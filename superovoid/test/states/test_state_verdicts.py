@@ -165,7 +165,7 @@ def test_pairs_beyond_the_kept_ones_have_equal_verdicts(monkeypatch):
     robot, scene = Robot.from_urdf(ROBOT), scene_of("all kinds")
     positions = states(200)
     kept = are_states_closer(robot, scene, positions, 0.03)
-    monkeypatch.setattr(verdicts, "_MOST_KEPT", 2)
+    monkeypatch.setattr(verdicts, "MOST_WARM_STARTS", 2)
     assert np.array_equal(are_states_closer(robot, scene, positions, 0.03).closer, kept.closer)
 
 

@@ -36,8 +36,7 @@ from scipy.spatial.transform import Rotation
 from superovoid import Status, Superovoid, distance, distances
 from superovoid.contact import DistanceResult, columns
 from superovoid.contact.inputs import TOLERANCE
-from superovoid.contact.one_pair import WORK_LENGTH, answer_again
-from superovoid.contact.pair import Asked
+from superovoid.contact.one_pair import STATE, WORK_LENGTH, answer_pair
 from superovoid.output import REPORT, output_folder, print_table
 from superovoid.shapes import Box, Capsule, Cone, ConvexMesh, Cylinder, HalfSpace, Mesh, Shape, Sphere, Torus
 from superovoid.testing import polytope
@@ -302,16 +301,15 @@ def third_opinion(kinds: tuple[Kind, Kind], case: Case) -> polytope.Bracket | No
 
 def _our_queries(given: Sequence[Case]) -> tuple[list[peers.Query], peers.Query]:
     """Return one compiled cold call per pair, and one of two spheres, whose solution is a small part of the call."""
-    work = np.empty(WORK_LENGTH)
 
     def prepared(case: Case) -> peers.Query:
-        state, out = np.zeros(columns.STATE_LENGTH), np.empty(columns.RESULT_LENGTH)
+        work, out = np.zeros(WORK_LENGTH), np.empty(columns.RESULT_LENGTH)
         pairs = zip(case.bodies, case.poses, strict=True)
-        asked = [Asked(body._body, np.ascontiguousarray(pose)) for body, pose in pairs]
-        call = partial(answer_again, *asked, TOLERANCE, state, work, out)
+        asked = [each for body, pose in pairs for each in (body._body, np.ascontiguousarray(pose))]
+        call = partial(answer_pair, *asked, TOLERANCE, work, out)
 
         def query() -> float:
-            state[:] = 0.0
+            work[STATE] = 0.0
             call()
             return out[columns.DISTANCE]
 

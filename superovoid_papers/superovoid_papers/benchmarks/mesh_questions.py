@@ -21,7 +21,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from superovoid.contact.columns import LOWER, RESULT_LENGTH, STATE_LENGTH, UPPER, VERDICT_LENGTH
-from superovoid.contact.deciding import ALL, decide_within
+from superovoid.contact.deciding import decide_within
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid.contact.kind_table import solve_within
 from superovoid.contact.pair import CLOSER, FARTHER, UNDECIDED, Limit, Placed, verdict_of
@@ -73,7 +73,7 @@ def measure(urdf: str, threshold: float, seed: int = 0) -> str:
         row[:] = np.nan
         begin = time.process_time()
         direction, state, verdict = np.zeros(3), np.zeros(STATE_LENGTH), np.empty(VERDICT_LENGTH)
-        found = decide_within(a, b, limit, ALL, direction, state, (scratch, row), verdict)
+        found = decide_within(a, b, limit, direction, state, (scratch, row), verdict)
         asked = time.process_time()
         was_solved = not np.isnan(row[LOWER])
         middle = time.process_time()

@@ -22,12 +22,13 @@ import math
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.powers import power
+from superovoid.shapes.kernels.rounding import EPS
 
 _NEAREST = 1e-12  # height from which on the rest up to the equator is one interval
 _FINEST = 2.0**-26  # length of an interval on which nothing was proved, relative to its distance from equator or pole
 _MOST_STEPS = 4000
 _PARTS = 16  # by which an interval of the bound of the curvature is shorter than its distance from equator or pole
-_ROUNDING = 64.0 * 2.220446049250313e-16
+_ROUNDING = 64.0 * EPS
 _POWERS = 1e-12  # relative error of any power here: 2 eps times the logarithm of the result, which is at most 745
 
 

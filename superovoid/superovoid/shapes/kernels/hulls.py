@@ -24,7 +24,7 @@ import numpy as np
 from superovoid.compiled.aabb_tree import NODE_LENGTH, arrange, fit, node_count
 from superovoid.compiled.arrays import Floats1, Floats2, Int32s2
 from superovoid.compiled.kernels import entry_point, kernel
-from superovoid.compiled.vector import LEAST_DIVISOR, combine, cross, dot, norm, scale, sub
+from superovoid.compiled.vector import LEAST_DIVISOR, combine, cross, dot, norm, scale, sub, vector_at
 from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.bodies import MISMATCH, VALID
 from superovoid.shapes.kernels.kinds import ROW_LENGTH
@@ -35,21 +35,17 @@ from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH
 
 BAD_VERTICES, BAD_FACES, BAD_HULL, BAD_SURFACE = 14, 15, 16, 18
 
-# Of a mesh that counts as its hull: what vertices may lie above a triangle's plane, in units of its radius. No more
-# than the allowance for cores has to spare (`rounding`): 64 EPS less 44.1 EPS.
-PLANE_ROUNDING = 16.0 * EPS
+# What the difference of two heights above a plane rounds, in units of the radius. A mesh whose vertices lie above its
+# triangles' planes by no more counts as its hull: the allowance for cores has more to spare (`rounding`), 64 EPS less
+# 44.1 EPS.
+HEIGHT_ROUNDING = 16.0 * EPS
 _MOST_LOSS = 1e-6  # of the radius
 _FULL = 4.0 * math.pi
 
 
 @kernel
-def _point(rows, i):
-    return (rows[i, 0], rows[i, 1], rows[i, 2])
-
-
-@kernel
 def _corners(vertices, faces, k):
-    return _point(vertices, faces[k, 0]), _point(vertices, faces[k, 1]), _point(vertices, faces[k, 2])
+    return vector_at(vertices[faces[k, 0]], 0), vector_at(vertices[faces[k, 1]], 0), vector_at(vertices[faces[k, 2]], 0)
 
 
 @kernel
@@ -118,7 +114,7 @@ def _measure(vertices, faces, middle, planes):
     count = vertices.shape[0]
     radius = 0.0
     for i in range(count):
-        radius = max(radius, norm(_point(vertices, i)))
+        radius = max(radius, norm(vector_at(vertices[i], 0)))
     loss, angle = 0.0, 0.0
     for k in range(faces.shape[0]):
         a, b, c = _corners(vertices, faces, k)
@@ -129,7 +125,7 @@ def _measure(vertices, faces, middle, planes):
         n = scale(1.0 / area, own)
         offset = -math.inf
         for i in range(count):
-            offset = max(offset, dot(n, _point(vertices, i)))
+            offset = max(offset, dot(n, vector_at(vertices[i], 0)))
         loss = max(loss, offset - min(dot(n, a), dot(n, b), dot(n, c)))
         u, v, w = sub(a, middle), sub(b, middle), sub(c, middle)
         volume = dot(u, cross(v, w))
@@ -141,7 +137,7 @@ def _measure(vertices, faces, middle, planes):
         planes[4 * k + 3] = offset
     if not abs(angle - _FULL) < 1.0:
         return math.inf
-    loss += 16.0 * EPS * radius
+    loss += HEIGHT_ROUNDING * radius
     return loss if loss <= _MOST_LOSS * radius else math.inf
 
 
@@ -163,7 +159,7 @@ def _height(planes, count, p):
     """Return the largest height of a point above planes."""
     height = -math.inf
     for k in range(count):
-        height = max(height, dot((planes[4 * k], planes[4 * k + 1], planes[4 * k + 2]), p) - planes[4 * k + 3])
+        height = max(height, dot(vector_at(planes, 4 * k), p) - planes[4 * k + 3])
     return height
 
 
@@ -177,6 +173,14 @@ def _volume(vertices, faces):
 
 
 @kernel
+def _lay_out(row, vertices, planes):
+    """Note in a row where its pool has the parts of a hull; vertices are packed afterwards."""
+    row[kinds.VERTICES], row[kinds.VERTEX_COUNT] = 1, 0
+    row[kinds.PLANES], row[kinds.PLANE_COUNT] = 1 + 3 * vertices, planes
+    row[kinds.BLOCKS] = row[kinds.PLANES] + 4 * planes
+
+
+@kernel
 def _pack_planes(vertices, faces, row, pool):
     """Fill in planes and sizes of a hull; return what is wrong."""
     count, facets = vertices.shape[0], faces.shape[0]
@@ -187,11 +191,9 @@ def _pack_planes(vertices, faces, row, pool):
         return BAD_HULL
     middle = (0.0, 0.0, 0.0)
     for i in range(count):
-        middle = combine(1.0, middle, 1.0 / count, _point(vertices, i))
-        row[RADIUS] = max(row[RADIUS], norm(_point(vertices, i)))
-    row[kinds.VERTICES], row[kinds.VERTEX_COUNT] = 1, 0
-    row[kinds.PLANES], row[kinds.PLANE_COUNT] = 1 + 3 * count, facets
-    row[kinds.BLOCKS] = row[kinds.PLANES] + 4 * facets
+        middle = combine(1.0, middle, 1.0 / count, vector_at(vertices[i], 0))
+        row[RADIUS] = max(row[RADIUS], norm(vector_at(vertices[i], 0)))
+    _lay_out(row, count, facets)
     loss = _measure(vertices, faces, middle, pool[int(row[kinds.PLANES]) : int(row[kinds.BLOCKS])])
     if not loss < math.inf:
         return BAD_HULL
@@ -208,9 +210,9 @@ def _pack_planes(vertices, faces, row, pool):
 
 
 @kernel
-def _room_of_hull(vertices, faces):
-    count = vertices.shape[0]
-    return 1 + 3 * count + 4 * faces.shape[0] + BLOCK * ((count + LANES - 1) // LANES)
+def room_of(vertices, planes, triangles):
+    """Return the length of a pool for so many vertices and planes of a hull, and triangles of a surface, at most."""
+    return 1 + 3 * vertices + 4 * planes + BLOCK * ((vertices + LANES - 1) // LANES) + 21 * triangles
 
 
 @entry_point(nogil=True)
@@ -224,14 +226,14 @@ def pack_hull(vertices: Floats2, faces: Int32s2, row: Floats1, pool: Floats1) ->
         The triangles of the hull, counter-clockwise seen from outside.
     row : array, shape (ROW_LENGTH,)
         Zeros.
-    pool : array, shape (1 + 3 n + 4 m + BLOCK ceil(n / LANES),)
+    pool : array, shape (room_of(n, m, 0),)
 
     Returns
     -------
     int
         VALID, or what is wrong: BAD_VERTICES, BAD_FACES (numbers out of range), BAD_HULL.
     """
-    if row.shape[0] != ROW_LENGTH or pool.shape[0] != _room_of_hull(vertices, faces):
+    if row.shape[0] != ROW_LENGTH or pool.shape[0] != room_of(vertices.shape[0], faces.shape[0], 0):
         return MISMATCH
     found = _pack_planes(vertices, faces, row, pool)
     if found == VALID:
@@ -250,7 +252,7 @@ def _pack_corners(vertices, hull, row, pool):
             is_corner[hull[k, j]] = True
     planes = pool[int(row[kinds.PLANES]) : int(row[kinds.BLOCKS])]
     for i in range(vertices.shape[0]):
-        if is_corner[i] or _height(planes, hull.shape[0], _point(vertices, i)) > -2.0 * row[kinds.PLANE_LOSS]:
+        if is_corner[i] or _height(planes, hull.shape[0], vector_at(vertices[i], 0)) > -2.0 * row[kinds.PLANE_LOSS]:
             _pack_vertex(vertices, i, row, pool)
 
 
@@ -308,6 +310,48 @@ def _pack_tree(vertices, faces, row, pool):
     row[kinds.TRIANGLE_COUNT], row[kinds.NODE_COUNT] = count, nodes.shape[0]
 
 
+@kernel(_nrt=True)
+def _pack_surface(vertices, faces, room, row, pool):
+    """Fill in triangles, tree and shells behind the hull's room of the pool; return whether every vertex is on it."""
+    count = faces.shape[0]
+    row[kinds.TRIANGLES], row[kinds.NODES] = room, room + 9 * count
+    row[kinds.SHELLS] = room + 9 * count + NODE_LENGTH * node_count(count)
+    _pack_tree(vertices, faces, row, pool)
+    return _pack_shells(vertices, faces, row, pool)
+
+
+@entry_point(nogil=True)
+def pack_parts(
+    corners: Floats2, planes: Floats2, vertices: Floats2, faces: Int32s2, row: Floats1, pool: Floats1
+) -> int:
+    """Fill in the pool of a body whose hull is known, and where its row has the parts; return how long the pool is.
+
+    Parameters
+    ----------
+    corners : array, shape (n, 3)
+        Of the hull.
+    planes : array, shape (k, 4)
+        Normals and offsets of its facets.
+    vertices : array, shape (l, 3)
+    faces : array of int32, shape (m, 3)
+        The triangles of the surface; none of a body that is its hull.
+    row : array, shape (ROW_LENGTH,)
+    pool : array, shape (room_of(n, k, m),)
+    """
+    _lay_out(row, corners.shape[0], planes.shape[0])
+    pool[0] = 0.0
+    for k in range(planes.shape[0]):
+        for j in range(4):
+            pool[int(row[kinds.PLANES]) + 4 * k + j] = planes[k, j]
+    for i in range(corners.shape[0]):
+        _pack_vertex(corners, i, row, pool)
+    room = room_of(corners.shape[0], planes.shape[0], 0)
+    if faces.shape[0] == 0:
+        return room
+    _pack_surface(vertices, faces, room, row, pool)
+    return int(row[kinds.SHELLS]) + 3 * int(row[kinds.SHELL_COUNT])
+
+
 @kernel
 def _is_convex(vertices, faces, row):
     """Whether no vertex lies above the plane of a triangle by more than rounding (`meshes.Mesh.is_convex`)."""
@@ -317,9 +361,9 @@ def _is_convex(vertices, faces, row):
         a, b, c = _corners(vertices, faces, k)
         up = cross(sub(b, a), sub(c, a))
         up = scale(1.0 / max(norm(up), LEAST_DIVISOR), up)
-        level = min(dot(up, a), dot(up, b), dot(up, c)) + PLANE_ROUNDING * row[RADIUS]
+        level = min(dot(up, a), dot(up, b), dot(up, c)) + HEIGHT_ROUNDING * row[RADIUS]
         for i in range(vertices.shape[0]):
-            if dot(up, _point(vertices, i)) > level:
+            if dot(up, vector_at(vertices[i], 0)) > level:
                 return False
     return True
 
@@ -337,28 +381,24 @@ def pack_mesh(vertices: Floats2, faces: Int32s2, hull: Int32s2, row: Floats1, po
         Those of the convex hull of the vertices.
     row : array, shape (ROW_LENGTH,)
         Zeros.
-    pool : array, shape (room of `pack_hull` for the hull + 21 m,)
+    pool : array, shape (room_of(n, k, m),)
 
     Returns
     -------
     int
         As `pack_hull`; BAD_SURFACE if the surface is not closed, is inside out, or leaves out a vertex.
     """
-    room, count = _room_of_hull(vertices, hull), faces.shape[0]
-    if row.shape[0] != ROW_LENGTH or pool.shape[0] != room + 21 * count:
+    if row.shape[0] != ROW_LENGTH or pool.shape[0] != room_of(vertices.shape[0], hull.shape[0], faces.shape[0]):
         return MISMATCH
     found = _check_numbers(vertices, faces)
     if found == VALID:
         found = _pack_planes(vertices, hull, row, pool)
     if found != VALID:
         return found
-    row[kinds.TRIANGLES], row[kinds.NODES], row[kinds.SHELLS] = room, room + 9 * count, room + 18 * count
-    row[S_] = _volume(vertices, hull)
     is_closed = _are_edges_shared(faces, vertices.shape[0]) and _volume(vertices, faces) > 0.0
-    if not (is_closed and _pack_shells(vertices, faces, row, pool)):
+    if not (is_closed and _pack_surface(vertices, faces, room_of(vertices.shape[0], hull.shape[0], 0), row, pool)):
         return BAD_SURFACE
     _pack_corners(vertices, hull, row, pool)
-    _pack_tree(vertices, faces, row, pool)
     row[kinds.KIND], row[kinds.IS_CONVEX] = kinds.MESH, 1.0 if _is_convex(vertices, faces, row) else 0.0
     row[S_] = _volume(vertices, faces)
     return VALID

@@ -25,7 +25,7 @@ import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2
 from superovoid.compiled.kernels import bundle, entry_point, kernel, out_of_line
-from superovoid.compiled.vector import LEAST_DIVISOR, combine, dot, norm, scale, sub
+from superovoid.compiled.vector import LEAST_DIVISOR, combine, dot, norm, scale, sub, vector_at
 from superovoid.shapes.kernels.support_function import support
 from superovoid.shapes.kernels.surface import (
     A1,
@@ -36,10 +36,9 @@ from superovoid.shapes.kernels.surface import (
     TX,
     TY,
     P,
-    bilinear,
     gradient,
-    hessian,
     position,
+    shape_operator,
 )
 from superovoid.shapes.kernels.vertex_scan import LANES, highest_in_blocks
 
@@ -65,7 +64,8 @@ ROW_LENGTH = BODY_LENGTH + 15
 POOL_COLUMNS = (VERTICES, PLANES, TRIANGLES, NODES, SHELLS, BLOCKS)
 
 _MOST_CURVATURE = 1e12  # of a support function, in units of the body's size: a flat spot
-_PARALLEL = 1e-9
+_PARALLEL = 1e-9  # one less the cosine of two directions that count as one
+_TIED = 1e-12  # of the body's size: distances of a point from two sides that differ less count as equal
 UPRIGHT = 1e-150  # of a unit vector across the axis of a rim: less has no square
 
 
@@ -111,8 +111,7 @@ def ball_radius(row, kind):
 @kernel
 def vertex(row, pool, i):
     """Vertex i of a mesh."""
-    k = int(row[VERTICES]) + 3 * i
-    return (pool[k], pool[k + 1], pool[k + 2])
+    return vector_at(pool, int(row[VERTICES]) + 3 * i)
 
 
 @kernel(forceinline=True)
@@ -158,11 +157,15 @@ def point_of_stratum(core, stratum, n):
     """Support point along n of one stratum of a core, of any core but a smooth one."""
     row, kind, pool = core
     if kind == BOX:
-        return box_vertex(row, stratum)
+        return (
+            -row[A1] if stratum & 1 else row[A1],
+            -row[A2] if stratum & 2 else row[A2],
+            -row[A3] if stratum & 4 else row[A3],
+        )
     if kind == CAPSULE:
         return (0.0, 0.0, -row[A3] if stratum == 1 else row[A3])
     if kind == CYLINDER or kind == TORUS or kind == CONE:
-        return rim_point(row, kind, stratum, n, across_axis(n))
+        return _rim_point(row, kind, stratum, n)
     if kind == TRIANGLE or kind == CONVEX_MESH or kind == MESH:
         return vertex(row, pool, stratum)
     return (0.0, 0.0, 0.0)
@@ -181,19 +184,9 @@ def core_support(core, n):
 
 
 @kernel
-def box_vertex(row, stratum):
-    """Vertex of a box by the signs of its coordinates."""
-    return (
-        -row[A1] if stratum & 1 else row[A1],
-        -row[A2] if stratum & 2 else row[A2],
-        -row[A3] if stratum & 4 else row[A3],
-    )
-
-
-@kernel
-def rim_point(row, kind, stratum, n, across):
-    """Point of a rim (or the apex of a cone) along n; `across` is the length of n in the plane of the rim."""
-    z = 0.0
+def _rim_point(row, kind, stratum, n):
+    """Point of a rim (or the apex of a cone) along n."""
+    z, across = 0.0, across_axis(n)
     if kind == CYLINDER:
         z = -row[A3] if stratum == 1 else row[A3]
     elif kind == CONE:
@@ -213,12 +206,7 @@ def _radii_of_superovoid(row, n, t1, t2):
     """
     out_of_line()
     f, _ = support(row, n)
-    g = gradient(row, f)
-    per = 1.0 / norm(g)
-    h = hessian(row, f)
-    s11 = bilinear(h, t1, t1) * per
-    s12 = bilinear(h, t1, t2) * per
-    s22 = bilinear(h, t2, t2) * per
+    s11, s12, s22 = shape_operator(row, f, t1, t2, 1.0 / norm(gradient(row, f)))
     largest = max(s11 + s22, LEAST_DIVISOR)
     least = largest / _MOST_CURVATURE
     s11 += least
@@ -249,9 +237,16 @@ def stratum_point(core, stratum, n, t1, t2):
 
 
 @kernel
-def flat_of_simple(row, kind, n, slack):
-    """`flat_at` of a box, a cylinder, a segment or a point."""
+def flat_at(core, x, n, slack):
+    """Dimension of the core's contact set along n (0 a point, 1 an edge, 2 a face), and the direction of an edge.
+
+    `x` is a point of the contact set; `slack` is the length by which points may lie lower and still count.
+    """
+    out_of_line()
+    row, kind, pool = core
     edge = (0.0, 0.0, 1.0)
+    across = across_axis(n)
+    is_upright = across <= slack / max(row[A1], row[A2], row[A3], LEAST_DIVISOR)
     if kind == BOX:
         free = 0
         axes = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
@@ -260,39 +255,13 @@ def flat_of_simple(row, kind, n, slack):
                 free += 1
                 edge = axes[i]
         return min(free, 2), edge
-    if kind == POINT:
-        return 0, edge
-    if kind == CYLINDER:
-        tilt = slack / max(row[A1], row[A2], row[A3], LEAST_DIVISOR)
-        if across_axis(n) <= tilt:
-            return 2, edge
-    return (1 if 2.0 * abs(n[2]) * row[A3] <= slack else 0), edge
-
-
-@kernel
-def flat_at(core, x, n, slack):
-    """Dimension of the core's contact set along n (0 a point, 1 an edge, 2 a face), and the direction of an edge.
-
-    `x` is a point of the contact set; `slack` is the length by which points may lie lower and still count.
-    """
-    out_of_line()
-    row, kind, pool = core
-    if kind == BOX or kind == CAPSULE or kind == CYLINDER or kind == POINT:
-        return flat_of_simple(row, kind, n, slack)
-    edge = (0.0, 0.0, 1.0)
-    tilt = slack / max(row[A1], row[A2], row[A3], LEAST_DIVISOR)
-    across = across_axis(n) if kind == TORUS or kind == CONE else 0.0
-    if kind == TORUS:
-        return (2 if across <= tilt else 0), edge
-    if kind == CONE:
-        if across <= tilt:
-            return (2 if n[2] < 0.0 else 0), edge
-        if abs(row[A1] * across - 2.0 * row[A3] * n[2]) <= slack:
-            return 1, scale(
-                1.0 / math.hypot(row[A1], 2.0 * row[A3]),
-                (row[A1] * n[0] / across, row[A1] * n[1] / across, -2.0 * row[A3]),
-            )
-        return 0, edge
+    if is_upright and (kind == CYLINDER or kind == TORUS or (kind == CONE and n[2] < 0.0)):
+        return 2, edge
+    if kind == CAPSULE or kind == CYLINDER:
+        return (1 if 2.0 * abs(n[2]) * row[A3] <= slack else 0), edge
+    if kind == CONE and not is_upright and abs(row[A1] * across - 2.0 * row[A3] * n[2]) <= slack:
+        ruling = (row[A1] * n[0] / across, row[A1] * n[1] / across, -2.0 * row[A3])
+        return 1, scale(1.0 / math.hypot(row[A1], 2.0 * row[A3]), ruling)
     dimension = 0
     if kind == CONVEX_MESH or kind == MESH:
         level = dot(n, x) - slack
@@ -307,7 +276,7 @@ def flat_at(core, x, n, slack):
             step = scale(1.0 / length, step)
             if dimension == 0:
                 edge, dimension = step, 1
-            elif abs(dot(step, edge)) < 1.0 - 1e-9:
+            elif abs(dot(step, edge)) < 1.0 - _PARALLEL:
                 return 2, edge
     return dimension, edge
 
@@ -320,30 +289,18 @@ def flat_at(core, x, n, slack):
 
 @kernel
 def _away(p, foot, otherwise):
-    """Distance, unit direction and uniqueness for a point outside, with a direction for a point on the foot."""
+    """Distance, direction and uniqueness for a point outside, with a direction for a point on the foot."""
     d = sub(p, foot)
     length = norm(d)
-    if length > 0.0:
-        return length, scale(1.0 / length, d), foot, True
-    return 0.0, otherwise, foot, True
-
-
-@kernel
-def point_to_plane(p):
-    """Signed distance, normal and foot of a point: half-space z <= 0."""
-    return p[2], (0.0, 0.0, 1.0), (p[0], p[1], 0.0), True
+    return length, (scale(1.0 / length, d) if length > 0.0 else otherwise), foot, length > 0.0
 
 
 @kernel
 def point_to_segment(row, p):
     """Signed distance, normal and foot of a point: segment on the z axis."""
-    foot = (0.0, 0.0, min(row[A3], max(-row[A3], p[2])))
-    d = sub(p, foot)
-    length = norm(d)
-    if length > 0.0:
-        return length, scale(1.0 / length, d), foot, True
     inside = abs(p[2]) < row[A3]
-    return 0.0, ((1.0, 0.0, 0.0) if inside else (0.0, 0.0, math.copysign(1.0, p[2]))), foot, False
+    otherwise = (1.0, 0.0, 0.0) if inside else (0.0, 0.0, math.copysign(1.0, p[2]))
+    return _away(p, (0.0, 0.0, min(row[A3], max(-row[A3], p[2]))), otherwise)
 
 
 @kernel
@@ -358,19 +315,17 @@ def point_to_box(row, p):
             min(row[A3], max(-row[A3], p[2])),
         )
         return _away(p, foot, (0.0, 0.0, 1.0))
-    slack = 1e-12 * max(row[A1], row[A2], row[A3])
+    slack = _TIED * max(row[A1], row[A2], row[A3])
     ties = (gap_x >= deepest - slack) + (gap_y >= deepest - slack) + (gap_z >= deepest - slack)
-    if gap_x == deepest:
-        sign = math.copysign(1.0, p[0])
-        only = ties == 1 and abs(p[0]) > slack
-        return deepest, (sign, 0.0, 0.0), (sign * row[A1], p[1], p[2]), only
-    if gap_y == deepest:
-        sign = math.copysign(1.0, p[1])
-        only = ties == 1 and abs(p[1]) > slack
-        return deepest, (0.0, sign, 0.0), (p[0], sign * row[A2], p[2]), only
-    sign = math.copysign(1.0, p[2])
-    only = ties == 1 and abs(p[2]) > slack
-    return deepest, (0.0, 0.0, sign), (p[0], p[1], sign * row[A3]), only
+    axis = 0 if gap_x == deepest else (1 if gap_y == deepest else 2)
+    sign = math.copysign(1.0, p[axis])
+    normal = (sign if axis == 0 else 0.0, sign if axis == 1 else 0.0, sign if axis == 2 else 0.0)
+    foot = (
+        sign * row[A1] if axis == 0 else p[0],
+        sign * row[A2] if axis == 1 else p[1],
+        sign * row[A3] if axis == 2 else p[2],
+    )
+    return deepest, normal, foot, ties == 1 and abs(p[axis]) > slack
 
 
 @kernel
@@ -392,7 +347,7 @@ def point_to_cylinder(row, p):
     if side > 0.0 or end > 0.0:
         rho, z = min(across, radius), min(half, max(-half, p[2]))
         return _away(p, (rho * ex, rho * ey, z), (ex, ey, 0.0))
-    slack = 1e-12 * max(radius, half)
+    slack = _TIED * max(radius, half)
     if side >= end:
         foot = (radius * ex, radius * ey, p[2])
         return side, (ex, ey, 0.0), foot, across > slack and side - end > slack
@@ -408,7 +363,7 @@ def point_to_cone(row, p):
     nr, nz = 2.0 * half / slant, radius / slant  # outward normal of the slanted side
     side = nr * across + nz * (p[2] - half)
     base = -half - p[2]
-    slack = 1e-12 * max(radius, half)
+    slack = _TIED * max(radius, half)
     if side <= 0.0 and base <= 0.0:
         if side >= base:
             rho, z = across - side * nr, p[2] - side * nz
@@ -429,12 +384,8 @@ def point_to_cone(row, p):
 def point_to_circle(row, p):
     """Distance, normal and foot of a point: circle about the z axis."""
     across, ex, ey = _radial(p)
-    foot = (row[A1] * ex, row[A1] * ey, 0.0)
-    d = sub(p, foot)
-    length = norm(d)
-    if length > 0.0:
-        return length, scale(1.0 / length, d), foot, across > 1e-12 * row[A1]
-    return 0.0, (ex, ey, 0.0), foot, False
+    length, n, foot, is_off = _away(p, (row[A1] * ex, row[A1] * ey, 0.0), (ex, ey, 0.0))
+    return length, n, foot, is_off and across > _TIED * row[A1]
 
 
 @kernel
@@ -479,7 +430,7 @@ def point_in_hull(core, p):
     at = int(row[PLANES])
     for i in range(int(row[PLANE_COUNT])):
         k = at + 4 * i
-        n = (pool[k], pool[k + 1], pool[k + 2])
+        n = vector_at(pool, k)
         height = dot(n, p) - pool[k + 3]
         if height > best:
             if dot(n, normal) < 1.0 - _PARALLEL:
@@ -508,7 +459,7 @@ def point_to_core(core, p):
     if kind == CONVEX_MESH or kind == MESH:
         return point_in_hull(core, p)
     if kind == HALF_SPACE:
-        return point_to_plane(p)
+        return p[2], (0.0, 0.0, 1.0), (p[0], p[1], 0.0), True
     return _away(p, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 
 
@@ -525,8 +476,7 @@ def support_points(body: Packed, directions: Floats2, points: Floats2, values: F
     """Support point, and a proved upper bound of the support function, for each row of unit directions."""
     core = Core(body.row, kind_of(body.row), body.pool)
     for i in range(directions.shape[0]):
-        n = (directions[i, 0], directions[i, 1], directions[i, 2])
-        values[i], x = body_support(core, n)
+        values[i], x = body_support(core, vector_at(directions[i], 0))
         points[i, 0], points[i, 1], points[i, 2] = x
 
 
@@ -535,5 +485,5 @@ def heights_of_points(body: Packed, points: Floats2, heights: Floats1) -> None:
     """Signed distance of each point from a body of closed form; of a convex mesh, largest height above a facet."""
     core = Core(body.row, kind_of(body.row), body.pool)
     for i in range(points.shape[0]):
-        distance, _, _, _ = point_to_core(core, (points[i, 0], points[i, 1], points[i, 2]))
+        distance, _, _, _ = point_to_core(core, vector_at(points[i], 0))
         heights[i] = distance - ball_radius(core.row, core.kind)

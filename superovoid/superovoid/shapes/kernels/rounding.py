@@ -153,25 +153,33 @@ def straighten(pose):
 
 
 @kernel
-def take_pose(given, pose):
-    """Copy a pose, made rigid to the last bits; return what is wrong with it instead, if anything is."""
+def _examined(m):
+    """Return what is wrong with a pose, and the norm of E."""
     for i in range(4):
         for j in range(4):
-            if not math.isfinite(given[i, j]):
-                return NOT_FINITE
-            pose[i, j] = given[i, j]
-    if given[3, 0] != 0.0 or given[3, 1] != 0.0 or given[3, 2] != 0.0 or given[3, 3] != 1.0:
-        return LAST_ROW
-    if max(abs(given[0, 3]), abs(given[1, 3]), abs(given[2, 3])) > MOST_LENGTH:
-        return TOO_FAR
-    error = math.sqrt(_square(_excess(given)))
+            if not math.isfinite(m[i, j]):
+                return NOT_FINITE, math.inf
+    if m[3, 0] != 0.0 or m[3, 1] != 0.0 or m[3, 2] != 0.0 or m[3, 3] != 1.0:
+        return LAST_ROW, math.inf
+    if max(abs(m[0, 3]), abs(m[1, 3]), abs(m[2, 3])) > MOST_LENGTH:
+        return TOO_FAR, math.inf
+    error = math.sqrt(_square(_excess(m)))
     if not error < ROTATION_TOLERANCE:
-        return NO_ROTATION
-    if not _determinant(given) > 0.0:
-        return REFLECTION
-    if error > AS_IS:
-        straighten(pose)
-    return RIGID
+        return NO_ROTATION, error
+    return (RIGID if _determinant(m) > 0.0 else REFLECTION), error
+
+
+@kernel
+def take_pose(given, pose):
+    """Copy a pose, made rigid to the last bits; return what is wrong with it instead, if anything is."""
+    found, error = _examined(given)
+    if found == RIGID:
+        for i in range(4):
+            for j in range(4):
+                pose[i, j] = given[i, j]
+        if error > AS_IS:
+            straighten(pose)
+    return found
 
 
 @entry_point(nogil=True)
@@ -183,17 +191,11 @@ def straighten_rows(poses: Floats3) -> None:
 
 @entry_point
 def rotation_error(poses: Floats3) -> float:
-    """Largest norm of E over rows of poses; inf where one is no rigid transform, or farther than `MOST_LENGTH`."""
+    """Largest norm of E over rows of poses; inf if one is no rigid transform, or farther than `MOST_LENGTH`."""
     worst = 0.0
     for k in range(poses.shape[0]):
-        m = poses[k]
-        if m[3, 0] != 0.0 or m[3, 1] != 0.0 or m[3, 2] != 0.0 or m[3, 3] != 1.0:
+        found, error = _examined(poses[k])
+        if found != RIGID:
             return math.inf
-        if not (abs(m[0, 3]) <= MOST_LENGTH and abs(m[1, 3]) <= MOST_LENGTH and abs(m[2, 3]) <= MOST_LENGTH):
-            return math.inf
-        square = _square(_excess(m))
-        if not (square <= worst):
-            worst = square if math.isfinite(square) else math.inf
-        if not (_determinant(m) > 0.0):
-            return math.inf
-    return math.sqrt(worst)
+        worst = max(worst, error)
+    return worst

@@ -12,6 +12,7 @@ import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.powers import power
+from superovoid.compiled.vector import dot, norm
 from superovoid.shapes.kernels.surface import (
     A1,
     A2,
@@ -165,8 +166,7 @@ def support_between(b, n, nu_lo, nu_hi, tolerance):
 @kernel
 def profile_value(b, n, f):
     """n . x of a surface point."""
-    x = position(b, f)
-    return n[0] * x[0] + n[1] * x[1] + n[2] * x[2]
+    return dot(n, position(b, f))
 
 
 @kernel
@@ -293,12 +293,11 @@ def support_dented(b, n):
     interval bisection with `product_bound`.
     """
     out_of_line()
-    n_len = math.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
     if is_polar(b, n):
         best = _point_from_normal_at(b, n, 1.0, 1.0, 0.0)
         return best, profile_value(b, n, best)
     best = support_candidate(b, n, EXACT)  # exact for the two outer pieces
-    _, upper, w_best = _dent_summit(b, n, profile_value(b, n, best), 1e-13 * b[SIZE] * n_len, _DENT_EVALUATIONS)
+    _, upper, w_best = _dent_summit(b, n, profile_value(b, n, best), 1e-13 * b[SIZE] * norm(n), _DENT_EVALUATIONS)
     if w_best <= 1.0:
         best = point_at_height(b, n, w_best)
     return best, upper

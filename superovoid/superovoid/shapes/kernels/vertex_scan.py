@@ -10,19 +10,11 @@ serves several vertices; the last block is filled up with the first vertex.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel
 
 LANES = 8
 BLOCK = 3 * LANES  # numbers of a block
-
-
-def blocks_of(vertices: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Vertices (n, 3) in blocks, as a flat array."""
-    number = np.arange(-(-len(vertices) // LANES) * LANES)
-    number[len(vertices) :] = 0
-    return np.ascontiguousarray(vertices[number].reshape(-1, LANES, 3).transpose(0, 2, 1)).ravel()
 
 
 @kernel(llvm="superovoid.compiler.vertex_loops:highest")

@@ -68,7 +68,7 @@ _TOUCHING = 1e-9  # of the sizes: |d| below which the direction of d is unreliab
 def _points(a, b, pose_a, pose_b, c):
     """Return P(c) and Q(-c), world."""
     at_a, at_b = (pose_a[0, 3], pose_a[1, 3], pose_a[2, 3]), (pose_b[0, 3], pose_b[1, 3], pose_b[2, 3])
-    found = separation(Core(a, kind_of(a), a), Core(b, kind_of(b), b), pose_a, pose_b, sub(at_b, at_a), c)
+    found = separation(Core(a, kind_of(a), a), Core(b, kind_of(b), b), pose_a, pose_b, c)
     return add(at_a, found.x), add(at_b, found.y)
 
 
