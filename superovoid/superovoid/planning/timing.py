@@ -484,7 +484,8 @@ def _inner_points(trajectory: Trajectory) -> FloatArray:
 
 def _outside(problem: PlanningProblem, points: FloatArray) -> NDArray[np.bool_]:
     """Return which polynomials have an inner Bezier point beyond a limit, shape (n - 1,)."""
-    return ((points < problem.lower - 1e-9) | (points > problem.upper + 1e-9)).any(axis=(0, 2))
+    beyond: NDArray[np.bool_] = (points < problem.lower - 1e-9) | (points > problem.upper + 1e-9)
+    return np.logical_or.reduce(beyond, axis=(0, 2))
 
 
 def _chord_deviations(problem: PlanningProblem, trajectory: Trajectory, points: FloatArray) -> FloatArray:

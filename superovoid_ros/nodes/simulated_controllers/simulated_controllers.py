@@ -26,8 +26,7 @@ from superovoid_ros.nodes.common.endpoints import Endpoints
 from superovoid_ros.nodes.common.main import run
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.common.parameters import Parameters, text
-from superovoid_ros.nodes.distance_service.answers.controllers import Controller, read_controllers
-from superovoid_ros.nodes.distance_service.answers.motion_plans import read_mapping
+from superovoid_ros.nodes.distance_service.answers.controllers import Controller, read_controllers, read_mapping
 
 PERIOD = 0.01
 """s, between two states."""

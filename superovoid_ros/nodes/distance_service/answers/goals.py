@@ -81,19 +81,25 @@ class JointGoals:
     """Constraints of joints outside the plan."""
 
 
-def windows_of(robot: Robot, group: Group, positions: Mapping[str, float], goals: Iterable[Constraints]) -> Ranges:
-    """Return where joints without limits are planned: a whole turn about the start, or start and goals, rad, m."""
+def windows_of(robot: Robot, ends: Mapping[str, Sequence[float]]) -> Ranges:
+    """Return where joints without limits may be: half a turn beyond positions of joints, rad or m."""
     windows = {}
-    for joint in group.joints:
+    for joint, positions in ends.items():
         lower, upper = robot.joint_limits[joint]
-        if math.isfinite(lower) and math.isfinite(upper):
-            continue
-        ends = [positions[joint]]
-        if robot.joints[joint].kind != "continuous":
-            named = (one for goal in goals for one in goal.joint_constraints if one.joint_name == joint)
-            ends += [one.position for one in named if math.isfinite(one.position)]
-        windows[joint] = max(lower, min(ends) - math.pi), min(upper, max(ends) + math.pi)
+        if not (math.isfinite(lower) and math.isfinite(upper)):
+            windows[joint] = max(lower, min(positions) - math.pi), min(upper, max(positions) + math.pi)
     return windows
+
+
+def ends_of(
+    robot: Robot, joints: Iterable[str], positions: Mapping[str, float], goals: Iterable[Constraints] = ()
+) -> dict[str, list[float]]:
+    """Return positions of joints at the start and in goals; of a joint that turns without limits at the start only."""
+    ends = {joint: [positions[joint]] for joint in joints}
+    for one in (one for goal in goals for one in goal.joint_constraints):
+        if one.joint_name in ends and robot.joints[one.joint_name].kind != "continuous":
+            ends[one.joint_name] += [one.position] if math.isfinite(one.position) else []
+    return ends
 
 
 def joint_goals(
@@ -303,13 +309,15 @@ def group_of(robot: Robot, name: str) -> Group:
     return group
 
 
-def link_of(asked: RequestedState, name: str) -> str:
-    """Return a link of a request by its name; `CodedError` if there is none."""
-    if name not in asked.planning.robot.links:
-        raise CodedError(
-            MoveItErrorCodes.INVALID_LINK_NAME,
-            f"link '{name}' does not exist; links: {listing(asked.planning.robot.links)}",
-        )
+def link_of(asked: RequestedState, name: str, group: Group | None = None) -> str:
+    """Return a link of a request by its name, or a group's tip for no name; `CodedError` if there is none."""
+    links, words = asked.planning.robot.links, ""
+    if not name and group is not None:
+        name = group.tip or ""
+        words = "" if name else f"group '{group.name}' has no tip: name a link"
+    if name not in links:
+        words = words or f"link '{name}' does not exist; links: {listing(links)}"
+        raise CodedError(MoveItErrorCodes.INVALID_LINK_NAME, words)
     return name
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from xml.etree import ElementTree
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.msg import MoveItErrorCodes, PositionIKRequest, RobotState
 from moveit_msgs.srv import GetGroupUrdf, GetPositionFK, GetPositionIK
@@ -42,7 +43,20 @@ DEFAULT_TIMEOUT, LONGEST_TIMEOUT = 1.0, 60.0  # s
 MOST_POSES = 50  # of a request; with more, one start alone takes longer than most timeouts
 
 
-class KinematicsServices(Part):
+class Searches(Part):
+    """A part that answers with states and motions, which hold in the world at the time of the answer."""
+
+    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
+        super().__init__(common)
+        self.current, self._states = current, RequestedStates(measurements, self.value)
+        self.afterwards = Afterwards(common, current, self._states)
+
+    def state_of(self, message: RobotState, frame_ids: Iterable[str] = ()) -> RequestedState:
+        """Return the state of a request in the present world; see `RequestedStates.of`."""
+        return self._states.of(self.current.model(), message, frame_ids)
+
+
+class KinematicsServices(Searches):
     """Answers where links are, which joint positions put them somewhere, and what a group is.
 
     Parameters
@@ -56,11 +70,8 @@ class KinematicsServices(Part):
     def __init__(
         self, common: Common, current: CurrentModel, measurements: Measurements, urdf: Callable[[], str]
     ) -> None:
-        super().__init__(common)
+        super().__init__(common, current, measurements)
         self._urdf = urdf
-        self._current, self._measurements = current, measurements
-        self._states = RequestedStates(measurements, self.value)
-        self._afterwards = Afterwards(common, current, self._states)
 
     def configure(self) -> None:
         """Open the services."""
@@ -71,7 +82,7 @@ class KinematicsServices(Part):
     def _describe(self, request: GetGroupUrdf.Request, response: GetGroupUrdf.Response) -> GetGroupUrdf.Response:
         with coded(self, response):
             self.activity.require()
-            robot = self._current.model().robot
+            robot = self.current.model().robot
             if request.group_name not in robot.groups:
                 words = f"group_name: '{request.group_name}' is no group (groups: {listing(robot.groups)})"
                 raise CodedError(MoveItErrorCodes.FAILURE, words)
@@ -84,7 +95,7 @@ class KinematicsServices(Part):
     def _forward(self, request: GetPositionFK.Request, response: GetPositionFK.Response) -> GetPositionFK.Response:
         with coded(self, response):
             self.activity.require()
-            asked = self._states.of(self._current.model(), request.robot_state, [request.header.frame_id])
+            asked = self.state_of(request.robot_state, [request.header.frame_id])
             if not len(request.fk_link_names):
                 raise CodedError(MoveItErrorCodes.INVALID_LINK_NAME, "fk_link_names: is empty, expected links")
             links = [link_of(asked, name) for name in request.fk_link_names]
@@ -107,9 +118,9 @@ class KinematicsServices(Part):
             several = list(wanted.pose_stamped_vector) or [wanted.pose_stamped]
             named = [*(stamped.header.frame_id for stamped in several), *frame_ids_of(wanted.constraints)]
             stamp = self.node.get_clock().now().to_msg()
-            asked = self._states.of(self._current.model(), wanted.robot_state, named)
+            asked = self.state_of(wanted.robot_state, named)
             group = group_of(asked.planning.robot, wanted.group_name)
-            goals = _goals_of(wanted, several, asked, group.tip)
+            goals = _goals_of(wanted, several, asked, group)
             is_judged = (
                 wanted.avoid_collisions
                 or count_of(wanted.constraints) > 0
@@ -136,7 +147,7 @@ class KinematicsServices(Part):
             def why_not(now: RequestedState) -> str:
                 """Return the pair that has come into contact, or the violated part of the request."""
                 before = {joint: asked.positions[joint] for joint in group.joints}
-                link = _missed(_goals_of(wanted, several, now.at(before), group.tip), now.at(reached()), tolerance)
+                link = _missed(_goals_of(wanted, several, now.at(before), group), now.at(reached()), tolerance)
                 if link:
                     return f"link '{link}' is not at its pose, whose frame has moved"
                 accept = condition(wanted.constraints, now, group.joints, stop, "constraints")
@@ -155,11 +166,10 @@ class KinematicsServices(Part):
             found = await self.jobs.result(Kind.INVERSE, work)
             note = ""
             if is_judged:
-                note = await self._afterwards.confirm(asked, wanted.robot_state, named, group.joints, why_not)
+                note = await self.afterwards.confirm(asked, wanted.robot_state, named, group.joints, why_not)
             self.activity.require()
             positions = {**asked.positions, **reached()}
-            header = Header(stamp=stamp, frame_id=asked.frame)
-            response.solution = state_message(asked, positions, header)
+            response.solution = state_message(asked, positions, stamp)
             response.error_code = success(note, asked.stale)
         return response
 
@@ -192,7 +202,7 @@ def _missed(goals: Iterable[PoseGoal], asked: RequestedState, tolerance: float) 
 
 
 def _goals_of(
-    wanted: PositionIKRequest, several: Iterable[PoseStamped], asked: RequestedState, tip: str | None
+    wanted: PositionIKRequest, several: Iterable[PoseStamped], asked: RequestedState, group: Group
 ) -> list[PoseGoal]:
     """Return the poses of a request, each with its link."""
     several = list(several)
@@ -209,24 +219,20 @@ def _goals_of(
         raise CodedError(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, words)
     goals = []
     for name, stamped in zip(names, several, strict=True):
-        if not name and tip is None:
-            raise CodedError(
-                MoveItErrorCodes.INVALID_LINK_NAME, f"group '{wanted.group_name}' has no tip: name ik_link_name"
-            )
         root_from_frame = frame_of(asked, stamped.header.frame_id, "pose_stamped")
-        link = link_of(asked, name or tip)
+        link = link_of(asked, name, group)
         with unreadable_goals("pose_stamped"):
             goals.append(PoseGoal(link, root_from_frame @ from_pose(stamped.pose, "pose_stamped")))
     return goals
 
 
-def state_message(asked: RequestedState, positions: Mapping[str, float], header: Header) -> RobotState:
+def state_message(asked: RequestedState, positions: Mapping[str, float], stamp: Time) -> RobotState:
     """Return a whole state, which is the same when it is asked about again.
 
     It has all joints with one position, mimic joints included, the places of links on floating and
     planar joints, and attached objects.
     """
-    robot, message = asked.planning.robot, RobotState()
+    robot, message, header = asked.planning.robot, RobotState(), Header(stamp=stamp, frame_id=asked.frame)
     message.joint_state.header = message.multi_dof_joint_state.header = header
     for name, joint in robot.joints.items():
         value = None if joint.kind == "fixed" else robot.position_of(name, positions)
@@ -237,6 +243,6 @@ def state_message(asked: RequestedState, positions: Mapping[str, float], header:
             parent_from_child = np.linalg.inv(asked.poses[joint.parent]) @ asked.poses[joint.child]
             pose = np.linalg.inv(joint.parent_from_joint) @ parent_from_child
             message.multi_dof_joint_state.joint_names.append(name)
-            message.multi_dof_joint_state.transforms.append(to_transform("", "", pose, header.stamp).transform)
+            message.multi_dof_joint_state.transforms.append(to_transform("", "", pose, stamp).transform)
     message.attached_collision_objects = attached_messages(asked.planning, lambda link: Header(frame_id=link))
     return message

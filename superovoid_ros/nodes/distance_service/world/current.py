@@ -121,7 +121,10 @@ class Snapshot:
         """Why nothing is answered until a whole planning scene comes; empty if none is needed."""
         if self.unheard_since:
             lost = "1 message" if self.unheard_since == 1 else f"{self.unheard_since} messages"
-            return f"not ready: lost {lost} about objects: send a whole planning scene (is_diff: false)"
+            return (
+                f"not ready: lost {lost} about objects: send a whole planning scene (is_diff: false, and "
+                "robot_state.is_diff: false)"
+            )
         if self.awaits_scene:
             return (
                 "not ready: no whole planning scene has come yet (require_scene: true): send one (is_diff: false), or "
