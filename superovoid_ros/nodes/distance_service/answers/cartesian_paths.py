@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import threading
 import time
 from collections.abc import Iterator, Sequence
 
@@ -20,25 +19,20 @@ import numpy as np
 from moveit_msgs.msg import MoveItErrorCodes
 from moveit_msgs.srv import GetCartesianPath
 
-from superovoid.planning import GroupPlanner, MotionValidator, PoseGoal, SceneValidity, Search, inverse_kinematics
+from superovoid.planning import MotionValidator, PoseGoal, SceneValidity, Search, inverse_kinematics
 from superovoid.planning.inverse import NoSolutionError, any_state
 from superovoid.planning.problem import PlanningProblem
 from superovoid.planning.timing import MotionLimits, time_path
 from superovoid.planning.validity import NoContact
-from superovoid.robot.groups import Group
 from superovoid_ros.nodes.common.conversions import from_pose
 from superovoid_ros.nodes.common.mistakes import refusals
 from superovoid_ros.nodes.distance_service.answers.afterwards import REACH, motion_between
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, coded, success
 from superovoid_ros.nodes.distance_service.answers.goals import (
-    condition,
-    count_of,
-    ends_of,
+    GroupRequest,
     frame_of,
-    group_of,
     link_of,
     unreadable_goals,
-    windows_of,
 )
 from superovoid_ros.nodes.distance_service.answers.kinematics_services import Searches, state_message
 from superovoid_ros.nodes.distance_service.answers.motion_plans import (
@@ -48,6 +42,7 @@ from superovoid_ros.nodes.distance_service.answers.motion_plans import (
     trajectory_message,
 )
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, frame_ids_of
+from superovoid_ros.nodes.distance_service.answers.state_validity import count_of
 from superovoid_ros.nodes.distance_service.jobs import Kind
 
 MOST_WAYPOINTS, MOST_STEPS = 1000, 20_000
@@ -70,40 +65,38 @@ class CartesianPaths(Searches):
     ) -> GetCartesianPath.Response:
         with coded(self, response, "compute_cartesian_path: no path"):
             self.activity.require()
-            stamp, stop = self.node.get_clock().now().to_msg(), self.jobs.stop
-            group = group_of(self.current.model().robot, request.group_name)
+            stamp, frame = self.node.get_clock().now().to_msg(), request.header.frame_id
             require_modules("toppra")
-            frame = request.header.frame_id
             named = [frame, *frame_ids_of(request.path_constraints)]
-            asked = self.state_of(request.start_state, named)
-            link = link_of(asked, request.link_name, group)
+            asked = self.request_of(request.group_name, request.start_state, named)
+            state, joints = asked.state, asked.group.joints
+            link = link_of(state, request.link_name, asked.group)
             _check(request)
-            root_from_frame = frame_of(asked, frame, "header")
+            root_from_frame = frame_of(state, frame, "header")
             with unreadable_goals("waypoints"):
                 poses = [root_from_frame @ from_pose(one, f"waypoints[{i}]") for i, one in enumerate(request.waypoints)]
-            limits = limits_of(asked.planning.robot, group, str(self.value("joint_limits")), request)
+            limits = limits_of(asked, str(self.value("joint_limits")), request)
+            tolerance = float(self.value("frame_tolerance"))
 
             def work() -> tuple[ProvedMotion, float]:
                 with refusals("request"):
-                    return _followed(request, asked, group, link, poses, limits, named, stop)
+                    return _followed(request, asked, link, poses, limits)
 
             def why_not(now: RequestedState) -> str:
-                there = now.at({joint: asked.positions[joint] for joint in group.joints})
-                if not motion_between(root_from_frame, frame_of(there, frame, "header"), np.zeros(3), REACH) <= float(
-                    self.value("frame_tolerance")
+                there = now.at({joint: state.positions[joint] for joint in joints})
+                if (
+                    not motion_between(root_from_frame, frame_of(there, frame, "header"), np.zeros(3), REACH)
+                    <= tolerance
                 ):
                     return f"frame '{frame}' of the waypoints has moved"
                 return motion.why_not(now)
 
             motion, fraction = await self.jobs.result(Kind.PLAN, work)
-            note = await self.afterwards.confirm(asked, request.start_state, named, group.joints, why_not)
+            note = await self.afterwards.confirm(state, request.start_state, named, joints, why_not)
             self.activity.require()
-            start, solution = (
-                state_message(asked, asked.positions, stamp),
-                trajectory_message(motion.trajectory, asked.frame),
-            )
-            response.start_state, response.solution, response.fraction = start, solution, fraction
-            response.error_code = success(note, asked.stale)
+            response.start_state = state_message(state, state.positions, stamp)
+            response.solution = trajectory_message(motion.trajectory, state.frame)
+            response.fraction, response.error_code = fraction, success(note, state.stale)
         return response
 
 
@@ -126,19 +119,15 @@ def _check(request: GetCartesianPath.Request) -> None:
 
 def _followed(
     request: GetCartesianPath.Request,
-    asked: RequestedState,
-    group: Group,
+    asked: GroupRequest,
     link: str,
     poses: Sequence[np.ndarray],
     limits: MotionLimits,
-    frame_ids: Sequence[str],
-    stop: threading.Event,
 ) -> tuple[ProvedMotion, float]:
     """Lead a link through poses as far as possible; return the timed motion, and its share of the path."""
-    until, robot = time.monotonic() + LONGEST_TIME, asked.planning.robot
-    windows = windows_of(robot, ends_of(robot, group.joints, asked.positions))
-    accept = condition(request.path_constraints, asked, group.joints, stop, "path_constraints")
-    planner = GroupPlanner(asked.planning, group.name, positions=asked.positions, base_poses=asked.base_poses)
+    until, windows = time.monotonic() + LONGEST_TIME, asked.windows()
+    accept = asked.condition(request.path_constraints, "path_constraints")
+    planner = asked.planner()
     problem = planner.problem({}, windows)
     validity = SceneValidity(problem) if request.avoid_collisions else NoContact()
     validator = MotionValidator(problem, validity)
@@ -152,9 +141,9 @@ def _followed(
     if accept is not None and not accept(first):
         words = "start_state: does not satisfy path_constraints"
         raise CodedError(MoveItErrorCodes.START_STATE_VIOLATES_PATH_CONSTRAINTS, words)
-    steps = list(_steps([asked.poses[link], *poses], request))
+    steps = list(_steps([asked.state.poses[link], *poses], request))
     path = [first]
-    search = Search(starts=1, until=until, stop=stop.is_set)
+    search = Search(starts=1, until=until, stop=asked.stop.is_set)
     for pose in steps:
         if search.is_over():
             break
@@ -178,14 +167,9 @@ def _followed(
     timed = kept if len(kept) > 1 else np.repeat(kept, 2, axis=0)
     trajectory = time_path(problem, validity, timed, limits, accept=accept)
     fraction = (len(kept) - 1) / len(steps) if steps else 1.0
+    conditions, avoids = request.path_constraints, bool(request.avoid_collisions)
     motion = ProvedMotion(
-        trajectory,
-        windows,
-        request.start_state,
-        frame_ids,
-        stop,
-        request.path_constraints,
-        avoids_contact=bool(request.avoid_collisions),
+        trajectory, windows, asked.start, asked.frame_ids, asked.stop, conditions, avoids_contact=avoids
     )
     return motion, fraction
 

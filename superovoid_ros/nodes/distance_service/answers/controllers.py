@@ -9,15 +9,18 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import yaml
 from control_msgs.action import FollowJointTrajectory, GripperCommand
 from control_msgs.msg import GripperCommand as Gripper
 from moveit_msgs.msg import MoveItErrorCodes
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from superovoid.planning.timing import Trajectory
 from superovoid_ros.nodes.common.mistakes import InputError, listing
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError
 
+_AT_ONCE = 1e-9  # s, from the measured state to a point at time 0
 MANAGER, EXECUTION = "moveit_simple_controller_manager", "trajectory_execution"
 KINDS = {"FollowJointTrajectory": FollowJointTrajectory, "GripperCommand": GripperCommand}
 
@@ -200,6 +203,23 @@ def check_trajectory(trajectory: JointTrajectory) -> None:
         before = after
     if words:
         raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, f"trajectory: {words}")
+
+
+def followed(message: JointTrajectory, measured: Mapping[str, float]) -> Trajectory:
+    """Return how controllers move joints that are `measured` when they receive a message; rad or m.
+
+    As joint_trajectory_controller interpolates: by polynomials through all that the points have. Without velocities
+    joints move straight from point to point, as if they came to rest at each.
+    """
+    columns, given = [list(message.joint_names).index(joint) for joint in measured], {}
+    for name in ("positions", "velocities", "accelerations"):
+        each = np.array([getattr(point, name) for point in message.points], dtype=float)
+        if each.size or name == "velocities":
+            begin = list(measured.values()) if name == "positions" else [0.0] * len(measured)
+            rest = each[:, columns] if each.size else np.zeros_like(given["positions"][1:])
+            given[name] = np.vstack([begin, rest])
+    times = [max(seconds_of(point), _AT_ONCE) for point in message.points]
+    return Trajectory(tuple(measured), np.array([0.0, *times]), **given)
 
 
 def seconds_of(point: JointTrajectoryPoint) -> float:

@@ -30,30 +30,25 @@ from moveit_msgs.msg import (
 from moveit_msgs.srv import GetCartesianPath, GetMotionPlan
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from superovoid.planning import GroupPlanner, PlanningError, SceneValidity, motion_limits
+from superovoid.planning import PlanningError, SceneValidity, motion_limits
 from superovoid.planning.first_path import ACCEPT_SPACING
 from superovoid.planning.scene_problem import SceneProblem
 from superovoid.planning.timing import MotionLimits, Trajectory, along, check_trajectory
-from superovoid.robot import Robot
-from superovoid.robot.groups import Group
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
 from superovoid_ros.nodes.common.parameters import text
-from superovoid_ros.nodes.distance_service.answers.controllers import read_mapping, seconds_of
+from superovoid_ros.nodes.distance_service.answers.controllers import followed, read_mapping
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, coded, success
 from superovoid_ros.nodes.distance_service.answers.goals import (
+    GroupRequest,
     Ranges,
     condition,
-    count_of,
-    ends_of,
-    frame_of,
-    group_of,
     joint_goals,
     region_of,
     windows_of,
 )
 from superovoid_ros.nodes.distance_service.answers.kinematics_services import Searches, state_message
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, frame_ids_of
-from superovoid_ros.nodes.distance_service.answers.state_validity import evaluate
+from superovoid_ros.nodes.distance_service.answers.state_validity import count_of, evaluate
 from superovoid_ros.nodes.distance_service.jobs import Kind
 
 DEFAULT_TIME, LONGEST_TIME = 1.0, 600.0  # s, of planning
@@ -64,7 +59,6 @@ MODULES = ("ompl", "toppra")
 PIPELINES = ("", "ompl", "move_group")
 """What a request may ask for: the others promise motions of another kind."""
 _FOLLOWING = 1e-6  # rad or m, by which a joint of a trajectory may differ from its position as a mimic joint
-_AT_ONCE = 1e-9  # s, from the measured state to a point at time 0
 
 
 def read_joint_limits(path: str) -> dict[str, Mapping[str, object]]:
@@ -137,7 +131,7 @@ class ProvedMotion:
 def motion_of(message: JointTrajectory, now: RequestedState, stop: threading.Event) -> ProvedMotion:
     """Return the motion by which controllers follow a message from a measured state on.
 
-    Its points are those of the message after the measured state. `controllers.check_trajectory` has accepted it.
+    `controllers.check_trajectory` has accepted the message.
 
     Raises
     ------
@@ -145,32 +139,21 @@ def motion_of(message: JointTrajectory, now: RequestedState, stop: threading.Eve
         If a joint does not exist, cannot be proved, or moves otherwise than the joint that it mimics.
     """
     robot, names = now.planning.robot, list(message.joint_names)
-    rows = {
-        name: np.array([getattr(point, name) for point in message.points], dtype=float)
-        for name in ("positions", "velocities", "accelerations")
-    }
-    joints = tuple(name for name in names if name in robot.joint_names)
-    words = "" if joints else "trajectory: moves no joint"
+    measured = {name: now.positions[name] for name in names if name in robot.joint_names}
+    words = "" if measured else "trajectory: moves no joint"
     for column, name in enumerate(names):
-        if name not in joints and name not in robot.mimic:
+        if name not in measured and name not in robot.mimic:
             words = f"trajectory: joint '{name}' is no joint of '{robot.name}' that can be proved"
         elif name in robot.mimic and not words:
-            for row in rows["positions"]:
-                at = {**now.positions, **dict(zip(names, row.tolist(), strict=True))}
-                if not abs(robot.position_of(name, at) - row[column]) <= _FOLLOWING:
+            for point in message.points:
+                at = robot.position_of(name, {**now.positions, **dict(zip(names, point.positions, strict=True))})
+                if not abs(at - point.positions[column]) <= _FOLLOWING:
                     words = f"trajectory: joint '{name}' does not follow joint '{robot.mimic[name].joint}'"
     if words:
         raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, words)
-    columns = [names.index(joint) for joint in joints]
-    # Without velocities, joints move straight from point to point: as if they came to rest at each.
-    given = {name: each[:, columns] for name, each in rows.items() if each.size}
-    given.setdefault("velocities", np.zeros_like(given["positions"]))
-    first = {"positions": [now.positions[joint] for joint in joints]}
-    given = {name: np.vstack([first.get(name, np.zeros(len(joints))), each]) for name, each in given.items()}
-    times = np.array([seconds_of(point) for point in message.points])
-    times = np.concatenate([[0.0], np.maximum(times, _AT_ONCE)])
-    windows = windows_of(robot, dict(zip(joints, given["positions"].T.tolist(), strict=True)))
-    return ProvedMotion(Trajectory(joints, times, **given), windows, RobotState(is_diff=True), (), stop)
+    trajectory = followed(message, measured)
+    windows = windows_of(robot, dict(zip(measured, trajectory.positions.T.tolist(), strict=True)))
+    return ProvedMotion(trajectory, windows, RobotState(is_diff=True), (), stop)
 
 
 class MotionPlans(Searches):
@@ -214,26 +197,24 @@ class MotionPlans(Searches):
         with coded(self, answer, f"{service}: no plan", kind=kind):
             self.activity.require()
             stamp = self.node.get_clock().now().to_msg()
-            group = group_of(self.current.model().robot, request.group_name)
             require_modules(*MODULES)
             _check(request)
-            workspace = request.workspace_parameters
             named = [request.path_constraints, *request.goal_constraints]
-            frame_ids = [workspace.header.frame_id, *(frame for one in named for frame in frame_ids_of(one))]
-            asked = self.state_of(request.start_state, frame_ids)
-            _check_workspace(request, asked)
-            limits = limits_of(asked.planning.robot, group, str(self.value("joint_limits")), request)
+            frame_ids = [frame for one in named for frame in frame_ids_of(one)]
+            asked = self.request_of(request.group_name, request.start_state, frame_ids, stop)
+            limits = limits_of(asked, str(self.value("joint_limits")), request)
 
             def work() -> ProvedMotion:
                 with refusals("motion_plan_request"):
-                    return _planned(request, asked, group, limits, frame_ids, stop)
+                    return _planned(request, asked, limits)
 
             found = await self.jobs.result(Kind.PLAN, work)
-            note = await self.afterwards.confirm(asked, request.start_state, frame_ids, group.joints, found.why_not)
+            state, joints = asked.state, asked.group.joints
+            note = await self.afterwards.confirm(state, request.start_state, frame_ids, joints, found.why_not)
             self.activity.require()
-            answer.trajectory_start = state_message(asked, asked.positions, stamp)
-            answer.trajectory = trajectory_message(found.trajectory, asked.frame)
-            answer.error_code = success(note, asked.stale)
+            answer.trajectory_start = state_message(state, state.positions, stamp)
+            answer.trajectory = trajectory_message(found.trajectory, state.frame)
+            answer.error_code = success(note, state.stale)
             motion = found
         answer.planning_time = time.monotonic() - began
         return answer, motion
@@ -264,52 +245,30 @@ def require_modules(*names: str) -> None:
             raise CodedError(MoveItErrorCodes.FAILURE, words)
 
 
-def _check_workspace(request: MotionPlanRequest, asked: RequestedState) -> None:
-    """Raise for a workspace that makes no sense. As in MoveIt it bounds floating and planar joints, and no others."""
-    workspace = request.workspace_parameters
-    corners = [[getattr(corner, axis) for axis in "xyz"] for corner in (workspace.min_corner, workspace.max_corner)]
-    if not np.isfinite(corners).all() or any(low > high for low, high in zip(*corners, strict=True)):
-        raise CodedError(
-            MoveItErrorCodes.FAILURE, f"workspace_parameters: corners {corners}: must be finite, ascending"
-        )
-    if any(map(any, corners)):
-        frame_of(asked, workspace.header.frame_id, "workspace_parameters")
-
-
-def _planned(
-    request: MotionPlanRequest,
-    asked: RequestedState,
-    group: Group,
-    limits: MotionLimits,
-    frame_ids: Sequence[str],
-    stop: threading.Event,
-) -> ProvedMotion:
+def _planned(request: MotionPlanRequest, asked: GroupRequest, limits: MotionLimits) -> ProvedMotion:
     """Plan, as often as asked for while there is time; return the shortest in time."""
     for module in MODULES:
         importlib.import_module(module)  # which takes seconds the first time, and is no part of the search
     allowed = request.allowed_planning_time
     until = time.monotonic() + min(allowed if allowed > 0.0 else DEFAULT_TIME, LONGEST_TIME)
-    robot = asked.planning.robot
-    windows = windows_of(robot, ends_of(robot, group.joints, asked.positions, request.goal_constraints))
-    condition(request.path_constraints, asked, group.joints, stop, "path_constraints")
-    path = joint_goals(request.path_constraints.joint_constraints, robot, group, windows)
+    windows, positions = asked.windows(request.goal_constraints), asked.state.positions
+    asked.condition(request.path_constraints, "path_constraints")
+    path = joint_goals(request.path_constraints.joint_constraints, asked, windows)
     rest = Constraints(
         joint_constraints=list(path.others),
         position_constraints=request.path_constraints.position_constraints,
         orientation_constraints=request.path_constraints.orientation_constraints,
         visibility_constraints=request.path_constraints.visibility_constraints,
     )
-    accept = condition(rest, asked, group.joints, stop, "path_constraints")
-    state = np.array([asked.positions[joint] for joint in group.joints])
-    outside = [j for j, (low, high) in path.ranges.items() if not low - 1e-9 <= asked.positions[j] <= high + 1e-9]
-    within = [j for j in outside if robot.joint_limits[j][0] <= asked.positions[j] <= robot.joint_limits[j][1]]
-    if within or (accept is not None and not accept(state)):
-        raise CodedError(
-            MoveItErrorCodes.START_STATE_VIOLATES_PATH_CONSTRAINTS, "start_state: does not satisfy path_constraints"
-        )
-    goals = [region_of(one, asked, group, stop, windows, path.ranges) for one in request.goal_constraints]
-    ranges = {**windows, **path.ranges}
-    planner = GroupPlanner(asked.planning, group.name, positions=asked.positions, base_poses=asked.base_poses)
+    accept = asked.condition(rest, "path_constraints")
+    state = np.array([positions[joint] for joint in asked.group.joints])
+    outside = [name for name, (low, high) in path.ranges.items() if not low - 1e-9 <= positions[name] <= high + 1e-9]
+    limited = ((positions[joint], *asked.robot.joint_limits[joint]) for joint in outside)
+    if any(low <= at <= high for at, low, high in limited) or (accept is not None and not accept(state)):
+        code = MoveItErrorCodes.START_STATE_VIOLATES_PATH_CONSTRAINTS
+        raise CodedError(code, "start_state: does not satisfy path_constraints")
+    goals = [region_of(one, asked, windows, path.ranges) for one in request.goal_constraints]
+    ranges, planner, stop = {**windows, **path.ranges}, asked.planner(), asked.stop
     best: Trajectory | None = None
     for attempt in range(min(max(1, request.num_planning_attempts), MOST_ATTEMPTS)):
         left = until - time.monotonic()
@@ -335,24 +294,16 @@ def _planned(
             raise CodedError(MoveItErrorCodes.FAILURE, words)
         if best is None or trajectory.duration < best.duration:
             best = trajectory
-    goals = list(request.goal_constraints)
-    return ProvedMotion(best, ranges, request.start_state, frame_ids, stop, rest, goals)
+    return ProvedMotion(best, ranges, asked.start, asked.frame_ids, stop, rest, list(request.goal_constraints))
 
 
-def limits_of(
-    robot: Robot, group: Group, path: str, request: MotionPlanRequest | GetCartesianPath.Request
-) -> MotionLimits:
-    """Return the limits of a group's joints, scaled as requested; as in move_group, by 1 for an invalid factor.
-
-    `path` is the value of the parameter `joint_limits`.
-    """
-    joint_limits = read_joint_limits(path)
+def limits_of(asked: GroupRequest, path: str, request: MotionPlanRequest | GetCartesianPath.Request) -> MotionLimits:
+    """Return the limits of a group's joints by a joint_limits.yaml, scaled; by 1 for an invalid factor, as MoveIt."""
     factors = request.max_velocity_scaling_factor, request.max_acceleration_scaling_factor
     velocity, acceleration = (factor if 0.0 < factor <= 1.0 else 1.0 for factor in factors)
+    robot, joints, limits = asked.robot, asked.group.joints, read_joint_limits(path)
     with refusals("joint_limits"):
-        return motion_limits(
-            robot, group.joints, joint_limits, velocity_scale=velocity, acceleration_scale=acceleration
-        )
+        return motion_limits(robot, joints, limits, velocity_scale=velocity, acceleration_scale=acceleration)
 
 
 def trajectory_message(trajectory: Trajectory, frame: str) -> RobotTrajectory:
