@@ -183,6 +183,17 @@ def test_many_points_in_another_order_of_joints_reach_the_controller(robot):
     assert code.val == Code.CONTROL_FAILED and "out of tolerance" in code.message
 
 
+@pytest.mark.parametrize(("beyond", "words"), [(0.009, "refused its goal"), (0.02, "limits")])
+def test_a_joint_may_be_measured_a_little_beyond_its_limit(robot, beyond, words):
+    limit = 2.8973
+    robot.machine.state[6], robot.machine.accepts = limit + beyond, False
+    begin, end = (*LEFT[:6], limit if beyond < 0.01 else limit + beyond), (*LEFT[:6], 2.0)
+    code = Code(message="begins at")
+    while "begins at" in code.message:  # the measured state of before
+        code = code_of(robot, execute(robot, trajectory((0.0, begin), (1.0, end))))
+    assert words in code.message
+
+
 def test_a_rejected_goal_names_the_controller(robot):
     robot.machine.accepts = False
     code = code_of(robot, execute(robot, trajectory((0.0, LEFT), (1.0, RIGHT))))

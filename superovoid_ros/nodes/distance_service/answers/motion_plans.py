@@ -58,6 +58,7 @@ MODULES = ("ompl", "toppra")
 """That planning uses."""
 PIPELINES = ("", "ompl", "move_group")
 """What a request may ask for: the others promise motions of another kind."""
+_MEASURED_BEYOND, _BEYOND_LIMIT = 0.01, 1e-6  # rad or m
 _FOLLOWING = 1e-6  # rad or m, by which a joint of a trajectory may differ from its position as a mimic joint
 
 
@@ -131,7 +132,8 @@ class ProvedMotion:
 def motion_of(message: JointTrajectory, now: RequestedState, stop: threading.Event) -> ProvedMotion:
     """Return the motion by which controllers follow a message from a measured state on.
 
-    `controllers.check_trajectory` has accepted the message.
+    `controllers.check_trajectory` has accepted the message. Positions a little beyond limits of joints, as
+    sensors and rounding have them, count as at the limits.
 
     Raises
     ------
@@ -152,6 +154,12 @@ def motion_of(message: JointTrajectory, now: RequestedState, stop: threading.Eve
     if words:
         raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, words)
     trajectory = followed(message, measured)
+    lower, upper = np.array([robot.joint_limits[joint] for joint in measured]).T
+    within = np.clip(trajectory.positions, lower, upper)
+    beyond = np.full((len(within), 1), _BEYOND_LIMIT)
+    beyond[0] = _MEASURED_BEYOND
+    within = np.where(np.abs(within - trajectory.positions) <= beyond, within, trajectory.positions)
+    trajectory = replace(trajectory, positions=within)
     windows = windows_of(robot, dict(zip(measured, trajectory.positions.T.tolist(), strict=True)))
     return ProvedMotion(trajectory, windows, RobotState(is_diff=True), (), stop)
 
