@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import signal
+import time
 
 import numpy as np
 import panda
@@ -24,6 +25,7 @@ from sensor_msgs.msg import JointState
 from test_motions import LEFT, RIGHT, Goal, move_goal
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from asking import ANSWER_TIMEOUT
 from lifecycle import change
 from parameters import set_parameters
 
@@ -41,19 +43,33 @@ class Machine:
         self.goals, self.cancelled, self.end = [], [], None
         self._joints = client.node.create_publisher(JointState, "/joint_states", 10)
         client.node.create_timer(0.02, self._send)
-        ActionServer(
-            client.node,
+        self.server = None
+
+    def serve(self) -> None:
+        self.server = ActionServer(
+            self.client.node,
             FollowJointTrajectory,
             "/arm_controller",
             self._follow,
             callback_group=ReentrantCallbackGroup(),
-            goal_callback=lambda _: GoalResponse.ACCEPT if self.accepts else GoalResponse.REJECT,
+            goal_callback=self._accept,
             cancel_callback=self._cancel,
         )
 
     def reset(self) -> None:
         self.__dict__.update(state=list(STATE), age=0.0, accepts=True, sends=True, cancels=True, end=None)
+        self.before_accepting = lambda: None
         self.goals.clear(), self.cancelled.clear()
+        if self.server is None:
+            self.serve()
+
+    def die(self) -> None:
+        self.server.destroy()
+        self.server = None
+
+    def _accept(self, _) -> GoalResponse:
+        self.before_accepting()
+        return GoalResponse.ACCEPT if self.accepts else GoalResponse.REJECT
 
     def _send(self) -> None:
         if self.sends:
@@ -80,10 +96,11 @@ class Machine:
 
 
 @pytest.fixture(scope="module")
-def service(start_node, client, tmp_path_factory):
+def start_service(start_node, client, tmp_path_factory):
+    """Return a function that starts the service if it is not running."""
     one = {"type": "FollowJointTrajectory", "joints": list(panda.ARM)}
     manager = {"controller_names": ["arm_controller"], "arm_controller": one}
-    limits = {"allowed_goal_duration_margin": 60.0}
+    limits = {"execution_duration_monitoring": False}
     path = tmp_path_factory.mktemp("controllers") / "controllers.yaml"
     path.write_text(
         yaml.safe_dump({"moveit_simple_controller_manager": manager, "trajectory_execution": limits}), encoding="utf-8"
@@ -92,9 +109,20 @@ def service(start_node, client, tmp_path_factory):
     # A busy machine holds up the joint states of this process.
     options = {"rate": 0.0, "controllers": str(path), "stale_timeout": 3.0}
     options["robot_description_semantic"] = panda.srdf()
-    node = start_node("distance_service", robot_description=panda.urdf(), **options)
-    node.wait_for_output("robot 'panda'")
-    return node
+    started = []
+
+    def start():
+        if not started or started[-1].process.poll() is not None:
+            started.append(start_node("distance_service", robot_description=panda.urdf(), **options))
+            started[-1].wait_for_output("robot 'panda'")
+        return started[-1]
+
+    return start
+
+
+@pytest.fixture
+def service(start_service):
+    return start_service()
 
 
 @pytest.fixture
@@ -155,6 +183,17 @@ def test_many_points_in_another_order_of_joints_reach_the_controller(robot):
     assert code.val == Code.CONTROL_FAILED and "out of tolerance" in code.message
 
 
+@pytest.mark.parametrize(("beyond", "words"), [(0.009, "refused its goal"), (0.02, "limits")])
+def test_a_joint_may_be_measured_a_little_beyond_its_limit(robot, beyond, words):
+    limit = 2.8973
+    robot.machine.state[6], robot.machine.accepts = limit + beyond, False
+    begin, end = (*LEFT[:6], limit if beyond < 0.01 else limit + beyond), (*LEFT[:6], 2.0)
+    code = Code(message="begins at")
+    while "begins at" in code.message:  # the measured state of before
+        code = code_of(robot, execute(robot, trajectory((0.0, begin), (1.0, end))))
+    assert words in code.message
+
+
 def test_a_rejected_goal_names_the_controller(robot):
     robot.machine.accepts = False
     code = code_of(robot, execute(robot, trajectory((0.0, LEFT), (1.0, RIGHT))))
@@ -169,6 +208,13 @@ def test_a_cancelled_goal_ends_though_its_controller_does_not(robot):
     assert code.val == Code.PREEMPTED and "did not end" in code.message
     assert robot.machine.cancelled
     robot.machine.end.set_result(None)
+
+
+def test_a_motion_ends_if_its_controller_has_gone(robot):
+    goal = moving(robot)
+    robot.machine.die()
+    code = code_of(robot, goal)
+    assert code.val == Code.CONTROL_FAILED and "'arm_controller' is gone" in code.message
 
 
 def stop_sending(machine):
@@ -218,9 +264,20 @@ def test_the_controller_stops_with_the_node(robot, together):
     assert robot.machine.cancelled
 
 
-def test_the_controller_stops_when_the_process_ends(robot, service):
-    moving(robot)
-    service.is_tested = False
-    service.process.send_signal(signal.SIGINT)
-    assert robot.wait(lambda: bool(robot.machine.cancelled), 20.0)
-    assert service.process.wait(20.0) == 0
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("is_accepted", [True, False])
+def test_the_controller_stops_when_the_process_ends(robot, service, number, is_accepted):
+    def end():
+        service.is_tested = False
+        service.process.send_signal(number)
+        if not is_accepted:
+            time.sleep(0.5)  # the process ends before the answer comes, if it does not wait for it
+
+    if is_accepted:
+        moving(robot)
+        end()
+    else:
+        robot.machine.before_accepting = end
+        Goal(robot, MoveGroup, "move_action", move_goal(RIGHT, scale=0.02))
+    assert robot.wait(lambda: bool(robot.machine.cancelled))
+    assert service.process.wait(ANSWER_TIMEOUT) == 0

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 from contextlib import contextmanager
+from types import MappingProxyType
 from xml.etree import ElementTree
 
 import numpy as np
@@ -325,7 +326,10 @@ def test_no_motion_begins_where_the_joints_are_not_known(robot):
     ("change", "words"),
     [
         (lambda one: one.points[1].positions.__setitem__(0, np.nan), "point 1: must have finite"),
-        (lambda one: setattr(one.points[1], "velocities", [np.inf] * 7), "point 1: must have finite"),
+        (lambda one: give(one.points, "velocities", np.inf), "point 0: must have finite"),
+        (lambda one: give(one.points[1:], "velocities", 0.0), "point 1: velocities: must be none"),
+        (lambda one: give(one.points[:1], "velocities", 0.0), "point 1: velocities: must be 7"),
+        (lambda one: give(one.points, "accelerations", 0.0), "point 0: velocities"),
         (lambda one: setattr(one.points[1].time_from_start, "sec", -5), "point 1: time_from_start = -5 s"),
         (lambda one: setattr(one.points[0].time_from_start, "sec", 50), "point 1: time_from_start = 30 s"),
         (lambda one: setattr(one.points[1], "positions", [0.0]), "point 1: positions"),
@@ -333,15 +337,73 @@ def test_no_motion_begins_where_the_joints_are_not_known(robot):
     ],
 )
 def test_a_trajectory_that_no_controller_can_follow_is_refused(robot, change, words):
-    points = [JointTrajectoryPoint(positions=list(map(float, values))) for values in (LEFT, RIGHT)]
-    points[1].time_from_start.sec = 30
-    trajectory = JointTrajectory(joint_names=list(panda.ARM), points=points)
+    trajectory = arm_to_the_right(30)
     change(trajectory)
+    assert_refused(robot, trajectory, words)
+
+
+# --- trajectories of others ---
+
+
+def give(points, name, value):
+    """Give all joints of points the same velocity or acceleration."""
+    for point in points:
+        setattr(point, name, [value] * len(point.positions))
+
+
+def arm_to_the_right(seconds, joints=MappingProxyType({}), to=RIGHT):
+    """Return a straight motion; `joints` have the positions of both points."""
+    rows = [[*map(float, values), *(both[at] for both in joints.values())] for at, values in enumerate((LEFT, to))]
+    points = [JointTrajectoryPoint(positions=row) for row in rows]
+    points[1].time_from_start.sec = seconds
+    return JointTrajectory(joint_names=[*panda.ARM, *joints], points=points)
+
+
+def execute(client, trajectory):
     goal = ExecuteTrajectory.Goal()
     goal.trajectory.joint_trajectory = trajectory
-    code = Goal(robot, ExecuteTrajectory, "execute_trajectory", goal).result()[1].error_code
-    assert code.val == Code.INVALID_MOTION_PLAN and words in code.message
-    np.testing.assert_allclose(measured(robot), LEFT, atol=1e-3)
+    return Goal(client, ExecuteTrajectory, "execute_trajectory", goal)
+
+
+def assert_refused(client, trajectory, words):
+    code = execute(client, trajectory).result()[1].error_code
+    assert code.val == Code.INVALID_MOTION_PLAN and words in code.message, code
+    np.testing.assert_allclose(measured(client), LEFT, atol=1e-3)
+
+
+def test_a_trajectory_through_an_object_is_refused(robot):
+    apply(robot, block("wall", panda.wall()))
+    assert_refused(robot, arm_to_the_right(1), "wall")
+
+
+@pytest.mark.parametrize("degree", [3, 5])
+def test_a_trajectory_that_meets_an_object_between_its_points_is_refused(robot, degree):
+    trajectory = arm_to_the_right(2, to=LEFT)
+    trajectory.points[0].velocities, trajectory.points[1].velocities = [-2.0, *[0.0] * 6], [2.0, *[0.0] * 6]
+    if degree == 5:
+        give(trajectory.points, "accelerations", 0.0)
+    apply(robot, block("wall", panda.wall()))
+    assert_refused(robot, trajectory, "wall")
+    still = arm_to_the_right(1, to=LEFT)
+    assert execute(robot, still).result()[1].error_code.val == Code.SUCCESS
+
+
+def test_a_trajectory_beyond_the_limits_is_refused(robot):
+    assert_refused(robot, arm_to_the_right(30, to=(3.0, *LEFT[1:])), "limits")
+
+
+def test_a_trajectory_of_joints_that_cannot_be_proved_is_refused(robot):
+    assert_refused(robot, arm_to_the_right(30, {"wheel": (0.0, 1.0)}), "'wheel'")
+    fingers = {"panda_finger_joint1": (0.035, 0.02), "panda_finger_joint2": (0.035, 0.035)}
+    assert_refused(robot, arm_to_the_right(30, fingers), "does not follow joint 'panda_finger_joint1'")
+
+
+def test_an_object_in_the_way_stops_a_given_trajectory(robot):
+    goal = execute(robot, arm_to_the_right(60))
+    goal.wait_for("MONITOR")
+    apply(robot, block("wall", panda.wall()))
+    assert goal.result()[1].error_code.val == Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE
+    assert measured(robot)[0] > 0.3
 
 
 def test_a_controller_without_a_server_moves_none(robot):

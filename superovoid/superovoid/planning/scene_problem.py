@@ -18,15 +18,16 @@ from superovoid.scene import Body
 
 @dataclass(frozen=True, eq=False)
 class SceneProblem(PlanningProblem):
-    """Joints of a group among the objects of a planning scene; created by `scene_problem`.
+    """Joints among the objects of a planning scene; `scene_problem` creates that of a group.
 
-    It checks the pairs that the joints can move, including links and attached objects of one hand among themselves: the
-    same pairs as `check_state_validity` for the group. Contact is unwanted for all of them, and the scene's padding of
-    each pair is added to the clearance.
+    For a group it checks the pairs that the joints can move, including links and attached objects of one hand among
+    themselves: the same pairs as `check_state_validity` for the group. Without a group it checks the pairs that the
+    joints can move relative to each other. Contact is unwanted for all of them, and the scene's padding of each pair is
+    added to the clearance.
     """
 
     planning: PlanningScene = field(kw_only=True)
-    group: str = field(kw_only=True)
+    group: str = field(default="", kw_only=True)
 
     @cached_property
     def bodies(self) -> tuple[Body, ...]:
@@ -35,8 +36,11 @@ class SceneProblem(PlanningProblem):
 
     @cached_property
     def pairs(self) -> IntArray:
-        """Pairs of the scene with a link that the group moves, or with an object attached to one."""
-        return pairs_of_group(self.planning, self.group)
+        """Checked pairs of the scene, shape (n, 2)."""
+        if self.group:
+            return pairs_of_group(self.planning, self.group)
+        pairs = np.array(self.planning.scene.pairs, dtype=np.int64).reshape(-1, 2)
+        return pairs[self.robot.relative_speeds(self.bodies, pairs)[:, self.columns].any(axis=1)]
 
     @cached_property
     def floors(self) -> FloatArray:

@@ -8,23 +8,25 @@ is a polynomial of degree 5 that joins the straight motions with their direction
 are c - l u, c - 0.6 l u, c - 0.2 l u, c + 0.2 l v, c + 0.6 l v, c + l v with the corner c, the length l, and the
 directions u, v of the motions before and after it. TOPP-RA (Pham, Pham 2018; the library toppra) finds the fastest
 speed along the path. Between the points of a trajectory, joints follow the cubic polynomials through positions and
-velocities, as joint_trajectory_controller interpolates; the proof and the limits hold for these polynomials.
+velocities, as joint_trajectory_controller interpolates; the proof and the limits hold for these polynomials. Those
+through accelerations too are of degree 5, and are proved alike (`check_trajectory`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from superovoid.planning.motion_check import MotionCheck, MotionValidator
 from superovoid.planning.problem import FloatArray, IntArray, PlanningError, PlanningProblem
 from superovoid.planning.validity import Validity
 from superovoid.robot import Robot
+from superovoid.values.records import Statistics
 
 DEFAULT_LIMIT = 1.0
 """Default limit as in MoveIt, for joints without a known one: rad/s and rad/s^2, m/s and m/s^2."""
@@ -35,6 +37,8 @@ _SPACING = 0.05  # m in the metric of the weights, between points on straight mo
 _FEWEST, _MOST = 8, 60  # intervals per straight motion
 _ON_THE_LINE = 1e-9  # m, tolerance
 _SHORT = 1e-9  # m in the metric of the weights
+_BENT = 0.002  # m in the metric of the weights, deviation from the straight motion beyond which a polynomial is halved
+_MOST_HALVINGS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +58,10 @@ class MotionLimits:
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """A timed motion; between its points each joint follows the cubic polynomial through positions and velocities."""
+    """A timed motion; between its points each joint follows the polynomial through positions and velocities.
+
+    Its degree is 3, or 5 if it passes through accelerations too.
+    """
 
     joints: tuple[str, ...]
     times: FloatArray
@@ -63,8 +70,10 @@ class Trajectory:
     """Shape (n, joints), rad or m."""
     velocities: FloatArray
     """Shape (n, joints), rad/s or m/s."""
-    stops: int
+    stops: int = 0
     """Number of corners of the path at which the motion comes to rest."""
+    accelerations: FloatArray | None = None
+    """Shape (n, joints), rad/s^2 or m/s^2; planned motions have none."""
 
     @property
     def duration(self) -> float:
@@ -73,12 +82,15 @@ class Trajectory:
 
     def at(self, times: ArrayLike, derivative: int = 0) -> FloatArray:
         """Return positions at times, or velocities (1) or accelerations (2), shape (..., joints)."""
-        from scipy.interpolate import CubicHermiteSpline
+        from scipy.interpolate import BPoly, CubicHermiteSpline
 
         within = np.clip(np.asarray(times, dtype=float), 0.0, self.duration)
         if len(self.times) == 1:
             return np.broadcast_to(self.positions[0] * (derivative == 0), (*within.shape, len(self.joints))).copy()
-        return CubicHermiteSpline(self.times, self.positions, self.velocities)(within, derivative)
+        if self.accelerations is None:
+            return CubicHermiteSpline(self.times, self.positions, self.velocities)(within, derivative)
+        values = np.stack([self.positions, self.velocities, self.accelerations], axis=1)
+        return BPoly.from_derivatives(self.times, values)(within, derivative)
 
 
 def motion_limits(
@@ -412,7 +424,7 @@ def along(problem: PlanningProblem, trajectory: Trajectory, spacing: float) -> F
 
 
 def check_trajectory(problem: PlanningProblem, validity: Validity, trajectory: Trajectory) -> MotionCheck:
-    """Check whether a trajectory, as interpolated, is proved to keep all pairs of a problem above their floors.
+    """Check whether a trajectory, as interpolated, is proved to keep the limits and all pairs above their floors.
 
     Parameters
     ----------
@@ -432,20 +444,54 @@ def check_trajectory(problem: PlanningProblem, validity: Validity, trajectory: T
     validator = MotionValidator(problem, validity)
     if len(trajectory.times) == 1:
         return validator.check_state(trajectory.positions[0])
-    off = _chord_deviations(problem, trajectory, _inner_points(trajectory))
+    trajectory = _refined(problem, trajectory)
+    points = _inner_points(trajectory)
+    outside = _outside(problem, points)
+    if outside.any():
+        return MotionCheck(False, Statistics(states=0), trajectory.positions[int(np.argmax(outside))])
+    off = _chord_deviations(problem, trajectory, points)
     return validator.check_path(trajectory.positions, problem.floors + off @ problem.speeds.T)
 
 
+def _refined(problem: PlanningProblem, trajectory: Trajectory) -> Trajectory:
+    """Return the same motion with further points between those from whose straight motion it deviates much."""
+    for _ in range(_MOST_HALVINGS):
+        off = _chord_deviations(problem, trajectory, _inner_points(trajectory))
+        bent = np.flatnonzero(((off * problem.weights) > _BENT).any(axis=1))
+        if not len(bent):
+            break
+        middle = 0.5 * (trajectory.times[bent] + trajectory.times[bent + 1])
+        names = ("positions", "velocities", "accelerations")[: 2 if trajectory.accelerations is None else 3]
+        rows = {
+            name: np.insert(getattr(trajectory, name), bent + 1, trajectory.at(middle, derivative), axis=0)
+            for derivative, name in enumerate(names)
+        }
+        trajectory = replace(trajectory, times=np.insert(trajectory.times, bent + 1, middle), **rows)
+    return trajectory
+
+
 def _inner_points(trajectory: Trajectory) -> FloatArray:
-    """Return the two inner Bezier points of each cubic polynomial, shape (2, n - 1, joints)."""
-    q, v, h = trajectory.positions, trajectory.velocities, np.diff(trajectory.times)[:, None]
-    return np.stack([q[:-1] + h / 3.0 * v[:-1], q[1:] - h / 3.0 * v[1:]])
+    """Return the inner Bezier points of each polynomial, two or four, shape (points, n - 1, joints)."""
+    q, v, a, h = (
+        trajectory.positions, trajectory.velocities, trajectory.accelerations, np.diff(trajectory.times)[:, None],
+    )  # fmt: skip
+    if a is None:
+        return np.stack([q[:-1] + h / 3.0 * v[:-1], q[1:] - h / 3.0 * v[1:]])
+    begin, end = h / 5.0 * v[:-1], h / 5.0 * v[1:]
+    middle = [q[:-1] + 2.0 * begin + h**2 / 20.0 * a[:-1], q[1:] - 2.0 * end + h**2 / 20.0 * a[1:]]
+    return np.stack([q[:-1] + begin, *middle, q[1:] - end])
+
+
+def _outside(problem: PlanningProblem, points: FloatArray) -> NDArray[np.bool_]:
+    """Return which polynomials have an inner Bezier point beyond a limit, shape (n - 1,)."""
+    beyond: NDArray[np.bool_] = (points < problem.lower - 1e-9) | (points > problem.upper + 1e-9)
+    return np.logical_or.reduce(beyond, axis=(0, 2))
 
 
 def _chord_deviations(problem: PlanningProblem, trajectory: Trajectory, points: FloatArray) -> FloatArray:
     """Return bounds of each joint's deviation from the straight motion between points, shape (n - 1, joints).
 
-    A cubic polynomial lies in the convex hull of its Bezier points; the outer two are ends of the straight motion.
+    A polynomial lies in the convex hull of its Bezier points; the outer two are ends of the straight motion.
     """
     first, last = trajectory.positions[:-1], trajectory.positions[1:]
     chord = (last - first) * problem.weights
@@ -467,7 +513,7 @@ def _first_unproved_corner(
     """
     q = trajectory.positions
     points = _inner_points(trajectory)
-    outside = ((points < problem.lower - 1e-9) | (points > problem.upper + 1e-9)).any(axis=(0, 2)) & (corner >= 0)
+    outside = _outside(problem, points) & (corner >= 0)
     if outside.any():
         return int(corner[np.argmax(outside)])
     off = _chord_deviations(problem, trajectory, points)

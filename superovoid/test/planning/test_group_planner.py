@@ -24,7 +24,7 @@ from superovoid.planning import (
 from superovoid.planning.first_path import NoPathError
 from superovoid.planning.group_planner import GoalError, StartError
 from superovoid.planning.inverse import NoSolutionError
-from superovoid.planning.timing import MotionLimits, along, check_trajectory
+from superovoid.planning.timing import MotionLimits, Trajectory, along, check_trajectory
 from superovoid.robot import Robot
 from superovoid.robot.planning_scene import Padding, PlanningScene
 from superovoid.scene import Body, Scene
@@ -234,6 +234,33 @@ def test_check_trajectory_uses_the_objects_of_the_given_problem(robot, around_th
             robot, "panda_arm", obstacles=[Body("ball", "ball", Sphere(0.02), there)], positions=FINGERS
         ).problem(LEFT)
         assert check_trajectory(other, SceneValidity(other), trajectory).valid == valid
+
+
+@pytest.mark.parametrize("degree", [3, 5])
+def test_check_trajectory_proves_what_is_between_the_points(robot, degree):
+    """From rest to rest between two equal states, the velocity in them leads the arm away and back."""
+    first = np.array([LEFT[joint] for joint in panda.ARM])
+    speed = np.zeros((2, len(first)))
+    speed[:, 0] = 1.0, -1.0
+    accelerations = None if degree == 3 else np.zeros((2, len(first)))
+    trajectory = Trajectory(panda.ARM, np.array([0.0, 2.0]), np.stack([first, first]), speed, 0, accelerations)
+    rows = trajectory.at(np.linspace(0.0, 2.0, 201))
+    away = np.abs(rows - first).max()
+    assert away > 0.4
+    np.testing.assert_allclose(trajectory.at([0.0, 2.0], 1), speed, atol=1e-12)
+    there = robot.forward_kinematics(panda.state_of(rows[100]))[TIP]
+    for radius, shift, valid in ((0.02, 0.0, False), (0.02, 0.8, True)):
+        place = there.copy()
+        place[2, 3] += shift
+        problem = GroupPlanner(
+            robot, "panda_arm", obstacles=[Body("ball", "ball", Sphere(radius), place)], positions=FINGERS
+        ).problem(LEFT)
+        assert check_trajectory(problem, SceneValidity(problem), trajectory).valid == valid
+    narrow = GroupPlanner(robot, "panda_arm", positions=FINGERS).problem(
+        LEFT, {"panda_joint1": (first[0] - 0.1, first[0] + 0.5 * away)}
+    )
+    check = check_trajectory(narrow, SceneValidity(narrow), trajectory)
+    assert not check.valid and check.pair is None
 
 
 def test_states_along_a_trajectory_lie_on_it_without_gaps(robot, around_the_wall, motion):

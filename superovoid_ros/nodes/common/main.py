@@ -10,6 +10,7 @@ import re
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 
 import rclpy
@@ -28,6 +29,10 @@ from superovoid_ros.nodes.common.shared_memory import make_room
 USAGE = 2
 """Exit code for a command line that cannot be used."""
 _SIGNALS = signal.SIGINT, signal.SIGTERM
+_LONGEST_END = 5.0
+"""[s] The end of a process waits at most so long for what the node has to end elsewhere."""
+_LAST_ANSWERS = 0.2
+"""[s] In which the answers to what has ended leave."""
 _LONGEST_WAIT = 0.1
 """[s] Neither a signal nor rclpy's shutdown always wakes an executor that waits."""
 
@@ -38,7 +43,8 @@ def run(create_node: Callable[[], Node], args: Sequence[str] | None = None) -> i
     Parameters
     ----------
     create_node
-        Returns the node; called after `rclpy.init`.
+        Returns the node; called after `rclpy.init`. If it has a method `end`, this is called before the node is
+        destroyed, again and again until it returns True, at most 5 s; meanwhile the node is spun.
     args
         Command line without the program's name. Default: `sys.argv`.
 
@@ -96,13 +102,22 @@ def _spin(create_node: Callable[[], Node], ending: threading.Event) -> int:
         executor = SingleThreadedExecutor()
         executor.add_node(node)
         doing = "go on"
-        while rclpy.ok() and not ending.is_set():
-            try:
-                executor.spin_once(timeout_sec=_LONGEST_WAIT)
-            except InvalidHandle:
-                pass  # a service was closed while a call of it was being answered
-            except ValueError as error:  # rclpy reads /clock, and raises for a time before 0
-                failed("/clock", UnreadableError(str(error)))
+
+        def spin(is_over: Callable[[], bool]) -> None:
+            while rclpy.ok() and not is_over():
+                try:
+                    executor.spin_once(timeout_sec=_LONGEST_WAIT)
+                except InvalidHandle:
+                    pass  # a service was closed while a call of it was being answered
+                except ValueError as error:  # rclpy reads /clock, and raises for a time before 0
+                    failed("/clock", UnreadableError(str(error)))
+
+        spin(ending.is_set)
+        if hasattr(node, "end") and not node.end():
+            until = time.monotonic() + _LONGEST_END
+            spin(lambda: node.end() or time.monotonic() > until)
+            until = time.monotonic() + _LAST_ANSWERS
+            spin(lambda: time.monotonic() > until)
     except Exception as error:
         # After a requested shutdown of rclpy, the running callback fails.
         if not (ending.is_set() or isinstance(error, ExternalShutdownException) or not rclpy.ok()):

@@ -259,6 +259,12 @@ class DistanceService(LifecycleNode):
         if problems:
             raise problems[0]
 
+    def end(self) -> bool:
+        """Deactivate the node before its end; return whether nothing is under way whose end others must hear of."""
+        if self._activity.is_active:
+            self._deactivate()
+        return all(part.is_done() for part in self.parts)
+
     def destroy_node(self) -> None:
         """Close everything."""
         self._jobs.close()

@@ -118,6 +118,10 @@ class Part:
     def deactivate(self) -> None:
         """Publish nothing from now on."""
 
+    def is_done(self) -> bool:
+        """Return whether nothing is under way whose end others must hear of; called after `deactivate`."""
+        return True
+
     def clean_up(self) -> None:
         """Forget everything that came after `configure`; called after failures too."""
 

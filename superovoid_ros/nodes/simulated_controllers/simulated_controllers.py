@@ -10,24 +10,32 @@ For demos and tests of clients of `move_action`. Joints have no dynamics, and co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-import numpy as np
+import scipy.interpolate  # noqa: F401  `Trajectory.at` imports it, which would hold up the joint states
 from control_msgs.action import FollowJointTrajectory, GripperCommand
 from rclpy.action.server import ServerGoalHandle
+from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.task import Future
-from scipy.interpolate import CubicHermiteSpline
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from superovoid.planning.timing import Trajectory
 from superovoid_ros.nodes.common.endpoints import Endpoints
 from superovoid_ros.nodes.common.main import run
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.common.parameters import Parameters, text
-from superovoid_ros.nodes.distance_service.answers.controllers import Controller, read_controllers
-from superovoid_ros.nodes.distance_service.answers.motion_plans import read_mapping
+from superovoid_ros.nodes.distance_service.answers.controllers import (
+    Controller,
+    check_trajectory,
+    followed,
+    read_controllers,
+    read_mapping,
+)
 
 PERIOD = 0.01
 """s, between two states."""
@@ -35,13 +43,14 @@ GRIPPER_SPEED = 0.1
 """rad/s or m/s"""
 
 
+@dataclass(frozen=True)
 class _Share:
-    """Joints that one controller leads, over time."""
+    """A motion of the joints of one controller."""
 
-    def __init__(self, handle: ServerGoalHandle, joints: Sequence[str], began: float) -> None:
-        self.handle, self.joints, self.began, self.ended = handle, joints, began, Future()
-        self.duration = 0.0
-        self.at: Callable[[float], Any] = lambda _: ()
+    handle: ServerGoalHandle
+    motion: Trajectory
+    began: float
+    ended: Future = field(default_factory=Future)
 
 
 class SimulatedControllers(Node):
@@ -79,8 +88,9 @@ class SimulatedControllers(Node):
             if share.handle.is_cancel_requested:
                 self._end(name)
                 continue
-            self._positions.update(zip(share.joints, map(float, share.at(min(after, share.duration))), strict=True))
-            if after >= share.duration:
+            motion = share.motion
+            self._positions.update(zip(motion.joints, motion.at(after).tolist(), strict=True))
+            if after >= motion.duration:
                 self._end(name)
         message = JointState(name=list(self._positions), position=list(self._positions.values()))
         message.header.stamp = self.get_clock().now().to_msg()
@@ -106,7 +116,7 @@ class SimulatedControllers(Node):
         await share.ended
         if handle.is_cancel_requested:
             handle.canceled()
-        elif self._now() - share.began < share.duration:
+        elif self._now() - share.began < share.motion.duration:
             handle.abort()
         else:
             if controller.kind is GripperCommand:
@@ -116,34 +126,19 @@ class SimulatedControllers(Node):
 
     def _share(self, controller: Controller, handle: ServerGoalHandle) -> _Share:
         if controller.kind is GripperCommand:
-            share = _Share(handle, controller.joints, self._now())
-            first = np.array([self._positions[joint] for joint in controller.joints])
-            way = handle.request.command.position - first
-            share.duration = float(np.abs(way).max()) / GRIPPER_SPEED
-            share.at = lambda after: first + way * (after / share.duration if share.duration else 1.0)
-            return share
-        trajectory = handle.request.trajectory
-        share = _Share(handle, tuple(trajectory.joint_names), self._now())
-        unknown = [joint for joint in share.joints if joint not in controller.joints]
-        if unknown or not len(trajectory.points):
-            raise InputError(f"joint '{unknown[0]}' is not its own" if unknown else "the trajectory is empty")
-        first = [self._positions[joint] for joint in share.joints]
-        times, positions = [0.0], [first]
-        velocities = [np.zeros(len(first))]
-        for point in trajectory.points:
-            time = point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec
-            if time <= times[-1]:
-                times.pop(), positions.pop(), velocities.pop()
-            times.append(time)
-            positions.append(list(point.positions))
-            velocities.append(np.array(point.velocities) if len(point.velocities) else np.zeros(len(first)))
-        share.duration = times[-1]
-        last = positions[-1]
-        if len(times) > 1:
-            share.at = CubicHermiteSpline(times, positions, velocities)
+            wanted = handle.request.command.position
+            way = max(abs(wanted - self._positions[joint]) for joint in controller.joints)
+            point = JointTrajectoryPoint(positions=[wanted] * len(controller.joints))
+            point.time_from_start = Duration(seconds=way / GRIPPER_SPEED).to_msg()
+            message = JointTrajectory(joint_names=controller.joints, points=[point])
         else:
-            share.at = lambda _: last
-        return share
+            message = handle.request.trajectory
+        unknown = [joint for joint in message.joint_names if joint not in controller.joints]
+        if unknown or not len(message.points):
+            raise InputError(f"joint '{unknown[0]}' is not its own" if unknown else "the trajectory is empty")
+        check_trajectory(message)
+        measured = {joint: self._positions[joint] for joint in message.joint_names}
+        return _Share(handle, followed(message, measured), self._now())
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -119,10 +119,7 @@ def _have_moved(frame_ids: Iterable[str], before: RequestedState, now: Requested
     """Whether a point within `REACH` of the origin of a frame has moved by more than a tolerance, m."""
     for frame in frame_ids:
         poses = [_pose_of(frame, asked) for asked in (before, now)]
-        unknown = [pose is None for pose in poses]
-        if all(unknown):
-            continue  # as the frame of a workspace without corners, which nothing was asked about
-        if any(unknown) or not motion_between(*poses, np.zeros(3), REACH) <= tolerance:
+        if any(pose is None for pose in poses) or not motion_between(*poses, np.zeros(3), REACH) <= tolerance:
             return True
     return False
 

@@ -9,15 +9,18 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import yaml
 from control_msgs.action import FollowJointTrajectory, GripperCommand
 from control_msgs.msg import GripperCommand as Gripper
 from moveit_msgs.msg import MoveItErrorCodes
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from superovoid.planning.timing import Trajectory
 from superovoid_ros.nodes.common.mistakes import InputError, listing
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError
-from superovoid_ros.nodes.distance_service.answers.motion_plans import read_mapping
 
+_AT_ONCE = 1e-9  # s, from the measured state to a point at time 0
 MANAGER, EXECUTION = "moveit_simple_controller_manager", "trajectory_execution"
 KINDS = {"FollowJointTrajectory": FollowJointTrajectory, "GripperCommand": GripperCommand}
 
@@ -60,6 +63,27 @@ class ExecutionLimits:
         if tolerance and not abs(measured - position) <= tolerance:
             words = f"joint '{joint}' is at {measured:.4g}, its trajectory begins at {position:.4g}"
             raise CodedError(MoveItErrorCodes.CONTROL_FAILED, f"{words}: must be within {tolerance:g}")
+
+
+def read_mapping(parameter: str, path: str, key: str, *, is_needed: bool = True) -> dict[str, object]:
+    """Return the mapping `key` of a YAML file of MoveIt that a parameter names; an empty one for no path.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, `key` is no mapping, or it is needed and missing.
+    """
+    if not path:
+        return {}
+    try:
+        with open(path, encoding="utf-8") as file:
+            document = yaml.safe_load(file)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InputError(f"{parameter} = {path}: cannot be read: {error}") from error
+    found = document.get(key, None if is_needed else {}) if isinstance(document, Mapping) else None
+    if not isinstance(found, Mapping):
+        raise InputError(f"{parameter} = {path}: has no mapping '{key}'")
+    return {str(name): one for name, one in found.items()}
 
 
 def read_execution_limits(path: str) -> ExecutionLimits:
@@ -154,17 +178,22 @@ def _goal_of(controller: Controller, trajectory: JointTrajectory, columns: Seque
 
 
 def check_trajectory(trajectory: JointTrajectory) -> None:
-    """Raise `CodedError` for a trajectory that no controller can follow."""
+    """Raise `CodedError` for a trajectory that no controller can follow, or that each follows in another way."""
     names, before = trajectory.joint_names, 0.0
     words = "joint_names: a joint is named twice" if len(set(names)) < len(names) else ""
+    # Between a point with velocities and one without, each controller interpolates in its own way.
+    first = trajectory.points[0]
+    derivatives = [name for name in ("velocities", "accelerations") if len(getattr(first, name))]
+    if derivatives == ["accelerations"]:
+        words = "point 0: velocities: must be given with accelerations"
     for number, point in enumerate(trajectory.points):
         numbers = {name: getattr(point, name) for name in ("positions", "velocities", "accelerations", "effort")}
-        wrong = [
-            name for name, each in numbers.items() if len(each) != len(names) and (len(each) or name == "positions")
-        ]
+        wanted = {"positions", *derivatives, *(["effort"] if len(point.effort) else [])}
+        wrong = [name for name, each in numbers.items() if len(each) != (len(names) if name in wanted else 0)]
         after = seconds_of(point)
         if wrong:
-            words = f"point {number}: {wrong[0]}: must be {len(names)}, as joints"
+            count = len(names) if wrong[0] in wanted else "none, as at point 0"
+            words = f"point {number}: {wrong[0]}: must be {count}"
         elif not all(math.isfinite(value) for each in numbers.values() for value in each):
             words = f"point {number}: must have finite numbers"
         elif after < 0.0 or (number and after <= before):
@@ -174,6 +203,23 @@ def check_trajectory(trajectory: JointTrajectory) -> None:
         before = after
     if words:
         raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, f"trajectory: {words}")
+
+
+def followed(message: JointTrajectory, measured: Mapping[str, float]) -> Trajectory:
+    """Return how controllers move joints that are `measured` when they receive a message; rad or m.
+
+    As joint_trajectory_controller interpolates: by polynomials through all that the points have. Without velocities
+    joints move straight from point to point, as if they came to rest at each.
+    """
+    columns, given = [list(message.joint_names).index(joint) for joint in measured], {}
+    for name in ("positions", "velocities", "accelerations"):
+        each = np.array([getattr(point, name) for point in message.points], dtype=float)
+        if each.size or name == "velocities":
+            begin = list(measured.values()) if name == "positions" else [0.0] * len(measured)
+            rest = each[:, columns] if each.size else np.zeros_like(given["positions"][1:])
+            given[name] = np.vstack([begin, rest])
+    times = [max(seconds_of(point), _AT_ONCE) for point in message.points]
+    return Trajectory(tuple(measured), np.array([0.0, *times]), **given)
 
 
 def seconds_of(point: JointTrajectoryPoint) -> float:

@@ -37,23 +37,21 @@ def success(*notes: str) -> MoveItErrorCodes:
 
 def refused(error: Exception) -> InputError | Exception:
     """Return an error of a planner as one of the request, not of the node; any other error unchanged."""
-    if isinstance(error, StartError):
-        code = MoveItErrorCodes.START_STATE_IN_COLLISION if error.in_contact else MoveItErrorCodes.START_STATE_INVALID
-    elif isinstance(error, GoalError):
-        code = MoveItErrorCodes.GOAL_IN_COLLISION if error.in_contact else MoveItErrorCodes.GOAL_STATE_INVALID
-    elif isinstance(error, NoSolutionError):
-        code = MoveItErrorCodes.GOAL_IN_COLLISION if error.in_contact else MoveItErrorCodes.NO_IK_SOLUTION
-    elif isinstance(error, NoPathError):
-        code = MoveItErrorCodes.TIMED_OUT
-    elif isinstance(error, PlanningError):
-        code = MoveItErrorCodes.PLANNING_FAILED
-    elif isinstance(error, ModuleNotFoundError):
-        code = MoveItErrorCodes.FAILURE
-    else:
-        return error
-    return CodedError(code, str(error))
+    for kind, code, in_contact in _OF_PLANNERS:
+        if isinstance(error, kind):
+            return CodedError(in_contact if getattr(error, "in_contact", False) else code, str(error))
+    return error
 
 
+_OF_PLANNERS = (
+    (StartError, MoveItErrorCodes.START_STATE_INVALID, MoveItErrorCodes.START_STATE_IN_COLLISION),
+    (GoalError, MoveItErrorCodes.GOAL_STATE_INVALID, MoveItErrorCodes.GOAL_IN_COLLISION),
+    (NoSolutionError, MoveItErrorCodes.NO_IK_SOLUTION, MoveItErrorCodes.GOAL_IN_COLLISION),
+    (NoPathError, MoveItErrorCodes.TIMED_OUT, MoveItErrorCodes.TIMED_OUT),
+    (PlanningError, MoveItErrorCodes.PLANNING_FAILED, MoveItErrorCodes.PLANNING_FAILED),
+    (ModuleNotFoundError, MoveItErrorCodes.FAILURE, MoveItErrorCodes.FAILURE),
+)
+"""Errors, their codes, and those if something is in contact."""
 _MOVEIT_CODES = {
     Code.UNKNOWN_FRAME: MoveItErrorCodes.FRAME_TRANSFORM_FAILURE,
     Code.UNKNOWN_LINK: MoveItErrorCodes.INVALID_LINK_NAME,

@@ -12,36 +12,69 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
-from moveit_msgs.msg import Constraints, JointConstraint, MoveItErrorCodes, OrientationConstraint, PositionConstraint
+from moveit_msgs.msg import (
+    Constraints,
+    JointConstraint,
+    MoveItErrorCodes,
+    OrientationConstraint,
+    PositionConstraint,
+    RobotState,
+)
 
-from superovoid.planning import GoalRegion, PoseGoal
+from superovoid.planning import GoalRegion, GroupPlanner, PoseGoal
 from superovoid.robot import Robot
 from superovoid.robot.groups import Group
 from superovoid.shapes import Shape
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, moveit_code
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState
-from superovoid_ros.nodes.distance_service.answers.state_validity import evaluate, placed_shapes, wanted_rotation
+from superovoid_ros.nodes.distance_service.answers.state_validity import (
+    count_of,
+    evaluate,
+    placed_shapes,
+    wanted_rotation,
+)
 
-MOST_CONSTRAINTS = 1000  # of a request
 _DRAWS = 200  # points tried for one within a region
 _LEAST = 1e-9  # rad or m, that a range is wide at least to either side
 Accept = Callable[[np.ndarray], bool]
 Ranges = Mapping[str, tuple[float, float]]
 
 
-def count_of(*several: Constraints) -> int:
-    """Return how many constraints there are; `CodedError` for too many."""
-    count = sum(
-        len(getattr(one, f"{kind}_constraints"))
-        for one in several
-        for kind in ("joint", "position", "orientation", "visibility")
-    )
-    if count > MOST_CONSTRAINTS:
-        raise CodedError(
-            MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, f"{count} constraints: must be at most {MOST_CONSTRAINTS}"
-        )
-    return count
+@dataclass(frozen=True)
+class GroupRequest:
+    """What requests about a group have in common."""
+
+    group: Group
+    state: RequestedState
+    start: RobotState
+    """The message that `state` was made of."""
+    frame_ids: Sequence[str]
+    """Frames that the request names elsewhere."""
+    stop: threading.Event
+    """Ends its search."""
+
+    @property
+    def robot(self) -> Robot:
+        """Return the robot."""
+        return self.state.planning.robot
+
+    def planner(self) -> GroupPlanner:
+        """Return a planner of the group in the state."""
+        state = self.state
+        return GroupPlanner(state.planning, self.group.name, positions=state.positions, base_poses=state.base_poses)
+
+    def condition(self, constraints: Constraints, what: str) -> Accept | None:
+        """See `condition`."""
+        return condition(constraints, self.state, self.group.joints, self.stop, what)
+
+    def windows(self, goals: Iterable[Constraints] = ()) -> Ranges:
+        """Return `windows_of` the start, and of goals for joints that do not turn."""
+        ends = {joint: [self.state.positions[joint]] for joint in self.group.joints}
+        for one in (one for goal in goals for one in goal.joint_constraints):
+            if one.joint_name in ends and self.robot.joints[one.joint_name].kind != "continuous":
+                ends[one.joint_name] += [one.position] if math.isfinite(one.position) else []
+        return windows_of(self.robot, ends)
 
 
 def condition(
@@ -81,34 +114,28 @@ class JointGoals:
     """Constraints of joints outside the plan."""
 
 
-def windows_of(robot: Robot, group: Group, positions: Mapping[str, float], goals: Iterable[Constraints]) -> Ranges:
-    """Return where joints without limits are planned: a whole turn about the start, or start and goals, rad, m."""
+def windows_of(robot: Robot, ends: Mapping[str, Sequence[float]]) -> Ranges:
+    """Return where joints without limits may be: half a turn beyond positions of joints, rad or m."""
     windows = {}
-    for joint in group.joints:
+    for joint, positions in ends.items():
         lower, upper = robot.joint_limits[joint]
-        if math.isfinite(lower) and math.isfinite(upper):
-            continue
-        ends = [positions[joint]]
-        if robot.joints[joint].kind != "continuous":
-            named = (one for goal in goals for one in goal.joint_constraints if one.joint_name == joint)
-            ends += [one.position for one in named if math.isfinite(one.position)]
-        windows[joint] = max(lower, min(ends) - math.pi), min(upper, max(ends) + math.pi)
+        if not (math.isfinite(lower) and math.isfinite(upper)):
+            windows[joint] = max(lower, min(positions) - math.pi), min(upper, max(positions) + math.pi)
     return windows
 
 
 def joint_goals(
-    constraints: Sequence[JointConstraint], robot: Robot, group: Group, windows: Ranges, path: Ranges | None = None
+    constraints: Sequence[JointConstraint], asked: GroupRequest, windows: Ranges, path: Ranges | None = None
 ) -> JointGoals:
     """Return the meaning of constraints of joints.
 
+    They have been judged once (`condition`), so that their numbers make sense.
+
     Parameters
     ----------
-    constraints
-        They have been judged once (`condition`), so that their numbers make sense.
-    robot, group
-        Whose joints they are.
+    constraints, asked
     windows
-        `windows_of` the start. Constraints of a joint that turns without limits mean the turn nearest to it.
+        Of the request. Constraints of a joint that turns without limits mean the turn nearest to it.
     path
         Ranges along the way, which bound a goal's; None: these are the constraints of the way.
 
@@ -117,13 +144,14 @@ def joint_goals(
     CodedError
         If no position satisfies all constraints.
     """
+    robot = asked.robot
     ranges: dict[str, tuple[float, float]] = {}
     preferred: dict[str, float] = {}
     others = []
     bounds = {**windows, **(path or {})}
     for one in constraints:
         name = one.joint_name
-        if name not in group.joints:
+        if name not in asked.group.joints:
             others.append(one)
             continue
         wanted, below, above = one.position, one.tolerance_below, one.tolerance_above
@@ -168,14 +196,7 @@ def _wide_enough(low: float, high: float, lower: float, upper: float) -> tuple[f
     return low, high
 
 
-def region_of(
-    constraints: Constraints,
-    asked: RequestedState,
-    group: Group,
-    stop: threading.Event,
-    windows: Ranges,
-    path: Ranges,
-) -> GoalRegion:
+def region_of(constraints: Constraints, asked: GroupRequest, windows: Ranges, path: Ranges) -> GoalRegion:
     """Return the goal that constraints describe; windows and ranges along the way as for `joint_goals`.
 
     Raises
@@ -183,11 +204,10 @@ def region_of(
     CodedError
         If they are empty, contradict each other or cannot be judged.
     """
-    robot, invalid = asked.planning.robot, MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS
     if not count_of(constraints):
-        raise CodedError(invalid, "goal_constraints: a goal has no constraint")
-    accept = condition(constraints, asked, group.joints, stop, "goal_constraints")
-    joints = joint_goals(constraints.joint_constraints, robot, group, windows, path)
+        raise CodedError(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, "goal_constraints: a goal has no constraint")
+    accept = asked.condition(constraints, "goal_constraints")
+    joints = joint_goals(constraints.joint_constraints, asked, windows, path)
     places: dict[str, tuple[PositionConstraint | None, OrientationConstraint | None]] = {}
     for position in constraints.position_constraints:
         before = places.get(position.link_name, (None, None))
@@ -196,7 +216,7 @@ def region_of(
         before = places.get(orientation.link_name, (None, None))
         places[orientation.link_name] = before[0], orientation
     with unreadable_goals("goal_constraints"):
-        samplers = [_Sampler(asked, link, *both) for link, both in places.items()]
+        samplers = [_Sampler(asked.state, link, *both) for link, both in places.items()]
         for sampler in samplers:
             sampler.draw(None)
 
@@ -303,13 +323,15 @@ def group_of(robot: Robot, name: str) -> Group:
     return group
 
 
-def link_of(asked: RequestedState, name: str) -> str:
-    """Return a link of a request by its name; `CodedError` if there is none."""
-    if name not in asked.planning.robot.links:
-        raise CodedError(
-            MoveItErrorCodes.INVALID_LINK_NAME,
-            f"link '{name}' does not exist; links: {listing(asked.planning.robot.links)}",
-        )
+def link_of(asked: RequestedState, name: str, group: Group | None = None) -> str:
+    """Return a link of a request by its name, or a group's tip for no name; `CodedError` if there is none."""
+    links, words = asked.planning.robot.links, ""
+    if not name and group is not None:
+        name = group.tip or ""
+        words = "" if name else f"group '{group.name}' has no tip: name a link"
+    if name not in links:
+        words = words or f"link '{name}' does not exist; links: {listing(links)}"
+        raise CodedError(MoveItErrorCodes.INVALID_LINK_NAME, words)
     return name
 
 

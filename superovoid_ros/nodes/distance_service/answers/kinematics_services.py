@@ -5,18 +5,21 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.msg import MoveItErrorCodes, PositionIKRequest, RobotState
 from moveit_msgs.srv import GetGroupUrdf, GetPositionFK, GetPositionIK
 from std_msgs.msg import Header
 
 from superovoid.planning import GroupPlanner, MotionValidator, PoseGoal, SceneValidity, Search
-from superovoid.planning.inverse import Solution
+from superovoid.planning.inverse import Solution, any_state
 from superovoid.robot.groups import Group
 from superovoid.robot.kinematics import OUTSIDE
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose, to_transform
@@ -24,14 +27,14 @@ from superovoid_ros.nodes.common.mistakes import listing, refusals
 from superovoid_ros.nodes.distance_service.answers.afterwards import REACH, Afterwards, motion_between
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, coded, success
 from superovoid_ros.nodes.distance_service.answers.goals import (
-    condition,
-    count_of,
+    GroupRequest,
     frame_of,
     group_of,
     link_of,
     unreadable_goals,
 )
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, RequestedStates, frame_ids_of
+from superovoid_ros.nodes.distance_service.answers.state_validity import count_of
 from superovoid_ros.nodes.distance_service.jobs import Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
@@ -42,7 +45,27 @@ DEFAULT_TIMEOUT, LONGEST_TIMEOUT = 1.0, 60.0  # s
 MOST_POSES = 50  # of a request; with more, one start alone takes longer than most timeouts
 
 
-class KinematicsServices(Part):
+class Searches(Part):
+    """A part that answers with states and motions, which hold in the world at the time of the answer."""
+
+    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
+        super().__init__(common)
+        self.current, self._states = current, RequestedStates(measurements, self.value)
+        self.afterwards = Afterwards(common, current, self._states)
+
+    def state_of(self, message: RobotState, frame_ids: Iterable[str] = ()) -> RequestedState:
+        """Return the state of a request in the present world; see `RequestedStates.of`."""
+        return self._states.of(self.current.model(), message, frame_ids)
+
+    def request_of(
+        self, group: str, start: RobotState, frame_ids: Sequence[str], stop: threading.Event | None = None
+    ) -> GroupRequest:
+        """Return what a request is about; `stop` ends its search, and by default that of all."""
+        found = group_of(self.current.model().robot, group)
+        return GroupRequest(found, self.state_of(start, frame_ids), start, frame_ids, stop or self.jobs.stop)
+
+
+class KinematicsServices(Searches):
     """Answers where links are, which joint positions put them somewhere, and what a group is.
 
     Parameters
@@ -56,11 +79,8 @@ class KinematicsServices(Part):
     def __init__(
         self, common: Common, current: CurrentModel, measurements: Measurements, urdf: Callable[[], str]
     ) -> None:
-        super().__init__(common)
+        super().__init__(common, current, measurements)
         self._urdf = urdf
-        self._current, self._measurements = current, measurements
-        self._states = RequestedStates(measurements, self.value)
-        self._afterwards = Afterwards(common, current, self._states)
 
     def configure(self) -> None:
         """Open the services."""
@@ -71,7 +91,7 @@ class KinematicsServices(Part):
     def _describe(self, request: GetGroupUrdf.Request, response: GetGroupUrdf.Response) -> GetGroupUrdf.Response:
         with coded(self, response):
             self.activity.require()
-            robot = self._current.model().robot
+            robot = self.current.model().robot
             if request.group_name not in robot.groups:
                 words = f"group_name: '{request.group_name}' is no group (groups: {listing(robot.groups)})"
                 raise CodedError(MoveItErrorCodes.FAILURE, words)
@@ -84,7 +104,7 @@ class KinematicsServices(Part):
     def _forward(self, request: GetPositionFK.Request, response: GetPositionFK.Response) -> GetPositionFK.Response:
         with coded(self, response):
             self.activity.require()
-            asked = self._states.of(self._current.model(), request.robot_state, [request.header.frame_id])
+            asked = self.state_of(request.robot_state, [request.header.frame_id])
             if not len(request.fk_link_names):
                 raise CodedError(MoveItErrorCodes.INVALID_LINK_NAME, "fk_link_names: is empty, expected links")
             links = [link_of(asked, name) for name in request.fk_link_names]
@@ -107,60 +127,52 @@ class KinematicsServices(Part):
             several = list(wanted.pose_stamped_vector) or [wanted.pose_stamped]
             named = [*(stamped.header.frame_id for stamped in several), *frame_ids_of(wanted.constraints)]
             stamp = self.node.get_clock().now().to_msg()
-            asked = self._states.of(self._current.model(), wanted.robot_state, named)
-            group = group_of(asked.planning.robot, wanted.group_name)
-            goals = _goals_of(wanted, several, asked, group.tip)
+            asked = self.request_of(wanted.group_name, wanted.robot_state, named)
+            state, joints = asked.state, asked.group.joints
+            goals = _goals_of(wanted, several, state, asked.group)
             is_judged = (
                 wanted.avoid_collisions
                 or count_of(wanted.constraints) > 0
-                or any(stamped.header.frame_id not in ("", asked.frame) for stamped in several)
+                or any(stamped.header.frame_id not in ("", state.frame) for stamped in several)
             )
             tolerance = float(self.value("frame_tolerance"))
             seconds = wanted.timeout.sec + 1e-9 * wanted.timeout.nanosec
             seconds = min(seconds if seconds > 0.0 else DEFAULT_TIMEOUT, LONGEST_TIMEOUT)
-            stop = self.jobs.stop
 
             def work() -> Solution:
-                accept = condition(wanted.constraints, asked, group.joints, stop, "constraints")
-                planner = GroupPlanner(
-                    asked.planning, group.name, positions=_seed(asked, group), base_poses=asked.base_poses
-                )
-                options = {} if accept is None else {"accept": accept}
+                accept = asked.condition(wanted.constraints, "constraints") or any_state
                 # Its time begins with its turn.
-                search = Search(until=time.monotonic() + seconds, starts=10_000, stop=stop.is_set)
+                search = Search(until=time.monotonic() + seconds, starts=10_000, stop=asked.stop.is_set)
                 with refusals("ik_request"):
-                    return planner.inverse_kinematics(
-                        {}, goals, avoid_contact=wanted.avoid_collisions, search=search, **options
+                    return _seeded(asked).inverse_kinematics(
+                        {}, goals, avoid_contact=wanted.avoid_collisions, accept=accept, search=search
                     )
 
             def why_not(now: RequestedState) -> str:
                 """Return the pair that has come into contact, or the violated part of the request."""
-                before = {joint: asked.positions[joint] for joint in group.joints}
-                link = _missed(_goals_of(wanted, several, now.at(before), group.tip), now.at(reached()), tolerance)
+                before = now.at({joint: state.positions[joint] for joint in joints})
+                link = _missed(_goals_of(wanted, several, before, asked.group), now.at(reached()), tolerance)
                 if link:
                     return f"link '{link}' is not at its pose, whose frame has moved"
-                accept = condition(wanted.constraints, now, group.joints, stop, "constraints")
+                again = replace(asked, state=now)
+                accept = again.condition(wanted.constraints, "constraints")
                 if accept is not None and not accept(found.state):
                     return "it does not satisfy the constraints, whose frames or joints have moved"
                 if not wanted.avoid_collisions:
                     return ""
-                planner = GroupPlanner(now.planning, group.name, positions=_seed(now, group), base_poses=now.base_poses)
-                problem = planner.problem({})
+                problem = _seeded(again).problem({})
                 check = MotionValidator(problem, SceneValidity(problem)).check_state(found.state)
                 return "" if check.valid or check.pair is None else f"{problem.name_of(check.pair)} are too near"
 
             def reached() -> dict[str, float]:
-                return dict(zip(group.joints, found.state.tolist(), strict=True))
+                return dict(zip(joints, found.state.tolist(), strict=True))
 
-            found = await self.jobs.result(Kind.INVERSE, work)
-            note = ""
+            found, note = await self.jobs.result(Kind.INVERSE, work), ""
             if is_judged:
-                note = await self._afterwards.confirm(asked, wanted.robot_state, named, group.joints, why_not)
+                note = await self.afterwards.confirm(state, wanted.robot_state, named, joints, why_not)
             self.activity.require()
-            positions = {**asked.positions, **reached()}
-            header = Header(stamp=stamp, frame_id=asked.frame)
-            response.solution = state_message(asked, positions, header)
-            response.error_code = success(note, asked.stale)
+            response.solution = state_message(state, {**state.positions, **reached()}, stamp)
+            response.error_code = success(note, state.stale)
         return response
 
 
@@ -176,11 +188,11 @@ def _urdf_of_links(urdf: str, name: str, links: Collection[str]) -> str:
     return ElementTree.tostring(kept, encoding="unicode")
 
 
-def _seed(asked: RequestedState, group: Group) -> dict[str, float]:
-    """Return the positions of a state, those of the group beyond their limits at these: a search may begin anywhere."""
-    limits = asked.planning.robot.joint_limits
-    within = {name: float(np.clip(asked.positions[name], *limits[name])) for name in group.joints}
-    return {**asked.positions, **within}
+def _seeded(asked: GroupRequest) -> GroupPlanner:
+    """Return a planner from a state with the group's joints within their limits: a search may begin anywhere."""
+    positions, limits = asked.state.positions, asked.robot.joint_limits
+    within = {name: float(np.clip(positions[name], *limits[name])) for name in asked.group.joints}
+    return replace(asked, state=replace(asked.state, positions={**positions, **within})).planner()
 
 
 def _missed(goals: Iterable[PoseGoal], asked: RequestedState, tolerance: float) -> str:
@@ -192,7 +204,7 @@ def _missed(goals: Iterable[PoseGoal], asked: RequestedState, tolerance: float) 
 
 
 def _goals_of(
-    wanted: PositionIKRequest, several: Iterable[PoseStamped], asked: RequestedState, tip: str | None
+    wanted: PositionIKRequest, several: Iterable[PoseStamped], asked: RequestedState, group: Group
 ) -> list[PoseGoal]:
     """Return the poses of a request, each with its link."""
     several = list(several)
@@ -209,24 +221,20 @@ def _goals_of(
         raise CodedError(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, words)
     goals = []
     for name, stamped in zip(names, several, strict=True):
-        if not name and tip is None:
-            raise CodedError(
-                MoveItErrorCodes.INVALID_LINK_NAME, f"group '{wanted.group_name}' has no tip: name ik_link_name"
-            )
         root_from_frame = frame_of(asked, stamped.header.frame_id, "pose_stamped")
-        link = link_of(asked, name or tip)
+        link = link_of(asked, name, group)
         with unreadable_goals("pose_stamped"):
             goals.append(PoseGoal(link, root_from_frame @ from_pose(stamped.pose, "pose_stamped")))
     return goals
 
 
-def state_message(asked: RequestedState, positions: Mapping[str, float], header: Header) -> RobotState:
+def state_message(asked: RequestedState, positions: Mapping[str, float], stamp: Time) -> RobotState:
     """Return a whole state, which is the same when it is asked about again.
 
     It has all joints with one position, mimic joints included, the places of links on floating and
     planar joints, and attached objects.
     """
-    robot, message = asked.planning.robot, RobotState()
+    robot, message, header = asked.planning.robot, RobotState(), Header(stamp=stamp, frame_id=asked.frame)
     message.joint_state.header = message.multi_dof_joint_state.header = header
     for name, joint in robot.joints.items():
         value = None if joint.kind == "fixed" else robot.position_of(name, positions)
@@ -237,6 +245,6 @@ def state_message(asked: RequestedState, positions: Mapping[str, float], header:
             parent_from_child = np.linalg.inv(asked.poses[joint.parent]) @ asked.poses[joint.child]
             pose = np.linalg.inv(joint.parent_from_joint) @ parent_from_child
             message.multi_dof_joint_state.joint_names.append(name)
-            message.multi_dof_joint_state.transforms.append(to_transform("", "", pose, header.stamp).transform)
+            message.multi_dof_joint_state.transforms.append(to_transform("", "", pose, stamp).transform)
     message.attached_collision_objects = attached_messages(asked.planning, lambda link: Header(frame_id=link))
     return message

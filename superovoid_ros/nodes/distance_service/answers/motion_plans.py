@@ -14,49 +14,42 @@ import importlib.util
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-import yaml
 from builtin_interfaces.msg import Duration
 from moveit_msgs.msg import (
     Constraints,
     MotionPlanRequest,
     MotionPlanResponse,
     MoveItErrorCodes,
+    RobotState,
     RobotTrajectory,
 )
-from moveit_msgs.srv import GetMotionPlan
-from std_msgs.msg import Header
+from moveit_msgs.srv import GetCartesianPath, GetMotionPlan
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from superovoid.planning import GroupPlanner, PlanningError, SceneValidity, motion_limits
+from superovoid.planning import PlanningError, SceneValidity, motion_limits
 from superovoid.planning.first_path import ACCEPT_SPACING
+from superovoid.planning.scene_problem import SceneProblem
 from superovoid.planning.timing import MotionLimits, Trajectory, along, check_trajectory
-from superovoid.robot import Robot
-from superovoid.robot.groups import Group
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
 from superovoid_ros.nodes.common.parameters import text
-from superovoid_ros.nodes.distance_service.answers.afterwards import Afterwards
+from superovoid_ros.nodes.distance_service.answers.controllers import followed, read_mapping
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, coded, success
 from superovoid_ros.nodes.distance_service.answers.goals import (
+    GroupRequest,
     Ranges,
     condition,
-    count_of,
-    frame_of,
-    group_of,
     joint_goals,
     region_of,
     windows_of,
 )
-from superovoid_ros.nodes.distance_service.answers.kinematics_services import state_message
-from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, RequestedStates, frame_ids_of
-from superovoid_ros.nodes.distance_service.answers.state_validity import evaluate
+from superovoid_ros.nodes.distance_service.answers.kinematics_services import Searches, state_message
+from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, frame_ids_of
+from superovoid_ros.nodes.distance_service.answers.state_validity import count_of, evaluate
 from superovoid_ros.nodes.distance_service.jobs import Kind
-from superovoid_ros.nodes.distance_service.part import Common, Part
-from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 
 DEFAULT_TIME, LONGEST_TIME = 1.0, 600.0  # s, of planning
 LONGEST_MOTION = 1e6  # s
@@ -65,27 +58,8 @@ MODULES = ("ompl", "toppra")
 """That planning uses."""
 PIPELINES = ("", "ompl", "move_group")
 """What a request may ask for: the others promise motions of another kind."""
-
-
-def read_mapping(parameter: str, path: str, key: str, *, is_needed: bool = True) -> dict[str, object]:
-    """Return the mapping `key` of a YAML file of MoveIt that a parameter names; an empty one for no path.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, `key` is no mapping, or it is needed and missing.
-    """
-    if not path:
-        return {}
-    try:
-        with open(path, encoding="utf-8") as file:
-            document = yaml.safe_load(file)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InputError(f"{parameter} = {path}: cannot be read: {error}") from error
-    found = document.get(key, None if is_needed else {}) if isinstance(document, Mapping) else None
-    if not isinstance(found, Mapping):
-        raise InputError(f"{parameter} = {path}: has no mapping '{key}'")
-    return {str(name): one for name, one in found.items()}
+_MEASURED_BEYOND, _BEYOND_LIMIT = 0.01, 1e-6  # rad or m
+_FOLLOWING = 1e-6  # rad or m, by which a joint of a trajectory may differ from its position as a mimic joint
 
 
 def read_joint_limits(path: str) -> dict[str, Mapping[str, object]]:
@@ -97,46 +71,100 @@ def read_joint_limits(path: str) -> dict[str, Mapping[str, object]]:
 
 
 @dataclass(frozen=True)
-class _Wish:
-    """A request, with all that its plan needs."""
-
-    request: MotionPlanRequest
-    asked: RequestedState
-    frame_ids: Sequence[str]
-    """That it names."""
-    group: Group
-    joint_limits: Mapping[str, Mapping[str, object]]
-    seconds: float
-    """That it may take, from its turn on."""
-    stop: threading.Event
-
-
-@dataclass(frozen=True)
-class Found:
-    """What was planned, and the problem that it solves."""
+class ProvedMotion:
+    """A motion, and what it is proved to satisfy in a world that may change."""
 
     trajectory: Trajectory
     ranges: Ranges
-    """Of joints along the way."""
-    conditions: Constraints
+    """Of joints along the way; each joint without finite limits has one."""
+    start: RobotState
+    """State of the request, of which the measured state of the moment makes a whole one."""
+    frame_ids: Sequence[str]
+    """Frames that conditions and goals name."""
+    stop: threading.Event
+    conditions: Constraints = field(default_factory=Constraints)
     """Of states along the way, in addition to the ranges. They depend on frames, other joints and links."""
+    goals: Sequence[Constraints] = ()
+    """The last state satisfies one of them, if there are any."""
     avoids_contact: bool = True
 
+    def why_not(self, now: RequestedState, after: float = 0.0) -> str:
+        """Return why the rest of the motion is not proved in a state; empty if it is; for any thread.
 
-@dataclass(frozen=True)
-class Plan:
-    """The answer to a request, and how its motion is proved again later."""
+        Parameters
+        ----------
+        now
+            The state of the request in the present world.
+        after
+            Time since the motion began, s.
+        """
+        # Controllers may be late: the rest begins before the passed point that is nearest to the joints.
+        whole, joints = self.trajectory, self.trajectory.joints
+        passed = whole.positions[: max(1, np.searchsorted(whole.times, after, side="right"))]
+        state = np.array([now.positions[joint] for joint in joints])
+        first = max(0, int(np.abs(passed - state).max(axis=1).argmin()) - 1)
+        names = ("times", "positions", "velocities", "accelerations")
+        rest = {name: getattr(whole, name)[first:] for name in names if getattr(whole, name) is not None}
+        trajectory = replace(whole, **rest)
+        begin = dict(zip(joints, trajectory.positions[0].tolist(), strict=True))
+        robot, positions = now.planning.robot, {**now.positions, **begin}
+        with refusals("trajectory"):
+            problem = SceneProblem(
+                robot, joints, positions, now.base_poses, clearance=0.0, ranges=self.ranges, planning=now.planning
+            )
+            if self.avoids_contact:
+                check = check_trajectory(problem, SceneValidity(problem), trajectory)
+                if check.pair is not None:
+                    return f"on the way {problem.name_of(check.pair)} are too near each other"
+                if not check.valid:
+                    return "on the way a joint leaves its limits"
+            accept = condition(self.conditions, now, joints, self.stop, "path_constraints")
+            if accept is not None and not all(map(accept, along(problem, trajectory, ACCEPT_SPACING))):
+                return "a state on the way does not satisfy path_constraints, whose frames or joints have moved"
+            last = now.at(dict(zip(joints, trajectory.positions[-1].tolist(), strict=True)))
+            for goal in self.goals:
+                results, problems = evaluate(goal, last, self.stop)
+                if not problems and all(result.result for result in results):
+                    return ""
+        return "the motion ends at none of its goals, whose frames have moved" if self.goals else ""
 
-    answer: MotionPlanResponse
-    asked_now: Callable[[], RequestedState] | None = None
-    """Returns the state of the request in the world of now. None if there is no plan."""
-    why_not: Callable[[RequestedState, float], str] | None = None
-    """Returns why the motion does not hold in such a state, from a time on, s; for any thread."""
-    has_changed: Callable[[RequestedState, RequestedState], bool] | None = None
-    """Returns whether the motion must be proved again in a state, because it was proved in another one."""
+
+def motion_of(message: JointTrajectory, now: RequestedState, stop: threading.Event) -> ProvedMotion:
+    """Return the motion by which controllers follow a message from a measured state on.
+
+    `controllers.check_trajectory` has accepted the message. Positions a little beyond limits of joints, as
+    sensors and rounding have them, count as at the limits.
+
+    Raises
+    ------
+    CodedError
+        If a joint does not exist, cannot be proved, or moves otherwise than the joint that it mimics.
+    """
+    robot, names = now.planning.robot, list(message.joint_names)
+    measured = {name: now.positions[name] for name in names if name in robot.joint_names}
+    words = "" if measured else "trajectory: moves no joint"
+    for column, name in enumerate(names):
+        if name not in measured and name not in robot.mimic:
+            words = f"trajectory: joint '{name}' is no joint of '{robot.name}' that can be proved"
+        elif name in robot.mimic and not words:
+            for point in message.points:
+                at = robot.position_of(name, {**now.positions, **dict(zip(names, point.positions, strict=True))})
+                if not abs(at - point.positions[column]) <= _FOLLOWING:
+                    words = f"trajectory: joint '{name}' does not follow joint '{robot.mimic[name].joint}'"
+    if words:
+        raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, words)
+    trajectory = followed(message, measured)
+    lower, upper = np.array([robot.joint_limits[joint] for joint in measured]).T
+    within = np.clip(trajectory.positions, lower, upper)
+    beyond = np.full((len(within), 1), _BEYOND_LIMIT)
+    beyond[0] = _MEASURED_BEYOND
+    within = np.where(np.abs(within - trajectory.positions) <= beyond, within, trajectory.positions)
+    trajectory = replace(trajectory, positions=within)
+    windows = windows_of(robot, dict(zip(measured, trajectory.positions.T.tolist(), strict=True)))
+    return ProvedMotion(trajectory, windows, RobotState(is_diff=True), (), stop)
 
 
-class MotionPlans(Part):
+class MotionPlans(Searches):
     """Answers with motions of groups, in time."""
 
     parameters = (
@@ -149,24 +177,21 @@ class MotionPlans(Part):
         ),
     )
 
-    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
-        super().__init__(common)
-        self._current, self._measurements = current, measurements
-        self._states = RequestedStates(measurements, self.value)
-        self._afterwards = Afterwards(common, current, self._states)
-
     def configure(self) -> None:
         """Open the service."""
         # Of its own, in which a long call keeps no other from being begun.
         self.endpoints.serve(GetMotionPlan, "plan_kinematic_path", self._plan)
 
     async def _plan(self, request: GetMotionPlan.Request, response: GetMotionPlan.Response) -> GetMotionPlan.Response:
-        plan = await self.plan("plan_kinematic_path", "GetMotionPlan", request.motion_plan_request, self.jobs.stop)
-        response.motion_plan_response = plan.answer
+        response.motion_plan_response, _ = await self.plan(
+            "plan_kinematic_path", "GetMotionPlan", request.motion_plan_request, self.jobs.stop
+        )
         return response
 
-    async def plan(self, service: str, kind: str, request: MotionPlanRequest, stop: threading.Event) -> Plan:
-        """Return the answer to a request; its code is the reason if there is no plan.
+    async def plan(
+        self, service: str, kind: str, request: MotionPlanRequest, stop: threading.Event
+    ) -> tuple[MotionPlanResponse, ProvedMotion | None]:
+        """Return the answer to a request, and its motion; the code of the answer is the reason if there is none.
 
         Parameters
         ----------
@@ -176,71 +201,48 @@ class MotionPlans(Part):
         stop
             Ends the search.
         """
-        answer, began = MotionPlanResponse(group_name=request.group_name), time.monotonic()
-        plan = Plan(answer)
+        answer, began, motion = MotionPlanResponse(group_name=request.group_name), time.monotonic(), None
         with coded(self, answer, f"{service}: no plan", kind=kind):
             self.activity.require()
             stamp = self.node.get_clock().now().to_msg()
-            wish = self._wish(request, stop)
+            require_modules(*MODULES)
+            _check(request)
+            named = [request.path_constraints, *request.goal_constraints]
+            frame_ids = [frame for one in named for frame in frame_ids_of(one)]
+            asked = self.request_of(request.group_name, request.start_state, frame_ids, stop)
+            limits = limits_of(asked, str(self.value("joint_limits")), request)
 
-            def work() -> Found:
+            def work() -> ProvedMotion:
                 with refusals("motion_plan_request"):
-                    return _planned(wish)
-
-            def why_not(now: RequestedState, after: float = 0.0) -> str:
-                with refusals("motion_plan_request"):
-                    return _why_not(wish, found, now, after)
+                    return _planned(request, asked, limits)
 
             found = await self.jobs.result(Kind.PLAN, work)
-            note = await self._afterwards.confirm(
-                wish.asked, wish.request.start_state, wish.frame_ids, wish.group.joints, why_not
-            )
+            state, joints = asked.state, asked.group.joints
+            note = await self.afterwards.confirm(state, request.start_state, frame_ids, joints, found.why_not)
             self.activity.require()
-            robot, trajectory = wish.asked.planning.robot, found.trajectory
-            header = Header(stamp=stamp, frame_id=self._measurements.frame_of(robot, robot.root))
-            start = state_message(wish.asked, wish.asked.positions, header)
-            answer.trajectory_start, answer.trajectory = start, trajectory_message(trajectory, header)
-            answer.error_code = success(note, wish.asked.stale)
-            plan = Plan(
-                answer,
-                lambda: self._states.of(self._current.model(), request.start_state, wish.frame_ids),
-                why_not,
-                lambda before, now: self._afterwards.has_changed(before, now, wish.frame_ids, wish.group.joints),
-            )
+            answer.trajectory_start = state_message(state, state.positions, stamp)
+            answer.trajectory = trajectory_message(found.trajectory, state.frame)
+            answer.error_code = success(note, state.stale)
+            motion = found
         answer.planning_time = time.monotonic() - began
-        return plan
+        return answer, motion
 
-    def _wish(self, request: MotionPlanRequest, stop: threading.Event) -> _Wish:
-        """Check a request and collect its data; `CodedError` if it is invalid."""
-        failure, invalid = MoveItErrorCodes.FAILURE, MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS
-        model = self._current.model()
-        group = group_of(model.robot, request.group_name)
-        require_modules(*MODULES)
-        if request.pipeline_id not in PIPELINES:
-            raise CodedError(
-                failure, f"pipeline_id = '{request.pipeline_id}': is not here; those: {', '.join(PIPELINES[1:])}"
-            )
-        if len(request.trajectory_constraints.constraints):
-            raise CodedError(failure, "trajectory_constraints: are not supported, must be empty")
-        if request.max_cartesian_speed > 0.0:
-            raise CodedError(failure, "max_cartesian_speed: is not supported, must be 0")
-        if not len(request.goal_constraints):
-            raise CodedError(invalid, "goal_constraints: is empty, expected at least one goal")
-        if len(request.goal_constraints) > MOST_GOALS:
-            raise CodedError(invalid, f"goal_constraints: {len(request.goal_constraints)}, at most {MOST_GOALS}")
-        count_of(*request.goal_constraints, request.path_constraints)
-        allowed = request.allowed_planning_time
-        if not math.isfinite(allowed):
-            raise CodedError(failure, f"allowed_planning_time = {allowed}: must be finite")
-        workspace = request.workspace_parameters
-        frame_ids = [workspace.header.frame_id, *frame_ids_of(request.path_constraints)]
-        for goal in request.goal_constraints:
-            frame_ids += frame_ids_of(goal)
-        asked = self._states.of(model, request.start_state, frame_ids)
-        _check_workspace(request, asked)
-        limits = read_joint_limits(str(self.value("joint_limits")))
-        seconds = min(allowed if allowed > 0.0 else DEFAULT_TIME, LONGEST_TIME)
-        return _Wish(request, asked, frame_ids, group, limits, seconds, stop)
+
+def _check(request: MotionPlanRequest) -> None:
+    """Raise `CodedError` for a request that makes no sense, or asks for what is not served."""
+    failure, invalid = MoveItErrorCodes.FAILURE, MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS
+    goals, pipeline = len(request.goal_constraints), request.pipeline_id
+    if pipeline not in PIPELINES:
+        raise CodedError(failure, f"pipeline_id = '{pipeline}': is not here; those: {', '.join(PIPELINES[1:])}")
+    if len(request.trajectory_constraints.constraints):
+        raise CodedError(failure, "trajectory_constraints: are not supported, must be empty")
+    if request.max_cartesian_speed > 0.0:
+        raise CodedError(failure, "max_cartesian_speed: is not supported, must be 0")
+    if not 0 < goals <= MOST_GOALS:
+        raise CodedError(invalid, f"goal_constraints: {goals} goals, expected 1 to {MOST_GOALS}")
+    count_of(*request.goal_constraints, request.path_constraints)
+    if not math.isfinite(request.allowed_planning_time):
+        raise CodedError(failure, f"allowed_planning_time = {request.allowed_planning_time}: must be finite")
 
 
 def require_modules(*names: str) -> None:
@@ -251,49 +253,34 @@ def require_modules(*names: str) -> None:
             raise CodedError(MoveItErrorCodes.FAILURE, words)
 
 
-def _check_workspace(request: MotionPlanRequest, asked: RequestedState) -> None:
-    """Raise for a workspace that makes no sense. As in MoveIt it bounds floating and planar joints, and no others."""
-    workspace = request.workspace_parameters
-    corners = [[getattr(corner, axis) for axis in "xyz"] for corner in (workspace.min_corner, workspace.max_corner)]
-    if not np.isfinite(corners).all() or any(low > high for low, high in zip(*corners, strict=True)):
-        raise CodedError(
-            MoveItErrorCodes.FAILURE, f"workspace_parameters: corners {corners}: must be finite, ascending"
-        )
-    if any(map(any, corners)):
-        frame_of(asked, workspace.header.frame_id, "workspace_parameters")
-
-
-def _planned(wish: _Wish) -> Found:
+def _planned(request: MotionPlanRequest, asked: GroupRequest, limits: MotionLimits) -> ProvedMotion:
     """Plan, as often as asked for while there is time; return the shortest in time."""
     for module in MODULES:
         importlib.import_module(module)  # which takes seconds the first time, and is no part of the search
-    request, asked, group = wish.request, wish.asked, wish.group
-    robot, until = asked.planning.robot, time.monotonic() + wish.seconds
-    windows = windows_of(robot, group, asked.positions, request.goal_constraints)
-    condition(request.path_constraints, asked, group.joints, wish.stop, "path_constraints")
-    path = joint_goals(request.path_constraints.joint_constraints, robot, group, windows)
+    allowed = request.allowed_planning_time
+    until = time.monotonic() + min(allowed if allowed > 0.0 else DEFAULT_TIME, LONGEST_TIME)
+    windows, positions = asked.windows(request.goal_constraints), asked.state.positions
+    asked.condition(request.path_constraints, "path_constraints")
+    path = joint_goals(request.path_constraints.joint_constraints, asked, windows)
     rest = Constraints(
         joint_constraints=list(path.others),
         position_constraints=request.path_constraints.position_constraints,
         orientation_constraints=request.path_constraints.orientation_constraints,
         visibility_constraints=request.path_constraints.visibility_constraints,
     )
-    accept = condition(rest, asked, group.joints, wish.stop, "path_constraints")
-    state = np.array([asked.positions[joint] for joint in group.joints])
-    outside = [j for j, (low, high) in path.ranges.items() if not low - 1e-9 <= asked.positions[j] <= high + 1e-9]
-    within = [j for j in outside if robot.joint_limits[j][0] <= asked.positions[j] <= robot.joint_limits[j][1]]
-    if within or (accept is not None and not accept(state)):
-        raise CodedError(
-            MoveItErrorCodes.START_STATE_VIOLATES_PATH_CONSTRAINTS, "start_state: does not satisfy path_constraints"
-        )
-    goals = [region_of(one, asked, group, wish.stop, windows, path.ranges) for one in request.goal_constraints]
-    ranges = {**windows, **path.ranges}
-    limits = limits_of(robot, group, wish.joint_limits, request)
-    planner = GroupPlanner(asked.planning, group.name, positions=asked.positions, base_poses=asked.base_poses)
+    accept = asked.condition(rest, "path_constraints")
+    state = np.array([positions[joint] for joint in asked.group.joints])
+    outside = [name for name, (low, high) in path.ranges.items() if not low - 1e-9 <= positions[name] <= high + 1e-9]
+    limited = ((positions[joint], *asked.robot.joint_limits[joint]) for joint in outside)
+    if any(low <= at <= high for at, low, high in limited) or (accept is not None and not accept(state)):
+        code = MoveItErrorCodes.START_STATE_VIOLATES_PATH_CONSTRAINTS
+        raise CodedError(code, "start_state: does not satisfy path_constraints")
+    goals = [region_of(one, asked, windows, path.ranges) for one in request.goal_constraints]
+    ranges, planner, stop = {**windows, **path.ranges}, asked.planner(), asked.stop
     best: Trajectory | None = None
     for attempt in range(min(max(1, request.num_planning_attempts), MOST_ATTEMPTS)):
         left = until - time.monotonic()
-        if best is not None and (left <= 0.0 or wish.stop.is_set()):
+        if best is not None and (left <= 0.0 or stop.is_set()):
             break
         try:
             motion = planner.plan(
@@ -303,7 +290,7 @@ def _planned(wish: _Wish) -> Found:
                 seed=attempt + 1,
                 ranges=ranges,
                 accept=accept,
-                stop=wish.stop.is_set,
+                stop=stop.is_set,
             )
             trajectory = planner.timed(motion, limits, accept=accept)
         except PlanningError:
@@ -315,63 +302,22 @@ def _planned(wish: _Wish) -> Found:
             raise CodedError(MoveItErrorCodes.FAILURE, words)
         if best is None or trajectory.duration < best.duration:
             best = trajectory
-    return Found(best, ranges, rest)
+    return ProvedMotion(best, ranges, asked.start, asked.frame_ids, stop, rest, list(request.goal_constraints))
 
 
-def _why_not(wish: _Wish, found: Found, now: RequestedState, after: float) -> str:
-    """Return why a plan is invalid in the present state, from a time on, s; empty if it is proved again."""
-    words = blocked(wish.group, found, now, wish.stop, after)
-    if words:
-        return words
-    joints, trajectory = wish.group.joints, found.trajectory
-    last = now.at(dict(zip(joints, trajectory.positions[-1].tolist(), strict=True)))
-    met = (evaluate(one, last, wish.stop) for one in wish.request.goal_constraints)
-    if not any(not words and all(result.result for result in results) for results, words in met):
-        return "the motion ends at none of its goals, whose frames have moved"
-    return ""
-
-
-def blocked(group: Group, found: Found, now: RequestedState, stop: threading.Event, after: float = 0.0) -> str:
-    """Return why a motion is not proved free in the present state, from a time on, s; empty if it is."""
-    # Controllers may be late: the rest begins before the passed point that is nearest to the joints.
-    passed = found.trajectory.positions[: max(1, np.searchsorted(found.trajectory.times, after, side="right"))]
-    state = np.array([now.positions[joint] for joint in group.joints])
-    first = max(0, int(np.abs(passed - state).max(axis=1).argmin()) - 1)
-    trajectory = replace(
-        found.trajectory,
-        times=found.trajectory.times[first:],
-        positions=found.trajectory.positions[first:],
-        velocities=found.trajectory.velocities[first:],
-    )
-    start = dict(zip(group.joints, trajectory.positions[0].tolist(), strict=True))
-    planner = GroupPlanner(now.planning, group.name, positions={**now.positions, **start}, base_poses=now.base_poses)
-    problem = planner.problem({}, found.ranges)
-    if found.avoids_contact:
-        check = check_trajectory(problem, SceneValidity(problem), trajectory)
-        if not check.valid:
-            return f"on the way {'limits' if check.pair is None else problem.name_of(check.pair)} are too near"
-    accept = condition(found.conditions, now, group.joints, stop, "path_constraints")
-    if accept is not None and not all(map(accept, along(problem, trajectory, ACCEPT_SPACING))):
-        return "a state on the way does not satisfy path_constraints, whose frames or joints have moved"
-    return ""
-
-
-def limits_of(
-    robot: Robot, group: Group, joint_limits: Mapping[str, Mapping[str, object]], request: MotionPlanRequest
-) -> MotionLimits:
-    """Return the limits of a group's joints, scaled as requested; as in move_group, by 1 for an invalid factor."""
+def limits_of(asked: GroupRequest, path: str, request: MotionPlanRequest | GetCartesianPath.Request) -> MotionLimits:
+    """Return the limits of a group's joints by a joint_limits.yaml, scaled; by 1 for an invalid factor, as MoveIt."""
     factors = request.max_velocity_scaling_factor, request.max_acceleration_scaling_factor
     velocity, acceleration = (factor if 0.0 < factor <= 1.0 else 1.0 for factor in factors)
+    robot, joints, limits = asked.robot, asked.group.joints, read_joint_limits(path)
     with refusals("joint_limits"):
-        return motion_limits(
-            robot, group.joints, joint_limits, velocity_scale=velocity, acceleration_scale=acceleration
-        )
+        return motion_limits(robot, joints, limits, velocity_scale=velocity, acceleration_scale=acceleration)
 
 
-def trajectory_message(trajectory: Trajectory, header: Header) -> RobotTrajectory:
+def trajectory_message(trajectory: Trajectory, frame: str) -> RobotTrajectory:
     """Return a trajectory as a message without stamp: it begins when it is executed."""
     message = JointTrajectory(joint_names=list(trajectory.joints))
-    message.header.frame_id = header.frame_id
+    message.header.frame_id = frame
     for at, positions, velocities in zip(
         trajectory.times.tolist(), trajectory.positions.tolist(), trajectory.velocities.tolist(), strict=True
     ):

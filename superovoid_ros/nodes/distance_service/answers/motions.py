@@ -3,7 +3,7 @@
 
 """Actions `move_action` and `execute_trajectory`: names, types and codes of move_group's.
 
-    goal -> plan (`motion_plans.py`) -> goals of the controllers (`controllers.py`) -> their results
+    goal -> plan or trajectory, proved (`motion_plans.py`) -> goals of the controllers (`controllers.py`) -> results
 
 Controllers follow one motion at a time. A new goal to execute stops the previous one, and waits for its end.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,10 +20,12 @@ from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
 from moveit_msgs.action import ExecuteTrajectory, MoveGroup
 from moveit_msgs.msg import MoveItErrorCodes, PlanningScene, RobotState, RobotTrajectory
+from rclpy.action import ActionClient
 from rclpy.action.server import ServerGoalHandle
 from rclpy.task import Future
 from rclpy.timer import Timer
 from std_msgs.msg import String
+from trajectory_msgs.msg import JointTrajectory
 
 from superovoid_ros.nodes.common.endpoints import Endpoints
 from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of
@@ -37,28 +39,18 @@ from superovoid_ros.nodes.distance_service.answers.controllers import (
     shares_of,
 )
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, refused, success
-from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans, Plan
-from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, RequestedStates
+from superovoid_ros.nodes.distance_service.answers.kinematics_services import Searches
+from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans, ProvedMotion, motion_of
+from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState
 from superovoid_ros.nodes.distance_service.jobs import Job, Kind
-from superovoid_ros.nodes.distance_service.part import Common, Part
+from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 
 EVENT = "trajectory_execution_event"
-_LOOK = 0.1  # s, between two looks at the measured state during a planned motion
+_LOOK = 0.1  # s, between two looks at the measured state during a motion
 _END = 5.0  # s, in which controllers must end once they are stopped
 _FAILED = MoveItErrorCodes.CONTROL_FAILED
-
-
-class _Stop(threading.Event):
-    """Set for one motion, or with all queries of the node."""
-
-    def __init__(self, of_all: threading.Event) -> None:
-        super().__init__()
-        self._of_all = of_all
-
-    def is_set(self) -> bool:
-        return super().is_set() or self._of_all.is_set()
 
 
 class Motion:
@@ -70,8 +62,6 @@ class Motion:
         The goal.
     feedback
         Type of the action's feedback.
-    of_all
-        Set if all queries of the node are cancelled.
     endpoints
         For timers.
 
@@ -83,20 +73,26 @@ class Motion:
         Done once the goal has its result.
     problem : CodedError or None
         Why the motion was stopped.
+    proof : ProvedMotion or None
+        What controllers are to follow.
+    began : float or None
+        Time of the node's clock at which they began, s.
+    proved : RequestedState or None
+        State in which the rest was proved last, or is being proved.
     """
 
-    def __init__(self, handle: ServerGoalHandle, feedback: type, of_all: threading.Event, endpoints: Endpoints) -> None:
+    def __init__(self, handle: ServerGoalHandle, feedback: type, endpoints: Endpoints) -> None:
         self._handle, self._feedback, self._endpoints = handle, feedback, endpoints
         self._timers: list[Timer] = []
+        self._unended: dict[str, ActionClient] = {}  # controllers that have, or will have, a share
+        self._unaccepted: set[str] = set()
         self._goals: dict[str, Any] = {}  # of controllers that follow their share
-        self._unaccepted = self._unended = 0  # shares
         self._followed: Future = Future()
-        self.stop, self.over, self.problem = _Stop(of_all), Future(), None
-        self.plan: Plan | None = None
+        self.stop, self.over = threading.Event(), Future()
+        self.problem: CodedError | None = None
+        self.proof: ProvedMotion | None = None
         self.began: float | None = None
-        """Time of the node's clock at which controllers began, s."""
         self.proved: RequestedState | None = None
-        """State in which the rest of the plan was proved last, or is being proved."""
         self.is_being_proved = False
 
     def is_of(self, handle: ServerGoalHandle) -> bool:
@@ -125,7 +121,7 @@ class Motion:
         self._handle.publish_feedback(self._feedback(state=state))
 
     def end(self, code: int, words: str) -> None:
-        """Stop planning, and all controllers; the first reason counts."""
+        """Stop planning, and all controllers, those too that accept their goals later; the first reason counts."""
         if self.problem is None:
             self.problem = CodedError(code, words)
             if self._unended:
@@ -148,10 +144,12 @@ class Motion:
 
         self._timers.append(self._endpoints.every(seconds, give_up, steady=steady))
 
-    async def follow(self, shares: list[tuple[str, Any, object]], seconds: float, look: Callable[[], None]) -> None:
+    async def follow(
+        self, shares: list[tuple[str, ActionClient, object]], seconds: float, look: Callable[[], None]
+    ) -> None:
         """Let controllers follow their shares until all have ended; raise why they did not.
 
-        The feedback is MONITOR once all have accepted: from then on an end of the motion reaches them.
+        The feedback is MONITOR once all have accepted.
 
         Parameters
         ----------
@@ -162,8 +160,9 @@ class Motion:
         look
             Called again and again until they have ended.
         """
-        self._unaccepted = self._unended = len(shares)
-        self._timers.append(self._endpoints.every(_LOOK, look))
+        self._unended = {name: client for name, client, _ in shares}
+        self._unaccepted = set(self._unended)
+        self._timers += [self._endpoints.every(_LOOK, one) for one in (look, self._look_for_controllers)]
         if math.isfinite(seconds):
             self._give_up_after(seconds, steady=False)
         try:
@@ -175,15 +174,19 @@ class Motion:
                 self._endpoints.stop(timer)
         self.require()
 
+    def _look_for_controllers(self) -> None:
+        for name, client in list(self._unended.items()):
+            if not client.server_is_ready():
+                self._end_share(name, "is gone: nobody serves its action")
+
     def _take_goal(self, name: str, future: Future) -> None:
         goal = future.result()
         if goal is None or not goal.accepted:
-            self.end(_FAILED, f"controller '{name}' refused its goal")
-            self._end_share()
+            self._end_share(name, "refused its goal")
             return
         self._goals[name] = goal
         goal.get_result_async().add_done_callback(partial(self._take_result, name))
-        self._unaccepted -= 1
+        self._unaccepted.discard(name)
         if self.problem is not None:
             goal.cancel_goal_async()
         elif not self._unaccepted:
@@ -191,22 +194,25 @@ class Motion:
 
     def _take_result(self, name: str, future: Future) -> None:
         del self._goals[name]
-        response = future.result()
+        response, words = future.result(), ""
         if response is None or response.status != GoalStatus.STATUS_SUCCEEDED:
             result = getattr(response, "result", None)
             words = getattr(result, "error_string", "") or f"its goal ended with status {response and response.status}"
-            self.end(_FAILED, f"controller '{name}' did not follow: {words}")
+            words = f"did not follow: {words}"
         elif getattr(response.result, "error_code", 0) != FollowJointTrajectory.Result.SUCCESSFUL:
-            self.end(_FAILED, f"controller '{name}' did not follow: {response.result.error_string}")
-        self._end_share()
+            words = f"did not follow: {response.result.error_string or response.result.error_code}"
+        self._end_share(name, words)
 
-    def _end_share(self) -> None:
-        self._unended -= 1
+    def _end_share(self, name: str, words: str) -> None:
+        """Wait for a controller no longer, and stop the others if there are words about its failure."""
+        was_awaited = self._unended.pop(name, None) is not None
+        if words and was_awaited:
+            self.end(_FAILED, f"controller '{name}' {words}")
         if not self._unended and not self._followed.done():
             self._followed.set_result(None)
 
 
-class Motions(Part):
+class Motions(Searches):
     """Plans motions and lets controllers follow them."""
 
     parameters = (
@@ -214,19 +220,20 @@ class Motions(Part):
             "controllers",
             "",
             "Path of a moveit_controllers.yaml in MoveIt's format: its controllers "
-            "(moveit_simple_controller_manager) execute planned motions within its limits (trajectory_execution); "
+            "(moveit_simple_controller_manager) execute proved motions within its limits (trajectory_execution); "
             "empty: motions are planned but not executed. Read when the node is configured",
             check=lambda path: (read_controllers(str(path)), read_execution_limits(str(path))),
         ),
     )
 
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements, plans: MotionPlans) -> None:
-        super().__init__(common)
-        self._current, self._plans = current, plans
-        self._states = RequestedStates(measurements, self.value)
+        super().__init__(common, current, measurements)
+        self._plans = plans
         self._controllers: tuple[Controller, ...] = ()
         self._limits = ExecutionLimits()
-        self._clients: dict[str, Any] = {}
+        # Open beyond `clean_up`: a controller that accepts its goal later must be stopped.
+        self._clients: dict[Controller, ActionClient] = {}
+        self._lasting = Endpoints(common.node, common.failed)
         self._motions: list[Motion] = []
         self._motion: Motion | None = None  # that controllers follow, or will follow
 
@@ -235,59 +242,60 @@ class Motions(Part):
         path = str(self.value("controllers"))
         self._controllers, self._limits = read_controllers(path), read_execution_limits(path)
         for one in self._controllers:
-            self._clients[one.name] = self.endpoints.client_of_action(one.kind, one.action)
+            if one not in self._clients:
+                self._clients[one] = self._lasting.client_of_action(one.kind, one.action)
         self.endpoints.act(MoveGroup, "move_action", self._move, self._cancel)
         self.endpoints.act(ExecuteTrajectory, "execute_trajectory", self._execute, self._cancel)
         self.endpoints.listen(String, EVENT, self._take_event, 100)
 
     def deactivate(self) -> None:
-        """Stop the present motion."""
-        if self._motion is not None:
-            self._motion.end(MoveItErrorCodes.PREEMPTED, "the node was deactivated")
+        """Stop all motions."""
+        for motion in self._motions:
+            motion.end(MoveItErrorCodes.PREEMPTED, "the node was deactivated")
+
+    def is_done(self) -> bool:
+        """Return whether every goal has its result."""
+        return not self._motions
 
     def clean_up(self) -> None:
         """Forget controllers and motions."""
-        self._controllers, self._clients = (), {}
-        self._motions, self._motion = [], None
+        self._controllers, self._motions, self._motion = (), [], None
 
     def model_changed(self) -> None:
-        """Prove the rest of the present planned motion again, and stop it if it is not free."""
+        """Prove the rest of the present motion again, and stop it if it is not free."""
         if self._motion is not None:
             self._look_at(self._motion)
 
     def _look_at(self, motion: Motion) -> None:
-        """Prove the rest of a planned motion again if world or measured state have changed; stop it if it fails."""
-        plan = motion.plan
-        if self._motion is not motion or plan is None or motion.began is None:
-            return
-        if motion.is_being_proved or motion.problem is not None:
+        """Prove the rest of a motion again if world or measured state have changed; stop it if it fails."""
+        if motion.began is None or motion.is_being_proved or motion.problem is not None:
             return
 
         def done(words: str | None, problem: Exception | None) -> None:
             motion.is_being_proved = False
-            if problem is not None:
-                words = reason_of(problem)
+            words = words if problem is None else reason_of(problem)
             if words:
                 words = f"the world has changed during the motion: {words}"
                 motion.end(MoveItErrorCodes.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE, words)
-            else:
-                self._look_at(motion)
 
         try:
-            before, now = motion.proved, plan.asked_now()
-            if before is not None and now.model.robot is not before.model.robot:
+            before, proof = motion.proved, motion.proof
+            now = self._state_for(proof)
+            if now.model.robot is not before.model.robot:
                 raise InputError("another robot was described")
-            self._require_fresh(now)
-            if before is None or plan.has_changed(before, now):
+            if self.afterwards.has_changed(before, now, proof.frame_ids, proof.trajectory.joints):
                 motion.proved, after = now, self._now() - motion.began
                 motion.is_being_proved = True
-                self.jobs.submit(Job(Kind.QUERY, lambda: plan.why_not(now, after), done))
+                self.jobs.submit(Job(Kind.QUERY, lambda: proof.why_not(now, after), done))
         except Exception as error:
             done(None, error)
 
-    def _require_fresh(self, now: RequestedState) -> None:
+    def _state_for(self, proof: ProvedMotion | None) -> RequestedState:
+        """Return the state in which a motion is proved; raise if measurements are stale."""
+        now = self.state_of(RobotState(is_diff=True)) if proof is None else self.state_of(proof.start, proof.frame_ids)
         if now.stale and self._limits.allowed_start_tolerance:
             raise CodedError(_FAILED, f"the positions of the joints are unknown: {now.stale} (stale_timeout)")
+        return now
 
     def _now(self) -> float:
         return 1e-9 * self.node.get_clock().now().nanoseconds
@@ -305,51 +313,52 @@ class Motions(Part):
                 motion.end(MoveItErrorCodes.PREEMPTED, "the goal was cancelled")
 
     async def _move(self, handle: ServerGoalHandle) -> MoveGroup.Result:
-        goal, result = handle.request, MoveGroup.Result()
-        motion = Motion(handle, MoveGroup.Feedback, self.jobs.stop, self.endpoints)
+        goal, options = handle.request, handle.request.planning_options
 
-        async def act() -> MoveItErrorCodes:
-            scene = goal.planning_options.planning_scene_diff
+        async def act(motion: Motion, result: MoveGroup.Result) -> MoveItErrorCodes:
+            scene = options.planning_scene_diff
             nothing = PlanningScene(is_diff=scene.is_diff, robot_state=RobotState(is_diff=scene.robot_state.is_diff))
             if scene != nothing:
                 words = "planning_options.planning_scene_diff: is not supported, must be empty (apply_planning_scene)"
                 raise CodedError(MoveItErrorCodes.FAILURE, words)
             motion.tell("PLANNING")
-            plan = await self._plans.plan("move_action", "MoveGroup", goal.request, motion.stop)
-            answer = plan.answer
+            answer, motion.proof = await self._plans.plan("move_action", "MoveGroup", goal.request, motion.stop)
             result.planning_time = answer.planning_time
-            if motion.problem is not None or answer.error_code.val != MoveItErrorCodes.SUCCESS:
-                return answer.error_code
-            result.trajectory_start, result.planned_trajectory = answer.trajectory_start, answer.trajectory
-            if not goal.planning_options.plan_only:
-                motion.plan = plan
-                await self._follow(motion, answer.trajectory, self._controllers)
+            motion.require()
+            if motion.proof is not None:
+                result.trajectory_start, result.planned_trajectory = answer.trajectory_start, answer.trajectory
+                if not options.plan_only:
+                    await self._follow(motion, answer.trajectory, self._controllers)
             return answer.error_code
 
-        return await self._carry_out("move_action", motion, result, act, moves=not goal.planning_options.plan_only)
+        return await self._carry_out("move_action", MoveGroup, handle, act, moves=not options.plan_only)
 
     async def _execute(self, handle: ServerGoalHandle) -> ExecuteTrajectory.Result:
-        goal, result = handle.request, ExecuteTrajectory.Result()
-        motion = Motion(handle, ExecuteTrajectory.Feedback, self.jobs.stop, self.endpoints)
+        goal = handle.request
 
-        async def act() -> MoveItErrorCodes:
-            controllers = self._controllers
-            if len(goal.controller_names):
-                by_name = {one.name: one for one in controllers}
-                unknown = [name for name in goal.controller_names if name not in by_name]
-                if unknown:
-                    raise CodedError(_FAILED, f"controller '{unknown[0]}' is unknown; those: {listing(by_name)}")
-                controllers = tuple(by_name[name] for name in goal.controller_names)
-            await self._follow(motion, goal.trajectory, controllers)
+        async def act(motion: Motion, result: ExecuteTrajectory.Result) -> MoveItErrorCodes:
+            by_name = {one.name: one for one in self._controllers}
+            unknown = [name for name in goal.controller_names if name not in by_name]
+            if unknown:
+                raise CodedError(_FAILED, f"controller '{unknown[0]}' is unknown; those: {listing(by_name)}")
+            named = tuple(by_name[name] for name in goal.controller_names)
+            await self._follow(motion, goal.trajectory, named or self._controllers)
             self.statistics.call("ExecuteTrajectory")
             return success()
 
-        return await self._carry_out("execute_trajectory", motion, result, act, moves=True)
+        return await self._carry_out("execute_trajectory", ExecuteTrajectory, handle, act, moves=True)
 
     async def _carry_out(
-        self, action: str, motion: Motion, result: Any, act: Callable[[], Awaitable[MoveItErrorCodes]], *, moves: bool
+        self,
+        name: str,
+        action: type,
+        handle: ServerGoalHandle,
+        act: Callable[[Motion, Any], Awaitable[MoveItErrorCodes]],
+        *,
+        moves: bool,
     ) -> Any:
         """Stop the motion before if this one `moves`, act, and end the goal with its result."""
+        motion, result = Motion(handle, action.Feedback, self.endpoints), action.Result()
         self._motions.append(motion)
         before, self._motion = self._motion, motion if moves else self._motion
         try:
@@ -358,11 +367,11 @@ class Motions(Part):
                 await before.over
             motion.require()
             self.activity.require()
-            code = await act()
+            code = await act(motion, result)
             motion.require()
         except Exception as error:
             code = code_of(motion.problem or refused(error))
-            self.log.warning(action, f"{action}: {code.message}")
+            self.log.warning(name, f"{name}: {code.message}")
         motion.tell("IDLE")
         result.error_code = code
         if self._motion is motion:
@@ -372,30 +381,41 @@ class Motions(Part):
         motion.close(code.val == MoveItErrorCodes.SUCCESS)
         return result
 
-    async def _follow(self, motion: Motion, trajectory: RobotTrajectory, controllers: tuple[Controller, ...]) -> None:
-        """Let controllers follow a trajectory; raise why it was not followed to its end."""
+    async def _follow(self, motion: Motion, trajectory: RobotTrajectory, controllers: Sequence[Controller]) -> None:
+        """Prove a trajectory in the present world, and let controllers follow it; raise why that failed."""
         joints = trajectory.joint_trajectory
         if len(trajectory.multi_dof_joint_trajectory.points):
             raise CodedError(_FAILED, "multi_dof_joint_trajectory: is not supported, must be empty")
         if not len(joints.points):
             return
         check_trajectory(joints)
-        robot = self._current.model().robot
-        now = self._states.of(self._current.model(), RobotState(is_diff=True))
-        self._require_fresh(now)
-        for name, position in zip(joints.joint_names, joints.points[0].positions, strict=True):
-            measured = robot.position_of(name, now.positions) if name in robot.joints else None
-            if measured is not None:
-                self._limits.check_start(name, measured, position)
+        now = self._state_for(motion.proof)
+        if motion.proof is None:
+            motion.proof = motion_of(joints, now, motion.stop)
+        self._check_start(joints)
         if not controllers:
             raise CodedError(_FAILED, "there are no controllers: set the parameter controllers")
         shares = [
-            (one.name, self._clients[one.name], goal) for one, goal in shares_of(joints, controllers, robot.mimic)
+            (one.name, self._clients[one], goal)
+            for one, goal in shares_of(joints, controllers, now.planning.robot.mimic)
         ]
         for name, client, _ in shares:
             if not client.server_is_ready():
                 raise CodedError(_FAILED, f"controller '{name}': nobody serves its action")
-        motion.began = self._now()
-        self._look_at(motion)
+        motion.proved = now
+        words = await self.jobs.result(Kind.QUERY, lambda: motion.proof.why_not(now))
+        if words:
+            raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, f"the trajectory is not proved: {words}")
         motion.require()
+        self._check_start(joints)
+        motion.began = self._now()
         await motion.follow(shares, self._limits.seconds(joints), lambda: self._look_at(motion))
+
+    def _check_start(self, trajectory: JointTrajectory) -> None:
+        """Raise `CodedError` if a joint is not measured where a trajectory begins."""
+        now = self._state_for(None)
+        robot = now.planning.robot
+        for name, position in zip(trajectory.joint_names, trajectory.points[0].positions, strict=True):
+            measured = robot.position_of(name, now.positions) if name in robot.joints else None
+            if measured is not None:
+                self._limits.check_start(name, measured, position)

@@ -22,6 +22,7 @@ from moveit_msgs.msg import (
     ContactInformation,
     CostSource,
     JointConstraint,
+    MoveItErrorCodes,
     OrientationConstraint,
     PositionConstraint,
     RobotState,
@@ -37,6 +38,7 @@ from superovoid.shapes import ConvexMesh, Shape
 from superovoid_ros.nodes.common.conversions import from_pose, to_point, to_vector
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, reason_of, refusals
 from superovoid_ros.nodes.common.parameters import choice
+from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError
 from superovoid_ros.nodes.distance_service.answers.requested_states import (
     RequestedState,
     RequestedStates,
@@ -62,7 +64,7 @@ _SLACK = 1e-9
 _FEW_PAIRS = 5000  # that are looked at one after the other
 # Of the pyramid that stands for a cone of vision. More do not make it rounder to any purpose.
 _MOST_SIDES = 1000
-_MOST_CONSTRAINTS = 1000  # of a request
+MOST_CONSTRAINTS = 1000  # of a request
 _EPSILON = 2.0 * np.finfo(float).eps  # that of MoveIt's comparisons
 
 
@@ -205,17 +207,22 @@ def _found(
     return _contacts(asked, pairs)
 
 
+def count_of(*several: Constraints) -> int:
+    """Return how many constraints there are; `CodedError` for too many."""
+    kinds = ("joint", "position", "orientation", "visibility")
+    count = sum(len(getattr(one, f"{kind}_constraints")) for one in several for kind in kinds)
+    if count > MOST_CONSTRAINTS:
+        words = f"request: {count} constraints: must be at most {MOST_CONSTRAINTS}"
+        raise CodedError(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, words)
+    return count
+
+
 def _cost_of(planning: Planning, pairs: np.ndarray | None, constraints: Constraints) -> int:
     """Return how many pairs of bodies a request looks at: a cone of vision is a pair with every body of the robot."""
-    count = sum(
-        len(getattr(constraints, f"{kind}_constraints")) for kind in ("joint", "position", "orientation", "visibility")
-    )
-    if count > _MOST_CONSTRAINTS:
-        raise InputError(f"request: {count} constraints: must be at most {_MOST_CONSTRAINTS}")
     # The body of a cone is made for the request, which takes as long as many pairs.
     per_cone = AT_ONCE // 2 + len(planning.robot.bodies)
     checked = planning.scene.pair_count if pairs is None else len(pairs)
-    return checked + count + len(constraints.visibility_constraints) * per_cone
+    return checked + count_of(constraints) + len(constraints.visibility_constraints) * per_cone
 
 
 def _contacts(asked: RequestedState, pairs: np.ndarray | None) -> tuple[list[ContactInformation], list[CostSource]]:

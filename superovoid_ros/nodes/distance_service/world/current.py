@@ -158,7 +158,10 @@ class Snapshot:
         since = self.unheard - self.replaced
         if since:
             lost = "1 message" if since == 1 else f"{since} messages"
-            return f"not ready: lost {lost} about objects: send a whole planning scene (is_diff: false)"
+            return (
+                f"not ready: lost {lost} about objects: send a whole planning scene (is_diff: false, and "
+                "robot_state.is_diff: false)"
+            )
         if self.awaits_scene:
             return (
                 "not ready: no whole planning scene has come yet (require_scene: true): send one (is_diff: false), or "
