@@ -356,6 +356,17 @@ def test_a_queue_that_was_full_has_lost_what_its_first_number_lacks():
     assert lost(None, None, None) == [0, 0, 1]
 
 
+def test_a_publisher_that_was_forgotten_for_others_may_have_lost_messages():
+    counts = LostMessages(5000)
+
+    def lost(publisher, number):
+        return counts.before({"publication_sequence_number": number, "publisher_gid": {"data": publisher.to_bytes(2)}})
+
+    assert sum(lost(publisher, 1) for publisher in range(1_001)) == 0
+    assert lost(1_000, 2) == 0
+    assert lost(0, 2) == 1
+
+
 def test_where_a_scene_is_required_nothing_is_answered_before_one_has_come():
     service = Service(require_scene=True)
     service.describe(arm.URDF)

@@ -42,6 +42,7 @@ SERVICE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 # What a client may publish at once. Fast DDS keeps at most 5000 messages of a topic: of a longer queue it refuses the
 # newest ones instead of dropping the oldest, which shows much later.
 EVERY = QoSProfile(depth=5000, reliability=ReliabilityPolicy.RELIABLE)
+_MOST_PUBLISHERS = 1_000  # of a topic, whose numbers are kept
 _TAKEN_TOGETHER = 200  # of a topic whose messages all count, before anything else has its turn
 _DELIVERY = 1.0  # s, longest wait of `close` for acknowledgments: a killed subscriber sends none
 POLICIES = (QoSPolicyKind.HISTORY, QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY, QoSPolicyKind.DURABILITY)
@@ -68,9 +69,9 @@ class LostMessages:
 
     def __init__(self, depth: int) -> None:
         self._depth = depth
-        self._newest: dict[bytes, int] = {}  # number, by publisher
+        self._newest: dict[bytes, int] = {}  # number, by publisher, the one silent for longest first
         self._taken = 0
-        self._begins_late = False
+        self._begins_late = self._has_forgotten = False
 
     def before(self, info: Mapping[str, Any]) -> int:
         """Return how many messages were lost between a message and the one before it of the same publisher.
@@ -88,12 +89,16 @@ class LostMessages:
             self._begins_late = True
         else:
             key = bytes(publisher["data"])
-            before = self._newest.get(key)
+            before = self._newest.pop(key, None)
             if before is None:
                 self._begins_late = self._begins_late or number > 1
-                before = number
-            lost = max(0, number - before - 1)
-            self._newest[key] = max(number, before)
+                lost = int(number > 1 and self._has_forgotten)
+            else:
+                lost = max(0, number - before - 1)
+            self._newest[key] = number if before is None else max(number, before)
+            if len(self._newest) > _MOST_PUBLISHERS:
+                del self._newest[next(iter(self._newest))]
+                self._has_forgotten = True
         if self._begins_late and self._taken >= self._depth:
             self._begins_late = False
             lost += 1
