@@ -5,8 +5,8 @@
 Derivatives of a distance
 =========================
 
-`pose_gradients` returns the derivative of the signed distance by the twist of each body (linear; angular). Here a body
-rotates near another one: the tangents, drawn from the derivatives, touch the curve of the distances.
+`pose_gradients` returns the derivative of the signed distance with respect to the twist of each body (linear; angular).
+Here a body rotates near another one: the tangents, drawn from the derivatives, touch the curve of the distances.
 """
 
 import matplotlib.pyplot as plt

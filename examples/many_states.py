@@ -5,8 +5,8 @@
 Many states with gradients
 ==========================
 
-A planner needs many states at once. One call solves all of them, with the derivatives of each distance by the joints.
-Here the gradient moves the thumbs apart.
+A planner needs many states at once. One call solves all of them, with the derivatives of each distance with respect to
+the joints. Here the gradient moves the thumbs apart.
 """
 
 import matplotlib.pyplot as plt

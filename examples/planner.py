@@ -6,7 +6,7 @@ A planner
 =========
 
 A path between two states. Each of its motions is proved to keep its clearance from one end to the other, not only at
-samples. OMPL (`pip install ompl`) searches the path.
+samples. OMPL (`pip install ompl`) searches for the path.
 """
 
 from itertools import pairwise
@@ -37,7 +37,7 @@ validity = SceneValidity(problem)
 start, goal = np.array([-0.3, 0.0]), np.array([0.3, 0.0])
 
 straight = MotionValidator(problem, validity).check(start, goal)
-print(f"the straight way is valid: {straight.valid}")
+print(f"the straight motion is valid: {straight.valid}")
 found = find_path(problem, validity, start, goal, seed=1, deadline=30.0)
 path = found.shortened
 print(f"found a path; proved as a whole: {MotionValidator(problem, validity).check_path(path).valid}")

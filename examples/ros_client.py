@@ -48,7 +48,7 @@ finally:
 print(f"{found.done} state, points in frame {found.frame!r}")
 for row in found:
     print(f"{row.name_a:>16} {row.name_b:<16} {row.distance * 1e3:7.3f} mm")
-print(f"gradients by {len(found.gradient_joints)} joints: array of shape {found.gradients.shape}")
+print(f"gradients with respect to {len(found.gradient_joints)} joints: array of shape {found.gradients.shape}")
 
 links = robot.forward_kinematics(frame.positions, frame.base_poses)
 colours = [GREEN if body.link.startswith("left") else BLUE for body in robot.bodies]

@@ -8,6 +8,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from superovoid.cli import option_values
+from superovoid.output import REPORT
+
 PREFIX = Path(__file__).parents[1] / "native"
 """Folder with include/superovoid.h, lib/libsuperovoid.so, and the files for CMake and pkg-config."""
 
@@ -21,10 +24,11 @@ def add(commands: argparse._SubParsersAction) -> None:
         "lib/cmake/superovoid and lib/pkgconfig. For CMake: -DCMAKE_PREFIX_PATH=$(superovoid prefix).",
         example="cmake -B build -DCMAKE_PREFIX_PATH=$(superovoid prefix)",
     )
+    option_values.add_reporting(command)
     command.set_defaults(run=run)
 
 
 def run(_: argparse.Namespace) -> int:
     """Print the folder."""
-    print(PREFIX)
+    REPORT.verdict(str(PREFIX), prefix=str(PREFIX))
     return 0

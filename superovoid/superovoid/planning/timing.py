@@ -285,7 +285,7 @@ class _Piece:
     """Whether the motion comes to rest at its end."""
 
     def at(self, s: FloatArray, order: int) -> FloatArray:
-        """Return the piece or its derivative by s of this order, shape (n, joints)."""
+        """Return the piece or its derivative of this order with respect to s, shape (n, joints)."""
         powers = self.powers
         for _ in range(order):
             powers = powers[1:] * np.arange(1, len(powers))[:, None] / self.length

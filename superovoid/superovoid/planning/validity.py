@@ -33,7 +33,7 @@ class Clearances(Record):
     lower: FloatArray
     """Proved lower bound of the distance, m."""
     gradient: FloatArray | None
-    """Derivatives by the planned joints, shape (rows, joints), m/rad or m/m; None unless requested."""
+    """Derivatives with respect to the planned joints, shape (rows, joints), m/rad or m/m; None unless requested."""
 
     def rows(self, index: IntArray | NDArray[np.bool_]) -> Clearances:
         """Return a subset of the rows."""
@@ -57,7 +57,7 @@ class Validity(Protocol):
         max_distance : array, shape (s,)
             m. Unreported pairs are proved farther apart than this.
         gradients : bool
-            Whether to compute derivatives by the joints.
+            Whether to compute derivatives with respect to the joints.
         """
         ...
 

@@ -227,7 +227,7 @@ class Kinematics:
         normals: np.ndarray,
         with_bases: bool,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the derivatives of distances in many states by the joint positions and the base poses.
+        """Return the derivatives of distances in many states with respect to joint positions and base poses.
 
         Parameters
         ----------
@@ -240,14 +240,14 @@ class Kinematics:
         points_a, points_b, normals : array, shape (distances, 3)
             In the frame of the poses, normals from body a to body b.
         with_bases : bool
-            Whether to compute the derivatives by the bases.
+            Whether to compute the derivatives with respect to the bases.
 
         Returns
         -------
         by_joint : array, shape (distances, joints)
         by_base : array, shape (distances, bases, 6)
-            Derivatives by twists (linear; angular) about the origins of the base links, in the axes of the poses; shape
-            (distances, 0, 6) without `with_bases`.
+            Derivatives with respect to twists (linear; angular) about the origins of the base links, in the axes of the
+            poses; shape (distances, 0, 6) without `with_bases`.
         """
         by_joint = np.zeros((len(links), len(self.joint_names)))
         by_base = np.zeros((len(links), len(self.base_links) if with_bases else 0, 6))
@@ -287,7 +287,7 @@ class Kinematics:
     def levers(
         self, links: Sequence[str], reach: np.ndarray, limits: Mapping[str, tuple[float, float]]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return upper bounds of the speed of points by each joint between the root and their link, within the limits.
+        """Return upper bounds of the speed of points due to the joints between the root and their link, within limits.
 
         Parameters
         ----------

@@ -42,16 +42,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DistanceGradients(Record):
-    """Derivatives of signed distances by joint positions and base poses, one row per pair."""
+    """Derivatives of signed distances with respect to joint positions and base poses, one row per pair."""
 
     by_joint: FloatArray
-    """Derivatives by joint positions, shape (pairs, joints), m/rad or m/m. A column includes the effect of joints that
-    mimic its joint."""
+    """Derivatives with respect to joint positions, shape (pairs, joints), m/rad or m/m. A column includes the effect of
+    joints that mimic its joint."""
     joint_names: tuple[str, ...]
     """Columns of `by_joint`: `Robot.joint_names`."""
     by_base: FloatArray
-    """Derivatives by the twist (linear; angular) of each base link about the origin of its frame, in the axes of the
-    root frame, shape (pairs, bases, 6), m/m and m/rad."""
+    """Derivatives with respect to the twist (linear; angular) of each base link about the origin of its frame, in the
+    axes of the root frame, shape (pairs, bases, 6), m/m and m/rad."""
     base_links: tuple[str, ...]
     """Second axis of `by_base`: `Robot.base_links`."""
     status: NDArray[np.uint8]
@@ -346,7 +346,7 @@ class Robot:
         *,
         bodies: Sequence[Body] | None = None,
     ) -> DistanceGradients:
-        """Compute the derivatives of the distances of a result by the joint positions and base poses.
+        """Compute the derivatives of the distances of a result with respect to joint positions and base poses.
 
         The rate of a distance is the component along the normal of the relative velocity of its two points, each fixed
         to its body; the motion of the points on the bodies and of the normal does not contribute
@@ -393,7 +393,7 @@ class Robot:
         return DistanceGradients(by_joint, self.joint_names, by_base, self.base_links, result.status)
 
     def relative_speeds(self, bodies: Sequence[Body], pairs: ArrayLike) -> FloatArray:
-        """Compute upper bounds of the relative speed of pairs of bodies by each joint, within the joint limits.
+        """Compute upper bounds of the relative speed of pairs of bodies due to each joint, within the joint limits.
 
         While the joints move by dq along a straight line, no point of one body moves relative to the other body by more
         than the sum of these bounds times abs(dq). Neither does their distance change by more (Schwarzer, Saha, Latombe

@@ -30,27 +30,34 @@ from superovoid.viewing.software_drawing import with_script
 from superovoid.viewing.track_plot import along, drawing
 
 _STYLE = """
-#said { position: fixed; top: 0.6em; right: 0.6em; width: min(26em, 45vw); z-index: 300; background: #fffffff0;
-  border: 1px solid #bbb; border-radius: 4px; padding: 0.6em 0.8em; font: 13px/1.4 sans-serif; color: #111; }
-#said h1 { font-size: 1.1em; margin: 0 0 0.3em; }
-#said .state { border-left: 0.6em solid; padding-left: 0.5em; min-height: 4.2em; }
-#said .swatch { display: inline-block; width: 1.1em; height: 0.8em; border: 1px solid #666; margin-right: 0.3em; }
-#said .legend span { white-space: nowrap; margin-right: 0.7em; }
-#said .fine { font-size: 0.85em; color: #444; }
+#panel { position: fixed; top: 0.6em; right: 0.6em; width: min(26em, 45vw); max-height: 80vh; overflow-y: auto;
+  z-index: 300; background: #fffffff0; border: 1px solid #bbb; border-radius: 4px; padding: 0.6em 0.8em;
+  box-sizing: border-box; font: 13px/1.4 sans-serif; color: #111; }
+#panel summary { cursor: pointer; }
+#panel h1 { display: inline; font-size: 1.1em; }
+#panel .state { border-left: 0.6em solid; padding-left: 0.5em; margin-top: 0.3em; min-height: 4.2em; }
+#panel .swatch { display: inline-block; width: 1.1em; height: 0.8em; border: 1px solid #666; margin-right: 0.3em; }
+#panel .legend span { white-space: nowrap; margin-right: 0.7em; }
+#panel .fine { font-size: 0.85em; color: #444; }
+@media (max-width: 640px) {
+  #panel { width: calc(100vw - 1.2em); max-height: 50vh; }
+  #panel .state { min-height: 2.8em; }
+}
 """
 
 # Each moment of the recording ends with a call of showMoment, which the player runs after applying the moment, because
 # its slider may be ahead of the scene. If another version of the player does not run it, no text is shown.
 _SCRIPT = """
 (() => {
-  const told = JSON.parse(document.getElementById("moments").textContent);
-  const state = document.querySelector("#said .state"), cursor = document.querySelector("#said .cursor");
+  const moments = JSON.parse(document.getElementById("moments").textContent), panel = document.getElementById("panel");
+  const state = panel.querySelector(".state"), cursor = panel.querySelector(".cursor");
+  panel.open = !window.matchMedia("(max-width: 640px)").matches;
   window.showMoment = index => {
-    state.textContent = told.words[index];
-    state.style.borderColor = told.colours[index];
+    state.textContent = moments.words[index];
+    state.style.borderColor = moments.colours[index];
     if (cursor === null) return;
-    cursor.setAttribute("x1", told.along[index]);
-    cursor.setAttribute("x2", told.along[index]);
+    cursor.setAttribute("x1", moments.along[index]);
+    cursor.setAttribute("x2", moments.along[index]);
     cursor.style.visibility = "visible";
   };
 })();
@@ -152,7 +159,10 @@ def _words(model: ReplayModel, picture: Picture) -> str:
 
 
 def _overlay(model: ReplayModel, track: Track, words: list[str]) -> str:
-    """Return the HTML laid over the player: title, state of the moment, curve, legend."""
+    """Return the HTML laid over the player: title, state of the moment, curve, legend.
+
+    A click on the title folds all but title and state. On a narrow screen, the page opens with the panel folded.
+    """
     recording = model.recording
     moments = {
         "along": [round(value, 2) for value in along(recording).tolist()],
@@ -169,10 +179,11 @@ def _overlay(model: ReplayModel, track: Track, words: list[str]) -> str:
         of = f"the pairs between {of}; bodies are coloured by all checked pairs"
     fine = [f"Minimum distance of {of}; near: at most {1e3 * model.near:.6g} mm.", *recording.notes]
     curve = drawing(recording, track, 0, model.near) if len(recording.moments) > 1 else ""
-    told = json.dumps(moments, allow_nan=False, ensure_ascii=False).replace("<", "\\u003c")
+    data = json.dumps(moments, allow_nan=False, ensure_ascii=False).replace("<", "\\u003c")
     return (
-        f'<style>{_STYLE}</style><div id="said"><h1>{html.escape(recording.title)}</h1><div class="state"></div>'
+        f'<style>{_STYLE}</style><details id="panel" open><summary><h1>{html.escape(recording.title)}</h1>'
+        f'<div class="state"></div></summary>'
         f'{curve}<div class="legend">{swatches}</div>'
-        f'<div class="fine">{"<br>".join(map(html.escape, fine))}</div></div>'
-        f'<script type="application/json" id="moments">{told}</script><script>{_SCRIPT}</script>'
+        f'<div class="fine">{"<br>".join(map(html.escape, fine))}</div></details>'
+        f'<script type="application/json" id="moments">{data}</script><script>{_SCRIPT}</script>'
     )

@@ -105,12 +105,12 @@ class Page:
 
     def _draw(self, picture: Picture, *, patient: bool = False) -> float:
         """Show a picture. If `patient`, text may be delayed: return the seconds until it is due, or 0."""
-        said = picture.clearance.meaning, picture.least.meaning, picture.clearance.missing
+        meanings = picture.clearance.meaning, picture.least.meaning, picture.clearance.missing
         due = self._written_at + WORDS_PERIOD - time.monotonic()
-        held = due if patient and due > 0.0 and said == self._written_meanings else 0.0
+        held = due if patient and due > 0.0 and meanings == self._written_meanings else 0.0
         if not held:
             # Write the text before drawing bodies, so that it is current even if a body cannot be drawn.
-            self._written_at, self._written_meanings = time.monotonic(), said
+            self._written_at, self._written_meanings = time.monotonic(), meanings
             with self.server.atomic():
                 self._write(picture)
         with self._drawing:

@@ -244,11 +244,11 @@ class _BagState:
             self.has_joints |= not self.robot.joint_limits.keys().isdisjoint(names)
             return
         stamp = _stamp(message, then)
-        said: dict[str, list[float]] = {}
+        values_of: dict[str, list[float]] = {}
         for name, position in zip(names, positions, strict=True):
             if name in self.robot.joint_limits:
-                said.setdefault(name, []).append(float(position))
-        for name, values in said.items():
+                values_of.setdefault(name, []).append(float(position))
+        for name, values in values_of.items():
             self.has_joints = True
             if not all(abs(value) <= FARTHEST for value in values):
                 self._refuse(self.positions, name, f"joint {name} ({', '.join(f'{value:g}' for value in values)})")
@@ -272,8 +272,8 @@ class _BagState:
         t, q = one.transform.translation, one.transform.rotation
         numbers = np.array([t.x, t.y, t.z, q.x, q.y, q.z, q.w], dtype=float)
         if not (np.abs(numbers) <= FARTHEST).all() or abs(np.linalg.norm(numbers[3:]) - 1.0) > 1e-3:
-            said = ", ".join(f"{number:g}" for number in numbers)
-            self._refuse(self.bases, link, f"the pose of {link} in {self.robot.root_link} ({said})")
+            listed = ", ".join(f"{number:g}" for number in numbers)
+            self._refuse(self.bases, link, f"the pose of {link} in {self.robot.root_link} ({listed})")
             return
         pose = np.eye(4)
         pose[:3, :3], pose[:3, 3] = Rotation.from_quat(numbers[3:]).as_matrix(), numbers[:3]

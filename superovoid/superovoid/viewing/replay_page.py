@@ -199,14 +199,14 @@ class ReplayPage(RobotPage):
         self._stale.clear()
         with self._lock:
             measure = self.model.measure()
-        track, told = Track.empty(self.model.recording.places), time.monotonic()
+        track, drawn_at = Track.empty(self.model.recording.places), time.monotonic()
         for index in range(len(track.places)):
             track.put(index, measure(index))
             self._measured = index + 1
             if self._stale.is_set():
                 return
-            if time.monotonic() > told + _DRAW_PERIOD:
-                self._track, told = track, time.monotonic()
+            if time.monotonic() > drawn_at + _DRAW_PERIOD:
+                self._track, drawn_at = track, time.monotonic()
                 self._draw_track()
                 self._show_moment()
         self._track = track

@@ -4,6 +4,7 @@
 """Programs in C and C++, built with the library as users build them, run without Python."""
 
 import itertools
+import json
 import os
 import shutil
 import subprocess
@@ -150,6 +151,8 @@ def test_command_prefix_prints_the_folder_of_the_header_and_the_library(capsys):
     folder = Path(capsys.readouterr().out.strip())
     assert (folder / "include" / "superovoid.h").is_file()
     assert (folder / "lib" / "libsuperovoid.so").is_file()
+    assert main(["prefix", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["prefix"] == str(folder)
 
 
 def test_a_call_that_runs_out_of_memory_frees_what_it_has(tmp_path):

@@ -124,9 +124,9 @@ def test_a_player_advances_to_the_due_moment():
 def test_a_file_contains_the_escaped_text_of_each_moment(tmp_path):
     model = bite()
     text = page_of(model)
-    said = text[text.index('<div id="said">') :]
-    assert "bite &lt;/script&gt;&lt;b&gt;" in said and "</script><b>" not in said
-    moments = json.loads(re.search(r'id="moments">(.*?)</script>', said, re.DOTALL)[1])
+    panel = text[text.index('<details id="panel"') :]
+    assert "bite &lt;/script&gt;&lt;b&gt;" in panel and "</script><b>" not in panel
+    moments = json.loads(re.search(r'id="moments">(.*?)</script>', panel, re.DOTALL)[1])
     assert len(moments["words"]) == len(FRAMES)
     model.seek(10)
     assert moments["words"][10].startswith(f"frame 50: {model.answer().least.words}")
@@ -165,13 +165,27 @@ def test_the_timeline_of_a_file_seeks_without_server_and_network(tab, tmp_path):
     for frame, meaning in ((42, Meaning.APART), (52, Meaning.OVERLAPPING), (UNKNOWN, Meaning.UNKNOWN)):
         index = frame - FRAMES[0]
         page.mouse.click(box["x"] + box["width"] * (index + 0.5) / (last + 1), box["y"] + 0.5 * box["height"])
-        page.wait_for_function(f"document.querySelector('#said .state').textContent.startsWith('frame {frame}:')")
+        page.wait_for_function(f"document.querySelector('#panel .state').textContent.startsWith('frame {frame}:')")
         model.seek(index)
-        state = page.locator("#said .state")
+        state = page.locator("#panel .state")
         assert model.answer().least.words in state.inner_text()
         assert state.evaluate("node => node.style.borderColor") == "rgb({}, {}, {})".format(*COLOURS[meaning])
     assert tab.troubles == []
     assert all(url.startswith(("file:", "data:", "blob:")) for url in tab.requested)
+
+
+@pytest.mark.parametrize(("width", "opens"), [(390, False), (1280, True)])
+def test_the_panel_of_a_file_opens_folded_on_a_phone(tab, tmp_path, width, opens):
+    write_html(bite(), tmp_path / "bite.html")
+    page = tab.page
+    page.set_viewport_size({"width": width, "height": 844})
+    tab.open(f"file://{tmp_path / 'bite.html'}")
+    page.wait_for_function("document.querySelector('#panel .state').textContent !== ''")
+    assert page.locator("#panel .legend").is_visible() is opens
+    assert page.locator("#panel").bounding_box()["height"] < 844 * (0.5 if opens else 0.2)
+    page.locator("#panel summary").evaluate("node => node.click()")  # a notice of the renderer may lie over it
+    assert page.locator("#panel .legend").is_visible() is not opens
+    assert page.locator("#panel .state").is_visible()
 
 
 def blocks(picture):
@@ -180,7 +194,7 @@ def blocks(picture):
     return scene.reshape(46, 16, 49, 16, 3).mean(axis=(1, 3))
 
 
-def at_rest(tab, path, beside="#said .state"):
+def at_rest(tab, path, beside="#panel .state"):
     """Return the scene after it has stopped changing, and the text next to it."""
     before = None
     while True:
@@ -223,9 +237,9 @@ def test_text_and_scene_of_a_file_show_the_same_moment(tab, tmp_path):
     for index in (12, 3, 19, 0, 7, 15, 6, 14):
         assert agree(scenes, seen_at((index + 0.5) / count)).startswith(f"frame {FRAMES[index]}:")
     for _ in range(6):
-        was = page.locator("#said .state").inner_text()
+        was = page.locator("#panel .state").inner_text()
         page.keyboard.press("Space")  # play
-        page.wait_for_function("was => document.querySelector('#said .state').textContent !== was", arg=was)
+        page.wait_for_function("was => document.querySelector('#panel .state').textContent !== was", arg=was)
         page.wait_for_timeout(700.0)  # the recording lasts a second
         page.keyboard.press("Space")
         agree(scenes, at_rest(tab, picture))

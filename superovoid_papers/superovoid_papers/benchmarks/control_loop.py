@@ -3,9 +3,9 @@
 
 """Distances in a control loop: both hands in the motion of the grasp sweep, all pairs of fingers within 10 mm.
 
-A turn is a controller's work for new joint positions: the poses of all links, `Scene.set_link_poses`, and a query.
-Turns are due on a fixed schedule, so a late one delays the following ones, and times count from the moment a turn was
-due. The loop runs first without preparation, then by the recipe of docs/how_to/loops.md.
+A turn is one iteration of a controller: the poses of all links for new joint positions, `Scene.set_link_poses`, and a
+query. Turns are due on a fixed schedule, so a late one delays the following ones, and times count from the moment a
+turn was due. The loop runs first without preparation, then by the recipe of docs/how_to/loops.md.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def _first(options: dict) -> dict:
 
 
 def _time_of_loop(robot: Robot, positions: FloatArray, options: dict) -> float:
-    """Time the same with gradients by one query per state."""
+    """Time the same, gradients included, with one query per state."""
     scene = robot.scene()
     started = time.process_time()
     for s, row in enumerate(positions):

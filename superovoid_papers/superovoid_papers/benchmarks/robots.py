@@ -275,13 +275,13 @@ def measure(found: Libraries, name: str, states: int, repeats: int, seed: int) -
     scene, pairs = robot.scene(), robot.body_pairs()
     positions = random_states(robot, states, seed)
     options = {"base_poses": {link: np.eye(4) for link in robot.base_links}, "threads": 1}
-    beside = Pinocchio(found, urdf, robot, pairs)
-    configurations = beside.configurations(positions)
+    peer = Pinocchio(found, urdf, robot, pairs)
+    configurations = peer.configurations(positions)
     about = name, states, len(robot.bodies)
 
     some = positions[:_COMPARED]
     ours = _distances(StateQuery(robot, scene), some, options, len(pairs))
-    theirs = beside.answers(configurations[:_COMPARED])
+    theirs = peer.answers(configurations[:_COMPARED])
     other_signs = int(((ours < -1e-6) & (theirs > 1e-6) | (ours > 1e-6) & (theirs < -1e-6)).sum())
     difference = float(np.abs(ours - theirs).max())
     overlapping = float((ours < 0.0).any(axis=1).mean())
@@ -293,22 +293,22 @@ def measure(found: Libraries, name: str, states: int, repeats: int, seed: int) -
         )
 
     query = StateQuery(robot, scene)
-    times, _ = _medians(repeats, lambda: query(positions, **options), lambda: beside.distances(configurations))
+    times, _ = _medians(repeats, lambda: query(positions, **options), lambda: peer.distances(configurations))
     yield row("all distances", len(pairs), overlapping, times, other_signs, difference)
     query = StateQuery(robot, scene, overlapping_only=True)
     times, answers = _medians(
-        repeats, lambda: query(positions, **options), lambda: beside.overlaps(configurations, False)
+        repeats, lambda: query(positions, **options), lambda: peer.overlaps(configurations, False)
     )
     signs = int(((np.diff(answers[0].first) > 0) != answers[1]).sum())
     yield row("all overlapping pairs", len(pairs), float(answers[1].mean()), times, signs, math.nan)
     rare = pairs[(ours < 0.0).mean(axis=0) < ALWAYS]
     for question, chosen in (("any overlap", pairs), ("any, pairs sometimes free", rare)):
-        beside.choose(chosen)
+        peer.choose(chosen)
         query = ThresholdQuery(robot, scene, pairs=chosen)
         times, answers = _medians(
             repeats,
             lambda: query(positions, **options),  # noqa: B023
-            lambda: beside.overlaps(configurations, True),
+            lambda: peer.overlaps(configurations, True),
         )
         signs = int((answers[0].closer & ~answers[1] | answers[0].farther & answers[1]).sum())
         yield row(question, len(chosen), float(answers[1].mean()), times, signs, math.nan)

@@ -137,11 +137,11 @@ def wait_for(distributed: Distributed, workers: int) -> None:
 def _all_of(distributed: Distributed, naps: list[float]) -> None:
     """Run all chunks, and report progress."""
     found: Counter[int] = Counter()
-    told = time.monotonic()
+    printed_at = time.monotonic()
     for number in distributed.spread(nap, enumerate(naps)):
         found[number] += 1
-        if time.monotonic() - told > 10.0:
-            told = time.monotonic()
+        if time.monotonic() - printed_at > 10.0:
+            printed_at = time.monotonic()
             _say(f"  {found.total()} of {len(naps)} chunks")
     if found != Counter(range(len(naps))):
         raise AssertionError(f"{len(naps)} chunks were given, {found.total()} came back, {len(found)} different ones")

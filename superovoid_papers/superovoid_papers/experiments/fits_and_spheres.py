@@ -250,7 +250,7 @@ def table(rows: Sequence[LinkRow], robots: Sequence[str] = tuple(ROBOTS)) -> Tab
             made.add_row(robot, "–", "0", *"–" * (len(names) - 2))
         for most in sorted({row.most for row in own}):
             some = [row for row in own if row.most == most]
-            beside = [row for row in some if row.spheres]
+            with_spheres = [row for row in some if row.spheres]
             made.add_row(
                 robot,
                 some[0].meshes,
@@ -261,9 +261,9 @@ def table(rows: Sequence[LinkRow], robots: Sequence[str] = tuple(ROBOTS)) -> Tab
                 f"{np.mean([row.mean for row in some]):.2f}",
                 f"{sum(row.seconds for row in some):.0f}",
                 f"{np.mean([row.spheres for row in some]):.0f}",
-                cell(float(np.mean([row.spheres_iou for row in beside or some])), ".3f"),
-                cell(float(np.mean([row.spheres_mean for row in beside or some])), ".2f"),
-                f"{sum(row.mean < row.spheres_mean for row in beside)} of {len(beside)}",
+                cell(float(np.mean([row.spheres_iou for row in with_spheres or some])), ".3f"),
+                cell(float(np.mean([row.spheres_mean for row in with_spheres or some])), ".2f"),
+                f"{sum(row.mean < row.spheres_mean for row in with_spheres)} of {len(with_spheres)}",
             )
     return made
 

@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Attacks on lower ends of intervals of bodies with dents, by points of the bodies.
+"""Attacks on lower ends of intervals of bodies with concavities, by points of the bodies.
 
-The checker (`superovoid.checker`) proves depths and distances of hulls. It cannot decide `lower` if bodies with dents
-overlap, or if their distance exceeds that of their hulls and no certificate proves it. Two points of the bodies closer
-than `lower`, or a common point after a translation of B by -`lower` along the normal, refute it.
+The checker (`superovoid.checker`) proves depths and distances of hulls. It cannot decide `lower` if bodies with
+concavities overlap, or if their distance exceeds that of their hulls and no certificate proves it. Two points of the
+bodies closer than `lower`, or a common point after a translation of B by -`lower` along the normal, refute it.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 
 Two more tests complement the proofs of single answers:
 
-* points of the bodies attack lower ends that the checker leaves undecided because of dents (`examination`);
+* points of the bodies attack lower ends that the checker leaves undecided because of concavities (`examination`);
 * `broken_promises` compares answers: a certified interval is as narrow as the tolerance, swapping the bodies changes no
   bit, and answers from warm starts and from batches agree with cold ones of single pairs.
 """
@@ -81,7 +81,7 @@ class FamilyChecks:
     certificates: Counter[str] = field(default_factory=Counter)
     """Verdicts on the cones and pieces of necessary certificates."""
     attacked: int = 0
-    """Number of undecided answers to pairs with dents, which points attack."""
+    """Number of undecided answers to pairs with concavities, which points attack."""
     reached: int = 0
     """Number of those refuted by points."""
     broken: Counter[str] = field(default_factory=Counter)
@@ -142,9 +142,9 @@ def broken_promises(drawn: Pair, result: DistanceResult, rng: np.random.Generato
     """Return the broken promises of an answer that its correctness does not imply.
 
     ``wide``: it is certified, and the interval is wider than the tolerance and rounding. ``swapped``: the pair in the
-    other order has different bits. ``single``: the intervals of a batch and of `distance` are disjoint. ``warm``: so
-    are that of a scene with the bodies nearby before, and this one. The last three apply to superovoids, the last two
-    to convex ones: two answers for a dent may be two contacts.
+    other order has different bits. ``single``: the intervals of a batch and of `distance` are disjoint. ``warm``:
+    the same for the interval of a scene with a warm start and this one. The last three apply to superovoids, the last
+    two to convex ones: two answers near a concavity may be two contacts.
     """
     size = _size(drawn)
     a, pose_a, b, pose_b = drawn
@@ -186,7 +186,7 @@ def check_part(seed: int, planted: bool, in_lanes: bool, part: Part) -> tuple[Fa
     ----------
     seed : int
     planted : bool
-        If true, also check a wrong answer with each certified one, by turns of each kind.
+        If true, also check a wrong answer with each certified one, each kind in turn.
     in_lanes : bool
         If true, check the answers of batches.
     part : Part
@@ -324,7 +324,7 @@ def _has_a_dent(drawn: Pair) -> bool:
 
 
 def _batch(pairs: Sequence[Pair]) -> Batch:
-    """Return pairs of superovoids with dents as arrays."""
+    """Return pairs of superovoids with concavities as arrays."""
     rows = np.array(
         [
             [(*s.semi_axes, s.section_exponent, s.profile_exponent, *s.taper) for s in side]

@@ -270,7 +270,7 @@ def _exact_errors(panel: Axes, rows: Sequence[Row]) -> None:
         Line2D([], [], color="0.3", marker="s", fillstyle="none", linestyle="", label="points (20)"),
         Line2D([], [], color=BLACK, linestyle="--", label="paper: tolerance"),
     )
-    panel.legend(handles=marks, fontsize=7, loc="upper left", ncols=3)
+    panel.legend(handles=marks, fontsize=7, loc="upper left")
 
 
 def _mesh_times(panel: Axes, rows: Sequence[Row]) -> None:

@@ -368,7 +368,7 @@ def count_failures(robot: Robot, bite: Iterable[BiteFrame], **options: Any) -> P
 
 
 def certified_lines(robot: Robot, bite: Iterable[BiteFrame]) -> list[str]:
-    """Return lines about the scene's answers, which judge the others, and about the bodies' dents."""
+    """Return lines about the scene's answers, which judge the others, and about the bodies' concavities."""
     scene = Certified(robot, closest_only=False)
     answers = intersecting = dented = unproved = 0
     widest = 0.0

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid.output import REPORT, CsvRow, column, leave, machine, output_folder, print_table, progress, unitless
 from superovoid.shapes import Superovoid
-from superovoid.viewing.palette import BLUE, GREEN, ORANGE, PURPLE, RED
+from superovoid.viewing.palette import BLUE, GREEN, ORANGE, PURPLE, RED, SKY
 from superovoid_papers.experiments.goncalves2017 import superovoid_battery
 from superovoid_papers.experiments.goncalves2017.superovoid_battery import WRONG
 from superovoid_papers.methods import goncalves2017
@@ -195,12 +196,12 @@ def _bodies(axes: Any, alpha: float) -> None:
     bodies, poses = picture_pair()
     light = np.array([0.3, -0.5, 0.8]) / np.linalg.norm([0.3, -0.5, 0.8])
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
-    for body, pose, colour in zip(bodies, poses, ((0.45, 0.70, 0.40), (0.35, 0.55, 0.80)), strict=True):
+    for body, pose, colour in zip(bodies, poses, (GREEN, SKY), strict=True):
         mesh = body.tessellate(40)
         points = mesh.vertices @ pose[:3, :3].T + pose[:3, 3]
         low, high = np.minimum(low, points.min(axis=0)), np.maximum(high, points.max(axis=0))
         shade = 0.55 + 0.45 * np.clip(mesh.face_normals @ pose[:3, :3].T @ light, 0.0, 1.0)
-        faces = np.column_stack([shade[:, None] * np.array(colour), np.full(len(shade), alpha)])
+        faces = np.column_stack([shade[:, None] * np.array(to_rgb(colour)), np.full(len(shade), alpha)])
         axes.add_collection3d(Poly3DCollection(points[mesh.faces], facecolors=faces))
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
     axes.set_box_aspect(high - low, zoom=1.2)
@@ -273,7 +274,7 @@ def _failures(panel: Axes, rows: Sequence[Row]) -> None:
     panel.text(6.1, 0.6, "the paper's quadtree", fontsize=7, transform=panel.get_xaxis_transform())
     panel.set(xlabel="levels", ylabel="% not converged or wrong")
     panel.set_title("failures by levels of the first guess", fontsize=9)
-    panel.legend(fontsize=7)
+    panel.legend(fontsize=7, handlelength=4.0)  # long enough for dashes
 
 
 def plot(rows: Sequence[Row]) -> Figure:

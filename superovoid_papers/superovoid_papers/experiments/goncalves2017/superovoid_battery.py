@@ -9,7 +9,7 @@ counts, less the time of an almost empty call. First guess and Newton's method a
 separately; their total is the sum.
 
 Answers are judged only if the engine's contact on the bodies agrees with the proved distance or depth of their convex
-hulls: for a contact in a dent, the schemes, which use the bodies themselves, may be right and differ.
+hulls: for a contact in a concavity, the schemes, which use the bodies themselves, may be right and differ.
 """
 
 from __future__ import annotations

@@ -24,10 +24,10 @@ def _is_visible(
     """Return whether the segment between two vertices meets edges only at its own ends."""
     others = ~(np.isin(starts, (p, q)) | np.isin(ends, (p, q)))
     a, b = at[starts[others]], at[ends[others]]
-    beside = (_turn(at[p], at[q], a) > tiny) == (_turn(at[p], at[q], b) > tiny)
-    beside &= (_turn(at[p], at[q], a) < -tiny) == (_turn(at[p], at[q], b) < -tiny)
+    same_side = (_turn(at[p], at[q], a) > tiny) == (_turn(at[p], at[q], b) > tiny)
+    same_side &= (_turn(at[p], at[q], a) < -tiny) == (_turn(at[p], at[q], b) < -tiny)
     apart = _turn(a, b, at[p]) * _turn(a, b, at[q]) > 0.0
-    if not (beside | apart).all():
+    if not (same_side | apart).all():
         return False
     along = at[q] - at[p]
     corners = np.setdiff1d(starts, (p, q))
