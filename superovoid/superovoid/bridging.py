@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -206,9 +206,9 @@ class StateFunction:
         threads: int | None = None,
     ) -> None:
         scene = robot.scene() if scene is None else scene
-        bases = bool(robot.base_links)
+        is_based = bool(robot.base_links)
         self._query = StateQuery(
-            robot, scene, pairs=pairs, max_distance=max_distance, gradients=True, base_gradients=bases
+            robot, scene, pairs=pairs, max_distance=max_distance, gradients=True, base_gradients=is_based
         )
         self._robot, self._threads, self._limit, self._count = robot, threads, max_distance, len(scene.bodies)
         self.pairs: IntArray = scene.pairs
@@ -218,8 +218,22 @@ class StateFunction:
             self.pairs = self.pairs[[number[key] for key in wanted.tolist()]]
         self._order = np.argsort(self._keys(self.pairs))
         self._sorted = self._keys(self.pairs)[self._order]
-        self.ranks = (1, 3) if bases else (1,)
+        self.ranks = (1, 3) if is_based else (1,)
         """Number of the last axes of each input."""
+
+    def bases(self, base_poses: Mapping[str, Any] | None) -> list[Any]:
+        """Return the poses of ``robot.base_links`` in their order.
+
+        Raises
+        ------
+        ValueError
+            If one is missing.
+        """
+        given = base_poses or {}
+        missing = [link for link in self._robot.base_links if link not in given]
+        if missing:
+            raise ValueError(f"base_poses: the pose of {missing[0]!r} is missing")
+        return [given[link] for link in self._robot.base_links]
 
     def _keys(self, pairs: IntArray) -> IntArray:
         return pairs.min(axis=1) * self._count + pairs.max(axis=1)

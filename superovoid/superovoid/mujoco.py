@@ -63,6 +63,11 @@ def geom_distance(
     ------
     ValueError
         If a geom has a signed distance function of a plugin.
+
+    Notes
+    -----
+    Each call makes the shapes from the model as it is, the hull of a mesh too. A robot and its scene
+    (`robot_from_model`, `scene_of`) make them once.
     """
     a, b = (shape_of(model, geom) for geom in (geom1, geom2))
     found = distance(

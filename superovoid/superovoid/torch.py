@@ -145,7 +145,6 @@ class StateDistances(torch.nn.Module):
     ) -> None:
         super().__init__()
         self._function = StateFunction(robot, scene, pairs=pairs, max_distance=max_distance, threads=threads)
-        self._bases = robot.base_links
         self.pairs = self._function.pairs
 
     def forward(self, positions: Any, base_poses: Mapping[str, Any] | None = None) -> Distances:
@@ -164,8 +163,9 @@ class StateDistances(torch.nn.Module):
             With the batch axes (..., pairs).
         """
         inputs = [_tensor(positions).unsqueeze(-2)]
-        if self._bases:
-            poses = torch.broadcast_tensors(*(_tensor((base_poses or {})[link]) for link in self._bases))
+        bases = self._function.bases(base_poses)
+        if bases:
+            poses = torch.broadcast_tensors(*map(_tensor, bases))
             inputs.append(torch.stack(poses, dim=-3).unsqueeze(-4))
         return Distances(*_Engine.apply(self._function, *inputs))
 

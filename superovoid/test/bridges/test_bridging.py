@@ -106,5 +106,7 @@ def test_errors_name_what_is_wrong():
         PairFunction(Shapes(type(bridged.without_parameters()[0]), None), Sphere(1.0))
     with pytest.raises(ValueError, match="columns radius, length"):
         PairFunction(Shapes(list(bridged.PARAMETERS)[5], None), Sphere(1.0))(np.eye(4), np.eye(4), np.ones(3))
+    with pytest.raises(ValueError, match="'ball' is missing"):
+        StateFunction(bridged.robot()).bases({})
     with pytest.raises(ModuleNotFoundError, match=r"superovoid\[torch\]"):
         framework("no_such_framework", "torch")

@@ -5,7 +5,7 @@
 
 A turn is a controller's work for new joint positions: the poses of all links, `Scene.set_link_poses`, and a query.
 Turns are due on a fixed schedule, so a late one delays the following ones, and times count from the moment a turn was
-due. The loop runs first without preparation, then by the recipe of docs/how_to/loops.md.
+due. The loop runs first without preparation, then by the recipe of docs/how_to/frameworks.md.
 """
 
 from __future__ import annotations
