@@ -29,7 +29,7 @@ model = mujoco.MjModel.from_xml_string(MODEL)
 data = mujoco.MjData(model)
 robot = robot_from_model(model)
 ask = StateQuery(robot, scene_of(model, robot))
-print(f"joints {robot.joint_names}, bases {robot.base_links}, {len(robot.body_pairs())} pairs of links")
+print(f"joints {robot.joint_names}, bases {robot.base_links}, {len(robot.body_pairs())} pairs of bodies")
 
 positions, bases, times, simulated = [], [], [], []
 while data.time < 0.6:

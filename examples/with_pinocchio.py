@@ -18,11 +18,11 @@ from superovoid_ros.pictures import BLUE, ORANGE
 
 model = pinocchio.buildSampleModelHumanoid()
 geometry = pinocchio.buildSampleGeometryModelHumanoid(model)
-for a in range(geometry.ngeoms):
-    for b in range(a):
-        joints = geometry.geometryObjects[a].parentJoint, geometry.geometryObjects[b].parentJoint
-        if len({*joints, model.parents[joints[0]], model.parents[joints[1]]}) == 4:  # neither one nor neighbours
-            geometry.addCollisionPair(pinocchio.CollisionPair(b, a))
+limbs = [each.name.split("_")[0] for each in geometry.geometryObjects]
+for b in range(geometry.ngeoms):
+    for a in range(b):
+        if limbs[a] != limbs[b] and not {"chest", "chest2"} & {limbs[a], limbs[b]}:
+            geometry.addCollisionPair(pinocchio.CollisionPair(a, b))
 data, geometry_data = model.createData(), geometry.createData()
 ask = CollisionDistances(model, geometry)
 
