@@ -26,8 +26,7 @@ for b in range(geometry.ngeoms):
 data, geometry_data = model.createData(), geometry.createData()
 ask = CollisionDistances(model, geometry)
 
-pinocchio.seed(3)
-q = pinocchio.integrate(model, pinocchio.neutral(model), 0.6 * np.random.default_rng(2).standard_normal(model.nv))
+q = pinocchio.integrate(model, pinocchio.neutral(model), 0.6 * np.random.default_rng(0).standard_normal(model.nv))
 margin, least = 0.01, []  # m
 for _ in range(60):
     results, by_velocity = ask(data, geometry_data, q)
