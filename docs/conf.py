@@ -15,6 +15,10 @@ author = "superovoid_ros maintainers"
 # Of the extra `docs`; rosdoc2 does not bring it, and builds the site without the gallery.
 GALLERY = importlib.util.find_spec("sphinx_gallery") is not None
 
+# Examples of bridges whose framework is not installed are shown without a run.
+FRAMEWORKS = ("casadi", "jax", "mujoco", "pinocchio", "torch")
+MISSING = [name for name in FRAMEWORKS if importlib.util.find_spec(name) is None]
+
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
@@ -61,7 +65,7 @@ napoleon_use_ivar = True
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "generated/examples",
-    "filename_pattern": r"\.py$",
+    "filename_pattern": rf"^(?!.*/with_({'|'.join(MISSING) or '-'})\.py$).*\.py$",
     "ignore_pattern": r"^$",
     "within_subsection_order": "reference_pages.example_order",
     "abort_on_example_error": True,

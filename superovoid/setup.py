@@ -111,6 +111,12 @@ setup(
     extras_require={
         # SUPEROVOID_KERNELS=jit, and `python -m superovoid.compiler` after an edit of a kernel.
         "compile": ["numba>=0.68,<0.69"],
+        # Bridges, each in a module of the name of its framework; those with meshes of any form bring trimesh.
+        "casadi": ["casadi"],
+        "jax": ["jax"],
+        "mujoco": ["mujoco", "superovoid[meshes]"],
+        "pinocchio": ["pin", "superovoid[meshes]"],
+        "torch": ["torch"],
         # Completion of the command line in bash and zsh.
         "completion": ["argcomplete"],
         # `superovoid dataset`: stores, and workers beyond this process.

@@ -34,6 +34,7 @@ LAYERS = {
             "states",
             "dataset",
         ),
+        *("bridging", "torch", "jax", "mujoco", "pinocchio", "casadi"),
         *("planning", "fitting", "viewing", "bags", "testing", "cli"),
     ),
     "superovoid_ros": ("resources", "pictures", "motions", "icub", "nodes", "client", "tools", "commands"),

@@ -35,6 +35,8 @@ NEEDS = {
     "superovoid.checker": "flint",
     "moveit_configs_utils": "moveit_configs_utils",
     "superovoid import dataset": "zarr",
+    "superovoid.mujoco": "mujoco",
+    "superovoid.torch": "torch",
 }
 """Imports or names in a block, and the package of the extra that it needs."""
 ELSEWHERE = {

@@ -417,7 +417,7 @@ class Scene:
             self._last_reach = 0, 0.0
 
     def prepare(self, *, pairs: ArrayLike | None = None, freeze: bool = False) -> None:
-        """Allocate the memory of later queries now, for control loops (docs/how_to/loops.md).
+        """Allocate the memory of later queries now, for control loops (docs/how_to/frameworks.md).
 
         It is enough even if bodies are near each other. Poses and answers do not change.
 

@@ -5,7 +5,7 @@
 
 A turn is one iteration of a controller: the poses of all links for new joint positions, `Scene.set_link_poses`, and a
 query. Turns are due on a fixed schedule, so a late one delays the following ones, and times count from the moment a
-turn was due. The loop runs first without preparation, then by the recipe of docs/how_to/loops.md.
+turn was due. The loop runs first without preparation, then by the recipe of docs/how_to/frameworks.md.
 """
 
 from __future__ import annotations

@@ -1,0 +1,330 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Distances as functions of arrays, with their Jacobians: what the bridges to other frameworks share.
+
+A function takes arrays and returns an `Answer`, whose arrays have the batch axes (...) of the broadcast inputs:
+
+=================  =============================================================  ====================================
+function           inputs                                                         batch axes
+=================  =============================================================  ====================================
+`PairFunction`     poses of A and B (..., 4, 4); parameters of `Shapes` (..., k)  those of the inputs
+`StateFunction`    positions (..., 1, q); poses of the bases (..., 1, k, 4, 4)    (..., pairs)
+=================  =============================================================  ====================================
+
+The Jacobian by an input has the batch axes and the last axes of the input, so every derivative product is a product of
+arrays and a sum:
+
+    along dx     (J * dx) summed over the last axes of the input
+    of weights   (weights * J) summed over the axes along which the input was broadcast
+
+A pose varies in the rigid transforms. Its Jacobian is the matrix G with <G, dM> = gradient . twist for each of their
+tangents dM = [skew(w) R, v]: G = [skew(angular) R / 2, linear], because <skew(g) R, skew(w) R> = 2 g . w.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superovoid.contact import DistanceResults, derivatives, distances, pose_gradients
+from superovoid.robot import Robot
+from superovoid.scene import Scene
+from superovoid.shapes import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    Shape,
+    Sphere,
+    Superellipsoid,
+    Superovoid,
+    Torus,
+)
+from superovoid.states import StateQuery
+from superovoid.values.status import differentiable_rows
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+PARAMETERS: dict[type[Shape], tuple[str, ...]] = {
+    Superovoid: ("a1", "a2", "a3", "section_exponent", "profile_exponent", "taper_x", "taper_y"),
+    Superellipsoid: ("a1", "a2", "a3", "section_exponent", "profile_exponent"),
+    Ellipsoid: ("a1", "a2", "a3"),
+    Sphere: ("radius",),
+    Box: ("length_x", "length_y", "length_z"),
+    Capsule: ("radius", "length"),
+    Cylinder: ("radius", "length"),
+    Cone: ("radius", "length"),
+    Torus: ("major_radius", "minor_radius"),
+}
+"""Parameters of each kind in `Shapes`, in the order of its constructor."""
+
+
+def framework(name: str, extra: str) -> ModuleType:
+    """Import the package of a framework.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If it is missing, with the extra that installs it.
+    """
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"no module {error.name!r}: pip install 'superovoid[{extra}]'") from error
+
+
+class Shapes(NamedTuple):
+    """Bodies of one kind that an array of their parameters describes, so that a framework can differentiate by it."""
+
+    kind: type[Shape]
+    """One of `PARAMETERS`."""
+    parameters: Any
+    """Shape (..., k), an array of the framework, with a column for each name in ``PARAMETERS[kind]``."""
+
+
+Bodies = Shape | Sequence[Shape] | Shapes
+"""The bodies of the pairs: one for all, a sequence along the last batch axis, or parameters."""
+
+
+class Answer(NamedTuple):
+    """Distances and their Jacobians; arrays with the batch axes (...)."""
+
+    distance: FloatArray
+    point_a: FloatArray
+    """Shape (..., 3)."""
+    point_b: FloatArray
+    normal: FloatArray
+    status: NDArray[np.uint8]
+    """`superovoid.Status`."""
+    jacobians: tuple[FloatArray, ...]
+    """One for each input."""
+
+    @property
+    def differentiable(self) -> NDArray[np.bool_]:
+        """`Status.differentiable`."""
+        return np.asarray(differentiable_rows(self.status))
+
+
+class PairFunction:
+    """Signed distances of pairs as a function of poses and, for `Shapes`, parameters.
+
+    Parameters
+    ----------
+    a, b : Shape, sequence of Shape, or Shapes
+        The parameters of `Shapes` are inputs of the function; only the kind is read here.
+    threads : int, optional
+        As for `superovoid.distances`.
+    """
+
+    def __init__(self, a: Bodies, b: Bodies, threads: int | None = None) -> None:
+        self._sides, self._threads = (a, b), threads
+        for name, side in zip("ab", self._sides, strict=True):
+            if isinstance(side, Shapes) and side.kind not in PARAMETERS:
+                known = ", ".join(kind.__name__ for kind in PARAMETERS)
+                raise ValueError(f"{name}.kind = {side.kind!r}: must be one of {known}")
+        self.ranks = (2, 2, *(1 for side in self._sides if isinstance(side, Shapes)))
+        """Number of the last axes of each input."""
+
+    def batch(self, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+        """Return the batch axes for the shapes of the inputs."""
+        own = [
+            (len(side),) for side in self._sides if not isinstance(side, Shape | Shapes)
+        ]  # bodies along the last axis
+        return np.broadcast_shapes(
+            *own, *(shape[: len(shape) - k] for shape, k in zip(shapes, self.ranks, strict=True))
+        )
+
+    def __call__(self, *inputs: FloatArray) -> Answer:
+        """Compute the distances and their Jacobians."""
+        batch = self.batch([each.shape for each in inputs])
+        count = math.prod(batch)
+        flat = [
+            np.broadcast_to(each, (*batch, *each.shape[each.ndim - k :])).reshape(count, *each.shape[each.ndim - k :])
+            for each, k in zip(inputs, self.ranks, strict=True)
+        ]
+        poses, parameters = flat[:2], iter(flat[2:])
+        of_sides = [next(parameters) if isinstance(side, Shapes) else None for side in self._sides]
+        bodies = [_bodies(side, rows, batch) for side, rows in zip(self._sides, of_sides, strict=True)]
+        found = distances(bodies[0], poses[0], bodies[1], poses[1], threads=self._threads)
+        by_pose = pose_gradients(found, *poses)
+        jacobians = [by_matrix(twist, pose) for twist, pose in zip(by_pose, poses, strict=True)]
+        for number, (side, rows) in enumerate(zip(self._sides, of_sides, strict=True)):
+            if isinstance(side, Shapes) and rows is not None:
+                if issubclass(side.kind, Superovoid):
+                    every = derivatives(bodies[0], poses[0], bodies[1], poses[1], found, threads=self._threads)
+                    by_shape = (every.by_shape_a, every.by_shape_b)[number][:, : max(3, rows.shape[1])]
+                    jacobians.append(by_shape.sum(axis=1, keepdims=True) if side.kind is Sphere else by_shape)
+                else:
+                    jacobians.append(_by_parameters(side.kind, rows, poses[number], found, number))
+        return Answer(
+            found.distance.reshape(batch),
+            found.point_a.reshape(*batch, 3),
+            found.point_b.reshape(*batch, 3),
+            found.normal.reshape(*batch, 3),
+            found.status.reshape(batch),
+            tuple(each.reshape(*batch, *each.shape[1:]) for each in jacobians),
+        )
+
+
+class StateFunction:
+    """Signed distances of a robot's pairs of bodies as a function of joint positions and poses of its bases.
+
+    Parameters
+    ----------
+    robot : Robot
+    scene : Scene, optional
+        As for `superovoid.state_distances`; default: ``robot.scene()``.
+    pairs : (n, 2) array_like of int, optional
+        Pairs of the scene, in either order; default: all.
+    max_distance : float, optional
+        Pairs farther apart have this distance, a derivative of zero, points of nan and a normal of zero.
+    threads : int, optional
+        As for `superovoid.state_distances`.
+
+    Attributes
+    ----------
+    pairs : (n, 2) ndarray of int
+        Bodies A and B of each pair: the last batch axis.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        scene: Scene | None = None,
+        *,
+        pairs: ArrayLike | None = None,
+        max_distance: float = math.inf,
+        threads: int | None = None,
+    ) -> None:
+        scene = robot.scene() if scene is None else scene
+        is_based = bool(robot.base_links)
+        self._query = StateQuery(
+            robot, scene, pairs=pairs, max_distance=max_distance, gradients=True, base_gradients=is_based
+        )
+        self._robot, self._threads, self._limit, self._count = robot, threads, max_distance, len(scene.bodies)
+        self.pairs: IntArray = scene.pairs
+        if pairs is not None:
+            number = dict(zip(self._keys(self.pairs).tolist(), range(len(self.pairs)), strict=True))
+            wanted = self._keys(np.asarray(pairs, dtype=np.int64).reshape(-1, 2))
+            self.pairs = self.pairs[[number[key] for key in wanted.tolist()]]
+        self._order = np.argsort(self._keys(self.pairs))
+        self._sorted = self._keys(self.pairs)[self._order]
+        self.ranks = (1, 3) if is_based else (1,)
+        """Number of the last axes of each input."""
+
+    def bases(self, base_poses: Mapping[str, Any] | None) -> list[Any]:
+        """Return the poses of ``robot.base_links`` in their order.
+
+        Raises
+        ------
+        ValueError
+            If one is missing.
+        """
+        given = base_poses or {}
+        missing = [link for link in self._robot.base_links if link not in given]
+        if missing:
+            raise ValueError(f"base_poses: the pose of {missing[0]!r} is missing")
+        return [given[link] for link in self._robot.base_links]
+
+    def _keys(self, pairs: IntArray) -> IntArray:
+        return pairs.min(axis=1) * self._count + pairs.max(axis=1)
+
+    def batch(self, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+        """Return the batch axes for the shapes of the inputs."""
+        rows = [shape[: len(shape) - k] for shape, k in zip(shapes, self.ranks, strict=True)]
+        return np.broadcast_shapes((len(self.pairs),), *rows)
+
+    def __call__(self, *inputs: FloatArray) -> Answer:
+        """Compute the distances and their Jacobians."""
+        batch = self.batch([each.shape for each in inputs])
+        states, count = math.prod(batch[:-1]), len(self.pairs)
+        positions, *bases = (
+            np.broadcast_to(each, (*batch[:-1], 1, *each.shape[each.ndim - k :])).reshape(
+                states, *each.shape[each.ndim - k :]
+            )
+            for each, k in zip(inputs, self.ranks, strict=True)
+        )
+        by_name = {link: bases[0][:, i] for i, link in enumerate(self._robot.base_links)}
+        found = self._query(positions, base_poses=by_name, threads=self._threads)
+        column = self._order[np.searchsorted(self._sorted, self._keys(np.column_stack([found.body_a, found.body_b])))]
+        row = (found.state, column)
+
+        def table(values: NDArray[Any], fill: float) -> NDArray[Any]:
+            full = np.full((states, count, *values.shape[1:]), fill, dtype=values.dtype)
+            full[row] = values
+            return full.reshape(*batch, *values.shape[1:])
+
+        by_inputs = [table(found.gradients, 0.0)]  # type: ignore[arg-type] # requested
+        if bases:
+            by_inputs.append(table(by_matrix(found.base_gradients, bases[0][found.state]), 0.0))  # type: ignore[arg-type]
+        return Answer(
+            table(found.distance, self._limit),
+            table(found.point_a, math.nan),
+            table(found.point_b, math.nan),
+            table(found.normal, 0.0),
+            table(found.status, 0),
+            tuple(by_inputs),
+        )
+
+
+Function = PairFunction | StateFunction
+
+
+def by_matrix(gradients: FloatArray, poses: FloatArray) -> FloatArray:
+    """Return the Jacobians by poses (..., 4, 4) from the gradients (..., 6) by twists (module docstring)."""
+    result = np.zeros((*gradients.shape[:-1], 4, 4))
+    turned = np.cross(gradients[..., None, 3:], np.swapaxes(poses[..., :3, :3], -1, -2))
+    result[..., :3, :3] = 0.5 * np.swapaxes(turned, -1, -2)
+    result[..., :3, 3] = gradients[..., :3]
+    return result
+
+
+def _bodies(side: Bodies, parameters: FloatArray | None, batch: tuple[int, ...]) -> Shape | list[Shape]:
+    """Return the bodies of a side in the form that `distances` takes."""
+    if isinstance(side, Shapes) and parameters is not None:
+        if parameters.shape[1:] != (len(PARAMETERS[side.kind]),):
+            names = ", ".join(PARAMETERS[side.kind])
+            raise ValueError(
+                f"{side.kind.__name__}: parameters must have the columns {names}, found {parameters.shape}"
+            )
+        return [_body(side.kind, row) for row in parameters]
+    if isinstance(side, Shape):
+        return side
+    along = np.empty(len(side), dtype=object)
+    along[:] = side
+    return np.broadcast_to(along, batch).ravel().tolist()
+
+
+def _body(kind: type[Shape], row: FloatArray) -> Shape:
+    if kind is Superovoid or kind is Superellipsoid:
+        return kind.from_goncalves(row[:3], row[3:5], row[5:] if len(row) > 5 else (0.0, 0.0))
+    return kind(row) if kind in (Ellipsoid, Box) else kind(*row)
+
+
+def _by_parameters(
+    kind: type[Shape], rows: FloatArray, poses: FloatArray, found: DistanceResults, number: int
+) -> FloatArray:
+    """Return -dh/dtheta = -n . dx/dtheta at the contact, for the point x of a body A (number 0) or B (1)."""
+    point, normal = ((found.point_a, found.normal), (found.point_b, -found.normal))[number]
+    x = np.einsum("nji,nj->ni", poses[:, :3, :3], point - poses[:, :3, 3])
+    n = np.einsum("nji,nj->ni", poses[:, :3, :3], normal)
+    if kind is Box:
+        return -n * x / rows
+    first, second = rows.T
+    across, along = (n * x)[:, :2].sum(axis=1), n[:, 2] * x[:, 2]
+    if kind is Torus:  # a circle and a ball: x = c + minor n
+        by = ((n * (x - second[:, None] * n)).sum(axis=1) / first, np.ones_like(first))
+    elif kind is Capsule:  # a segment and a ball
+        by = (np.ones_like(first), n[:, 2] * (x[:, 2] - first * n[:, 2]) / second)
+    else:  # x scales with the parameters
+        by = (across / first, along / second)
+    return -np.stack(by, axis=1)

@@ -1,0 +1,68 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""JAX: values of the engine under jit and vmap, derivatives of both modes beside differences."""
+
+import bridged
+import numpy as np
+import pytest
+
+import superovoid
+from superovoid import Box, Sphere, Superovoid
+from superovoid.bridging import PairFunction, Shapes, StateFunction
+
+jax = pytest.importorskip("jax")
+from superovoid import jax as bridge  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def _in_double_precision():
+    with jax.enable_x64(True):
+        yield
+
+
+def test_values_are_those_of_the_engine_under_jit_and_vmap():
+    poses = bridged.random_poses(np.random.default_rng(6), 3, 9, reach=0.9)
+    bodies = [bridged.shape(kind) for kind in bridged.PARAMETERS]
+
+    def ask(pose):
+        return bridge.distances(Sphere(0.2), np.eye(4), bodies, pose)
+
+    expected = superovoid.distances(Sphere(0.2), np.eye(4), bodies, poses[1])
+    for found in (ask(poses), jax.jit(ask)(poses), jax.vmap(ask)(poses), jax.jit(jax.vmap(ask))(poses)):
+        for name in ("distance", "point_a", "point_b", "normal", "status", "differentiable"):
+            assert np.array_equal(getattr(found, name)[1], getattr(expected, name)), name
+
+
+@pytest.mark.parametrize("kind", bridged.PARAMETERS, ids=lambda kind: kind.__name__)
+def test_both_modes_have_the_jacobians_of_the_shared_functions(kind):
+    egg, values = bridged.shape(Superovoid), np.array(bridged.PARAMETERS[kind])
+    pose = bridged.random_poses(np.random.default_rng(7), reach=1.1)
+    _, _, expected = PairFunction(egg, Shapes(kind, None))(np.eye(4), pose, values).jacobians
+
+    def ask(parameters):
+        return bridge.distances(egg, np.eye(4), Shapes(kind, parameters), pose).distance
+
+    for derive in (jax.grad, jax.jacfwd, jax.jacrev):
+        assert np.abs(jax.jit(derive(ask))(values) - expected).max() <= 1e-12
+    assert np.abs(jax.vmap(jax.grad(ask))(np.stack([values] * 2)) - expected).max() <= 1e-12
+
+
+def test_gradients_by_joints_and_bases_of_states_are_those_of_differences():
+    positions, bases = bridged.states(np.random.default_rng(8), 3)
+    ask, function = bridge.StateDistances(bridged.robot()), StateFunction(bridged.robot())
+    found = jax.jit(jax.vmap(jax.jacrev(lambda q, base: ask(q, {"ball": base}).distance, (0, 1))))(positions, bases)
+    expected = function(positions[:, None], bases[:, None, None]).jacobians
+    assert np.abs(found[0] - expected[0]).max() <= 1e-12
+    assert np.abs(found[1] - expected[1][:, :, 0]).max() <= 1e-12
+    steps = 1e-5 * np.eye(2)
+    ends = [ask(positions[:, None] + sign * steps, {"ball": bases[:, None]}).distance for sign in (1.0, -1.0)]
+    assert np.abs((ends[0] - ends[1]).swapaxes(1, 2) / 2e-5 - found[0]).max() < 1e-6
+
+
+def test_single_precision_comes_back_in_single_precision():
+    with jax.enable_x64(False):
+        pose = np.eye(4)
+        pose[0, 3] = 3.0
+        found = bridge.distances(Sphere(1.0), np.eye(4), Box((1.0, 1.0, 1.0)), pose)
+        assert found.distance.dtype == np.float32 and float(found.distance) == 1.5

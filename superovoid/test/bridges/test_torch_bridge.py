@@ -1,0 +1,108 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""PyTorch: values of the engine, gradients by autograd's own check, batches, devices and types."""
+
+import bridged
+import numpy as np
+import pytest
+
+import superovoid
+from superovoid import Sphere
+from superovoid.bridging import Shapes
+
+torch = pytest.importorskip("torch")
+from superovoid import torch as bridge  # noqa: E402
+
+
+def tensor(values, needs_gradient=False):
+    return torch.tensor(np.array(values), dtype=torch.float64, requires_grad=needs_gradient)
+
+
+def pose_of(twist):
+    """Return the exponential of twists (n, 6)."""
+    x, y, z = twist[:, 3:].unbind(1)
+    zero = torch.zeros_like(x)
+    rows = [(zero, -z, y, twist[:, 0]), (z, zero, -x, twist[:, 1]), (-y, x, zero, twist[:, 2]), (zero,) * 4]
+    return torch.linalg.matrix_exp(torch.stack([torch.stack(row, -1) for row in rows], -2))
+
+
+@pytest.mark.parametrize("kinds", bridged.KIND_PAIRS, ids=lambda kinds: "-".join(kind.__name__ for kind in kinds))
+def test_gradients_by_poses_and_parameters_of_all_kinds(kinds):
+    rng = np.random.default_rng(5)
+    twists = [tensor(rng.standard_normal((2, 6)), True) for _ in kinds]
+    parameters = [tensor(bridged.PARAMETERS[kind], True) for kind in kinds]
+    reach = tensor([[0.3], [1.5]])  # one overlapping pair, one apart
+
+    def ask(twist_a, twist_b, *values):
+        linear = reach * twist_b[:, :3] / twist_b[:, :3].norm(dim=1, keepdim=True)
+        pose_a = pose_of(torch.cat([0.02 * twist_a[:, :3], twist_a[:, 3:]], 1))
+        shapes = [Shapes(kind, each) for kind, each in zip(kinds, values, strict=True)]
+        return bridge.distances(shapes[0], pose_a, shapes[1], pose_of(torch.cat([linear, twist_b[:, 3:]], 1)))
+
+    inputs = (*twists, *parameters)
+    regular = ask(*inputs).differentiable
+    assert regular.any()
+    assert torch.autograd.gradcheck(lambda *x: ask(*x).distance[regular], inputs, eps=1e-4, atol=2e-4, fast_mode=True)
+
+
+def test_values_are_those_of_the_engine_in_any_batch_and_threads():
+    rng = np.random.default_rng(6)
+    poses = bridged.random_poses(rng, 3, 9, reach=0.9)
+    bodies = [bridged.shape(kind) for kind in bridged.PARAMETERS]
+    found = [bridge.distances(Sphere(0.2), tensor(np.eye(4)), bodies, tensor(poses), threads=n) for n in (1, 2)]
+    assert all(torch.equal(one, two) for one, two in zip(*found, strict=True))
+    expected = superovoid.distances(Sphere(0.2), np.eye(4), bodies, poses[1])
+    for name in ("distance", "point_a", "point_b", "normal", "status", "differentiable"):
+        assert np.array_equal(getattr(found[0], name)[1].numpy(), getattr(expected, name)), name
+
+
+def test_gradients_by_joints_and_bases_of_states():
+    rng, robot = np.random.default_rng(7), bridged.robot()
+    positions, bases = bridged.states(rng, 3)
+    ask = bridge.StateDistances(robot)
+    twists = tensor(rng.standard_normal((3, 6)), True)
+    assert torch.autograd.gradcheck(
+        lambda q, t: ask(q, {"ball": tensor(bases) @ pose_of(t)}).distance,
+        (tensor(positions, True), twists),
+        eps=1e-4,
+        atol=1e-5,
+    )
+    assert ask(tensor(positions[0]), {"ball": tensor(bases[0])}).distance.shape == (len(ask.pairs),)
+
+
+def test_gradients_add_up_over_broadcast_inputs():
+    pose = tensor(bridged.random_poses(np.random.default_rng(8), 5, reach=3.0))
+    radius = tensor([0.5], True)
+    bridge.distances(Shapes(Sphere, radius), tensor(np.eye(4)), Sphere(0.1), pose).distance.sum().backward()
+    assert radius.grad.tolist() == pytest.approx([-5.0])
+
+
+def test_a_mask_marks_one_sided_gradients():
+    found = bridge.distances(Sphere(1.0), tensor(np.eye(4)), Sphere(0.5), tensor(np.eye(4)))
+    assert not found.differentiable and int(found.status) & superovoid.Status.ARBITRARY_NORMAL
+
+
+def test_arrays_come_in_by_dlpack_and_go_out_by_it():
+    pose = bridged.random_poses(np.random.default_rng(9), 2, reach=2.0)
+    given = torch.from_dlpack(pose)
+    assert given.data_ptr() == pose.ctypes.data
+    found = bridge.distances(Sphere(1.0), np.eye(4), Sphere(0.5), pose)
+    assert np.from_dlpack(found.distance).ctypes.data == found.distance.data_ptr()
+
+
+def test_single_precision_comes_back_in_single_precision():
+    pose = torch.eye(4).repeat(2, 1, 1)
+    pose[:, 0, 3] = torch.tensor([3.0, 4.0])
+    pose.requires_grad_()
+    found = bridge.distances(Sphere(1.0), torch.eye(4), Sphere(0.5), pose)
+    assert found.distance.dtype == torch.float32 and found.status.dtype == torch.uint8
+    found.distance.sum().backward()
+    assert pose.grad[:, :3, 3].tolist() == [[1.0, 0.0, 0.0]] * 2
+
+
+def test_second_derivatives_are_an_error():
+    pose = tensor(bridged.random_poses(np.random.default_rng(10), reach=3.0), True)
+    distance = bridge.distances(Sphere(1.0), tensor(np.eye(4)), Sphere(0.5), pose).distance
+    with pytest.raises(RuntimeError, match="create_graph"):
+        torch.autograd.grad(distance, pose, create_graph=True)
