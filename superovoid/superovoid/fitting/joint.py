@@ -189,8 +189,8 @@ def evaluate(bodies: Bodies, samples: FloatArray, loss: Loss) -> tuple[float, Fl
     count = equations.PARAMETERS * len(rows)
     matrix, right = np.empty((count, count)), np.empty(count)
     residuals, values = np.empty(len(samples)), np.empty(len(rows))
-    slopes = np.empty((len(rows), equations.PARAMETERS))
-    cost = equations.normal_equations(rows, samples, loss, matrix, right, residuals, slopes, values)
+    slopes, feet = np.empty((len(rows), equations.PARAMETERS)), np.empty((len(rows), equations.FOOT_LENGTH))
+    cost = equations.normal_equations(rows, samples, loss, matrix, right, residuals, slopes, values, feet)
     if loss.fill > 0.0:
         unused = {equations.CYLINDER: (1,), equations.CAPSULE: (1,)}
         for i, kind in enumerate(bodies.kinds):
