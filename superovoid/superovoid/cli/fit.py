@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from superovoid.fitting.robot_pairs import FittedPairs
 
 _KINDS = ("superovoid", "box", "cylinder", "capsule")
+_FORMATS = ("urdf", "mjcf", "spheres")
 _MAX_BODIES, _DEFAULT_TOLERANCE = 16, "1%"
 
 
@@ -119,6 +120,14 @@ def add(commands: argparse._SubParsersAction) -> None:
         metavar="LENGTH",
         help="also write a ROS package with a URDF whose collision meshes contain the bodies and protrude from them by "
         "at most LENGTH, for example 1mm",
+    )
+    command.add_argument(
+        "--format",
+        type=option_values.some_of(_FORMATS),
+        default=("urdf",),
+        metavar="FORMAT,...",
+        help="also write the robot for other programs: mjcf (MuJoCo), and spheres that contain the bodies (YAML of "
+        "cuRobo; a URDF as of foam, for VAMP). The URDF is always written",
     )
     command.add_argument(
         "--seed",
@@ -279,6 +288,8 @@ def _write(
     folder: Path,
 ) -> list[Path]:
     """Write all results and return their paths."""
+    from superovoid.fitting.mjcf import write_mjcf
+    from superovoid.fitting.spheres import write_spheres
     from superovoid.fitting.tessellated import write_tessellated
 
     name = _name(arguments)
@@ -298,12 +309,17 @@ def _write(
             "overshoot": meshes.overshoot,
         }
         report["proved"].append("tessellated.overshoot")
+    others: list[Path] = []
+    if "mjcf" in arguments.format:
+        others.append(write_mjcf(fit, folder, name))
+    if "spheres" in arguments.format:
+        others += write_spheres(fit, folder, name)
     texts[folder / "report.json"] = json.dumps(report, indent=1) + "\n"
     parts = {"pairs": None if pairs is None else pairs.report, "meshes": meshes, "study": study}
     texts[folder / "report.html"] = _page(fit, arguments, parts)
     for path, text in texts.items():
         path.write_text(text, encoding="utf-8")
-    return [*texts, *([] if meshes is None else [meshes.urdf])]
+    return [*texts, *([] if meshes is None else [meshes.urdf]), *others]
 
 
 def _name(arguments: argparse.Namespace) -> str:

@@ -184,7 +184,8 @@ def _starts(corners: FloatArray, kind: int) -> list[Bodies]:
 def _distances(bodies: Bodies, points: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return signed distances of points and their derivatives by the unknowns."""
     distances, slopes = np.empty(len(points)), np.empty((len(points), equations.PARAMETERS))
-    equations.body_distances(bodies.rows()[0], points, _FOOT_STEPS, distances, slopes)
+    foot = np.empty(equations.FOOT_LENGTH)
+    equations.body_distances(bodies.rows()[0], points, _FOOT_STEPS, distances, slopes, foot)
     return distances, slopes
 
 

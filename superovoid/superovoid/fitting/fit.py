@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,12 +48,13 @@ from superovoid.shapes.kernels.bodies import MAX_EPSILON, MIN_EPSILON
 from superovoid.values.records import Record
 
 FloatArray = NDArray[np.float64]
+Number = TypeVar("Number", float, NDArray[np.float64])
 
 TAPER_SAFETY = 0.98
 """Fitted tapers stay below this fraction of the convex limit, so that rounded parameters remain convex."""
 
 
-def maximum_taper(e2: float) -> float:
+def maximum_taper(e2: Number) -> Number:
     """Return the largest |T| of a convex superovoid with Tx = Ty = T: (1 - e2/2) 2^(e2/2).
 
     Up to this taper, the meridian r(w) (1 + T w) with r = (1 - |w|^(2/e2))^(e2/2) is concave for all w in (-1, 1).

@@ -32,7 +32,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.vq import kmeans2
-from scipy.spatial.transform import Rotation
 
 from superovoid.fitting import normal_equations as equations
 from superovoid.fitting.fit import TAPER_SAFETY, maximum_taper
@@ -112,8 +111,7 @@ class Bodies:
         unknowns = self.unknowns + step
         unknowns[:, :3] = np.clip(unknowns[:, :3], _SMALLEST, _LARGEST)
         unknowns[:, _TURN] = 0.0
-        turn = Rotation.from_rotvec(step[:, _TURN]).as_matrix()
-        return Bodies(self.kinds, unknowns, turn @ self.rotations)
+        return Bodies(self.kinds, unknowns, _turns(step[:, _TURN]) @ self.rotations)
 
     def select(self, which: Sequence[int] | NDArray[np.int64]) -> Bodies:
         """Return some of the bodies."""
@@ -138,9 +136,19 @@ class Bodies:
         return found
 
 
+def _turns(vectors: FloatArray) -> FloatArray:
+    """Return the rotation matrices (n, 3, 3) of rotation vectors (Rodrigues)."""
+    angles = np.sqrt((vectors * vectors).sum(axis=1))[:, None, None]
+    skew = np.zeros((len(vectors), 3, 3))
+    skew[:, (2, 0, 1), (1, 2, 0)] = vectors
+    skew[:, (1, 2, 0), (2, 0, 1)] = -vectors
+    half = np.sinc(angles / (2.0 * np.pi))
+    return np.asarray(np.eye(3) + np.sinc(angles / np.pi) * skew + 0.5 * half * half * (skew @ skew))
+
+
 def _taper_limit(e2: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the largest allowed taper and its derivative by e2."""
-    limit = np.array([TAPER_SAFETY * maximum_taper(float(each)) for each in e2])
+    limit = TAPER_SAFETY * maximum_taper(e2)
     slope = TAPER_SAFETY * 2.0 ** (0.5 * e2) * 0.5 * ((1.0 - 0.5 * e2) * np.log(2.0) - 1.0)
     return np.minimum(limit, MAX_TAPER), np.where(limit < MAX_TAPER, slope, 0.0)
 
@@ -189,8 +197,8 @@ def evaluate(bodies: Bodies, samples: FloatArray, loss: Loss) -> tuple[float, Fl
     count = equations.PARAMETERS * len(rows)
     matrix, right = np.empty((count, count)), np.empty(count)
     residuals, values = np.empty(len(samples)), np.empty(len(rows))
-    slopes = np.empty((len(rows), equations.PARAMETERS))
-    cost = equations.normal_equations(rows, samples, loss, matrix, right, residuals, slopes, values)
+    slopes, feet = np.empty((len(rows), equations.PARAMETERS)), np.empty((len(rows), equations.FOOT_LENGTH))
+    cost = equations.normal_equations(rows, samples, loss, matrix, right, residuals, slopes, values, feet)
     if loss.fill > 0.0:
         unused = {equations.CYLINDER: (1,), equations.CAPSULE: (1,)}
         for i, kind in enumerate(bodies.kinds):

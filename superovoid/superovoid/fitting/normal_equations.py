@@ -42,10 +42,12 @@ from superovoid.compiled.vector import combine, cross, dot, norm, rotate, rotate
 PARAMETERS = 12
 SUPEROVOID, BOX, CYLINDER, CAPSULE, WEDGE = 0, 1, 2, 3, 4
 KIND, SIZE, EXPONENTS, TAPERS, ROTATION, CENTRE, CHAIN, RADIUS, ROW_LENGTH = 0, 1, 4, 6, 8, 17, 20, 24, 25
+FOOT_LENGTH = 6
 
 _TINY = 1e-300
 _LEAST_FACTOR = 0.02  # smallest taper factor 1 + T w, for points far outside
 _STEP_DOWN, _STEP_UP = 0.3, 1.6
+_LEAST_SHARE = 1e-4  # of a body in the soft minimum, below which its derivatives count as 0
 
 
 class Loss(NamedTuple):
@@ -129,31 +131,35 @@ def _surface_point(row, unit):
 
 
 @kernel
-def _superovoid_distance(row, p, steps):
-    """Return signed distance, foot, normal, |grad N|, and the foot on the unit surface."""
+def _superovoid_distance(row, p, steps, enough):
+    """Return signed distance, foot and normal; or, if the distance is above `enough`, a lower bound above it."""
     unit = _unit_surface(row, _untaper(row, p))
-    x, n, slope = _surface_point(row, unit)
+    x, n, _ = _surface_point(row, unit)
     d = dot(sub(p, x), n)
     share = 1.0
     for _ in range(steps):
+        if d > enough:
+            break
         # Step towards the projection of p onto the tangent plane at the best point, with an adaptive step length.
         along = sub(combine(1.0, p, -d, n), x)
         if share * norm(along) < 1e-9 * row[RADIUS]:
             break
         trial = _unit_surface(row, _untaper(row, combine(1.0, x, share, along)))
-        x_trial, n_trial, slope_trial = _surface_point(row, trial)
+        x_trial, n_trial, _ = _surface_point(row, trial)
         d_trial = dot(sub(p, x_trial), n_trial)
         if d_trial > d:
-            unit, x, n, slope, d = trial, x_trial, n_trial, slope_trial, d_trial
+            x, n, d = x_trial, n_trial, d_trial
             share = min(1.0, _STEP_UP * share)
         else:
             share *= _STEP_DOWN
-    return d, x, n, slope, unit
+    return d, x, n
 
 
 @kernel
-def _superovoid_slopes(row, unit, slope, out):
+def _superovoid_slopes(row, foot, out):
     """Fill in the derivatives of the distance by the first six parameters."""
+    unit = _unit_surface(row, _untaper(row, foot))
+    _, _, slope = _surface_point(row, unit)
     u = unit.u
     p, s = 2.0 / row[EXPONENTS], 2.0 / row[EXPONENTS + 1]
     by_tx = -unit.gu * u[0] * u[2] / (1.0 + row[TAPERS] * u[2]) / slope
@@ -218,37 +224,56 @@ def _axial_distance(kind, radius, half, p):
 
 
 @kernel
-def body_distance(row, p, steps, out):
-    """Return the signed distance of a point to a body; fill its derivatives by the parameters into `out`."""
-    local = rotate_back(
-        row[ROTATION : ROTATION + 9].reshape(3, 3), sub(p, (row[CENTRE], row[CENTRE + 1], row[CENTRE + 2]))
-    )
+def _body_distance(row, p, steps, enough, foot):
+    """Return the signed distance of a point to a body, and fill in foot and normal in the frame of the body.
+
+    If the distance is above `enough`, a lower bound above it may be returned instead.
+    """
+    rotation = row[ROTATION : ROTATION + 9].reshape(3, 3)
+    local = rotate_back(rotation, sub(p, (row[CENTRE], row[CENTRE + 1], row[CENTRE + 2])))
     kind = row[KIND]
     if kind == SUPEROVOID or kind == WEDGE:
-        d, x, n, slope, unit = _superovoid_distance(row, local, steps)
-        _superovoid_slopes(row, unit, slope, out)
+        d, x, n = _superovoid_distance(row, local, steps, enough)
+    elif kind == BOX:
+        d, x, n = _box_distance((row[SIZE], row[SIZE + 1], row[SIZE + 2]), local)
     else:
-        out[1] = out[3] = out[4] = out[5] = 0.0
-        if kind == BOX:
-            d, x, n = _box_distance((row[SIZE], row[SIZE + 1], row[SIZE + 2]), local)
-            out[0], out[1] = -row[SIZE] * abs(n[0]), -row[SIZE + 1] * abs(n[1])
-        else:
-            d, x, n = _axial_distance(kind, row[SIZE], row[SIZE + 2], local)
-            out[0] = -row[SIZE] * (1.0 if kind == CAPSULE else math.hypot(n[0], n[1]))
-        out[2] = -row[SIZE + 2] * abs(n[2])
-    moment = cross(x, n)
-    rotation = row[ROTATION : ROTATION + 9].reshape(3, 3)
-    turned, normal = rotate(rotation, moment), rotate(rotation, n)
-    out[6], out[7], out[8] = -turned[0], -turned[1], -turned[2]
-    out[9], out[10], out[11] = -normal[0], -normal[1], -normal[2]
+        d, x, n = _axial_distance(kind, row[SIZE], row[SIZE + 2], local)
+    foot[0], foot[1], foot[2] = x
+    foot[3], foot[4], foot[5] = n
     return d
 
 
+@kernel
+def _body_slopes(row, foot, out):
+    """Fill in the derivatives of the distance by the parameters, given foot and normal."""
+    x, n = (foot[0], foot[1], foot[2]), (foot[3], foot[4], foot[5])
+    kind = row[KIND]
+    if kind == SUPEROVOID or kind == WEDGE:
+        _superovoid_slopes(row, x, out)
+    else:
+        out[1] = out[3] = out[4] = out[5] = 0.0
+        if kind == BOX:
+            out[0], out[1] = -row[SIZE] * abs(n[0]), -row[SIZE + 1] * abs(n[1])
+        else:
+            out[0] = -row[SIZE] * (1.0 if kind == CAPSULE else math.hypot(n[0], n[1]))
+        out[2] = -row[SIZE + 2] * abs(n[2])
+    rotation = row[ROTATION : ROTATION + 9].reshape(3, 3)
+    turned, normal = rotate(rotation, cross(x, n)), rotate(rotation, n)
+    out[6], out[7], out[8] = -turned[0], -turned[1], -turned[2]
+    out[9], out[10], out[11] = -normal[0], -normal[1], -normal[2]
+
+
 @entry_point(nogil=True)
-def body_distances(row: Floats1, points: Floats2, steps: int, distances: Floats1, slopes: Floats2) -> None:
-    """Fill in the signed distance of each point to a body, and its derivatives by the parameters."""
+def body_distances(
+    row: Floats1, points: Floats2, steps: int, distances: Floats1, slopes: Floats2, foot: Floats1
+) -> None:
+    """Fill in the signed distance of each point to a body, and its derivatives by the parameters.
+
+    `foot` has room for the foot and the normal of one point.
+    """
     for i in range(len(points)):
-        distances[i] = body_distance(row, (points[i, 0], points[i, 1], points[i, 2]), steps, slopes[i])
+        distances[i] = _body_distance(row, (points[i, 0], points[i, 1], points[i, 2]), steps, math.inf, foot)
+        _body_slopes(row, foot, slopes[i])
 
 
 @entry_point(nogil=True)
@@ -261,26 +286,30 @@ def normal_equations(
     residuals: Floats1,
     slopes: Floats2,
     values: Floats1,
+    feet: Floats2,
 ) -> float:
     """Fill in J^T W J, J^T W r and the residuals of all samples; return the loss.
 
-    A sample is a row: point, target distance, weight.
+    A sample is a row: point, target distance, weight. The last three arguments have a row for each body.
     """
     bodies = len(rows)
     matrix[:] = 0.0
     right[:] = 0.0
     cost = 0.0
+    far = -math.log(_LEAST_SHARE) * loss.softness
     for i in range(len(samples)):
         p = (samples[i, 0], samples[i, 1], samples[i, 2])
         target, weight = samples[i, 3], samples[i, 4]
         least = loss.band
         for b in range(bodies):
             row = rows[b]
-            gap = norm(sub(p, (row[CENTRE], row[CENTRE + 1], row[CENTRE + 2]))) - row[RADIUS]
-            if gap > least + 4.0 * loss.softness:  # no lower bound is above the distance
+            # A body farther away than this changes nothing; the search for the foot raises a lower bound.
+            enough = least + far
+            values[b] = norm(sub(p, (row[CENTRE], row[CENTRE + 1], row[CENTRE + 2]))) - row[RADIUS]
+            if values[b] <= enough:
+                values[b] = _body_distance(row, p, loss.steps, enough, feet[b])
+            if values[b] > enough:
                 values[b] = np.inf
-                continue
-            values[b] = body_distance(row, p, loss.steps, slopes[b])
             least = min(least, values[b])
         distance, total = least, 0.0
         if loss.softness > 0.0:
@@ -302,8 +331,11 @@ def normal_equations(
             continue
         weight /= bend
         for b in range(bodies):
+            if values[b] / total >= _LEAST_SHARE:
+                _body_slopes(rows[b], feet[b], slopes[b])
+        for b in range(bodies):
             share_b = values[b] / total
-            if share_b < 1e-4:
+            if share_b < _LEAST_SHARE:
                 continue
             first = PARAMETERS * b
             for j in range(PARAMETERS):
@@ -311,7 +343,7 @@ def normal_equations(
                 right[first + j] += at * residual
                 for c in range(b + 1):
                     share_c = values[c] / total
-                    if share_c < 1e-4:
+                    if share_c < _LEAST_SHARE:
                         continue
                     for k in range(PARAMETERS):
                         matrix[first + j, PARAMETERS * c + k] += at * share_c * slopes[c, k]

@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,8 @@ from superovoid.fitting.showing import show
 from superovoid.fitting.verdicts import DEFAULT_TOLERANCE, Clearance, Judge, Tolerance
 from superovoid.robot.errors import RobotDescriptionError
 from superovoid.robot.files import PackageFolders, read_document
+from superovoid.robot.urdf import Geometry, read_urdf
+from superovoid.shapes import Shape
 from superovoid.values.checks import whole
 from superovoid.values.records import Record
 
@@ -38,7 +40,7 @@ FloatArray = NDArray[np.float64]
 
 PROOF_WIDTH = 2e-3
 """Width of the proved intervals, relative to a link's radius."""
-FORM = 7
+FORM = 8
 """Version of the fits; increase it when bodies or bounds change, so that stored fits are recomputed."""
 
 
@@ -226,6 +228,20 @@ def fit_robot(
     return RobotFit(tuple(result), options, digest, urdf_with_bodies(text, placed), text, folders)
 
 
+def exported_bodies(fit: RobotFit, share: float) -> Iterator[tuple[Geometry, Shape, float]]:
+    """Yield the bodies of all links for other programs: link and pose, shape, largest overshoot of a replacement.
+
+    The overshoot is a share of the link's tolerance, or of 1 % of the body's size for a link without one. A link whose
+    mesh could not be fitted has no bodies: those of its other elements would not cover it.
+    """
+    links = {link.link: link for link in fit.links}
+    for body in read_urdf(fit.urdf, meshes="ignore").geometry:
+        link, shape = links[body.link], body.shape
+        if isinstance(shape, Shape) and link.state not in ("unreadable", "failed"):
+            size = float(np.linalg.norm(np.ptp(shape.aabb(), axis=0)))
+            yield body, shape, share * (1e-2 * size if link.clearance is None else link.clearance.tolerance)
+
+
 def _nothing_to_fit(text: str, packages: PackageFolders, links: Sequence[LinkGeometry], target: str) -> str:
     """Return what was looked for in a robot without geometry, and what there is instead."""
     looked_for = "collision or visual" if target == "auto" else SOURCES[target]
@@ -348,12 +364,15 @@ def _fit_bodies(link: LinkGeometry, options: LinkOptions) -> LinkFit:
         tried = 1 if options.bodies is None else options.bodies
         around = enclose(target, link.vertices[link.faces], bodies=tried, kinds=options.kinds)
         bodies = tuple(FittedBody(*body) for body in around)
-        quality, notes = None, target.notes
+        notes = target.notes
+        quality = measure_union(around, target, seed=options.seed + 2)
+        clearance = Judge(target, Tolerance.read(options.tolerance), options.seed + 3).clearance(around)
     else:
         fit = fit_mesh(
             target, bodies=options.bodies, tolerance=options.tolerance, kinds=options.kinds, seed=options.seed
         )
-        bodies, quality, notes, tried = fit.bodies, fit.quality, fit.notes, fit.tried
+        bodies, notes, tried = fit.bodies, fit.notes, fit.tried
+        quality, clearance = fit.quality, fit.clearance
     # Bounds are proved for the bodies as written: with poses computed from the numbers in the URDF.
     records = [record_of_body(body.shape, body.pose) for body in bodies]
     bodies = tuple(FittedBody(*body_from_record(record)) for record in records)
@@ -366,13 +385,13 @@ def _fit_bodies(link: LinkGeometry, options: LinkOptions) -> LinkFit:
         notes,
         bodies,
         target.kind,
-        quality or measure_union(placed, target, seed=options.seed + 2),
+        quality,
         Interval(0.0, 0.0) if contained else largest_uncovered(placed, target, width),
         largest_protrusion(placed, target, width),
         contained,
         sum(shape.volume() for shape, _ in placed) / float(target.hull.volume) if options.contain else None,
         elements=tuple(records),
-        clearance=Judge(target, Tolerance.read(options.tolerance), options.seed + 3).clearance(placed),
+        clearance=clearance,
         tried=tried,
     )
 

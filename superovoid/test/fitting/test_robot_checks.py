@@ -3,13 +3,13 @@
 
 """`superovoid fit --check`: the bodies in a URDF, of any origin, are measured against meshes."""
 
-import itertools
 import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import trimesh
+from chains import chain
 
 from superovoid import Box, Superovoid
 from superovoid.cli import main
@@ -35,16 +35,6 @@ OWN = (
 )
 
 
-def urdf(**links):
-    parts = [f'<link name="{name}">{inner}</link>' for name, inner in links.items()]
-    names = list(links)
-    joints = [
-        f'<joint name="to_{b}" type="fixed"><parent link="{a}"/><child link="{b}"/></joint>'
-        for a, b in itertools.pairwise(names)
-    ]
-    return f'<robot name="r">{"".join(parts + joints)}</robot>'
-
-
 @pytest.fixture(scope="module")
 def package(tmp_path_factory):
     folder = tmp_path_factory.mktemp("robot") / "pkg"
@@ -55,7 +45,7 @@ def package(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def links(package):
-    text = urdf(
+    text = chain(
         exact=VISUAL + EXACT,
         small=VISUAL + SMALL,
         large=VISUAL + LARGE,
@@ -120,8 +110,8 @@ def test_unmeasured_links_have_a_reason(links):
 
 
 def test_bodies_are_measured_against_meshes_of_another_file(package, tmp_path, capsys):
-    (tmp_path / "model.urdf").write_text(urdf(a=SPHERES, b=EXACT))
-    (tmp_path / "robot.urdf").write_text(urdf(a=f"<collision>{MESH}</collision>"))
+    (tmp_path / "model.urdf").write_text(chain(a=SPHERES, b=EXACT))
+    (tmp_path / "robot.urdf").write_text(chain(a=f"<collision>{MESH}</collision>"))
     out = tmp_path / "out"
     line = ["fit", str(tmp_path / "model.urdf"), "--check", "--package", f"pkg={package}", "--output", str(out)]
     assert main([*line, "--against", str(tmp_path / "robot.urdf")]) == 0
@@ -137,7 +127,7 @@ def test_degenerate_mesh_fails_only_its_link(package, tmp_path, capsys):
     line = trimesh.Trimesh([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]], [[0, 1, 2], [1, 2, 3]], process=False)
     line.export(package / "line.stl")
     path, out = tmp_path / "r.urdf", tmp_path / "out"
-    path.write_text(urdf(flat=VISUAL.replace("bar", "line") + EXACT, exact=VISUAL + EXACT))
+    path.write_text(chain(flat=VISUAL.replace("bar", "line") + EXACT, exact=VISUAL + EXACT))
     assert main(["fit", str(path), "--check", "--package", f"pkg={package}", "--output", str(out)]) == 1
     states = [link["state"] for link in json.loads((out / "check.json").read_text())["links"]]
     assert states == ["failed", "measured"]
@@ -156,7 +146,7 @@ def test_non_convex_body_is_reported():
 
 def test_check_of_a_written_fit_reproduces_its_figures(package, tmp_path):
     path, out = tmp_path / "bar.urdf", tmp_path / "out"
-    path.write_text(urdf(a=f"<collision>{MESH}</collision>"))
+    path.write_text(chain(a=f"<collision>{MESH}</collision>"))
     assert main(["fit", str(path), "--package", f"pkg={package}", "--kinds", "capsule", "--bodies", "1",
                  "--output", str(out)]) == 0  # fmt: skip
     (link,) = check_robot(out / "bar_superovoids.urdf", package_directories={"pkg": package}).links

@@ -230,7 +230,8 @@ def row(kind, epsilon, tapers):
 
 def distances(made, points, steps=200):
     found, slopes = np.empty(len(points)), np.empty((len(points), equations.PARAMETERS))
-    equations.body_distances(made, np.ascontiguousarray(points), steps, found, slopes)
+    foot = np.empty(equations.FOOT_LENGTH)
+    equations.body_distances(made, np.ascontiguousarray(points), steps, found, slopes, foot)
     return found, slopes
 
 

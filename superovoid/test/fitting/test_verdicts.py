@@ -4,11 +4,11 @@
 """Verdicts of fits: errors against meshes as given, tolerances, advice, and the exit code of `--strict`."""
 
 import json
-from itertools import pairwise
 
 import numpy as np
 import pytest
 import trimesh
+from chains import chain
 
 from superovoid import Box, Sphere
 from superovoid.cli import main
@@ -28,13 +28,6 @@ def solid(mesh):
 
 def clearance(bodies, mesh, tolerance="1%"):
     return Judge(solid(mesh), Tolerance.read(tolerance), 0).clearance(bodies)
-
-
-def robot(**links):
-    made = "".join(f'<link name="{name}">{inner}</link>' for name, inner in links.items())
-    for parent, child in pairwise(links):
-        made += f'<joint name="to_{child}" type="fixed"><parent link="{parent}"/><child link="{child}"/></joint>'
-    return f'<robot name="r">{made}</robot>'
 
 
 def mesh(name, kind="collision"):
@@ -173,7 +166,7 @@ def test_fewer_bodies_than_requested_are_reported():
 
 @pytest.fixture(scope="module")
 def fit(package):
-    text = robot(bar=mesh("bar"), angle=mesh("angle"))
+    text = chain(bar=mesh("bar"), angle=mesh("angle"))
     return fit_robot(text, package_directories={"pkg": package}, bodies=1, kinds=("box",))
 
 
@@ -201,7 +194,7 @@ def test_report_and_table_have_the_verdict(fit):
 
 def test_command_gives_the_verdict_first_and_strict_decides_the_exit_code(package, tmp_path, capsys):
     path, out = tmp_path / "arm.urdf", tmp_path / "out"
-    path.write_text(robot(bar=mesh("bar"), angle=mesh("angle")))
+    path.write_text(chain(bar=mesh("bar"), angle=mesh("angle")))
     line = ["fit", str(path), "--package", f"pkg={package}", "--kinds", "box", "--output", str(out)]
     assert main([*line, "--bodies", "1"]) == 0
     printed = capsys.readouterr().out
@@ -220,7 +213,7 @@ def test_check_judges_bodies_of_any_origin(package, tmp_path, capsys):
     path, out = tmp_path / "arm.urdf", tmp_path / "out"
     box = '<collision><geometry><box size="{} 0.0625 0.25"/></geometry></collision>'
     path.write_text(
-        robot(exact=mesh("bar", "visual") + box.format(0.125), small=mesh("bar", "visual") + box.format(0.09))
+        chain(exact=mesh("bar", "visual") + box.format(0.125), small=mesh("bar", "visual") + box.format(0.09))
     )
     line = ["fit", str(path), "--check", "--package", f"pkg={package}", "--output", str(out)]
     assert main([*line, "--strict"]) == 1
@@ -237,7 +230,7 @@ def test_check_judges_bodies_of_any_origin(package, tmp_path, capsys):
 
 def test_auto_takes_visual_meshes_of_links_without_collision_geometry(package):
     box = '<{0}><geometry><box size="0.1 0.1 0.1"/></geometry></{0}>'
-    text = robot(
+    text = chain(
         both=mesh("bar") + mesh("angle", "visual"),
         seen=mesh("bar", "visual"),
         simple=box.format("collision") + mesh("bar", "visual"),
@@ -258,13 +251,13 @@ def test_auto_takes_visual_meshes_of_links_without_collision_geometry(package):
 @pytest.mark.parametrize(
     ("text", "target", "words"),
     [
-        (robot(a="", b=""), "auto", "none of its 2 links has collision or visual geometry$"),
+        (chain(a="", b=""), "auto", "none of its 2 links has collision or visual geometry$"),
         (
-            robot(a=mesh("bar", "visual")),
+            chain(a=mesh("bar", "visual")),
             "collision",
             "none of its 1 links has collision geometry; 1 have other geometry",
         ),
-        (robot(a=mesh("bar")), "visual", "none of its 1 links has visual geometry; 1 have other"),
+        (chain(a=mesh("bar")), "visual", "none of its 1 links has visual geometry; 1 have other"),
     ],
 )
 def test_robot_without_geometry_is_refused(package, text, target, words):
@@ -274,11 +267,11 @@ def test_robot_without_geometry_is_refused(package, text, target, words):
 
 def test_command_refuses_a_robot_without_geometry(tmp_path, capsys):
     path = tmp_path / "bare.urdf"
-    path.write_text(robot(a=""))
+    path.write_text(chain(a=""))
     assert main(["fit", str(path), "--output", str(tmp_path / "out")]) == 2
     assert "has collision or visual geometry" in capsys.readouterr().err
 
 
 def test_check_of_missing_bodies_judges_nothing(package):
-    found = check_robot(robot(a=mesh("bar", "visual")), package_directories={"pkg": package})
+    found = check_robot(chain(a=mesh("bar", "visual")), package_directories={"pkg": package})
     assert summary(found.links, found.tolerance) == "no link has bodies to judge (1 empty)"

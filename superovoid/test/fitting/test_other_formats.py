@@ -1,0 +1,137 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Fitted robots for other programs: MJCF is read by MuJoCo, and spheres contain the bodies."""
+
+import re
+
+import numpy as np
+import pytest
+
+from superovoid import Box, Capsule, Robot, Superovoid
+from superovoid.fitting import fit_robot
+from superovoid.fitting.mjcf import write_mjcf
+from superovoid.fitting.spheres import spheres_around, write_spheres
+
+BODIES = {
+    "base": '<cylinder radius="0.1" length="0.05"/>',
+    "upper": '<box size="0.05 0.06 0.3"/>',
+    "lower": '<superovoid size="0.05 0.04 0.1" epsilon="0.4 0.6" taper="0.2 0.2"/>',
+    "rail": '<capsule radius="0.02" length="0.1"/>',
+    "tip": '<sphere radius="0.03"/>',
+    "follower": '<superovoid size="0.05 0.04 0.03" epsilon="1 1" taper="0 0"/>',
+}
+JOINTS = (
+    '<joint name="a" type="revolute"><parent link="base"/><child link="upper"/><origin xyz="0.1 0.2 0.3" '
+    'rpy="0.3 -0.2 1.1"/><axis xyz="0 0.6 0.8"/><limit lower="-1" upper="2" effort="1" velocity="1"/></joint>',
+    '<joint name="b" type="continuous"><parent link="upper"/><child link="lower"/><origin xyz="0 0 0.3" '
+    'rpy="1 0 0"/><axis xyz="1 0 0"/></joint>',
+    '<joint name="c" type="prismatic"><parent link="lower"/><child link="rail"/><axis xyz="0 1 0"/><limit lower="0" '
+    'upper="0.2" effort="1" velocity="1"/></joint>',
+    '<joint name="d" type="fixed"><parent link="rail"/><child link="tip"/><origin xyz="0 0 0.1" rpy="0 1 0"/></joint>',
+    '<joint name="e" type="revolute"><parent link="base"/><child link="follower"/><axis xyz="0 0 1"/><limit lower="-3" '
+    'upper="5" effort="1" velocity="1"/><mimic joint="a" multiplier="2" offset="0.1"/></joint>',
+)
+INERTIAL = (
+    '<inertial><origin xyz="0.01 0 0.02" rpy="0 0 0.5"/><mass value="2"/><inertia ixx="0.02" iyy="0.03" izz="0.04" '
+    'ixy="0.001" ixz="0" iyz="0"/></inertial>'
+)
+
+
+def robot_of(root="base"):
+    links = "".join(
+        f'<link name="{name}">{INERTIAL if name == "upper" else ""}<contact_geometry><origin xyz="0.01 0.02 0.03" '
+        f'rpy="0.1 0.2 0.3"/>{body}</contact_geometry></link>'
+        for name, body in BODIES.items()
+    )
+    return f'<robot name="r">{links}{"".join(JOINTS)}</robot>'.replace('"base"', f'"{root}"')
+
+
+@pytest.mark.parametrize("root", ["base", "world"])
+def test_mujoco_reads_the_same_robot(tmp_path, root):
+    mujoco = pytest.importorskip("mujoco", reason="mujoco is missing: pip install 'superovoid_papers[bench]'")
+    text = robot_of(root)
+    model = mujoco.MjModel.from_xml_path(str(write_mjcf(fit_robot(text), tmp_path, "r")))
+    data = mujoco.MjData(model)
+    values = {"a": 0.7, "b": -2.0, "c": 0.15, "e": 2.0 * 0.7 + 0.1}
+    for name, value in values.items():
+        data.joint(name).qpos = value
+    mujoco.mj_kinematics(model, data)
+    robot = Robot.from_urdf(text)
+    poses = robot.forward_kinematics({name: values[name] for name in "abc"})
+    for link in BODIES.keys() - {"base"}:
+        np.testing.assert_allclose(data.body(link).xpos, poses[link][:3, 3], atol=1e-12)
+        np.testing.assert_allclose(data.body(link).xmat.reshape(3, 3), poses[link][:3, :3], atol=1e-12)
+    np.testing.assert_allclose(model.joint("a").range, (-1.0, 2.0))
+    np.testing.assert_allclose(model.equality(0).data[:2], (0.1, 2.0))
+    assert model.body("upper").mass[0] == 2.0
+    turn = np.zeros(9)
+    mujoco.mju_quat2Mat(turn, model.body("upper").iquat)
+    turn = turn.reshape(3, 3)
+    about = np.array([[0.02, 0.001, 0.0], [0.001, 0.03, 0.0], [0.0, 0.0, 0.04]])
+    c, s = np.cos(0.5), np.sin(0.5)
+    axes = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    np.testing.assert_allclose(turn * model.body("upper").inertia @ turn.T, axes @ about @ axes.T, atol=1e-12)
+    # Distances of MuJoCo between geoms, which know nothing of this library's bodies.
+    ids = {link: int(np.flatnonzero(model.geom_bodyid == model.body(link).id)[0]) for link in poses}
+    bodies = {body.link: body for body in robot.bodies}
+    for one, other in (("upper", "tip"), ("follower", "rail"), ("lower", "upper"), ("lower", root)):
+        a, b = bodies[one], bodies[other]
+        found = mujoco.mj_geomDistance(model, data, ids[one], ids[other], 10.0, np.zeros(6))
+        truth = separation(a, b, poses)
+        if truth > 1e-3:
+            assert found == pytest.approx(truth, abs=3e-3 if "lower" in (one, other) else 1e-5)
+
+
+def separation(a, b, poses):
+    from superovoid import distance
+
+    return distance(a.shape, poses[a.link] @ a.link_from_body, b.shape, poses[b.link] @ b.link_from_body).distance
+
+
+SHAPES = (
+    Box((0.1, 0.08, 0.1)),
+    Box((0.3, 0.2, 0.005)),
+    Superovoid((0.05, 0.04, 0.08), section_exponent=0.4, profile_exponent=0.6, taper=(0.2, 0.2)),
+    Capsule(0.05, 0.3),
+)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=repr)
+def test_spheres_contain_the_body_with_the_stated_overshoot(shape):
+    found, overshoot = spheres_around(shape, 0.01)
+    assert overshoot == 0.01
+    points = np.random.default_rng(0).uniform(*shape.aabb(), (5000, 3))
+    points = np.concatenate([points[shape.contains(points)], shape.triangles(41)[0]])
+    gaps = np.linalg.norm(points[:, None] - found[None, :, :3], axis=2) - found[:, 3]
+    assert gaps.min(axis=1).max() <= 0.0
+    # The distance of a sphere's farthest point is the largest of n . c + r - h(n) over unit normals n.
+    normals = np.random.default_rng(4).normal(size=(500, 3))
+    normals /= np.linalg.norm(normals, axis=1)[:, None]
+    farthest = (found[:, :3] @ normals.T - shape.support_value(normals)).max(axis=1) + found[:, 3]
+    assert 0.003 < farthest.max() <= overshoot
+
+
+def test_an_overshoot_out_of_reach_is_raised_and_stated():
+    found, overshoot = spheres_around(Box((1.0, 1.0, 1.0)), 1e-3)
+    assert 1e-3 < overshoot < 0.1 and len(found) > 100
+
+
+def test_both_files_have_the_same_spheres(tmp_path):
+    yml, urdf = write_spheres(fit_robot(robot_of()), tmp_path, "r")
+    rows: dict[str, list[list[float]]] = {}
+    for line in yml.read_text().splitlines()[2:]:
+        numbers = [float(each) for each in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", line)]
+        if not numbers:
+            link = line.strip().strip(':"')
+            rows[link] = []
+        elif len(numbers) == 3:
+            rows[link].append(numbers)
+        else:
+            rows[link][-1] += numbers
+    assert set(rows) == set(BODIES)
+    robot = Robot.load(urdf)
+    for link, spheres in rows.items():
+        found = [[*body.link_from_body[:3, 3], body.shape.radius] for body in robot.bodies if body.link == link]
+        np.testing.assert_array_equal(found, spheres)
+    assert "contact_geometry" not in urdf.read_text()
