@@ -130,11 +130,11 @@ def test_bodies_are_measured_against_meshes_of_another_file(package, tmp_path, c
 
 def test_spheres_of_a_configuration_are_measured_like_those_of_a_urdf(links, package, tmp_path):
     pytest.importorskip("yaml", reason="PyYAML is missing: pip install 'superovoid[fit]'")
-    spheres = [{"center": [0.0, 0.0, z], "radius": 0.05} for z in (-0.08, 0.0, 0.08)]
+    spheres = [{"center": [0.0, 0.0, z], "radius": 0.03} for z in (-0.08, 0.0, 0.08)]
     spheres.append({"center": [0.0, 0.0, 1.0], "radius": -10.0})  # switched off
     kinematics = {
         "collision_spheres": {"spheres": spheres, "tool": spheres, "off": spheres[3:]},
-        "collision_sphere_buffer": {"spheres": 0.01},
+        "collision_sphere_buffer": {"spheres": 0.03},
     }
     file = tmp_path / "robot.yml"
     file.write_text(json.dumps({"robot_cfg": {"kinematics": kinematics}}))  # JSON is YAML
