@@ -62,6 +62,13 @@ class Camera:
         y = 0.5 * self.height - self.scale * seen[..., 1]
         return np.stack([x, y, seen[..., 2]], axis=-1)
 
+    def points(self, depth: FloatArray) -> FloatArray:
+        """Return the points in space, m, of a depth picture, (height, width, 3); NaN where the picture is empty."""
+        depth = np.where(np.isfinite(depth), depth, np.nan)
+        x, y = np.meshgrid(np.arange(self.width) + 0.5, np.arange(self.height) + 0.5)
+        seen = np.stack([(x - 0.5 * self.width) / self.scale, (0.5 * self.height - y) / self.scale, depth], axis=-1)
+        return (seen + self.centre) @ self.axes
+
 
 @dataclass(frozen=True, eq=False)
 class Layer:
