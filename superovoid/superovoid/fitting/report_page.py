@@ -226,9 +226,10 @@ def _links(blocks: Sequence[str]) -> str:
         return ""
     words = (
         "Each picture overlays a link and its bodies, and shows the surface nearer to the eye: blue if the link "
-        "protrudes from the bodies, orange if the bodies protrude from the link. U marks the point of the link that "
-        "is farthest from the bodies, P the point of the bodies that is farthest from the link. A dashed ring lies "
-        "behind another surface. Lengths are in mm. Drag a picture to turn it, or use the arrow keys; the keys + and - "
+        "protrudes from the bodies, orange if the bodies protrude from the link. U marks the corner of the link's "
+        "drawn triangles that is farthest from the bodies, P that of the bodies' that is farthest from the link; the "
+        "table has proved figures for all points. A dashed ring lies behind another surface. Lengths are in "
+        "mm. Drag a picture to turn it, or use the arrow keys; the keys + and - "
         "change its size, and a double click resets it."
     )
     return f'<h2>Link by link</h2><p>{words}</p><div class="links">{"".join(blocks)}</div>'
