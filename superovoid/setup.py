@@ -121,8 +121,8 @@ setup(
         "completion": ["argcomplete"],
         # `superovoid dataset`: stores, and workers beyond this process.
         "dataset": ["dask", "distributed", "pyarrow", "rich", "zarr>=3"],
-        # `superovoid fit`: meshes, and tables on the terminal.
-        "fit": ["rich", "superovoid[meshes]"],
+        # `superovoid fit`: meshes, spheres of cuRobo to check, and tables on the terminal.
+        "fit": ["pyyaml", "rich", "superovoid[meshes]"],
         # Mesh bodies, `tessellate()`, and glb and Collada files: trimesh, and networkx, which it uses for orientation.
         "meshes": ["networkx", "pycollada", "trimesh"],
         # A planner, and time parametrisation of paths.
@@ -149,6 +149,7 @@ setup(
             "pytest",
             "pytest-xdist",
             "python-flint",
+            "pyyaml",
             "rich",
             "toppra",
             "trimesh",

@@ -47,7 +47,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         action="store_true",
         dest="only_check",
         help="fit nothing: compare the bodies in the URDF, from any source (contact geometry, or else collision "
-        "elements), with its meshes, or those of --against",
+        "elements), or the spheres in a YAML file of cuRobo, with its meshes, or those of --against",
     )
     command.add_argument("--against", metavar="URDF", help="with --check: the URDF with the meshes")
     command.add_argument(
@@ -245,22 +245,10 @@ def _pairs(arguments: argparse.Namespace, fit: RobotFit) -> FittedPairs | None:
         return fitted_pairs(
             fit,
             arguments.srdf,
-            package_directories=_packages(arguments),
+            package_directories=fit.package_directories,
             search=PairSearch(arguments.states, arguments.seed),
             progress=update,
         )
-
-
-def _packages(arguments: argparse.Namespace) -> dict[str, Path]:
-    """Return the folders of the given packages and of the packages around the URDFs."""
-    from superovoid.robot.files import PackageFolders, read_document
-
-    given = dict(arguments.package)
-    found: dict[str, Path] = {}
-    for urdf in (arguments.against, arguments.urdf):
-        if urdf is not None:
-            found |= read_document("URDF", urdf, PackageFolders(given))[1]
-    return {**found, **given}
 
 
 def _study(arguments: argparse.Namespace, fit: RobotFit) -> PlannerStudy | None:
@@ -273,7 +261,7 @@ def _study(arguments: argparse.Namespace, fit: RobotFit) -> PlannerStudy | None:
         return study_planner(
             fit,
             arguments.srdf,
-            package_directories=_packages(arguments),
+            package_directories=fit.package_directories,
             states=arguments.study,
             seed=arguments.seed,
             progress=update,
@@ -333,7 +321,7 @@ def _page(found: RobotFit | RobotCheck, arguments: argparse.Namespace, parts: di
     with _progress("pictures") as update:
         return report_page(
             found,
-            PackageFolders(_packages(arguments)),
+            PackageFolders(found.package_directories),
             title=_name(arguments),
             progress=update,
             **parts,

@@ -1,12 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Render triangles into a picture without a display: parallel projection, depth buffer, colour palette."""
+"""Find the nearest triangle at each pixel of a picture: parallel projection and depth buffer."""
 
 from __future__ import annotations
 
-import struct
-import zlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,9 +14,6 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 _CANDIDATES = 2_000_000  # number of (triangle, pixel) pairs tested at once
-_SHADES = 10
-_DARKEST = 0.68  # brightness of a surface seen edge-on
-_WHITE = (255, 255, 255)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,32 +123,3 @@ def _heights(seen: FloatArray, x: FloatArray, y: FloatArray) -> tuple[FloatArray
     w = 1.0 - u - v
     inside = (u >= -1e-9) & (v >= -1e-9) & (w >= -1e-9)  # false for nan
     return np.where(inside, u * a[:, 2] + v * b[:, 2] + w * c[:, 2], -np.inf), inside
-
-
-def picture(colour: IntArray, facing: FloatArray, palette: ArrayLike) -> bytes:
-    """Return a picture as a PNG file.
-
-    Parameters
-    ----------
-    colour : (height, width) ndarray of int
-        Row of the palette; -1: empty (white).
-    facing : (height, width) ndarray
-        Cosine between normal and line of sight, 0 to 1; smaller values are drawn darker.
-    palette : (n, 3) array_like of int
-        At most 25 colours.
-    """
-    colours = np.asarray(palette, dtype=float)
-    steps = np.linspace(_DARKEST, 1.0, _SHADES)
-    table = np.concatenate([[_WHITE], (colours[:, None, :] * steps[:, None]).reshape(-1, 3)]).round().astype(np.uint8)
-    shade = np.clip((facing * _SHADES).astype(np.int64), 0, _SHADES - 1)
-    index = np.where(colour < 0, 0, 1 + colour * _SHADES + shade).astype(np.uint8)
-    # Every row starts with its filter type, 0: none.
-    rows = np.column_stack([np.zeros(len(index), np.uint8), index]).tobytes()
-    header = struct.pack(">IIBBBBB", index.shape[1], index.shape[0], 8, 3, 0, 0, 0)  # 8 bits, indexed colour
-    parts = ((b"IHDR", header), (b"PLTE", table.tobytes()), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*part) for part in parts)
-
-
-def _chunk(kind: bytes, data: bytes) -> bytes:
-    """Return a chunk of a PNG file (RFC 2083, 3.2)."""
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

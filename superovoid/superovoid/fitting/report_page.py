@@ -1,13 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Write the report of a fit, or of a check, as one self-contained HTML file with tables and pictures."""
+"""Write the report of a fit, or of a check, as one self-contained HTML file with tables and pictures that turn."""
 
 from __future__ import annotations
 
-import base64
 import html
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -18,32 +16,25 @@ from numpy.typing import NDArray
 from superovoid import __version__
 from superovoid.fitting.advice import advice, summary
 from superovoid.fitting.allowed_pairs import PairReport
-from superovoid.fitting.drawing import Camera
 from superovoid.fitting.link_geometry import read_links
-from superovoid.fitting.link_pictures import (
-    BODIES,
-    MESH,
-    PROTRUDING,
-    UNCOVERED,
-    LinkPicture,
-    Mark,
-    assembly_picture,
-    link_pictures,
-)
 from superovoid.fitting.mesh_fits import MOST_BODIES, target_of
+from superovoid.fitting.painted_links import PROTRUDING, UNCOVERED, PaintedLink, Surface, drawable, paint_link
 from superovoid.fitting.planner_study import PlannerStudy
 from superovoid.fitting.robot_checks import RobotCheck
 from superovoid.fitting.robot_fits import LinkFit, RobotFit
 from superovoid.fitting.stand_ins import robot_with
 from superovoid.fitting.targets import Target
 from superovoid.fitting.tessellated import TessellatedRobot
+from superovoid.fitting.turnable import Mark, Shown, Surfaces
 from superovoid.robot.groups import home_of
 
 FloatArray = NDArray[np.float64]
 
-_SIZES = ((15, 250), (30, 210), (60, 160), (10**9, 110))  # up to this number of links, pixels of their pictures
-_WHOLE = 460  # pixels of a picture of the whole robot
-_TRIANGLES = 48  # facets around a body in it
+VERDICT_COLOURS = {"good": (0, 158, 115), "coarse": (240, 228, 66), "unusable": (213, 94, 0)}
+"""Colours of bodies by the verdict of their link (Okabe and Ito 2008)."""
+_MESH, _KEPT = (190, 190, 190), (120, 120, 120)
+_OBLIQUE = np.array([0.3, -0.4, 0.35])  # added to a view, so that the farthest point is not seen face-on
+_TRIANGLES = 24  # facets around a body without a fit
 _SHOWN = 400  # largest number of rows of a table
 
 
@@ -73,22 +64,23 @@ def report_page(
     """
     targets = targets_of(found, packages)
     done = [link for link in found.links if link.link in targets]
-    largest = scale_of(done)
-    pixels = next(size for most, size in _SIZES if len(done) <= most)
+    surfaces = Surfaces()
+    numbers: dict[str, tuple[int, int]] = {}
     blocks = []
     for number, link in enumerate(done):
-        placed = [(body.shape, body.pose) for body in link.bodies]
-        blocks.append(link_block(link, link_pictures(placed, targets[link.link], largest, pixels)))
+        painted = paint_link([(body.shape, body.pose) for body in link.bodies], targets[link.link])
+        numbers[link.link] = surfaces.add(painted.mesh, painted.scale), surfaces.add(painted.bodies, painted.scale)
+        blocks.append(_link_block(link, painted, surfaces, numbers[link.link]))
         if progress is not None:
             progress(number + 1, len(done))
     parts = [
         f"<h1>{html.escape(title)}</h1>",
         _summary(found, done),
-        _robot_pictures(found, targets, done),
-        "<h2>Links</h2>",
+        _robot_picture(found, done, surfaces, numbers),
+        _links(blocks),
+        "<h2>Figures</h2>" if done else "",
         _link_table(done),
         _remarks(found.links),
-        f'<h2>Link by link</h2>{legend(largest)}<div class="links">{"".join(blocks)}</div>' if blocks else "",
     ]
     if pairs is not None:
         parts.append(_pairs(pairs))
@@ -101,7 +93,7 @@ def report_page(
             f"{meshes.triangles:,} triangles. Each mesh contains its body (proved).</p>"
             + _table(("link", "largest overshoot beyond its bodies, mm (proved)"), rows)
         )
-    parts.append(_footer(found))
+    parts += [_footer(found), surfaces.script() if done else ""]
     body = "\n".join(parts)
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
@@ -123,16 +115,6 @@ def targets_of(found: RobotFit | RobotCheck, packages: Mapping[str, Path]) -> di
             if kinds.get(link.name) == kind and link.state == "meshes":
                 targets[link.name] = target_of((link.vertices, link.faces), "hull" if kind == "hull" else "mesh")
     return targets
-
-
-def scale_of(links: Sequence[LinkFit]) -> float:
-    """Return the end of the colour scale: a round length not exceeded by the samples of three quarters of the links."""
-    worst = [max(link.quality.uncovered_max, link.quality.protruding_max) for link in links if link.quality is not None]
-    if not worst:
-        return 1e-3
-    wanted = max(float(np.quantile(worst, 0.75)), 1e-5)
-    power = 10.0 ** math.floor(math.log10(wanted))
-    return next(step * power for step in (1.2, 2.4, 3.0, 6.0, 12.0) if step * power >= wanted)
 
 
 def _mm(metres: float) -> str:
@@ -174,9 +156,11 @@ def _summary(found: RobotFit | RobotCheck, done: Sequence[LinkFit]) -> str:
         for link in done
         if advice(link, MOST_BODIES)
     )
+    wrong = [link.link for link in found.links if link.state in ("failed", "unreadable")]
+    failed = f"<p>Not {what}, see the remarks: {html.escape(', '.join(wrong))}.</p>" if wrong else ""
     return (
         f'<p class="verdict">{html.escape(summary(done, tolerance))}</p>{f"<ul>{lesser}</ul>" if lesser else ""}'
-        f"<p>{words}{f'{held} links are proved to lie inside of their bodies.' if held else ''}</p>"
+        f"{failed}<p>{words}{f'{held} links are proved to lie inside of their bodies.' if held else ''}</p>"
     )
 
 
@@ -188,8 +172,7 @@ def _verdict(link: LinkFit) -> str:
 
 _COLUMNS = (
     "link", "verdict", "bodies", "tolerance, mm", "error, given, mm", "error, fitted, mm", "IoU ± std. error",
-    "coverage", "outside share", "mean, mm", "found uncovered, mm", "found protruding, mm", "uncovered, mm ✓",
-    "protruding, mm ✓", "inside ✓",
+    "coverage", "outside share", "mean, mm", "uncovered, mm ✓", "protruding, mm ✓", "inside ✓",
 )  # fmt: skip
 
 
@@ -209,8 +192,6 @@ def _link_table(links: Sequence[LinkFit]) -> str:
                 f"{q.coverage:.3f}",
                 f"{q.protrusion:.3f}",
                 _mm(q.mean),
-                _mm(q.uncovered_max),
-                _mm(q.protruding_max),
                 link.uncovered.millimetres(),
                 link.protruding.millimetres(),
                 "yes" if link.contained else "–",
@@ -225,11 +206,10 @@ def _link_table(links: Sequence[LinkFit]) -> str:
         for (low, high), name in zip(spans, names, strict=False)
     )
     note = (
-        "Error: 95 % of the points of both surfaces are this close to each other, against the mesh as given (the "
-        "verdict) and against the solid that was fitted, as all other figures. ✓ proved: the largest distance lies in "
-        "the interval; “yes”: the link lies inside of a body "
-        "(a dash: not proved). "
-        f"All other figures are measured on samples: {counts}."
+        "Error: 95 % of the points of both surfaces are this close to each other. The first is against the mesh as "
+        "given and decides the verdict; the second is against the solid that was fitted, as all other figures are. "
+        "✓ proved: the largest distance lies in the interval; “yes”: the link lies inside of a body (a dash: not "
+        f"proved). All other figures are measured on samples: {counts}."
     )
     return _table(_COLUMNS, rows, note) if rows else ""
 
@@ -241,110 +221,105 @@ def _remarks(links: Sequence[LinkFit]) -> str:
     return _table(("link", "", "remarks"), rows, words=True) if rows else ""
 
 
-def _image(png: bytes, width: int, height: int, inner: str, words: str) -> str:
-    data = base64.b64encode(png).decode()
-    return (
-        f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
-        f'aria-label="{html.escape(words, quote=True)}"><image href="data:image/png;base64,{data}" '
-        f'width="{width}" height="{height}"/>{inner}</svg>'
+def _links(blocks: Sequence[str]) -> str:
+    if not blocks:
+        return ""
+    words = (
+        "Each picture overlays a link and its bodies, and shows the surface nearer to the eye: blue if the link "
+        "protrudes from the bodies, orange if the bodies protrude from the link. U marks the corner of the link's "
+        "drawn triangles that is farthest from the bodies, P that of the bodies' that is farthest from the link; the "
+        "table has proved figures for all points. A dashed ring lies behind another surface. Lengths are in "
+        "mm. Drag a picture to turn it, or use the arrow keys; the keys + and - "
+        "change its size, and a double click resets it."
     )
+    return f'<h2>Link by link</h2><p>{words}</p><div class="links">{"".join(blocks)}</div>'
 
 
-def _mark(mark: Mark, size: int) -> str:
-    x, y = mark.place
-    radius = max(6.0, size / 40.0)
-    dash = ' stroke-dasharray="3 3"' if mark.hidden else ""
-    letter = "U" if mark.what == "uncovered" else "P"
-    # Keep the text inside of the picture.
-    left, low = x > 0.7 * size, y < 0.12 * size
-    shift = -radius - 2 if left else radius + 2
-    anchor = "end" if left else "start"
-    circle = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="none"'
-    text = f"{letter} {_mm(mark.distance)}"
-    place = f'x="{x + shift:.1f}" y="{y + (radius + 9 if low else -radius):.1f}" text-anchor="{anchor}"'
-    return (
-        f'{circle} stroke="#fff" stroke-width="4"/>{circle} stroke="#000" stroke-width="1.5"{dash}/>'
-        f'<text {place} class="halo">{text}</text><text {place}>{text}</text>'
+def _link_block(link: LinkFit, painted: PaintedLink, surfaces: Surfaces, numbers: tuple[int, int]) -> str:
+    """Return the picture of a link, with its verdict in words and the scale of its colours, as HTML."""
+    found = link.clearance
+    assert found is not None
+    mesh, bodies = numbers
+    worst = [(letter, each, each.worst) for letter, each in (("U", painted.mesh), ("P", painted.bodies))]
+    marks = [
+        Mark(f"{letter} {_mm(each.away[row])}", tuple(each.vertices[row]))
+        for letter, each, row in worst
+        if each.away[row] > 0.0
+    ]
+    farthest = max((each for each in worst), key=lambda each: each[1].away[each[2]])
+    centre = 0.5 * (painted.mesh.vertices.min(axis=0) + painted.mesh.vertices.max(axis=0))
+    towards = farthest[1].vertices[farthest[2]] - centre
+    towards = towards / max(float(np.linalg.norm(towards)), 1e-12) + _OBLIQUE
+    count = f"{len(link.bodies)} {'body' if len(link.bodies) == 1 else 'bodies'}"
+    picture = surfaces.picture(
+        [Shown(mesh, "link", "mesh"), Shown(bodies, "bodies", "bodies")],
+        {"both": ("link", "bodies"), "link": ("link",), "bodies": ("bodies",)},
+        f"link {link.link} and its bodies; " + ", ".join(mark.text for mark in marks),
+        marks=marks,
+        towards=towards,
     )
-
-
-def link_block(link: LinkFit, pictures: Sequence[LinkPicture]) -> str:
-    """Return the pictures of a link as HTML."""
-    views = []
-    for each in pictures:
-        marks = "".join(_mark(mark, each.width) for mark in each.marks)
-        words = f"link {link.link} from {each.looked_from}: " + ", ".join(
-            f"{mark.what} {_mm(mark.distance)} mm" for mark in each.marks
-        )
-        views.append(
-            f"<figure>{_image(each.png, each.width, each.height, marks, words)}"
-            f"<figcaption>from {each.looked_from}</figcaption></figure>"
-        )
-    name = f"{html.escape(link.link)} <small>{len(link.bodies)} {'body' if len(link.bodies) == 1 else 'bodies'}</small>"
-    return f"<section><h3>{name}</h3>{''.join(views)}</section>"
+    words = (
+        f"{count}: 95 % of both surfaces lie within {_mm(found.error)} mm of each other; the tolerance is "
+        f"{_mm(found.tolerance)} mm."
+    )
+    return (
+        f"<section><h3>{html.escape(link.link)} {_verdict(link)}</h3><p>{words}</p>{picture}"
+        f"{legend(painted.scale)}</section>"
+    )
 
 
 def legend(largest: float) -> str:
-    """Return the legend of the pictures' colours as HTML."""
+    """Return the scale of a link's colours as HTML."""
 
     def row(colours: Sequence[tuple[int, int, int]], words: str) -> str:
         step = largest / len(colours)
         cells = "".join(
             f'<span class="cell" style="background:rgb{colour};color:{"#fff" if sum(colour) < 380 else "#000"}">'
-            f"{_mm(number * step)}{'+' if number == len(colours) - 1 else ''}</span>"
+            f"{1e3 * number * step:.4g}</span>"
             for number, colour in enumerate(colours)
         )
-        return f'<div class="legend"><span class="name">{words}</span><span class="cells">{cells}</span></div>'
+        return f'<div class="scale"><span class="name">{words}</span>{cells}</div>'
 
-    return (
-        "<p>Link and bodies are overlaid; each pixel shows the surface nearer to the eye. "
-        "U marks the sampled point of the link farthest from the bodies, P the sampled point of the bodies farthest "
-        "from the link; a dashed ring means that another surface hides the point. Lengths are in mm; "
-        "each colour starts at its figure.</p>"
-        + row(UNCOVERED, "the link protrudes from the bodies")
-        + row(PROTRUDING, "the bodies protrude from the link")
-    )
+    return row(UNCOVERED, "link, from mm") + row(PROTRUDING, "bodies, from mm")
 
 
-def _robot_pictures(found: RobotFit | RobotCheck, targets: Mapping[str, Target], done: Sequence[LinkFit]) -> str:
-    """Return pictures of the robot with its meshes and with its bodies, at the default joint positions."""
+def _robot_picture(
+    found: RobotFit | RobotCheck, done: Sequence[LinkFit], surfaces: Surfaces, numbers: Mapping[str, tuple[int, int]]
+) -> str:
+    """Return the picture of the robot with its bodies or its meshes, at the default joint positions."""
     if not done:
         return ""
-    bodies = {link.link: [(body.shape, body.pose) for body in link.bodies] for link in done}
-    robot = robot_with(found.source, bodies)
+    robot = robot_with(found.source, {link.link: [(body.shape, body.pose) for body in link.bodies] for link in done})
     home = {name: home_of(limits) for name, limits in robot.joint_limits.items()}
     poses = robot.forward_kinematics(home, {link: np.eye(4) for link in robot.base_links})
-    before = [(_transform(target.corners, poses[name]), 0) for name, target in targets.items()]
-    after: list[np.ndarray] = []
-    others: list[np.ndarray] = []
-    for body in robot.bodies:
+    shown = []
+    for link in done:
+        assert link.clearance is not None
+        mesh, bodies = numbers[link.link]
+        shown += [
+            Shown(bodies, "bodies", VERDICT_COLOURS[link.clearance.verdict], poses[link.link]),
+            Shown(mesh, "meshes", _MESH, poses[link.link]),
+        ]
+    kept = [body for body in robot.bodies if body.link not in numbers]
+    for body in kept:
         vertices, faces = body.shape.triangles(_TRIANGLES)
-        corners = _transform(_transform(vertices[faces], body.link_from_body), poses[body.link])
-        (after if body.link in targets else others).append(corners)
-    before += [(corners, 1) for corners in others]
-    coloured = [(corners, 1 + number % len(BODIES)) for number, corners in enumerate(after)]
-    coloured += [(corners, 0) for corners in others]
-    camera = Camera.at(_corners(part for part, _ in (*before, *coloured)), (1.0, -0.8, 0.45), _WHOLE, _WHOLE)
-    pictures = (
-        (assembly_picture(before, camera, (MESH, (140, 140, 140))), "before: the meshes"),
-        (assembly_picture(coloured, camera, ((140, 140, 140), *BODIES)), "after: the bodies, one colour each"),
+        vertices, faces = drawable(vertices[faces])
+        number = surfaces.add(Surface(vertices, faces, np.zeros(len(vertices))))
+        shown.append(Shown(number, "kept", _KEPT, poses[body.link] @ body.link_from_body))
+    picture = surfaces.picture(
+        shown,
+        {"bodies": ("bodies", "kept"), "meshes": ("meshes", "kept"), "both": ("bodies", "meshes", "kept")},
+        "the robot with its bodies",
     )
-    figures = "".join(
-        f"<figure>{_image(png, _WHOLE, _WHOLE, '', words)}<figcaption>{words}</figcaption></figure>"
-        for png, words in pictures
+    colours = ", ".join(
+        f'<span class="swatch" style="background:rgb{colour}"></span> {name}'
+        for name, colour in VERDICT_COLOURS.items()
     )
-    rest = "; darker links have no fit and are kept" if others else ""
-    return f'<h2>The robot</h2><div class="links">{figures}</div><p>All joints are at their default{rest}.</p>'
-
-
-def _corners(parts: Iterable[FloatArray]) -> FloatArray:
-    boxes = [np.stack([part.reshape(-1, 3).min(axis=0), part.reshape(-1, 3).max(axis=0)]) for part in parts]
-    # All eight corners of each box, so that every view contains it.
-    return np.concatenate([np.array(np.meshgrid(*box.T)).reshape(3, -1).T for box in boxes])
-
-
-def _transform(corners: FloatArray, pose: FloatArray) -> FloatArray:
-    return corners @ pose[:3, :3].T + pose[:3, 3]
+    rest = " Links in dark grey have no fit." if kept else ""
+    return (
+        f'<h2>The robot</h2><div class="robot">{picture}</div><p>Each body has the colour of the '
+        f"verdict on its link: {colours}. All joints are at their default.{rest}</p>"
+    )
 
 
 def _pairs(report: PairReport) -> str:
@@ -430,7 +405,7 @@ _STYLE = """
 body { margin: 0; background: #fff; color: #1a1a1a; font: 15px/1.5 system-ui, sans-serif; }
 main { max-width: 1100px; margin: 0 auto; padding: 1.5rem 1rem 3rem; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin: 2.2rem 0 .6rem; border-bottom: 1px solid #ccc; }
-h3 { font-size: 1rem; margin: .8rem 0 .2rem; overflow-wrap: anywhere; } h3 small { font-weight: normal; color: #555; }
+h3 { font-size: 1rem; margin: .8rem 0 .2rem; overflow-wrap: anywhere; }
 .verdict { font-size: 1.2rem; font-weight: 600; }
 .good, .coarse, .unusable { padding: 0 .4rem; border-radius: .2rem; }
 .good { background: #cfe8d5; } .coarse { background: #ffe9a8; } .unusable { background: #a4262c; color: #fff; }
@@ -442,13 +417,11 @@ th { border-bottom: 2px solid #999; font-weight: 600; vertical-align: bottom; }
 td { white-space: nowrap; }
 .words th, .words td { white-space: normal; text-align: left; }
 th:first-child, td:first-child { text-align: left; }
-.links { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; }
-figure { display: inline-block; margin: 0 .6rem .4rem 0; }
-figure svg { border: 1px solid #ddd; max-width: 100%; height: auto; }
-figcaption { font-size: .8rem; color: #555; }
-svg text { font: 600 11px system-ui, sans-serif; } .halo { stroke: #fff; stroke-width: 3px; }
-.legend { display: flex; flex-wrap: wrap; align-items: center; margin: .2rem 0; font-size: .8rem; }
-.legend .name { width: 15rem; } .cells { display: flex; }
-.cell { padding: .15rem .5rem; min-width: 2.6rem; text-align: center; }
+.links { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 20rem), 1fr)); gap: 1rem 1.5rem; }
+.links section { min-width: 0; } .links p { margin: .2rem 0 .4rem; font-size: .85rem; }
+.robot { max-width: 44rem; }
+.scale { display: grid; grid-template-columns: 6.5rem repeat(6, 1fr); font-size: .75rem; align-items: center; }
+.cell { padding: .1rem 0; text-align: center; }
+.swatch { display: inline-block; width: 1.1em; height: .8em; border: 1px solid #666; }
 footer { margin-top: 2.5rem; font-size: .75rem; color: #666; overflow-wrap: anywhere; }
 """

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Measure the bodies in a URDF, of any origin, against the meshes of its links."""
+"""Measure the bodies in a URDF or in a file of spheres, of any origin, against the meshes of the links."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from superovoid.fitting.quality import measure_union
 from superovoid.fitting.robot_files import record_of_body
 from superovoid.fitting.robot_fits import PROOF_WIDTH, LinkFit, link_record
 from superovoid.fitting.showing import show
+from superovoid.fitting.sphere_files import SUFFIXES, read_spheres
 from superovoid.fitting.verdicts import DEFAULT_TOLERANCE, Judge, Tolerance
 from superovoid.robot.files import PackageFolders, read_document
 from superovoid.robot.urdf import read_urdf
@@ -47,11 +48,11 @@ class RobotCheck(Record):
 
     links: tuple[LinkFit, ...]
     urdf_digest: str
-    """SHA-256 of the URDF with the bodies"""
+    """SHA-256 of the file with the bodies"""
     against_digest: str
     """SHA-256 of the URDF with the meshes"""
     source: str
-    """the URDF with the bodies"""
+    """the URDF with the bodies; for a file of spheres, the one with the meshes"""
     against: str
     """the URDF with the meshes"""
     tolerance: str
@@ -92,17 +93,18 @@ def check_robot(
     threads: int | None = None,
     progress: Callable[[LinkFit, int], None] | None = None,
 ) -> RobotCheck:
-    """Measure the bodies of a URDF against meshes.
+    """Measure bodies against the meshes of a URDF.
 
     The bodies of a link are its contact geometry (the mixed representation), or else its collision elements, with
-    meshes replaced by their convex hulls.
+    meshes replaced by their convex hulls; or the spheres of a configuration of cuRobo.
 
     Parameters
     ----------
     robot : str or path
-        The URDF with the bodies: a path, an address ``package://...``, or the document itself.
+        The URDF with the bodies: a path, an address ``package://...``, or the document itself; or the path of a YAML
+        file with ``collision_spheres``.
     against : str or path, optional
-        The URDF with the meshes, with the same link names; default: the same URDF.
+        The URDF with the meshes, with the same link names; default: the same URDF. A file of spheres needs it.
     target : {"collision", "visual", "hull"}, optional
         Elements to compare with. Default: "collision" if the bodies are not made from these elements and they contain
         meshes, otherwise "visual".
@@ -124,9 +126,9 @@ def check_robot(
     Raises
     ------
     ValueError
-        If an option is invalid.
+        If an option is invalid, or `against` is missing.
     RobotDescriptionError
-        If a URDF is invalid.
+        If a URDF or a file of spheres is invalid.
     OSError
         If a file cannot be read.
     """
@@ -135,10 +137,50 @@ def check_robot(
     whole("seed", seed, 0)
     limit = Tolerance.read(tolerance)
     folders = PackageFolders(package_directories)
-    text, package = read_document("URDF", robot, folders)
+    is_spheres = str(robot).endswith(SUFFIXES)
+    if is_spheres and against is None:
+        raise ValueError("against: a file of spheres has no meshes; name the URDF of the robot")
+    urdf = against if is_spheres and against is not None else robot
+    text, package = read_document("URDF", urdf, folders)
+    given = Path(robot).read_text(encoding="utf-8") if is_spheres else text
     other, more = (text, package) if against is None else read_document("URDF", against, folders)
     places = {name: Path(path) for name, path in {**more, **package, **(package_directories or {})}.items()}
     packages = PackageFolders(places)
+    names = read_urdf(text, meshes="ignore").links
+    own: set[str] = set()
+    unreadable: Mapping[str, tuple[str, ...]] = {}
+    if is_spheres:
+        placed = read_spheres(given)
+        names = (*names, *(name for name in placed if placed[name] and name not in names))
+    else:
+        placed, own, unreadable = _bodies_of(text, packages)
+    wanted = {target} if target is not None else {"collision", "visual"}
+    geometry = {
+        kind: {link.name: link for link in read_links(other, packages, kind, own=False)} for kind in sorted(wanted)
+    }
+    links, targets = [], {}
+    for link in names:
+        kind = target or _default_target(geometry["collision"].get(link), link in own or against is not None)
+        targets[link] = kind
+        links.append((link, placed.get(link, []), geometry[kind].get(link), unreadable.get(link, ())))
+
+    def measure(each: tuple[str, Bodies, LinkGeometry | None, tuple[str, ...]]) -> LinkFit:
+        done = _measure_link(*each, hull=targets[each[0]] == "hull", limit=limit, seed=seed)
+        if progress is not None:
+            progress(done, len(links))
+        return done
+
+    done = dict(spread(lambda number: measure(links[number]), range(len(links)), threads=threads))
+    found = tuple(done[number] for number in range(len(links)))
+    digests = [hashlib.sha256(each.encode()).hexdigest() for each in (given, other)]
+    known = {link.link: targets[link.link] for link in found if link.state == "measured"}
+    return RobotCheck(found, digests[0], digests[1], text, other, str(limit), known, places)
+
+
+def _bodies_of(
+    text: str, packages: PackageFolders
+) -> tuple[dict[str, Bodies], set[str], Mapping[str, tuple[str, ...]]]:
+    """Return the bodies of a URDF's links, the links whose bodies are contact geometry, and messages of the others."""
     description = read_urdf(text, meshes="ignore")
     root = parse_document(text, "URDF", "robot")
     own = {str(link.get("name")) for link in root.findall("link") if link.find("contact_geometry") is not None}
@@ -149,28 +191,7 @@ def check_robot(
     collisions, unreadable = read_collision_bodies(
         text, packages, [link for link in description.links if link not in own]
     )
-    placed |= collisions
-    wanted = {target} if target is not None else {"collision", "visual"}
-    geometry = {
-        kind: {link.name: link for link in read_links(other, packages, kind, own=False)} for kind in sorted(wanted)
-    }
-    links, targets = [], {}
-    for link in description.links:
-        kind = target or _default_target(geometry["collision"].get(link), link in own or against is not None)
-        targets[link] = kind
-        links.append((link, placed[link], geometry[kind].get(link), unreadable.get(link, ())))
-
-    def measure(each: tuple[str, Bodies, LinkGeometry | None, tuple[str, ...]]) -> LinkFit:
-        done = _measure_link(*each, hull=targets[each[0]] == "hull", limit=limit, seed=seed)
-        if progress is not None:
-            progress(done, len(links))
-        return done
-
-    done = dict(spread(lambda number: measure(links[number]), range(len(links)), threads=threads))
-    found = tuple(done[number] for number in range(len(links)))
-    digests = [hashlib.sha256(each.encode()).hexdigest() for each in (text, other)]
-    known = {link.link: targets[link.link] for link in found if link.state == "measured"}
-    return RobotCheck(found, digests[0], digests[1], text, other, str(limit), known, places)
+    return placed | collisions, own, unreadable
 
 
 def _default_target(collision: LinkGeometry | None, may_be_collision: bool) -> str:

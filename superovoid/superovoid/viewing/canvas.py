@@ -112,6 +112,8 @@ class Layers:
     labels: bool = True
     opacity: float = 0.75
     """Opacity of bodies, 0 to 1."""
+    left_out: str = ""
+    """Link whose bodies are not drawn."""
 
 
 @dataclass
@@ -169,6 +171,10 @@ class Canvas:
             self._poses[link] = pose
             node.wxyz, node.position = wxyz, pose[:3, 3]
 
+    def frame_of(self, link: str) -> str:
+        """Return the name of the node that moves with a link."""
+        return str(self._links[link].name)
+
     def add_looks(self, element: str, looks: Sequence[Look]) -> None:
         """Add the appearances of links; call this once per element."""
         self._looks[element] = [
@@ -221,7 +227,8 @@ class Canvas:
             if old.body is not body:
                 old.body = body
                 old.node.wxyz, old.node.position = wxyz_of(body.link_from_body), body.link_from_body[:3, 3]
-            looks = COLOURS[drawn.meaning], layers.bodies, layers.opacity if layers.opacity < 1.0 else None
+            is_shown = layers.bodies and body.link != layers.left_out
+            looks = COLOURS[drawn.meaning], is_shown, layers.opacity if layers.opacity < 1.0 else None
             if looks != old.looks:
                 old.looks = looks
                 old.node.color, old.node.visible, old.node.opacity = looks

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page of a fit or a check: the robot with its bodies, figures of each link, and pictures of the errors."""
+"""The page of a fit or a check: the robot with its bodies, figures of each link, and its errors as colours."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from superovoid.fitting.link_pictures import link_pictures
-from superovoid.fitting.report_page import legend, link_block, scale_of, targets_of
+from superovoid.fitting.painted_links import PROTRUDING, UNCOVERED, PaintedLink, paint_link
+from superovoid.fitting.report_page import legend, targets_of
 from superovoid.fitting.robot_checks import RobotCheck
 from superovoid.fitting.robot_fits import LinkFit, RobotFit
 from superovoid.fitting.stand_ins import robot_with, with_rules
@@ -32,13 +32,11 @@ from superovoid.viewing.serving import LOOPBACK, Viewer, open_server
 if TYPE_CHECKING:
     import viser
 
-_PIXELS = 300  # width of a picture; the control panel is not much wider
 _STYLE = (
     "<style>.fit table {border-collapse: collapse; font-variant-numeric: tabular-nums} .fit th, .fit td {padding: 0 "
     ".4em; text-align: right; border-bottom: 1px solid #ddd} .fit th:first-child, .fit td:first-child {text-align: "
-    "left; overflow-wrap: anywhere} .fit figure {margin: .3em 0} .fit svg {max-width: 100%; height: auto} .fit svg "
-    "text {font: 600 11px sans-serif} .fit .halo {stroke: #fff; stroke-width: 3px} .fit .cells {display: flex} "
-    ".fit .cell {padding: 0 .3em}</style>"
+    "left; overflow-wrap: anywhere} .fit .scale {display: grid; grid-template-columns: 7em repeat(6, 1fr)} .fit .cell "
+    "{text-align: center}</style>"
 )
 
 
@@ -99,7 +97,8 @@ class FitPage(RobotPage):
         self._found, self._packages = found, packages
         self._measured = {link.link: link for link in found.links if link.quality is not None}
         self._targets: dict[str, Target] | None = None
-        self._reading = threading.Lock()
+        self._painting = threading.Lock()
+        self._painted: list[Any] = []  # nodes of the chosen link
         text = found.against if isinstance(found, RobotCheck) else found.source
         super().__init__(server, model, partial(read_looks, text, package_directories=packages))
 
@@ -107,10 +106,10 @@ class FitPage(RobotPage):
         gui = self.server.gui
         with gui.add_folder("Fit" if isinstance(self._found, RobotFit) else "Check"):
             self._chosen = gui.add_dropdown(
-                "figures of", (ALL, *self._measured), hint="The camera goes to the link; pictures show its errors"
+                "figures of", (ALL, *self._measured), hint="The camera goes to the link, and colours show its errors"
             )
             self._figures = gui.add_html(self._table())
-            self._pictures = gui.add_html("")
+            self._colours = gui.add_html("")
         self._chosen.on_update(self._choose)
         super()._make_more()
 
@@ -133,21 +132,22 @@ class FitPage(RobotPage):
 
     def _choose(self, event: Any) -> None:
         name = self._chosen.value
-        self._pictures.content = ""
         link = self._measured.get(name)
-        if link is None:
-            self._figures.content = self._table()
-            return
-        self._figures.content = _frame(_words(link))
-        self._pictures.content = small("drawing the pictures")
-        self._look_at(event, link)
-        try:
-            text = self._render(link)
-        except Exception as error:
-            self._pictures.content = small(f"no pictures: {type(error).__name__}: {error}")
-            raise
-        if self._chosen.value == name:  # the user has not chosen another link since
-            self._pictures.content = text
+        self._figures.content = self._table() if link is None else _frame(_words(link))
+        self._colours.content = "" if link is None else small("measuring the errors")
+        if link is not None:
+            self._look_at(event, link)
+        with self._painting:
+            if self._chosen.value != name:  # the user has chosen another link since
+                return
+            self._clear()
+            if link is None:
+                return
+            try:
+                self._colours.content = self._show_errors(link)
+            except Exception as error:
+                self._colours.content = small(f"no colours: {type(error).__name__}: {error}")
+                raise
 
     def _look_at(self, event: Any, link: LinkFit) -> None:
         if event.client is None:
@@ -163,20 +163,52 @@ class FitPage(RobotPage):
         box = np.min(lows, axis=0), np.max(highs, axis=0)
         self._fly(event.client, 0.5 * (box[0] + box[1]), 2.0 * extent_of(box))
 
-    def _render(self, link: LinkFit) -> str:
-        """Return the pictures of a link as in the report, or the reason why there are none."""
-        with self._reading:
-            if self._targets is None:
-                try:
-                    self._targets = targets_of(self._found, self._packages)
-                except (OSError, ValueError) as error:
-                    return small(f"no pictures: {error}")
+    def _clear(self) -> None:
+        """Show the bodies of all links, without the errors of one."""
+        while self._painted:
+            self._painted.pop().remove()
+        self._show_layer("left_out", "")
+
+    def _show_errors(self, link: LinkFit) -> str:
+        """Show a link and its bodies in the colours of their errors; return the scale, or why there are no colours."""
+        if self._targets is None:
+            try:
+                self._targets = targets_of(self._found, self._packages)
+            except (OSError, ValueError) as error:
+                return small(f"no colours: {error}")
         target = self._targets.get(link.link)
         if target is None:
-            return small("no pictures: cannot read the meshes of this link; package_directories sets their folders")
-        largest = scale_of([link])
-        placed = [(body.shape, body.pose) for body in link.bodies]
-        return _frame(link_block(link, link_pictures(placed, target, largest, _PIXELS)) + legend(largest))
+            return small("no colours: cannot read the meshes of this link; package_directories sets their folders")
+        painted = paint_link([(body.shape, body.pose) for body in link.bodies], target)
+        self._paint(link.link, painted)
+        self._show_layer("left_out", link.link)
+        words = (
+            "Blue: the link protrudes from its bodies. Orange: the bodies protrude from the link. U and P mark the "
+            "farthest points. Lengths are in mm."
+        )
+        return _frame(legend(painted.scale)) + small(words)
+
+    def _paint(self, link: str, painted: PaintedLink) -> None:
+        scene, frame = self.server.scene, self._canvas.frame_of(link)
+        with self.server.atomic():
+            for letter, surface, colours in (("U", painted.mesh, UNCOVERED), ("P", painted.bodies, PROTRUDING)):
+                away = surface.away[surface.faces].mean(axis=1)
+                levels = (len(colours) * away / painted.scale).astype(int).clip(max=len(colours) - 1)
+                for level, colour in enumerate(colours):
+                    faces = surface.faces[levels == level]
+                    if len(faces):
+                        self._painted.append(
+                            scene.add_mesh_simple(
+                                f"{frame}/errors_{letter}_{level}", surface.vertices, faces, color=colour,
+                                flat_shading=True, side="double", cast_shadow=False, receive_shadow=False,
+                            )
+                        )  # fmt: skip
+                row = surface.worst
+                if surface.away[row] > 0.0:
+                    text = f"{letter} {1e3 * surface.away[row]:.2f}"
+                    self._painted.append(
+                        scene.add_label(f"{frame}/errors_{letter}", text, position=surface.vertices[row])
+                    )
 
 
 def _cells(link: LinkFit) -> str:

@@ -1,23 +1,24 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Report pages: pictures show the nearest surface and the errors, and the file is self-contained."""
+"""Report pages: pictures show the nearest surface and the errors, turn, and need no other file."""
 
-import io
+import base64
 import json
 import re
+import zlib
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 import trimesh
-from PIL import Image
 
 from superovoid import Box, Sphere
 from superovoid.cli import main
-from superovoid.fitting.drawing import Camera, draw, picture
-from superovoid.fitting.link_pictures import PROTRUDING, UNCOVERED, link_pictures
+from superovoid.fitting.drawing import Camera, draw
+from superovoid.fitting.painted_links import drawable, paint_link
 from superovoid.fitting.targets import Target
+from superovoid.fitting.turnable import Surfaces
 
 
 def corners_of(shape, resolution=64):
@@ -53,43 +54,50 @@ def test_nearer_triangles_hide_farther_ones_in_any_order():
     assert one.triangle[30, 30] < len(near) <= one.triangle[5, 5]
 
 
-def test_picture_has_the_colours_of_the_palette():
-    colour = np.array([[-1, 0], [1, 1]])
-    image = Image.open(io.BytesIO(picture(colour, np.ones((2, 2)), [(10, 20, 30), (200, 100, 0)]))).convert("RGB")
-    assert [image.getpixel(place) for place in ((0, 0), (1, 0), (0, 1))] == [
-        (255, 255, 255), (10, 20, 30), (200, 100, 0)
-    ]  # fmt: skip
-
-
-def is_of(ramp, pixels):
-    """Return which pixels have the hue of one of the darker colours of a ramp."""
-    names = np.array(ramp[3:], dtype=float)
-    names /= np.linalg.norm(names, axis=1)[:, None]
-    near = pixels / np.maximum(np.linalg.norm(pixels, axis=-1), 1e-9)[..., None]
-    return (near @ names.T).max(axis=-1) > 0.999
-
-
-def test_errors_are_coloured_and_worst_points_marked():
+@pytest.fixture(scope="module")
+def painted():
     box = trimesh.creation.box((0.2, 0.2, 0.2))
     target = Target.from_triangles(box.vertices, box.faces)
     # The body ends 30 mm inside of the mesh at +x and protrudes by 20 mm at -x.
     pose = np.eye(4)
     pose[0, 3] = -0.025
-    views = link_pictures([(Box((0.19, 0.2, 0.2)), pose)], target, 0.03, 120)
-    assert len(views) == 2
-    for view in views:
-        marks = {mark.what: mark for mark in view.marks}
-        assert marks["uncovered"].distance == pytest.approx(0.03, abs=1e-6)
-        assert marks["protruding"].distance == pytest.approx(0.02, abs=1e-6)
-        pixels = np.asarray(Image.open(io.BytesIO(view.png)).convert("RGB"), dtype=float)
-        assert pixels.shape == (120, 120, 3)
-        for what, ramp in (("uncovered", UNCOVERED), ("protruding", PROTRUDING)):
-            x, y = marks[what].place
-            assert 0 <= x < 120 and 0 <= y < 120
-            if not marks[what].hidden:
-                # A worst point lies on an edge of both; the adjacent face has the colour.
-                assert is_of(ramp, pixels).any(), what
-    assert not next(mark for mark in views[0].marks if mark.what == "uncovered").hidden
+    return paint_link([(Box((0.19, 0.2, 0.2)), pose)], target)
+
+
+def test_vertices_have_their_distance_from_the_other_side(painted):
+    for surface, sign, farthest in ((painted.mesh, 1.0, 0.03), (painted.bodies, -1.0, 0.02)):
+        assert surface.away[surface.worst] == pytest.approx(farthest, abs=1e-6)
+        assert sign * surface.vertices[surface.worst, 0] == pytest.approx(0.1 if sign > 0.0 else 0.12)
+        expected = np.maximum(sign * surface.vertices[:, 0] - (0.07 if sign > 0.0 else 0.1), 0.0)
+        np.testing.assert_allclose(surface.away, expected, atol=1e-6)
+    assert painted.scale == 0.03
+
+
+def test_large_meshes_keep_their_shape_with_few_triangles():
+    ball = corners_of(Sphere(0.5), 400)
+    vertices, faces = drawable(ball)
+    assert len(ball) > 100_000 and 1000 < len(faces) < 6000
+    # Vertices of the ball, and midpoints of long edges between these.
+    np.testing.assert_allclose(np.linalg.norm(vertices, axis=1), 0.5, atol=0.015)
+    mesh = trimesh.Trimesh(vertices, faces, process=False)
+    assert mesh.volume == pytest.approx(np.pi / 6.0, rel=0.02)
+
+
+def test_packed_surfaces_read_back(painted):
+    surface = painted.mesh
+    surfaces = Surfaces()
+    assert surfaces.add(surface, painted.scale) == 0
+    (packed,) = json.loads(re.search(r'id="surfaces">(.*?)</script>', surfaces.script(), re.S)[1])
+    data = zlib.decompress(base64.b64decode(packed["data"]))
+    n, m = packed["vertices"], packed["faces"]
+    whole, levels = np.frombuffer(data, "<i2", 3 * (n + m)), np.frombuffer(data, "u1", n, 6 * (n + m))
+    points = np.cumsum(whole[: 3 * n].reshape(3, n), axis=1).T * packed["step"] + packed["lower"]
+    np.testing.assert_allclose(points, surface.vertices, atol=0.51 * 0.2 / 4095)
+    np.testing.assert_allclose(levels * painted.scale / 255, surface.away, atol=0.51 * painted.scale / 255)
+    first, second, third = whole[3 * n :].reshape(3, m)
+    first = np.cumsum(first)
+    faces = {tuple(sorted(face)) for face in np.column_stack([first, first + second, first + third]).tolist()}
+    assert faces == {tuple(sorted(face)) for face in surface.faces.tolist()}
 
 
 class Page(HTMLParser):
@@ -143,8 +151,8 @@ def test_report_page_is_self_contained(fitted):
     text = (fitted / "report.html").read_text()
     page = Page()
     page.feed(text)
-    assert not page.open and len(text) < 1_000_000
-    assert page.addresses and all(address.startswith("data:image/png;base64,") for address in page.addresses)
+    assert not page.open and not page.addresses and len(text) < 250_000
+    assert text.count("<canvas") == 1 + 3
     assert not re.search(r"https?://|@import|url\(", text)
     words = " ".join(page.text)
     for expected in (
@@ -164,8 +172,9 @@ def test_check_writes_a_page(folder, fitted):
     line = ["fit", str(fitted / "bars_superovoids.urdf"), "--check", "--package", f"pkg={folder / 'pkg'}"]
     assert main([*line, "--output", str(folder / "checked")]) == 0
     page = Page()
-    page.feed((folder / "checked" / "check.html").read_text())
-    assert not page.open and len(page.addresses) == 2 + 2 * 3
+    text = (folder / "checked" / "check.html").read_text()
+    page.feed(text)
+    assert not page.open and text.count("<canvas") == 1 + 3
 
 
 def test_study_counts_differences_between_capsules_and_bars(fitted):

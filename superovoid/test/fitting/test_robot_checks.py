@@ -16,7 +16,7 @@ from superovoid.cli import main
 from superovoid.cli.fit_tables import links_table
 from superovoid.fitting import check_robot, robot_checks
 from superovoid.fitting.proofs import Interval
-from superovoid.fitting.report_page import _link_table, scale_of
+from superovoid.fitting.report_page import _link_table
 from superovoid.viewing.fit_page import _cells
 
 MESH = '<geometry><mesh filename="package://pkg/bar.stl"/></geometry>'
@@ -84,11 +84,6 @@ def test_intervals_are_printed_rounded_outwards():
     assert Interval(0.0012399, 0.0012301 + 1e-6).millimetres() == "1.23 to 1.24"
 
 
-def test_wide_interval_does_not_stretch_the_colour_scale(links):
-    large = links["large"]
-    assert scale_of([replace(large, protruding=Interval(0.0, 10.0))]) == scale_of([large]) < 0.03
-
-
 def test_sphere_model_is_measured_against_the_visual_mesh(links):
     link = links["spheres"]
     assert len(link.bodies) == 3 and {each["kind"] for each in link.elements} == {"sphere"}
@@ -121,6 +116,48 @@ def test_bodies_are_measured_against_meshes_of_another_file(package, tmp_path, c
     assert report["urdf_sha256"] != report["against_sha256"]
     printed = capsys.readouterr().out
     assert "link 'b' (unmeasured): is not in the URDF with the meshes" in printed
+
+
+def test_spheres_of_a_configuration_are_measured_like_those_of_a_urdf(links, package, tmp_path):
+    pytest.importorskip("yaml", reason="PyYAML is missing: pip install 'superovoid[fit]'")
+    spheres = [{"center": [0.0, 0.0, z], "radius": 0.03} for z in (-0.08, 0.0, 0.08)]
+    spheres.append({"center": [0.0, 0.0, 1.0], "radius": -10.0})  # switched off
+    kinematics = {
+        "collision_spheres": {"spheres": spheres, "tool": spheres, "off": spheres[3:]},
+        "collision_sphere_buffer": {"spheres": 0.03},
+    }
+    file = tmp_path / "robot.yml"
+    file.write_text(json.dumps({"robot_cfg": {"kinematics": kinematics}}))  # JSON is YAML
+    text = urdf(spheres=VISUAL, bare=VISUAL)
+    found = check_robot(file, against=text, package_directories={"pkg": package})
+    states = {link.link: (link.state, link.words) for link in found.links}
+    assert states == {
+        "spheres": ("measured", ()),
+        "bare": ("empty", ("has no bodies",)),
+        "tool": ("unmeasured", ("is not in the URDF with the meshes",)),
+    }
+    assert found.links[0].elements == links["spheres"].elements
+    assert found.links[0].quality == links["spheres"].quality
+    assert found.source == text and found.urdf_digest != found.against_digest
+
+
+def test_files_of_spheres_need_meshes_and_spheres(tmp_path):
+    pytest.importorskip("yaml", reason="PyYAML is missing: pip install 'superovoid[fit]'")
+    file = tmp_path / "robot.yaml"
+    file.write_text("a: 1")
+    with pytest.raises(ValueError, match="against: a file of spheres has no meshes"):
+        check_robot(file)
+    for text, words in (
+        ("a: 1", "'collision_spheres' has no list"),
+        ("- a", "'collision_spheres' has no list"),
+        ("a: [", "spheres: while parsing"),
+        ("collision_spheres: {arm: [{center: [0, 1], radius: 1}]}", "link 'arm', sphere 0: must have a center"),
+        ("collision_spheres: {arm: [{center: [0, 1, 2]}]}", "link 'arm', sphere 0: must have a center"),
+        ("collision_spheres: {arm: [7]}", "link 'arm', sphere 0: must have a center"),
+    ):
+        file.write_text(text)
+        with pytest.raises(ValueError, match=words):
+            check_robot(file, against=urdf(arm=EXACT))
 
 
 def test_degenerate_mesh_fails_only_its_link(package, tmp_path, capsys):

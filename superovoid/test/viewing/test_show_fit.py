@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`fit.show()` and `check.show()`: the robot with its bodies, figures of links, pictures of errors."""
+"""`fit.show()`, `check.show()` and their reports: the robot with its bodies, figures of links, errors as colours."""
 
 import shutil
 import sys
@@ -12,6 +12,7 @@ import pytest
 import trimesh
 
 from superovoid.fitting import check_robot
+from superovoid.fitting.report_page import report_page
 from superovoid.fitting.robot_fits import LinkOptions, RobotFit
 from superovoid.fitting.stand_ins import robot_with
 from superovoid.viewing.robot_model import RobotModel
@@ -56,11 +57,11 @@ def page_of(found):
 
 
 def choose(page, name, shown):
-    """Choose a link; wait until its pictures satisfy a condition."""
+    """Choose a link; wait until the text about its colours satisfies a condition."""
     page._chosen.value = name
     end = time.monotonic() + LONG
-    while not shown(page._pictures.content):
-        assert time.monotonic() < end, page._pictures.content
+    while not shown(page._colours.content):
+        assert time.monotonic() < end, page._colours.content
         time.sleep(0.01)
 
 
@@ -73,11 +74,14 @@ def test_the_table_lists_all_links_and_details_the_chosen_one(check):
         assert short.uncovered.millimetres() in table and 0.01 <= short.uncovered.upper < 0.0105
         # Links without figures give the reason, and names are escaped.
         assert "&lt;gone&gt;: " in table and "gone.stl" in table and "<gone>" not in table
-        choose(page, "short", lambda text: text.count("data:image/png;base64,") == 2)
-        assert "U 10.00" in page._pictures.content  # the worst point of the link, mm
+        choose(page, "short", lambda text: "the link protrudes" in text)
+        assert page._layers.left_out == "short"
+        assert "U 10.00" in [getattr(node, "text", "") for node in page._painted]  # the farthest point of the link, mm
         assert "uncovered, mm" in page._figures.content
         choose(page, ALL, lambda text: not text)
         assert page._figures.content == table
+        with page._painting:
+            assert not page._painted and page._layers.left_out == ""
 
 
 def test_a_fit_uses_its_packages_and_reports_missing_ones(check, package, tmp_path):
@@ -88,7 +92,7 @@ def test_a_fit_uses_its_packages_and_reports_missing_ones(check, package, tmp_pa
     found = RobotFit(links, options, check.urdf_digest, URDF, URDF, {"pkg": moved})
     page = page_of(found)
     with page.viewer:
-        choose(page, "whole", lambda text: "data:image/png" in text)
+        choose(page, "whole", lambda text: "the link protrudes" in text)
     shutil.rmtree(moved)
     page = page_of(found)
     with page.viewer:
@@ -112,3 +116,32 @@ def test_an_error_without_viser_tells_how_to_install_it(check, monkeypatch):
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(ServingError, match=r"superovoid\[view\]"):
         check.show()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_pictures_turn_by_the_mouse_and_fit_the_window(check, tab, tmp_path, width):
+    tab.page.set_viewport_size({"width": width, "height": 800})
+    path = tmp_path / "check.html"
+    path.write_text(report_page(check, check.package_directories, title="two"), encoding="utf-8")
+    tab.open(f"file://{path}")
+    canvas = tab.page.locator(".links canvas").first
+    tab.page.wait_for_function("document.querySelector('.links canvas').width > 300")
+    assert tab.page.evaluate("document.documentElement.scrollWidth") == width
+    canvas.scroll_into_view_if_needed()
+    drawn = [canvas.screenshot()]
+    box = canvas.bounding_box()
+    x, y = box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"]
+    tab.page.mouse.move(x, y)
+    tab.page.mouse.down()
+    tab.page.mouse.move(x + 60.0, y + 20.0, steps=4)
+    tab.page.mouse.up()
+    tab.page.wait_for_timeout(200.0)
+    drawn.append(canvas.screenshot())
+    canvas.press("ArrowLeft")
+    tab.page.wait_for_timeout(200.0)
+    drawn.append(canvas.screenshot())
+    tab.page.locator(".links button", has_text="bodies").first.click()
+    tab.page.wait_for_timeout(200.0)
+    drawn.append(canvas.screenshot())
+    assert len(set(drawn)) == 4
+    assert tab.troubles == [] and len(tab.requested) == 1

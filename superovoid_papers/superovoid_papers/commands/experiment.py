@@ -12,6 +12,7 @@ from superovoid_papers.commands.measurement import add_measurement
 
 # As in `fits_and_spheres`, whose import takes seconds.
 _ROBOTS = ("Panda", "UR5", "UR10", "Kinova", "Allegro hand", "Baxter", "Tiago", "PR2", "iCub", "G1", "Talos")
+_GALLERY = (*_ROBOTS, "Double pendulum", "Finger", "Hector", "HyQ", "SO-101", "Solo12", "Z1")
 EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
     "bite": (
         "goncalves2017.bite",
@@ -82,6 +83,11 @@ EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
         "fits_and_spheres",
         "fits of the links of eleven robots, compared with five spheres per body",
         {"bodies": 3, "robots": _ROBOTS, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
+    "gallery": (
+        "gallery",
+        "a picture of each fitted robot of example-robot-data, in the colours of the verdicts",
+        {"bodies": 3, "robots": _GALLERY, "seed": 0, "output": Path("superovoid_experiments")},
     ),
     "studies": (
         "planner_studies",
