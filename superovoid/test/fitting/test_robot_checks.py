@@ -128,7 +128,7 @@ def test_spheres_of_a_configuration_are_measured_like_those_of_a_urdf(links, pac
     }
     file = tmp_path / "robot.yml"
     file.write_text(json.dumps({"robot_cfg": {"kinematics": kinematics}}))  # JSON is YAML
-    text = urdf(spheres=VISUAL, bare=VISUAL)
+    text = chain(spheres=VISUAL, bare=VISUAL)
     found = check_robot(file, against=text, package_directories={"pkg": package})
     states = {link.link: (link.state, link.words) for link in found.links}
     assert states == {
@@ -157,7 +157,7 @@ def test_files_of_spheres_need_meshes_and_spheres(tmp_path):
     ):
         file.write_text(text)
         with pytest.raises(ValueError, match=words):
-            check_robot(file, against=urdf(arm=EXACT))
+            check_robot(file, against=chain(arm=EXACT))
 
 
 def test_degenerate_mesh_fails_only_its_link(package, tmp_path, capsys):
