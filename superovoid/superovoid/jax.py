@@ -4,8 +4,8 @@
 """Signed distances as functions of JAX, under `jit`, `vmap`, `grad`, `jvp`: ``from superovoid.jax import distances``.
 
 The engine runs on the processor in double precision, called by `jax.pure_callback`. One call returns the distances and
-their Jacobians, from which JAX's own operations make the derivatives of both modes, so second derivatives by them are
-zero, not those of the distance. Without ``jax_enable_x64`` the results are rounded to single precision.
+their Jacobians, from which JAX's own operations make the derivatives of both modes. There are no second derivatives:
+JAX raises an error. Without ``jax_enable_x64`` the results are rounded to single precision.
 """
 
 from __future__ import annotations

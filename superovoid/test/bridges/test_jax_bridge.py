@@ -66,3 +66,12 @@ def test_single_precision_comes_back_in_single_precision():
         pose[0, 3] = 3.0
         found = bridge.distances(Sphere(1.0), np.eye(4), Box((1.0, 1.0, 1.0)), pose)
         assert found.distance.dtype == np.float32 and float(found.distance) == 1.5
+
+
+def test_second_derivatives_are_an_error():
+    def distance(height):
+        pose = jax.numpy.eye(4).at[2, 3].set(height)
+        return bridge.distances(Sphere(1.0), jax.numpy.eye(4), Sphere(0.5), pose).distance
+
+    with pytest.raises(ValueError, match="do not support JVP"):
+        jax.hessian(distance)(3.0)
