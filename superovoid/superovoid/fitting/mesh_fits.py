@@ -56,7 +56,6 @@ _BEYOND = 0.2  # overhang of bodies beyond the solid's box above which samples a
 _WIDER, _FAR = 0.5, 0.25  # margin of the box of added samples, relative to its sides; their number, to the others'
 _ROUNDS, _KEPT = 5, 4  # clusterings; number of refined starts
 _COARSE_STEPS, _FINE_STEPS, _SHARED_STEPS = 25, 40, 40
-_TRIALS = (6, 6, 13)  # steps from each start, after each of which the better half goes on
 _LESS_SHARED = 1.1  # factor of the symmetric difference above which more bodies count as worse than fewer
 _LAGGING = 0.6  # intersection over union below which more starts are tried and compared by symmetric difference
 _MORE = 3  # factor of the clusterings then
@@ -358,12 +357,10 @@ def _search(
 
 def _descend_best(candidates: Sequence[Bodies], samples: _Samples, kept: int) -> list[tuple[float, Bodies]]:
     """Refine the best `kept` of some starts; return losses and bodies."""
-    for steps in _TRIALS:
-        coarse = [descend(start, samples.few, _COARSE, steps) for start in candidates]
-        coarse.sort(key=lambda each: each[0])
-        candidates = [bodies for _, bodies in coarse[: max(kept, len(coarse) // 2)]]
+    coarse = [descend(start, samples.few, _COARSE, _COARSE_STEPS) for start in candidates]
+    coarse.sort(key=lambda each: each[0])
     fine = []
-    for bodies in candidates[:kept]:
+    for _, bodies in coarse[:kept]:
         _, bodies = descend(bodies, samples.many, _MIDDLE, _FINE_STEPS // 2)
         fine.append(descend(bodies, samples.many, _FINE, _FINE_STEPS))
     return fine
