@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from superovoid.fitting.robot_pairs import FittedPairs
 
 _KINDS = ("superovoid", "box", "cylinder", "capsule")
-_FORMATS = ("urdf", "mjcf", "spheres")
+_FORMATS = ("urdf", "mjcf")
 _MAX_BODIES, _DEFAULT_TOLERANCE = 16, "1%"
 
 
@@ -126,8 +126,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         type=option_values.some_of(_FORMATS),
         default=("urdf",),
         metavar="FORMAT,...",
-        help="also write the robot for other programs: mjcf (MuJoCo), and spheres that contain the bodies (YAML of "
-        "cuRobo; a URDF as of foam, for VAMP). The URDF is always written",
+        help="also write the robot for other programs: mjcf (MuJoCo). The URDF is always written",
     )
     command.add_argument(
         "--seed",
@@ -277,7 +276,6 @@ def _write(
 ) -> list[Path]:
     """Write all results and return their paths."""
     from superovoid.fitting.mjcf import write_mjcf
-    from superovoid.fitting.spheres import write_spheres
     from superovoid.fitting.tessellated import write_tessellated
 
     name = _name(arguments)
@@ -300,8 +298,6 @@ def _write(
     others: list[Path] = []
     if "mjcf" in arguments.format:
         others.append(write_mjcf(fit, folder, name))
-    if "spheres" in arguments.format:
-        others += write_spheres(fit, folder, name)
     texts[folder / "report.json"] = json.dumps(report, indent=1) + "\n"
     parts = {"pairs": None if pairs is None else pairs.report, "meshes": meshes, "study": study}
     texts[folder / "report.html"] = _page(fit, arguments, parts)

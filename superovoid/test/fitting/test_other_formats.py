@@ -1,17 +1,14 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Fitted robots for other programs: MJCF is read by MuJoCo, and spheres contain the bodies."""
-
-import re
+"""Fitted robots for other programs: MuJoCo reads the MJCF."""
 
 import numpy as np
 import pytest
 
-from superovoid import Box, Capsule, Robot, Superovoid
+from superovoid import Robot
 from superovoid.fitting import fit_robot
 from superovoid.fitting.mjcf import write_mjcf
-from superovoid.fitting.spheres import spheres_around, write_spheres
 
 BODIES = {
     "base": '<cylinder radius="0.1" length="0.05"/>',
@@ -87,51 +84,3 @@ def separation(a, b, poses):
     from superovoid import distance
 
     return distance(a.shape, poses[a.link] @ a.link_from_body, b.shape, poses[b.link] @ b.link_from_body).distance
-
-
-SHAPES = (
-    Box((0.1, 0.08, 0.1)),
-    Box((0.3, 0.2, 0.005)),
-    Superovoid((0.05, 0.04, 0.08), section_exponent=0.4, profile_exponent=0.6, taper=(0.2, 0.2)),
-    Capsule(0.05, 0.3),
-)
-
-
-@pytest.mark.parametrize("shape", SHAPES, ids=repr)
-def test_spheres_contain_the_body_with_the_stated_overshoot(shape):
-    found, overshoot = spheres_around(shape, 0.01)
-    assert overshoot == 0.01
-    points = np.random.default_rng(0).uniform(*shape.aabb(), (5000, 3))
-    points = np.concatenate([points[shape.contains(points)], shape.triangles(41)[0]])
-    gaps = np.linalg.norm(points[:, None] - found[None, :, :3], axis=2) - found[:, 3]
-    assert gaps.min(axis=1).max() <= 0.0
-    # The distance of a sphere's farthest point is the largest of n . c + r - h(n) over unit normals n.
-    normals = np.random.default_rng(4).normal(size=(500, 3))
-    normals /= np.linalg.norm(normals, axis=1)[:, None]
-    farthest = (found[:, :3] @ normals.T - shape.support_value(normals)).max(axis=1) + found[:, 3]
-    assert 0.003 < farthest.max() <= overshoot
-
-
-def test_an_overshoot_out_of_reach_is_raised_and_stated():
-    found, overshoot = spheres_around(Box((1.0, 1.0, 1.0)), 1e-3)
-    assert 1e-3 < overshoot < 0.1 and len(found) > 100
-
-
-def test_both_files_have_the_same_spheres(tmp_path):
-    yml, urdf = write_spheres(fit_robot(robot_of()), tmp_path, "r")
-    rows: dict[str, list[list[float]]] = {}
-    for line in yml.read_text().splitlines()[2:]:
-        numbers = [float(each) for each in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", line)]
-        if not numbers:
-            link = line.strip().strip(':"')
-            rows[link] = []
-        elif len(numbers) == 3:
-            rows[link].append(numbers)
-        else:
-            rows[link][-1] += numbers
-    assert set(rows) == set(BODIES)
-    robot = Robot.load(urdf)
-    for link, spheres in rows.items():
-        found = [[*body.link_from_body[:3, 3], body.shape.radius] for body in robot.bodies if body.link == link]
-        np.testing.assert_array_equal(found, spheres)
-    assert "contact_geometry" not in urdf.read_text()
