@@ -165,7 +165,7 @@ _STYLE = """
 .turn button[aria-pressed="true"] { background: #1a1a1a; border-color: #1a1a1a; color: #fff; }
 """
 
-# Colours are darker if a face is seen edge-on. A label is put beside its point: at the first of the places around it
+# Colours are darker if a face is seen edge-on. A label is next to its point: at the first of the places around it
 # that lies in the picture and does not meet another label or ring.
 _SCRIPT = """
 (() => {

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""JAX: values of the engine under jit and vmap, derivatives of both modes beside differences."""
+"""JAX: values of the engine under jit and vmap, derivatives of both modes and differences agree."""
 
 import bridged
 import numpy as np

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""MuJoCo: distances beside mj_geomDistance, and robots with the poses and pairs of their models."""
+"""MuJoCo: distances are those of mj_geomDistance; robots with the poses and pairs of their models."""
 
 import bridged
 import numpy as np

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pinocchio: distances beside Coal's, and derivatives in the tangent space beside differences."""
+"""Pinocchio: distances are Coal's; derivatives in the tangent space are those of differences."""
 
 import numpy as np
 import pytest

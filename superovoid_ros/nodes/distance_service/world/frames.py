@@ -279,7 +279,7 @@ def check_still(
         if moved is not None:
             raise InputError(
                 f"{begin}object '{moved[0]}' stands in frame '{place.frame}', which TF has moved against '{root}' "
-                f"since it came, the object by {moved[1]:.3g} m (frame_tolerance: {tolerance:g} m): send it anew, or "
+                f"since it came, the object by {moved[1]:.3g} m (frame_tolerance: {tolerance:g} m): send it again, or "
                 f"set planning_frame to a frame of the world, like '{place.frame}'",
                 code,
             )

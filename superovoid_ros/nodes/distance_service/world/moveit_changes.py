@@ -236,7 +236,7 @@ class ObjectChange(Change):
             if self._moved and name in edit.objects:
                 if any(isinstance(shape, HalfSpace) for shape in edit.object(name).shapes):
                     raise InputError(
-                        f"{what}: MOVE gives shapes new poses, and one of them is a plane: ADD it anew instead"
+                        f"{what}: MOVE gives shapes new poses, and one of them is a plane: ADD it again instead"
                     )
             edit.move(name, root_from_header @ self._pose, self._moved or None, given_in)
             return self._notes
