@@ -126,8 +126,9 @@ def test_player_plays_once_holds_the_end_and_publishes_the_clock_if_set(start_no
     assert client.wait(lambda: len(clock) > 20 and frames and frames[-1].data == 29)
     played = [message.data for message in frames]
     assert played == sorted(played)
-    times = np.array([to_nanoseconds(message.clock) for message in clock])
-    assert np.all(np.diff(times) > 0)
-    assert np.median(np.diff(times)) == 5_000_000
+    # A slow machine loses messages: times then step by several frames at once.
+    steps = np.diff([to_nanoseconds(message.clock) for message in clock])
+    assert np.min(steps) == 5_000_000
+    assert not np.any(steps % 5_000_000)
     assert node.interrupt(times=2) == 0
     assert "Traceback" not in node.output()
