@@ -123,6 +123,28 @@ class _Vertices(Shape):
     def _hash(self) -> int:
         return hash((type(self), *((array + 0).tobytes() for array in self.__getstate__().values())))  # -0 equals 0
 
+    def area(self) -> float:
+        """Area of all triangles, m^2; of a shell, of one side."""
+        return 0.5 * float(np.linalg.norm(normals(*self.triangles()), axis=1).sum())
+
+    def _moments(self) -> tuple[FloatArray, FloatArray]:
+        # Of the signed tetrahedra between the origin and each triangle.
+        corners = self.triangles()[0][self.triangles()[1]]
+        volumes = np.linalg.det(corners) / 6.0
+        total = corners.sum(axis=1)
+        first = volumes @ total / 4.0
+        second = np.einsum("i,ij,ik->jk", volumes, total, total)
+        second += np.einsum("i,inj,ink->jk", volumes, corners, corners)
+        return first, second / 20.0
+
+    def _draw_surface(self, count: int, rng: np.random.Generator) -> FloatArray:
+        vertices, faces = self.triangles()
+        areas = np.linalg.norm(normals(vertices, faces), axis=1)
+        a, b, c = np.moveaxis(vertices[faces[rng.choice(len(faces), count, p=areas / areas.sum())]], 1, 0)
+        u, v = rng.random((2, count, 1))
+        u, v = np.where(u + v > 1.0, (1.0 - u, 1.0 - v), (u, v))
+        return a + u * (b - a) + v * (c - a)
+
     def _surface(self) -> NDArray[np.int64]:
         """Triangles that the kernels store, if the body is not its hull."""
         return np.empty((0, 3), dtype=np.int64)

@@ -121,6 +121,12 @@ def _turned(profile: Sequence[tuple[float, float]], resolution: int) -> tuple[Fl
     return vertices, faces_around_z(len(rows), sections)
 
 
+def _around(rho: FloatArray, z: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return points at distances rho from the z axis, at random angles about it."""
+    angle = rng.uniform(0.0, 2.0 * math.pi, len(rho))
+    return np.stack([rho * np.cos(angle), rho * np.sin(angle), z], axis=-1)
+
+
 @dataclass(frozen=True)
 class HalfSpace(_ClosedForm):
     """Half-space z <= 0 of its frame: a floor or a table top, solid below. Unbounded; its outward normal is +z."""
@@ -146,6 +152,16 @@ class HalfSpace(_ClosedForm):
     def volume(self) -> float:
         """Infinite."""
         return math.inf
+
+    def area(self) -> float:
+        """Infinite."""
+        return math.inf
+
+    def _moments(self) -> tuple[FloatArray, FloatArray]:
+        raise ValueError("HalfSpace: has no finite volume")
+
+    def _draw_surface(self, count: int, rng: np.random.Generator) -> FloatArray:
+        raise ValueError("HalfSpace: has no finite surface to draw points from")
 
     def triangles(
         self, resolution: int = TESSELLATION_RESOLUTION, *, half_extent: float = 1.0
@@ -179,6 +195,24 @@ class Capsule(_ClosedForm):
     def volume(self) -> float:
         """Volume, m^3."""
         return math.pi * self.radius**2 * (self.length + 4.0 / 3.0 * self.radius)
+
+    def area(self) -> float:
+        """Area of the surface, m^2."""
+        return 2.0 * math.pi * self.radius * (self.length + 2.0 * self.radius)
+
+    def _moments(self) -> tuple[FloatArray, FloatArray]:
+        r, h = self.radius, self.length
+        middle, ends = math.pi * r**2 * h, 4.0 / 3.0 * math.pi * r**3
+        across = middle * r**2 / 4.0 + ends * r**2 / 5.0
+        along = middle * h**2 / 12.0 + ends * (h**2 / 4.0 + 3.0 / 8.0 * h * r + r**2 / 5.0)
+        return np.zeros(3), np.diag([across, across, along])
+
+    def _draw_surface(self, count: int, rng: np.random.Generator) -> FloatArray:
+        # By Archimedes, equal steps along z have equal areas on the sphere of the caps, as on the cylinder.
+        r, half = self.radius, 0.5 * self.length
+        z = rng.uniform(-half - r, half + r, count)
+        beyond = np.maximum(np.abs(z) - half, 0.0)
+        return _around(np.sqrt((r - beyond) * (r + beyond)), z, rng)
 
     def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
         """A closed mesh with its corners on the surface; see `Shape.triangles`."""
@@ -219,6 +253,21 @@ class Box(_ClosedForm):
         """Volume, m^3."""
         return math.prod(self.lengths)
 
+    def area(self) -> float:
+        """Area of the surface, m^2."""
+        x, y, z = self.lengths
+        return 2.0 * (x * y + y * z + z * x)
+
+    def _moments(self) -> tuple[FloatArray, FloatArray]:
+        return np.zeros(3), self.volume() / 3.0 * np.diag(self._half_lengths**2)
+
+    def _draw_surface(self, count: int, rng: np.random.Generator) -> FloatArray:
+        x, y, z = self.lengths
+        areas = np.array([y * z, z * x, x * y])
+        points = rng.uniform(-1.0, 1.0, (count, 3))
+        points[np.arange(count), rng.choice(3, count, p=areas / areas.sum())] = rng.choice([-1.0, 1.0], count)
+        return points * self._half_lengths
+
     def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
         """A closed mesh with its corners on the surface; see `Shape.triangles`."""
         corners = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
@@ -247,6 +296,20 @@ class Cylinder(_ClosedForm):
         """Volume, m^3."""
         return math.pi * self.radius**2 * self.length
 
+    def area(self) -> float:
+        """Area of the surface, m^2."""
+        return 2.0 * math.pi * self.radius * (self.length + self.radius)
+
+    def _moments(self) -> tuple[FloatArray, FloatArray]:
+        across = self.radius**2 / 4.0
+        return np.zeros(3), self.volume() * np.diag([across, across, self.length**2 / 12.0])
+
+    def _draw_surface(self, count: int, rng: np.random.Generator) -> FloatArray:
+        r, half = self.radius, 0.5 * self.length
+        on_side = rng.random(count) * (self.length + r) < self.length
+        rho = np.where(on_side, r, r * np.sqrt(rng.random(count)))
+        return _around(rho, np.where(on_side, rng.uniform(-half, half, count), rng.choice([-half, half], count)), rng)
+
     def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
         """A closed mesh with its corners on the surface; see `Shape.triangles`."""
         h = 0.5 * self.length
@@ -272,6 +335,21 @@ class Cone(_ClosedForm):
     def volume(self) -> float:
         """Volume, m^3."""
         return math.pi * self.radius**2 * self.length / 3.0
+
+    def area(self) -> float:
+        """Area of the surface, m^2."""
+        return math.pi * self.radius * (self.radius + math.hypot(self.radius, self.length))
+
+    def _moments(self) -> tuple[FloatArray, FloatArray]:
+        volume, across = self.volume(), 3.0 / 20.0 * self.radius**2
+        first = np.array([0.0, 0.0, -0.25 * volume * self.length])
+        return first, volume * np.diag([across, across, self.length**2 / 10.0])
+
+    def _draw_surface(self, count: int, rng: np.random.Generator) -> FloatArray:
+        r, slant = self.radius, math.hypot(self.radius, self.length)
+        share = np.sqrt(rng.random(count))  # of the radius, on the side and on the base alike
+        on_side = rng.random(count) * (r + slant) < slant
+        return _around(r * share, self.length * (0.5 - np.where(on_side, share, 1.0)), rng)
 
     def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
         """A closed mesh with its corners on the surface; see `Shape.triangles`."""
@@ -304,6 +382,22 @@ class Torus(_ClosedForm):
     def volume(self) -> float:
         """Volume, m^3."""
         return 2.0 * math.pi**2 * self.major_radius * self.minor_radius**2
+
+    def area(self) -> float:
+        """Area of the surface, m^2."""
+        return 4.0 * math.pi**2 * self.major_radius * self.minor_radius
+
+    def _moments(self) -> tuple[FloatArray, FloatArray]:
+        major, minor = self.major_radius**2, self.minor_radius**2
+        across = 0.5 * major + 3.0 / 8.0 * minor
+        return np.zeros(3), self.volume() * np.diag([across, across, 0.25 * minor])
+
+    def _draw_surface(self, count: int, rng: np.random.Generator) -> FloatArray:
+        angle = rng.uniform(0.0, 2.0 * math.pi, count)
+        # The area at an angle is proportional to the distance from the axis; where it is small, angles are mirrored.
+        outside = (self.major_radius + self.minor_radius * np.cos(angle)) > 2.0 * self.major_radius * rng.random(count)
+        angle = np.where(outside, angle, math.pi - angle)
+        return _around(self.major_radius + self.minor_radius * np.cos(angle), self.minor_radius * np.sin(angle), rng)
 
     def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
         """A closed mesh with its corners on the surface; see `Shape.triangles`."""

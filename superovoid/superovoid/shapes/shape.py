@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,8 @@ from superovoid.shapes.kernels import kinds, surface
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.lazy import cached_property
 from superovoid.shapes.mesh_library import trimesh_for
-from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH, floats, same
+from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH, floats, number, same, whole
+from superovoid.values.records import Record
 
 if TYPE_CHECKING:
     import trimesh
@@ -71,10 +72,10 @@ def numbers(owner: str, name: str, value: ArrayLike, count: int) -> tuple[float,
         raise ValueError(f"{owner}.{name} = {value!r}: must be {count} numbers") from None
     if array.shape != (count,):
         raise ValueError(f"{owner}.{name} = {value!r}: must be {count} numbers, found shape {array.shape}")
-    for i, number in enumerate(array):
-        if not math.isfinite(number):
-            raise ValueError(f"{owner}.{name}[{i}] = {number}: must be finite")
-    return tuple(float(number) for number in array)
+    for i, each in enumerate(array):
+        if not math.isfinite(each):
+            raise ValueError(f"{owner}.{name}[{i}] = {each}: must be finite")
+    return tuple(map(float, array))
 
 
 def check_length(name: str, value: Any) -> None:
@@ -123,6 +124,18 @@ def faces_around_z(parallels: int, sections: int) -> IntArray:
     return np.concatenate([np.stack(part, axis=1) for part in parts])
 
 
+@dataclass(frozen=True, eq=False)
+class MassProperties(Record):
+    """Mass, centre of mass and inertia of a body of one density."""
+
+    mass: float
+    """kg"""
+    centre_of_mass: FloatArray
+    """shape (3,), frame of the body, m"""
+    inertia: FloatArray
+    """about the centre of mass, along the axes of the body's frame, shape (3, 3), kg m^2"""
+
+
 class Shape(ABC):
     """A body in its own frame."""
 
@@ -159,6 +172,93 @@ class Shape(ABC):
     @abstractmethod
     def volume(self) -> float:
         """Volume, m^3."""
+
+    @abstractmethod
+    def area(self) -> float:
+        """Area of the surface, m^2."""
+
+    @abstractmethod
+    def _moments(self) -> tuple[FloatArray, FloatArray]:
+        """First moments (3,) and second moments (3, 3) of the volume about the origin of the body's frame."""
+
+    def mass_properties(self, density: float = 1000.0) -> MassProperties:
+        """Compute mass, centre of mass and inertia.
+
+        Parameters
+        ----------
+        density : float, optional
+            kg/m^3; default: that of water.
+
+        Raises
+        ------
+        ValueError
+            If the density is not positive, or the body has no finite volume (a half-space, a shell).
+        """
+        if not 0.0 < number("density", density, "kg/m^3") < math.inf:
+            raise ValueError(f"density = {density!r}: must be positive and finite (kg/m^3)")
+        volume = self.volume()
+        if not 0.0 < volume < math.inf:
+            raise ValueError(f"{type(self).__name__}: has no finite volume, and so no mass")
+        first, second = self._moments()
+        centre = first / volume
+        about = second - volume * np.outer(centre, centre)
+        return MassProperties(density * volume, centre, density * (np.trace(about) * np.eye(3) - about))
+
+    @abstractmethod
+    def _draw_surface(self, count: int, rng: np.random.Generator) -> FloatArray:
+        """Draw points of the surface, uniform by area."""
+
+    def sample_surface(self, count: int, seed: int | np.random.Generator | None = None) -> FloatArray:
+        """Draw points of the surface, uniform by area.
+
+        Parameters
+        ----------
+        count : int
+        seed : int or numpy.random.Generator, optional
+            As for `numpy.random.default_rng`.
+
+        Returns
+        -------
+        (count, 3) ndarray
+            Points in the frame of the body, m.
+
+        Raises
+        ------
+        ValueError
+            If the body is a half-space.
+        """
+        return self._draw_surface(whole("count", count, 0), np.random.default_rng(seed))
+
+    def sample_volume(self, count: int, seed: int | np.random.Generator | None = None) -> FloatArray:
+        """Draw points of the body, uniform by volume.
+
+        Parameters
+        ----------
+        count, seed
+            As for `sample_surface`.
+
+        Returns
+        -------
+        (count, 3) ndarray
+            Points in the frame of the body, m.
+
+        Raises
+        ------
+        ValueError
+            If the body has no finite volume (a half-space, a shell).
+        """
+        count, rng = whole("count", count, 0), np.random.default_rng(seed)
+        centre, half = self.obb()
+        share = self.volume() / float(np.prod(2.0 * half))
+        if not 0.0 < share < math.inf:
+            raise ValueError(f"{type(self).__name__}: has no finite volume to draw points from")
+        parts = [np.empty((0, 3))]
+        left = count
+        while left > 0:
+            points = centre + half * rng.uniform(-1.0, 1.0, (math.ceil(1.1 * left / share) + 8, 3))
+            parts.append(points[self.contains(points)][:left])
+            left -= len(parts[-1])
+        return np.concatenate(parts)
 
     @abstractmethod
     def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from superovoid.shapes import superovoid_integrals
 from superovoid.shapes.kernels import bodies, surface
 from superovoid.shapes.kernels.bodies import MAX_EPSILON, MAX_TAPER, MIN_EPSILON
 from superovoid.shapes.lazy import cached_property
@@ -410,22 +411,27 @@ class Superovoid(Shape):
         """
         return self._bounding_sphere._replace(centre=self._bounding_sphere.centre.copy())
 
+    @cached_property
+    def _integrals(self) -> tuple[float, FloatArray, FloatArray]:
+        return superovoid_integrals.moments(self.semi_axes, self.section_exponent, self.profile_exponent, self.taper)
+
     def volume(self) -> float:
-        """Volume, m^3.
+        """Volume, m^3."""
+        return self._integrals[0]
 
-        The section at w has the area 4 a1 a2 kx ky r^2 Gamma(1 + e1/2)^2 / Gamma(1 + e1); the terms of kx ky odd in
-        w vanish, and the integrals of r^2 and w^2 r^2 are Beta functions.
-        """
-        e1, e2 = self.section_exponent, self.profile_exponent
-        section = math.gamma(1.0 + 0.5 * e1) ** 2 / math.gamma(1.0 + e1)
+    def _moments(self) -> tuple[FloatArray, FloatArray]:
+        return self._integrals[1:]
 
-        def beta(x: float, y: float) -> float:
-            return math.gamma(x) * math.gamma(y) / math.gamma(x + y)
+    @cached_property
+    def _surface(self) -> superovoid_integrals.Surface:
+        return superovoid_integrals.Surface(self.semi_axes, self.section_exponent, self.profile_exponent, self.taper)
 
-        even = 0.5 * e2 * beta(0.5 * e2, 1.0 + e2)
-        square = 0.5 * e2 * beta(1.5 * e2, 1.0 + e2)
-        a1, a2, a3 = self.semi_axes
-        return 8.0 * a1 * a2 * a3 * section * (even + self.taper[0] * self.taper[1] * square)
+    def area(self) -> float:
+        """Area of the surface by quadrature, m^2, to about 1e-12 of it."""
+        return self._surface.area()
+
+    def _draw_surface(self, count: int, rng: np.random.Generator) -> FloatArray:
+        return self._surface.draw(count, rng)
 
     # -- convexity ---------------------------------------------------------------------------------------------
 
