@@ -43,6 +43,7 @@ from superovoid.shapes import (
     Cylinder,
     Ellipsoid,
     Shape,
+    ShapeArray,
     Sphere,
     Superellipsoid,
     Superovoid,
@@ -288,7 +289,7 @@ def by_matrix(gradients: FloatArray, poses: FloatArray) -> FloatArray:
     return result
 
 
-def _bodies(side: Bodies, parameters: FloatArray | None, batch: tuple[int, ...]) -> Shape | list[Shape]:
+def _bodies(side: Bodies, parameters: FloatArray | None, batch: tuple[int, ...]) -> Shape | Sequence[Shape]:
     """Return the bodies of a side in the form that `distances` takes."""
     if isinstance(side, Shapes) and parameters is not None:
         if parameters.shape[1:] != (len(PARAMETERS[side.kind]),):
@@ -296,18 +297,12 @@ def _bodies(side: Bodies, parameters: FloatArray | None, batch: tuple[int, ...])
             raise ValueError(
                 f"{side.kind.__name__}: parameters must have the columns {names}, found {parameters.shape}"
             )
-        return [_body(side.kind, row) for row in parameters]
+        return ShapeArray.from_columns(side.kind, parameters)
     if isinstance(side, Shape):
         return side
     along = np.empty(len(side), dtype=object)
     along[:] = side
     return np.broadcast_to(along, batch).ravel().tolist()
-
-
-def _body(kind: type[Shape], row: FloatArray) -> Shape:
-    if kind is Superovoid or kind is Superellipsoid:
-        return kind.from_goncalves(row[:3], row[3:5], row[5:] if len(row) > 5 else (0.0, 0.0))
-    return kind(row) if kind in (Ellipsoid, Box) else kind(*row)
 
 
 def _by_parameters(

@@ -5,15 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1
 from superovoid.compiled.kernels import entry_point
 from superovoid.contact import columns
-from superovoid.contact.broadcasting import Pairs, bodies_of, pairs_of, share_pairs
+from superovoid.contact.broadcasting import Pairs, Shapes, bodies_of, pairs_of, share_pairs
 from superovoid.contact.certificates import Certificate, certificate_of
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_rtol
 from superovoid.contact.lanes import many_pairs
@@ -121,9 +119,9 @@ def distance(
 
 
 def distances(
-    a: Shape | Sequence[Shape],
+    a: Shapes,
     pose_a: PosesLike,
-    b: Shape | Sequence[Shape],
+    b: Shapes,
     pose_b: PosesLike,
     *,
     rtol: float = TOLERANCE,
@@ -133,7 +131,7 @@ def distances(
 
     Parameters
     ----------
-    a, b : Shape or sequence of Shape
+    a, b : Shape, ShapeArray or sequence of Shape
         The bodies of each pair, of any kinds; a single one stands in every pair.
     pose_a, pose_b : (n, 4, 4) or (4, 4) array_like, transform, or sequence of transforms
         Poses, body to world, m, in any form that `distance` takes; a single one stands in every pair.
@@ -162,7 +160,7 @@ def distances(
     """
     pairs, _ = pairs_of(a, pose_a, b, pose_b)
     rtol = check_rtol(rtol)
-    n = len(pairs.a)
+    n = pairs.length
     out = np.empty((n, columns.RESULT_LENGTH))
     in_lanes = pairs.of_superovoids
     if in_lanes.sum() < BATCH:

@@ -5,15 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import ClassVar, TypeAlias, TypedDict, Unpack, overload
+from typing import ClassVar, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.contact.broadcasting import one_a_pair, pairs_of, share_pairs
+from superovoid.contact.broadcasting import Shapes, one_a_pair, pairs_of, share_pairs
 from superovoid.contact.columns import VERDICT_LENGTH
 from superovoid.contact.deciding import (
     ANSWER,
@@ -37,7 +36,6 @@ from superovoid.values.records import Record, Statistics, Table
 from superovoid.values.status import Words
 
 FloatArray = NDArray[np.float64]
-Shapes: TypeAlias = Shape | Sequence[Shape]
 
 
 class Proof(Words, IntEnum):
@@ -176,7 +174,7 @@ def are_closer(
 
     Parameters
     ----------
-    a, b : Shape or sequence of Shape
+    a, b : Shape, ShapeArray or sequence of Shape
         The bodies of each pair, of any kinds; a single one is used for every pair.
     pose_a, pose_b : (4, 4) or (n, 4, 4) array_like, transform, or sequence of transforms
         Poses, body to world, m, in any form that `distance` takes; a single one is used for every pair.
@@ -229,7 +227,7 @@ def are_closer(
             counts["direction"] = len(guesses)
     pairs, is_single = pairs_of(a, pose_a, b, pose_b, counts)
     rtol = check_rtol(rtol)
-    out = np.empty((len(pairs.a), VERDICT_LENGTH))
+    out = np.empty((pairs.length, VERDICT_LENGTH))
     asked = thresholds, guesses, rtol
     share_pairs(np.arange(len(out)), lambda which, work: decide_pairs(pairs, which, *asked, work, out), threads)
     if is_single:
