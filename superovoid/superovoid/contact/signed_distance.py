@@ -18,7 +18,7 @@ from superovoid.contact.lanes import many_pairs
 from superovoid.contact.one_pair import STATE, WORK_LENGTH, answer_pair, scratch_in, solve_from_nothing
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.shapes import Shape, Superovoid
-from superovoid.values.poses import PosesLike, as_matrices
+from superovoid.values.poses import ORIGIN, PosesLike, as_matrices
 
 FloatArray = NDArray[np.float64]
 BATCH = 512  # pairs of superovoids from which on SIMD lanes are used
@@ -47,7 +47,7 @@ def distance(
     a: Shape,
     pose_a: PosesLike,
     b: Shape,
-    pose_b: PosesLike,
+    pose_b: PosesLike = ORIGIN,
     *,
     rtol: float = TOLERANCE,
     certificate: bool = False,
@@ -122,7 +122,7 @@ def distances(
     a: Shapes,
     pose_a: PosesLike,
     b: Shapes,
-    pose_b: PosesLike,
+    pose_b: PosesLike = ORIGIN,
     *,
     rtol: float = TOLERANCE,
     threads: int | None = None,

@@ -31,7 +31,7 @@ from superovoid.contact.deciding import (
 from superovoid.contact.inputs import TOLERANCE, check_rtol
 from superovoid.shapes import Shape
 from superovoid.shapes.shape import unit_directions
-from superovoid.values.poses import PoseLike, PosesLike
+from superovoid.values.poses import ORIGIN, PoseLike, PosesLike
 from superovoid.values.records import Record, Statistics, Table
 from superovoid.values.status import Words
 
@@ -176,8 +176,8 @@ def are_closer(
     ----------
     a, b : Shape, ShapeArray or sequence of Shape
         The bodies of each pair, of any kinds; a single one is used for every pair.
-    pose_a, pose_b : (4, 4) or (n, 4, 4) array_like, transform, or sequence of transforms
-        Poses, body to world, m, in any form that `distance` takes; a single one is used for every pair.
+    pose_a, pose_b : pose, or many of these
+        Poses, body to world, m, in any form that `distances` takes; a single one is used for every pair.
     threshold : float or (n,) array_like
         Signed distance to compare with, m. Negative: whether the bodies overlap deeper than that.
     direction : (3,) or (n, 3) array_like, optional
@@ -244,13 +244,13 @@ def are_closer(
 
 @overload
 def are_intersecting(  # type: ignore[overload-overlap]
-    a: Shape, pose_a: PoseLike, b: Shape, pose_b: PoseLike, **options: Unpack[Options]
+    a: Shape, pose_a: PoseLike, b: Shape, pose_b: PoseLike = ORIGIN, **options: Unpack[Options]
 ) -> Verdict: ...
 
 
 @overload
 def are_intersecting(
-    a: Shapes, pose_a: PosesLike, b: Shapes, pose_b: PosesLike, **options: Unpack[Options]
+    a: Shapes, pose_a: PosesLike, b: Shapes, pose_b: PosesLike = ORIGIN, **options: Unpack[Options]
 ) -> Verdicts: ...
 
 
@@ -258,7 +258,7 @@ def are_intersecting(
     a: Shapes,
     pose_a: PosesLike,
     b: Shapes,
-    pose_b: PosesLike,
+    pose_b: PosesLike = ORIGIN,
     *,
     direction: ArrayLike | None = None,
     rtol: float = TOLERANCE,

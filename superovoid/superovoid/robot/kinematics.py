@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid.robot import forward
 from superovoid.robot.urdf import Joint
-from superovoid.values.poses import PosesLike, matrices_of
+from superovoid.values.poses import PosesLike, as_matrices
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -358,7 +358,7 @@ def _base_pose(link: str, base_poses: Mapping[str, PosesLike] | None) -> np.ndar
         raise ValueError(
             f"base_poses: the pose of '{link}' is missing (its joint is floating, so its pose is an input)"
         )
-    pose = np.asarray(matrices_of(f"base_poses['{link}']", base_poses[link]), dtype=float)
+    pose = as_matrices(f"base_poses['{link}']", base_poses[link])
     if pose.shape != (4, 4):
         raise ValueError(f"base_poses['{link}']: shape {pose.shape}, expected (4, 4)")
     if not np.isfinite(pose).all():

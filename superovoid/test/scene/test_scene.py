@@ -279,9 +279,9 @@ def test_the_shapes_of_an_array_are_bodies_on_a_link_each():
     grains = ShapeArray(Sphere, [0.1, 0.2, 0.3])
     scene = Scene(grains)
     assert scene.bodies == tuple(Body(str(i), str(i), grain) for i, grain in enumerate(grains))
-    scene.set_link_poses([at(), at(1.0), at(0.0, 2.0)])
+    scene.set_link_poses([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 2.0, 0.0)])
     scene.add(ShapeArray(Sphere, [0.5]))
-    scene.set_link_pose("3", at(0.0, 0.0, 3.0))
+    scene.set_link_pose("3", (0.0, 0.0, 3.0))
     found = scene.query(max_distance=1.0)
     assert [(row.name_a, row.name_b) for row in found] == [("0", "1")]
     assert found.distance == pytest.approx([0.7])
