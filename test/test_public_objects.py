@@ -238,6 +238,7 @@ MADE = {
     "SceneValidity": lambda: planning.SceneValidity(problem()),
     "Search": planning.Search,
     "Shape": "is what all shapes have in common",
+    "ShapeArray": lambda: api.ShapeArray(api.Sphere, [1.0, 2.0]),
     "Sphere": lambda: api.Sphere(1.0),
     "StateDistances": lambda: query()([[0.0, 0.5], [0.1, 0.6]]),
     "StateQuery": query,

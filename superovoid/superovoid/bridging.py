@@ -26,9 +26,10 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,6 +44,7 @@ from superovoid.shapes import (
     Cylinder,
     Ellipsoid,
     Shape,
+    ShapeArray,
     Sphere,
     Superellipsoid,
     Superovoid,
@@ -112,6 +114,22 @@ class Answer(NamedTuple):
     def differentiable(self) -> NDArray[np.bool_]:
         """`Status.differentiable`."""
         return np.asarray(differentiable_rows(self.status))
+
+
+class Distances(NamedTuple):
+    """Signed distances of a batch; arrays of the framework with the batch axes (...)."""
+
+    distance: Any
+    """The signed distances; the other fields have no derivatives."""
+    point_a: Any
+    """Closest points on A, shape (..., 3)."""
+    point_b: Any
+    normal: Any
+    """Unit vectors from A to B, shape (..., 3)."""
+    status: Any
+    """`superovoid.Status` as uint8."""
+    differentiable: Any
+    """`Status.differentiable`: if false, the gradient is one-sided, or that of an unproved contact, or missing."""
 
 
 class PairFunction:
@@ -279,6 +297,78 @@ class StateFunction:
 Function = PairFunction | StateFunction
 
 
+class Framework(NamedTuple):
+    """The functions of a framework that `StateDistances` calls."""
+
+    array: Callable[[Any], Any]
+    """Convert to an array of the framework."""
+    broadcast: Callable[..., Sequence[Any]]
+    stack: Callable[[Sequence[Any], int], Any]
+
+
+class StateDistances(ABC):
+    """Signed distances of a robot's pairs of bodies, differentiable by joint positions and poses of its bases.
+
+    Parameters
+    ----------
+    robot : Robot
+    scene : Scene, optional
+        As for `superovoid.state_distances`; default: ``robot.scene()``.
+    pairs : (n, 2) array_like of int, optional
+        Pairs of the scene; default: all.
+    max_distance : float, optional
+        Pairs farther apart have this distance, m, and a gradient of zero.
+    threads : int, optional
+        As for `superovoid.state_distances`.
+
+    Attributes
+    ----------
+    pairs : (n, 2) ndarray of int
+        Indices of the bodies A and B of each pair.
+    """
+
+    _framework: ClassVar[Framework]
+
+    def __init__(
+        self,
+        robot: Robot,
+        scene: Scene | None = None,
+        *,
+        pairs: ArrayLike | None = None,
+        max_distance: float = math.inf,
+        threads: int | None = None,
+    ) -> None:
+        super().__init__()  # torch.nn.Module has attributes of its own
+        self._function = StateFunction(robot, scene, pairs=pairs, max_distance=max_distance, threads=threads)
+        self.pairs = self._function.pairs
+
+    def forward(self, positions: Any, base_poses: Mapping[str, Any] | None = None) -> Distances:
+        """Compute the distances of a batch of states; a call of the object does so too.
+
+        Parameters
+        ----------
+        positions : (..., joints) array
+            Positions in the order of ``robot.joint_names``, rad or m.
+        base_poses : mapping of str to (..., 4, 4) array, optional
+            Poses of ``robot.base_links`` in the root frame.
+
+        Returns
+        -------
+        Distances
+            With the batch axes (..., pairs).
+        """
+        inputs = [self._framework.array(positions)[..., None, :]]
+        bases = [self._framework.array(pose) for pose in self._function.bases(base_poses)]
+        if bases:
+            inputs.append(self._framework.stack(self._framework.broadcast(*bases), -3)[..., None, :, :, :])
+        return self._evaluate(self._function, *inputs)
+
+    @staticmethod
+    @abstractmethod
+    def _evaluate(function: Function, *inputs: Any) -> Distances:
+        """Call the engine in the framework."""
+
+
 def by_matrix(gradients: FloatArray, poses: FloatArray) -> FloatArray:
     """Return the Jacobians by poses (..., 4, 4) from the gradients (..., 6) by twists (module docstring)."""
     result = np.zeros((*gradients.shape[:-1], 4, 4))
@@ -288,7 +378,7 @@ def by_matrix(gradients: FloatArray, poses: FloatArray) -> FloatArray:
     return result
 
 
-def _bodies(side: Bodies, parameters: FloatArray | None, batch: tuple[int, ...]) -> Shape | list[Shape]:
+def _bodies(side: Bodies, parameters: FloatArray | None, batch: tuple[int, ...]) -> Shape | Sequence[Shape]:
     """Return the bodies of a side in the form that `distances` takes."""
     if isinstance(side, Shapes) and parameters is not None:
         if parameters.shape[1:] != (len(PARAMETERS[side.kind]),):
@@ -296,18 +386,12 @@ def _bodies(side: Bodies, parameters: FloatArray | None, batch: tuple[int, ...])
             raise ValueError(
                 f"{side.kind.__name__}: parameters must have the columns {names}, found {parameters.shape}"
             )
-        return [_body(side.kind, row) for row in parameters]
+        return ShapeArray.from_columns(side.kind, parameters)
     if isinstance(side, Shape):
         return side
     along = np.empty(len(side), dtype=object)
     along[:] = side
     return np.broadcast_to(along, batch).ravel().tolist()
-
-
-def _body(kind: type[Shape], row: FloatArray) -> Shape:
-    if kind is Superovoid or kind is Superellipsoid:
-        return kind.from_goncalves(row[:3], row[3:5], row[5:] if len(row) > 5 else (0.0, 0.0))
-    return kind(row) if kind in (Ellipsoid, Box) else kind(*row)
 
 
 def _by_parameters(

@@ -10,17 +10,14 @@ JAX raises an error. Without ``jax_enable_x64`` the results are rounded to singl
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from superovoid.bridging import Bodies, Function, PairFunction, Shapes, StateFunction, framework
-from superovoid.robot import Robot
-from superovoid.scene import Scene
+from superovoid import bridging
+from superovoid.bridging import Bodies, Distances, Function, PairFunction, Shapes, framework
 
 if TYPE_CHECKING:
     import jax
@@ -31,22 +28,6 @@ else:
 
 Array = Any
 """An array of JAX or numpy."""
-
-
-class Distances(NamedTuple):
-    """Signed distances of a batch; arrays with the batch axes (...)."""
-
-    distance: Array
-    """The signed distances; the other fields have derivatives of zero, as after `jax.lax.stop_gradient`."""
-    point_a: Array
-    """Closest points on A, shape (..., 3)."""
-    point_b: Array
-    normal: Array
-    """Unit vectors from A to B, shape (..., 3)."""
-    status: Array
-    """`superovoid.Status` as uint8."""
-    differentiable: Array
-    """`Status.differentiable`: if false, the gradient is one-sided, or that of an unproved contact, or missing."""
 
 
 def distances(a: Bodies, pose_a: Array, b: Bodies, pose_b: Array, *, threads: int | None = None) -> Distances:
@@ -77,60 +58,18 @@ def distances(a: Bodies, pose_a: Array, b: Bodies, pose_b: Array, *, threads: in
     return _evaluate(PairFunction(kind_a, kind_b, threads), pose_a, pose_b, *parameters)
 
 
-class StateDistances:
-    """Signed distances of a robot's pairs of bodies, differentiable by joint positions and poses of its bases.
+class StateDistances(bridging.StateDistances):
+    """`superovoid.bridging.StateDistances` of arrays of JAX, which may be traced."""
 
-    Parameters
-    ----------
-    robot : Robot
-    scene : Scene, optional
-        As for `superovoid.state_distances`; default: ``robot.scene()``.
-    pairs : (n, 2) array_like of int, optional
-        Pairs of the scene; default: all.
-    max_distance : float, optional
-        Pairs farther apart have this distance, m, and a gradient of zero.
-    threads : int, optional
-        As for `superovoid.state_distances`.
-
-    Attributes
-    ----------
-    pairs : (n, 2) ndarray of int
-        Indices of the bodies A and B of each pair.
-    """
-
-    def __init__(
-        self,
-        robot: Robot,
-        scene: Scene | None = None,
-        *,
-        pairs: ArrayLike | None = None,
-        max_distance: float = math.inf,
-        threads: int | None = None,
-    ) -> None:
-        self._function = StateFunction(robot, scene, pairs=pairs, max_distance=max_distance, threads=threads)
-        self.pairs = self._function.pairs
+    _framework = bridging.Framework(jnp.asarray, jnp.broadcast_arrays, jnp.stack)
 
     def __call__(self, positions: Array, base_poses: Mapping[str, Array] | None = None) -> Distances:
-        """Compute the distances of a batch of states.
+        """Call `forward`."""
+        return self.forward(positions, base_poses)
 
-        Parameters
-        ----------
-        positions : (..., joints) array
-            Positions in the order of ``robot.joint_names``, rad or m.
-        base_poses : mapping of str to (..., 4, 4) array, optional
-            Poses of ``robot.base_links`` in the root frame.
-
-        Returns
-        -------
-        Distances
-            With the batch axes (..., pairs).
-        """
-        inputs = [jnp.asarray(positions)[..., None, :]]
-        bases = self._function.bases(base_poses)
-        if bases:
-            poses = jnp.broadcast_arrays(*bases)
-            inputs.append(jnp.stack(poses, axis=-3)[..., None, :, :, :])
-        return _evaluate(self._function, *inputs)
+    @staticmethod
+    def _evaluate(function: Function, *inputs: Array) -> Distances:
+        return _evaluate(function, *inputs)
 
 
 def _evaluate(function: Function, *inputs: Array) -> Distances:

@@ -10,38 +10,18 @@ derivatives: ``create_graph=True`` raises an error.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from superovoid.bridging import Bodies, Function, PairFunction, Shapes, StateFunction, framework
-from superovoid.robot import Robot
-from superovoid.scene import Scene
+from superovoid import bridging
+from superovoid.bridging import Bodies, Distances, Function, PairFunction, Shapes, framework
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 else:
     torch = framework("torch", "torch")
-
-
-class Distances(NamedTuple):
-    """Signed distances of a batch; tensors with the batch axes (...)."""
-
-    distance: Tensor
-    """The signed distances; the other fields have no gradients."""
-    point_a: Tensor
-    """Closest points on A, shape (..., 3)."""
-    point_b: Tensor
-    normal: Tensor
-    """Unit vectors from A to B, shape (..., 3)."""
-    status: Tensor
-    """`superovoid.Status` as uint8."""
-    differentiable: Tensor
-    """`Status.differentiable`: if false, the gradient is one-sided, or that of an unproved contact, or missing."""
 
 
 class _Engine(torch.autograd.Function):
@@ -113,66 +93,20 @@ def distances(a: Bodies, pose_a: Any, b: Bodies, pose_b: Any, *, threads: int | 
     return Distances(*_Engine.apply(PairFunction(a, b, threads), *inputs))
 
 
-class StateDistances(torch.nn.Module):
-    """Signed distances of a robot's pairs of bodies, differentiable by joint positions and poses of its bases.
-
-    Parameters
-    ----------
-    robot : Robot
-    scene : Scene, optional
-        As for `superovoid.state_distances`; default: ``robot.scene()``.
-    pairs : (n, 2) array_like of int, optional
-        Pairs of the scene; default: all.
-    max_distance : float, optional
-        Pairs farther apart have this distance, m, and a gradient of zero.
-    threads : int, optional
-        As for `superovoid.state_distances`.
-
-    Attributes
-    ----------
-    pairs : (n, 2) ndarray of int
-        Indices of the bodies A and B of each pair.
-    """
-
-    def __init__(
-        self,
-        robot: Robot,
-        scene: Scene | None = None,
-        *,
-        pairs: ArrayLike | None = None,
-        max_distance: float = math.inf,
-        threads: int | None = None,
-    ) -> None:
-        super().__init__()
-        self._function = StateFunction(robot, scene, pairs=pairs, max_distance=max_distance, threads=threads)
-        self.pairs = self._function.pairs
-
-    def forward(self, positions: Any, base_poses: Mapping[str, Any] | None = None) -> Distances:
-        """Compute the distances of a batch of states.
-
-        Parameters
-        ----------
-        positions : (..., joints) tensor
-            Positions in the order of ``robot.joint_names``, rad or m.
-        base_poses : mapping of str to (..., 4, 4) tensor, optional
-            Poses of ``robot.base_links`` in the root frame.
-
-        Returns
-        -------
-        Distances
-            With the batch axes (..., pairs).
-        """
-        inputs = [_tensor(positions).unsqueeze(-2)]
-        bases = self._function.bases(base_poses)
-        if bases:
-            poses = torch.broadcast_tensors(*map(_tensor, bases))
-            inputs.append(torch.stack(poses, dim=-3).unsqueeze(-4))
-        return Distances(*_Engine.apply(self._function, *inputs))
-
-
 def _tensor(values: Any) -> Tensor:
     if isinstance(values, torch.Tensor):
         return values
     if hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray):
         return torch.from_dlpack(values)
     return torch.as_tensor(values, dtype=None if isinstance(values, np.ndarray) else torch.float64)
+
+
+class StateDistances(bridging.StateDistances, torch.nn.Module):
+    """`superovoid.bridging.StateDistances` of tensors, which may need gradients: a module of PyTorch."""
+
+    __call__ = torch.nn.Module.__call__
+    _framework = bridging.Framework(_tensor, torch.broadcast_tensors, torch.stack)
+
+    @staticmethod
+    def _evaluate(function: Function, *inputs: Tensor) -> Distances:
+        return Distances(*_Engine.apply(function, *inputs))

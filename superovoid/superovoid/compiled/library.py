@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable
 from functools import cache, update_wrapper
 from itertools import groupby
 from pathlib import Path
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,6 +68,7 @@ def _changed() -> str | None:
     return None
 
 
+@cache
 def fields_of(hint: Any) -> tuple[Any, ...] | None:
     """Return the type hints of the fields of a tuple; None if a hint is not one of a tuple."""
     if isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_fields"):
@@ -161,13 +163,18 @@ def _address(array: Any, kind: np.dtype[Any], dimensions: int) -> int:
         return array.ctypes.data
 
 
+def _is_bundle(hint: Any) -> bool:
+    """Return whether tuples of a class keep what is packed of them (`kernels.bundle`)."""
+    return bool(getattr(hint, "__dictoffset__", 0))
+
+
 class _Handed(NamedTuple):
     """How a value is handed to the library."""
 
     letters: str
     """Its words, as `struct` names them."""
     quick: str
-    """Source of these words if its arrays are as declared and writable."""
+    """Source of these words if its arrays are as declared and writable, or if a bundle keeps them."""
     careful: str
     """Source of these words otherwise, or of an error."""
     shapes: list[str]
@@ -183,9 +190,10 @@ def _handed(value: str, hint: Any, key: Any, names: dict[str, Any]) -> _Handed:
     """Return how a value with this source is handed over; add to `names` what the sources refer to, by this key."""
     fields, array = fields_of(hint), array_of(hint)
     if fields is not None:
-        layout = _Tuple(fields)
+        layout = _layout_of(fields)
         names[f"_packed_{key}"] = layout.packed
-        return _Handed(layout.format, f"_packed_{key}({value})", f"_packed_{key}({value})", [], [])
+        careful = f"_packed_{key}({value})"
+        return _Handed(layout.format, f"{value}._words" if _is_bundle(hint) else careful, careful, [], [])
     if array is None:
         source = value if hint is float else f"int({value})"
         return _Handed("d" if hint is float else "q", source, source, [], [])
@@ -203,13 +211,13 @@ def _handed(value: str, hint: Any, key: Any, names: dict[str, Any]) -> _Handed:
 
 def _chosen(quick: str, careful: str, handed: list[_Handed]) -> list[str]:
     """Return the lines of a function that set `_words`, in the quick way if it is right."""
-    conditions = [condition for each in handed for condition in each.conditions]
-    if not conditions:
+    if quick == careful:
         return [f"    _words = {quick}"]
+    conditions = [condition for each in handed for condition in each.conditions]
     return [
         "    try:",
         *(f"        {line}" for each in handed for line in each.shapes),
-        f"        _words = {quick} if {' and '.join(conditions)} else {careful}",
+        f"        _words = {quick}" + (f" if {' and '.join(conditions)} else {careful}" if conditions else ""),
         "    except (TypeError, ValueError, AttributeError, _error):",
         f"        _words = {careful}",
     ]
@@ -240,9 +248,12 @@ class _Tuple:
         kept = getattr(value, "__dict__", None)
         if kept is None:
             return self._pack(value)
-        if "packed" not in kept:
-            kept["packed"] = self._pack(value)
-        return kept["packed"]
+        if "_words" not in kept:
+            kept["_words"] = self._pack(value)
+        return kept["_words"]
+
+
+_layout_of = cache(_Tuple)
 
 
 def _rebuilt(hint: Any, words: list[Any]) -> Any:
@@ -272,7 +283,7 @@ def caller_of(function: Callable[..., Any], code: Any) -> Callable[..., Any]:
     lines += _chosen(f"({', '.join(quick)},)", f"({', '.join(careful)},)", handed)
     lines += ["    if _code(*_words):", "        raise MemoryError('no memory for a query')"]
     if out:
-        layout = struct.Struct(_Tuple((result,)).format)
+        layout = struct.Struct(_layout_of((result,)).format)
         names |= {"_room": ctypes.c_char * layout.size, "_unpack": layout.unpack_from}
         names |= {"_rebuilt": _rebuilt, "_hint": result}
         is_number = result in (int, float)
@@ -289,5 +300,20 @@ def caller(function: Callable[..., Any]) -> Any:
     function : callable
         An entry point (`superovoid.compiled.kernels`).
     """
-    code = _library()[0 if function.kernel_options.get("nogil") else 1]  # type: ignore[attr-defined]
-    return update_wrapper(caller_of(function, _function(code, symbol_of(function))), function)
+    library = _library()[0 if function.kernel_options.get("nogil") else 1]  # type: ignore[attr-defined]
+    code = _function(library, symbol_of(function))
+
+    def first_call(*arguments: Any, **named: Any) -> Any:
+        made = caller_of(function, code)
+        called.__globals__.update(made.__globals__)
+        called.__code__ = made.__code__
+        return made(*arguments, **named)
+
+    # Making the callers of all entry points would double the time of the import. The function that modules refer to
+    # takes over the code of the one made at its first call, so that no later call goes through another function.
+    called = FunctionType(_call_first.__code__, {"_first_call": first_call})
+    return update_wrapper(called, function)
+
+
+def _call_first(*arguments: Any, **named: Any) -> Any:
+    return _first_call(*arguments, **named)  # type: ignore[name-defined] # noqa: F821

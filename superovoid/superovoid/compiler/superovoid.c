@@ -39,11 +39,20 @@ typedef struct {
 
 int32_t superovoid_shapes_kernels_bodies_pack_body(int64_t kind, const double *parameters, int64_t count, double *row,
                                                    int64_t row_length, int64_t *error);
-int32_t superovoid_contact_one_pair_answer_pair(const Packed *a, const double *pose_a, int64_t rows_a,
-                                                int64_t columns_a, const Packed *b, const double *pose_b,
-                                                int64_t rows_b, int64_t columns_b, double rtol, double *work,
-                                                int64_t work_length, double *out, int64_t out_length,
-                                                int64_t *error);
+
+/* one_pair.Question */
+typedef struct {
+    const double *pose_a;
+    int64_t rows_a, columns_a;
+    const double *pose_b;
+    int64_t rows_b, columns_b;
+    double *work;
+    int64_t work_length;
+    double *out;
+    int64_t out_length;
+} Question;
+int32_t superovoid_contact_one_pair_answer_pair(const Packed *a, const Packed *b, double rtol,
+                                                const Question *question, int64_t *error);
 int32_t superovoid_contact_c_interface_decide_pair(const Placed *a, const Placed *b, double threshold, double rtol,
                                                    double *work, int64_t work_length, int64_t *found);
 int32_t superovoid_contact_c_interface_differentiate(const double *out, int64_t out_length, const double *pose_a,
@@ -273,14 +282,13 @@ static superovoid_error answer(const superovoid_body *body_a, const double *pose
                                const double *pose_b, double rtol, double *work, superovoid_result *result) {
     double row[RESULT_LENGTH];
     Placed a, b;
+    Question question = {pose_a, 4, 4, pose_b, 4, 4, work, WORK_LENGTH, row, RESULT_LENGTH};
     int64_t found = 0;
     superovoid_error error;
     if (!body_a || !pose_a || !body_b || !pose_b || !result) return SUPEROVOID_ERROR_NULL;
     a = posed_body(body_a, pose_a);
     b = posed_body(body_b, pose_b);
-    error = error_of(superovoid_contact_one_pair_answer_pair(&a.body, pose_a, 4, 4, &b.body, pose_b, 4, 4, rtol, work,
-                                                             WORK_LENGTH, row, RESULT_LENGTH, &found),
-                     &found);
+    error = error_of(superovoid_contact_one_pair_answer_pair(&a.body, &b.body, rtol, &question, &found), &found);
     if (!error) take_row(row, result);
     return error;
 }

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,13 +17,16 @@ from superovoid.compiled.threads import share, workers
 from superovoid.contact.inputs import as_poses
 from superovoid.contact.one_pair import WORK_LENGTH
 from superovoid.contact.pair import Placed
-from superovoid.shapes import Shape
+from superovoid.shapes import Shape, ShapeArray
 from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID
 from superovoid.shapes.primitives import pack_shapes
+from superovoid.shapes.shape import EMPTY_POOL
 from superovoid.values.checks import floats, short
 from superovoid.values.poses import PosesLike
 
 FloatArray = NDArray[np.float64]
+Shapes: TypeAlias = Shape | Sequence[Shape]
+"""The bodies of one side of pairs: one for all, a sequence, or a `ShapeArray`, which is one."""
 PAIRS_PER_THREAD = 64
 """Pairs of any kinds that a thread is started for."""
 MOST_AT_ONCE = 512  # pairs of one call of a kernel: between calls the process can be interrupted
@@ -31,25 +34,36 @@ _PORTIONS = 4  # of what is left, for each thread
 
 
 @bundle
+class Side(NamedTuple):
+    """The first or the second bodies of pairs, as kernels read them."""
+
+    rows: Floats2
+    """packed bodies, shape (m, ROW_LENGTH)"""
+    pool: Floats1
+    """what does not fit in the rows"""
+    body: Ints1
+    """row of the body of each pair, shape (n,)"""
+    poses: Floats3
+    """one a pair, or one for all, shape (n, 4, 4) or (1, 4, 4)"""
+
+
+@bundle
 class Pairs(NamedTuple):
     """Pairs of bodies of any kinds, as kernels read them."""
 
-    rows: Floats2
-    """each shape once, shape (m, ROW_LENGTH)"""
-    pool: Floats1
-    """what does not fit in the rows"""
-    a: Ints1
-    """row of the first body of each pair, shape (n,)"""
-    b: Ints1
-    poses_a: Floats3
-    """one a pair, or one for all, shape (n, 4, 4) or (1, 4, 4)"""
-    poses_b: Floats3
+    a: Side
+    b: Side
+
+    @property
+    def length(self) -> int:
+        """Number of pairs."""
+        return len(self.a.body)
 
     @property
     def of_superovoids(self) -> NDArray[np.bool_]:
         """Which pairs are of two superovoids."""
-        is_superovoid = self.rows[:, KIND] == SUPEROVOID
-        return is_superovoid[self.a] & is_superovoid[self.b]
+        of_a, of_b = ((side.rows[:, KIND] == SUPEROVOID)[side.body] for side in (self.a, self.b))
+        return of_a & of_b
 
 
 @kernel
@@ -59,10 +73,15 @@ def own_or_only(rows, i):
 
 
 @kernel
+def body_of(side, i):
+    """Return one body of a pair."""
+    return Placed(side.rows[side.body[i]], side.pool, side.poses[own_or_only(side.poses, i)])
+
+
+@kernel
 def bodies_of(pairs, i):
     """Return the bodies of a pair."""
-    pose_a, pose_b = pairs.poses_a[own_or_only(pairs.poses_a, i)], pairs.poses_b[own_or_only(pairs.poses_b, i)]
-    return Placed(pairs.rows[pairs.a[i]], pairs.pool, pose_a), Placed(pairs.rows[pairs.b[i]], pairs.pool, pose_b)
+    return body_of(pairs.a, i), body_of(pairs.b, i)
 
 
 def pair_count(lengths: Mapping[str, int]) -> int:
@@ -85,9 +104,9 @@ def pair_count(lengths: Mapping[str, int]) -> int:
 
 
 def pairs_of(
-    a: Shape | Sequence[Shape],
+    a: Shapes,
     pose_a: PosesLike,
-    b: Shape | Sequence[Shape],
+    b: Shapes,
     pose_b: PosesLike,
     lengths: Mapping[str, int] | None = None,
     names: tuple[str, str] = ("pose_a", "pose_b"),
@@ -96,7 +115,8 @@ def pairs_of(
 
     Parameters
     ----------
-    a, b : Shape or sequence of Shape
+    a, b : Shape, ShapeArray or sequence of Shape
+        The rows of a `ShapeArray` are not copied.
     pose_a, pose_b : (4, 4) or (n, 4, 4) array_like, transform, or sequence of transforms
     lengths : mapping of str to int, optional
         Lengths of further arguments with one value a pair, by name.
@@ -126,24 +146,25 @@ def pairs_of(
         poses.append(array.reshape(-1, 4, 4))
     counts |= lengths or {}
     n = pair_count(counts)
-    each_a, each_b = ([shapes] if isinstance(shapes, Shape) else list(shapes) for shapes in (a, b))
-    distinct = dict(zip(map(id, [*each_a, *each_b]), [*each_a, *each_b], strict=True))
+    sides = (Side(*_packed(*each), placed) for each, placed in zip((("a", a, n), ("b", b, n)), poses, strict=True))
+    return Pairs(*sides), not counts
+
+
+def _packed(name: str, shapes: Shapes, n: int) -> tuple[FloatArray, FloatArray, NDArray[np.int64]]:
+    """Return the rows and the pool of the bodies of one side, each body once, and the row of each pair."""
+    if isinstance(shapes, Shape):
+        return shapes._row[None], shapes._pool, np.zeros(n, np.int64)
+    if isinstance(shapes, ShapeArray):
+        return shapes._rows, EMPTY_POOL, np.arange(n)
+    distinct = dict(zip(map(id, shapes), shapes, strict=True))
     if not all(issubclass(kind, Shape) for kind in set(map(type, distinct.values()))):
-        name, i, shape = next(
-            (name, i, shape)
-            for name, shapes in (("a", each_a), ("b", each_b))
-            for i, shape in enumerate(shapes)
-            if not isinstance(shape, Shape)
-        )
+        i, shape = next((i, shape) for i, shape in enumerate(shapes) if not isinstance(shape, Shape))
         raise TypeError(f"{name}[{i}]: must be a shape of superovoid.shapes, found {type(shape).__name__}")
-    number_of = {key: number for number, key in enumerate(distinct)}
     rows, pool = pack_shapes(distinct.values())
-
-    def numbers(shapes: list[Shape]) -> NDArray[np.int64]:
-        found = np.fromiter(map(number_of.__getitem__, map(id, shapes)), np.int64, len(shapes))
-        return found if len(shapes) == n else np.repeat(found, n)
-
-    return Pairs(rows, pool, numbers(each_a), numbers(each_b), *poses), not counts
+    if len(rows) == n:
+        return rows, pool, np.arange(n)
+    number_of = {key: number for number, key in enumerate(distinct)}
+    return rows, pool, np.fromiter(map(number_of.__getitem__, map(id, shapes)), np.int64, n)
 
 
 def one_a_pair(name: str, value: ArrayLike, unit: str, counts: dict[str, int]) -> FloatArray:

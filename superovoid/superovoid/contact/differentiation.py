@@ -30,7 +30,7 @@ so if its determinant D / q and its trace (p + 2 d q) / q are positive.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntFlag
 
@@ -40,12 +40,11 @@ from numpy.typing import NDArray
 from superovoid.compiled.arrays import Floats2, Ints1
 from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.vector import add, combine, dot, norm, rotate_back, scale, sub, tangent_frame, vector_at
-from superovoid.contact.broadcasting import Pairs, bodies_of, pairs_of, share_pairs
+from superovoid.contact.broadcasting import Pairs, Shapes, bodies_of, pairs_of, share_pairs
 from superovoid.contact.inputs import as_poses
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.separation import from_origin
 from superovoid.contact.superovoids.newton import point_chart, retract
-from superovoid.shapes import Shape
 from superovoid.shapes.kernels import surface
 from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID
 from superovoid.shapes.kernels.surface import SurfacePoint, dual_ratio, gradient, shape_operator
@@ -373,9 +372,9 @@ def pose_gradients(result: DistanceResult | DistanceResults, pose_a: PosesLike, 
 
 
 def derivatives(
-    a: Shape | Sequence[Shape],
+    a: Shapes,
     pose_a: PosesLike,
-    b: Shape | Sequence[Shape],
+    b: Shapes,
     pose_b: PosesLike,
     result: DistanceResult | DistanceResults,
     *,
@@ -385,7 +384,7 @@ def derivatives(
 
     Parameters
     ----------
-    a, b : Shape or sequence of Shape
+    a, b : Shape, ShapeArray or sequence of Shape
         The bodies of each pair, of any kinds; a single one stands in every pair. Derivatives by a shape are those of
         superovoids, curvatures those of two superovoids, and nan for other kinds.
     pose_a, pose_b : (4, 4) or (n, 4, 4) array_like

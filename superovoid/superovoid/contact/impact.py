@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1
 from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.vector import add, combine, cross, dot, norm, scale, sub, vector_at
-from superovoid.contact.broadcasting import Pairs, bodies_of, own_or_only, pairs_of, share_pairs
+from superovoid.contact.broadcasting import Pairs, Shapes, bodies_of, own_or_only, pairs_of, share_pairs
 from superovoid.contact.columns import (
     DISTANCE,
     LOWER,
@@ -50,7 +50,7 @@ from superovoid.contact.one_pair import scratch_in
 from superovoid.contact.pair import CLOSER, Limit, Placed
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.separation import from_origin, offset_of, radii, separation
-from superovoid.contact.thresholds import Shapes, UndecidedError
+from superovoid.contact.thresholds import UndecidedError
 from superovoid.shapes import Shape
 from superovoid.shapes.kernels.kinds import HALF_SPACE, Core, kind_of
 from superovoid.shapes.kernels.rounding import allowance, straighten
@@ -638,7 +638,7 @@ def time_of_impact(
 
     Parameters
     ----------
-    a, b : Shape or sequence of Shape
+    a, b : Shape, ShapeArray or sequence of Shape
         The bodies of each pair, of any kinds; a single one is used for every pair.
     motion_a, motion_b : Motion, (4, 4) array_like or transform, or many of these
         Their motions from time 0 on; a pose for a body at rest. Many: a list of motions and poses, or (n, 4, 4)
@@ -681,7 +681,7 @@ def time_of_impact(
     start_a, packed_a = _motions("motion_a", motion_a)
     start_b, packed_b = _motions("motion_b", motion_b)
     pairs, is_single = pairs_of(a, start_a, b, start_b, names=("motion_a", "motion_b"))
-    count = len(pairs.a)
+    count = pairs.length
     found, rows = np.empty((count, FOUND_LENGTH)), np.empty((count, RESULT_LENGTH))
     asked = packed_a, packed_b, float(duration), check_rtol(rtol), max_evaluations
     share_pairs(np.arange(count), lambda which, work: find_impacts(pairs, which, *asked, work, found, rows), threads)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.compiled.arrays import Floats1, Floats2
-from superovoid.compiled.kernels import entry_point, kernel
+from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH, VERDICT_LENGTH
 from superovoid.contact.inputs import SEARCH_BUDGET
 from superovoid.contact.kind_table import solve_within
@@ -97,26 +97,28 @@ def solve_from_nothing(first, second, tolerance, scratch, out):
     )
 
 
-@entry_point
-def answer_pair(
-    a: Packed, pose_a: Floats2, b: Packed, pose_b: Floats2, tolerance: float, work: Floats1, out: Floats1
-) -> int:
-    """Solve a pair.
+@bundle
+class Question(NamedTuple):
+    """Memory for a question about one pair and its answer."""
 
-    Parameters
-    ----------
-    a, b : Packed
-    pose_a, pose_b : array, shape (4, 4)
-        As they were given.
-    tolerance : float
-    work : array, shape (WORK_LENGTH,)
-        Its part `STATE` is what the last answer has left, zeros for none; renewed.
-    out : array, shape (RESULT_LENGTH,)
-    """
+    pose_a: Floats2
+    """as it was given, shape (4, 4)"""
+    pose_b: Floats2
+    work: Floats1
+    """shape (WORK_LENGTH,); its part `STATE` is what the last answer has left, zeros for none; renewed"""
+    out: Floats1
+    """shape (RESULT_LENGTH,)"""
+
+
+@entry_point
+def answer_pair(a: Packed, b: Packed, tolerance: float, question: Question) -> int:
+    """Solve a pair at the poses of a `Question`; fill in its `out`."""
+    work, out = question.work, question.out
     if work.shape[0] != WORK_LENGTH or out.shape[0] != RESULT_LENGTH:
         return MISMATCH
     scratch = scratch_in(work)
-    found, first, second = take(Placed(a.row, a.pool, pose_a), Placed(b.row, b.pool, pose_b), tolerance, scratch)
+    placed_a, placed_b = Placed(a.row, a.pool, question.pose_a), Placed(b.row, b.pool, question.pose_b)
+    found, first, second = take(placed_a, placed_b, tolerance, scratch)
     if found == VALID:
         limit = Limit(tolerance, SEARCH_BUDGET, math.inf, -math.inf)
         solve_within(first, second, limit, scratch.state, scratch.rotation, out)

@@ -5,22 +5,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1
 from superovoid.compiled.kernels import entry_point
 from superovoid.contact import columns
-from superovoid.contact.broadcasting import Pairs, bodies_of, pairs_of, share_pairs
+from superovoid.contact.broadcasting import Pairs, Shapes, bodies_of, pairs_of, share_pairs
 from superovoid.contact.certificates import Certificate, certificate_of
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_rtol
 from superovoid.contact.lanes import many_pairs
-from superovoid.contact.one_pair import STATE, WORK_LENGTH, answer_pair, scratch_in, solve_from_nothing
+from superovoid.contact.one_pair import STATE, WORK_LENGTH, Question, answer_pair, scratch_in, solve_from_nothing
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.shapes import Shape, Superovoid
-from superovoid.values.poses import PosesLike, as_matrices
+from superovoid.values.poses import ORIGIN, PosesLike, as_matrices
 
 FloatArray = NDArray[np.float64]
 BATCH = 512  # pairs of superovoids from which on SIMD lanes are used
@@ -45,11 +43,34 @@ def answer_pairs(pairs: Pairs, which: Ints1, tolerance: float, work: Floats1, ou
         solve_from_nothing(first, second, tolerance, scratch, out[which[k]])
 
 
+class _Memory:
+    """Memory of one call of `distance`: allocating it and looking up its addresses would take longer than a solve."""
+
+    def __init__(self) -> None:
+        self.pose_a, self.pose_b, self.out = np.empty((4, 4)), np.empty((4, 4)), np.empty(columns.RESULT_LENGTH)
+        work = np.zeros(WORK_LENGTH)
+        self.state = work[STATE]
+        self.question = Question(self.pose_a, self.pose_b, work, self.out)
+
+
+_FREE: list[_Memory] = []  # a call takes one, or makes one, and returns it: there are as many as calls at the same time
+
+
+def _matrix(name: str, given: PosesLike) -> FloatArray:
+    """Return one pose as a matrix, whose numbers the kernel checks."""
+    if type(given) is np.ndarray and given.shape == (4, 4) and given.dtype.kind == "f":
+        return given
+    matrix = as_matrices(name, given)
+    if matrix.ndim != 2:
+        raise ValueError(f"{name}: must have shape (4, 4), found {matrix.shape}; distances() takes arrays")
+    return matrix
+
+
 def distance(
     a: Shape,
     pose_a: PosesLike,
     b: Shape,
-    pose_b: PosesLike,
+    pose_b: PosesLike = ORIGIN,
     *,
     rtol: float = TOLERANCE,
     certificate: bool = False,
@@ -60,9 +81,9 @@ def distance(
     ----------
     a, b : Shape
         The bodies, of any kinds of `superovoid.shapes` (docs/reference/shapes.md).
-    pose_a, pose_b : (4, 4) array_like or transform
-        Poses, body to world, m: 4 x 4 arrays, scipy's `RigidTransform`, objects with ``homogeneous`` (pinocchio), or
-        pairs (rotation, translation).
+    pose_a, pose_b : (4, 4), (3,) or (7,) array_like, or transform
+        Poses, body to world, m: 4 x 4 arrays, (x, y, z), (x, y, z, qx, qy, qz, qw), scipy's `RigidTransform`, objects
+        with ``homogeneous`` (pinocchio), or pairs (rotation, translation). Default of `pose_b`: the origin.
     rtol : float, optional
         Width of the interval [lower, upper] that counts as certified, as a fraction of the smaller body's largest
         semi-axis. What rounding takes at large coordinates is allowed on top.
@@ -89,42 +110,45 @@ def distance(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from superovoid import Sphere, distance
-    >>> apart = np.eye(4)
-    >>> apart[0, 3] = 3.0
-    >>> float(round(distance(Sphere(1.0), np.eye(4), Sphere(0.5), apart).distance, 12))
+    >>> float(round(distance(Sphere(1.0), (0.0, 0.0, 0.0), Sphere(0.5), (3.0, 0.0, 0.0)).distance, 12))
     1.5
     """
-    matrix_a, matrix_b = as_matrices("pose_a", pose_a), as_matrices("pose_b", pose_b)
-    if matrix_a.ndim != 2 or matrix_b.ndim != 2:
-        name, pose = ("pose_a", matrix_a) if matrix_a.ndim != 2 else ("pose_b", matrix_b)
-        raise ValueError(f"{name}: must have shape (4, 4), found {pose.shape}; distances() takes arrays")
-    for name, shape in (("a", a), ("b", b)):
-        if not isinstance(shape, Shape):
-            raise TypeError(f"{name}: must be a shape of superovoid.shapes, found {type(shape).__name__}")
-    work, out = np.zeros(WORK_LENGTH), np.empty(columns.RESULT_LENGTH)
     rtol = check_rtol(rtol)
-    wrong = answer_pair(a._body, matrix_a, b._body, matrix_b, rtol, work, out)
-    if wrong:  # a pose, most likely; one that rounding alone has refused is rigid once it was straightened
-        matrix_a, matrix_b = as_poses("pose_a", matrix_a), as_poses("pose_b", matrix_b)
-        wrong = answer_pair(a._body, matrix_a, b._body, matrix_b, rtol, work, out)
-    if wrong:
-        raise RuntimeError(f"a question that the engine refuses: {wrong}")
-    result = DistanceResult._from_row(out)
-    if certificate:
-        result.__dict__["certificate"] = Certificate()
-        if isinstance(a, Superovoid) and isinstance(b, Superovoid):
-            poses = as_poses("pose_a", matrix_a), as_poses("pose_b", matrix_b)
-            result.__dict__["certificate"] = certificate_of(result, a._packed, b._packed, *poses, work[STATE])
-    return result
+    try:
+        body_a, body_b = a._body, b._body
+    except AttributeError:
+        name, shape = ("b", b) if isinstance(a, Shape) else ("a", a)
+        raise TypeError(f"{name}: must be a shape of superovoid.shapes, found {type(shape).__name__}") from None
+    try:
+        memory = _FREE.pop()
+    except IndexError:
+        memory = _Memory()
+    try:
+        memory.pose_a[:], memory.pose_b[:] = _matrix("pose_a", pose_a), _matrix("pose_b", pose_b)
+        memory.state.fill(0.0)
+        wrong = answer_pair(body_a, body_b, rtol, memory.question)
+        if wrong:  # a pose, most likely; one that rounding alone has refused is rigid once it was straightened
+            memory.pose_a[:], memory.pose_b[:] = as_poses("pose_a", pose_a), as_poses("pose_b", pose_b)
+            wrong = answer_pair(body_a, body_b, rtol, memory.question)
+        if wrong:
+            raise RuntimeError(f"a question that the engine refuses: {wrong}")
+        result = DistanceResult._from_row(memory.out.copy())
+        if certificate:
+            result.__dict__["certificate"] = Certificate()
+            if isinstance(a, Superovoid) and isinstance(b, Superovoid):
+                poses, state = (as_poses("pose_a", pose_a), as_poses("pose_b", pose_b)), memory.state.copy()
+                result.__dict__["certificate"] = certificate_of(result, a._packed, b._packed, *poses, state)
+        return result
+    finally:
+        _FREE.append(memory)
 
 
 def distances(
-    a: Shape | Sequence[Shape],
+    a: Shapes,
     pose_a: PosesLike,
-    b: Shape | Sequence[Shape],
-    pose_b: PosesLike,
+    b: Shapes,
+    pose_b: PosesLike = ORIGIN,
     *,
     rtol: float = TOLERANCE,
     threads: int | None = None,
@@ -133,10 +157,11 @@ def distances(
 
     Parameters
     ----------
-    a, b : Shape or sequence of Shape
+    a, b : Shape, ShapeArray or sequence of Shape
         The bodies of each pair, of any kinds; a single one stands in every pair.
-    pose_a, pose_b : (n, 4, 4) or (4, 4) array_like, transform, or sequence of transforms
-        Poses, body to world, m, in any form that `distance` takes; a single one stands in every pair.
+    pose_a, pose_b : (n, 4, 4), (n, 3) or (n, 7) array_like, or one pose
+        Poses, body to world, m, in any form that `distance` takes, or a sequence of these; a single one stands in every
+        pair. Default of `pose_b`: the origin.
     rtol : float, optional
         As for `distance`.
     threads : int, optional
@@ -162,7 +187,7 @@ def distances(
     """
     pairs, _ = pairs_of(a, pose_a, b, pose_b)
     rtol = check_rtol(rtol)
-    n = len(pairs.a)
+    n = pairs.length
     out = np.empty((n, columns.RESULT_LENGTH))
     in_lanes = pairs.of_superovoids
     if in_lanes.sum() < BATCH:

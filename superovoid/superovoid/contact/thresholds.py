@@ -5,15 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import ClassVar, TypeAlias, TypedDict, Unpack, overload
+from typing import ClassVar, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.contact.broadcasting import one_a_pair, pairs_of, share_pairs
+from superovoid.contact.broadcasting import Shapes, one_a_pair, pairs_of, share_pairs
 from superovoid.contact.columns import VERDICT_LENGTH
 from superovoid.contact.deciding import (
     ANSWER,
@@ -32,12 +31,11 @@ from superovoid.contact.deciding import (
 from superovoid.contact.inputs import TOLERANCE, check_rtol
 from superovoid.shapes import Shape
 from superovoid.shapes.shape import unit_directions
-from superovoid.values.poses import PoseLike, PosesLike
+from superovoid.values.poses import ORIGIN, PoseLike, PosesLike
 from superovoid.values.records import Record, Statistics, Table
 from superovoid.values.status import Words
 
 FloatArray = NDArray[np.float64]
-Shapes: TypeAlias = Shape | Sequence[Shape]
 
 
 class Proof(Words, IntEnum):
@@ -176,10 +174,10 @@ def are_closer(
 
     Parameters
     ----------
-    a, b : Shape or sequence of Shape
+    a, b : Shape, ShapeArray or sequence of Shape
         The bodies of each pair, of any kinds; a single one is used for every pair.
-    pose_a, pose_b : (4, 4) or (n, 4, 4) array_like, transform, or sequence of transforms
-        Poses, body to world, m, in any form that `distance` takes; a single one is used for every pair.
+    pose_a, pose_b : pose, or many of these
+        Poses, body to world, m, in any form that `distances` takes; a single one is used for every pair.
     threshold : float or (n,) array_like
         Signed distance to compare with, m. Negative: whether the bodies overlap deeper than that.
     direction : (3,) or (n, 3) array_like, optional
@@ -229,7 +227,7 @@ def are_closer(
             counts["direction"] = len(guesses)
     pairs, is_single = pairs_of(a, pose_a, b, pose_b, counts)
     rtol = check_rtol(rtol)
-    out = np.empty((len(pairs.a), VERDICT_LENGTH))
+    out = np.empty((pairs.length, VERDICT_LENGTH))
     asked = thresholds, guesses, rtol
     share_pairs(np.arange(len(out)), lambda which, work: decide_pairs(pairs, which, *asked, work, out), threads)
     if is_single:
@@ -246,13 +244,13 @@ def are_closer(
 
 @overload
 def are_intersecting(  # type: ignore[overload-overlap]
-    a: Shape, pose_a: PoseLike, b: Shape, pose_b: PoseLike, **options: Unpack[Options]
+    a: Shape, pose_a: PoseLike, b: Shape, pose_b: PoseLike = ORIGIN, **options: Unpack[Options]
 ) -> Verdict: ...
 
 
 @overload
 def are_intersecting(
-    a: Shapes, pose_a: PosesLike, b: Shapes, pose_b: PosesLike, **options: Unpack[Options]
+    a: Shapes, pose_a: PosesLike, b: Shapes, pose_b: PosesLike = ORIGIN, **options: Unpack[Options]
 ) -> Verdicts: ...
 
 
@@ -260,7 +258,7 @@ def are_intersecting(
     a: Shapes,
     pose_a: PosesLike,
     b: Shapes,
-    pose_b: PosesLike,
+    pose_b: PosesLike = ORIGIN,
     *,
     direction: ArrayLike | None = None,
     rtol: float = TOLERANCE,

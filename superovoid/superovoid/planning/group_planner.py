@@ -34,6 +34,7 @@ from superovoid.planning.scene_problem import SceneProblem, scene_problem
 from superovoid.planning.timing import MotionLimits, Trajectory, motion_limits, time_path
 from superovoid.planning.validity import SceneValidity
 from superovoid.robot import Robot
+from superovoid.robot.kinematics import Positions
 from superovoid.robot.planning_scene import PlanningScene
 from superovoid.scene import Body
 from superovoid.values.checks import positive
@@ -94,8 +95,8 @@ class GroupPlanner:
         Name of a group of the SRDF, whose joints are planned.
     obstacles : sequence of Body, optional
         Added to the scene, each as an object with its name at ``link_from_body`` in the root frame.
-    positions : mapping of str to float, optional
-        Positions of joints that starts and goals do not name.
+    positions : mapping of str to float, or (joints,) array_like, optional
+        Positions of joints that starts and goals do not name; an array in the order of `Robot.joint_names`.
     base_poses : mapping of str to (4, 4) array_like, optional
         root_from_link of the robot's floating bases.
     clearance : float
@@ -113,7 +114,7 @@ class GroupPlanner:
         group: str,
         *,
         obstacles: Sequence[Body] = (),
-        positions: State | None = None,
+        positions: Positions | None = None,
         base_poses: Mapping[str, FloatArray] | None = None,
         clearance: float = 0.0,
     ) -> None:
@@ -127,11 +128,12 @@ class GroupPlanner:
         self.group = planning.robot.group(group)
         if not self.group.joints:
             raise ValueError(f"group '{group}' has no joint that can be planned")
-        self._positions, self._base_poses = dict(positions or {}), dict(base_poses or {})
+        self._positions = {} if positions is None else planning.robot.by_name(positions)
+        self._base_poses = dict(base_poses or {})
         self._clearance = clearance
 
-    def problem(self, start: str | State, ranges: Mapping[str, tuple[float, float]] | None = None) -> SceneProblem:
-        """Return the problem for a start, given as a named state or as positions by joint.
+    def problem(self, start: str | Positions, ranges: Mapping[str, tuple[float, float]] | None = None) -> SceneProblem:
+        """Return the problem for a start, given as a named state or as positions.
 
         Raises
         ------
@@ -141,7 +143,7 @@ class GroupPlanner:
         return scene_problem(
             self.planning,
             self.group.name,
-            {**self._positions, **self._state(start)},
+            {**self._positions, **self._start(start)},
             base_poses=self._base_poses,
             clearance=self._clearance,
             ranges=ranges,
@@ -149,7 +151,7 @@ class GroupPlanner:
 
     def inverse_kinematics(
         self,
-        start: str | State,
+        start: str | Positions,
         goal: Goal,
         *,
         avoid_contact: bool = True,
@@ -160,8 +162,8 @@ class GroupPlanner:
 
         Parameters
         ----------
-        start : str or mapping
-            First start: a named state of the group, or positions by joint.
+        start : str, mapping or (joints,) array_like
+            First start: a named state of the group, or positions.
         goal : (4, 4) array_like, PoseGoal or sequence of these, or GoalRegion
             Goal poses of links in the root frame; an array is the pose of the group's tip.
         avoid_contact : bool
@@ -178,7 +180,7 @@ class GroupPlanner:
 
     def plan(
         self,
-        start: str | State,
+        start: str | Positions,
         goal: Goal,
         *,
         deadline: float = 10.0,
@@ -191,8 +193,9 @@ class GroupPlanner:
 
         Parameters
         ----------
-        start : str or mapping
-            A named state of the group, or positions of all joints of the robot except those given to the constructor.
+        start : str, mapping or (joints,) array_like
+            A named state of the group, or positions of all joints of the robot except those given to the constructor;
+            an array in the order of `Robot.joint_names`.
         goal : str, mapping, (4, 4) array_like, PoseGoal or sequence of these, GoalRegion or sequence of these
             A named state; positions of joints, with the group's other joints unchanged; a pose of the group's tip in
             the root frame; poses of links, all at once; or regions, any one of them.
@@ -331,6 +334,9 @@ class GroupPlanner:
         if not accept(state):
             raise GoalError("goal: does not satisfy the conditions (accept)", in_contact=False)
         return Solution(state, min(float(np.min(spare, initial=np.inf)), search.clearance_up_to), Statistics(starts=1))
+
+    def _start(self, start: str | Positions) -> State:
+        return self._state(start) if isinstance(start, str) else self.planning.robot.by_name(start)
 
     def _state(self, state: str | State) -> State:
         if not isinstance(state, str):

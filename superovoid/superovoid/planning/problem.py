@@ -53,6 +53,7 @@ class PlanningProblem:
         robot = self.robot
         for name in ("joints", "obstacles", "wanted"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
+        object.__setattr__(self, "positions", robot.by_name(self.positions))
         if not self.joints:
             raise ValueError("joints: is empty, expected at least one")
         for joint in self.joints:

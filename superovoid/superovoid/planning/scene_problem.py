@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from superovoid.planning.problem import FloatArray, IntArray, PlanningProblem
+from superovoid.robot.kinematics import Positions
 from superovoid.robot.planning_scene import PlanningScene
 from superovoid.scene import Body
 
@@ -71,7 +72,7 @@ def pairs_of_group(planning: PlanningScene, group: str) -> IntArray:
 def scene_problem(
     planning: PlanningScene,
     group: str,
-    positions: Mapping[str, float],
+    positions: Positions,
     *,
     base_poses: Mapping[str, FloatArray] | None = None,
     clearance: float = 0.0,
@@ -85,7 +86,7 @@ def scene_problem(
         The robot and its surroundings.
     group : str
         Name of a group of the SRDF.
-    positions : mapping of str to float
+    positions : mapping of str to float, or (joints,) array_like
         Positions of all independent joints, rad or m. A joint without limits may move half a turn in each direction.
     base_poses : mapping of str to array, optional
         root_from_link of the robot's floating bases.
@@ -103,6 +104,7 @@ def scene_problem(
     joints = robot.group(group).joints
     if not joints:
         raise ValueError(f"group '{group}' has no joint that can be planned")
+    positions = robot.by_name(positions)
     missing = [joint for joint in robot.joint_names if joint not in positions]
     if missing:
         raise ValueError(f"positions: joint '{missing[0]}' is missing ({len(missing)} of {len(robot.joint_names)} are)")

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import sys
 import xml.etree.ElementTree as ET
@@ -21,16 +22,26 @@ _INDEX = Path("share") / "ament_index" / "resource_index" / "packages"
 
 
 class PackageFolders(Mapping[str, Path]):
-    """Folders of packages by name, from an argument, sourced ROS workspaces and source checkouts.
+    """Folders of packages by name, from an argument, ROS workspaces, source checkouts and folders near a file.
 
     Parameters
     ----------
     given : mapping of str to path, optional
         Folders that take precedence over all others.
+    near : path, optional
+        A file that the caller trusts. Packages are searched, by the names of folders, beside it and beside the folders
+        that contain it, then in the cache of robot_descriptions. Iteration does not list these.
     """
 
-    def __init__(self, given: Mapping[str, str | Path] | None = None) -> None:
+    def __init__(
+        self, given: Mapping[str, str | Path] | None = None, near: str | os.PathLike[str] | None = None
+    ) -> None:
         self._given = {name: Path(folder) for name, folder in (given or {}).items()}
+        self._near = None if near is None else Path(near).absolute()
+        self.searched = "package_directories, ROS workspaces (AMENT_PREFIX_PATH, ROS_PACKAGE_PATH)"
+        """Where packages are searched, for errors."""
+        if near is not None:
+            self.searched += f", folders beside {self._near}, the cache of robot_descriptions ({_descriptions()})"
 
     def __getitem__(self, name: str) -> Path:
         if name in self._given:
@@ -38,10 +49,27 @@ class PackageFolders(Mapping[str, Path]):
         for prefix in _prefixes():
             if (prefix / _INDEX / name).is_file():
                 return prefix / "share" / name
-        checkout = _checkout(name)
+        for path in _source_paths():
+            for folder in (path, path / name):
+                if folder.name == name and (folder / "package.xml").is_file():
+                    return folder
+        checkout = _checkout(name) or self._nearby(name)
         if checkout is None:
             raise KeyError(name)
         return checkout
+
+    def _nearby(self, name: str) -> Path | None:
+        """Return the folder with the name of a package near the file."""
+        if self._near is None or not name or Path(name).name != name:
+            return None
+        for parent in self._near.parents[:-1]:  # without the root of the file system
+            if parent.name == name:
+                return parent
+            if (parent / name).is_dir():
+                return parent / name
+        cache = _descriptions()
+        found = (folder for depth in ("", "*/", "*/*/") for folder in cache.glob(f"{depth}{glob.escape(name)}"))
+        return next((folder for folder in found if folder.is_dir()), None)
 
     def __iter__(self) -> Iterator[str]:
         names = dict.fromkeys(self._given)
@@ -58,6 +86,16 @@ def _prefixes() -> list[Path]:
     """Return the prefixes of installed ROS packages: AMENT_PREFIX_PATH of sourced workspaces, and `sys.prefix`."""
     given = [entry for entry in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if entry]
     return [Path(entry) for entry in [*given, sys.prefix]]
+
+
+def _source_paths() -> list[Path]:
+    """Return the folders of ROS_PACKAGE_PATH: packages, or folders that contain packages."""
+    return [Path(entry) for entry in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if entry]
+
+
+def _descriptions() -> Path:
+    """Return the folder into which robot_descriptions clones repositories."""
+    return Path(os.environ.get("ROBOT_DESCRIPTIONS_CACHE") or "~/.cache/robot_descriptions").expanduser()
 
 
 def _checkout(name: str) -> Path | None:
@@ -103,7 +141,7 @@ def read_document(
         raise TypeError(f"{kind}: must be a path, a package:// address or XML text, found {type(source).__name__}")
     if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):
         return source, {}
-    path = _path_of(kind, source, packages)
+    path = path_of(kind, source, packages)
     with open(path, "rb") as file:
         data = file.read(MAXIMUM_BYTES + 1)
     if len(data) > MAXIMUM_BYTES:
@@ -120,7 +158,8 @@ def read_document(
         ) from None
 
 
-def _path_of(kind: str, source: str | os.PathLike[str], packages: Mapping[str, Path]) -> Path:
+def path_of(kind: str, source: str | os.PathLike[str], packages: Mapping[str, Path]) -> Path:
+    """Return the path of a document; parameters and errors as for `read_document`, but no XML text."""
     if not isinstance(source, str) or not source.startswith(("package://", "file://")):
         return Path(source)
     try:
@@ -133,7 +172,8 @@ def _path_of(kind: str, source: str | os.PathLike[str], packages: Mapping[str, P
     if address.netloc not in packages:
         raise RobotDescriptionError(
             f"{kind}: '{short(source)}': package '{short(address.netloc)}' is unknown; source its workspace, or give "
-            "its folder (in Python: package_directories, on the command line: --package NAME=DIR)"
+            f"the folder that contains '{short(inside.lstrip('/'))}' (in Python: package_directories="
+            f"{{'{short(address.netloc)}': FOLDER}}, on the command line: --package {short(address.netloc)}=FOLDER)"
         )
     return packages[address.netloc] / inside.lstrip("/")
 

@@ -15,16 +15,19 @@ children, so that one compiled loop over states and links computes all poses (`f
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.robot import forward
 from superovoid.robot.urdf import Joint
-from superovoid.values.poses import PosesLike, matrices_of
+from superovoid.values.poses import PosesLike, as_matrices
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+Positions: TypeAlias = Mapping[str, ArrayLike] | ArrayLike
+"""Positions of joints, rad or m, by name or in the order of `Robot.joint_names`."""
 
 OUTSIDE = ("floating", "planar")
 """Kinds of joints without a position: the pose of the child link is an input."""
@@ -125,7 +128,33 @@ class Kinematics:
             base,
         )
 
-    def positions(self, positions: Mapping[str, float] | ArrayLike) -> FloatArray:
+    def array(self, positions: Positions) -> FloatArray:
+        """Return positions as an array in the order of ``joint_names``, shape (joints,) or (states, joints).
+
+        Other joints of a mapping are ignored. Its values are numbers, or arrays with a number for each state. An array
+        is returned as it is.
+
+        Raises
+        ------
+        ValueError
+            If a joint is missing, arrays have different lengths, or a value is not a number.
+        """
+        if not isinstance(positions, Mapping):
+            return np.array(positions, dtype=float)
+        try:
+            columns = [positions[name] for name in self.joint_names]
+        except KeyError:
+            missing = [name for name in self.joint_names if name not in positions]
+            raise ValueError(
+                f"joint '{missing[0]}' is missing ({len(missing)} of {len(self.joint_names)} are)"
+            ) from None
+        try:
+            values = np.array(columns, dtype=float)
+        except ValueError:  # numbers among arrays
+            values = np.array(np.broadcast_arrays(*columns), dtype=float)
+        return values if values.ndim == 1 else np.ascontiguousarray(np.moveaxis(values, 0, -1))
+
+    def positions(self, positions: Positions) -> FloatArray:
         """Return the positions of the independent joints as an array, in the order of ``joint_names``.
 
         Other joints of a mapping are ignored. An array must have that order, shape (joints,).
@@ -137,12 +166,6 @@ class Kinematics:
         """
         try:
             values = self._values(positions)
-        except KeyError as error:
-            given = positions if isinstance(positions, Mapping) else {}
-            missing = [name for name in self.joint_names if name not in given]
-            raise ValueError(
-                f"positions: joint '{missing[0]}' is missing ({len(missing)} of {len(self.joint_names)} are)"
-            ) from error
         except (TypeError, ValueError) as error:
             raise ValueError(f"positions: {error}") from error
         if not np.isfinite(values).all():
@@ -150,10 +173,8 @@ class Kinematics:
             raise ValueError(f"positions['{self.joint_names[bad]}'] = {values[bad]}: must be finite")
         return values
 
-    def _values(self, positions: Mapping[str, float] | ArrayLike) -> FloatArray:
-        if isinstance(positions, Mapping):
-            return np.array([positions[name] for name in self.joint_names], dtype=float)
-        values = np.array(positions, dtype=float)
+    def _values(self, positions: Positions) -> FloatArray:
+        values = self.array(positions)
         if values.shape != (len(self.joint_names),):
             raise ValueError(
                 f"must be a mapping of joints, or an array of shape ({len(self.joint_names)},) in the order of "
@@ -161,9 +182,7 @@ class Kinematics:
             )
         return values
 
-    def poses(
-        self, positions: Mapping[str, float] | ArrayLike, base_poses: Mapping[str, PosesLike] | None
-    ) -> FloatArray:
+    def poses(self, positions: Positions, base_poses: Mapping[str, PosesLike] | None) -> FloatArray:
         """Return root_from_link of every link, shape (links, 4, 4), in the order of `links`."""
         bases = np.array([_base_pose(link, base_poses) for link in self.base_links]).reshape(1, -1, 4, 4)
         return self.poses_of_states(self.positions(positions)[None], bases)[0]
@@ -264,7 +283,7 @@ class Kinematics:
         self,
         link: str,
         point: np.ndarray,
-        positions: Mapping[str, float] | ArrayLike,
+        positions: Positions,
         base_poses: Mapping[str, PosesLike] | None,
     ) -> FloatArray:
         """Return the Jacobian of ``point`` (root frame) fixed to ``link``, shape (6, joints); linear part first."""
@@ -358,7 +377,7 @@ def _base_pose(link: str, base_poses: Mapping[str, PosesLike] | None) -> np.ndar
         raise ValueError(
             f"base_poses: the pose of '{link}' is missing (its joint is floating, so its pose is an input)"
         )
-    pose = np.asarray(matrices_of(f"base_poses['{link}']", base_poses[link]), dtype=float)
+    pose = as_matrices(f"base_poses['{link}']", base_poses[link])
     if pose.shape != (4, 4):
         raise ValueError(f"base_poses['{link}']: shape {pose.shape}, expected (4, 4)")
     if not np.isfinite(pose).all():

@@ -154,10 +154,10 @@ class MeshReader:
             raise ValueError("contains a NUL character")
         if address.scheme == "package":
             if address.netloc not in self._packages:
-                known = len(self._packages)
+                name, searched = address.netloc, getattr(self._packages, "searched", "package_directories")
                 raise ValueError(
-                    f"package '{address.netloc}' is not among the {known} known packages: add its folder to "
-                    "package_directories (a node finds the packages of a sourced workspace by itself)"
+                    f"package '{name}' is unknown (searched: {searched}): pass the folder that contains "
+                    f"'{path.lstrip('/')}' as package_directories={{'{name}': FOLDER}}"
                 )
             return Path(posixpath.normpath(f"{self._packages[address.netloc]}/{path}"))
         if address.scheme not in ("", "file"):

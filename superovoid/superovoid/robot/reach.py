@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from superovoid.robot.kinematics import Positions
 from superovoid.robot.robot import Robot
 from superovoid.values.poses import PosesLike
 
@@ -64,7 +65,7 @@ def pose_errors(
     link_a: str,
     link_b: str,
     wanted: np.ndarray,
-    positions: Mapping[str, float],
+    positions: Positions,
     base_poses: Mapping[str, PosesLike] | None = None,
 ) -> tuple[float, float]:
     """Return the position and angle errors of the pose of one link relative to another.
@@ -102,10 +103,10 @@ def reach(
     link_a: str,
     link_b: str,
     wanted: np.ndarray,
-    start: Mapping[str, float],
+    start: Positions,
     joints: Sequence[str],
     *,
-    comfortable: Mapping[str, float] | None = None,
+    comfortable: Positions | None = None,
     atol: float = 1e-13,
     max_iterations: int = 400,
 ) -> Reached:
@@ -119,11 +120,11 @@ def reach(
         Names of the links.
     wanted : array, shape (4, 4)
         Desired a_from_b.
-    start : mapping of str to float
+    start : mapping of str to float, or (joints,) array_like
         Initial positions of all joints of the robot, rad or m.
     joints : sequence of str
         Joints that may move, within their limits.
-    comfortable : mapping of str to float, optional
+    comfortable : mapping of str to float, or (joints,) array_like, optional
         Preferred positions of these joints; default: those of ``start``.
     atol : float
         The search ends when the pose error is at most this (m and rad) and the posture no longer changes.
@@ -154,12 +155,12 @@ def reach(
 def reach_all(
     robot: Robot,
     targets: Sequence[Target],
-    start: Mapping[str, float],
+    start: Positions,
     joints: Sequence[str],
     *,
     base_poses: Mapping[str, PosesLike] | None = None,
     limits: Mapping[str, Sequence[float]] | None = None,
-    comfortable: Mapping[str, float] | None = None,
+    comfortable: Positions | None = None,
     atol: float = 1e-13,
     settle: bool = True,
     max_iterations: int = 400,
@@ -214,9 +215,10 @@ def reach_all(
     columns = [robot.joint_names.index(name) for name in joints]
     limits = robot.joint_limits if limits is None else limits
     lower, upper = np.array([limits[name] for name in joints], dtype=float).T
-    positions = dict(start)
-    q = np.clip([start[name] for name in joints], lower, upper)
-    rest = q if comfortable is None else np.clip([comfortable[name] for name in joints], lower, upper)
+    positions = robot.by_name(start)
+    q = np.clip([positions[name] for name in joints], lower, upper)
+    preferred = {} if comfortable is None else robot.by_name(comfortable)
+    rest = q if comfortable is None else np.clip([preferred[name] for name in joints], lower, upper)
     best: tuple[float, np.ndarray] = (np.inf, q)
     taken = 0
     while taken < max_iterations and not (stop is not None and stop()):

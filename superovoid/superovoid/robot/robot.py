@@ -20,15 +20,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.robot.errors import LimitError, RobotDescriptionError
-from superovoid.robot.files import PackageFolders, read_document
+from superovoid.robot.files import PackageFolders, path_of, read_document
 from superovoid.robot.groups import Group, read_group
-from superovoid.robot.kinematics import OUTSIDE, Kinematics
+from superovoid.robot.kinematics import OUTSIDE, Kinematics, Positions
 from superovoid.robot.limits import MOST_PAIRS
 from superovoid.robot.rules import CollisionRules
 from superovoid.robot.srdf import Semantics, VirtualJoint, read_srdf
 from superovoid.robot.urdf import Description, Joint, Mimic, read_urdf
 from superovoid.robot.xml import join_names, short
 from superovoid.scene import Body, Scene, SceneResult
+from superovoid.values.checks import whole
 from superovoid.values.poses import PosesLike
 from superovoid.values.records import Record
 from superovoid.values.status import differentiable_rows
@@ -175,9 +176,10 @@ class Robot:
         representation, meshes, strict, with_root_joint, world_frame
             As for `from_urdf`.
         package_directories : mapping of str to path, optional
-            Folders of packages by name, for `source` and for meshes. Packages of sourced ROS workspaces
-            (``AMENT_PREFIX_PATH``) and the package that contains the URDF file (by its package.xml) are found without
-            this argument.
+            Folders of packages by name, for `source` and for meshes. Without this argument, `load` finds the package
+            that contains the URDF file (by its package.xml), packages of ROS workspaces (``AMENT_PREFIX_PATH``,
+            ``ROS_PACKAGE_PATH``), and folders with the name of the package: beside the URDF file, beside the folders
+            that contain it, and in the cache of robot_descriptions.
 
         Raises
         ------
@@ -194,7 +196,8 @@ class Robot:
         folders = PackageFolders(package_directories)
         urdf, package = read_document("URDF", source, folders)
         text = None if srdf is None else read_document("SRDF", srdf, folders)[0]
-        known = PackageFolders({**package, **(package_directories or {})})
+        path = None if urdf is source else path_of("URDF", source, folders)
+        known = PackageFolders({**package, **(package_directories or {})}, near=path)
         return cls.from_urdf(
             urdf,
             srdf=text,
@@ -273,16 +276,105 @@ class Robot:
             raise RobotDescriptionError(description.notes[-1])
         return cls(description, semantics)
 
+    def positions(self, positions: Positions) -> FloatArray:
+        """Return positions of joints as an array in the order of `joint_names`.
+
+        Parameters
+        ----------
+        positions : mapping of str to float or (states,) array_like, or (joints,) or (states, joints) array_like
+            Positions of all joints of `joint_names`, rad or m. Other joints of a mapping, including mimic joints, are
+            ignored.
+
+        Returns
+        -------
+        array, shape (joints,) or (states, joints)
+
+        Raises
+        ------
+        ValueError
+            If a joint is missing, or arrays have different lengths. Numbers are not checked.
+        """
+        try:
+            return self._kinematics.array(positions)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"positions: {error}") from None
+
+    def by_name(self, positions: Positions) -> dict[str, Any]:
+        """Return positions of joints by name: a mapping as it is, the columns of an array by `joint_names`.
+
+        Parameters
+        ----------
+        positions : mapping of str to float, or (joints,) or (states, joints) array_like
+            rad or m.
+
+        Returns
+        -------
+        dict of str to float, or to array, shape (states,)
+
+        Raises
+        ------
+        ValueError
+            If an array has another number of columns.
+        """
+        if isinstance(positions, Mapping):
+            return dict(positions)
+        array = self.positions(positions)
+        if array.ndim not in (1, 2) or array.shape[-1] != len(self.joint_names):
+            raise ValueError(
+                f"positions: must be a mapping of joints, or an array of shape ({len(self.joint_names)},) or (states, "
+                f"{len(self.joint_names)}) in the order of joint_names, found shape {array.shape}"
+            )
+        return dict(zip(self.joint_names, array.tolist() if array.ndim == 1 else array.T, strict=True))
+
+    def random_states(self, count: int, rng: np.random.Generator | int) -> FloatArray:
+        """Draw states uniformly within the joint limits.
+
+        Parameters
+        ----------
+        count : int
+            Number of states.
+        rng : numpy.random.Generator or int
+            Source of random numbers, or its seed.
+
+        Returns
+        -------
+        array, shape (count, len(joint_names))
+            rad or m; of continuous joints in [-pi, pi).
+
+        Raises
+        ------
+        ValueError
+            If another joint has an infinite limit.
+
+        Examples
+        --------
+        >>> robot = Robot.load("package://panda_description/urdf/panda.urdf")
+        >>> robot.random_states(1000, 1).shape
+        (1000, 7)
+        """
+        ranges = np.array(
+            [
+                (-np.pi, np.pi) if self.joints[name].kind == "continuous" else self.joint_limits[name]
+                for name in self.joint_names
+            ]
+        ).reshape(-1, 2)
+        if not np.isfinite(ranges).all():
+            name = self.joint_names[int(np.argmin(np.isfinite(ranges).all(axis=1)))]
+            raise ValueError(f"joint '{name}' has the limits {self.joint_limits[name]}: must be finite")
+        shape = whole("count", count, 0), len(self.joint_names)
+        lower, upper = ranges.T
+        return np.random.default_rng(rng).uniform(lower, upper, shape)
+
     def forward_kinematics(
         self,
-        positions: Mapping[str, float] | ArrayLike,
+        positions: Positions,
         base_poses: Mapping[str, PosesLike] | None = None,
     ) -> dict[str, FloatArray]:
         """Compute the pose of every link.
 
         Parameters
         ----------
-        positions : mapping of str to float, or (joints,) or (states, joints) array_like
+        positions : mapping of str to float or (states,) array_like, or (joints,) or (states, joints) array_like
             Positions of all joints of `joint_names`, rad or m. Other joints of a mapping, including mimic joints, are
             ignored. An array has one column per joint, in the order of `joint_names`.
         base_poses : mapping of str to (4, 4) array_like or transform
@@ -298,7 +390,8 @@ class Robot:
         ValueError
             If a joint or base pose is missing or not finite, a base pose is not rigid, or an array has a wrong shape.
         """
-        if not isinstance(positions, Mapping) and np.ndim(positions) == 2:
+        positions = self.positions(positions)
+        if positions.ndim == 2:
             poses = self._kinematics.poses_of_rows(positions, base_poses)
             return dict(zip(self._kinematics.links, np.swapaxes(poses, 0, 1), strict=True))
         return dict(zip(self._kinematics.links, self._kinematics.poses(positions, base_poses), strict=True))
@@ -307,7 +400,7 @@ class Robot:
         self,
         link: str,
         point: ArrayLike,
-        positions: Mapping[str, float] | ArrayLike,
+        positions: Positions,
         base_poses: Mapping[str, PosesLike] | None = None,
     ) -> FloatArray:
         """Compute the Jacobian of a point fixed to a link.
@@ -341,7 +434,7 @@ class Robot:
     def distance_gradients(
         self,
         result: SceneResult,
-        positions: Mapping[str, float] | ArrayLike,
+        positions: Positions,
         base_poses: Mapping[str, PosesLike] | None = None,
         *,
         bodies: Sequence[Body] | None = None,
@@ -543,13 +636,13 @@ class Robot:
             grown = len(found) + len(moving) > before
         return tuple(link for link in self.links if link in found)
 
-    def position_of(self, joint: str, positions: Mapping[str, float]) -> float | None:
+    def position_of(self, joint: str, positions: Positions) -> float | None:
         """Return the position of a joint, which may be a mimic joint, rad or m.
 
         Parameters
         ----------
         joint : str
-        positions : mapping of str to float
+        positions : mapping of str to float, or (joints,) array_like
             Positions of independent joints.
 
         Returns
@@ -557,6 +650,7 @@ class Robot:
         float or None
             None if `positions` has no entry for the joint, or for the joint that it mimics.
         """
+        positions = self.by_name(positions)
         factor, offset = 1.0, 0.0
         while joint in self.mimic:
             mimic = self.mimic[joint]
@@ -579,7 +673,7 @@ class Robot:
 
     def show(
         self,
-        positions: Mapping[str, float] | ArrayLike | None = None,
+        positions: Positions | None = None,
         base_poses: Mapping[str, PosesLike] | None = None,
         *,
         near: float | None = None,

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from superovoid.contact.inputs import as_pose
 from superovoid.scene.culling import Local
 from superovoid.shapes import Shape
-from superovoid.shapes.kernels import surface
+from superovoid.shapes.kernels import kinds, surface
 from superovoid.shapes.kernels.rounding import composition
 from superovoid.shapes.primitives import Offsets, pack_shapes_behind
+from superovoid.shapes.shape import EMPTY_POOL
 from superovoid.values.checks import LEAST_LENGTH
 from superovoid.values.poses import PoseLike
 
@@ -74,32 +75,38 @@ def rows_of(bodies: Sequence[Body], length: int, offsets: Offsets) -> tuple[Loca
     """Shapes, places and bounds of bodies, and their meshes, as `pack_shapes_behind` appends them to a pool."""
     packed, more, offsets = pack_shapes_behind((body.shape for body in bodies), length, offsets)
     spheres = [body.shape.bounding_sphere() for body in bodies]
-    boxes = [body.shape.obb() for body in bodies]
+    centres, halves = np.empty((len(bodies), 3)), np.empty((len(bodies), 3))
+    has_pool = packed[:, kinds.KIND] >= kinds.CONVEX_MESH
+    for i in np.flatnonzero(has_pool).tolist():
+        centres[i], halves[i] = bodies[i].shape.obb()
+    centres[~has_pool], halves[~has_pool] = _boxes(packed[~has_pool])
     local = Local(
         packed,
         _stack([body.link_from_body for body in bodies], 4, 4),
         _stack([sphere.centre for sphere in spheres], 3),
         _stack([sphere.radius for sphere in spheres]),
-        _stack([box.centre for box in boxes], 3),
-        _stack([box.half_extents for box in boxes], 3),
+        centres,
+        halves,
         losses_of(bodies, packed),
     )
     return local, more, offsets
 
 
+def _boxes(packed: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the centres and half extents of the boxes of bodies of closed form."""
+    centres, halves = np.empty((len(packed), 3)), np.empty((len(packed), 3))
+    kinds.fill_boxes(packed, EMPTY_POOL, centres, halves)
+    return centres, halves
+
+
 def losses_of(bodies: Sequence[Body], packed: FloatArray) -> FloatArray:
     """Return the rounding of link pose times body pose, without the part from the link's position, m, shape (n,)."""
-    return _stack([_loss(body, row) for body, row in zip(bodies, packed, strict=True)])
-
-
-def _loss(body: Body, row: FloatArray) -> float:
-    """Return the rounding of a body's points by the product of its two poses, without the part from its position, m.
-
-    For a rotated half-space it is a tiny positive number, so that the error of the rotation is counted.
-    """
-    offset, radius = body.link_from_body, float(row[surface.RADIUS])
-    turned = bool((offset[:3, :3] != np.eye(3)).any())
-    return composition(radius if radius < math.inf else LEAST_LENGTH, float(np.linalg.norm(offset[:3, 3])), turned)
+    poses = _stack([body.link_from_body for body in bodies], 4, 4)
+    # For a rotated half-space it is a tiny positive number, so that the error of the rotation is counted.
+    radii = np.where(packed[:, surface.RADIUS] < math.inf, packed[:, surface.RADIUS], LEAST_LENGTH).tolist()
+    offsets = np.linalg.norm(poses[:, :3, 3], axis=1).tolist()
+    turned = (poses[:, :3, :3] != np.eye(3)).any(axis=(1, 2)).tolist()
+    return _stack(list(map(composition, radii, offsets, turned)))
 
 
 def _stack(items: Sequence[FloatArray | float], *shape: int) -> FloatArray:

@@ -34,6 +34,7 @@ from superovoid.contact.lanes import many_pairs
 from superovoid.scene import box_tree, culling, pair_table, solving
 from superovoid.scene.bodies import Body, losses_of, rows_of, some_of
 from superovoid.scene.results import SceneResult, fields_of
+from superovoid.shapes import ShapeArray
 from superovoid.shapes.kernels import kinds
 from superovoid.shapes.primitives import Offsets, pack_shapes_behind
 from superovoid.shapes.shape import EMPTY_POOL
@@ -89,8 +90,8 @@ class Scene:
 
     Parameters
     ----------
-    bodies : sequence of Body
-        Names must be unique.
+    bodies : sequence of Body, or ShapeArray
+        Names must be unique. The shapes of an array are bodies on a link each, whose names are their indices: ``"0"``.
     pairs : (n, 2) array_like of int, optional
         Indices of the pairs of bodies to check, and no other pairs of these bodies; default: all pairs on different
         links. Duplicates are ignored.
@@ -128,7 +129,7 @@ class Scene:
 
     def __init__(
         self,
-        bodies: Sequence[Body],
+        bodies: Sequence[Body] | ShapeArray[Any],
         pairs: ArrayLike | None = None,
         *,
         rtol: float = TOLERANCE,
@@ -241,12 +242,12 @@ class Scene:
 
     # -- changes ----------------------------------------------------------------------------------------------------
 
-    def add(self, bodies: Body | Sequence[Body]) -> None:
+    def add(self, bodies: Body | Sequence[Body] | ShapeArray[Any]) -> None:
         """Append bodies, to be checked against all bodies on other links.
 
         Parameters
         ----------
-        bodies : Body or sequence of Body
+        bodies : Body, sequence of Body, or ShapeArray
             A link without bodies so far needs a pose before the next query.
 
         Raises
@@ -672,8 +673,11 @@ class Scene:
         named = {body.name: body for body in bodies}
         self._hold(named, local, self._rows_of_links(bodies), np.full(len(bodies), closed), none)
 
-    def _checked(self, bodies: Sequence[Body]) -> tuple[Body, ...]:
+    def _checked(self, bodies: Sequence[Body] | ShapeArray[Any]) -> tuple[Body, ...]:
         """Check bodies to be added; return them as a tuple."""
+        if isinstance(bodies, ShapeArray):
+            first = len(self._named)
+            return self._checked([Body(str(i), str(i), shape) for i, shape in enumerate(bodies, first)])
         bodies = tuple(bodies)
         for body in bodies:
             if not isinstance(body, Body):

@@ -6,6 +6,7 @@
 from superovoid.shapes.meshes import ConvexMesh, Mesh, Shell
 from superovoid.shapes.primitives import Box, Capsule, Cone, Cylinder, HalfSpace, Torus
 from superovoid.shapes.shape import Shape
+from superovoid.shapes.shape_array import ShapeArray
 from superovoid.shapes.superovoid import Ellipsoid, Sphere, Superellipsoid, Superovoid
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "HalfSpace",
     "Mesh",
     "Shape",
+    "ShapeArray",
     "Shell",
     "Sphere",
     "Superellipsoid",

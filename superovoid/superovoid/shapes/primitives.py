@@ -22,7 +22,6 @@ from superovoid.shapes.mesh_library import trimesh_for
 from superovoid.shapes.shape import (
     EMPTY_POOL,
     TESSELLATION_RESOLUTION,
-    BoundingBox,
     Shape,
     check_length,
     faces_around_z,
@@ -144,10 +143,6 @@ class HalfSpace(_ClosedForm):
         if np.isinf(self.support_value(direction)).any():
             raise ValueError("direction: a half-space is unbounded along every direction but (0, 0, 1)")
         return np.zeros(np.shape(direction))
-
-    def obb(self) -> BoundingBox:
-        """Unbounded: half extents are infinite, the centre is the origin."""
-        return BoundingBox(np.zeros(3), np.full(3, np.inf))
 
     def volume(self) -> float:
         """Infinite."""

@@ -356,8 +356,9 @@ class Shape(ABC):
 
     @cached_property
     def _obb(self) -> BoundingBox:
-        lower, upper = self.aabb()
-        return BoundingBox(0.5 * (lower + upper), 0.5 * (upper - lower))
+        centre, half_extents = np.empty((1, 3)), np.empty((1, 3))
+        kinds.fill_boxes(self._row[None], self._pool, centre, half_extents)
+        return BoundingBox(centre[0], half_extents[0])
 
     def obb(self) -> BoundingBox:
         """Box around the body along the axes of its frame (`BoundingBox.centre`, `.half_extents`, m), exact."""

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid.contact.inputs import as_poses
 from superovoid.robot import Robot
+from superovoid.robot.kinematics import Positions
 from superovoid.scene import Scene
 from superovoid.values.checks import short
 from superovoid.values.poses import PoseLike, PosesLike
@@ -60,7 +61,7 @@ class Posing:
 
     def inputs(
         self,
-        positions: ArrayLike,
+        positions: Positions,
         joint_names: Sequence[str] | None,
         base_poses: Mapping[str, PosesLike] | None,
         root_pose: PoseLike | None,
@@ -88,8 +89,12 @@ class Posing:
         return all_links
 
 
-def joint_rows(robot: Robot, positions: ArrayLike, names: Sequence[str] | None) -> FloatArray:
+def joint_rows(robot: Robot, positions: Positions, names: Sequence[str] | None) -> FloatArray:
     """Positions of the independent joints, in the robot's order, one row a state."""
+    if isinstance(positions, Mapping):
+        if names is not None:
+            raise ValueError("joint_names: must not be given with a mapping of positions by name")
+        positions = np.atleast_2d(robot.positions(positions))
     names = robot.joint_names if names is None else tuple(names)
     try:
         given = np.ascontiguousarray(positions, dtype=np.float64)

@@ -34,6 +34,7 @@ from superovoid.compiled.threads import workers
 from superovoid.contact.columns import RESULT_LENGTH
 from superovoid.contact.results import DistanceResults
 from superovoid.robot import Robot
+from superovoid.robot.kinematics import Positions
 from superovoid.scene import Scene, culling, pair_table, solving
 from superovoid.scene.results import fields_of
 from superovoid.states import loop
@@ -53,7 +54,7 @@ _SPAN_PAIRS = 1 << 14  # pairs, and bodies, of the states of a block that share 
 def state_distances(
     robot: Robot,
     scene: Scene,
-    positions: ArrayLike,
+    positions: Positions,
     *,
     joint_names: Sequence[str] | None = None,
     base_poses: Mapping[str, PosesLike] | None = None,
@@ -78,8 +79,8 @@ def state_distances(
     scene : Scene
         The bodies and the pairs to check: `robot.scene()`, or any other with bodies on links of the robot. Other links
         keep their poses in the scene. The scene is not changed.
-    positions : (states, joints) array_like
-        Positions of the joints, rad or m, one row a state.
+    positions : (states, joints) array_like, or mapping of str to (states,) array_like
+        Positions of the joints, rad or m, one row a state, or by name.
     joint_names : sequence of str, optional
         The columns of `positions`, in any order; default: `robot.joint_names`. Mimic joints may be included; they are
         ignored, since they follow their masters.
@@ -261,7 +262,7 @@ class StateQuery:
 
     def __call__(
         self,
-        positions: ArrayLike,
+        positions: Positions,
         *,
         joint_names: Sequence[str] | None = None,
         base_poses: Mapping[str, PosesLike] | None = None,

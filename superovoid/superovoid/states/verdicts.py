@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from superovoid.compiled.threads import workers
 from superovoid.contact.pair import CLOSER, FARTHER, UNDECIDED
 from superovoid.robot import Robot
+from superovoid.robot.kinematics import Positions
 from superovoid.scene import Body, Scene
 from superovoid.states import verdict_loop
 from superovoid.states.blocks import BLOCK, MOST_WARM_STARTS, Ends, Idle, in_blocks
@@ -156,7 +157,7 @@ class ThresholdQuery(_PairQuery):
 
     def __call__(
         self,
-        positions: ArrayLike,
+        positions: Positions,
         *,
         joint_names: Sequence[str] | None = None,
         base_poses: Mapping[str, PosesLike] | None = None,
@@ -217,7 +218,7 @@ class FloorQuery(_PairQuery):
 
     def __call__(
         self,
-        positions: ArrayLike,
+        positions: Positions,
         floors: NDArray[np.float64],
         needed: NDArray[np.float64],
         *,
@@ -246,7 +247,7 @@ class FloorQuery(_PairQuery):
 def are_states_closer(
     robot: Robot,
     scene: Scene,
-    positions: ArrayLike,
+    positions: Positions,
     threshold: float = 0.0,
     *,
     joint_names: Sequence[str] | None = None,

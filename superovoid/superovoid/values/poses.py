@@ -40,13 +40,17 @@ class AsMatrix(Protocol):
 
 
 PoseLike: TypeAlias = ArrayLike | Homogeneous | AsMatrix | tuple[ArrayLike | AsMatrix, ArrayLike]
-"""A rigid transform: a 4 x 4 array, an object with `as_matrix()` or `homogeneous`, or (rotation, translation)."""
+"""A rigid transform: a 4 x 4 array, (x, y, z), (x, y, z, qx, qy, qz, qw), an object with `as_matrix()` or
+`homogeneous`, or (rotation, translation)."""
 PosesLike: TypeAlias = PoseLike | Sequence[PoseLike]
-"""One or more rigid transforms: also an array (n, 4, 4), one object for many transforms, or a sequence."""
+"""One or more rigid transforms: also an array (n, 4, 4), (n, 3) or (n, 7), one object for many transforms, or a
+sequence."""
 
+ORIGIN = (0.0, 0.0, 0.0)
+"""The identity, as a pose that functions have by default."""
 EXPECTED = (
-    "a 4 x 4 matrix of numbers, a scipy RigidTransform, an object with .homogeneous (pinocchio), or a pair "
-    "(rotation, translation) of a 3 x 3 matrix or scipy Rotation and three numbers"
+    "a 4 x 4 matrix of numbers, (x, y, z), (x, y, z, qx, qy, qz, qw), a scipy RigidTransform, an object with "
+    ".homogeneous (pinocchio), or a pair (rotation, translation) of a 3 x 3 matrix or scipy Rotation and three numbers"
 )
 
 
@@ -57,7 +61,8 @@ def as_matrices(name: str, poses: PosesLike) -> FloatArray:
     ----------
     name : str
         Name of the argument, for the error.
-    poses : (..., 4, 4) array_like, transform, (rotation, translation), or sequence of these
+    poses : (..., 4, 4), (3,), (n, 3), (7,) or (n, 7) array_like, transform, (rotation, translation), or sequence
+        Three numbers are a translation, seven a translation and a unit quaternion x y z w.
 
     Returns
     -------
@@ -67,9 +72,9 @@ def as_matrices(name: str, poses: PosesLike) -> FloatArray:
     Raises
     ------
     ValueError
-        If the shape is wrong or an entry is not a real number.
+        If the shape is wrong, an entry is not a real number, or a quaternion does not have unit length.
     """
-    given = poses if type(poses) is np.ndarray else matrices_of(name, poses)  # fast path for arrays
+    given = poses if type(poses) is np.ndarray else _matrices_of(name, poses)  # fast path for arrays
     if type(given) is np.ndarray and given.dtype.kind == "c":
         raise ValueError(f"{name}: must be real, found complex numbers; expected {EXPECTED}")
     try:
@@ -78,11 +83,39 @@ def as_matrices(name: str, poses: PosesLike) -> FloatArray:
         if isinstance(given, np.ndarray) and given.dtype == object and given.ndim:
             return as_matrices(name, given.tolist())
         raise ValueError(f"{name}: must be {EXPECTED}; found {short(poses)}") from None
+    if array.ndim in (1, 2) and array.shape[-1] in (3, 7):
+        return _from_numbers(name, array)
     if array.shape[-2:] != (4, 4):
         has_shape = isinstance(given, np.ndarray | list | tuple)
         found = f"{array.shape}" if has_shape else short(poses)
         raise ValueError(f"{name}: must have shape (..., 4, 4), found {found}; expected {EXPECTED}")
     return array
+
+
+def _from_numbers(name: str, numbers: FloatArray) -> FloatArray:
+    """Return the matrices of x y z, or of x y z qx qy qz qw, along the last axis."""
+    # A rotation without its translation is a likelier mistake than three positions with orthogonal unit vectors.
+    is_unit = numbers.shape == (3, 3) and np.abs(numbers).max() < 2.0
+    if is_unit and np.linalg.norm(numbers.T @ numbers - np.eye(3)) < ROTATION_TOLERANCE:
+        raise ValueError(f"{name}: found a rotation alone, expected {EXPECTED}")
+    matrix = np.zeros((*numbers.shape[:-1], 4, 4))
+    matrix[..., :3, 3] = numbers[..., :3]
+    matrix[..., 3, 3] = 1.0
+    if numbers.shape[-1] == 3:
+        matrix[..., (0, 1, 2), (0, 1, 2)] = 1.0
+        return matrix
+    x, y, z, w = np.moveaxis(numbers[..., 3:], -1, 0)
+    square = x * x + y * y + z * z + w * w
+    wrong = ~(np.abs(square - 1.0) <= QUATERNION_TOLERANCE)  # true for nan
+    if wrong.any():
+        row = f"[{int(wrong.argmax())}]" if numbers.ndim == 2 else ""
+        found = short(numbers[int(wrong.argmax())].tolist() if row else numbers.tolist())
+        raise ValueError(f"{name}{row}: the quaternion (qx, qy, qz, qw) must have unit length, found {found}")
+    s = 2.0 / square
+    matrix[..., 0, :3] = np.stack([1.0 - s * (y * y + z * z), s * (x * y - z * w), s * (x * z + y * w)], axis=-1)
+    matrix[..., 1, :3] = np.stack([s * (x * y + z * w), 1.0 - s * (x * x + z * z), s * (y * z - x * w)], axis=-1)
+    matrix[..., 2, :3] = np.stack([s * (x * z - y * w), s * (y * z + x * w), 1.0 - s * (x * x + y * y)], axis=-1)
+    return matrix
 
 
 def check_rigid(name: str, matrices: FloatArray) -> None:
@@ -136,8 +169,8 @@ def quaternions_of(rotations: FloatArray) -> FloatArray:
     return columns / np.linalg.norm(columns, axis=-1, keepdims=True)
 
 
-def matrices_of(name: str, poses: PosesLike) -> Any:
-    """Return homogeneous matrices of rigid transforms; values of unknown types are returned unchanged.
+def _matrices_of(name: str, poses: PosesLike) -> Any:
+    """Return homogeneous matrices of rigid transforms; numbers and values of unknown types are returned unchanged.
 
     Parameters
     ----------
@@ -157,6 +190,8 @@ def matrices_of(name: str, poses: PosesLike) -> Any:
     """
     if isinstance(poses, np.ndarray):
         return poses if poses.dtype != object else _from_sequence(name, poses.tolist())
+    if isinstance(poses, list | tuple):
+        return _from_sequence(name, poses) if poses else poses
     if isinstance(poses, AsMatrix):
         matrix = np.asarray(poses.as_matrix())
         if matrix.shape[-2:] == (3, 3):
@@ -164,8 +199,6 @@ def matrices_of(name: str, poses: PosesLike) -> Any:
         return matrix
     if isinstance(poses, Homogeneous):
         return np.asarray(poses.homogeneous)
-    if isinstance(poses, list | tuple) and poses:
-        return _from_sequence(name, poses)
     return poses
 
 
@@ -175,13 +208,17 @@ def _from_sequence(name: str, poses: Sequence[Any]) -> Any:
         rotation = _rotation(first)
         if rotation is not None:
             return _from_pair(name, rotation, poses[1])
-    # Usual case: numpy converts sequences of arrays.
-    if isinstance(first, np.ndarray | list) and not (isinstance(first, list) and len(first) == 2):
-        if all(isinstance(pose, np.ndarray | list) for pose in poses):
-            return poses
     if isinstance(first, int | float | np.number):
         return poses
-    return [matrices_of(f"{name}[{i}]", pose) for i, pose in enumerate(poses)]
+    # Usual case: numpy converts sequences of one form of numbers.
+    if all(isinstance(pose, np.ndarray | list | tuple) for pose in poses):
+        try:
+            array = np.asarray(poses)
+        except ValueError:  # of several shapes
+            array = np.empty(0, dtype=object)
+        if array.dtype.kind in "biufc":
+            return array
+    return [as_matrices(f"{name}[{i}]", pose) for i, pose in enumerate(poses)]
 
 
 def _rotation(value: Any) -> FloatArray | None:

@@ -54,7 +54,8 @@ class Pairs:
         """Solve in lanes; `left` counts the pairs solved by the scalar solver."""
         count = len(self.out)
         rows, number = self.bodies.reshape(-1, surface.BODY_LENGTH), np.arange(count)
-        pairs = broadcasting.Pairs(rows, np.zeros(1), number, number + count, *self.poses)
+        sides = zip((number, number + count), self.poses, strict=True)
+        pairs = broadcasting.Pairs(*(broadcasting.Side(rows, np.zeros(1), *side) for side in sides))
         self.left = many_pairs.solve_batch(pairs, number, TOLERANCE, BUDGET, self.states, self.out, threads)
         return self.out
 

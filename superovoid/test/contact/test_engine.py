@@ -177,7 +177,7 @@ def test_single_shapes_and_poses_are_broadcast():
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (np.eye(3), r"pose_b: must have shape \(\.\.\., 4, 4\), found \(3, 3\)"),
+        (np.eye(4)[:3], r"pose_b: must have shape \(\.\.\., 4, 4\), found \(3, 4\)"),
         (np.full((4, 4), np.nan), "pose_b: must be finite"),
         (np.diag([2.0, 2.0, 2.0, 1.0]), "pose_b: upper left 3 x 3 must be a rotation"),
         (np.diag([1.0, 1.0, -1.0, 1.0]), "reflection"),

@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial import transform
 from scipy.spatial.transform import Rotation
 
-from superovoid import Body, Box, Motion, Scene, Superovoid, distance, distances
+from superovoid import Body, Box, Motion, Scene, Superovoid, are_intersecting, distance, distances
 
 RNG = np.random.default_rng(3)
 TURN = Rotation.random(rng=RNG)
@@ -25,6 +25,8 @@ FORMS = {
     "list of matrix and vector": [TURN.as_matrix().tolist(), PLACE.tolist()],
     "scipy rotation and vector": (TURN, tuple(PLACE)),
     "object with homogeneous": SimpleNamespace(homogeneous=MATRIX),
+    "position and quaternion": (*PLACE, *TURN.as_quat()),
+    "array of position and quaternion": np.array([*PLACE, *-TURN.as_quat()]),
     "row-major integers": None,
 }
 if hasattr(transform, "RigidTransform"):
@@ -72,7 +74,18 @@ def test_one_object_may_represent_many_poses():
         ("here", "found 'here'"),
         (None, "found None"),
         (SimpleNamespace(position=1), "namespace"),
-        (np.eye(3), r"found \(3, 3\); expected"),
+        (np.eye(3), "rotation alone, expected"),
+        (TURN.as_matrix().tolist(), "rotation alone, expected"),
+        (np.eye(4)[:3], r"found \(3, 4\); expected.*\(x, y, z\), \(x, y, z, qx, qy, qz, qw\)"),
+        ((1.0, 2.0), r"found \(2,\); expected"),
+        (np.zeros((2, 2, 3)), r"found \(2, 2, 3\); expected"),
+        ((1.0, 2.0, None), "must be finite"),
+        ((1.0, 2.0, np.nan), "must be finite"),
+        ((1.0, 2.0, np.inf), "must be finite"),
+        ((0, 0, 0, 0, 0, 0, 0), r"quaternion \(qx, qy, qz, qw\) must have unit length, found \[0"),
+        ((0, 0, 0, 0, 0, 0, np.nan), "must have unit length"),
+        ((1e31, 0, 0, 0, 0, 0, 1), "must be within 1e\\+30 m"),
+        ([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0)], r"must have shape \(4, 4\), found \(2, 4, 4\)"),
         ((TURN, (1.0, 2.0)), r"translation must be three numbers.*found shape \(2,\)"),
         ((TURN, "there"), "translation must be three numbers.*'there'"),
         ((np.ones((3, 3)), PLACE), "must be a rotation"),
@@ -83,3 +96,36 @@ def test_one_object_may_represent_many_poses():
 def test_arguments_other_than_rigid_transforms_are_refused(wrong, words):
     with pytest.raises(ValueError, match=f"pose_b: .*{words}"):
         distance(OVOID, np.eye(4), OVOID, wrong)
+
+
+@pytest.mark.parametrize("convert", (np.array, list, lambda rows: [tuple(row) for row in rows.tolist()]))
+def test_rows_of_three_or_seven_numbers_are_poses(convert):
+    rng = np.random.default_rng(4)
+    for count in (1, 2, 3, 4, 7):
+        places, turns = rng.uniform(-1.0, 1.0, (count, 3)), Rotation.random(count, rng=rng)
+        matrices = np.tile(np.eye(4), (count, 1, 1))
+        matrices[:, :3, 3] = places
+        expected = distances(OVOID, np.eye(4), OVOID, matrices)
+        assert distances(OVOID, (0, 0, 0), OVOID, convert(places)) == expected
+        assert distances(OVOID, (0, 0, 0, 0, 0, 0, 1), OVOID, convert(places)) == expected
+        matrices[:, :3, :3] = turns.as_matrix()
+        rows = convert(np.hstack([places, turns.as_quat()]))
+        expected = distances(OVOID, np.eye(4), OVOID, matrices)
+        np.testing.assert_allclose(distances(OVOID, np.eye(4), OVOID, rows).distance, expected.distance, atol=1e-13)
+        scene = Scene([Body(str(i), str(i), OVOID) for i in range(count)])
+        scene.set_link_poses(rows)
+        np.testing.assert_allclose(scene.poses, matrices, atol=1e-14)
+
+
+def test_the_second_pose_is_the_origin_by_default():
+    assert distance(OVOID, MATRIX, Box((0.4, 0.4, 0.4))) == distance(OVOID, MATRIX, Box((0.4, 0.4, 0.4)), np.eye(4))
+    many = [MATRIX, np.eye(4)]
+    assert distances(OVOID, many, OVOID) == distances(OVOID, many, OVOID, np.eye(4))
+    assert are_intersecting(OVOID, MATRIX, OVOID) == are_intersecting(OVOID, MATRIX, OVOID, np.eye(4))
+
+
+def test_a_quaternion_of_many_that_has_no_unit_length_is_named():
+    rows = np.zeros((3, 7))
+    rows[:, 6] = 1.0, 1.0, 1.1
+    with pytest.raises(ValueError, match=r"pose_b\[2\]: the quaternion .* found \[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.1\]"):
+        distances(OVOID, np.eye(4), OVOID, rows)

@@ -154,3 +154,106 @@ def test_robot_can_be_pickled_and_printed():
     np.testing.assert_array_equal(again.body_pairs(), robot.body_pairs())
     assert repr(robot).startswith("Robot('") and "joints" in repr(robot)
     assert superovoid.Robot is Robot
+
+
+CORNERS = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+
+
+def write_robot_with_mesh(file, mesh):
+    """Write a URDF whose mesh is in the package `parts`, in its folder `meshes`."""
+    for path in (file, mesh / "meshes" / "part.obj"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    (mesh / "meshes" / "part.obj").write_text(CORNERS, encoding="utf-8")
+    element = '<collision><geometry><mesh filename="package://parts/meshes/part.obj"/></geometry></collision>'
+    file.write_text(f'<robot name="one"><link name="base">{element}</link></robot>', encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize(
+    "urdf, package",
+    (
+        ("parts/urdf/one.urdf", "parts"),  # in the package, without a package.xml
+        ("urdf/one.urdf", "parts"),  # beside the folder of the URDF
+        ("one.urdf", "parts"),
+        ("a/b/c/one.urdf", "cache/parts"),
+        ("a/one.urdf", "cache/repository/robots/parts"),
+    ),
+)
+def test_load_finds_folders_with_the_name_of_a_package(tmp_path, monkeypatch, urdf, package):
+    monkeypatch.setenv("ROBOT_DESCRIPTIONS_CACHE", str(tmp_path / "cache"))
+    file = write_robot_with_mesh(tmp_path / urdf, tmp_path / package)
+    assert len(Robot.load(file).bodies) == 1
+    with pytest.raises(RobotDescriptionError, match="package 'parts' is unknown"):
+        Robot.from_urdf(file.read_text(encoding="utf-8"))
+
+
+def test_load_finds_packages_of_the_ros_package_path(tmp_path, monkeypatch):
+    file = write_robot_with_mesh(tmp_path / "one.urdf", tmp_path / "source" / "parts")
+    monkeypatch.setenv("ROBOT_DESCRIPTIONS_CACHE", str(tmp_path / "cache"))
+    for path in ("source", "source/parts"):
+        monkeypatch.setenv("ROS_PACKAGE_PATH", f"/nowhere:{tmp_path / path}")
+        with pytest.raises(RobotDescriptionError, match="package 'parts' is unknown"):
+            Robot.load(file)  # a package has a package.xml
+    (tmp_path / "source" / "parts" / "package.xml").write_text("<package/>", encoding="utf-8")
+    for path in ("source", "source/parts"):
+        monkeypatch.setenv("ROS_PACKAGE_PATH", f"/nowhere:{tmp_path / path}")
+        assert len(Robot.load(file).bodies) == 1
+
+
+def test_load_error_names_the_folder_to_pass(tmp_path, monkeypatch):
+    monkeypatch.setenv("ROBOT_DESCRIPTIONS_CACHE", str(tmp_path / "cache"))
+    file = write_robot_with_mesh(tmp_path / "here" / "one.urdf", tmp_path / "there" / "elsewhere")
+    words = "folder that contains 'meshes/part.obj' as package_directories={'parts': FOLDER}"
+    with pytest.raises(RobotDescriptionError) as caught:
+        Robot.load(file)
+    for each in (words, "ROS_PACKAGE_PATH", f"folders beside {file}", str(tmp_path / "cache")):
+        assert each in str(caught.value)
+    assert len(Robot.load(file, package_directories={"parts": tmp_path / "there" / "elsewhere"}).bodies) == 1
+
+
+def test_states_by_name_are_those_of_arrays():
+    robot = arm()
+    rows = np.array([[0.3, -0.4], [1.0, 0.0]])
+    named = robot.by_name(rows)
+    assert list(named) == list(robot.joint_names)
+    np.testing.assert_array_equal(robot.positions(named), rows)
+    assert (
+        robot.by_name(rows[0])
+        == dict(zip(robot.joint_names, rows[0], strict=True))
+        == robot.by_name(named | {name: float(value[0]) for name, value in named.items()})
+    )
+    np.testing.assert_array_equal(robot.positions(robot.by_name(rows[0])), rows[0])
+    expected = robot.forward_kinematics(rows, BASES)
+    for link, poses in robot.forward_kinematics(named, BASES).items():
+        np.testing.assert_array_equal(poses, expected[link])
+    first, second = robot.joint_names
+    mixed = robot.positions({first: 0.3, second: [1.0, 2.0, 3.0], "other": 4.0})
+    assert mixed.tolist() == [[0.3, 1.0], [0.3, 2.0], [0.3, 3.0]]
+    scene = robot.scene()
+    assert state_distances(robot, scene, named, base_poses=BASES) == state_distances(
+        robot, scene, rows, base_poses=BASES
+    )
+    with pytest.raises(ValueError, match="joint_names: must not be given with a mapping"):
+        state_distances(robot, scene, named, joint_names=robot.joint_names, base_poses=BASES)
+    for wrong, words in (
+        ({first: 0.3}, f"positions: joint '{second}' is missing"),
+        ({first: [1.0, 2.0], second: [1.0, 2.0, 3.0]}, "positions: shape mismatch"),
+        ({first: "here", second: 0.0}, "positions: could not convert"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            robot.positions(wrong)
+    with pytest.raises(ValueError, match=r"positions: must be a mapping of joints, or an array of shape \(2,\)"):
+        robot.by_name([0.1, 0.2, 0.3])
+
+
+def test_random_states_are_within_the_limits():
+    robot = arm()
+    states = robot.random_states(200, 5)
+    lower, upper = np.array(list(robot.joint_limits.values())).T
+    assert states.shape == (200, 2) and ((states >= lower) & (states <= upper)).all()
+    assert ((states.max(axis=0) - states.min(axis=0)) > 0.9 * (upper - lower)).all()
+    np.testing.assert_array_equal(states, robot.random_states(200, np.random.default_rng(5)))
+    with pytest.raises(ValueError, match="count = -1"):
+        robot.random_states(-1, 5)
+    endless = URDF.replace('type="revolute"', 'type="continuous"', 1)
+    assert Robot.from_urdf(endless).random_states(3, 1).shape == (3, 2)

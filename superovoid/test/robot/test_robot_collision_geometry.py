@@ -241,7 +241,7 @@ def test_files_referenced_by_a_mesh_are_not_opened(package, monkeypatch):
 BAD_MESHES = {
     "no such file": (mesh("package://pkg/x.stl"), "there is no file"),
     "a folder": (mesh("package://pkg/folder.stl"), "there is no file"),
-    "unknown package": (mesh("package://other/x.stl"), "package 'other' is not among the 1 known packages"),
+    "unknown package": (mesh("package://other/x.stl"), "package 'other' is unknown"),
     "out of its package": (mesh("package://pkg/../x.stl"), "leads out of its package"),
     "out of its package, escaped": (mesh("package://pkg/%2e%2e/x.stl"), "leads out of its package"),
     "elsewhere": (mesh("/usr/share/x.stl"), "lies outside the known packages (pkg)"),
@@ -695,7 +695,7 @@ def test_address_without_package_name_is_fixed_with_a_warning(package):
     assert len(robot.bodies) == 2
     (warning,) = robot.warnings
     assert "package:///pkg/meshes/part.stl" in warning and "has no package name, like 1 more" in warning
-    with pytest.raises(RobotDescriptionError, match="package '' is not among the 1 known packages"):
+    with pytest.raises(RobotDescriptionError, match="package '' is unknown"):
         read(text, package, strict=True)
-    with pytest.raises(RobotDescriptionError, match=r"package '\.\.' is not among the 1 known packages"):
+    with pytest.raises(RobotDescriptionError, match=r"package '\.\.' is unknown"):
         read(one_link(collision(mesh("package:////../x.stl"))), package)

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from superovoid import Body, Box, Ellipsoid, Scene, Sphere, Status, Superovoid, distance
+from superovoid import Body, Box, Ellipsoid, Scene, ShapeArray, Sphere, Status, Superovoid, distance
 
 
 def at(x=0.0, y=0.0, z=0.0):
@@ -273,3 +273,15 @@ def test_tables_of_some_pairs_use_the_order_of_the_scene():
         scene.tables([[0, 2]])
     with pytest.raises(ValueError, match="indices must be in"):
         scene.tables([[0, 3]])
+
+
+def test_the_shapes_of_an_array_are_bodies_on_a_link_each():
+    grains = ShapeArray(Sphere, [0.1, 0.2, 0.3])
+    scene = Scene(grains)
+    assert scene.bodies == tuple(Body(str(i), str(i), grain) for i, grain in enumerate(grains))
+    scene.set_link_poses([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 2.0, 0.0)])
+    scene.add(ShapeArray(Sphere, [0.5]))
+    scene.set_link_pose("3", (0.0, 0.0, 3.0))
+    found = scene.query(max_distance=1.0)
+    assert [(row.name_a, row.name_b) for row in found] == [("0", "1")]
+    assert found.distance == pytest.approx([0.7])

@@ -519,10 +519,10 @@ def test_one_entry_answers_all_kinds_from_one_pool_and_warm_starts():
     out = np.empty(columns.RESULT_LENGTH)
     for i, j in itertools.combinations(range(len(shapes)), 2):
         pose_a, pose_b = random_pose(rng, 0.5), random_pose(rng, 3.0)
-        asked = Packed(rows[i], pool), pose_a, Packed(rows[j], pool), pose_b
-        work = np.zeros(one_pair.WORK_LENGTH)
+        bodies = Packed(rows[i], pool), Packed(rows[j], pool)
+        question = one_pair.Question(pose_a, pose_b, np.zeros(one_pair.WORK_LENGTH), out)
         expected = distance(shapes[i], pose_a, shapes[j], pose_b)
         for _ in range(2):
-            assert one_pair.answer_pair(*asked, 1e-9, work, out) == 0
+            assert one_pair.answer_pair(*bodies, 1e-9, question) == 0
             assert out[columns.DISTANCE] == pytest.approx(expected.distance, abs=2e-9)
             assert int(out[columns.STATUS]) & Status.UNPROVEN == expected.status & Status.UNPROVEN

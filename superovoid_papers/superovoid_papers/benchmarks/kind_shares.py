@@ -17,7 +17,7 @@ import numpy as np
 
 from superovoid.contact import Status, columns
 from superovoid.contact.inputs import TOLERANCE
-from superovoid.contact.one_pair import WORK_LENGTH, answer_pair
+from superovoid.contact.one_pair import WORK_LENGTH, Question, answer_pair
 from superovoid.testing.random_bodies import DENTED, KINDS, random_pose, random_shape
 
 
@@ -29,12 +29,12 @@ def measure(kind_a: str, kind_b: str, pairs: int, rng: np.random.Generator) -> s
         a, b = random_shape(kind_a, rng), random_shape(kind_b, rng)
         reach = a.bounding_sphere().radius + b.bounding_sphere().radius
         pose_a, pose_b = random_pose(rng, 0.0), random_pose(rng, rng.uniform(0.0, 1.3) * reach)
-        arguments = a._body, pose_a, b._body, pose_b, TOLERANCE
+        arguments = a._body, b._body, TOLERANCE
         if k == 0:
-            answer_pair(*arguments, np.zeros(WORK_LENGTH), out)  # not timed
-        work = np.zeros(WORK_LENGTH)
+            answer_pair(*arguments, Question(pose_a, pose_b, np.zeros(WORK_LENGTH), out))  # not timed
+        question = Question(pose_a, pose_b, np.zeros(WORK_LENGTH), out)
         start = time.perf_counter()
-        answer_pair(*arguments, work, out)
+        answer_pair(*arguments, question)
         times[k] = 1e6 * (time.perf_counter() - start)
         size = min(max(a.obb().half_extents), max(b.obb().half_extents))
         widths[k] = (out[columns.UPPER] - out[columns.LOWER]) / size

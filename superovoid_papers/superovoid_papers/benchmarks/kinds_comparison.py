@@ -36,7 +36,7 @@ from scipy.spatial.transform import Rotation
 from superovoid import Status, Superovoid, distance, distances
 from superovoid.contact import DistanceResult, columns
 from superovoid.contact.inputs import TOLERANCE
-from superovoid.contact.one_pair import STATE, WORK_LENGTH, answer_pair
+from superovoid.contact.one_pair import STATE, WORK_LENGTH, Question, answer_pair
 from superovoid.output import REPORT, output_folder, print_table
 from superovoid.shapes import Box, Capsule, Cone, ConvexMesh, Cylinder, HalfSpace, Mesh, Shape, Sphere, Torus
 from superovoid.testing import polytope
@@ -304,9 +304,8 @@ def _our_queries(given: Sequence[Case]) -> tuple[list[peers.Query], peers.Query]
 
     def prepared(case: Case) -> peers.Query:
         work, out = np.zeros(WORK_LENGTH), np.empty(columns.RESULT_LENGTH)
-        pairs = zip(case.bodies, case.poses, strict=True)
-        asked = [each for body, pose in pairs for each in (body._body, np.ascontiguousarray(pose))]
-        call = partial(answer_pair, *asked, TOLERANCE, work, out)
+        question = Question(*map(np.ascontiguousarray, case.poses), work, out)
+        call = partial(answer_pair, *(body._body for body in case.bodies), TOLERANCE, question)
 
         def query() -> float:
             work[STATE] = 0.0

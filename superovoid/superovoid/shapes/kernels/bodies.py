@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.arrays import Floats1
+from superovoid.compiled.arrays import Floats1, Floats2
 from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.powers import power
 from superovoid.shapes.kernels import surface
@@ -158,3 +158,13 @@ def pack_body(kind: int, parameters: Floats1, row: Floats1) -> int:
         else:
             return MISMATCH
     return VALID
+
+
+@entry_point(nogil=True)
+def pack_bodies(kind: int, parameters: Floats2, rows: Floats2) -> tuple[int, int]:
+    """`pack_body` for bodies of one kind, a row each; return the code of the first invalid one, and its number."""
+    for i in range(rows.shape[0]):
+        found = pack_body(kind, parameters[i], rows[i])
+        if found != VALID:
+            return found, i
+    return VALID, rows.shape[0]

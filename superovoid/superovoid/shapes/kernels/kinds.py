@@ -480,6 +480,21 @@ def support_points(body: Packed, directions: Floats2, points: Floats2, values: F
         points[i, 0], points[i, 1], points[i, 2] = x
 
 
+@entry_point(nogil=True)
+def fill_boxes(rows: Floats2, pool: Floats1, centres: Floats2, halves: Floats2) -> None:
+    """Box around each body along the axes of its frame: centre, and half extents, which a half-space has infinite."""
+    for k in range(rows.shape[0]):
+        core = Core(rows[k], kind_of(rows[k]), pool)
+        for i in range(3):
+            if core.kind == HALF_SPACE:
+                centres[k, i], halves[k, i] = 0.0, math.inf
+                continue
+            n = (1.0 if i == 0 else 0.0, 1.0 if i == 1 else 0.0, 1.0 if i == 2 else 0.0)
+            upper, _ = body_support(core, n)
+            lower, _ = body_support(core, scale(-1.0, n))
+            centres[k, i], halves[k, i] = 0.5 * (upper - lower), 0.5 * (upper + lower)
+
+
 @entry_point
 def heights_of_points(body: Packed, points: Floats2, heights: Floats1) -> None:
     """Signed distance of each point from a body of closed form; of a convex mesh, largest height above a facet."""
