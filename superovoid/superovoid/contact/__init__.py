@@ -12,6 +12,7 @@ from superovoid.contact.differentiation import (
     pose_gradients,
 )
 from superovoid.contact.impact import Impact, Impacts, ImpactStatus, Motion, time_of_impact
+from superovoid.contact.points import PointDistance, PointDistances, RayHit, RayHits, cast_rays, point_distances
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.signed_distance import distance, distances
 from superovoid.contact.thresholds import (
@@ -34,18 +35,24 @@ __all__ = [
     "ImpactStatus",
     "Impacts",
     "Motion",
+    "PointDistance",
+    "PointDistances",
     "PoseGradients",
     "Proof",
+    "RayHit",
+    "RayHits",
     "Status",
     "UndecidedError",
     "Verdict",
     "Verdicts",
     "are_closer",
     "are_intersecting",
+    "cast_rays",
     "contacts",
     "derivatives",
     "distance",
     "distances",
+    "point_distances",
     "pose_gradients",
     "time_of_impact",
 ]

@@ -186,7 +186,11 @@ def distances(
     `distance` within both intervals.
     """
     pairs, _ = pairs_of(a, pose_a, b, pose_b)
-    rtol = check_rtol(rtol)
+    return DistanceResults.from_rows(answer_rows(pairs, check_rtol(rtol), threads))
+
+
+def answer_rows(pairs: Pairs, rtol: float, threads: int | None) -> FloatArray:
+    """Return the result rows of pairs, shape (n, RESULT_LENGTH): superovoids in SIMD lanes, if there are many."""
     n = pairs.length
     out = np.empty((n, columns.RESULT_LENGTH))
     in_lanes = pairs.of_superovoids
@@ -195,4 +199,4 @@ def distances(
     states = np.zeros((n, columns.STATE_LENGTH))
     many_pairs.solve_batch(pairs, np.flatnonzero(in_lanes), rtol, SEARCH_BUDGET, states, out, threads)
     share_pairs(np.flatnonzero(~in_lanes), lambda which, work: answer_pairs(pairs, which, rtol, work, out), threads)
-    return DistanceResults.from_rows(out)
+    return out

@@ -31,6 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_rtol
 from superovoid.contact.lanes import many_pairs
+from superovoid.contact.points import PointDistances, RayHits, cast_rays, point_distances
 from superovoid.scene import box_tree, culling, pair_table, solving
 from superovoid.scene.bodies import Body, losses_of, rows_of, some_of
 from superovoid.scene.results import SceneResult, fields_of
@@ -572,6 +573,33 @@ class Scene:
             rows, which = answers.take(order, axis=0), keys.pairs.take(order, axis=0)
             counts, bodies = self._memory.counts[0].tolist(), self._bodies
         return SceneResult(**fields_of(rows, which, count, counts), bodies=bodies)
+
+    def point_distances(self, points: ArrayLike, *, threads: int | None = None) -> PointDistances:
+        """Compute the signed distances of points, world, m, from the nearest body (`superovoid.point_distances`).
+
+        `PointDistances.body` is the index in `bodies`. All bodies count, whatever pairs are allowed.
+        """
+        return point_distances([body.shape for body in self._bodies], points, self._known_poses(), threads=threads)
+
+    def cast_rays(
+        self,
+        origins: ArrayLike,
+        directions: ArrayLike,
+        *,
+        max_distance: float = math.inf,
+        threads: int | None = None,
+    ) -> RayHits:
+        """Find the first body on each ray, such as of a camera or a laser (`superovoid.cast_rays`).
+
+        `RayHits.body` is the index in `bodies`. All bodies count, whatever pairs are allowed.
+        """
+        shapes, poses = [body.shape for body in self._bodies], self._known_poses()
+        return cast_rays(shapes, origins, directions, poses, max_distance=max_distance, threads=threads)
+
+    def _known_poses(self) -> FloatArray:
+        with self._lock:
+            self._check_posed()
+            return self._memory.worlds.poses[0].copy()
 
     def _is_listed(self, count: int) -> bool:
         """Return whether each of `count` pairs is tested, without the tree."""

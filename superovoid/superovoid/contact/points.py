@@ -1,0 +1,396 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Signed distances of points from bodies, and the first points of bodies on rays.
+
+A point is a ball of the least radius that a shape may have, and a ray is such a ball that moves at a constant
+velocity (`impact`). Tolerances of a pair are fractions of the smaller body; here they are fractions of the shape.
+
+Several bodies are asked in the order in which their bounding spheres allow an answer, and only those that may have a
+better one than the best so far.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superovoid.contact import columns
+from superovoid.contact.broadcasting import Pairs, Shapes, Side, share_pairs
+from superovoid.contact.impact import (
+    ENDING,
+    FOUND_LENGTH,
+    FREE,
+    IMPACT_TOLERANCE,
+    MAX_SOLVES,
+    OVERLAP_TIME,
+    TIME,
+    ImpactStatus,
+    find_impacts,
+)
+from superovoid.contact.inputs import TOLERANCE, as_poses, check_rtol
+from superovoid.contact.signed_distance import answer_rows
+from superovoid.shapes import HalfSpace, Shape, Sphere
+from superovoid.shapes.kernels.surface import SIZE
+from superovoid.shapes.primitives import pack_shapes
+from superovoid.shapes.shape import points_of
+from superovoid.values.checks import LEAST_LENGTH, greatest_distance
+from superovoid.values.poses import ORIGIN, PosesLike
+from superovoid.values.records import Record, Result, ResultTable, Table
+from superovoid.values.status import UNPROVEN, Status
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+_AT_ONCE = 1 << 16  # points or rays, times bodies, in memory at once
+_POINT, _NORMAL = (slice(first, first + 3) for first in (columns.POINT_A, columns.NORMAL))
+_BEYOND = (
+    1.0 + 1e-9
+)  # by which the way to the end of a bounding sphere is lengthened, so that rounding loses no contact
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PointDistance(Result):
+    """Signed distance of a point from the nearest body."""
+
+    distance: float
+    """Signed distance, m: negative inside, minus the distance from the surface."""
+    lower: float
+    """Proved lower bound of it, m."""
+    upper: float
+    """Proved upper bound of it, m."""
+    point: FloatArray
+    """Nearest point of the surface, world, m, shape (3,)."""
+    normal: FloatArray
+    """Unit outward normal there, world, shape (3,)."""
+    body: int
+    """Index of the body."""
+    status: Status
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PointDistances(ResultTable):
+    """`PointDistance` as arrays, one row a point."""
+
+    distance: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    point: FloatArray
+    normal: FloatArray
+    body: IntArray
+    status: NDArray[np.uint8]
+    """The flags of `Status` as numbers; `status_words` has them in words."""
+
+    PER_ROW: ClassVar[tuple[str, ...]] = ("distance", "lower", "upper", "point", "normal", "body", "status")
+
+    def _row(self, row: int) -> PointDistance:
+        return self._made(PointDistance, row)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RayHit(Record):
+    """Where a ray first meets a body."""
+
+    distance: float
+    """Proved free of bodies up to here, m along the ray; infinite if the ray meets none."""
+    upper: float
+    """A distance at which the ray is proved to be inside a body, m; infinite if none is found. The first contact is
+    between `distance` and `upper`."""
+    point: FloatArray
+    """Point of the surface nearest to the end of the free part, world, m, shape (3,); nan if there is none."""
+    normal: FloatArray
+    """Unit outward normal there, world, shape (3,)."""
+    body: int
+    """Index of the body; -1 if there is none."""
+    status: ImpactStatus
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RayHits(Table):
+    """`RayHit` as arrays, one row a ray."""
+
+    distance: FloatArray
+    upper: FloatArray
+    point: FloatArray
+    normal: FloatArray
+    body: IntArray
+    status: NDArray[np.uint8]
+    """`ImpactStatus` of each row, as a number."""
+
+    PER_ROW: ClassVar[tuple[str, ...]] = ("distance", "upper", "point", "normal", "body", "status")
+
+    def _row(self, row: int) -> RayHit:
+        return self._made(RayHit, row, status=ImpactStatus(int(self.status[row])))
+
+
+class _Bodies:
+    """Bodies at poses, each with the row of a point beside it."""
+
+    def __init__(self, shapes: Shapes, poses: PosesLike) -> None:
+        self.shapes = [shapes] if isinstance(shapes, Shape) else list(shapes)
+        for i, shape in enumerate(self.shapes):
+            if not isinstance(shape, Shape):
+                raise TypeError(f"shapes[{i}]: must be a shape of superovoid.shapes, found {type(shape).__name__}")
+        matrices = as_poses("poses", poses)
+        count = len(self.shapes)
+        if matrices.shape not in ((4, 4), (count, 4, 4)):
+            raise ValueError(f"poses: must be one pose or one for each of {count} shapes, found shape {matrices.shape}")
+        self.poses = np.ascontiguousarray(np.broadcast_to(matrices, (count, 4, 4)))
+        self._rows, self._pool = pack_shapes(self.shapes)
+        self._points = np.repeat(Sphere(LEAST_LENGTH)._row[None], count, axis=0)
+        self._points[:, SIZE] = np.where(np.isfinite(self._rows[:, SIZE]), self._rows[:, SIZE], 1.0)
+        spheres = [shape.bounding_sphere() for shape in self.shapes]
+        local = np.array([sphere.centre for sphere in spheres]).reshape(-1, 3)
+        self.centres = np.einsum("nij,nj->ni", self.poses[:, :3, :3], local) + self.poses[:, :3, 3]
+        self.radii = np.array([sphere.radius for sphere in spheres])
+
+    def parts(self, count: int) -> Iterator[slice]:
+        """Yield parts of so many points or rays that memory holds at once."""
+        size = max(1, _AT_ONCE // max(1, len(self.shapes)))
+        return (slice(first, first + size) for first in range(0, count, size))
+
+    def pairs_with(self, points: FloatArray, body: IntArray) -> Pairs:
+        """Return the pairs of bodies and points."""
+        places = np.tile(np.eye(4), (len(points), 1, 1))
+        places[:, :3, 3] = points
+        return Pairs(
+            Side(self._rows, self._pool, body, self.poses[body]), Side(self._points, self._pool[:1], body, places)
+        )
+
+
+def _finite_points(name: str, points: ArrayLike) -> FloatArray:
+    rows = points_of(points)
+    if rows.ndim != 2 or not np.isfinite(rows).all():
+        raise ValueError(f"{name}: must be finite, of shape (n, 3), found shape {rows.shape}")
+    return np.ascontiguousarray(rows)
+
+
+def point_distances(
+    shapes: Shapes,
+    points: ArrayLike,
+    poses: PosesLike = ORIGIN,
+    *,
+    rtol: float = TOLERANCE,
+    threads: int | None = None,
+) -> PointDistances:
+    """Compute the signed distances of points from the nearest of some bodies.
+
+    Parameters
+    ----------
+    shapes : Shape or sequence of Shape
+        The bodies, of any kinds.
+    points : (n, 3) array_like
+        World, m.
+    poses : (4, 4) or (m, 4, 4) array_like, or another form of poses, optional
+        Of the bodies, body to world, m, one for each or one for all; default: the origin.
+    rtol : float, optional
+        Width of the interval [lower, upper] that counts as certified, as a fraction of the body's largest semi-axis.
+    threads : int, optional
+        Threads to share the points among; None: as many as there are processors and as pay.
+
+    Returns
+    -------
+    PointDistances
+        One row a point. In several bodies at once, a point has the row of the body in which it is deepest.
+
+    Raises
+    ------
+    ValueError
+        If points are not finite, or there is not one pose for each body or for all.
+    TypeError
+        If a shape is not a `Shape`.
+
+    Examples
+    --------
+    >>> from superovoid import Box, Sphere, point_distances
+    >>> bodies = [Sphere(1.0), Box((2.0, 2.0, 2.0))]
+    >>> found = point_distances(bodies, [(3.0, 0.0, 0.0)], [(0.0, 0.0, 0.0), (5.5, 0.0, 0.0)])
+    >>> found.distance.round(12), found.body
+    (array([1.5]), array([1]))
+    """
+    bodies, points, rtol = _Bodies(shapes, poses), _finite_points("points", points), check_rtol(rtol)
+    rows = np.full((len(points), columns.RESULT_LENGTH), math.nan)
+    rows[:, [columns.DISTANCE, columns.LOWER, columns.UPPER]] = math.inf
+    rows[:, columns.STATUS] = 0.0
+    body = np.full(len(points), -1)
+    for part in bodies.parts(len(points)):
+        _nearest(bodies, points[part], rtol, threads, rows[part], body[part])
+    return PointDistances(
+        *(rows[:, each] for each in (columns.DISTANCE, columns.LOWER, columns.UPPER)),
+        rows[:, _POINT],
+        rows[:, _NORMAL],
+        body,
+        rows[:, columns.STATUS].astype(np.uint8),
+    )
+
+
+def _nearest(
+    bodies: _Bodies, points: FloatArray, rtol: float, threads: int | None, best: FloatArray, body: IntArray
+) -> None:
+    """Fill in the row and the number of the body that is nearest to each point."""
+    off = np.linalg.norm(points[:, None] - bodies.centres, axis=2)
+    bounds = (1.0 - 1e-12) * off - bodies.radii  # of the signed distance, rounding included
+    order = np.argsort(bounds, axis=1)
+    for rank in range(len(bodies.shapes)):
+        asked = order[:, rank]
+        (which,) = np.nonzero(~(bounds[np.arange(len(points)), asked] > best[:, columns.UPPER]))
+        if not len(which):
+            return
+        found = answer_rows(bodies.pairs_with(points[which], asked[which]), rtol, threads)
+        # The ball of a point comes closer by its radius, which rounds to nothing unless the body is as small.
+        found[:, [columns.DISTANCE, columns.LOWER, columns.UPPER]] += LEAST_LENGTH
+        former = best[which]
+        nearer = found[:, columns.DISTANCE] < former[:, columns.DISTANCE]
+        chosen = np.where(nearer[:, None], found, former)
+        # The nearest of all is no nearer than the least lower bound; if that is not the chosen body's, it is open.
+        lower = np.minimum(found[:, columns.LOWER], former[:, columns.LOWER])
+        is_open = chosen[:, columns.LOWER] - lower > rtol * bodies._points[asked[which], SIZE]
+        flags = chosen[:, columns.STATUS].astype(np.int64) | np.where(is_open, UNPROVEN, 0)
+        chosen[:, columns.LOWER], chosen[:, columns.STATUS] = lower, flags
+        chosen[:, columns.UPPER] = np.minimum(found[:, columns.UPPER], former[:, columns.UPPER])
+        best[which] = chosen
+        body[which[nearer]] = asked[which[nearer]]
+
+
+def cast_rays(
+    shapes: Shapes,
+    origins: ArrayLike,
+    directions: ArrayLike,
+    poses: PosesLike = ORIGIN,
+    *,
+    max_distance: float = math.inf,
+    rtol: float = IMPACT_TOLERANCE,
+    threads: int | None = None,
+) -> RayHits:
+    """Find the first points of bodies on rays, by steps proved free of contact.
+
+    Parameters
+    ----------
+    shapes : Shape or sequence of Shape
+        The bodies, of any kinds.
+    origins : (n, 3) or (3,) array_like
+        Where the rays begin, world, m; one for each or one for all.
+    directions : (n, 3) or (3,) array_like
+        Their directions, world, of any length but zero.
+    poses : (4, 4) or (m, 4, 4) array_like, or another form of poses, optional
+        Of the bodies, body to world, m, one for each or one for all; default: the origin.
+    max_distance : float, optional
+        Where the rays end, m.
+    rtol : float, optional
+        Gap that counts as a hit, as a fraction of the body's largest semi-axis. Rounding at large coordinates is
+        allowed on top.
+    threads : int, optional
+        Threads to share the rays among; None: as many as there are processors and as pay.
+
+    Returns
+    -------
+    RayHits
+        One row a ray, with `ImpactStatus.FREE` for a ray that meets no body, and a distance of 0 for one that begins
+        in a body.
+
+    Raises
+    ------
+    ValueError
+        If numbers are not finite, a direction is zero, or lengths do not match.
+    TypeError
+        If a shape is not a `Shape`.
+
+    Examples
+    --------
+    >>> from superovoid import Ellipsoid, cast_rays
+    >>> hits = cast_rays(Ellipsoid((1.0, 2.0, 3.0)), (5.0, 0.0, 0.0), [(-1.0, 0.0, 0.0), (0.0, 1.0, 0.0)])
+    >>> hits.distance.round(5), hits.body
+    (array([ 4., inf]), array([ 0, -1]))
+    """
+    bodies, rtol = _Bodies(shapes, poses), check_rtol(rtol)
+    starts, ways = (
+        _finite_points("origins", np.atleast_2d(origins)),
+        _finite_points("directions", np.atleast_2d(directions)),
+    )
+    try:
+        starts, ways = np.broadcast_arrays(starts, ways)
+    except ValueError:
+        raise ValueError(f"origins, directions: found {len(starts)} and {len(ways)}") from None
+    largest = np.abs(ways).max(axis=1, keepdims=True, initial=0.0)
+    if not (largest > 0.0).all():
+        raise ValueError("directions: must not be zero")
+    ways = ways / largest
+    ways = ways / np.linalg.norm(ways, axis=1, keepdims=True)
+    end = greatest_distance(max_distance)
+    if not end > 0.0:
+        raise ValueError(f"max_distance = {max_distance!r}: must be positive (metres)")
+    count = len(starts)
+    hits = RayHits(
+        np.full(count, math.inf),
+        np.full(count, math.inf),
+        np.full((count, 3), math.nan),
+        np.full((count, 3), math.nan),
+        np.full(count, -1),
+        np.full(count, FREE, dtype=np.uint8),
+    )
+    for part in bodies.parts(count):
+        _first_hits(bodies, starts[part], ways[part], end, rtol, threads, hits[part])
+    return hits
+
+
+def _first_hits(
+    bodies: _Bodies,
+    starts: FloatArray,
+    ways: FloatArray,
+    end: float,
+    rtol: float,
+    threads: int | None,
+    hits: RayHits,
+) -> None:
+    """Fill in the first hit of each ray."""
+    enter, leave = _chords(bodies, starts, ways)
+    order = np.argsort(enter, axis=1)
+    rays = np.arange(len(starts))
+    for rank in range(len(bodies.shapes)):
+        asked = order[:, rank]
+        limit = np.minimum(np.minimum(leave[rays, asked], end), hits.distance)
+        (which,) = np.nonzero(enter[rays, asked] < limit)
+        if not len(which):
+            return
+        far = limit[which]
+        motions = np.zeros((len(which), 9))
+        motions[:, 3:6] = far[:, None] * ways[which]
+        found, rows = np.empty((len(which), FOUND_LENGTH)), np.empty((len(which), columns.RESULT_LENGTH))
+        pairs = bodies.pairs_with(starts[which], asked[which])
+        given = np.zeros((1, 9)), motions, 1.0, rtol, MAX_SOLVES
+        share_pairs(
+            np.arange(len(which)),
+            lambda some, work: find_impacts(pairs, some, *given, work, found, rows),  # noqa: B023 - called in this round
+            threads,
+        )
+        is_hit = found[:, ENDING] != FREE
+        ray, row = which[is_hit], rows[is_hit]
+        hits.distance[ray] = far[is_hit] * found[is_hit, TIME]
+        hits.upper[ray] = far[is_hit] * found[is_hit, OVERLAP_TIME]
+        hits.point[ray], hits.normal[ray] = row[:, _POINT], row[:, _NORMAL]
+        hits.body[ray], hits.status[ray] = asked[ray], found[is_hit, ENDING]
+
+
+def _chords(bodies: _Bodies, starts: FloatArray, ways: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return where rays enter and leave the bounding spheres of bodies, m, a row a ray; inf where they miss one."""
+    to_centre = bodies.centres - starts[:, None]
+    along = np.einsum("nmi,ni->nm", to_centre, ways)
+    across = np.linalg.norm(to_centre - along[..., None] * ways[:, None], axis=2)
+    reach = _BEYOND * bodies.radii + 1e-12 * np.linalg.norm(to_centre, axis=2)
+    with np.errstate(invalid="ignore"):
+        half = np.sqrt((reach - across) * (reach + across))
+    enter, leave = np.maximum(along - half, 0.0), _BEYOND * (along + half)
+    enter[~(across <= reach) | (leave < 0.0)] = math.inf
+    for k in (k for k, shape in enumerate(bodies.shapes) if isinstance(shape, HalfSpace)):
+        up = bodies.poses[k, :3, 2]
+        height, fall = (starts - bodies.poses[k, :3, 3]) @ up, -(ways @ up)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reached = np.where(height <= 0.0, 0.0, np.where(fall > 0.0, height / fall, math.inf))
+        enter[:, k], leave[:, k] = reached, _BEYOND * reached + np.abs(height) + 1.0
+        enter[:, k] *= 2.0 - _BEYOND
+    return enter, leave
