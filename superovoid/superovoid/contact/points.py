@@ -48,10 +48,9 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 _AT_ONCE = 1 << 16  # points or rays, times bodies, in memory at once
+_INTERVAL = [columns.DISTANCE, columns.LOWER, columns.UPPER]
 _POINT, _NORMAL = (slice(first, first + 3) for first in (columns.POINT_A, columns.NORMAL))
-_BEYOND = (
-    1.0 + 1e-9
-)  # by which the way to the end of a bounding sphere is lengthened, so that rounding loses no contact
+_BEYOND = 1.0 + 1e-9  # lengthens the way to the end of a bounding sphere, so that rounding loses no contact
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -215,13 +214,15 @@ def point_distances(
     """
     bodies, points, rtol = _Bodies(shapes, poses), _finite_points("points", points), check_rtol(rtol)
     rows = np.full((len(points), columns.RESULT_LENGTH), math.nan)
-    rows[:, [columns.DISTANCE, columns.LOWER, columns.UPPER]] = math.inf
+    rows[:, _INTERVAL] = math.inf
     rows[:, columns.STATUS] = 0.0
     body = np.full(len(points), -1)
     for part in bodies.parts(len(points)):
         _nearest(bodies, points[part], rtol, threads, rows[part], body[part])
     return PointDistances(
-        *(rows[:, each] for each in (columns.DISTANCE, columns.LOWER, columns.UPPER)),
+        rows[:, columns.DISTANCE],
+        rows[:, columns.LOWER],
+        rows[:, columns.UPPER],
         rows[:, _POINT],
         rows[:, _NORMAL],
         body,
@@ -243,7 +244,7 @@ def _nearest(
             return
         found = answer_rows(bodies.pairs_with(points[which], asked[which]), rtol, threads)
         # The ball of a point comes closer by its radius, which rounds to nothing unless the body is as small.
-        found[:, [columns.DISTANCE, columns.LOWER, columns.UPPER]] += LEAST_LENGTH
+        found[:, _INTERVAL] += LEAST_LENGTH
         former = best[which]
         nearer = found[:, columns.DISTANCE] < former[:, columns.DISTANCE]
         chosen = np.where(nearer[:, None], found, former)
