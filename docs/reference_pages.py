@@ -68,7 +68,7 @@ def keep_text(kept: dict[str, list[str]], what: str, name: str, lines: list[str]
     """Escape the bars of absolute values, and keep the text of an attribute."""
     in_formula = False
     for number, line in enumerate(lines):
-        if line.strip():  # a formula ends where the text is indented no more than its directive
+        if line.strip():  # a formula ends at the first line that is indented at most as its directive
             in_formula = line.lstrip().startswith(".. math::") or (in_formula and line.startswith(" "))
         if not in_formula and "`" not in line and ">>>" not in line:
             lines[number] = line.replace("|", r"\|")

@@ -92,7 +92,7 @@ _WITHIN = 1.0 - 1e-15  # by which a body inside is smaller than it need be, for 
 
 @kernel
 def _threshold_and_loss(limit):
-    """The threshold of a limit, and what it adds to bounds beside their own rounding, m."""
+    """Return the threshold of a limit, and what it adds to bounds in addition to their own rounding, m."""
     return 0.5 * (limit.beyond + limit.below), 0.5 * (limit.beyond - limit.below)
 
 
@@ -210,9 +210,9 @@ def _of_parts(pair, n, limit, goal, margin):
 
 @entry_point(separate=True)
 def bounds_of_kinds(first: Placed, second: Placed, limit: Limit, state: Floats1) -> tuple[float, float]:
-    """Bounds of the signed distance of two convex bodies, or of a mesh and any body, which may leave a threshold open.
+    """Bound the signed distance of two convex bodies, or of a mesh and any body; a threshold may stay undecided.
 
-    The state is renewed, but beside a mesh only if they decide.
+    Updates the state; of a pair with a mesh only if the bounds decide.
     """
     out_of_line()
     task = begin(first, second, state)
@@ -230,7 +230,7 @@ def bounds_of_kinds(first: Placed, second: Placed, limit: Limit, state: Floats1)
 
 @kernel
 def _are_bounds_cheaper(a, b):
-    """Whether bounds of two bodies take less time than their answer: not of a sphere, unless beside many planes."""
+    """Return whether bounds of two bodies take less time than their answer: not of a sphere and few planes."""
     kind_a, kind_b = kind_of(a), kind_of(b)
     method = METHODS[kind_a, kind_b]
     has_hull, has_sphere = a[KIND] == CONVEX_MESH or b[KIND] == CONVEX_MESH, kind_a == POINT or kind_b == POINT
@@ -249,7 +249,7 @@ def decide_within(first, second, limit, direction, state, scratch, out):
     first, second : Placed
         Of any kinds.
     limit : Limit
-        `beyond` and `below` are the threshold, m, with what is to be added to the bounds beside their own rounding.
+        `beyond` and `below` are the threshold, m, with a tolerance added to the rounding of the bounds.
     direction : array, shape (3,)
         A guess of the normal (world, unit), zeros for none; of superovoids renewed by the best direction found.
     state : array, shape (STATE_LENGTH,)

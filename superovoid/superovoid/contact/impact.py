@@ -5,7 +5,7 @@
 
 Along a fixed world direction n the separation s(t) = n . c(t) - h_A(t; n) - h_B(t; -n) is a lower bound of sd(t), and
 costs two support points. A point that rotates by omega about a straight path, at a distance rho from the axis, moves
-along n no faster than |omega x n| rho beside the path's own speed, so that
+along n no faster than |omega x n| rho plus the path's own speed, so that
 
     -s'(t) <= n . (v_A - v_B) + |omega_A x n| rho_A + |omega_B x n| rho_B.
 
@@ -508,7 +508,7 @@ class Motion(Record):
 
 
 def _components(name: str, value: ArrayLike, count: int) -> FloatArray:
-    """Return so many finite numbers of 1e100 at most; those whose squares would underflow are 0."""
+    """Return `count` finite numbers of 1e100 at most; those whose squares would underflow are 0."""
     array = floats(name, value).copy()
     if array.shape != (count,) or not np.isfinite(array).all():
         raise ValueError(f"{name} = {value!r}: must be {count} finite numbers")

@@ -135,7 +135,7 @@ class StatesOfBag:
     topic : str
         Topic of the joint states.
     messages, senseless : int
-        Numbers of messages read and of values ignored so far.
+        Numbers of messages read and of values ignored.
 
     Raises
     ------

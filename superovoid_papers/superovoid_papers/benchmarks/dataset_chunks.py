@@ -58,7 +58,7 @@ def hands(folder: Path, chunks: int, states: int) -> dataset.Dataset:
 
 
 def _spent() -> float:
-    """Return the processor time of this process and of its children so far, s."""
+    """Return the processor time that this process and its children have used, s."""
     import psutil
 
     me = psutil.Process()

@@ -98,7 +98,7 @@ def cluster(workers: int, silent: bool = False) -> Iterator[tuple[str, int]]:
 
 
 def spent(process: int) -> float:
-    """Return the processor time of a process so far, s."""
+    """Return the processor time that a process has used, s."""
     import psutil
 
     times = psutil.Process(process).cpu_times()

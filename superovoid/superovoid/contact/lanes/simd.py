@@ -228,7 +228,7 @@ def loader(kind: Any, stride: int) -> Any:
     Parameters
     ----------
     kind : type or int
-        A NamedTuple or a tuple of numbers, of truth values, or of such tuples; an integer: so many numbers.
+        A NamedTuple or a tuple of numbers, of truth values, or of such tuples; or an integer, the number of numbers.
     stride : int
         From one number to the next.
     """

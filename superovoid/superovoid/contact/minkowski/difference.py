@@ -47,7 +47,7 @@ BUNDLE, WORKSPACE_LENGTH = 5, 8
 
 _POLISH_STEPS = 12
 MOST_TURN = 0.5  # rad, of a step of Newton
-FINEST = 1e-15  # shortest chord between two directions that a search tells apart
+FINEST = 1e-15  # shortest chord between two directions that a search distinguishes
 LOSS = 0.02  # by which a point of a search may fall short of a support point, of the gap between bound and h_M
 _HELD = 32.0 * EPS  # of the farthest corner: how near to the origin a point of a tetrahedron is taken for it
 # Chord from which on a direction is another one, and not the same refined. If h_M is curved by more than a thousandth
@@ -64,7 +64,7 @@ class Corner(NamedTuple):
     y: tuple  # point of B, in the frame of A
     stratum_a: int
     stratum_b: int
-    h: float  # upper bound of h_M if it is proved, else height of m
+    h: float  # upper bound of h_M if it is proved, otherwise height of m
     height: float  # w and r of the surface point of the superovoid of the pair, if there is one
     radius: float
 

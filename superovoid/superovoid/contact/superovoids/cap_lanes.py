@@ -140,7 +140,7 @@ def largest_cap(pair, fa, fb):
     no steeper downwards than -drop: what Newton has left of the tangential offset and, times R, of the mismatch of the
     normals. R is bounded below ring by ring, on each ring by the least radius of the cap that it ends. The first is as
     wide as R is found to exceed the depth on; from there on R falls, and what y has gained carries it over the rim.
-    With a surplus of R over the depth y falls by no more than sqrt(surplus^2 + drop^2) - surplus before it rises.
+    With a surplus of R over the depth y falls by at most sqrt(surplus^2 + drop^2) - surplus before it rises.
 
     Of two ellipsoids `ellipsoid_pairs` mostly knows wider ones. No cap is as wide as a hemisphere: with its corners a
     triangle lies in it.

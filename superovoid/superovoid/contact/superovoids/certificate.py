@@ -103,8 +103,8 @@ def rounding_margin(a, b, centre):
 def lower_bound(pair, fa, fb, k):
     """Largest of two proved lower bounds of the signed distance of the hulls, and the direction that proves it.
 
-    For a convex A with exact normal n_A at x_A, h_A(n_A) = n_A . x_A; and h_B(-n_A) exceeds -n_A . x_B by no more
-    than |n_A - n_B| times the diameter of B, since n_B is exact at x_B. The other bound swaps the roles.
+    For a convex A with exact normal n_A at x_A, h_A(n_A) = n_A . x_A; and h_B(-n_A) exceeds -n_A . x_B by at most
+    |n_A - n_B| times the diameter of B, since n_B is exact at x_B. The other bound swaps the roles.
     """
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     mismatch = norm(sub(k.normal_a, k.inward_b))

@@ -6,8 +6,8 @@ r"""Many directions of a search at once, in SIMD lanes: where to split triangles
     triangles --cut--> directions --support--> points of M --bound--> lower bounds of h_M over the parts
 
 All lie in one flat buffer, a row a quantity (`newton_lanes`). The formulas are those of the scalar kernels, recompiled
-(`simd.in_lanes`). Support points are those of `support_function.support_near`, with a fixed number of steps: points of
-M whatever they are worth, and what they may lack stands beside them.
+(`simd.in_lanes`). Support points are those of `support_function.support_near`, with a fixed number of steps: they are
+points of M after any number of steps, and a bound of their deficit is stored with them.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _position = in_lanes(surface.position)
 def _fan() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return 32 directions, an icosahedron's corners and faces, the first along z, and the 60 triangles between.
 
-    No triangle has another direction in its circumscribed circle: each is between a corner and two faces beside it.
+    No triangle has another direction in its circumscribed circle: each is between a corner and two adjacent faces.
     """
     turns = 0.4 * math.pi * np.arange(5)
     ring = [np.array([2.0 * math.cos(t), 2.0 * math.sin(t), 1.0]) / math.sqrt(5.0) for t in turns]

@@ -15,7 +15,7 @@ where |G m| >= r + w . m, and that is so where
     |G m|^2 - (r + w . m)^2 = x . H x >= 0,   H = G^T G - w w^T - s r I.
 
 On the cap of directions up to an angle theta from n, (n . x)^2 <= sin^2(theta / 2) |x|^2 (on all of the sphere, theta =
-pi, that says nothing). So it is enough that H + b (n n^T - sin^2(theta / 2) I) >= 0 for some b >= 0 (S-lemma). With n,
+pi, it is void). So it is enough that H + b (n n^T - sin^2(theta / 2) I) >= 0 for some b >= 0 (S-lemma). With n,
 t_1, t_2 for axes, N the part of G t_j across G n, z_j the part along it, and beta = b cos^2(theta / 2), the Schur
 complement of r (s - r) + beta is a matrix of two rows:
 
@@ -115,7 +115,7 @@ def _across(a1, a2, b1, b2):
 
 
 class _Contact(NamedTuple):
-    """What the matrix of the module docstring needs beside N: sizes, the radius, s, and z."""
+    """Entries of the matrix of the module docstring in addition to N: sizes, the radius, s, and z."""
 
     size: float
     radius: float

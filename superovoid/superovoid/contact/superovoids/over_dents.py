@@ -203,7 +203,7 @@ def proved_contact(pair, answer, goal):
 
 @kernel
 def _own_is_better(one, other):
-    """Return whether a contact is better: the smaller distance if apart, else the better direction of the hulls.
+    """Return whether a contact is better: the smaller distance if apart, the better direction of the hulls if not.
 
     A shallower contact inside a dent may leave the bodies overlapping elsewhere, so its depth proves nothing.
     """

@@ -60,7 +60,7 @@ def _overlapping(pair, answer, p, goal):
 
 @kernel(_nrt=True)
 def _facing(pair, answer, goal):
-    """Return a separated answer with points along a normal that proves them, if such are found; else an open answer.
+    """Return a separated answer with points along a normal that proves them, or an open answer if none are found.
 
     Over a dent no plane may separate the bodies: the normal is the direction of the points with the best bound.
     """

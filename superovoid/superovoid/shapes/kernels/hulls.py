@@ -36,8 +36,8 @@ from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH
 BAD_VERTICES, BAD_FACES, BAD_HULL, BAD_SURFACE = 14, 15, 16, 18
 
 # What the difference of two heights above a plane rounds, in units of the radius. A mesh whose vertices lie above its
-# triangles' planes by no more counts as its hull: the allowance for cores has more to spare (`rounding`), 64 EPS less
-# 44.1 EPS.
+# triangles' planes by at most this counts as its hull: the allowance for cores has a larger reserve (`rounding`),
+# 64 EPS less 44.1 EPS.
 HEIGHT_ROUNDING = 16.0 * EPS
 _MOST_LOSS = 1e-6  # of the radius
 _FULL = 4.0 * math.pi
@@ -211,7 +211,7 @@ def _pack_planes(vertices, faces, row, pool):
 
 @kernel
 def room_of(vertices, planes, triangles):
-    """Return the length of a pool for so many vertices and planes of a hull, and triangles of a surface, at most."""
+    """Return the length of a pool for at most these numbers of vertices and planes of a hull, and surface triangles."""
     return 1 + 3 * vertices + 4 * planes + BLOCK * ((vertices + LANES - 1) // LANES) + 21 * triangles
 
 
