@@ -45,7 +45,7 @@ class Certificate(Record):
     points: FloatArray = field(default_factory=lambda: np.empty((0, 6)))
     """Points of A and of B, in their frames, m, shape (k, 6): the first, then those of the cones, in order."""
     pieces: str = ""
-    """Apart, with a dent: cuts across the axis z of A (``a``) and B (``b``), at first of the two whole bodies, the
+    """Apart, with a concavity: cuts across the axis z of A (``a``) and B (``b``), at first of the two whole bodies, the
     lower part first; ``.`` for a pair of pieces with a direction."""
     heights: FloatArray = field(default_factory=lambda: np.empty(0))
     """Heights z / a3 of the cuts, in order, shape (k,)."""
@@ -75,7 +75,7 @@ def certificate_of(
     Returns
     -------
     Certificate
-        Empty if there is nothing to add to normal and points, or if nothing better was found: bodies with a dent
+        Empty if there is nothing to add to normal and points, or if nothing better was found: non-convex bodies
         that overlap, a search that takes too long.
     """
     rotation = np.empty((3, 3))

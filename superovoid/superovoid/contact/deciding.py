@@ -288,7 +288,7 @@ def decide_within(first, second, limit, direction, state, scratch, out):
 
 @entry_point
 def fill_inside(row: Floats1, inner: Floats1) -> None:
-    """Fill in the row of a convex body inside a superovoid with a dent; copy the row of any other body.
+    """Fill in the row of a convex body inside a non-convex superovoid; copy the row of any other body.
 
     Its section at each height is no smaller than without the taper (docs/reference/queries.md).
     """
@@ -305,7 +305,7 @@ def fill_inside(row: Floats1, inner: Floats1) -> None:
 def decide_from_nothing(first, second, threshold, tolerance, scratch, out):
     """Decide on two bodies (`Placed`) from nothing but the direction in the scratch; fill in and return a verdict.
 
-    Where that leaves it open, the convex bodies inside bodies with a dent are asked, which are no closer than these.
+    If the verdict is open, convex bodies inside non-convex ones are tried: they are no closer.
     """
     scratch.state[:] = 0.0
     limit, memory = Limit(tolerance, SEARCH_BUDGET, threshold, threshold), (scratch.rotation, scratch.result)

@@ -225,7 +225,7 @@ def _finish(task, answer, status, goal, wanted, state, out):
     if answer.upper - answer.lower > goal:
         status |= UNPROVEN
     else:
-        status &= ~DENT  # what a dent had left open has been closed by other points
+        status &= ~DENT  # what a concavity had left open has been closed by other points
     if goal > 2.0 * wanted:
         status |= PRECISION
     out[columns.STATUS] = status

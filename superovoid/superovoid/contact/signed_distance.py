@@ -68,7 +68,7 @@ def distance(
         semi-axis. What rounding takes at large coordinates is allowed on top.
     certificate : bool, optional
         Whether to write down what proves the interval, for others to check (docs/how_to/verify.md): cones of directions
-        of an overlap, pieces of bodies with a dent. Of other kinds than superovoids it is empty.
+        of an overlap, pieces of non-convex bodies. Of other kinds than superovoids it is empty.
 
     Returns
     -------

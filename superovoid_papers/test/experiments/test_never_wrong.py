@@ -95,7 +95,7 @@ def test_an_answer_that_depends_on_the_order_of_bodies_is_detected(monkeypatch):
 
 
 def pair_apart_by_pieces():
-    """Return separate bodies with dents whose hulls overlap by 0.14 of the smaller one."""
+    """Return separate non-convex bodies whose hulls overlap by 0.14 of the smaller one."""
     rows = np.array(
         [
             [[7.513862637928405, 5.323995238704775, 0.7649434069185574, 1.9609872615375203, 1.999550122464757]],
@@ -205,7 +205,7 @@ def test_families_have_the_properties_in_their_names(draws):
 
 
 def test_concavity_finds_the_least_concave_share_between_even_ones():
-    # 21 even shares of the section's support miss the dents of both by 2e-3; confirmed with 40 digits.
+    # 21 even shares of the section's support miss the concavities of both by 2e-3; confirmed with 40 digits.
     rows = np.array(
         [
             [0.19100959, 0.56316766, 0.2064175, 1.78021882, 1.04260467, 0.1695145, -0.48510245],

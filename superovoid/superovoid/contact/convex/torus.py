@@ -124,7 +124,7 @@ def _bound_circle(other, p, d, centre, radius, er, et, half):
 
 @kernel(_nrt=True)
 def _nearest_to_dent(pair, n, goal, enough, budget, w):
-    """As `nearest_on_circle` for a superovoid with a dent; of a common point of it and the circle how deep it is."""
+    """As `nearest_on_circle` for a non-convex superovoid; of a common point of it and the circle how deep it is."""
     out_of_line()
     margin = difference.rounding(pair.a.row, pair.b.row, pair.centre)
     found = beside_dent.nearest_points(pair, n, 0.5 * goal, enough, margin)

@@ -10,7 +10,7 @@ A block holds CHUNK pairs in the layout of `newton_lanes`: one flat buffer, a ro
 Newton runs in fewer lanes than a block has pairs; a lane that has converged, or failed, takes in the next pair. So does
 one whose points prove that the pair is farther than a limit, where the caller sets one. Then
 the certificate, that of `answers.certify`, is evaluated for the whole block. Pairs whose interval it does not close
-- deep overlaps, contacts near a dent - and those that may need a flag are for the scalar solver, which searches.
+- deep overlaps, contacts near a concavity - and those that may need a flag are for the scalar solver, which searches.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ store_3, store_point, store_task = (storer(kind, ROW) for kind in (Vector, Surfa
 
 @kernel
 def hull_excess(body, f, n):
-    """Compute `certificate.hull_excess` without a search: infinite over a dent, and if its edge does not decide."""
+    """Compute `certificate.hull_excess` without a search: infinite if a concavity may matter."""
     return 0.0 if clear_of_dent(body, f, n) else math.inf
 
 

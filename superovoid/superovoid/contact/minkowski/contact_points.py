@@ -142,8 +142,8 @@ def facing(pair, x, y, n, lower, goal, margin, w):
 
     An interval of width e allows the part of y - x across n to be as long as sqrt(2 d e), d the distance. The direction
     of the points replaces n if it proves their length. Otherwise other points are found along n, and their direction
-    replaces n if n proves too little. If n proves far less than is known, as over a dent, no points are looked for.
-    If none proves enough, the one that proves most is returned.
+    replaces n if n proves too little. If n proves far less than is known, as over a concavity, no points are looked
+    for. If none proves enough, the one that proves most is returned.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 
 r"""Points brought onto the surface of their body.
 
-A mean of support points lies in the hull of its body: under the surface by what a search has left open, and over a dent
+A mean of support points lies in the hull of its body: under the surface by the gap of an open search, over a concavity
 above it. It is moved along the normal of the contact: if the difference of two such points is along that normal, it
 stays so.
 """

@@ -53,7 +53,7 @@ _OFF_AXES = 0.01  # coordinate of a unit curve next to 0, where a curvature may 
 
 @kernel
 def _rises_from(body, f, n, edge, r, nu, sign):
-    """Whether phi' at a dent's edge, taken towards f, exceeds what the dent can take away."""
+    """Whether phi' at a concavity's edge, taken towards f, exceeds what the concavity can take away."""
     margin = body[DENT_CURVATURE] * (body[DENT_HI] - body[DENT_LO])
     # First without a power: phi'(w of f) = 0 gives a3 nz, and the section's support g at the edge is at most the one
     # at f times the larger ratio of the tapers, with a logarithmic slope between tx and ty.
@@ -73,10 +73,10 @@ def _rises_from(body, f, n, edge, r, nu, sign):
 
 @kernel
 def clear_of_dent(body, f, n):
-    """Whether f, whose outward normal is n, is the support point of the hull because no dent is near enough.
+    """Whether f, whose outward normal is n, is the support point of the hull because no concavity is near enough.
 
-    The slice profile phi is concave outside the dent. Where phi already rises steeply enough at the dent's edge
-    towards f it cannot fall inside, rises on the far side too, and its maximum at f is the global one.
+    The slice profile phi is concave outside the concavity. Where phi already rises steeply enough at the concavity's
+    edge towards f it cannot fall inside, rises on the far side too, and its maximum at f is the global one.
     """
     above, below = f.w > body[DENT_HI], f.w < body[DENT_LO]
     edge = body[DENT_HI] if above else body[DENT_LO]

@@ -44,7 +44,7 @@ def minkowski_support(pair, n, tolerance):
 
 @kernel
 def proved_support(pair, n):
-    """Upper bound of h_M(n) that holds for bodies with a dent too."""
+    """Upper bound of h_M(n) that holds for non-convex bodies too."""
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     _, h_a = support(a, n)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Convex bodies inside a body with a dent that share its surface at a height.
+r"""Convex bodies inside a non-convex body that share its surface at a height.
 
 The section S_w of a body at height w is scaled by a share alpha(w) <= 1, with alpha = 1 at the height of a contact and
 alpha' = 0 there. What is left lies inside the body and touches its surface along that section. With psi(w) the support
@@ -50,7 +50,7 @@ from superovoid.shapes.kernels.surface import (
 
 NODES = 96  # intervals of a side at most
 COLUMNS = 4  # height where an interval begins, -log alpha and a there, da/dT on it
-_PARTS = 24  # of a dent, on which the growth of a is bounded
+_PARTS = 24  # of a concavity, on which the growth of a is bounded
 _MOST_STEPS = 400  # most intervals to try
 _STEEPEST = 8.0  # a
 _ROUNDED = 1.0 + 1e-9
@@ -182,7 +182,7 @@ def fill_shares(b, w, rows):
     -------
     tuple
         Lowest and highest height between which the share is 1, and whether it could be bounded elsewhere. A body
-        without a dent is all of it.
+        without a concavity is all of it.
     """
     out_of_line()
     if b[DENTED] == 0.0:

@@ -9,7 +9,7 @@ r"""One pair of bodies from poses to an answer: Newton proposes, the certificate
     converged - the sphere of directions is searched by branch and bound (`search`), which polishes every
     improvement by Newton and ends with a proof. Convex bodies that a first look shows to be apart are proved by their
     nearest points instead.
-4.  Bodies with a dent: the search answers for the hulls, Newton from every contact of the hulls for the bodies, and
+4.  Non-convex bodies: the search answers for the hulls, Newton from every contact of the hulls for the bodies, and
     their own proofs for both sides of the interval (`over_dents`).
 """
 
@@ -62,7 +62,7 @@ from superovoid.shapes.kernels.surface import (
 )
 from superovoid.values.status import ARBITRARY_NORMAL, NON_UNIQUE, PRECISION, UNPROVEN
 
-# What a support point costs of the budget, at most: of a thin body with a taper, and over a dent.
+# What a support point costs of the budget, at most: of a thin body with a taper, and over a concavity.
 _THIN_COST, _DENT_COST = 4, 12
 _THIN = 1e-2
 _FACING = 0.95  # cosine
@@ -93,7 +93,7 @@ def _support_cost(b):
 
 @kernel
 def _proved_at(pair, answer, goal):
-    """An open answer from Newton's contact with what is proved at that, of bodies with dents too, without a search."""
+    """Return an open answer from Newton's contact with the bounds proved there without a search, of any bodies."""
     out_of_line()
     a, b = pair.a, pair.b
     k = observe(pair, answer.fa, answer.fb, min(a[SIZE], b[SIZE]))
@@ -164,7 +164,7 @@ def prove(pair, n, best, goal, budget):
     deficit = a[DENT_DEFICIT] + b[DENT_DEFICIT]
     budget = budget // max(_support_cost(a), _support_cost(b))
     if deficit > 0.0:
-        # What a dent leaves open no search of the hulls can close.
+        # What a concavity leaves open no search of the hulls can close.
         if known and best.distance >= 0.0:
             search_goal = max(search_goal, 0.02 * (best.upper - best.lower))
         else:

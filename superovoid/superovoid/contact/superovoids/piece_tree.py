@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Pairs of pieces that prove how far apart two bodies with dents are, written down so that others can check them.
+r"""Pairs of pieces that prove how far apart two non-convex bodies are, written down so that others can check them.
 
 The search of `nearest_pieces` cuts both bodies at heights until every pair of pieces has a direction n with
 g(n) = n . c - h_P(n) - h_Q(-n) >= the lower bound. What is written is the order of its cuts, from which it follows that

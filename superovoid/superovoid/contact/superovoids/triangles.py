@@ -233,9 +233,10 @@ def split_of(triangle, bound, radius, dented):
     # spoils the bound. Do not split an edge much shorter than the others: slivers improve no bound.
     l12, l23, l31 = chord(n1, n2), chord(n2, n3), chord(n3, n1)
     longest = max(l12, l23, l31)
-    # Support points over a dent are candidates only, and may not lie beyond the facet: halving always gets on. Of edges
-    # below 1e-8 the volume of the corners is rounding, and with it the side on which a facet seems to be. From a point
-    # that is no farther from a corner than the longest edge, the three parts cover the triangle, be it inside or not.
+    # Support points over a concavity are candidates only, and may not lie beyond the facet: halving always gets on. Of
+    # edges below 1e-8 the volume of the corners is rounding, and with it the side on which a facet seems to be. From a
+    # point that is no farther from a corner than the longest edge, the three parts cover the triangle, be it inside or
+    # not.
     aside = max(chord(facet, n1), chord(facet, n2), chord(facet, n3))
     in_three = inside and not dented and aside <= longest
     e12 = e12 if l12 > _SHORT * longest else 0.0

@@ -62,7 +62,7 @@ def _overlapping(pair, answer, p, goal):
 def _facing(pair, answer, goal):
     """Return a separated answer with points along a normal that proves them, or an open answer if none are found.
 
-    Over a dent no plane may separate the bodies: the normal is the direction of the points with the best bound.
+    Over a concavity no plane may separate the bodies: the normal is the direction of the points with the best bound.
     """
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre

@@ -13,7 +13,7 @@ w > 0, -Tx for w < 0), kx = 1 + X v, ky = 1 + Y v, and c in [0, 1] the share of 
 Every c belongs to some n. On an interval of length h a function lies no higher than the higher of its ends plus h^2 / 8
 times a bound of minus its second derivative; those of P, Q and k are bounded in closed form
 (docs/explanation/numerics.md, "Convexity"). So N < 0 is proved on a few intervals, from the poles inwards; what is left
-is the dent.
+is the concavity.
 """
 
 from __future__ import annotations
