@@ -138,7 +138,7 @@ def public_modules() -> list[ModuleType]:
 
 
 def declares_names(name: str) -> bool:
-    """Whether a module has `__all__`, without importing it, as some cannot be where their peers are not installed."""
+    """Return whether a module has `__all__`, without importing it: its dependencies may be missing."""
     package, *inner = name.split(".")
     path = Path(importlib.import_module(package).__path__[0]).joinpath(*inner)
     path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Is the signed distance of two packed bodies below a threshold? Proofs in the order of their cost, until one decides.
+r"""Decide whether the signed distance of two packed bodies is below a threshold: proofs in the order of their cost.
 
 bounding spheres               |c| - R_A - R_B <= sd
 two superovoids: a point       the middle of the points where the line of centres leaves them, inside both: sd < 0
@@ -11,7 +11,7 @@ two superovoids: a point       the middle of the points where the line of centre
 two convex bodies              GJK ends as soon as a direction proves them no closer, or a pair of points closer; if
                                its tetrahedron holds the origin, its least height proves an overlap
 a mesh that is not convex      hulls, triangles, and what lies inside (`convex.mesh`)
-what these leave open          the solver with the threshold as its stop rule (`Limit`)
+undecided pairs          the solver with the threshold as its stop rule (`Limit`)
 """
 
 from __future__ import annotations
@@ -79,15 +79,15 @@ from superovoid.shapes.kernels.surface import (
     surface_point_towards,
 )
 
-# What decided, cheapest first.
+# The deciding proof, cheapest first.
 BY_SPHERES, BY_DIRECTION, BY_POINT, BY_CONTACT, BY_SEARCH, BY_SURFACES = 0, 1, 2, 3, 4, 5
 
-# Columns of a verdict: 1 closer, -1 not closer, 0 undecided; what is proved; by what; solver calls.
+# Columns of a verdict: 1 closer, -1 not closer, 0 undecided; the bounds; the proof; solver calls.
 ANSWER, PROVED_LOWER, PROVED_UPPER, PROVED_BY, SOLVES = 0, 1, 2, 3, 4
 
 _DIRECTIONS = 2  # tried before the solver
-_ROUNDS, _STEPS_OF_ROUND = 5, np.int64(6)  # of Newton's method, between two looks at its points
-_WITHIN = 1.0 - 1e-15  # by which a body inside is smaller than it need be, for what rounding takes
+_ROUNDS, _STEPS_OF_ROUND = 5, np.int64(6)  # steps of Newton's method between two tests of its points
+_WITHIN = 1.0 - 1e-15  # by which a body inside is smaller than necessary, because of rounding
 
 
 @kernel
@@ -136,7 +136,7 @@ def _along_directions(first, second, limit, known, direction, sign):
 def _of_contact(pair, limit, known, ka, kb, state):
     """Bounds from Newton's method without a search, the verdict, and a normal; every few steps the points may decide.
 
-    `ka` and `kb` are the places of the points in the state, which are renewed. Without these it starts on the line of
+    `ka` and `kb` are the places of the points in the state, which are updated. Without points it starts on the line of
     centres.
     """
     a, b, centre = pair.a, pair.b, pair.centre
@@ -168,7 +168,7 @@ def _of_contact(pair, limit, known, ka, kb, state):
 def _of_superovoids(first, second, limit, known, direction, state, rotation):
     """Bounds of the distance of two superovoids without a search, the verdict, and what proved it.
 
-    Both orders of the bodies are asked in one, so that both have the same bounds bit by bit.
+    Both orders of the bodies are computed in one order, so that both have the same bounds bit by bit.
     """
     straight = in_order(first.row, second.row, first.pose, second.pose)
     ka, kb = place_of_points(straight)
@@ -303,7 +303,7 @@ def fill_inside(row: Floats1, inner: Floats1) -> None:
 
 @kernel
 def decide_from_nothing(first, second, threshold, tolerance, scratch, out):
-    """Decide on two bodies (`Placed`) from nothing but the direction in the scratch; fill in and return a verdict.
+    """Decide on two bodies (`Placed`) from the direction in the scratch alone; fill in and return a verdict.
 
     If the verdict is open, convex bodies inside non-convex ones are tried: they are no closer.
     """
@@ -326,7 +326,7 @@ def decide_from_nothing(first, second, threshold, tolerance, scratch, out):
 def decide_pairs(
     pairs: Pairs, which: Ints1, thresholds: Floats1, directions: Floats2, tolerance: float, work: Floats1, out: Floats2
 ) -> None:
-    """Decide on the pairs named, each from nothing that was known before.
+    """Decide on the given pairs, each without earlier results.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ FloatArray = NDArray[np.float64]
 
 
 IMPACT, GRAZE, STARTS_IN_CONTACT, FREE, GIVEN_UP = 0, 1, 2, 3, 4  # `ImpactStatus`
-LARGEST, SMALLEST = 1e100, 1e-100  # m/s, rad/s, m: components of a motion, whose squares and ways stay numbers
+LARGEST, SMALLEST = 1e100, 1e-100  # m/s, rad/s, m: components of a motion, whose squares and paths stay finite
 LONGEST = 1e50  # s
 # Bodies are certainly apart if their distance is this many times the gap that counts as touch at their coordinates,
 # even if rounding at the far end of their motions is larger.
@@ -179,7 +179,7 @@ def _direction(a, b, row):
 
 @kernel
 def _advance(a, b, n, t, end, gap):
-    """Advance time along one direction while that pays; return the time and the support points of each body spent.
+    """Advance time along one direction while steps are long enough; return the time and number of support points.
 
     Every step is proved free of contact. If the first separation is not above the floor, time does not advance.
     """

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The engine as a person calls it."""
+"""Public functions of the engine for distances."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def distance(
     rtol: float = TOLERANCE,
     certificate: bool = False,
 ) -> DistanceResult:
-    """Signed distance of two bodies, with witness points, normal and a proved interval.
+    """Compute the signed distance of two bodies, with witness points, normal and a proved interval.
 
     Parameters
     ----------
@@ -65,10 +65,10 @@ def distance(
         pairs (rotation, translation).
     rtol : float, optional
         Width of the interval [lower, upper] that counts as certified, as a fraction of the smaller body's largest
-        semi-axis. What rounding takes at large coordinates is allowed on top.
+        semi-axis. An allowance for rounding at large coordinates is added.
     certificate : bool, optional
-        Whether to write down what proves the interval, for others to check (docs/how_to/verify.md): cones of directions
-        of an overlap, pieces of non-convex bodies. Of other kinds than superovoids it is empty.
+        Whether to return the proof of the interval for independent checks (docs/how_to/verify.md): cones of directions
+        of an overlap, pieces of non-convex bodies. It is empty for other kinds than superovoids.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def distance(
     work, out = np.zeros(WORK_LENGTH), np.empty(columns.RESULT_LENGTH)
     rtol = check_rtol(rtol)
     wrong = answer_pair(a._body, matrix_a, b._body, matrix_b, rtol, work, out)
-    if wrong:  # a pose, most likely; one that rounding alone has refused is rigid once it was straightened
+    if wrong:  # probably a pose; one refused because of rounding alone is rigid after correction
         matrix_a, matrix_b = as_poses("pose_a", matrix_a), as_poses("pose_b", matrix_b)
         wrong = answer_pair(a._body, matrix_a, b._body, matrix_b, rtol, work, out)
     if wrong:
@@ -129,34 +129,32 @@ def distances(
     rtol: float = TOLERANCE,
     threads: int | None = None,
 ) -> DistanceResults:
-    """Signed distances of many pairs.
+    """Compute the signed distances of many pairs.
 
     Parameters
     ----------
     a, b : Shape or sequence of Shape
-        The bodies of each pair, of any kinds; a single one stands in every pair.
+        The bodies of each pair, of any kinds; a single one is used for every pair.
     pose_a, pose_b : (n, 4, 4) or (4, 4) array_like, transform, or sequence of transforms
-        Poses, body to world, m, in any form that `distance` takes; a single one stands in every pair.
+        Poses, body to world, m, in any form that `distance` takes; a single one is used for every pair.
     rtol : float, optional
         As for `distance`.
     threads : int, optional
-        Threads to share the pairs of a large batch among, of whatever kinds; None: as many as there are processors and
-        as pay. The answers are the same for any number.
+        Number of threads for many pairs; None: at most one for each processor, fewer if more would not be faster. The
+        results do not depend on it.
 
     Returns
     -------
     DistanceResults
-        Arrays with one row a pair.
+        Arrays with one row for each pair.
 
     Raises
     ------
     ValueError
         If lengths do not match, a pose is not a rigid transform, or `threads` is not positive.
 
-    Notes
-    -----
-    Each answer is that of `distance`, bit by bit, whatever else is asked and in whatever order. The exception are
-    superovoids in calls with 512 pairs of them and more, which are solved in SIMD lanes
+    Notes ----- Each answer is that of `distance`, bit by bit, whatever the other pairs and their order. The exception
+    is superovoids in calls with 512 pairs of them and more, which are solved in SIMD lanes
     (docs/explanation/search.md): each of their answers is the same in all such calls, and agrees with that of
     `distance` within both intervals.
     """

@@ -457,7 +457,7 @@ class Superovoid(Shape):
         return deepest
 
     def convexity(self) -> ConvexityReport:
-        """Whether the body is convex, and how deep its concavity is (`ConvexityReport`)."""
+        """Return whether the body is convex, and how deep its concavity is (`ConvexityReport`)."""
         convex = self._packed[surface.DENTED] == 0.0
         return ConvexityReport(bool(convex), 0.0 if convex else self._dent)
 

@@ -164,7 +164,7 @@ def inlined_copy(function: Any, names: dict[str, Any]) -> Any:
 
 
 class Layout:
-    """Places of quantities in a flat buffer, a row each.
+    """Places of quantities in a flat buffer, one row each.
 
     Parameters
     ----------

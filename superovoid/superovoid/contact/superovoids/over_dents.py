@@ -183,8 +183,8 @@ def parted(pair, answer, goal):
 def proved_contact(pair, answer, goal):
     """Answer for a contact at which non-convex bodies overlap, with the interval proved without a search.
 
-    Balls, or else inner bodies, prove the depth. The normal proves the separating translation, or else a proof that the
-    bodies moved along it are apart.
+    Balls or inner bodies prove the depth. The normal proves the separating translation, or a proof that the bodies
+    moved along it are apart.
     """
     out_of_line()
     lower, upper = answer.lower, answer.upper

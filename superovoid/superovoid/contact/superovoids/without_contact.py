@@ -5,7 +5,7 @@ r"""Prove answers by nearest points, for bodies that may be apart and have no co
 
 Newton's method may find no contact of bodies with nearly sharp edges and flats, of thin bodies, or at great distances.
 Then the nearest points of the bodies prove the answer (`nearest_pieces`): whole bodies if they are convex, pieces if
-they have dents. If a point is proved to be in both bodies, the answer reports an overlap.
+they are not convex. If a point is proved to be in both bodies, the answer reports an overlap.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def _check_numbers(vertices, faces):
 
 @kernel(_nrt=True)
 def _are_edges_shared(faces, count):
-    """Whether each edge has two triangles, one on either side."""
+    """Return whether each edge has two triangles, one on either side."""
     # Edges by their first vertex.
     starts = np.zeros(count + 2, dtype=np.int64)
     for k in range(faces.shape[0]):
@@ -354,7 +354,7 @@ def pack_parts(
 
 @kernel
 def _is_convex(vertices, faces, row):
-    """Whether no vertex lies above the plane of a triangle by more than rounding (`meshes.Mesh.is_convex`)."""
+    """Return whether no vertex lies above the plane of a triangle by more than rounding (`meshes.Mesh.is_convex`)."""
     if not abs(_volume(vertices, faces) - row[S_]) <= 0.5 * row[S_]:
         return False
     for k in range(faces.shape[0]):
