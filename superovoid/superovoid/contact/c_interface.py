@@ -60,7 +60,7 @@ def differentiate(out: Floats1, pose_a: Floats2, pose_b: Floats2, work: Floats1,
 
 @kernel
 def _take_motion(given, start, motion):
-    """Fill in a motion for `find_impact` from velocity, angular velocity and their point; return whether it is valid."""
+    """Fill in a motion for `find_impact` from velocity, angular velocity and their point; return whether it is one."""
     for i in range(9):
         value = given[i]
         if not abs(value) <= LARGEST:
