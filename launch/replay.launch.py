@@ -21,11 +21,11 @@ from superovoid_ros.resources import share_directory
 
 ARGUMENTS = {
     "rviz": ("true", "start RViz with the saved configuration"),
-    "rate": ("30.0", "[Hz] frames a second"),
-    "loop": ("true", "begin again after the last frame"),
-    "paused": ("false", "publish only the frames that ~/play_frame asks for"),
+    "rate": ("30.0", "[Hz] frame rate"),
+    "loop": ("true", "repeat the motion after the last frame"),
+    "paused": ("false", "publish frames only on requests to ~/play_frame"),
     "representation": ("mixed", "contact geometry to use: mixed, superovoids or superellipsoids"),
-    "use_sim_time": ("false", "let the player make the time: it publishes /clock, all others follow"),
+    "use_sim_time": ("false", "take the time of all nodes from the player, which publishes /clock"),
 }
 
 
