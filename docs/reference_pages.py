@@ -304,14 +304,14 @@ def commands() -> Iterator[tuple[str, argparse.ArgumentParser]]:
     """Yield every command of `superovoid` and its parser, subcommands after what they belong to."""
     from superovoid.cli.command_line import parser
 
-    def below(name: str, one: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    def commands_of(name: str, one: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
         yield name, one
         for action in one._actions:
             if isinstance(action, argparse._SubParsersAction):
                 for word, child in action.choices.items():
-                    yield from below(f"{name} {word}", child)
+                    yield from commands_of(f"{name} {word}", child)
 
-    yield from below("superovoid", parser())
+    yield from commands_of("superovoid", parser())
 
 
 def commands_page() -> str:

@@ -29,7 +29,7 @@ ARGUMENTS = {
 }
 
 
-def installed(package: str) -> bool:
+def is_installed(package: str) -> bool:
     try:
         get_package_prefix(package)
     except PackageNotFoundError:
@@ -81,7 +81,7 @@ def start(context: LaunchContext) -> list[Node | LogInfo]:
     )
     actions: list[Node | LogInfo] = [player, service]
     # Neither is needed for distances; a machine without them still serves the motion.
-    if installed("robot_state_publisher"):
+    if is_installed("robot_state_publisher"):
         actions.append(
             Node(
                 package="robot_state_publisher",
@@ -92,7 +92,7 @@ def start(context: LaunchContext) -> list[Node | LogInfo]:
     else:
         actions.append(LogInfo(msg="robot_state_publisher is not installed: no transforms of the links"))
     if true["rviz"]:
-        if installed("rviz2"):
+        if is_installed("rviz2"):
             configuration = str(share / "config" / f"{replay.view}.rviz")
             actions.append(
                 Node(package="rviz2", executable="rviz2", arguments=["-d", configuration], parameters=[clock])

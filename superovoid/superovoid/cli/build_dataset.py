@@ -346,7 +346,7 @@ def _is_address(text: str) -> bool:
     return found is not None and 0 < int(found[1]) < 65536
 
 
-_address = option_values.typed("must be HOST:PORT, for example tcp://10.0.0.1:8786", str, _is_address)
+_address = option_values.option_type("must be HOST:PORT, for example tcp://10.0.0.1:8786", str, _is_address)
 
 
 def _grid(text: str) -> int | dict[str, int]:

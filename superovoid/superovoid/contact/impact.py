@@ -398,8 +398,8 @@ def find_impacts(
 class Motion(Record):
     """A rigid motion: a point of the body moves at a constant velocity, and the body turns about it at a constant rate.
 
-    `between` interpolates two poses, `screw` follows a constant twist, and `still` does not move. The constructor makes
-    other motions, for example that of a body thrown with a spin (`about` its centre of mass).
+    `between` interpolates two poses, `screw` follows a constant twist, and `at_rest` does not move. The constructor
+    makes other motions, for example that of a body thrown with a spin (`about` its centre of mass).
 
     Parameters
     ----------
@@ -447,7 +447,7 @@ class Motion(Record):
         self.__dict__.update(state)
 
     @classmethod
-    def still(cls, pose: PoseLike) -> Motion:
+    def at_rest(cls, pose: PoseLike) -> Motion:
         """Return a motion that stays at a pose."""
         return cls(pose, np.zeros(3), np.zeros(3))
 
@@ -596,7 +596,7 @@ def _motions(name: str, given: MotionsLike) -> tuple[FloatArray, FloatArray]:
     if isinstance(given, Motion):
         return given.start, given._packed[None]
     if isinstance(given, list | tuple) and any(isinstance(each, Motion) for each in given):
-        motions = [each if isinstance(each, Motion) else Motion.still(as_pose(name, each)) for each in given]
+        motions = [each if isinstance(each, Motion) else Motion.at_rest(as_pose(name, each)) for each in given]
         return np.array([each.start for each in motions]), np.array([each._packed for each in motions])
     return as_poses(name, given), np.zeros((1, 9))  # type: ignore[arg-type] # poses alone are left
 

@@ -17,7 +17,7 @@ from superovoid.shapes.kernels import kinds, surface
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.lazy import cached_property
 from superovoid.shapes.mesh_library import trimesh_for
-from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH, floats, same
+from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH, are_equal, floats
 
 if TYPE_CHECKING:
     import trimesh
@@ -38,7 +38,7 @@ class BoundingSphere(NamedTuple):
     radius: float
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, BoundingSphere) and all(map(same, self, other))
+        return isinstance(other, BoundingSphere) and all(map(are_equal, self, other))
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -54,7 +54,7 @@ class BoundingBox(NamedTuple):
     half_extents: FloatArray
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, BoundingBox) and all(map(same, self, other))
+        return isinstance(other, BoundingBox) and all(map(are_equal, self, other))
 
     def __ne__(self, other: object) -> bool:
         return not self == other

@@ -35,7 +35,7 @@ _CELLS, _SECTIONS = (225, 225, 225), (185, 185, 185)
 _FLIGHT = 12, 0.025  # steps of a camera flight, and time between them, s
 
 
-class Shown(Protocol):
+class PageModel(Protocol):
     """What a page shows, for example a `RobotModel` or a `SceneModel`."""
 
     near: float
@@ -64,7 +64,7 @@ class Shown(Protocol):
 class Page:
     """Picture and controls of a model. Callbacks come from any thread; the model is accessed under the lock."""
 
-    def __init__(self, server: viser.ViserServer, model: Shown, notes: Sequence[str] = ()) -> None:
+    def __init__(self, server: viser.ViserServer, model: PageModel, notes: Sequence[str] = ()) -> None:
         self.server, self.model, self._notes = server, model, notes
         self._lock, self._drawing = threading.Lock(), threading.Lock()
         self._layers = Layers()

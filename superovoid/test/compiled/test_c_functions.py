@@ -325,7 +325,7 @@ def test_times_of_impact_agree_with_python():
 
 def test_invalid_motions_are_refused_with_their_own_error():
     ball = body_of(superovoid.Sphere(1.0))
-    still = motion_of(Motion.still(np.eye(4)))
+    still = motion_of(Motion.at_rest(np.eye(4)))
     wrong = doubles([*np.eye(4).ravel(), 2e100, *np.zeros(8)])
     unknown = doubles([*np.eye(4).ravel(), *np.zeros(8), NAN])
     for error, found in (

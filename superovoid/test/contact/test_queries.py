@@ -506,7 +506,7 @@ def test_bad_arguments_of_motions_are_named():
     with pytest.raises(ValueError, match=r"a: 3, motion_b: 2"):
         time_of_impact([Sphere(1.0)] * 3, WORLD, Sphere(1.0), [WORLD, WORLD])
     with pytest.raises(ValueError, match=r"motion_b: must have shape \(4, 4\), found \(2, 4, 4\)"):
-        time_of_impact(Sphere(1.0), WORLD, Sphere(1.0), [Motion.still(WORLD), [WORLD, WORLD]])
+        time_of_impact(Sphere(1.0), WORLD, Sphere(1.0), [Motion.at_rest(WORLD), [WORLD, WORLD]])
 
 
 # -- documentation ---------------------------------------------------------------------------------

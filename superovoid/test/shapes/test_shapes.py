@@ -377,7 +377,7 @@ def test_arguments_other_than_numbers_are_refused_by_name(value):
         "rtol": lambda: distance(ball, pose, ball, pose, rtol=value),
         "max_evaluations": lambda: time_of_impact(ball, pose, ball, pose, max_evaluations=value),
         "duration": lambda: time_of_impact(ball, pose, ball, pose, duration=value),
-        "time": lambda: Motion.still(pose).pose(value),
+        "time": lambda: Motion.at_rest(pose).pose(value),
         "Motion.angular": lambda: Motion(pose, np.zeros(3), value),
         "twist": lambda: Motion.screw(pose, value),
     }
