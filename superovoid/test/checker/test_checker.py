@@ -190,7 +190,7 @@ def test_a_wrong_answer_is_refuted(name, how):
     assert verify_record(wrong).verdict == "refuted"
 
 
-def test_a_rotated_normal_of_a_nonconvex_body_is_refuted_by_the_points():
+def test_points_refute_a_rotated_normal_of_a_nonconvex_body():
     pair = PAIRS["dented, apart"]
     wrong = never_wrong.spoil(record(distance(*pair), *pair), "normal", np.random.default_rng(0), 0.2)
     found = verify_record(wrong)

@@ -176,7 +176,7 @@ def test_distances_of_meshes_agree_with_python_within_both_intervals(draws, kind
     assert min(seen.values()) > 5
 
 
-def test_a_sphere_in_a_hull_has_the_depth_of_its_nearest_facet():
+def test_sphere_in_hull_has_the_depth_of_the_nearest_facet():
     corners = np.array([*itertools.product((-1.0, 1.0), (-2.0, 2.0), (-3.0, 3.0))])
     found = distance(body_of(ConvexMesh(corners)), pose(), body_of(superovoid.Sphere(0.5)), pose(0.75, 1.0, 1.0))[1]
     assert found.distance == pytest.approx(-0.75, abs=1e-12)
