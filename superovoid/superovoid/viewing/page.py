@@ -264,10 +264,11 @@ def headline(picture: Picture) -> str:
     """Return the clearance, its scope and the legend, as HTML."""
     clearance = picture.clearance
     colour = "rgb({}, {}, {})".format(*COLOURS[clearance.meaning])
+    pairs = "pair" if picture.checked == 1 else "pairs"
     parts = [
         f'<div style="border-left: 0.5em solid {colour}; padding: 0.2em 0.6em; margin: 0.4em 0.6em">'
         f"<b>Clearance: {'<br>'.join(map(html.escape, clearance.words.split(', ', 1)))}</b><br>"
-        f"{html.escape(WORDS[clearance.meaning])}; minimum over {picture.checked} checked pairs</div>"
+        f"{html.escape(WORDS[clearance.meaning])}; minimum over {picture.checked} checked {pairs}</div>"
     ]
     if picture.least is not picture.clearance:
         words = f"Selected pairs: {picture.least.words}; {WORDS[picture.least.meaning]}"
