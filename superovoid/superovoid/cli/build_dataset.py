@@ -272,7 +272,8 @@ def _compute(found: Dataset, arguments: argparse.Namespace) -> int:
     missing = int((~found.done).sum())
     state = f"{missing} of {found.chunks} chunks are missing" if missing else "complete"
     REPORT.verdict(
-        f"{found.path}: {state}; computed {len(did.computed)} chunks, {did.answers} answers in {did.seconds:.2f} s",
+        f"{found.path}: {state}; computed {len(did.computed)} of {found.chunks} chunks, "
+        f"{did.answers} answers in {did.seconds:.2f} s",
         missing=missing,
         chunks=found.chunks,
         computed=len(did.computed),
