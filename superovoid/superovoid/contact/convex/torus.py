@@ -272,7 +272,7 @@ def solve(pair, n, goal, budget):
     # The hulls: a disc with a ball for the torus.
     hulls = cores.solve_cores(pair, core.n, goal, math.inf, budget, w)
     deepest = hulls.lower - radii
-    # If a point of the circle has several ways out of A, a way not across the circle leaves the rest of the torus in A.
+    # If a point of the circle has several shortest translations out of A, one along the circle leaves its rest in A.
     height, _, _, _ = kinds.point_to_circle(b, rotate_back(rotation, sub(y, centre)))
     if upper - deepest <= goal and abs(height - ball_b) <= goal:
         return cores.Cores(distance, min(deepest, distance), upper, x, y, core.n, core.iterations, flags)

@@ -139,8 +139,8 @@ def largest_cap(pair, fa, fb):
     >= m . (x_A - x_B) + both integrals, y = h_M - depth obeys y'' + y = R - depth with y = 0 at n, and starts no
     steeper downwards than -drop: the remaining tangential offset after Newton's method plus R times the mismatch of the
     normals. R is bounded below ring by ring, on each ring by the least radius of the cap that it ends. The first ring
-    extends as far as R exceeds the depth; from there on R falls, and the gain of y keeps it positive up to the rim.
-    With a surplus of R over the depth y falls by at most sqrt(surplus^2 + drop^2) - surplus before it rises.
+    ends where R falls below the depth; from there on R falls, and the gain of y keeps it positive up to the rim. With a
+    surplus of R over the depth y falls by at most sqrt(surplus^2 + drop^2) - surplus before it rises.
 
     For two ellipsoids `ellipsoid_pairs` mostly has wider ones. No cap is as wide as a hemisphere: with its corners a
     triangle lies in it.

@@ -7,7 +7,7 @@ No translation shorter than rho separates two convex bodies iff h_M(n) >= rho |n
 spanned by n1, n2, n3 that holds if a point m of M has n_j . m >= rho |n_j| for j = 1, 2, 3, because n . m - rho |n| is
 concave and h_M(n) >= n . m. The octants of A's frame are halved until each cone has its point, a mean of support
 points. The tree records the order of the halvings, from which the cones follow without a gap, and the points of the
-bodies. A check needs nothing else, and no support function.
+bodies. A check needs only these, and no support function.
 """
 
 from __future__ import annotations
