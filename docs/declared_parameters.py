@@ -43,7 +43,7 @@ def constraints(descriptor: ParameterDescriptor) -> str:
     return "; ".join([*words, *(["read-only"] if descriptor.read_only else [])])
 
 
-def declared(kind: type[Node]) -> dict[str, dict[str, str]]:
+def parameters_of(kind: type[Node]) -> dict[str, dict[str, str]]:
     """Make a node and return what it declares, by name."""
     found: dict[str, dict[str, str]] = {}
     declare = Node.declare_parameter
@@ -74,7 +74,7 @@ def main() -> None:
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "OFF"
     rclpy.init(args=["--ros-args", "-p", "autostart:=false", "--log-level", "warn"])
     try:
-        json.dump({name: declared(kind) for name, kind in NODES.items()}, sys.stdout)
+        json.dump({name: parameters_of(kind) for name, kind in NODES.items()}, sys.stdout)
     finally:
         rclpy.try_shutdown()
 

@@ -48,7 +48,7 @@ def grasp():
     return replace(found, title="Grasp of two hands", moments=found.moments[::3], notes=("Every third state.",))
 
 
-def fitted():
+def fitted_hands():
     """Return the iCub's hands in their initial state, with superovoids fitted to the meshes of every link."""
     from superovoid.viewing.recording import Moment, Recording
     from superovoid.viewing.robot_model import RobotModel
@@ -63,7 +63,11 @@ PAGES: dict[str, tuple[str, str, Callable]] = {
     "sweep": ("The grasp sweep", "Two hands in 214 frames, through first contact to deepest overlap", sweep),
     "bite": ("The bite", "Two molars, and the minimum distance of their surfaces", bite),
     "grasp": ("A planned grasp", "Both hands on the path to an object that `superovoid plan` found", grasp),
-    "fitted": ("A fitted robot", "The hands in their initial state, with superovoids fitted to every link", fitted),
+    "fitted": (
+        "A fitted robot",
+        "The hands in their initial state, with superovoids fitted to every link",
+        fitted_hands,
+    ),
 }
 
 

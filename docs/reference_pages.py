@@ -68,7 +68,7 @@ def keep_text(kept: dict[str, list[str]], what: str, name: str, lines: list[str]
     """Escape the bars of absolute values, and keep the text of an attribute."""
     in_formula = False
     for number, line in enumerate(lines):
-        if line.strip():  # a formula ends where the text is indented no more than its directive
+        if line.strip():  # a formula ends at the first line that is indented at most as its directive
             in_formula = line.lstrip().startswith(".. math::") or (in_formula and line.startswith(" "))
         if not in_formula and "`" not in line and ">>>" not in line:
             lines[number] = line.replace("|", r"\|")
@@ -138,7 +138,7 @@ def public_modules() -> list[ModuleType]:
 
 
 def declares_names(name: str) -> bool:
-    """Whether a module has `__all__`, without importing it, as some cannot be where their peers are not installed."""
+    """Return whether a module has `__all__`, without importing it: its dependencies may be missing."""
     package, *inner = name.split(".")
     path = Path(importlib.import_module(package).__path__[0]).joinpath(*inner)
     path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
@@ -304,14 +304,14 @@ def commands() -> Iterator[tuple[str, argparse.ArgumentParser]]:
     """Yield every command of `superovoid` and its parser, subcommands after what they belong to."""
     from superovoid.cli.command_line import parser
 
-    def below(name: str, one: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    def commands_of(name: str, one: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
         yield name, one
         for action in one._actions:
             if isinstance(action, argparse._SubParsersAction):
                 for word, child in action.choices.items():
-                    yield from below(f"{name} {word}", child)
+                    yield from commands_of(f"{name} {word}", child)
 
-    yield from below("superovoid", parser())
+    yield from commands_of("superovoid", parser())
 
 
 def commands_page() -> str:

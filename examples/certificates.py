@@ -18,7 +18,7 @@ from superovoid_ros.pictures import BLUE, ORANGE, draw_bodies
 SAFE = 0.01  # m
 
 
-def at(*position):
+def translation(*position):
     """Return the pose with this position."""
     pose = np.eye(4)
     pose[:3, 3] = position
@@ -29,13 +29,13 @@ egg = Superovoid((0.02, 0.02, 0.03), section_exponent=1.0, profile_exponent=1.0,
 block = Superellipsoid((0.02, 0.02, 0.02), section_exponent=0.1, profile_exponent=0.1)
 pin = Superovoid((0.02, 0.02, 0.03), section_exponent=1.6, profile_exponent=1.6, taper=(0.5, 0.5))
 pairs = {
-    "two eggs apart": (egg, at(0, 0, 0), egg, at(0.1, 0.02, 0.0)),
-    "closer than wanted": (egg, at(0, 0, 0), egg, at(0.049, 0.0, 0.0)),
-    "flat on flat": (block, at(0, 0, 0), block, at(0.055, 0.0, 0.0)),
-    "two in one place": (egg, at(0, 0, 0), egg, at(0, 0, 0)),
-    "a body with a concavity": (pin, at(0, 0, 0), Sphere(0.004), at(0.02, 0.0, -0.012)),
-    "far from the origin": (egg, at(1e6, 0, 0), egg, at(1e6 + 0.1, 0.0, 0.0)),
-    "half-spaces": (HalfSpace(), at(0, 0, 0), HalfSpace(), at(0, 0, 1)),
+    "two eggs apart": (egg, translation(0, 0, 0), egg, translation(0.1, 0.02, 0.0)),
+    "closer than wanted": (egg, translation(0, 0, 0), egg, translation(0.049, 0.0, 0.0)),
+    "flat on flat": (block, translation(0, 0, 0), block, translation(0.055, 0.0, 0.0)),
+    "two in one place": (egg, translation(0, 0, 0), egg, translation(0, 0, 0)),
+    "a body with a concavity": (pin, translation(0, 0, 0), Sphere(0.004), translation(0.02, 0.0, -0.012)),
+    "far from the origin": (egg, translation(1e6, 0, 0), egg, translation(1e6 + 0.1, 0.0, 0.0)),
+    "half-spaces": (HalfSpace(), translation(0, 0, 0), HalfSpace(), translation(0, 0, 1)),
 }
 _, panels = plt.subplots(1, 5, figsize=(10, 2.6))
 for number, (name, pair) in enumerate(pairs.items()):

@@ -21,7 +21,7 @@ table_pose = np.eye(4)
 table_pose[2, 3] = -0.015
 
 
-def turned(order, *angles):
+def rotation(order, *angles):
     """Return the pose with these Euler angles."""
     pose = np.eye(4)
     pose[:3, :3] = Rotation.from_euler(order, angles).as_matrix()
@@ -30,8 +30,8 @@ def turned(order, *angles):
 
 cube = Superellipsoid((0.1, 0.1, 0.05), section_exponent=0.1, profile_exponent=0.1)
 things = {
-    "a tilted box": (Box((0.2, 0.3, 0.1)), turned("zx", 0.6, 0.004), 0.0508, BLUE),
-    "a cylinder that lies": (Cylinder(0.05, 0.3), turned("xz", np.pi / 2, 0.5), 0.0502, ORANGE),
+    "a tilted box": (Box((0.2, 0.3, 0.1)), rotation("zx", 0.6, 0.004), 0.0508, BLUE),
+    "a cylinder that lies": (Cylinder(0.05, 0.3), rotation("xz", np.pi / 2, 0.5), 0.0502, ORANGE),
     "nearly a box": (cube, np.eye(4), 0.0501, GREEN),
 }
 _, panels = plt.subplots(1, 3, figsize=(10, 3.6))

@@ -32,13 +32,13 @@ ARGUMENTS = {
         "",
         "name=/folder,..: packages whose meshes may be read, in addition to the installed ones",
     ),
-    "rate": ("", "[Hz] how often distances and markers are published (default 20)"),
+    "rate": ("", "[Hz] publishing rate of distances and markers (default 20)"),
     "max_distance": ("", "[m] largest distance of the pairs in ~/distances (default 0.05)"),
     "frame_prefix": ("", "prefix of the frames of the robot's links on TF"),
     "use_sim_time": ("", "take the time from /clock (default false)"),
     "autostart": ("", "configure and activate the node (default true); false: a lifecycle manager does this"),
     "namespace": ("", "namespace of the node"),
-    "log_level": ("info", "what is logged at least: debug, info, warn, error or fatal"),
+    "log_level": ("info", "least severity of log messages: debug, info, warn, error or fatal"),
     "respawn": ("false", "restart the node if its process ends"),
     "require_scene": (
         "",
@@ -52,7 +52,7 @@ ARGUMENTS = {
 def start(context: LaunchContext) -> list[LifecycleNode]:
     value = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     if switch(value, "respawn") and not value["require_scene"]:
-        value["require_scene"] = "true"  # a node that is started again does not know the objects of before
+        value["require_scene"] = "true"  # a restarted node has lost its objects
     parameters = {
         # Named a string: else launch reads the text as YAML to guess its type.
         name: ParameterValue(given, value_type=str) if isinstance(given, str) else given

@@ -23,7 +23,7 @@ def generate_launch_description() -> LaunchDescription:
             DeclareLaunchArgument(
                 "arms",
                 default_value="false",
-                description="let torso and arms move the hands, with the URDF of the upper body",
+                description="move the hands by torso and arms, with the URDF of the upper body",
             ),
             IncludeLaunchDescription(replay, launch_arguments=given.items()),
         ]

@@ -21,15 +21,15 @@ from superovoid_ros.resources import share_directory
 
 ARGUMENTS = {
     "rviz": ("true", "start RViz with the saved configuration"),
-    "rate": ("30.0", "[Hz] frames a second"),
-    "loop": ("true", "begin again after the last frame"),
-    "paused": ("false", "publish only the frames that ~/play_frame asks for"),
+    "rate": ("30.0", "[Hz] frame rate"),
+    "loop": ("true", "repeat the motion after the last frame"),
+    "paused": ("false", "publish frames only on requests to ~/play_frame"),
     "representation": ("mixed", "contact geometry to use: mixed, superovoids or superellipsoids"),
-    "use_sim_time": ("false", "let the player make the time: it publishes /clock, all others follow"),
+    "use_sim_time": ("false", "take the time of all nodes from the player, which publishes /clock"),
 }
 
 
-def installed(package: str) -> bool:
+def is_installed(package: str) -> bool:
     try:
         get_package_prefix(package)
     except PackageNotFoundError:
@@ -81,7 +81,7 @@ def start(context: LaunchContext) -> list[Node | LogInfo]:
     )
     actions: list[Node | LogInfo] = [player, service]
     # Neither is needed for distances; a machine without them still serves the motion.
-    if installed("robot_state_publisher"):
+    if is_installed("robot_state_publisher"):
         actions.append(
             Node(
                 package="robot_state_publisher",
@@ -92,7 +92,7 @@ def start(context: LaunchContext) -> list[Node | LogInfo]:
     else:
         actions.append(LogInfo(msg="robot_state_publisher is not installed: no transforms of the links"))
     if true["rviz"]:
-        if installed("rviz2"):
+        if is_installed("rviz2"):
             configuration = str(share / "config" / f"{replay.view}.rviz")
             actions.append(
                 Node(package="rviz2", executable="rviz2", arguments=["-d", configuration], parameters=[clock])

@@ -3,7 +3,7 @@
 
 # What pip installs is used by rclpy with Fast DDS, the only middleware that has wheels. It loads the Python modules, the
 # C structures behind them, the C type support of Fast DDS, and that of introspection, from which it describes types to
-# others. All else (C++, a Python module for each type support) is left out where setup.py says so.
+# others. The rest (C++, a Python module for each type support) is left out if setup.py leaves it out.
 option(SUPEROVOID_PYTHON_ONLY "Generate only what rclpy with Fast DDS loads" OFF)
 if(SUPEROVOID_PYTHON_ONLY)
   list(FILTER AMENT_EXTENSIONS_rosidl_generate_idl_interfaces EXCLUDE

@@ -212,7 +212,7 @@ MADE = {
     "MeshFit": mesh_fit,
     "MeshPair": "has models of FCL",
     "MethodResult": lambda: unproven(1.0, np.zeros(3), np.ones(3), np.eye(3)[0], 3, True),
-    "Motion": lambda: api.Motion.still(at(1.0)),
+    "Motion": lambda: api.Motion.at_rest(at(1.0)),
     "MotionLimits": lambda: MotionLimits([1.0], [2.0]),
     "MotionCheck": lambda: planning.MotionValidator(problem(), planning.SceneValidity(problem())).check_state([0, 0.6]),
     "MotionValidator": lambda: planning.MotionValidator(problem(), planning.SceneValidity(problem())),

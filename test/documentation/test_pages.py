@@ -83,7 +83,7 @@ def test_modules_and_tests_run_in_pages_exist(page):
 
 
 def test_commands_in_pages_are_known(tmp_path):
-    from superovoid.cli.command_line import read
+    from superovoid.cli.command_line import parse
 
     seen = set()
     for page in PAGES:
@@ -105,6 +105,6 @@ def test_commands_in_pages_are_known(tmp_path):
             continue
         is_named = len(words) == 1  # the name of a command, not a call
         try:
-            read([*words, "--help"] if is_named else words)
+            parse([*words, "--help"] if is_named else words)
         except SystemExit as error:
             assert is_named and not error.code, f"{line}: exit code {error.code}"

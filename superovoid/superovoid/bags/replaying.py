@@ -59,7 +59,7 @@ class ReplaySummary:
     pairs: int
     """Number of pairs checked in each known state."""
     least: Row | None
-    """The row with the least distance."""
+    """The row with the minimum distance."""
     lasts: float
     """Time from the first state to the last, s."""
     seconds: float

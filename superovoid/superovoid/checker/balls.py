@@ -23,7 +23,7 @@ Matrix = list[Vector]
 _ROTATION_LIMIT = 1e-5  # largest norm of R^T R - I: far above that of any valid pose
 
 
-def working(bits: int = BITS) -> Any:
+def precision(bits: int = BITS) -> Any:
     """Return a context in which balls have this precision in bits."""
     return ctx.workprec(bits)
 
@@ -73,7 +73,7 @@ def rotate_back(rotation: Matrix, a: Vector) -> Vector:
     return [rotation[0][i] * a[0] + rotation[1][i] * a[1] + rotation[2][i] * a[2] for i in range(3)]
 
 
-def down(ball: arb) -> float:
+def lower_bound(ball: arb) -> float:
     """Return a lower bound of the number as a double; -inf if the ball is unbounded."""
     if not ball.is_finite():
         return -math.inf
@@ -83,9 +83,9 @@ def down(ball: arb) -> float:
     return value
 
 
-def up(ball: arb) -> float:
+def upper_bound(ball: arb) -> float:
     """Return an upper bound of the number as a double; inf if the ball is unbounded."""
-    return -down(-ball)
+    return -lower_bound(-ball)
 
 
 def nearest_rotation(matrix: Sequence[Sequence[float]]) -> Matrix:

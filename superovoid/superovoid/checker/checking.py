@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from superovoid.checker import balls
 from superovoid.checker.balls import Vector
-from superovoid.checker.claims import ACCEPTED, REFUTED, UNDECIDED, Answer, Check, Exported, Finding
+from superovoid.checker.claims import ACCEPTED, REFUTED, UNDECIDED, Answer, Check, ExportedProof, Finding
 from superovoid.checker.direction_cover import Points, cover
-from superovoid.checker.exported import Related, TreeCheck, cones_reach, pieces_apart
+from superovoid.checker.exported import RelativePair, TreeCheck, cones_reach, pieces_apart
 from superovoid.checker.solids import HalfSpace, solid_of
 from superovoid.checker.superquadric import EXACT
 
@@ -176,7 +176,7 @@ def _clip(polygon: FloatArray, point: FloatArray, along: FloatArray) -> FloatArr
 class _Checker:
     """The proved interval of one pair, narrowed until it decides the claim."""
 
-    def __init__(self, pair: Pair, answer: Answer, exported: Exported | None) -> None:
+    def __init__(self, pair: Pair, answer: Answer, exported: ExportedProof | None) -> None:
         self.pair, self.answer, self.exported = pair, answer, exported
         self.certificate = Finding(UNDECIDED, "not needed" if exported else "there is none")
         self.lower, self.upper = -math.inf, math.inf
@@ -189,13 +189,13 @@ class _Checker:
     def raise_lower(self, n: FloatArray) -> None:
         """Update the lower bound with a direction."""
         if np.isfinite(n).all() and np.linalg.norm(n) > 0.0:
-            self.lower = max(self.lower, balls.down(self.pair.separation(n)))
+            self.lower = max(self.lower, balls.lower_bound(self.pair.separation(n)))
 
     def lower_upper(self, x: Vector, y: Vector) -> None:
         """Update the upper bound with the distance of a point of each body."""
         points = self.pair.points_inside(x, y)
         if points is not None:
-            self.upper = min(self.upper, balls.up(balls.norm(balls.minus(points[1], points[0]))))
+            self.upper = min(self.upper, balls.upper_bound(balls.norm(balls.minus(points[1], points[0]))))
 
     def lower_upper_by_common_point(self) -> None:
         """Set the upper bound to 0 if the midpoint of the answer's points belongs to both bodies."""
@@ -250,7 +250,7 @@ class _Checker:
         cores = pair.with_cores()
         radius = pair.core_radius()
         if claimed == self.answer.upper and self.exported is not None and self.exported.cones:
-            related = Related.of(cores.solids, cores.turns, cores.offset)
+            related = RelativePair.of(cores.solids, cores.turns, cores.offset)
             if self._record_certificate(cones_reach(related, self.exported, -arb(claimed) - radius)):
                 self.upper = min(self.upper, claimed)
                 return
@@ -260,7 +260,7 @@ class _Checker:
                 cores.points_at,
                 cores.difference,
                 cores.difference_inside,
-                lambda n: balls.down(pair.separation(n)) > claimed,
+                lambda n: balls.lower_bound(pair.separation(n)) > claimed,
             ),
             -arb(claimed) - radius,
             tuple(np.array([float(v) for v in point]) for point in self.local),
@@ -288,7 +288,7 @@ class _Checker:
         pair, answer = self.pair, self.answer
         if self.exported is None or not self.exported.pieces or answer.lower <= 0.0:
             return
-        related = Related.of(pair.solids, pair.turns, pair.offset)
+        related = RelativePair.of(pair.solids, pair.turns, pair.offset)
         if self._record_certificate(pieces_apart(related, self.exported, answer.lower)):
             self.lower = max(self.lower, answer.lower)
 
@@ -321,13 +321,13 @@ class _Checker:
         across = balls.minus(pair.places[other], pair.places[plane])
         down = balls.times(arb(-1), balls.rotate_back(pair.turns[other], up))
         length = balls.norm(up)
-        self.lower = balls.down((balls.dot(up, across) - pair.solids[other].support_above(down)) / length)
+        self.lower = balls.lower_bound((balls.dot(up, across) - pair.solids[other].support_above(down)) / length)
         lowest = pair.solids[other].support_points(np.array([[float(v) for v in down]]))[0]
         for point in (balls.exact(lowest), self.local[other]):
             inside = pair.solids[other].point_inside(point)
             if inside is not None and all(v.is_finite() for v in inside):
                 height = balls.dot(up, balls.plus(balls.rotate(pair.turns[other], inside), across)) / length
-                self.upper = min(self.upper, balls.up(height))
+                self.upper = min(self.upper, balls.upper_bound(height))
 
     # -- findings ---------------------------------------------------------------------------------------------------
 
@@ -450,7 +450,9 @@ class _Checker:
         if m is not None:
             most = -balls.dot(along, m) / length
             if most < arb(answer.lower) - allowed:
-                return Finding(REFUTED, f"the normal proves at most {balls.up(most)!r}, not lower = {answer.lower!r}")
+                return Finding(
+                    REFUTED, f"the normal proves at most {balls.upper_bound(most)!r}, not lower = {answer.lower!r}"
+                )
         return Finding(UNDECIDED, "undecided whether the normal proves lower")
 
     def _normal_at_touch(self, allowed: float) -> Finding:
@@ -486,10 +488,10 @@ def check(
     b: dict[str, Any],
     pose_b: FloatArray,
     answer: Answer,
-    exported: Exported | None = None,
+    exported: ExportedProof | None = None,
 ) -> Check:
     """Judge one answer; see `superovoid.checker.verify` for the public function."""
-    with balls.working(), np.errstate(all="ignore"):
+    with balls.precision(), np.errstate(all="ignore"):
         pair = Pair(a, pose_a, b, pose_b)
         checker = _Checker(pair, answer, exported)
         interval = Finding(REFUTED, "a number is not finite") if not answer.finite else None

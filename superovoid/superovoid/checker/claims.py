@@ -35,7 +35,7 @@ class Answer(NamedTuple):
         return bool(np.isfinite(numbers).all())
 
 
-class Exported(NamedTuple):
+class ExportedProof(NamedTuple):
     """The parts of a proof other than normal and points, as exported by the engine (docs/how_to/verify.md)."""
 
     cones: str
@@ -194,7 +194,7 @@ _LISTS: dict[str, tuple[int | None, ...]] = {"points": (None, 6), "heights": (No
 _LETTERS = {"cones": "012.*", "pieces": "ab."}
 
 
-def exported_of(certificate: Any) -> Exported | None:
+def exported_of(certificate: Any) -> ExportedProof | None:
     """Read the certificate of a result or of a mapping with the same names; None if there is none.
 
     Raises
@@ -205,11 +205,13 @@ def exported_of(certificate: Any) -> Exported | None:
     if certificate is None:
         return None
     found = {}
-    for name in Exported._fields:
+    for name in ExportedProof._fields:
         if isinstance(certificate, dict) and name not in certificate:
             raise ValueError(f"certificate.{name}: is missing")
         if not isinstance(certificate, dict) and not hasattr(certificate, name):
-            raise ValueError(f"certificate: must have {', '.join(Exported._fields)}, found {repr(certificate)[:60]}")
+            raise ValueError(
+                f"certificate: must have {', '.join(ExportedProof._fields)}, found {repr(certificate)[:60]}"
+            )
         value = certificate[name] if isinstance(certificate, dict) else getattr(certificate, name)
         if name in _LETTERS:
             if not isinstance(value, str) or set(value) - set(_LETTERS[name]):
@@ -219,7 +221,7 @@ def exported_of(certificate: Any) -> Exported | None:
         else:
             value = numbers_of(f"certificate.{name}", value, _LISTS[name])
         found[name] = value
-    return Exported(**found)
+    return ExportedProof(**found)
 
 
 def record(result: Any, a: Any, pose_a: Any, b: Any, pose_b: Any, *, rtol: float = TOLERANCE) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from superovoid.checker import balls
 from superovoid.checker.balls import Vector, dot
-from superovoid.checker.claims import Exported
+from superovoid.checker.claims import ExportedProof
 from superovoid.checker.superquadric import Superquadric
 
 FloatArray = NDArray[np.float64]
@@ -26,7 +26,7 @@ FloatArray = NDArray[np.float64]
 _MOST_WAITING = 400  # maximum number of pending parts of a tree; deeper trees are rejected
 
 
-class Related(NamedTuple):
+class RelativePair(NamedTuple):
     """Two bodies in the frame of the first."""
 
     solids: tuple[Any, Any]
@@ -36,7 +36,7 @@ class Related(NamedTuple):
     """Origin of the frame of B."""
 
     @classmethod
-    def of(cls, solids: tuple[Any, Any], turns: tuple[balls.Matrix, balls.Matrix], offset: Vector) -> Related:
+    def of(cls, solids: tuple[Any, Any], turns: tuple[balls.Matrix, balls.Matrix], offset: Vector) -> RelativePair:
         """Combine two bodies, their rotations to the world, and the world vector from A's origin to B's."""
         columns = [[row[j] for row in turns[1]] for j in range(3)]
         turned = [balls.rotate_back(turns[0], column) for column in columns]
@@ -76,7 +76,7 @@ class TreeCheck(NamedTuple):
     """Number of judged parts."""
 
 
-def cones_reach(pair: Related, proof: Exported, rho: arb) -> TreeCheck:
+def cones_reach(pair: RelativePair, proof: ExportedProof, rho: arb) -> TreeCheck:
     """Check whether a certificate's cones prove h_M(n) >= rho |n| for every n, for the bodies or their cores.
 
     See `direction_cover` for why one point per cone suffices. Corners are dyadic combinations of the axes, exact in
@@ -132,7 +132,7 @@ def _reaches(n: Vector, needed: arb, m: Vector) -> bool:
     return bool(along >= 0 and along * along >= needed)
 
 
-def pieces_apart(pair: Related, proof: Exported, lower: float) -> TreeCheck:
+def pieces_apart(pair: RelativePair, proof: ExportedProof, lower: float) -> TreeCheck:
     """Check whether a certificate's pieces prove that the bodies are at least a distance apart.
 
     The bodies are the unions of their pieces, and the distance of a pair of pieces is at least g(n) for any n.

@@ -33,7 +33,7 @@ def _run(arguments: Sequence[str] | None = None) -> int:
         from superovoid.output import REPORT
 
         INTERRUPTS.check()  # Python can lose the exception raised by a signal handler
-        chosen = command_line.read(arguments)
+        chosen = command_line.parse(arguments)
         name, extra = chosen.parser.prog, getattr(chosen, "extra", "")
         return REPORT.run(chosen)
     except Interrupted as error:

@@ -272,7 +272,8 @@ def _compute(found: Dataset, arguments: argparse.Namespace) -> int:
     missing = int((~found.done).sum())
     state = f"{missing} of {found.chunks} chunks are missing" if missing else "complete"
     REPORT.verdict(
-        f"{found.path}: {state}; computed {len(did.computed)} chunks, {did.answers} answers in {did.seconds:.2f} s",
+        f"{found.path}: {state}; computed {len(did.computed)} of {found.chunks} chunks, "
+        f"{did.answers} answers in {did.seconds:.2f} s",
         missing=missing,
         chunks=found.chunks,
         computed=len(did.computed),
@@ -346,7 +347,7 @@ def _is_address(text: str) -> bool:
     return found is not None and 0 < int(found[1]) < 65536
 
 
-_address = option_values.typed("must be HOST:PORT, for example tcp://10.0.0.1:8786", str, _is_address)
+_address = option_values.option_type("must be HOST:PORT, for example tcp://10.0.0.1:8786", str, _is_address)
 
 
 def _grid(text: str) -> int | dict[str, int]:

@@ -113,7 +113,7 @@ def _missing_distribution(words: str, _: argparse.Namespace) -> str:
     return words
 
 
-def read(arguments: Sequence[str] | None) -> argparse.Namespace:
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Parse a command line; call `run` of the result to run it. Invalid options end the process with code 2."""
     top = parser()
     try:

@@ -22,7 +22,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Interrupts:
-    """Context manager that raises `Interrupted` in the main thread when a signal asks the command to end.
+    """Context manager that raises `Interrupted` in the main thread when a signal ends the command.
 
     Python loses and prints an exception raised inside a destructor or a C callback, such as those of an import. Here it
     does not print `Interrupted`; loops that wait must call `check`.

@@ -18,12 +18,14 @@ Type = Callable[[str], Value]
 LARGEST_SEED = 2**32 - 1  # largest seed that every random generator accepts
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Quote a value for an error message, truncating long ones."""
     return repr(text if len(text) <= 100 else f"{text[:100]}...")
 
 
-def typed(expected: str, read: Type[Value], accepts: Callable[[Value], object] = lambda value: True) -> Type[Value]:
+def option_type(
+    expected: str, read: Type[Value], accepts: Callable[[Value], object] = lambda value: True
+) -> Type[Value]:
     """Make an option type from a function that reads a value and a condition on the value.
 
     If the condition is false, or either function raises ValueError or OSError, the error quotes the text and states
@@ -40,14 +42,14 @@ def typed(expected: str, read: Type[Value], accepts: Callable[[Value], object] =
             reason = f": {error.strerror}"
         except ValueError:
             pass
-        raise argparse.ArgumentTypeError(f"{quoted(text)}: {expected}{reason}")
+        raise argparse.ArgumentTypeError(f"{quote(text)}: {expected}{reason}")
 
     return checked
 
 
 def count(least: int = 1, most: int = 10**9) -> Type[int]:
     """Return an option type for integers in [least, most]."""
-    return typed(f"must be an integer from {least} to {most}", int, lambda value: least <= value <= most)
+    return option_type(f"must be an integer from {least} to {most}", int, lambda value: least <= value <= most)
 
 
 seed = count(0, LARGEST_SEED)
@@ -56,7 +58,7 @@ seed = count(0, LARGEST_SEED)
 def number(*, most: float, unit: str, above: bool = True) -> Type[float]:
     """Return an option type for numbers above 0 (at least 0 if not `above`), up to `most`."""
     expected = f"must be {'more than 0' if above else '0 or more'}, at most {most:g} {unit}"
-    return typed(expected, float, lambda value: (0.0 < value if above else 0.0 <= value) and value <= most)
+    return option_type(expected, float, lambda value: (0.0 < value if above else 0.0 <= value) and value <= most)
 
 
 def _tolerance(text: str) -> str:
@@ -65,16 +67,16 @@ def _tolerance(text: str) -> str:
     return str(Tolerance.read(text))
 
 
-length = typed(
+length = option_type(
     "must be a length with its unit, more than 0m, at most 10m, for example 2mm", metres, lambda m: 0.0 < m <= 10.0
 )
-tolerance = typed(
+tolerance = option_type(
     "must be a length with its unit, or a share of the link's diagonal, for example 2mm or 1%",
     _tolerance,
     lambda text: 0.0 < float(text.split()[0]) <= (100.0 if text.endswith("%") else 1e4),
 )
 """A tolerance of a fit, in the form of `superovoid.fitting.verdicts.Tolerance`."""
-frames = typed(
+frames = option_type(
     "must be FIRST:LAST, for example 20:60, from 0 on, the first not after the last",
     lambda text: tuple(map(int, text.split(":"))),
     lambda ends: len(ends) == 2 and 0 <= ends[0] <= ends[1],
@@ -94,7 +96,7 @@ def numbers(read: Type[Value]) -> Type[tuple[Value, ...]]:
 def some_of(known: tuple[str, ...]) -> Type[tuple[str, ...]]:
     """Return an option type for a subset of these names, separated by commas."""
     expected = f"must be some of {', '.join(known)}, separated by commas"
-    return typed(expected, names, lambda chosen: set(chosen) <= set(known))
+    return option_type(expected, names, lambda chosen: set(chosen) <= set(known))
 
 
 def named(read: Type[Value], form: str) -> Type[tuple[str, Value]]:
@@ -106,7 +108,7 @@ def named(read: Type[Value], form: str) -> Type[tuple[str, Value]]:
             raise ValueError
         return name, read(value)
 
-    return typed(f"must be {form}", read_both)
+    return option_type(f"must be {form}", read_both)
 
 
 def _is_readable(path: Path) -> bool:
@@ -133,11 +135,11 @@ def _is_output(path: Path) -> bool:
     return path.name != "" and (_existing_ancestor(path) != path or not path.is_dir()) and _is_writable(path.parent)
 
 
-file = typed("cannot be read", Path, _is_readable)
-folder = typed("must be an existing folder", Path, Path.is_dir)
+file = option_type("cannot be read", Path, _is_readable)
+folder = option_type("must be an existing folder", Path, Path.is_dir)
 # Neither type creates anything.
-output_folder = typed("must be a writable folder, or one that can be created", Path, _is_writable)
-output_file = typed("must be a writable file, or one that can be created", Path, _is_output)
+output_folder = option_type("must be a writable folder, or one that can be created", Path, _is_writable)
+output_file = option_type("must be a writable file, or one that can be created", Path, _is_output)
 
 
 def add_packages(command: argparse.ArgumentParser) -> None:

@@ -165,5 +165,5 @@ def _bag(text: str) -> Path:
     files = sorted(Path(text).glob("*.mcap")) if os.path.isdir(text) else [text]
     if len(files) != 1:
         found = f"{len(files)} files NAME.mcap: choose one" if files else "no file NAME.mcap"
-        raise argparse.ArgumentTypeError(f"{option_values.quoted(text)}: is a folder with {found}")
+        raise argparse.ArgumentTypeError(f"{option_values.quote(text)}: is a folder with {found}")
     return option_values.file(str(files[0]))

@@ -109,7 +109,7 @@ def node(text: str) -> str:
     """Read the name of a node, and add a leading slash if it has none."""
     parts = text.removeprefix("/").split("/")
     if not all(part.isascii() and part.isidentifier() for part in parts):
-        raise argparse.ArgumentTypeError(f"{option_values.quoted(text)}: must be a node name, as /distance_service")
+        raise argparse.ArgumentTypeError(f"{option_values.quote(text)}: must be a node name, as /distance_service")
     return "/" + "/".join(parts)
 
 
@@ -119,7 +119,7 @@ def host(text: str) -> str:
         return str(ipaddress.ip_address("127.0.0.1" if text == "localhost" else text))
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"{option_values.quoted(text)}: must be an IP address: 127.0.0.1, or 0.0.0.0 for all of this machine"
+            f"{option_values.quote(text)}: must be an IP address: 127.0.0.1, or 0.0.0.0 for all of this machine"
         ) from None
 
 

@@ -180,7 +180,7 @@ class _Handed(NamedTuple):
     shapes: list[str]
     """Lines that name the shapes of its arrays; they raise ValueError if an array has other dimensions."""
     conditions: list[str]
-    """Sources of what tells that its arrays have the declared kinds of numbers."""
+    """Sources of the check that arrays have the declared types of numbers."""
 
 
 _NAMES = {"_address": _address, "_at": _address_of, "_byte": _first_byte, "_error": struct.error}

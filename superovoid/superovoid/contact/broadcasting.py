@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Arguments of many pairs as kernels read them, and the loop over pairs that threads share."""
+"""Convert arguments of many pairs for kernels, and share a loop over pairs between threads."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ FloatArray = NDArray[np.float64]
 Shapes: TypeAlias = Shape | Sequence[Shape]
 """The bodies of one side of pairs: one for all, a sequence, or a `ShapeArray`, which is one."""
 PAIRS_PER_THREAD = 64
-"""Pairs of any kinds that a thread is started for."""
+"""Least number of pairs, of any kinds, for which a thread is started."""
 MOST_AT_ONCE = 512  # pairs of one call of a kernel: between calls the process can be interrupted
-_PORTIONS = 4  # of what is left, for each thread
+_PORTIONS = 4  # share of the remaining pairs, for each thread
 
 
 @bundle
@@ -68,7 +68,7 @@ class Pairs(NamedTuple):
 
 @kernel
 def own_or_only(rows, i):
-    """Number of the row of a pair, of an array with a row a pair or one for all."""
+    """Return the row of a pair in an array with one row for each pair, or one for all."""
     return i if rows.shape[0] > 1 else 0
 
 
@@ -85,12 +85,12 @@ def bodies_of(pairs, i):
 
 
 def pair_count(lengths: Mapping[str, int]) -> int:
-    """Return how many pairs arguments speak of, 1 where none is one a pair.
+    """Return the number of pairs that arguments describe; 1 if no argument has one value for each pair.
 
     Parameters
     ----------
     lengths : mapping of str to int
-        Lengths of the arguments with one value a pair, by name.
+        Lengths of the arguments with one value for each pair, by name.
 
     Raises
     ------
@@ -119,16 +119,16 @@ def pairs_of(
         The rows of a `ShapeArray` are not copied.
     pose_a, pose_b : (4, 4) or (n, 4, 4) array_like, transform, or sequence of transforms
     lengths : mapping of str to int, optional
-        Lengths of further arguments with one value a pair, by name.
+        Lengths of further arguments with one value for each pair, by name.
     names : tuple of str, optional
-        Of the poses, for errors.
+        Names of the poses, for errors.
 
     Raises
     ------
     ValueError
         If lengths differ or a pose is not a rigid transform.
     TypeError
-        If a shape is none.
+        If a shape is not a `Shape`.
     """
     counts = {}
     for name, shapes in (("a", a), ("b", b)):
@@ -168,7 +168,7 @@ def _packed(name: str, shapes: Shapes, n: int) -> tuple[FloatArray, FloatArray, 
 
 
 def one_a_pair(name: str, value: ArrayLike, unit: str, counts: dict[str, int]) -> FloatArray:
-    """Return finite numbers, shape (n,), or (1,) for one for all pairs; note how many there are if one a pair."""
+    """Return finite numbers, shape (n,) or, for one for all pairs, (1,); note their number in the first case."""
     array = floats(name, value)
     if array.ndim > 1 or not np.isfinite(array).all():
         raise ValueError(f"{name} = {short(value)}: must be a finite number ({unit}), or an array of one a pair")
@@ -183,7 +183,7 @@ def share_pairs(
     threads: int | None,
     memory: Callable[[], Any] = lambda: np.empty(WORK_LENGTH),
 ) -> None:
-    """Call a kernel for the pairs named, in portions that threads share.
+    """Call a kernel for the given pairs, in portions that threads share.
 
     Portions get smaller towards the end, so that all threads end at about the same time though pairs differ by orders
     of magnitude in cost.
@@ -192,9 +192,9 @@ def share_pairs(
     ----------
     which : (m,) ndarray of int
     answer : callable
-        Takes some of them, at most MOST_AT_ONCE, and scratch memory of one thread.
+        Called with at most MOST_AT_ONCE of the pairs and the scratch memory of one thread.
     threads : int or None
-        At most; None: one for each processor, fewer if more would not be faster.
+        Largest number of threads; None: one for each processor, fewer if more would not be faster.
     memory : callable, optional
         Returns scratch memory; default: of shape (WORK_LENGTH,).
     """

@@ -3,7 +3,7 @@
 
 """Further entry points of the C interface (superovoid.h), which check their arguments; `one_pair` has the first.
 
-Each returns a code as those of `one_pair` do, and takes its scratch memory from the caller.
+Each returns a code, as the functions of `one_pair` do; the caller provides the scratch memory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ THRESHOLD, DURATION, EVALUATIONS, MOTION_A, MOTION_B = 3, 6, 7, 26, 36
 
 @entry_point(nogil=True)
 def decide_pair(a: Placed, b: Placed, threshold: float, tolerance: float, work: Floats1) -> tuple[int, int]:
-    """Whether the signed distance is below a threshold: a code, and CLOSER, FARTHER or UNDECIDED."""
+    """Decide whether the signed distance is below a threshold; return a code, and CLOSER, FARTHER or UNDECIDED."""
     if work.shape[0] != WORK_LENGTH:
         return MISMATCH, UNDECIDED
     scratch = scratch_in(work)
@@ -43,7 +43,7 @@ def decide_pair(a: Placed, b: Placed, threshold: float, tolerance: float, work: 
 
 @entry_point(nogil=True)
 def differentiate(out: Floats1, pose_a: Floats2, pose_b: Floats2, work: Floats1, by_poses: Floats2) -> int:
-    """Derivatives of a distance (a result row) by the poses, as `pose_gradients` has them, shape (2, 6)."""
+    """Compute the derivatives of a distance (a result row) by the poses, as `pose_gradients`, shape (2, 6)."""
     if work.shape[0] != WORK_LENGTH or out.shape[0] != RESULT_LENGTH:
         return MISMATCH
     found = take_poses(pose_a, pose_b, scratch_in(work))
@@ -60,10 +60,7 @@ def differentiate(out: Floats1, pose_a: Floats2, pose_b: Floats2, work: Floats1,
 
 @kernel
 def _take_motion(given, start, motion):
-    """Fill in a motion as `find_impact` takes it from velocity, angular velocity and the point they are of.
-
-    Return whether it is one.
-    """
+    """Fill in a motion for `find_impact` from velocity, angular velocity and their point; return whether it is one."""
     for i in range(9):
         value = given[i]
         if not abs(value) <= LARGEST:
@@ -87,18 +84,18 @@ def time_impact(
     work: Floats1,
     out: Floats1,
 ) -> tuple[int, int, float, float, int]:
-    """First time at which two moving bodies touch, as `time_of_impact` finds it.
+    """Compute the first time at which two moving bodies touch, as `time_of_impact`.
 
     Parameters
     ----------
     a, b : Placed
         At time 0.
     motions : array, shape (2, 9)
-        Of each body: velocity of a point, angular velocity, and that point at time 0.
+        For each body: velocity of a point, angular velocity, and that point at time 0.
     end : float
     tolerance : float
     most : int
-        Evaluations of the distance after which to give up.
+        Largest number of evaluations of the distance.
     work : array, shape (WORK_LENGTH,)
     out : array, shape (RESULT_LENGTH,)
 

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What proves an answer, as plain data for others to check (docs/how_to/verify.md)."""
+"""The proof of an answer as plain data for independent checks (docs/how_to/verify.md)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Certificate(Record):
     points: FloatArray = field(default_factory=lambda: np.empty((0, 6)))
     """Points of A and of B, in their frames, m, shape (k, 6): the first, then those of the cones, in order."""
     pieces: str = ""
-    """Apart, with a dent: cuts across the axis z of A (``a``) and B (``b``), at first of the two whole bodies, the
+    """Apart, with a concavity: cuts across the axis z of A (``a``) and B (``b``), at first of the two whole bodies, the
     lower part first; ``.`` for a pair of pieces with a direction."""
     heights: FloatArray = field(default_factory=lambda: np.empty(0))
     """Heights z / a3 of the cuts, in order, shape (k,)."""
@@ -61,7 +61,7 @@ def certificate_of(
     pose_b: FloatArray,
     state: FloatArray,
 ) -> Certificate:
-    """Write down what proves an answer to two superovoids.
+    """Write down the proof of an answer for two superovoids.
 
     Parameters
     ----------
@@ -70,12 +70,12 @@ def certificate_of(
         The packed bodies.
     pose_a, pose_b : array, shape (4, 4)
     state : array
-        What the solver left: the surface points of the contact.
+        State of the solver after the answer: the surface points of the contact.
 
     Returns
     -------
     Certificate
-        Empty if there is nothing to add to normal and points, or if nothing better was found: bodies with a dent
+        Empty if normal and points prove the interval, or if nothing better was found: non-convex bodies
         that overlap, a search that takes too long.
     """
     rotation = np.empty((3, 3))

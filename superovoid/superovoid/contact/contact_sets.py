@@ -3,9 +3,9 @@
 
 r"""Contact points of two bodies: the corners of the patch on which flats and edges face each other.
 
-The distance gives the normal n. What of each body faces the other (`facing`) is a set of convex pieces, one for a
-convex body, which are projected on the plane across n. The corners of the patch are those of the intersections of two
-pieces; for two edges parallel within the angle, the ends of their common part.
+The distance gives the normal n. The part of each body that faces the other (`facing`) is a set of convex pieces, one
+for a convex body, which are projected on the plane across n. The corners of the patch are those of the intersections of
+two pieces; for two edges parallel within the angle, the ends of their common part.
 
 A line along n through a corner meets the surface of A at x and that of B at y: at a known point, in the plane of a
 triangle of a mesh, or at its exit from a convex body (`leave`). The gap is n . (y - x). So y - x is along n, and tilted
@@ -87,10 +87,10 @@ Corner: TypeAlias = tuple[float, float, float, float]
 
 
 class _Limits(NamedTuple):
-    """What counts as a corner of the patch."""
+    """Limits that define the corners of the patch."""
 
     sine: float
-    """Of the angle between parallels."""
+    """Sine of the largest angle between parallels."""
     beside: float
     """A point this far outside a face counts as over it, m. Gaps that differ by more than this differ for certain."""
     least: float
@@ -122,7 +122,7 @@ class _Piece:
 
 
 class _Side:
-    """A body, with what of it faces the other one, in the frame of the contact.
+    """A body with its part that faces the other one, in the frame of the contact.
 
     The third axis is the normal n, the origin the middle of the witness points. `sign` is 1 for the body that n leads
     out of, -1 for the other.
@@ -143,7 +143,7 @@ class _Side:
         self.one_piece = is_convex(shape)
         found = facing(shape, sign * (n @ pose[:3, :3]), angle)
         self.is_a_point = sum(len(group) * group.shape[1] for group in found) < 2 and not isinstance(shape, HalfSpace)
-        """Whether one point at most faces the other body."""
+        """Whether at most one point faces the other body."""
         self._slack = slack
         self._turn = axes @ pose[:3, :3]
         self._shift = axes @ (pose[:3, 3] - origin)
@@ -172,7 +172,7 @@ class _Side:
         return _Piece([points[k] for k in kept[first:] + kept[:first]], self._cast())
 
     def hides(self, corner: Corner, limits: _Limits) -> bool:
-        """Whether a flat of a mesh is between the two points of a corner."""
+        """Return whether a flat of a mesh is between the two points of a corner."""
         x, y, bottom, top = corner
         if self.one_piece or top - bottom <= limits.deep:
             return False
@@ -217,7 +217,7 @@ def _flat_piece(corners: list[Vector]) -> _Piece:
 
 
 def _shared(p: _Piece, q: _Piece, limits: _Limits, convex: bool) -> list[Point]:
-    """Corners of what two pieces share, projected on the plane across the normal."""
+    """Return the corners of the common part of two pieces, projected on the plane across the normal."""
     if not p.polygon or not q.polygon:  # a half-space
         return p.polygon or q.polygon
     for one, other in ((p, q), (q, p)):
@@ -251,7 +251,7 @@ def contacts(
     max_distance : float
         Largest gap of a contact, m; at least 0. Infinity keeps all corners.
     max_contacts : int, optional
-        How many points to return at most, at least 1.
+        Largest number of points, at least 1.
     angle : float, optional
         Largest angle between the normal of a flat or an edge and the common normal, rad; positive, at most 0.5.
     rtol : float, optional
@@ -313,7 +313,7 @@ def contacts(
 
 
 def _is_in_order(bodies: list[tuple[Shape, FloatArray]]) -> bool:
-    """Whether the first body comes first: the order is the same for both orders of the arguments."""
+    """Return whether the first body comes first: the order is the same for both orders of the arguments."""
     (a, pose_a), (b, pose_b) = bodies
     row_a, row_b = a._row.tolist(), b._row.tolist()
     if row_a != row_b:

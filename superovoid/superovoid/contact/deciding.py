@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Is the signed distance of two packed bodies below a threshold? Proofs in the order of their cost, until one decides.
+r"""Decide whether the signed distance of two packed bodies is below a threshold: proofs in the order of their cost.
 
 bounding spheres               |c| - R_A - R_B <= sd
 two superovoids: a point       the middle of the points where the line of centres leaves them, inside both: sd < 0
@@ -11,7 +11,7 @@ two superovoids: a point       the middle of the points where the line of centre
 two convex bodies              GJK ends as soon as a direction proves them no closer, or a pair of points closer; if
                                its tetrahedron holds the origin, its least height proves an overlap
 a mesh that is not convex      hulls, triangles, and what lies inside (`convex.mesh`)
-what these leave open          the solver with the threshold as its stop rule (`Limit`)
+undecided pairs          the solver with the threshold as its stop rule (`Limit`)
 """
 
 from __future__ import annotations
@@ -79,20 +79,20 @@ from superovoid.shapes.kernels.surface import (
     surface_point_towards,
 )
 
-# What decided, cheapest first.
+# The deciding proof, cheapest first.
 BY_SPHERES, BY_DIRECTION, BY_POINT, BY_CONTACT, BY_SEARCH, BY_SURFACES = 0, 1, 2, 3, 4, 5
 
-# Columns of a verdict: 1 closer, -1 not closer, 0 undecided; what is proved; by what; solver calls.
+# Columns of a verdict: 1 closer, -1 not closer, 0 undecided; the bounds; the proof; solver calls.
 ANSWER, PROVED_LOWER, PROVED_UPPER, PROVED_BY, SOLVES = 0, 1, 2, 3, 4
 
 _DIRECTIONS = 2  # tried before the solver
-_ROUNDS, _STEPS_OF_ROUND = 5, np.int64(6)  # of Newton's method, between two looks at its points
-_WITHIN = 1.0 - 1e-15  # by which a body inside is smaller than it need be, for what rounding takes
+_ROUNDS, _STEPS_OF_ROUND = 5, np.int64(6)  # steps of Newton's method between two tests of its points
+_WITHIN = 1.0 - 1e-15  # by which a body inside is smaller than necessary, because of rounding
 
 
 @kernel
 def _threshold_and_loss(limit):
-    """The threshold of a limit, and what it adds to bounds beside their own rounding, m."""
+    """Return the threshold of a limit, and what it adds to bounds in addition to their own rounding, m."""
     return 0.5 * (limit.beyond + limit.below), 0.5 * (limit.beyond - limit.below)
 
 
@@ -136,7 +136,7 @@ def _along_directions(first, second, limit, known, direction, sign):
 def _of_contact(pair, limit, known, ka, kb, state):
     """Bounds from Newton's method without a search, the verdict, and a normal; every few steps the points may decide.
 
-    `ka` and `kb` are the places of the points in the state, which are renewed. Without these it starts on the line of
+    `ka` and `kb` are the places of the points in the state, which are updated. Without points it starts on the line of
     centres.
     """
     a, b, centre = pair.a, pair.b, pair.centre
@@ -168,7 +168,7 @@ def _of_contact(pair, limit, known, ka, kb, state):
 def _of_superovoids(first, second, limit, known, direction, state, rotation):
     """Bounds of the distance of two superovoids without a search, the verdict, and what proved it.
 
-    Both orders of the bodies are asked in one, so that both have the same bounds bit by bit.
+    Both orders of the bodies are computed in one order, so that both have the same bounds bit by bit.
     """
     straight = in_order(first.row, second.row, first.pose, second.pose)
     ka, kb = place_of_points(straight)
@@ -210,9 +210,9 @@ def _of_parts(pair, n, limit, goal, margin):
 
 @entry_point(separate=True)
 def bounds_of_kinds(first: Placed, second: Placed, limit: Limit, state: Floats1) -> tuple[float, float]:
-    """Bounds of the signed distance of two convex bodies, or of a mesh and any body, which may leave a threshold open.
+    """Bound the signed distance of two convex bodies, or of a mesh and any body; a threshold may stay undecided.
 
-    The state is renewed, but beside a mesh only if they decide.
+    Updates the state; of a pair with a mesh only if the bounds decide.
     """
     out_of_line()
     task = begin(first, second, state)
@@ -230,7 +230,7 @@ def bounds_of_kinds(first: Placed, second: Placed, limit: Limit, state: Floats1)
 
 @kernel
 def _are_bounds_cheaper(a, b):
-    """Whether bounds of two bodies take less time than their answer: not of a sphere, unless beside many planes."""
+    """Return whether bounds of two bodies take less time than their answer: not of a sphere and few planes."""
     kind_a, kind_b = kind_of(a), kind_of(b)
     method = METHODS[kind_a, kind_b]
     has_hull, has_sphere = a[KIND] == CONVEX_MESH or b[KIND] == CONVEX_MESH, kind_a == POINT or kind_b == POINT
@@ -249,7 +249,7 @@ def decide_within(first, second, limit, direction, state, scratch, out):
     first, second : Placed
         Of any kinds.
     limit : Limit
-        `beyond` and `below` are the threshold, m, with what is to be added to the bounds beside their own rounding.
+        `beyond` and `below` are the threshold, m, with a tolerance added to the rounding of the bounds.
     direction : array, shape (3,)
         A guess of the normal (world, unit), zeros for none; of superovoids renewed by the best direction found.
     state : array, shape (STATE_LENGTH,)
@@ -288,7 +288,7 @@ def decide_within(first, second, limit, direction, state, scratch, out):
 
 @entry_point
 def fill_inside(row: Floats1, inner: Floats1) -> None:
-    """Fill in the row of a convex body inside a superovoid with a dent; copy the row of any other body.
+    """Fill in the row of a convex body inside a non-convex superovoid; copy the row of any other body.
 
     Its section at each height is no smaller than without the taper (docs/reference/queries.md).
     """
@@ -303,9 +303,9 @@ def fill_inside(row: Floats1, inner: Floats1) -> None:
 
 @kernel
 def decide_from_nothing(first, second, threshold, tolerance, scratch, out):
-    """Decide on two bodies (`Placed`) from nothing but the direction in the scratch; fill in and return a verdict.
+    """Decide on two bodies (`Placed`) from the direction in the scratch alone; fill in and return a verdict.
 
-    Where that leaves it open, the convex bodies inside bodies with a dent are asked, which are no closer than these.
+    If the verdict is open, convex bodies inside non-convex ones are tried: they are no closer.
     """
     scratch.state[:] = 0.0
     limit, memory = Limit(tolerance, SEARCH_BUDGET, threshold, threshold), (scratch.rotation, scratch.result)
@@ -326,7 +326,7 @@ def decide_from_nothing(first, second, threshold, tolerance, scratch, out):
 def decide_pairs(
     pairs: Pairs, which: Ints1, thresholds: Floats1, directions: Floats2, tolerance: float, work: Floats1, out: Floats2
 ) -> None:
-    """Decide on the pairs named, each from nothing that was known before.
+    """Decide on the given pairs, each without earlier results.
 
     Parameters
     ----------

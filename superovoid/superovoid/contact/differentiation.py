@@ -69,7 +69,7 @@ _FIELDS = {
 
 FOCAL, SHARP, OTHER_KIND = 4, 8, 64
 
-_STRAIGHT = 1e-12  # curvature times size that stands for none, so that no inverse is 0 / 0
+_STRAIGHT = 1e-12  # curvature times size that replaces zero, so that no inverse is 0 / 0
 _FOCUS = 1e-7  # part of the curvature at touch below which a depth is no proper minimum
 _SHARP = 1e8  # ratio of dual to point at which `hessian` clips the curvature
 _LEVI_CIVITA = np.cross(np.eye(3)[:, None], np.eye(3)).transpose(2, 0, 1)  # of cross products: `numpy.cross` is slow
@@ -164,7 +164,7 @@ def _second_order(of_a, of_b, d, size):
 
 @kernel
 def _is_sharp(body, f):
-    """Whether the curvature is infinite, or has no limit (the pole of unlike exponents)."""
+    """Return whether the curvature is infinite, or has no limit (the pole of unlike exponents)."""
     return (
         f.rd >= _SHARP * f.r > 0.0
         or f.rd > f.r == 0.0
@@ -236,7 +236,7 @@ def derive_pairs(
 
 
 class DerivativeStatus(Words, IntFlag):
-    """What is particular about a point at which derivatives were asked for. `REGULAR` is the absence of every flag."""
+    """Properties of the contact at which derivatives were computed. `REGULAR` is the absence of every flag."""
 
     REGULAR = 0
     """The distance is differentiable, and the derivatives are those of a certified contact."""
@@ -339,7 +339,7 @@ def pose_gradients(result: DistanceResult | DistanceResults, pose_a: PosesLike, 
     result : DistanceResult or DistanceResults
         Answers at these poses.
     pose_a, pose_b : (4, 4) or (n, 4, 4) array_like
-        Poses, body to world, m; a single one stands in every pair.
+        Poses, body to world, m; a single one is used for every pair.
 
     Returns
     -------
@@ -385,15 +385,15 @@ def derivatives(
     Parameters
     ----------
     a, b : Shape, ShapeArray or sequence of Shape
-        The bodies of each pair, of any kinds; a single one stands in every pair. Derivatives by a shape are those of
+        The bodies of each pair, of any kinds; a single one is used for every pair. Derivatives by a shape are those of
         superovoids, curvatures those of two superovoids, and nan for other kinds.
     pose_a, pose_b : (4, 4) or (n, 4, 4) array_like
-        Poses, body to world, m; a single one stands in every pair.
+        Poses, body to world, m; a single one is used for every pair.
     result : DistanceResult or DistanceResults
         Answer of `distance` or `distances` for these bodies at these poses.
     threads : int, optional
-        Threads to share many pairs among; None: as many as there are processors and as pay. The answers are the same
-        for any number.
+        Number of threads for many pairs; None: at most one for each processor, fewer if more would not be faster. The
+        results do not depend on it.
 
     Returns
     -------

@@ -5,7 +5,7 @@
 
 Along a fixed world direction n the separation s(t) = n . c(t) - h_A(t; n) - h_B(t; -n) is a lower bound of sd(t), and
 costs two support points. A point that rotates by omega about a straight path, at a distance rho from the axis, moves
-along n no faster than |omega x n| rho beside the path's own speed, so that
+along n no faster than |omega x n| rho plus the path's own speed, so that
 
     -s'(t) <= n . (v_A - v_B) + |omega_A x n| rho_A + |omega_B x n| rho_B.
 
@@ -64,7 +64,7 @@ FloatArray = NDArray[np.float64]
 
 
 IMPACT, GRAZE, STARTS_IN_CONTACT, FREE, GIVEN_UP = 0, 1, 2, 3, 4  # `ImpactStatus`
-LARGEST, SMALLEST = 1e100, 1e-100  # m/s, rad/s, m: components of a motion, whose squares and ways stay numbers
+LARGEST, SMALLEST = 1e100, 1e-100  # m/s, rad/s, m: components of a motion, whose squares and paths stay finite
 LONGEST = 1e50  # s
 # Bodies are certainly apart if their distance is this many times the gap that counts as touch at their coordinates,
 # even if rounding at the far end of their motions is larger.
@@ -179,7 +179,7 @@ def _direction(a, b, row):
 
 @kernel
 def _advance(a, b, n, t, end, gap):
-    """Advance time along one direction while that pays; return the time and the support points of each body spent.
+    """Advance time along one direction while steps are long enough; return the time and number of support points.
 
     Every step is proved free of contact. If the first separation is not above the floor, time does not advance.
     """
@@ -398,8 +398,8 @@ def find_impacts(
 class Motion(Record):
     """A rigid motion: a point of the body moves at a constant velocity, and the body turns about it at a constant rate.
 
-    `between` interpolates two poses, `screw` follows a constant twist, and `still` does not move. The constructor makes
-    other motions, for example that of a body thrown with a spin (`about` its centre of mass).
+    `between` interpolates two poses, `screw` follows a constant twist, and `at_rest` does not move. The constructor
+    makes other motions, for example that of a body thrown with a spin (`about` its centre of mass).
 
     Parameters
     ----------
@@ -447,7 +447,7 @@ class Motion(Record):
         self.__dict__.update(state)
 
     @classmethod
-    def still(cls, pose: PoseLike) -> Motion:
+    def at_rest(cls, pose: PoseLike) -> Motion:
         """Return a motion that stays at a pose."""
         return cls(pose, np.zeros(3), np.zeros(3))
 
@@ -508,7 +508,7 @@ class Motion(Record):
 
 
 def _components(name: str, value: ArrayLike, count: int) -> FloatArray:
-    """Return so many finite numbers of 1e100 at most; those whose squares would underflow are 0."""
+    """Return `count` finite numbers of 1e100 at most; those whose squares would underflow are 0."""
     array = floats(name, value).copy()
     if array.shape != (count,) or not np.isfinite(array).all():
         raise ValueError(f"{name} = {value!r}: must be {count} finite numbers")
@@ -596,7 +596,7 @@ def _motions(name: str, given: MotionsLike) -> tuple[FloatArray, FloatArray]:
     if isinstance(given, Motion):
         return given.start, given._packed[None]
     if isinstance(given, list | tuple) and any(isinstance(each, Motion) for each in given):
-        motions = [each if isinstance(each, Motion) else Motion.still(as_pose(name, each)) for each in given]
+        motions = [each if isinstance(each, Motion) else Motion.at_rest(as_pose(name, each)) for each in given]
         return np.array([each.start for each in motions]), np.array([each._packed for each in motions])
     return as_poses(name, given), np.zeros((1, 9))  # type: ignore[arg-type] # poses alone are left
 

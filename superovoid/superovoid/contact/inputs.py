@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What callers give: poses and tolerances, checked."""
+"""Check the arguments of callers: poses and tolerances."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ SEARCH_BUDGET = 4000
 
 
 def as_poses(name: str, poses: PosesLike) -> FloatArray:
-    """Take rigid transforms in any form (`superovoid.values.poses`), check them, make them so to the last bits.
+    """Convert rigid transforms from any form (`superovoid.values.poses`), check them, make them rigid to the last bits.
 
-    A pose stands for the rotation nearest to its upper left 3 x 3 matrix (the polar factor) and for its
-    translation as it is: this is what all intervals hold for (`superovoid.shapes.kernels.rounding`).
+    A pose represents the rotation nearest to its upper left 3 x 3 matrix (the polar factor) and its unchanged
+    translation: all intervals hold for these (`superovoid.shapes.kernels.rounding`).
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def as_poses(name: str, poses: PosesLike) -> FloatArray:
     -------
     (..., 4, 4) ndarray
         C-contiguous float64. Matrices farther from a rotation than double precision allows are replaced by the nearest
-        rotation. If there are none, the array given is returned.
+        rotation. Without such matrices, the given array is returned.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def as_pose(name: str, pose: PosesLike) -> FloatArray:
 
 
 def check_rtol(rtol: float) -> float:
-    """Return the relative tolerance as a float; `ValueError` if it is no number from 1e-12 on."""
+    """Return the relative tolerance as a float; raise `ValueError` if it is not a number of at least 1e-12."""
     if rtol is TOLERANCE:
         return rtol
     real = isinstance(rtol, int | float | np.floating) and not isinstance(rtol, bool)

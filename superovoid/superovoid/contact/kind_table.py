@@ -41,7 +41,7 @@ from superovoid.values.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, PRECISI
 _SAME_WAY = 0.5  # cosine: a direction farther from the line of two middles is that of another pose
 # Methods.
 OVOIDS, HALF_SPACES, CONVEX, TORI, MESHES = range(5)
-OPPOSED = 64.0 * EPS  # |n_A + n_B| of half-spaces that face each other: what `rounding` allows two rotations
+OPPOSED = 64.0 * EPS  # |n_A + n_B| of half-spaces that face each other: allowance for the rounding of two rotations
 
 # The first of two kinds in this order is the first body of the method.
 _ORDER = (
@@ -97,7 +97,7 @@ def _in_order(first, second):
 
 @kernel
 def _two_half_spaces(rotation, centre):
-    """Half-spaces that face each other have a gap. All others meet, and no translation parts them, however long.
+    """Half-spaces that face each other have a gap. All others meet, and no translation separates them.
 
     Half-spaces count as facing each other if their normals are opposite to within the rounding of rotations.
     """
@@ -162,7 +162,7 @@ def start_direction(task, state):
 
 @kernel
 def _widths(pair, tolerance):
-    """Width of the interval that counts as certified, what it would be without rounding, and what rounding takes."""
+    """Return the width of the interval that counts as certified, the same without rounding, and the rounding error."""
     a, b = pair.a.row, pair.b.row
     margin = difference.rounding(a, b, pair.centre)
     wanted = tolerance * min(a[SIZE], b[SIZE])
@@ -183,7 +183,7 @@ def _opposite_status(pair, answer, goal):
 
 @kernel
 def _on_surfaces(answer, pair, is_open):
-    """The same answer with its points on the surfaces.
+    """Return the same answer with its points on the surfaces.
 
     Means of support points lie under a surface by as much as the interval is wide, and the ball of a torus reaches
     beyond it away from the nearest point. If the interval is open, the distance of separate bodies is that of the
@@ -225,7 +225,7 @@ def _finish(task, answer, status, goal, wanted, state, out):
     if answer.upper - answer.lower > goal:
         status |= UNPROVEN
     else:
-        status &= ~DENT  # what a dent had left open has been closed by other points
+        status &= ~DENT  # other points have closed the interval
     if goal > 2.0 * wanted:
         status |= PRECISION
     out[columns.STATUS] = status
@@ -234,7 +234,7 @@ def _finish(task, answer, status, goal, wanted, state, out):
 
 @kernel(separate=True)
 def solve_half_spaces(first, second, limit, state, out):
-    """A plane and any body, another plane included."""
+    """Solve a plane and any body, another plane included."""
     out_of_line()
     task = begin(first, second, state)
     pair = task.pair
@@ -273,8 +273,8 @@ def _from_point(pair, margin):
     return cores.Cores(d, d - margin, d + margin, x, y, normal, 1, status)
 
 
-# With scratch of its own, which is freed here: its caller counts no references, and would neither free an array that
-# it is handed nor pass on one that is counted.
+# With its own scratch, which is freed here: the caller counts no references, so it can neither free an array that it
+# receives nor pass on a counted one.
 
 
 @kernel(_nrt=True)
@@ -283,7 +283,7 @@ def _answer_cores(pair, n, goal, far, budget):
     answer = cores.solve_cores(pair, n, goal, far, budget, w)
     beside = off_line(answer.x, answer.y, -norm(sub(answer.y, answer.x)), answer.n)
     if answer.distance > 0.0 and beside > goal and answer.upper - answer.lower <= goal:
-        # Points beside the normal by the square root of an interval that is closed: a narrower one brings them closer.
+        # Points are off the normal by the square root of a closed interval: a narrower interval brings them closer.
         fine = 0.01 * goal
         other = cores.solve_cores(pair, answer.n, fine, far, budget, w)
         length = norm(sub(other.y, other.x))
@@ -352,7 +352,7 @@ def solve_non_convex(first, second, limit, state, out):
 def solve_within(a, b, limit, state, rotation, out):
     """Answer for two `Placed` of any kinds, written to a result row; beyond the limit's distance it may be a wide one.
 
-    `state` is what an earlier answer of this pair has left, zeros for none, and renewed; `rotation` is scratch.
+    `state` is the state after an earlier answer of this pair, zeros for none, and is updated; `rotation` is scratch.
     """
     method = METHODS[kinds.kind_of(a.row), kinds.kind_of(b.row)]
     if method == OVOIDS:

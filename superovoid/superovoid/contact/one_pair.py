@@ -34,11 +34,11 @@ _LENGTHS = (16, 16, 9, RESULT_LENGTH, VERDICT_LENGTH, 3, STATE_LENGTH, ROW_LENGT
 _PLACES = tuple(accumulate(_LENGTHS, initial=0))
 WORK_LENGTH = _PLACES[-1]
 STATE = slice(_PLACES[6], _PLACES[7])
-"""Of the scratch: what an answer leaves for the next one of the pair."""
+"""Part of the scratch: the state after an answer, for the next one of the pair."""
 
 
 class Scratch(NamedTuple):
-    """Memory for one question."""
+    """Memory for one query."""
 
     pose_a: NDArray[np.float64]
     pose_b: NDArray[np.float64]
@@ -69,7 +69,7 @@ def scratch_in(work):
 
 @kernel
 def take_poses(pose_a, pose_b, scratch):
-    """Copy two poses to the scratch; return what is wrong."""
+    """Copy two poses to the scratch; return a code."""
     found = take_pose(pose_a, scratch.pose_a)
     if found != RIGID:
         return POSE_A + found
@@ -79,7 +79,7 @@ def take_poses(pose_a, pose_b, scratch):
 
 @kernel
 def take(a, b, tolerance, scratch):
-    """Check a question about two `Placed`; return what is wrong, and the bodies with their poses in the scratch."""
+    """Check a query about two `Placed`; return a code, and the bodies with their poses in the scratch."""
     first, second = Placed(a.row, a.pool, scratch.pose_a), Placed(b.row, b.pool, scratch.pose_b)
     if a.row.shape[0] != ROW_LENGTH or b.row.shape[0] != ROW_LENGTH:
         return MISMATCH, first, second
@@ -90,7 +90,7 @@ def take(a, b, tolerance, scratch):
 
 @kernel
 def solve_from_nothing(first, second, tolerance, scratch, out):
-    """Answer two bodies (`Placed`); nothing is kept that only a later answer would need."""
+    """Solve two bodies (`Placed`) without storing a state for a later answer."""
     scratch.state[:] = 0.0
     solve_within(
         first, second, Limit(tolerance, SEARCH_BUDGET, math.inf, -math.inf), scratch.state, scratch.rotation, out

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Two bodies as kernels hand them on: a pair in the frame of the first, bodies in the world, what limits an answer.
+"""Two bodies as arguments of kernels: a pair in the frame of the first, bodies in the world, limits of an answer.
 
 Kernels make pairs themselves: a kernel that counts no references (`superovoid.compiled.kernels.kernel`) may not
 return arrays to one that does.
@@ -31,7 +31,7 @@ class Pair(NamedTuple):
 
 
 class OvoidPair(NamedTuple):
-    """A `Pair` of two superovoids, as Python hands it to a kernel."""
+    """A `Pair` of two superovoids, as Python passes it to a kernel."""
 
     a: Floats1
     b: Floats1
@@ -48,11 +48,11 @@ class Placed(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """When the interval of an answer is enough, and what it may cost: the stop rule of all questions.
+    """The stop rule of all queries: when the interval of an answer is narrow enough, and how much it may cost.
 
-    An interval is enough if it is as narrow as the tolerance asks, if it lies above `beyond`, or if it lies below
-    `below`. A question about a distance has inf and -inf there, a query with a cut-off has the cut-off as `beyond`, and
-    a question about a threshold has the threshold as both.
+    An interval is enough if it is as narrow as the tolerance, if it lies above `beyond`, or if it lies below `below`. A
+    query for a distance has inf and -inf there, a query with a cut-off has the cut-off as `beyond`, and a query with a
+    threshold has the threshold as both.
     """
 
     tolerance: float

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Answers for one pair, and for many."""
+"""Results for one pair, and for many."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _POINT_A, _POINT_B, _NORMAL = (slice(first, first + 3) for first in (columns.POI
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DistanceResult(Result):
-    """Signed distance of two bodies with what proves it."""
+    """Signed distance of two bodies with its proof."""
 
     distance: float
     """Signed distance, m: positive apart, negative minus the minimum translational distance."""
@@ -42,7 +42,7 @@ class DistanceResult(Result):
     statistics: Statistics
     """``iterations`` of Newton's method, or of the solver of other kinds."""
     certificate: Certificate | None = field(default=None, repr=False, kw_only=True)
-    """What proves the interval, for others to check (docs/how_to/verify.md); None: it was not asked for."""
+    """The proof of the interval, for independent checks (docs/how_to/verify.md); None: not requested."""
 
     @classmethod
     def _from_row(cls, row: FloatArray) -> DistanceResult:
@@ -61,7 +61,7 @@ class DistanceResult(Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DistanceResults(ResultTable):
-    """`DistanceResult` as arrays, one row a pair.
+    """`DistanceResult` as arrays, one row for each pair.
 
     ``results[0]`` is a row, ``results[:10]`` and ``results[results.certified & (results.distance < 0.01)]`` are fewer
     rows, and a loop goes over rows. Results are equal when all their arrays are, and have no hash.

@@ -49,7 +49,7 @@ def radii(a, b):
 def _extent(core, pose, n):
     """Bound of the support function of a whole body about its origin along n (world), and a support point from there.
 
-    A half-space is asked along its own normal.
+    For a half-space, the direction is its own normal.
     """
     if core.kind == HALF_SPACE:
         return 0.0, (0.0, 0.0, 0.0)
@@ -58,7 +58,7 @@ def _extent(core, pose, n):
 
 
 class Separation(NamedTuple):
-    """What a direction proves, with the support points relative to the origins of the bodies, world axes."""
+    """The separation along a direction, with the support points relative to the origins of the bodies, world axes."""
 
     lower: float
     x: tuple
@@ -67,9 +67,9 @@ class Separation(NamedTuple):
 
 @kernel
 def separation(a, b, pose_a, pose_b, n):
-    """g(n) of two `Core` with their balls, less what rounding may have added.
+    """Return g(n) of two `Core` with their balls, less the rounding error.
 
-    For a unit n (world), that of a half-space if one is.
+    n is a unit vector (world); with a half-space, its normal.
     """
     h_a, x = _extent(a, pose_a, n)
     h_b, y = _extent(b, pose_b, scale(-1.0, n))
@@ -140,13 +140,13 @@ def level(body, x):
 
 @kernel
 def is_inside(body, x, slack):
-    """Whether a local point is inside a body by more than a slack of F."""
+    """Return whether a local point is inside a body by more than a slack of F."""
     return level(body, x) < 1.0 - slack
 
 
 @kernel
 def slack_of_level(body, error):
-    """Bound of what a step of that length can change in F, and of what rounding does, wherever F < 1.
+    """Bound the change of F by a step of a given length, and its rounding error, wherever F < 1.
 
     With u, v, r, |w| <= 1 and |T| <= 1/2 the derivatives of r^s + |w|^s by x and y are at most s / (a k), that by z at
     most 3 s / a3, so the gradient is no longer than sqrt(11) s / min(a k).
@@ -157,7 +157,7 @@ def slack_of_level(body, error):
 
 @kernel
 def is_in_both(pair, p, loss=0.0):
-    """Whether a point in the frame of A is proved to be inside both bodies.
+    """Return whether a point in the frame of A is proved to be inside both bodies.
 
     `loss` is how far the bodies may be from where their poses put them, m.
     """

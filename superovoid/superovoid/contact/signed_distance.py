@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The engine as a person calls it."""
+"""Public functions of the engine for distances."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def distance(
     rtol: float = TOLERANCE,
     certificate: bool = False,
 ) -> DistanceResult:
-    """Signed distance of two bodies, with witness points, normal and a proved interval.
+    """Compute the signed distance of two bodies, with witness points, normal and a proved interval.
 
     Parameters
     ----------
@@ -86,10 +86,10 @@ def distance(
         with ``homogeneous`` (pinocchio), or pairs (rotation, translation). Default of `pose_b`: the origin.
     rtol : float, optional
         Width of the interval [lower, upper] that counts as certified, as a fraction of the smaller body's largest
-        semi-axis. What rounding takes at large coordinates is allowed on top.
+        semi-axis. An allowance for rounding at large coordinates is added.
     certificate : bool, optional
-        Whether to write down what proves the interval, for others to check (docs/how_to/verify.md): cones of directions
-        of an overlap, pieces of bodies with a dent. Of other kinds than superovoids it is empty.
+        Whether to return the proof of the interval for independent checks (docs/how_to/verify.md): cones of directions
+        of an overlap, pieces of non-convex bodies. It is empty for other kinds than superovoids.
 
     Returns
     -------
@@ -153,35 +153,33 @@ def distances(
     rtol: float = TOLERANCE,
     threads: int | None = None,
 ) -> DistanceResults:
-    """Signed distances of many pairs.
+    """Compute the signed distances of many pairs.
 
     Parameters
     ----------
     a, b : Shape, ShapeArray or sequence of Shape
-        The bodies of each pair, of any kinds; a single one stands in every pair.
+        The bodies of each pair, of any kinds; a single one is used for every pair.
     pose_a, pose_b : (n, 4, 4), (n, 3) or (n, 7) array_like, or one pose
         Poses, body to world, m, in any form that `distance` takes, or a sequence of these; a single one stands in every
         pair. Default of `pose_b`: the origin.
     rtol : float, optional
         As for `distance`.
     threads : int, optional
-        Threads to share the pairs of a large batch among, of whatever kinds; None: as many as there are processors and
-        as pay. The answers are the same for any number.
+        Number of threads for many pairs; None: at most one for each processor, fewer if more would not be faster. The
+        results do not depend on it.
 
     Returns
     -------
     DistanceResults
-        Arrays with one row a pair.
+        Arrays with one row for each pair.
 
     Raises
     ------
     ValueError
         If lengths do not match, a pose is not a rigid transform, or `threads` is not positive.
 
-    Notes
-    -----
-    Each answer is that of `distance`, bit by bit, whatever else is asked and in whatever order. The exception are
-    superovoids in calls with 512 pairs of them and more, which are solved in SIMD lanes
+    Notes ----- Each answer is that of `distance`, bit by bit, whatever the other pairs and their order. The exception
+    is superovoids in calls with 512 pairs of them and more, which are solved in SIMD lanes
     (docs/explanation/search.md): each of their answers is the same in all such calls, and agrees with that of
     `distance` within both intervals.
     """

@@ -39,7 +39,7 @@ FloatArray = NDArray[np.float64]
 
 
 class Proof(Words, IntEnum):
-    """What decided a comparison, cheapest first."""
+    """The proof that decided a comparison, cheapest first."""
 
     SPHERES = BY_SPHERES
     """The bounding spheres, or the distance of the origins."""
@@ -66,7 +66,7 @@ class UndecidedError(RuntimeError):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Verdict(Record):
-    """Whether the signed distance is below a threshold.
+    """The answer to whether the signed distance is below a threshold.
 
     ``bool(verdict)`` is True if `closer` is proved, False if `farther` is proved, and raises `UndecidedError` if
     neither is. ``verdict.closer``, ``verdict.undecided`` and ``not verdict.farther`` never raise. Use
@@ -82,7 +82,7 @@ class Verdict(Record):
     upper: float
     """Proved upper bound, m."""
     proof: Proof
-    """What decided."""
+    """The deciding proof."""
     statistics: Statistics
     """``solves``: calls of the pair solver, 0 if bounds were enough, 2 if the global search was needed."""
 
@@ -107,7 +107,7 @@ class Verdict(Record):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Verdicts(Table):
-    """`Verdict` as arrays, one row a pair; ``verdicts[0]`` is a row."""
+    """`Verdict` as arrays, one row for each pair; ``verdicts[0]`` is a row."""
 
     closer: NDArray[np.bool_]
     farther: NDArray[np.bool_]

@@ -92,7 +92,7 @@ def spread(
     if workers is None and scheduler is None:
         yield from by_threads(partial(_with_chunk, work), chunks, threads_of(threads), stop or threading.Event())
         return
-    with Distributed(scheduler, workers) as distributed:
+    with DaskCluster(scheduler, workers) as distributed:
         if on_dashboard is not None and distributed.dashboard:
             on_dashboard(distributed.dashboard)
         yield from distributed.spread(partial(_with_chunk, work), chunks)
@@ -182,7 +182,7 @@ def by_threads(
                 future.cancel()
 
 
-class Distributed:
+class DaskCluster:
     """A dask scheduler and its workers; a context manager.
 
     Parameters
@@ -225,7 +225,7 @@ class Distributed:
             words = str(error) or type(error).__name__
             raise DatasetError(f"scheduler {scheduler}: cannot be reached: {words}") from None
 
-    def __enter__(self) -> Distributed:
+    def __enter__(self) -> DaskCluster:
         return self
 
     def __exit__(self, *_: object) -> None:

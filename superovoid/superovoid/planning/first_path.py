@@ -76,7 +76,7 @@ def find_path(
     stride : float
         Longest motion tried in one step, m in the metric of the weights.
     on_motion : callable, optional
-        Called with the numbers of motions and states checked so far.
+        Called with the numbers of checked motions and states.
     accept : callable, optional
         Returns whether a state satisfies additional conditions. It is called for states no farther apart than
         `ACCEPT_SPACING`; it is not proved between them.

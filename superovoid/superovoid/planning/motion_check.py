@@ -83,7 +83,7 @@ class MotionValidator:
     def __init__(self, problem: PlanningProblem, validity: Validity, stop: Callable[[], bool] = never) -> None:
         self._problem, self._validity, self._stop = problem, validity, stop
         self.states = 0
-        """Number of states examined so far, in all calls."""
+        """Number of states examined in all calls."""
 
     def check_state(self, state: ArrayLike) -> MotionCheck:
         """Check whether a state is within the limits and keeps all pairs above their floors."""

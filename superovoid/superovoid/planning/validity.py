@@ -174,7 +174,7 @@ class TimedValidity:
     def __init__(self, validity: Validity) -> None:
         self._validity = validity
         self.calls: list[tuple[int, float]] = []
-        """Number of states and duration, s, of each call so far."""
+        """Number of states and duration, s, of each call."""
 
     def clearances(self, states: FloatArray, max_distance: FloatArray, gradients: bool = False) -> Clearances:
         """See `Validity`."""

@@ -16,7 +16,7 @@ Files that a mesh file refers to (materials, textures, buffers) are not opened. 
 followed, because they were created by the user who installed the package (``--symlink-install`` creates many).
 
 **Bodies.**  By default a mesh becomes its convex hull.  Collision meshes are designed for checkers optimised for
-convex bodies, so many are nearly convex already.  The hull contains the mesh, so that no collision is missed; it has an
+convex bodies; many are nearly convex already.  The hull contains the mesh, so that no collision is missed; it has an
 interior even if the triangles leave holes; and every result for it can be proved, while for a non-convex body only
 shallow overlaps can (docs/reference/shapes.md). If the concavity of a mesh matters, as for a hook, choose its
 triangles.

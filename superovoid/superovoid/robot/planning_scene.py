@@ -348,7 +348,7 @@ class PlanningScene:
 
     def _wanted_pairs(self) -> np.ndarray:
         """Return the pairs to check according to the rules, indices of bodies, shape (n, 2)."""
-        rules, mentioned = self.rules, self.rules.mentioned()
+        rules, mentioned = self.rules, self.rules.mentioned_names()
         links = [owner for owner in self._owner_row if owner not in self.objects]
         bodies: dict[str, list[int]] = {}
         stand_ins = set(self._scaled_row.values())

@@ -48,7 +48,7 @@ class Target(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Reached:
+class ReachResult:
     """Result of `reach`."""
 
     positions: dict[str, float]
@@ -109,7 +109,7 @@ def reach(
     comfortable: Positions | None = None,
     atol: float = 1e-13,
     max_iterations: int = 400,
-) -> Reached:
+) -> ReachResult:
     """Find joint positions that bring one link to a desired pose relative to another.
 
     Parameters
@@ -133,7 +133,7 @@ def reach(
 
     Returns
     -------
-    Reached
+    ReachResult
         The best result found. The caller must check its errors: an unreachable pose does not raise an error.
 
     Raises
@@ -165,7 +165,7 @@ def reach_all(
     settle: bool = True,
     max_iterations: int = 400,
     stop: Callable[[], bool] | None = None,
-) -> Reached:
+) -> ReachResult:
     """Find joint positions that bring several links to desired poses, positions or orientations at once.
 
     Parameters
@@ -187,7 +187,7 @@ def reach_all(
 
     Returns
     -------
-    Reached
+    ReachResult
         Its errors are the largest over all targets.
 
     Raises
@@ -242,7 +242,7 @@ def reach_all(
         errors = pose_errors(robot, a, b, wanted, positions, base_poses)
         distance = max(distance, errors[0] if part != ORIENTATION else 0.0)
         angle = max(angle, errors[1] if part != POSITION else 0.0)
-    return Reached({name: positions[name] for name in joints}, distance, angle, taken)
+    return ReachResult({name: positions[name] for name in joints}, distance, angle, taken)
 
 
 def _linearise(

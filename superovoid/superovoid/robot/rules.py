@@ -252,7 +252,7 @@ class CollisionRules:
             found[row[a], row[b]] = found[row[b], row[a]] = self.checked(a, b)
         return found
 
-    def mentioned(self) -> frozenset[str] | None:
+    def mentioned_names(self) -> frozenset[str] | None:
         """Return the names in the matrix, runtime rules and attachments; None if a rule affects all names."""
         if self._matrix.defaults or any(None in pair for pair in self._runtime):
             return None

@@ -33,7 +33,7 @@ from superovoid.values.poses import PoseLike, PosesLike
 
 
 class SceneChanges:
-    """Objects and rules after the changes so far, in order. An invalid change raises `ValueError`.
+    """Objects and rules after the applied changes, in order. An invalid change raises `ValueError`.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from superovoid.robot.octomap import Octree
 from superovoid.robot.robot import Robot
 from superovoid.scene import Body
 from superovoid.shapes import ConvexMesh, Mesh, Shape
-from superovoid.shapes.scaling import scaled
+from superovoid.shapes.scaling import scale_shape
 
 FloatArray = NDArray[np.float64]
 
@@ -239,7 +239,7 @@ def scaled_bodies(bodies: Iterable[Body], scales: Mapping[str, float]) -> list[B
         scale = scales.get(body.link, 1.0)
         if scale != 1.0:
             try:
-                shape = scaled(body.shape, scale)
+                shape = scale_shape(body.shape, scale)
             except ValueError as error:
                 raise ValueError(f"scale of link '{body.link}' = {scale}: body '{body.name}': {error}") from None
             found.append(Body(scaled_name(body.name), body.link, shape, body.link_from_body))

@@ -168,7 +168,7 @@ def sphere_gap(world, a, b):
 
 @kernel(forceinline=True)
 def bounding_spheres_within(world, a, b, limit):
-    """Whether the spheres of two bodies are no farther apart than the limit.
+    """Return whether the spheres of two bodies are no farther apart than the limit.
 
     The square root of `sphere_gap` would take half as long again for a list of pairs.
     """
@@ -212,7 +212,7 @@ def gap_of_oriented_boxes(local, world, a, b, enough):
 
 @kernel(forceinline=True)
 def oriented_boxes_within(local, world, a, b, limit):
-    """Whether no axis shows two bodies farther apart than the limit; a half-space is its own bound."""
+    """Return whether no axis shows two bodies farther apart than the limit; a half-space is its own bound."""
     radius_a, radius_b = world.spheres[a, 3], world.spheres[b, 3]
     if radius_a + radius_b == math.inf:
         reach = limit + world.rounding[0]
@@ -226,7 +226,7 @@ def oriented_boxes_within(local, world, a, b, limit):
 
 @kernel(forceinline=True)
 def is_within(local, world, a, b, limit, counts):
-    """Whether neither the spheres nor the boxes of two bodies show them farther apart than the limit; it is counted."""
+    """Return whether the spheres and the boxes of two bodies leave them within the limit; count the test."""
     if not bounding_spheres_within(world, a, b, limit):
         return False
     counts[PAST_SPHERE] += 1

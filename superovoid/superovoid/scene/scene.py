@@ -313,7 +313,7 @@ class Scene:
         Parameters
         ----------
         bodies : sequence of Body
-            A link without bodies so far needs a pose before the next query.
+            A link that had no bodies needs a pose before the next query.
 
         Raises
         ------

@@ -131,7 +131,7 @@ def keys_for(rows: int) -> Keys:
 
 @kernel
 def is_before(keys, i, j):
-    """Whether row i comes before row j."""
+    """Return whether row i comes before row j."""
     values, pairs = keys.values, keys.pairs
     if values[i] != values[j]:
         return values[i] < values[j]
@@ -224,7 +224,7 @@ def widen(out, loss, wanted):
 
 @kernel
 def is_for_lanes(a, b):
-    """Whether lanes may answer a pair: superovoids, but not two spheres."""
+    """Return whether lanes may answer a pair: superovoids, but not two spheres."""
     return a[KIND] == SUPEROVOID and b[KIND] == SUPEROVOID and not (is_sphere(a) and is_sphere(b))
 
 

@@ -190,7 +190,7 @@ class Hull:
             self.corners = np.ascontiguousarray(np.vstack([self.corners, others]))
 
     def _encloses(self, point: FloatArray) -> bool:
-        """Whether the facets are a closed surface that surrounds a point once."""
+        """Return whether the facets are a closed surface that surrounds a point once."""
         edges = np.vstack([self.facets[:, [0, 1]], self.facets[:, [1, 2]], self.facets[:, [2, 0]]])
         count = len(self.corners)
         ahead, back = edges[:, 0] * count + edges[:, 1], edges[:, 1] * count + edges[:, 0]

@@ -9,7 +9,7 @@ from types import ModuleType
 
 
 class MissingTrimeshError(ImportError, ValueError):
-    """trimesh is not installed; what was asked for is refused with the words how to install it."""
+    """trimesh is not installed; the message names the command that installs it."""
 
 
 def trimesh_for(what: str) -> ModuleType:

@@ -80,7 +80,7 @@ class _Vertices(Shape):
     vertices: FloatArray
 
     def _keep(self, **arrays: NDArray[Any]) -> None:
-        """Set fields to arrays that nobody can change."""
+        """Set fields to read-only arrays."""
         for name, array in arrays.items():
             array.flags.writeable = False
             object.__setattr__(self, name, array)

@@ -15,7 +15,7 @@ from superovoid.shapes.superovoid import Sphere
 _WITHOUT_A_UNIT = ("section_exponent", "profile_exponent", "taper", "faces")
 
 
-def scaled(shape: Shape, factor: float) -> Shape:
+def scale_shape(shape: Shape, factor: float) -> Shape:
     """Return a shape with all lengths multiplied.
 
     A mesh grows about the mean of its vertices, everything else about its origin. A plane has no length and stays.

@@ -39,7 +39,7 @@ class BoundingSphere(NamedTuple):
     radius: float
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, BoundingSphere) and all(map(same, self, other))
+        return isinstance(other, BoundingSphere) and all(map(are_equal, self, other))
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -55,7 +55,7 @@ class BoundingBox(NamedTuple):
     half_extents: FloatArray
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, BoundingBox) and all(map(same, self, other))
+        return isinstance(other, BoundingBox) and all(map(are_equal, self, other))
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -164,7 +164,7 @@ class Shape(ABC):
         return self._support(directions)[0]
 
     def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
-        """Whether rows of points belong to the body, or lie on its boundary but for rounding."""
+        """Return whether rows of points belong to the body, or lie on its boundary but for rounding."""
         heights = np.empty(len(points))
         kinds.heights_of_points(self._body, np.ascontiguousarray(points), heights)
         return heights <= (_ON_BOUNDARY * self._reach if math.isfinite(self._reach) else 0.0)
@@ -321,7 +321,7 @@ class Shape(ABC):
         return (length * self._support(n)[1]).reshape(shape[:-1])
 
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
-        """Whether points belong to the body, its boundary included.
+        """Return whether points belong to the body, its boundary included.
 
         Parameters
         ----------

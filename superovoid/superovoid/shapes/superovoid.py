@@ -38,10 +38,10 @@ class ConvexityReport(NamedTuple):
     """Whether a body is convex, and how far it is from its convex hull."""
 
     convex: bool
-    """True: proved. False: the body has a dent, or is so close to having one that rounding decides."""
+    """True: proved. False: the body has a concavity, or is so close to having one that rounding decides."""
     dent: float
     """Largest distance of the surface from the boundary of the convex hull, m, as measured on a grid of 49 azimuths and
-    2001 heights: an estimate, which overlooks dents of less than about 1e-7 of the body; 0 for a convex one."""
+    2001 heights: an estimate, which overlooks concavities of less than about 1e-7 of the body; 0 for a convex one."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Superovoid(Shape):
     -----
     Every combination of parameters is allowed; not every one is convex (`convexity`). With Tx = Ty = T the body is
     convex iff abs(T) <= (1 - epsilon_2 / 2) 2**(epsilon_2 / 2); the range of abs(T) <= 0.5 that the paper gives is not
-    enough for epsilon_2 above 1.38, and with Tx != Ty and epsilon_2 < 1 a body is never convex, though the dent is
+    enough for epsilon_2 above 1.38, and with Tx != Ty and epsilon_2 < 1 a body is never convex, though the concavity is
     often microscopic (docs/explanation/numerics.md).
 
     Examples
@@ -463,7 +463,7 @@ class Superovoid(Shape):
         return deepest
 
     def convexity(self) -> ConvexityReport:
-        """Whether the body is convex, and how deep its dent is (`ConvexityReport`)."""
+        """Return whether the body is convex, and how deep its concavity is (`ConvexityReport`)."""
         convex = self._packed[surface.DENTED] == 0.0
         return ConvexityReport(bool(convex), 0.0 if convex else self._dent)
 

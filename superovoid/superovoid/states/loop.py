@@ -58,7 +58,7 @@ def over_states(
     memory: Memory,
     answers: Answers,
 ) -> None:
-    """Answer states, no more than `memory` and `answers` are for; `vertices` and `wanted` as for `solve`.
+    """Answer at most as many states as `memory` and `answers` have room for; `vertices` and `wanted` as for `solve`.
 
     `link` has the link of each body, `link_poses` the poses of the links in each state, and `group_of` the group of
     each pair, or one for all; the pairs of a group lie together. Of each group `wanted.most` pairs are wanted, the

@@ -136,8 +136,8 @@ def _first_closer(asked, begin, end, floors, needed, ends, open_pair, memory):
 
     Returns
     -------
-    CLOSER if a pair has ended the search, UNDECIDED if one is undecided or does not reach `needed`, else FARTHER; the
-    row of that pair, -1 for FARTHER; and the number of pairs that bounding boxes did not decide.
+    CLOSER if a pair has ended the search, UNDECIDED if one is undecided or does not reach `needed`, FARTHER
+    for none; the row of that pair, -1 for FARTHER; and the number of pairs that bounding boxes did not decide.
     """
     world, looked = memory.world, 0
     for position in range(begin, end):

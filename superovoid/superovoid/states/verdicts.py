@@ -134,10 +134,10 @@ class _PairQuery:
 
 
 class ThresholdQuery(_PairQuery):
-    """A yes/no question prepared to be asked many times.
+    """A yes/no question prepared for many calls.
 
     ``ThresholdQuery(robot, scene, 0.01)(positions)`` is ``are_states_closer(robot, scene, positions, 0.01)``, for the
-    scene as it is when the question is made. Any number of threads may ask at a time.
+    scene at the time of construction. Any number of threads may call it at a time.
 
     Parameters
     ----------

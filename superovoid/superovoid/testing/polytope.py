@@ -46,7 +46,7 @@ class Bracket(NamedTuple):
         return self.lower
 
 
-def posed(local: Support, pose: FloatArray) -> Support:
+def transform(local: Support, pose: FloatArray) -> Support:
     """Transform a support mapping from the body's frame to the world; pose (4, 4) is body to world, m."""
     rotation, position = pose[:3, :3], pose[:3, 3]
     return lambda directions: local(directions @ rotation) @ rotation.T + position

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from superovoid.shapes import Box, ConvexMesh, HalfSpace, Mesh, Shape, Superovoid, Torus
-from superovoid.shapes.scaling import scaled
+from superovoid.shapes.scaling import scale_shape
 from superovoid.testing import flat_contacts
 from superovoid.testing.flat_contacts import QUARTER_TURNS, Pair
 from superovoid.testing.random_bodies import KINDS, random_shape
@@ -93,7 +93,7 @@ def draw(kind_a: str, kind_b: str, regime: str, rng: Rng) -> Pair:
         return flat_contacts.pair(rng, kind_a, kind_b)
     a, b = _shape(kind_a, rng), _shape(kind_b, rng)
     if regime == "unlike sizes" and not isinstance(b, HalfSpace):
-        b = scaled(b, _log_uniform(rng, 1e-4, 1e-1))
+        b = scale_shape(b, _log_uniform(rng, 1e-4, 1e-1))
     if regime == "degenerate":
         a = _degenerate(a, rng)
     pose_a, pose_b = np.eye(4), np.eye(4)

@@ -83,15 +83,15 @@ def short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:60]}... ({type(value).__name__})"
 
 
-def same(one: Any, other: Any) -> bool:
+def are_equal(one: Any, other: Any) -> bool:
     """Return whether two values are equal; arrays if their shapes and all entries are. nan equals nan."""
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         one, other = np.asarray(one), np.asarray(other)
         return np.array_equal(one, other, equal_nan=one.dtype.kind == "f" and other.dtype.kind == "f")
     if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
+        return one.keys() == other.keys() and all(are_equal(value, other[key]) for key, value in one.items())
     if isinstance(one, tuple | list) and type(one) is type(other):
-        return len(one) == len(other) and all(map(same, one, other))
+        return len(one) == len(other) and all(map(are_equal, one, other))
     if isinstance(one, float) and isinstance(other, float) and one != one:
         return other != other
     return bool(one == other)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias, Type
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.values.checks import same
+from superovoid.values.checks import are_equal
 from superovoid.values.status import Status, certified_rows, differentiable_rows, words_of
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Statistics(SimpleNamespace):
         raise AttributeError(f"statistics.{name}: cannot be assigned")
 
     def __eq__(self, other: object) -> bool:
-        return same(vars(self), vars(other)) if isinstance(other, Statistics) else NotImplemented
+        return are_equal(vars(self), vars(other)) if isinstance(other, Statistics) else NotImplemented
 
     def __repr__(self) -> str:
         return f"Statistics({', '.join(f'{name}={_short_repr(value)}' for name, value in vars(self).items())})"
@@ -76,7 +76,7 @@ class Record:
             return True
         if type(self) is not type(other):
             return NotImplemented
-        return all(same(getattr(self, each.name), getattr(other, each.name)) for each in fields(self))  # type: ignore[arg-type] # a dataclass
+        return all(are_equal(getattr(self, each.name), getattr(other, each.name)) for each in fields(self))  # type: ignore[arg-type] # a dataclass
 
     def __repr__(self) -> str:
         shown = (f"{name}={_short_repr(value)}" for name, value in self._printed_fields().items())

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from superovoid.shapes import Superovoid
 from superovoid.viewing.canvas import pose_of, wxyz_of
-from superovoid.viewing.page import Page, Shown, small
+from superovoid.viewing.page import Page, PageModel, small
 from superovoid.viewing.picture import Picture, round_length
 from superovoid.viewing.serving import LOOPBACK, Refresher, Viewer, open_server
 
@@ -31,7 +31,7 @@ _POLL_PERIOD = 0.5  # s, between checks whether the node still publishes
 _HELD = 2.0  # s, time after a user moved a handle during which the node's pose does not reset it
 
 
-class ShownNode(Shown, Protocol):
+class ShownNode(PageModel, Protocol):
     """The node behind a page. Its methods raise `ValueError` with the node's message if it rejects a request."""
 
     @property

@@ -35,7 +35,7 @@ _CELLS, _SECTIONS = (225, 225, 225), (185, 185, 185)
 _FLIGHT = 12, 0.025  # steps of a camera flight, and time between them, s
 
 
-class Shown(Protocol):
+class PageModel(Protocol):
     """What a page shows, for example a `RobotModel` or a `SceneModel`."""
 
     near: float
@@ -64,7 +64,7 @@ class Shown(Protocol):
 class Page:
     """Picture and controls of a model. Callbacks come from any thread; the model is accessed under the lock."""
 
-    def __init__(self, server: viser.ViserServer, model: Shown, notes: Sequence[str] = ()) -> None:
+    def __init__(self, server: viser.ViserServer, model: PageModel, notes: Sequence[str] = ()) -> None:
         self.server, self.model, self._notes = server, model, notes
         self._lock, self._drawing = threading.Lock(), threading.Lock()
         self._layers = Layers()
@@ -264,10 +264,11 @@ def headline(picture: Picture) -> str:
     """Return the clearance, its scope and the legend, as HTML."""
     clearance = picture.clearance
     colour = "rgb({}, {}, {})".format(*COLOURS[clearance.meaning])
+    pairs = "pair" if picture.checked == 1 else "pairs"
     parts = [
         f'<div style="border-left: 0.5em solid {colour}; padding: 0.2em 0.6em; margin: 0.4em 0.6em">'
         f"<b>Clearance: {'<br>'.join(map(html.escape, clearance.words.split(', ', 1)))}</b><br>"
-        f"{html.escape(WORDS[clearance.meaning])}; minimum over {picture.checked} checked pairs</div>"
+        f"{html.escape(WORDS[clearance.meaning])}; minimum over {picture.checked} checked {pairs}</div>"
     ]
     if picture.least is not picture.clearance:
         words = f"Selected pairs: {picture.least.words}; {WORDS[picture.least.meaning]}"

@@ -135,7 +135,7 @@ class StatesOfBag:
     topic : str
         Topic of the joint states.
     messages, senseless : int
-        Numbers of messages read and of values ignored so far.
+        Numbers of messages read and of values ignored.
 
     Raises
     ------
@@ -344,7 +344,7 @@ def _open(path: Path) -> Iterator[tuple[Any, Any]]:
 
 def _read_error(path: Path, error: Exception) -> RecordingError:
     words = str(error) or type(error).__name__
-    return RecordingError(f"{path}: cannot be read as a bag (MCAP): {words[:300]}")
+    return RecordingError(f"{path}: cannot be read as a bag, must be a complete MCAP file: {words[:300]}")
 
 
 def _kind_of(summary: Any, channel: Any) -> str:

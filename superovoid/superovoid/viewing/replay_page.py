@@ -122,7 +122,7 @@ class ReplayPage(RobotPage):
         self, server: viser.ViserServer, model: ReplayModel, looks: Looks | None = None, notes: Sequence[str] = ()
     ) -> None:
         self._track = Track.empty(model.recording.places)
-        self._measured = 0  # number of moments of the track computed so far
+        self._measured = 0  # number of computed moments of the track
         self._stale = threading.Event()  # set if the scene has changed since the present computation began
         self._player: Player | None = None
         self._follows = False  # whether the slider follows the player

@@ -69,7 +69,7 @@ def test_batch_axes_are_broadcast_and_bodies_lie_along_the_last():
     assert answer.distance[1, 4] == expected.distance[0]
 
 
-def test_states_have_the_answers_and_the_gradients_of_the_engine_in_the_order_of_the_pairs():
+def test_states_have_answers_and_gradients_in_the_order_of_pairs():
     rng, robot = np.random.default_rng(3), bridged.robot()
     positions, bases = bridged.states(rng, 5)
     function = StateFunction(robot, pairs=robot.scene().pairs[::-1, ::-1])

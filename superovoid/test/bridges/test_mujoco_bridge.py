@@ -132,7 +132,7 @@ def test_pairs_are_those_of_mujoco():
     assert {frozenset(robot.bodies[i].link for i in pair) for pair in robot.body_pairs()} == of_links
 
 
-def test_states_of_a_robot_have_the_distances_of_the_geoms_and_gradients():
+def test_states_of_a_robot_have_distances_and_gradients_of_geoms():
     model = mujoco.MjModel.from_xml_string(MODEL)
     robot = bridge.robot_from_model(model)
     scene, data = bridge.scene_of(model, robot), random_state(model, 4)

@@ -46,7 +46,7 @@ def test_the_rotation_is_the_polar_factor_of_the_matrix():
     rng = np.random.default_rng(3)
     for error in (0.0, 1e-15, 1e-8, 5e-7):
         matrix = Rotation.random(rng=rng).as_matrix() + error * rng.normal(size=(3, 3))
-        with balls.working(), mpmath.workdps(40):
+        with balls.precision(), mpmath.workdps(40):
             u, _, v = mpmath.svd_r(mpmath.matrix(matrix.tolist()))
             nearest = u * v
             found = balls.nearest_rotation(matrix)
@@ -58,7 +58,7 @@ def test_the_rotation_is_the_polar_factor_of_the_matrix():
 
 @pytest.mark.parametrize("matrix", [np.diag([1.0, 1.0, -1.0]), np.diag([1.0, 1.0, 1.01])])
 def test_a_matrix_far_from_a_rotation_is_rejected(matrix):
-    with pytest.raises(ValueError, match="rotation"), balls.working():
+    with pytest.raises(ValueError, match="rotation"), balls.precision():
         balls.nearest_rotation(matrix)
 
 
@@ -79,7 +79,7 @@ def test_support_values_bound_every_height_up_to_rounding(kind):
         limit = min(0.5, (1.0 - e[1] / 2.0) * 2.0 ** (e[1] / 2.0))
         taper = {"convex": [rng.uniform(-1.0, 1.0) * limit] * 2, "dented": rng.uniform(-0.5, 0.5, 2)}
         size, n = rng.uniform(0.1, 3.0, 3), rng.normal(size=3)
-        with balls.working(), mpmath.workdps(40):
+        with balls.precision(), mpmath.workdps(40):
             body = Superquadric(size, e, taper.get(kind, (0.0, 0.0)))
             found = body.support_above(balls.exact(n))
             h = mpmath.mpf(found.lower().str(40, radius=False)) * (1 + mpmath.mpf(10) ** -30)
@@ -94,7 +94,7 @@ def test_support_values_bound_every_height_up_to_rounding(kind):
 
 def test_tangents_and_bisection_give_the_same_support_value():
     rng = np.random.default_rng(7)
-    with balls.working():
+    with balls.precision():
         body = Superquadric((1.0, 0.6, 2.0), (0.4, 0.06), (0.24, 0.24))
         assert body.convex
         for _ in range(3):
@@ -116,7 +116,7 @@ def test_tangents_and_bisection_give_the_same_support_value():
     ],
 )
 def test_convex_bodies_are_proved_convex(epsilon, taper, convex):
-    with balls.working():
+    with balls.precision():
         assert Superquadric((1.0, 2.0, 0.5), epsilon, taper).convex is convex
 
 
@@ -124,7 +124,7 @@ def test_point_inside_returns_a_nearby_point_of_the_body():
     rng = np.random.default_rng(2)
     for shape in (EGG, PEAR, DENTED, Box((0.4, 0.8, 0.6)), Capsule(0.2, 0.5), Cylinder(0.3, 0.6), Cone(0.4, 0.7)):
         surface = shape.support(rng.normal(size=(8, 3)))
-        with balls.working():
+        with balls.precision():
             body = solid_of(record_of(shape))
             for point in surface:
                 found = body.point_inside([arb(float(x)) * arb(1.0 + 1e-12) for x in point])
@@ -146,7 +146,7 @@ def cover_of(pair, rho):
 def test_a_cover_proves_no_depth_beyond_the_true_one():
     """The depth of two aligned boxes is the smallest overlap of their sides, here along x."""
     a, b = ({"kind": "Box", "lengths": lengths} for lengths in ((2.0, 4.0, 6.0), (1.0, 2.0, 1.5)))
-    with balls.working():
+    with balls.precision():
         pair = Pair(a, np.eye(4), b, at(1.25, 0.1, 0.2))
         assert isinstance(pair.solids[0], Block)
         assert cover_of(pair, 0.25 - 1e-12).proved
@@ -186,13 +186,13 @@ def test_an_answer_of_the_engine_is_accepted(name):
 @pytest.mark.parametrize("name", ["apart", "overlapping", "deep", "boxes", "capsule in cylinder"])
 def test_a_wrong_answer_is_refuted(name, how):
     pair = PAIRS[name]
-    wrong = never_wrong.spoiled(record(distance(*pair), *pair), how, np.random.default_rng(0), 0.2)
+    wrong = never_wrong.spoil(record(distance(*pair), *pair), how, np.random.default_rng(0), 0.2)
     assert verify_record(wrong).verdict == "refuted"
 
 
-def test_a_rotated_normal_of_a_nonconvex_body_is_refuted_by_the_points():
+def test_points_refute_a_rotated_normal_of_a_nonconvex_body():
     pair = PAIRS["dented, apart"]
-    wrong = never_wrong.spoiled(record(distance(*pair), *pair), "normal", np.random.default_rng(0), 0.2)
+    wrong = never_wrong.spoil(record(distance(*pair), *pair), "normal", np.random.default_rng(0), 0.2)
     found = verify_record(wrong)
     assert found.normal.verdict == "undecided"
     assert found.points.verdict == "refuted"
@@ -280,7 +280,7 @@ def test_a_record_survives_json_bit_by_bit(tmp_path, capsys):
 
 def test_the_command_names_the_refuted_pair(tmp_path, capsys):
     made = [record(distance(*PAIRS[name]), *PAIRS[name]) for name in ("apart", "overlapping")]
-    made[1] = never_wrong.spoiled(made[1], "raised", np.random.default_rng(0), 0.5)
+    made[1] = never_wrong.spoil(made[1], "raised", np.random.default_rng(0), 0.5)
     path = tmp_path / "answers.json"
     path.write_text(json.dumps(made), encoding="utf-8")
     assert cli.main(["verify", str(path)]) == 1

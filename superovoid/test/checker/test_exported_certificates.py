@@ -24,7 +24,7 @@ pytest.importorskip("flint")
 from flint import arb
 
 from superovoid.checker import balls, record, verify, verify_record
-from superovoid.checker.claims import Exported
+from superovoid.checker.claims import ExportedProof
 from superovoid.checker.exported import cones_reach, pieces_apart
 from superovoid.checker.superquadric import Superquadric
 
@@ -186,7 +186,7 @@ REACHED, MORE = arb(0.5) - arb(2) ** -40, arb(0.5) + arb(2) ** -40
 def cones(points):
     rows = np.zeros((1 + len(points), 6))  # the first belongs to all `*`
     rows[1:, :3] = points
-    return Exported("." * len(points), rows, "", np.empty(0), np.empty((0, 3)))
+    return ExportedProof("." * len(points), rows, "", np.empty(0), np.empty((0, 3)))
 
 
 def test_a_cone_needs_a_point_that_reaches_at_all_corners():
@@ -211,7 +211,9 @@ def test_each_half_of_a_cone_is_judged_at_its_own_corners():
 
 
 def test_pieces_cover_all_heights_and_keep_their_distance():
-    made = Exported("", np.empty((0, 6)), "ab..a..", np.array([0.25, -0.5, 0.75]), np.tile([0.0, 0.0, 1.0], (4, 1)))
+    made = ExportedProof(
+        "", np.empty((0, 6)), "ab..a..", np.array([0.25, -0.5, 0.75]), np.tile([0.0, 0.0, 1.0], (4, 1))
+    )
     given = Given(0.5)
     assert pieces_apart(given, made, 0.5).proved
     areas = [(a[1] - a[0]) * (b[1] - b[0]) for a, b in ((cell[:2], cell[2:]) for cell in given.cells)]
@@ -242,7 +244,7 @@ def profile(body, n, w):
 @pytest.mark.parametrize("taper", [(0.5, 0.5), (0.4, -0.3), (0.1, 0.1)])
 def test_slab_support_is_a_tight_upper_bound(taper):
     rng = np.random.default_rng(4)
-    with balls.working(), mpmath.workdps(30):
+    with balls.precision(), mpmath.workdps(30):
         body = Superquadric((0.6, 0.5, 0.8), (0.5, 1.5), taper)
         for _ in range(6):
             low, high = sorted(rng.uniform(-1.0, 1.0, 2).tolist())
@@ -259,7 +261,7 @@ def test_slab_support_is_a_tight_upper_bound(taper):
 
 def test_concave_ranges_have_no_positive_second_difference():
     rng = np.random.default_rng(6)
-    with balls.working(), mpmath.workdps(40):
+    with balls.precision(), mpmath.workdps(40):
         for epsilon, taper in (((0.7, 1.5), (0.5, 0.5)), ((1.5, 0.9), (0.4, -0.3))):
             body = Superquadric((0.6, 0.5, 0.8), epsilon, taper)
             ranges = body.ranges()

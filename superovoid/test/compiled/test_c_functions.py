@@ -176,7 +176,7 @@ def test_distances_of_meshes_agree_with_python_within_both_intervals(draws, kind
     assert min(seen.values()) > 5
 
 
-def test_a_sphere_in_a_hull_has_the_depth_of_its_nearest_facet():
+def test_sphere_in_hull_has_the_depth_of_the_nearest_facet():
     corners = np.array([*itertools.product((-1.0, 1.0), (-2.0, 2.0), (-3.0, 3.0))])
     found = distance(body_of(ConvexMesh(corners)), pose(), body_of(superovoid.Sphere(0.5)), pose(0.75, 1.0, 1.0))[1]
     assert found.distance == pytest.approx(-0.75, abs=1e-12)
@@ -325,7 +325,7 @@ def test_times_of_impact_agree_with_python():
 
 def test_invalid_motions_are_refused_with_their_own_error():
     ball = body_of(superovoid.Sphere(1.0))
-    still = motion_of(Motion.still(np.eye(4)))
+    still = motion_of(Motion.at_rest(np.eye(4)))
     wrong = doubles([*np.eye(4).ravel(), 2e100, *np.zeros(8)])
     unknown = doubles([*np.eye(4).ravel(), *np.zeros(8), NAN])
     for error, found in (

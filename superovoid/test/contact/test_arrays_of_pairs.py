@@ -81,7 +81,7 @@ def mixed():
 def motions(pairs, seed=5):
     """Return motions of both bodies of pairs towards each other; one in three of the first bodies is at rest."""
     rng = np.random.default_rng(seed)
-    first = [Motion.still(p) if k % 3 else Motion(p, (0, 0, 0), rng.normal(size=3)) for k, p in enumerate(pairs[1])]
+    first = [Motion.at_rest(p) if k % 3 else Motion(p, (0, 0, 0), rng.normal(size=3)) for k, p in enumerate(pairs[1])]
     back = np.array(pairs[3])
     back[:, :3, 3] *= 4.0
     second = [Motion(p, -1.2 * p[:3, 3] + 0.2 * rng.normal(size=3), rng.normal(size=3)) for p in back]

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Overlapping bodies with dents: the depth of the bodies themselves, proved from both sides.
+"""Overlapping non-convex bodies: the depth of the bodies themselves, proved from both sides.
 
 The implicit functions of the bodies alone check the proofs: points with both functions negative are common.
 """
@@ -23,7 +23,7 @@ from superovoid.shapes.kernels.support_function import point_at_height
 
 
 def dented_shapes(rng, count):
-    """Yield bodies with dents: shallow and deep ones, with equal and unequal tapers, any exponents."""
+    """Yield non-convex bodies: shallow and deep ones, with equal and unequal tapers, any exponents."""
     while count:
         kind = rng.integers(0, 3)
         epsilon, taper = rng.uniform(0.05, 1.95, 2), rng.uniform(-0.5, 0.5, 2)
@@ -38,7 +38,7 @@ def dented_shapes(rng, count):
 
 
 def dented_rows(rng, count):
-    """Yield packed bodies with dents."""
+    """Yield packed non-convex bodies."""
     return (shape._packed for shape in dented_shapes(rng, count))
 
 
@@ -77,7 +77,7 @@ def test_inner_bodies_are_convex_and_share_the_contact_section():
         assert ((share > 0.0) & (share <= 1.0) & (slope >= 0.0)).all()
         assert share_at(inner, at) == (1.0, 0.0)
         assert below_chords(row, share) < 1e-14
-        seen += below_chords(row, np.ones_like(share)) > 1e-14  # the check detects an uncorrected dent
+        seen += below_chords(row, np.ones_like(share)) > 1e-14  # the check detects an uncorrected concavity
     assert known > 80
     assert seen > 40
 

@@ -47,7 +47,7 @@ def random_shape(rng, kind):
         limit = 0.9 * min(0.5, (1.0 - 0.5 * epsilon[1]) * 2.0 ** (0.5 * epsilon[1]))
         taper = rng.uniform(-limit, limit, 2)
         if epsilon[1] < 1.05 or rng.random() < 0.5:
-            taper[1] = taper[0]  # unequal tapers have a dent if epsilon_2 < 1
+            taper[1] = taper[0]  # unequal tapers have a concavity if epsilon_2 < 1
         shape = Superovoid.from_goncalves(size, epsilon, taper)
         if shape.convexity().convex:
             return shape
@@ -130,7 +130,7 @@ def test_derivatives_along_random_changes_agree_with_central_differences(solved,
     changes = rng.normal(size=(2, PAIRS, 7))
     for side, shapes in enumerate((a, b)):
         equal = [shape.taper[0] == shape.taper[1] for shape in shapes]
-        changes[side, equal, 6] = changes[side, equal, 5]  # otherwise a dent appears
+        changes[side, equal, 6] = changes[side, equal, 5]  # otherwise a concavity appears
     changes /= np.linalg.norm(changes, axis=2)[:, :, None]
     twists /= np.linalg.norm(twists, axis=2)[:, :, None]
     sides = ((a, pose_a, twists[0], changes[0]), (b, pose_b, twists[1], changes[1]))

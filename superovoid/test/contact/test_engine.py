@@ -79,7 +79,7 @@ def test_every_certified_pair_with_a_dent_agrees_with_the_reference(solved, name
     print(
         f"\n{name}: largest error of {certified.sum()} pairs that the reference certifies {error[certified].max():.1e}"
     )
-    # Overlapping: the reference is the hulls' depth; that of the bodies may differ by a tiny dent (README there).
+    # Overlapping: the reference is the hulls' depth; that of the bodies may differ by a tiny concavity (README there).
     assert error[certified].max() < (1e-9 if name == "paper_separated" else 1e-7)
 
 

@@ -18,7 +18,7 @@ from scipy.spatial.transform import Rotation
 from superovoid import Body, Box, ConvexMesh, HalfSpace, Mesh, Scene, Status, Torus, are_closer, distance, distances
 from superovoid.contact.inputs import TOLERANCE
 from superovoid.contact.signed_distance import BATCH
-from superovoid.shapes.scaling import scaled
+from superovoid.shapes.scaling import scale_shape
 from superovoid.testing import contract, random_pairs, regimes
 
 from draws import few_or_many
@@ -199,7 +199,7 @@ def _quarter(shape):
     """Return a body a quarter as large, scaled about its origin."""
     if isinstance(shape, ConvexMesh):
         return ConvexMesh(0.25 * shape.vertices)
-    return Mesh(0.25 * shape.vertices, shape.faces) if isinstance(shape, Mesh) else scaled(shape, 0.25)
+    return Mesh(0.25 * shape.vertices, shape.faces) if isinstance(shape, Mesh) else scale_shape(shape, 0.25)
 
 
 @few_or_many_draws

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bodies of every kind in the dent of a superovoid: inside its hull, and yet separate from it."""
+"""Bodies of every kind in the concavity of a superovoid: inside its hull, and yet separate from it."""
 
 import numpy as np
 import pytest

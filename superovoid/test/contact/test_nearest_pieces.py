@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Nearest points of pieces of bodies with dents."""
+"""Nearest points of pieces of non-convex bodies."""
 
 import itertools
 
@@ -67,7 +67,7 @@ def on_surface(shape, w, angle):
 
 
 def facing(rng, gap):
-    """Return bodies with dents and a pose of B in A; points face each other across a gap, over dents or not."""
+    """Return non-convex bodies and a pose of B in A; points face each other across a gap, over concavities or not."""
     bodies, places = [], []
     while len(bodies) < 2:
         epsilon, taper = rng.uniform(0.3, 1.7, 2), rng.uniform(-0.5, 0.5, 2)

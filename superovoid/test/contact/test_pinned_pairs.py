@@ -84,7 +84,7 @@ def test_lanes_keep_required_properties():
         assert_holds(pinned, pair, row)
 
 
-# --- depths over dents, which the checker leaves undecided ---
+# --- depths over concavities, which the checker leaves undecided ---
 
 
 def level(shape, pose, x):

@@ -43,7 +43,7 @@ def test_every_form_gives_the_answer_of_the_matrix(form):
     scene.set_link_poses({"a": FORMS[form], "b": np.eye(4)})
     scene.set_link_pose("a", FORMS[form])
     np.testing.assert_allclose(scene.poses, [MATRIX, MATRIX], atol=1e-14)
-    np.testing.assert_allclose(Motion.still(FORMS[form]).start, MATRIX, atol=1e-14)
+    np.testing.assert_allclose(Motion.at_rest(FORMS[form]).start, MATRIX, atol=1e-14)
 
 
 @pytest.mark.parametrize("form", FORMS)

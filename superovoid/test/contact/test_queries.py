@@ -160,7 +160,7 @@ def test_rounding_far_from_the_origin_makes_no_small_bodies_overlap():
 
 
 @pytest.mark.parametrize("step", [1e-3, 1e-7])
-def test_a_step_changes_the_level_of_a_point_by_at_most_its_slack(step):
+def test_a_step_changes_the_level_by_at_most_its_slack(step):
     rng = np.random.default_rng(11)
     for _ in range(200):
         body = random_shape(rng)
@@ -363,7 +363,7 @@ def test_double_speed_halves_the_time_and_translations_do_not_matter(moving):
 
 
 @pytest.mark.parametrize("common", [1e3, 1e6, 1e9])
-def test_rounding_on_a_long_common_way_moves_no_contact_out_of_its_bracket(common):
+def test_rounding_on_a_long_path_keeps_contacts_in_their_brackets(common):
     def impact_at(common, rtol):
         a = Motion(WORLD, (common, common / 4.0, 0.0), (0.0, 0.0, 0.0))
         b = Motion(at(3.0, 0.3, 0.1), (common - 4.0, common / 4.0, 0.0), (0.1, 0.0, 0.2))
@@ -506,7 +506,7 @@ def test_bad_arguments_of_motions_are_named():
     with pytest.raises(ValueError, match=r"a: 3, motion_b: 2"):
         time_of_impact([Sphere(1.0)] * 3, WORLD, Sphere(1.0), [WORLD, WORLD])
     with pytest.raises(ValueError, match=r"motion_b: must have shape \(4, 4\), found \(2, 4, 4\)"):
-        time_of_impact(Sphere(1.0), WORLD, Sphere(1.0), [Motion.still(WORLD), [WORLD, WORLD]])
+        time_of_impact(Sphere(1.0), WORLD, Sphere(1.0), [Motion.at_rest(WORLD), [WORLD, WORLD]])
 
 
 # -- documentation ---------------------------------------------------------------------------------

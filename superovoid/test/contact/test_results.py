@@ -79,7 +79,7 @@ def test_answers_compare_by_all_fields_and_have_no_hash():
     assert one == other and one[0] == other[0] and not one == other[:3] and one[0] != one[1]
     assert one != "text" and one[0] != scene().query()[0]
     assert scene().query() == scene().query()
-    for answer in (one, one[0], scene().query(), Motion.still(at(1.0))):
+    for answer in (one, one[0], scene().query(), Motion.at_rest(at(1.0))):
         assert pickle.loads(pickle.dumps(answer)) == answer
         assert copy.deepcopy(answer) == answer
         with pytest.raises(TypeError, match="unhashable"):

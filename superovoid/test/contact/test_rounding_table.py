@@ -451,7 +451,7 @@ def test_boxes_contain_superovoids_to_36_eps_of_their_radius():
 
     rng = np.random.default_rng(13)
     most = 0.0
-    with balls.working():
+    with balls.precision():
         for e in exponents(rng, 8).reshape(-1, 2):
             taper = rng.uniform(-0.5, 0.5, 2)
             size = 10.0 ** rng.uniform(-2.0, 0.0, 3)

@@ -34,11 +34,11 @@ def urdf(tmp_path):
 def test_command_creates_computes_verifies_and_checks_a_store(capsys, tmp_path, urdf):
     output = ("--output", tmp_path / "a.zarr")
     first = run(capsys, urdf, *STATES, *BOX, "--also", "points,normals", *output)
-    assert re.search(r"a.zarr: complete; computed 3 chunks, 600 answers", first)
+    assert re.search(r"a.zarr: complete; computed 3 of 3 chunks, 600 answers", first)
     assert first.count("\n") == 1
     assert "2 of 3 chunks recomputed, 0 with different bits" in run(capsys, "--verify", 2, *output)
     assert "3 of 3 chunks read, 0 damaged" in run(capsys, "--check", *output)
-    assert "computed 0 chunks" in run(capsys, "--resume", *output)
+    assert "computed 0 of" in run(capsys, "--resume", *output)
     found = dataset.open(tmp_path / "a.zarr")
     arrays = found.read(0)
     true = balls.distances(found, arrays["positions"], arrays["base_poses"])
@@ -61,7 +61,7 @@ def test_damaged_chunk_is_found_discarded_and_recomputed(capsys, tmp_path, urdf)
     (tmp_path / "a.parquet" / "chunk-000000001.parquet").write_bytes(b"PAR1")
     assert "chunk 1: is damaged" in run(capsys, "--check", *output, code=1)
     assert "1 damaged and deleted" in run(capsys, "--check", "--discard", *output, code=1)
-    assert "computed 1 chunks" in run(capsys, "--resume", *output)
+    assert "computed 1 of" in run(capsys, "--resume", *output)
     assert "3 of 3 chunks read, 0 damaged" in run(capsys, "--check", *output)
 
 

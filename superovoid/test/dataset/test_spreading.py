@@ -49,7 +49,7 @@ def test_number_of_results_waiting_for_a_slow_chunk_is_bounded():
 
     def work(chunk):
         if chunk == 0:
-            # Ends once no more chunks are submitted, since the other thread has done all submitted ones.
+            # Ends once no chunk is submitted, since the other thread has done all submitted ones.
             last = -1
             while last != len(given):
                 last = len(given)

@@ -241,7 +241,7 @@ FILES = {
                                           .replace("f 1 4", "usemtl b\no d\ns off\nf 1 4"), TETRA),
     "obj, faces before their vertices": ("obj", _TETRA_OBJ[_TETRA_OBJ.find("f"):] + _TETRA_OBJ[:_TETRA_OBJ.find("f")],
                                          TETRA),
-    "obj, lines and points beside faces": ("obj", _TETRA_OBJ + "l 1 2\np 1\n", TETRA),
+    "obj, lines and points with faces": ("obj", _TETRA_OBJ + "l 1 2\np 1\n", TETRA),
     "obj, concave polygons": ("obj", obj(PRISM_POINTS, PRISM_FACES), PRISM),
     "obj, a polygon that crosses itself": ("obj", obj(CUBE_POINTS, [(0, 3, 1, 2), *CUBE_FACES[1:]]), "crosses itself"),
     "obj, index 0": ("obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 0 1 2\n", "line 4: vertex 0"),
@@ -254,7 +254,7 @@ FILES = {
     "obj, another file called": ("obj", _TETRA_OBJ + "call part.obj\n", "line 9: 'call"),
     "obj, an unknown word": ("obj", _TETRA_OBJ.replace("f 1 4 3", "# f\nff 1 4 3"), "line 9: 'ff"),
     "off": ("off", off(), TETRA),
-    "off, counts beside the keyword, comments": ("off", off().replace("OFF\n", "OFF ").replace("\n", " # here\n\n"),
+    "off, counts on the keyword's line, comments": ("off", off().replace("OFF\n", "OFF ").replace("\n", " # here\n\n"),
                                                  TETRA),
     "off, faces of several lengths": ("off", off(PRISM_POINTS, PRISM_FACES), PRISM),
     "off, colours": ("off", off([(*p, 255, 0, 0, 255) for p in TETRA_POINTS], head="COFF"), TETRA),
@@ -296,7 +296,7 @@ FILES = {
     "glb, mirrored by a second node": ("glb", glb(two_nodes(scale=[-1, -1, -1])), TETRA + Solid(
         -TETRA.points, TETRA.area, TETRA.volume)),
     "glb, a strip": ("glb", glb(mode=5, indices=[0, 2, 1, 3, 0, 2]), TETRA),
-    "glb, a fan beside triangles": ("glb", glb(second_primitive(6, _FAN)), "mode 6"),
+    "glb, a fan and triangles": ("glb", glb(second_primitive(6, _FAN)), "mode 6"),
     "glb, a fan": ("glb", glb(mode=6, indices=[1, 0, 3, 2, 0]), "mode 6"),
     "glb, normalised integers": ("glb", glb(
         edited(accessors__1__normalized=True, bufferViews__1__byteStride=8), kind=5122,
@@ -323,7 +323,7 @@ FILES = {
     "glb, a required extension": ("glb", glb(edited(extensionsRequired=["KHR_draco_mesh_compression"])),
                                   "KHR_draco_mesh_compression"),
     "glb, a skin": ("glb", glb(edited(skins=[{"joints": [0]}], nodes__0__skin=0)), "skin"),
-    "glb, a mesh beside a camera": ("glb", glb(edited(nodes__0__camera=0, cameras=[{"type": "perspective",
+    "glb, a mesh and a camera": ("glb", glb(edited(nodes__0__camera=0, cameras=[{"type": "perspective",
         "perspective": {"yfov": 1, "znear": 0.1, "aspectRatio": 1}}])), "camera"),
     "glb, a node of two parents": ("glb", glb(edited(
         nodes=[{"children": [2]}, {"children": [2], "translation": [5, 0, 0]}, {"mesh": 0}],
@@ -356,7 +356,7 @@ FILES = {
         '</technique_common></source>'), TETRA),
     "dae, two lists of triangles in one": ("dae", dae(dae_polygons("triangles", TETRA_FACES)
         .replace(" 1 2 3", "</p><p>1 2 3")), "<triangles>"),
-    "dae, a polyline beside triangles": ("dae", dae(dae_polygons("triangles", TETRA_FACES)
+    "dae, a polyline and triangles": ("dae", dae(dae_polygons("triangles", TETRA_FACES)
         + f'<lines count="1">{_INPUT}<p>0 1</p></lines>'), TETRA),
     "dae, coordinates from the second number": ("dae", dae().replace("stride=", 'offset="1" stride='), "<accessor>"),
     "dae, coordinates in another order": ("dae",

@@ -85,9 +85,9 @@ def pairs() -> None:
     assert_type(touching, ContactSet)
     assert_type(touching.gap, Floats)
     assert_type(touching.distance, DistanceResult)
-    impact = time_of_impact(a, Motion(np.eye(4), [1.0, 0.0, 0.0], (0.0, 0.0, 0.0)), b, Motion.still(apart))
+    impact = time_of_impact(a, Motion(np.eye(4), [1.0, 0.0, 0.0], (0.0, 0.0, 0.0)), b, Motion.at_rest(apart))
     assert_type(impact, Impact)
-    assert_type(time_of_impact([a, b], apart, b, [Motion.still(apart)] * 2), Impacts)
+    assert_type(time_of_impact([a, b], apart, b, [Motion.at_rest(apart)] * 2), Impacts)
 
 
 def scenes() -> None:

@@ -133,7 +133,7 @@ def test_changes_to_a_copy_do_not_affect_the_original(rules):
     other.attach("cup", "hand", [])
     other.set_matrix(matrix(pair("arm", "cup"), names=("arm", "cup")))
     assert rules.checked("arm", "finger") and rules.checked("cup", "hand") and rules.checked("arm", "cup")
-    assert other.mentioned() == {"arm", "finger", "cup"} and rules.mentioned() == frozenset()
+    assert other.mentioned_names() == {"arm", "finger", "cup"} and rules.mentioned_names() == frozenset()
 
 
 @pytest.mark.parametrize(

@@ -185,7 +185,7 @@ MALFORMED = {
         "link 'c': has two parent joints, 'bc' and 'ac'",
     ),
     "cycle": (urdf(CHAIN + joint("bc", "b", "c") + joint("ca", "c", "a")), "the joints form a cycle: a, c, b, a"),
-    "cycle beside a root": (
+    "cycle and a root": (
         urdf(link("r") + link("a") + link("b") + joint("ab", "a", "b") + joint("ba", "b", "a")),
         "the joints form a cycle: a, b, a",
     ),

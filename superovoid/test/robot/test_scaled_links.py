@@ -30,7 +30,7 @@ from superovoid.shapes import (
     Superovoid,
     Torus,
 )
-from superovoid.shapes.scaling import scaled
+from superovoid.shapes.scaling import scale_shape
 
 LINKS = ("base", "arm", "hand")
 RADIUS = {"base": 0.1, "arm": 0.15, "hand": 0.2}
@@ -259,7 +259,7 @@ CUBE = [(x, y, z) for x in (0.0, 2.0) for y in (0.0, 1.0) for z in (0.0, 1.0)]
 )
 def test_shapes_scale_about_their_origin_or_mean_vertex(shape):
     factor, directions = 1.7, np.random.default_rng(1).normal(size=(200, 3))
-    grown = scaled(shape, factor)
+    grown = scale_shape(shape, factor)
     assert type(grown) is type(shape)
     centre = np.array([1.0, 0.5, 0.5]) if isinstance(shape, ConvexMesh | Mesh) else np.zeros(3)
     about = directions @ centre
@@ -269,4 +269,4 @@ def test_shapes_scale_about_their_origin_or_mean_vertex(shape):
 
 
 def test_scaling_a_half_space_does_not_change_it():
-    assert scaled(HalfSpace(), 3.0) == HalfSpace()
+    assert scale_shape(HalfSpace(), 3.0) == HalfSpace()

@@ -340,7 +340,7 @@ def test_few_pairs_are_solved_for_few_answers(way):
     assert scene.query(max_results=5, pairs=[]).statistics.solved == 0
 
 
-def test_a_body_far_away_does_not_widen_the_search_for_the_closest_pairs(by_tree):
+def test_a_distant_body_does_not_widen_the_search_for_pairs(by_tree):
     rng = np.random.default_rng(26)
     scene = Scene(on_own_links([convex_shape(rng) for _ in range(400)]))
     poses = poses_at(rng.uniform(-8.0, 8.0, (400, 3)), rng)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Dents: extent and depth of the non-convex part of a body, and the bounds of answers next to it.
+"""Concavities: extent and depth of the non-convex part of a body, and the bounds of answers next to it.
 
 The reference is the profile phi(w) = a3 nz w + r(w) g(w) itself, with 90 digits, and its second differences: it shares
 no formula with the kernels.
@@ -93,7 +93,7 @@ def dent_of(shape):
 
 
 def highest_sample(profile, dent, rng):
-    """Return the largest of many values of a profile over the dent, and of some others."""
+    """Return the largest of many values of a profile over the concavity, and of some others."""
     heights = np.linspace(-1.0, 1.0, 61)
     if dent.exists:
         heights = np.concatenate([heights, rng.uniform(dent.low, dent.high, 20)])
@@ -122,7 +122,7 @@ def random_body(rng, kind):
 
 
 def test_an_interval_next_to_a_narrow_dent_contains_the_closest_points():
-    """The dent is 1e-3 of the body's height wide, between two samples; missing it raises the lower bound by 3e-8."""
+    """Missing a concavity 1e-3 of the height wide, between two samples, raises the lower bound by 3e-8."""
     taper = 0.4679273500283261
     a = Superovoid((1, 1, 1), section_exponent=1, profile_exponent=1.43, taper=(taper, taper))
     b = Superellipsoid((1, 1, 1), section_exponent=0.2, profile_exponent=0.02)
@@ -215,7 +215,7 @@ def test_support_values_of_dented_bodies_bound_every_section(kind, draws):
         for w in heights:
             if not 1e-9 < abs(w) < 1.0 - 1e-9:
                 continue
-            # Normals of the surface near the dent matter most.
+            # Normals of the surface near the concavity matter most.
             n = steepest_azimuth(shape, w) if rng.random() < 0.5 else np.append(rng.normal(size=2), 0.0)
             n[2] = -float(Profile(shape, n).slope(w)) / shape.semi_axes[2]
             n /= np.linalg.norm(n)
@@ -258,7 +258,7 @@ def test_excess_of_the_hull_over_a_surface_point_is_bounded(kind, draws):
             assert best - own <= excess + 8e-15 * size, (shape, n)
             checked += 1
             clear += excess == 0.0
-    assert clear > (0.01 if kind in (1, 2) else 0.1) * checked  # a dent from pole to pole leaves nothing clear
+    assert clear > (0.01 if kind in (1, 2) else 0.1) * checked  # a concavity from pole to pole leaves nothing clear
 
 
 @pytest.mark.parametrize(
@@ -306,7 +306,8 @@ def test_answers_far_from_microscopic_dents_are_certified():
 
 
 def ball_in_a_dent(depth):
-    """Return a body with a dent of 7 % of its size, a pose at a part of the dent's depth, and the normal there."""
+    """Return a body with a concavity of 7 % of its size, a pose at a part of the concavity's depth, and the normal
+    there."""
     a, w = Superovoid((1, 1, 1), section_exponent=0.8, profile_exponent=1.9, taper=(0.5, 0.5)), MP.mpf("-0.45")
     n = np.array([1.0, 0.0, 0.0])
     n[2] = -float(Profile(a, n).slope(w))
@@ -349,7 +350,7 @@ def test_a_ball_falling_into_a_dent_is_free_until_contact():
     a, pose, n = ball_in_a_dent(2.0)
     dent, ball = a.convexity().dent, Sphere(0.2 * a.convexity().dent)
     short = time_of_impact(a, np.eye(4), ball, Motion(pose, -1.5 * dent * n, (0.0, 0.0, 0.0)))
-    assert short.status is ImpactStatus.FREE  # it stops below the edge of the dent, above its ground
+    assert short.status is ImpactStatus.FREE  # it stops below the edge of the concavity, above its ground
     fall = Motion(pose, -3.0 * dent * n, (0.0, 0.0, 0.0))
     found = time_of_impact(a, np.eye(4), ball, fall)
     assert found.status is ImpactStatus.IMPACT

@@ -220,7 +220,7 @@ CLOSED = {
     "sphere above a cylinder's rim": (Sphere(0.5), pose((4, 0, 5)), Cylinder(1, 2), pose(), 4.5),
     "sphere in a cylinder": (Sphere(0.5), pose((0.5, 0, 0)), Cylinder(1, 8), pose(), -1.0),
     "sphere above an apex": (Sphere(0.5), pose((0, 0, 3)), Cone(1, 2), pose(), 1.5),
-    "sphere beside a cone": (Sphere(0.25), pose((2, 0, 1)), Cone(1, 2), pose(), 4 / math.sqrt(5) - 0.25),
+    "sphere next to a cone": (Sphere(0.25), pose((2, 0, 1)), Cone(1, 2), pose(), 4 / math.sqrt(5) - 0.25),
     "sphere below a cone": (Sphere(0.5), pose((0.5, 0, -2)), Cone(1, 2), pose(), 0.5),
     "sphere in a capsule": (Sphere(0.5), pose((0.25, 0, 1)), Capsule(1, 4), pose(), -1.25),
     "sphere in a ring": (Sphere(0.5), pose(), Torus(2, 0.5), pose(), 1.0),

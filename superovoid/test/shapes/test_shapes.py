@@ -281,7 +281,7 @@ def test_unequal_tapers_with_flat_equators_are_never_convex():
 
 @few_or_many(80, 300)
 def test_dents_agree_with_independent_ones(battery, draws):
-    # Other grids gave the battery's dents, to 5 % for dents large enough to be resolved.
+    # Other grids gave the battery's concavities, to 5 % for concavities large enough to be resolved.
     data = battery("paper_separated")
     compared = 0
     for i in range(draws):
@@ -377,7 +377,7 @@ def test_arguments_other_than_numbers_are_refused_by_name(value):
         "rtol": lambda: distance(ball, pose, ball, pose, rtol=value),
         "max_evaluations": lambda: time_of_impact(ball, pose, ball, pose, max_evaluations=value),
         "duration": lambda: time_of_impact(ball, pose, ball, pose, duration=value),
-        "time": lambda: Motion.still(pose).pose(value),
+        "time": lambda: Motion.at_rest(pose).pose(value),
         "Motion.angular": lambda: Motion(pose, np.zeros(3), value),
         "twist": lambda: Motion.screw(pose, value),
     }

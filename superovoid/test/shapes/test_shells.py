@@ -13,7 +13,7 @@ import pytest
 
 from superovoid import distance
 from superovoid.shapes import Box, Capsule, ConvexMesh, HalfSpace, Mesh, Shell, Sphere, Superovoid, Torus
-from superovoid.shapes.scaling import scaled
+from superovoid.shapes.scaling import scale_shape
 from superovoid.values.status import Status
 
 WIDTH, HEIGHT = 0.2, 0.3  # of the open box: half of its sides, and their height
@@ -114,7 +114,7 @@ def test_a_shell_has_no_volume_and_grows_about_its_mean_vertex():
     assert not BOX.contains([(0.0, 0.0, 0.1), (0.0, 0.0, 0.0)]).any()
     assert BOX.volume() == 0.0 and not BOX.is_convex() and not FLAT.is_convex()
     assert len(BOX.faces) == 10 and len(BOX.triangles()[1]) == 10
-    grown = scaled(BOX, 2.0)
+    grown = scale_shape(BOX, 2.0)
     assert isinstance(grown, Shell) and np.ptp(grown.vertices, axis=0) == pytest.approx([0.8, 0.8, 0.6])
 
 

@@ -176,7 +176,7 @@ def test_a_description_without_text_is_rejected_with_a_reason(tmp_path):
         read_descriptions(bag)
 
 
-def test_too_large_positions_are_unknown_and_the_last_of_equal_times_counts(arm, tmp_path):
+def test_large_positions_are_unknown_and_the_last_equal_time_counts(arm, tmp_path):
     bag = written(
         tmp_path / "b.mcap",
         ball(0.0, 2.0, "/tf_static"),

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from superovoid import dataset
 from superovoid.dataset.datasets import _make_in_worker, _worker_dataset
-from superovoid.dataset.spreading import Distributed
+from superovoid.dataset.spreading import DaskCluster
 from superovoid.output import machine
 from superovoid_ros.resources import share_directory
 
@@ -58,7 +58,7 @@ def hands(folder: Path, chunks: int, states: int) -> dataset.Dataset:
 
 
 def _spent() -> float:
-    """Return the processor time of this process and of its children so far, s."""
+    """Return the processor time that this process and its children have used, s."""
     import psutil
 
     me = psutil.Process()
@@ -73,7 +73,7 @@ def _run(states: int, by: dict[str, int], chunks: int) -> tuple[float, float, fl
         found.run([0], threads=1)
         with contextlib.ExitStack() as stack:
             if "workers" in by:
-                cluster = stack.enter_context(Distributed(workers=by["workers"]))
+                cluster = stack.enter_context(DaskCluster(workers=by["workers"]))
                 work = partial(_make_in_worker, str(found.path), found.manifest["sha256"], {})
                 cluster._client.run(_ready, work)
                 before, started = _spent(), time.perf_counter()

@@ -159,7 +159,7 @@ def bracket(pair: peers.Pair, tolerance: float = REFERENCE_TOLERANCE) -> polytop
             np.array((body.section_exponent, body.profile_exponent)),
             np.array(body.taper),
         )
-        supports.append(polytope.posed(polytope.superovoid(*parameters), pose))
+        supports.append(polytope.transform(polytope.superovoid(*parameters), pose))
         axes += [pose[:3, :3].T, -pose[:3, :3].T]
     size = min(max(body.semi_axes) for body, _ in pair.bodies)
     return polytope.signed_distance(*supports, size=size, directions=np.vstack(axes), rtol=tolerance)
@@ -224,7 +224,7 @@ def no_garbage_collection() -> Iterator[None]:
         gc.enable()
 
 
-def timed(query: peers.Query) -> tuple[float, float, str]:
+def time_call(query: peers.Query) -> tuple[float, float, str]:
     """Return the answer, microseconds, and the text of the exception, if any."""
     started = time.perf_counter()
     try:
@@ -256,7 +256,7 @@ def measure(
     }
     records: dict[str, Record] = {}
     for name, asked in queries.items():  # Not timed: allocates, and stores the answer of a first call.
-        first = [timed(query) for query in asked]
+        first = [time_call(query) for query in asked]
         answers, errors = np.array([answer for answer, _, _ in first]), [error for _, _, error in first]
         records[name] = Record(answers, np.empty(0), errors)
     samples: dict[str, list[list[float]]] = {name: [] for name in queries}
@@ -267,7 +267,7 @@ def measure(
             shuffle.shuffle(order)
             for name in order:
                 if name not in slow or turn < 2:
-                    samples[name].append([timed(query)[1] for query in queries[name]])
+                    samples[name].append([time_call(query)[1] for query in queries[name]])
     for name, record in records.items():
         record.microseconds = np.min(samples[name], axis=0)
     return records
@@ -279,7 +279,7 @@ def binding_overhead(adapter: peers.Adapter) -> float | None:
     if query is None:
         return None
     with no_garbage_collection():
-        return float(np.median([timed(query)[1] for _ in range(3000)]))
+        return float(np.median([time_call(query)[1] for _ in range(3000)]))
 
 
 def verdicts(record: Record, truths: FloatArray, sizes: FloatArray) -> tuple[FloatArray, list[str]]:

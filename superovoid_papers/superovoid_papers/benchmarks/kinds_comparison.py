@@ -187,10 +187,10 @@ def random_case(kinds: tuple[Kind, Kind], rng: np.random.Generator) -> Case:
 
 def _hull_support(kind: Kind, body: Shape, pose: FloatArray) -> polytope.Support:
     if isinstance(body, Torus):
-        return polytope.posed(polytope.torus_hull(body.major_radius, body.minor_radius), pose)
+        return polytope.transform(polytope.torus_hull(body.major_radius, body.minor_radius), pose)
     if isinstance(body, Mesh):
-        return polytope.posed(polytope.vertices(np.asarray(body.vertices)), pose)
-    return polytope.posed(kind.support(body), pose)
+        return polytope.transform(polytope.vertices(np.asarray(body.vertices)), pose)
+    return polytope.transform(kind.support(body), pose)
 
 
 def _circle(body: Torus, pose: FloatArray, angles: FloatArray) -> FloatArray:
@@ -227,7 +227,7 @@ def _torus_opinion(torus: Torus, pose: FloatArray, other_kind: Kind, other: Shap
     def value_of_ball(angle: float) -> float:
         at = np.eye(4)
         at[:3, 3] = _circle(torus, pose, np.array(angle))
-        ball = polytope.posed(polytope.capsule(torus.minor_radius, 0.0), at)
+        ball = polytope.transform(polytope.capsule(torus.minor_radius, 0.0), at)
         return polytope.signed_distance(ball, support, size=torus.minor_radius, rtol=1e-9, points=1500).distance
 
     return _least_on_circle(value_of_ball, 24)
@@ -446,12 +446,12 @@ def compare_kinds(kinds: tuple[Kind, Kind], count: int, seed: int, coal: peers.C
     asked = {"ours": queries}
     if coal is not None and all(kind.coal for kind in kinds):
         asked["coal"] = _coal_queries(coal, kinds, given)
-    answers = {name: [engine_comparison.timed(query) for query in queries] for name, queries in asked.items()}
+    answers = {name: [engine_comparison.time_call(query) for query in queries] for name, queries in asked.items()}
     samples: dict[str, list[list[float]]] = {name: [] for name in asked}
     for _ in range(_ROUNDS):
         for name, queries in asked.items():
-            samples[name].append([engine_comparison.timed(query)[1] for query in queries])
-    binding = {"ours": float(np.median([engine_comparison.timed(empty)[1] for _ in range(1000)]))}
+            samples[name].append([engine_comparison.time_call(query)[1] for query in queries])
+    binding = {"ours": float(np.median([engine_comparison.time_call(empty)[1] for _ in range(1000)]))}
     if coal is not None:
         binding["coal"] = engine_comparison.binding_overhead(coal)
     us = {name: max(float(np.median(np.min(times, axis=0))) - binding[name], 0.01) for name, times in samples.items()}

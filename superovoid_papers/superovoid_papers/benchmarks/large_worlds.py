@@ -44,7 +44,7 @@ def measure(count: int, boxes: bool = False) -> tuple[float, list[float]]:
     scene.add([Body(f"thing_{i}", "world", shapes[i % _SHAPES], poses[i]) for i in range(count)])
     times: list[list[float]] = [[] for _ in range(6)]
 
-    def timed(column: int, call: object, *given: object, **how: object) -> object:
+    def time_call(column: int, call: object, *given: object, **how: object) -> object:
         started = time.thread_time()
         found = call(*given, **how)  # type: ignore[operator]
         times[column].append(time.thread_time() - started)
@@ -52,15 +52,15 @@ def measure(count: int, boxes: bool = False) -> tuple[float, list[float]]:
 
     for frame in range(_FRAMES):
         links = robot.forward_kinematics(dict.fromkeys(robot.joint_names, 0.01 * frame), {})
-        timed(0, scene.set_link_poses, {**links, "world": np.eye(4)})
-        solved.append(timed(1, scene.query, max_distance=MAX_DISTANCE).statistics.solved)  # type: ignore[attr-defined]
+        time_call(0, scene.set_link_poses, {**links, "world": np.eye(4)})
+        solved.append(time_call(1, scene.query, max_distance=MAX_DISTANCE).statistics.solved)  # type: ignore[attr-defined]
     for _ in range(_CHANGES):
-        timed(2, scene.add, Body("seen", "world", shapes[0], np.eye(4)))
-        timed(3, scene.query, max_distance=MAX_DISTANCE)
-        timed(4, scene.remove, "seen")
+        time_call(2, scene.add, Body("seen", "world", shapes[0], np.eye(4)))
+        time_call(3, scene.query, max_distance=MAX_DISTANCE)
+        time_call(4, scene.remove, "seen")
     first = len(scene.bodies) - count
     for number, i in enumerate(rng.integers(count, size=_EXCHANGES).tolist()):
-        timed(5, _exchange, scene, first + i, Body(f"moved_{number}", "world", shapes[i % _SHAPES], poses[i]))
+        time_call(5, _exchange, scene, first + i, Body(f"moved_{number}", "world", shapes[i % _SHAPES], poses[i]))
     medians = [float(np.median(column)) for column in times]
     return float(np.mean(solved)), [1e3 * value for value in (*medians, max(times[5]))]
 

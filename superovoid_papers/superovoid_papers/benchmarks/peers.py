@@ -195,7 +195,7 @@ class Coal:
 
         return query
 
-    def within(
+    def tolerance_query(
         self, shape_a: object, pose_a: FloatArray, shape_b: object, pose_b: FloatArray, threshold: float
     ) -> Callable[[], bool]:
         """Return a query whether two of Coal's shapes are closer than a tolerance, m: PQP's tolerance query."""

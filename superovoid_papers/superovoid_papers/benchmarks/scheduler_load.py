@@ -6,7 +6,7 @@
 Run ``python -m superovoid_papers.benchmarks.scheduler_load``; it prints the table of docs/reference/figures_scenes.md.
 The scheduler is a real one, in a process of its own. The workers are simulated (`simulated_workers`), in a second
 process: they send the messages of real ones, on connections of their own, and sleep instead of computing. The caller is
-`dataset.spreading.Distributed`, as for data sets. The steps for each number of workers are:
+`dataset.spreading.DaskCluster`, as for data sets. The steps for each number of workers are:
 
 1. They register and stay idle: processor time of the scheduler per worker and second.
 2. Chunks without work, as many as the scheduler can distribute, without heartbeats: processor time of scheduler and
@@ -38,7 +38,7 @@ from typing import Any
 
 import numpy as np
 
-from superovoid.dataset.spreading import Distributed
+from superovoid.dataset.spreading import DaskCluster
 from superovoid.output import machine
 from superovoid_papers.benchmarks import simulated_workers
 
@@ -98,7 +98,7 @@ def cluster(workers: int, silent: bool = False) -> Iterator[tuple[str, int]]:
 
 
 def spent(process: int) -> float:
-    """Return the processor time of a process so far, s."""
+    """Return the processor time that a process has used, s."""
     import psutil
 
     times = psutil.Process(process).cpu_times()
@@ -116,7 +116,7 @@ def _say(words: str) -> None:
     print(words, file=sys.stderr, flush=True)
 
 
-def wait_for(distributed: Distributed, workers: int) -> None:
+def wait_for(distributed: DaskCluster, workers: int) -> None:
     """Wait until a number of workers have registered.
 
     Raises
@@ -134,7 +134,7 @@ def wait_for(distributed: Distributed, workers: int) -> None:
         time.sleep(2.0)
 
 
-def _all_of(distributed: Distributed, naps: list[float]) -> None:
+def _all_of(distributed: DaskCluster, naps: list[float]) -> None:
     """Run all chunks, and report progress."""
     found: Counter[int] = Counter()
     printed_at = time.monotonic()
@@ -166,13 +166,13 @@ def measure(workers: int, chunks: int, seconds: float | None = None, seed: int =
         time in which workers had a chunk, %.
     """
     _say(f"{workers} workers, with heartbeats")
-    with cluster(workers) as (address, scheduler), Distributed(address) as distributed:
+    with cluster(workers) as (address, scheduler), DaskCluster(address) as distributed:
         wait_for(distributed, workers)
         idle, started = spent(scheduler), time.monotonic()
         time.sleep(_WATCHED)
         idle = (spent(scheduler) - idle) / (time.monotonic() - started)
     _say(f"{workers} workers, with chunks")
-    with cluster(workers, silent=True) as (address, scheduler), Distributed(address) as distributed:
+    with cluster(workers, silent=True) as (address, scheduler), DaskCluster(address) as distributed:
         wait_for(distributed, workers)
         # Once without measurement: the scheduler then connects to all workers, and keeps some connections.
         _all_of(distributed, [0.0] * (2 * workers))
@@ -196,7 +196,7 @@ def measure(workers: int, chunks: int, seconds: float | None = None, seed: int =
             "least chunk, s": least_chunk(workers, a_chunk, idle / workers),
         }
     if seconds is not None:
-        found["workers busy, %"], found["scheduler busy, %"] = paced(workers, seconds, chunks, seed)
+        found["workers busy, %"], found["scheduler busy, %"] = run_paced(workers, seconds, chunks, seed)
     return found
 
 
@@ -205,10 +205,10 @@ def _tasks(dask_scheduler: Any) -> int:
     return len(dask_scheduler.tasks)
 
 
-def paced(workers: int, seconds: float, chunks: int, seed: int) -> tuple[float, float]:
+def run_paced(workers: int, seconds: float, chunks: int, seed: int) -> tuple[float, float]:
     """Run chunks that take time; return the share of time in which workers had one, and the scheduler's load, %."""
     naps = (seconds * np.exp(_SPREAD * np.random.default_rng(seed).standard_normal(chunks))).tolist()
-    with cluster(workers) as (address, scheduler), Distributed(address) as distributed:
+    with cluster(workers) as (address, scheduler), DaskCluster(address) as distributed:
         wait_for(distributed, workers)
         before, started = spent(scheduler), time.monotonic()
         _all_of(distributed, naps)

@@ -141,5 +141,5 @@ def _family(text: str) -> str:
     from superovoid.testing.random_pairs import NAMES
 
     if text not in NAMES:
-        raise argparse.ArgumentTypeError(f"{option_values.quoted(text)}: must be one of {', '.join(NAMES)}")
+        raise argparse.ArgumentTypeError(f"{option_values.quote(text)}: must be one of {', '.join(NAMES)}")
     return text

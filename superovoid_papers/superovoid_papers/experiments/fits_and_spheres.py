@@ -194,7 +194,7 @@ def measure_link(robot: str, link: LinkGeometry, meshes: str, bodies: int, seed:
         )
 
 
-def measured(link: RobotLink, bodies: int, seed: int, folder: Path) -> list[LinkRow]:
+def rows_of_link(link: RobotLink, bodies: int, seed: int, folder: Path) -> list[LinkRow]:
     """Return the rows of one link, stored in a folder by an earlier run or computed and stored there."""
     robot, meshes, geometry = link
     key = FORM, __version__, robot, geometry.name, meshes, geometry.digest, bodies, seed
@@ -326,7 +326,7 @@ def main(bodies: int, robots: Sequence[str], seed: int, output: Path) -> int:
     with progress() as bar:
         for link in bar.track(links, description="links"):
             try:
-                rows += measured(link, bodies, seed, parts)
+                rows += rows_of_link(link, bodies, seed, parts)
             except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
                 words.append(f"{link.robot}, {link.geometry.name}: cannot be fitted: {error}")
     if not rows:

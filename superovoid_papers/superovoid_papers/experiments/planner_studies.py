@@ -93,7 +93,7 @@ class SpeedRow(CsvRow):
     states: float = column("states_per_s")
 
 
-def fitted(share: Path, robot: str, bodies: int, seed: int, folder: Path) -> RobotFit:
+def fit_links(share: Path, robot: str, bodies: int, seed: int, folder: Path) -> RobotFit:
     """Fit a robot with up to `bodies` per link; store its links in a folder."""
     links, _ = links_of(share, robot)
     return fit_robot(
@@ -123,7 +123,9 @@ def speed_rows(robot: str, study: PlannerStudy) -> list[SpeedRow]:
     return [SpeedRow(robot, *speed.asked, speed.states, speed.per_second) for speed in study.speeds]
 
 
-def studied(share: Path, robot: str, fit: RobotFit, states: int, folder: Path) -> tuple[list[StudyRow], list[SpeedRow]]:
+def rows_of_robot(
+    share: Path, robot: str, fit: RobotFit, states: int, folder: Path
+) -> tuple[list[StudyRow], list[SpeedRow]]:
     """Return the rows of one robot, stored in a folder by an earlier run or computed and stored."""
     seed, meshes = fit.options.seed, fit.options.target
     srdf = share / "robots" / RULES[robot] if robot in RULES else None
@@ -206,8 +208,8 @@ def main(bodies: int, robots: Sequence[str], states: int, seed: int, output: Pat
     with progress() as bar:
         for robot in bar.track(robots, description="robots"):
             try:
-                fit = fitted(share, robot, bodies, seed, parts)
-                of_states, of_speeds = studied(share, robot, fit, states, parts)
+                fit = fit_links(share, robot, bodies, seed, parts)
+                of_states, of_speeds = rows_of_robot(share, robot, fit, states, parts)
             except ValueError as error:
                 if not is_refusal(error):
                     raise

@@ -49,7 +49,7 @@ PLANTED = ("raised", "lowered", "point", "normal")
 """Wrong answers: the interval moved up or down by ten times its width, a point moved, the normal rotated."""
 
 
-def spoiled(pair: dict[str, Any], how: str, rng: np.random.Generator, size: float) -> dict[str, Any]:
+def spoil(pair: dict[str, Any], how: str, rng: np.random.Generator, size: float) -> dict[str, Any]:
     """Return a record with a wrong answer of a kind of `PLANTED`; `size` is that of the smaller body."""
     answer = dict(pair["answer"])
     lower, upper = answer["lower"], answer["upper"]
@@ -218,7 +218,7 @@ def check_part(seed: int, planted: bool, in_lanes: bool, part: Part) -> tuple[Fa
         if planted and result.certified:
             how = PLANTED[(part.first + number) % len(PLANTED)]
             if _can_be(how, drawn, result):
-                wrong = spoiled(pair, how, rng, _size(drawn))
+                wrong = spoil(pair, how, rng, _size(drawn))
                 if how == "normal" and not (proves_less(wrong, drawn) and is_judged(wrong, check, _size(drawn))):
                     continue
                 check = verify_record(wrong)
@@ -238,7 +238,7 @@ def check_part(seed: int, planted: bool, in_lanes: bool, part: Part) -> tuple[Fa
     return report, bad
 
 
-def checked(
+def check_families(
     families: Sequence[str], seed: int, count: int, planted: bool, in_lanes: bool = False, workers: int | None = None
 ) -> Generator[tuple[FamilyChecks, list[dict[str, Any]]], None, None]:
     """Check `count` pairs of each family; yield the results of `check_part` in the order of the parts.
@@ -428,7 +428,7 @@ def main(
     reports: dict[str, FamilyChecks] = {}
     bad: list[dict[str, Any]] = []
     try:
-        with progress() as bar, closing(checked(names, seed, each, planted, in_lanes, workers)) as done:
+        with progress() as bar, closing(check_families(names, seed, each, planted, in_lanes, workers)) as done:
             task = bar.add_task("pairs", total=each * len(names))
             for part, wrong in done:
                 found = reports[part.name] = total([reports.get(part.name, FamilyChecks(part.name)), part], part.name)

@@ -31,7 +31,7 @@ class _Few:
 @pytest.fixture(scope="module")
 def answered():
     """Return contenders after each of the frames: (frame, quadImplicit's, the scene's)."""
-    paper, scene = bite.QuadImplicit(ROBOT, coherent=False), bite.Certified(ROBOT, closest_only=False)
+    paper, scene = bite.QuadImplicit(ROBOT, coherent=False), bite.EngineScene(ROBOT, closest_only=False)
     found = []
     for frame in _Few():
         poses = ROBOT.forward_kinematics(frame.positions)

@@ -66,7 +66,7 @@ def test_reference_support_points_lie_on_the_body_and_are_farthest():
         np.array((body.section_exponent, body.profile_exponent)),
         np.array(body.taper),
     )
-    support = polytope.posed(polytope.superovoid(*parameters), pose(1.0, 2.0, 3.0))
+    support = polytope.transform(polytope.superovoid(*parameters), pose(1.0, 2.0, 3.0))
     points = support(directions) - [1.0, 2.0, 3.0]
     assert np.abs(body.implicit(points)).max() < 1e-9
     surface = peers.surface_points(body, 200)
@@ -118,7 +118,7 @@ CLOSED_FORMS = {
 def test_reference_agrees_with_closed_forms_for_sharp_bodies(name, moved):
     a, pose_a, b, pose_b, expected = CLOSED_FORMS[name]
     motion = turned(pose(0.3, -0.7, 0.2), (0.4, -1.1, 0.6)) if moved else np.eye(4)
-    a, b = polytope.posed(a, motion @ pose_a), polytope.posed(b, motion @ pose_b)
+    a, b = polytope.transform(a, motion @ pose_a), polytope.transform(b, motion @ pose_b)
     found = polytope.signed_distance(a, b, size=0.3)
     assert found.distance == pytest.approx(expected, abs=1e-11)
     assert found.lower - 1e-13 <= expected <= found.upper + 1e-13

@@ -43,7 +43,7 @@ def box_link():
 def kept(box_link, tmp_path_factory):
     folder = tmp_path_factory.mktemp("fits_links")
     link = fits_and_spheres.RobotLink("Panda", "visual", box_link)
-    return link, folder, fits_and_spheres.measured(link, 1, 0, folder)
+    return link, folder, fits_and_spheres.rows_of_link(link, 1, 0, folder)
 
 
 def test_links_have_rows_per_number_of_bodies_and_missing_robots_dashes(kept):
@@ -64,16 +64,16 @@ def test_a_repeated_run_measures_only_missing_results(kept, monkeypatch):
         raise RuntimeError("measured")
 
     monkeypatch.setattr(fits_and_spheres, "measure_link", measure)
-    assert fits_and_spheres.measured(link, 1, 0, folder) == rows
+    assert fits_and_spheres.rows_of_link(link, 1, 0, folder) == rows
     for other in (link._replace(robot="UR5"), link._replace(meshes="collision")):
         with pytest.raises(RuntimeError, match="measured"):
-            fits_and_spheres.measured(other, 1, 0, folder)
+            fits_and_spheres.rows_of_link(other, 1, 0, folder)
     with pytest.raises(RuntimeError, match="measured"):
-        fits_and_spheres.measured(link, 1, 1, folder)
+        fits_and_spheres.rows_of_link(link, 1, 1, folder)
     (file,) = folder.iterdir()
     file.write_text(file.read_text(encoding="utf-8")[:-9], encoding="utf-8")  # as by a full disk
     with pytest.raises(RuntimeError, match="measured"):
-        fits_and_spheres.measured(link, 1, 0, folder)
+        fits_and_spheres.rows_of_link(link, 1, 0, folder)
 
 
 URDF = """<robot name="one"><link name="base"><collision><geometry><box size="1 1 1"/></geometry></collision></link>

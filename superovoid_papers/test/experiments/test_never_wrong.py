@@ -18,7 +18,7 @@ from superovoid.testing.flat_contacts import Pair
 from superovoid.testing.random_pairs import FAMILIES, NAMES, draw, generate
 from superovoid_papers.judges import never_wrong
 from superovoid_papers.judges.examination import refuted_by_points
-from superovoid_papers.judges.never_wrong import answers, broken_promises, checked
+from superovoid_papers.judges.never_wrong import answers, broken_promises, check_families
 
 from draws import few_or_many
 
@@ -33,7 +33,7 @@ def batch_of(drawn):
 @pytest.mark.parametrize("in_lanes", [False, True])
 @pytest.mark.parametrize("family", ["near", "round", "slender", "dented", "kinds"])
 def test_random_answers_are_not_refuted_and_wrong_ones_not_accepted(family, in_lanes):
-    [(report, bad)] = checked([family], 4, 4, True, in_lanes)
+    [(report, bad)] = check_families([family], 4, 4, True, in_lanes)
     assert (report.name, report.pairs) == (family, 4)
     assert sum(found.total() for found in report.planted.values()) > 0
     assert not bad
@@ -43,7 +43,7 @@ def test_random_answers_are_not_refuted_and_wrong_ones_not_accepted(family, in_l
 @pytest.mark.parametrize("in_lanes", [False, True])
 @pytest.mark.parametrize("family", NAMES)
 def test_no_answer_to_many_random_pairs_is_refuted(family, in_lanes):
-    parts = list(checked([family], 5, 100, True, in_lanes))
+    parts = list(check_families([family], 5, 100, True, in_lanes))
     assert not [pair for _, bad in parts for pair in bad]
     assert sum(report.pairs for report, _ in parts) == 100
 
@@ -53,7 +53,7 @@ def test_workers_and_one_thread_have_equal_results():
     pytest.importorskip("distributed", reason="pip install '.[dataset]'")
 
     def found(workers):
-        done = checked(["far", "kinds"], 6, 25, True, workers=workers)
+        done = check_families(["far", "kinds"], 6, 25, True, workers=workers)
         return [(report.name, report.certified, report.unproven, report.planted, bad) for report, bad in done]
 
     assert found(2) == found(None)
@@ -78,7 +78,7 @@ def wrong_answers(monkeypatch, change):
 )
 def test_a_wrong_answer_to_a_random_pair_is_detected(monkeypatch, change, expected):
     wrong_answers(monkeypatch, change)
-    [(report, bad)] = checked(["near"], 6, 4, False)
+    [(report, bad)] = check_families(["near"], 6, 4, False)
     assert (report.broken | report.certified | report.unproven)[expected] == 4
     assert len(bad) == 4
 
@@ -95,7 +95,7 @@ def test_an_answer_that_depends_on_the_order_of_bodies_is_detected(monkeypatch):
 
 
 def pair_apart_by_pieces():
-    """Return separate bodies with dents whose hulls overlap by 0.14 of the smaller one."""
+    """Return separate non-convex bodies whose hulls overlap by 0.14 of the smaller one."""
     rows = np.array(
         [
             [[7.513862637928405, 5.323995238704775, 0.7649434069185574, 1.9609872615375203, 1.999550122464757]],
@@ -205,7 +205,7 @@ def test_families_have_the_properties_in_their_names(draws):
 
 
 def test_concavity_finds_the_least_concave_share_between_even_ones():
-    # 21 even shares of the section's support miss the dents of both by 2e-3; confirmed with 40 digits.
+    # 21 even shares of the section's support miss the concavities of both by 2e-3; confirmed with 40 digits.
     rows = np.array(
         [
             [0.19100959, 0.56316766, 0.2064175, 1.78021882, 1.04260467, 0.1695145, -0.48510245],

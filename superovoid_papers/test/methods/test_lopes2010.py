@@ -22,10 +22,10 @@ from superovoid_papers.methods.lopes2010 import (
     Quadric,
     RigidBody,
     Superquadric,
+    are_separated,
     distance,
     follow,
     newton_raphson,
-    separated,
     simulate,
     tangent_vectors,
 )
@@ -486,8 +486,8 @@ def test_separation_condition_agrees_with_the_engine_and_the_roots():
         poses = random_pose(rng, rng.uniform(-1.0, 1.0, 3)), random_pose(rng, rng.uniform(-1.5, 1.5, 3))
         truth = superovoid.distance(a, poses[0], b, poses[1])
         assert truth.lower > 0.0 or truth.upper < 0.0
-        seen.append(separated(a, poses[0], b, poses[1]))
-        assert seen[-1] == separated(b, poses[1], a, poses[0]) == (truth.lower > 0.0)
+        seen.append(are_separated(a, poses[0], b, poses[1]))
+        assert seen[-1] == are_separated(b, poses[1], a, poses[0]) == (truth.lower > 0.0)
         roots = characteristic_roots(a, poses[0], b, poses[1])
         assert roots == pytest.approx(pencil_roots(a, poses[0], b, poses[1]), rel=1e-7)
         real = roots.real[np.abs(roots.imag) < 1e-9]
@@ -503,15 +503,15 @@ def test_separation_condition_decides_close_to_contact():
     for gap in (1e-3, 1e-7, 1e-11, -1e-11, -1e-7, -1e-3):
         moved = poses[1].copy()
         moved[:3, 3] += (gap - found.distance) * found.normal
-        assert separated(a, poses[0], b, moved) == (gap > 0.0)
+        assert are_separated(a, poses[0], b, moved) == (gap > 0.0)
 
 
 def test_ellipsoid_inside_another_is_not_separated():
     outer, inner = Ellipsoid((2, 3, 4)), Ellipsoid((0.2, 0.1, 0.3))
     place = pose((0.3, 0.2, 0.1), (0.5, -1.0, 2.0))
-    assert not separated(outer, pose(), inner, place)
-    assert not separated(inner, place, outer, pose())
-    assert not separated(outer, pose(), outer, pose())
+    assert not are_separated(outer, pose(), inner, place)
+    assert not are_separated(inner, place, outer, pose())
+    assert not are_separated(outer, pose(), outer, pose())
 
 
 def test_bounding_spheres_give_a_lower_bound():
@@ -636,7 +636,7 @@ def test_bad_motions_are_refused():
     with pytest.raises(ValueError, match="margin = -1"):
         follow(Sphere(1.0), pose(), Sphere(1.0), pose(), query="spheres", margin=-1.0)
     with pytest.raises(ValueError, match="b: must be an ellipsoid"):
-        separated(Sphere(1.0), pose(), PARABOLOID, pose())
+        are_separated(Sphere(1.0), pose(), PARABOLOID, pose())
 
 
 # -- section 6: forces and motion ------------------------------------------------------------------------------------

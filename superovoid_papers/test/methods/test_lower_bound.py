@@ -624,14 +624,14 @@ def test_bounds_of_the_insertion_hold_and_pruning_tightens_them():
 @pytest.mark.slow
 def test_places_agree_with_table_2():
     for index, case in enumerate(cases.insertion_cases(0, None)):
-        paper = places.printed(*divmod(index, len(cases.OFFSETS)))
+        paper = places.printed_row(*divmod(index, len(cases.OFFSETS)))
         assert 0.0 < paper.bound < paper.distance == pytest.approx(case.certified(), abs=5e-3)
 
 
 def test_tolerance_queries_agree_with_the_distance():
     pytest.importorskip("coal", reason="pip install 'superovoid_papers[bench]'")
     case = next(cases.insertion_cases(0, None))
-    found = places.tolerances(case, places.printed(0, 0), peers.Coal(peers.Geometry.EXACT), rounds=1)
+    found = places.tolerances(case, places.printed_row(0, 0), peers.Coal(peers.Geometry.EXACT), rounds=1)
     assert [row.question for row in found if row.closer] == ["distance", "tolerance 1.01 d"]
     assert len(found) == 2 + len(places.TOLERANCES)
 

@@ -111,7 +111,7 @@ def test_dual_quaternions_move_lines_like_matrices_move_points():
     for rotation in turns:
         t, p, d = rng.normal(size=(3, 3))
         displacement = pluecker.dual_quaternion(rotation, t)
-        direction, moment = pluecker.moved(displacement, (tuple(d), tuple(np.cross(p, d))))
+        direction, moment = pluecker.move_line(displacement, (tuple(d), tuple(np.cross(p, d))))
         np.testing.assert_allclose(direction, rotation @ d, atol=1e-14)
         np.testing.assert_allclose(moment, np.cross(rotation @ p + t, rotation @ d), atol=1e-13)
 

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Distance of a superovoid with a dent from a core that may reach into it: nearest points, piece by piece.
+r"""Distance of a non-convex superovoid from a core that may reach into it: nearest points, piece by piece.
 
 `nearest_pieces` finds the distance. If it finds a point of both bodies, a ball about it in one of them bounds the depth
 from below: no translation shorter than its radius separates the bodies. So does the ball in the superovoid that touches
@@ -55,7 +55,7 @@ class Proximity(NamedTuple):
 
 @kernel
 def is_for(pair):
-    """Return whether a pair is a superovoid with a dent and a convex core of another kind, or a circle."""
+    """Return whether a pair is a non-convex superovoid and a convex core of another kind, or a circle."""
     a, b = pair.a.kind, pair.b.kind
     if holds_means(pair.a.row, a) and holds_means(pair.b.row, b):
         return False
@@ -124,7 +124,7 @@ def _deeper(pair, swapped, p, margin):
 
 @kernel
 def nearest_points(pair, n, goal, beyond, margin):
-    """Find the nearest points of a superovoid with a dent and a core, proved piece by piece.
+    """Find the nearest points of a non-convex superovoid and a core, proved piece by piece.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ from superovoid.values.status import ARBITRARY_NORMAL, DENT
 
 _LEG, _LEGS, _LONGEST = 5, 5, 64  # GJK iterations before the first polish, times a leg, and without one
 _NEAR = 1e-6  # of the smaller body: distance below which the search takes over if GJK has stalled
-_HULL_GOAL = 1e-3  # of the smaller body: width at which a search of hulls over a dent ends
+_HULL_GOAL = 1e-3  # of the smaller body: width at which a search of hulls over a concavity ends
 
 
 class Cores(NamedTuple):
@@ -138,7 +138,7 @@ def _ball_depth(pair, f, x, y, n):
 
 @kernel(separate=True)
 def solve_cores(pair, n, goal, beyond, budget, w):
-    """Compute the signed distance of two cores, each convex or a superovoid with a dent.
+    """Compute the signed distance of two cores, each convex or a non-convex superovoid.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def solve_cores(pair, n, goal, beyond, budget, w):
 
 @kernel
 def _of_hulls(pair, n, goal, beyond, budget, w):
-    """As `solve_cores`, with bounds of the hull of a superovoid with a dent, and points in any direction."""
+    """As `solve_cores`, with bounds of the hull of a non-convex superovoid, and points in any direction."""
     out_of_line()
     a, ka = pair.a.row, pair.a.kind
     b, kb = pair.b.row, pair.b.kind
@@ -221,7 +221,7 @@ def bounds_about(pair, n, goal, margin, threshold, far, w):
     found = descend(pair, nothing_known(n), goal, threshold, far, w, _LONGEST, False)
     lower, upper, n = found.lower, found.upper, found.n
     if not (holds_means(pair.a.row, pair.a.kind) and holds_means(pair.b.row, pair.b.kind)):
-        return lower, math.inf, n  # the simplex is of hulls, which reach across a dent
+        return lower, math.inf, n  # the simplex is of hulls, which reach across a concavity
     if found.count == 4:
         upper = min(upper, -height_of_tetrahedron(w))
         if -math.inf < threshold <= 0.0 and not upper < threshold and are_sharp(pair):
@@ -232,7 +232,7 @@ def bounds_about(pair, n, goal, margin, threshold, far, w):
 
 @kernel
 def _over_dent(pair, answer, goal, beyond, budget, w):
-    """Solve a superovoid with a dent and a convex core from bounds of its pieces, if its hull leaves the answer open.
+    """Solve a non-convex superovoid and a convex core from bounds of its pieces, if its hull leaves the answer open.
 
     Reports an overlap only if a common point of the cores is known.
     """
@@ -361,7 +361,7 @@ def overlapping(pair, descent, goal, margin, budget, w):
             if start.value - depth <= goal:
                 break
     ball_depth = depth
-    # For a body with a dent, a search of hulls proves as much as that of a convex body inside it at most.
+    # For a non-convex body, a search of hulls proves as much as that of a convex body inside it at most.
     deficit = dent_deficit(a, ka) + dent_deficit(b, kb)
     width = 0.5 * goal + min(0.1 * deficit, _HULL_GOAL * min(a[SIZE], b[SIZE]))
     if not (start.value - depth <= goal) and revolution.is_for(pair):

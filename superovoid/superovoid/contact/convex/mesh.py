@@ -55,7 +55,7 @@ _STACK = 4096
 _NARROWER = 4  # times that an interval is made narrower for points along the normal
 _MOST_TOUCHED = 64  # limit of stored triangles that meet the other body
 _TRIED = 6  # translations tried
-_ADVANCES = 5  # places looked at on the way back from one that parts the bodies by more than it must
+_ADVANCES = 5  # places tried on the way back from one that separates the bodies by more than necessary
 
 
 @kernel
@@ -83,7 +83,7 @@ def _part_distance(pair, n, goal, beyond, w):
 
 @kernel
 def _along_normal(pair, best, goal, beyond, margin, w):
-    """The same answer for a part of a mesh with points along the normal.
+    """Return the same answer for a part of a mesh with points along the normal.
 
     Near flats an interval as narrow as the goal may leave points far off the normal, and no direction near them that
     proves as much. A narrower one has better directions.
@@ -179,7 +179,7 @@ def separation(pair, n, goal, beyond, below, others, w):
                         upper = min(upper, deep + margin - ball)
                     touched += 1 if touching else 0
                     if upper < below or (touching and (not deepens or touched >= _MOST_TOUCHED)):
-                        # Too near to distinguish overlap from a gap, unless the interval does.
+                        # Too near to distinguish overlap from a gap, unless the interval distinguishes them.
                         return cores.Cores(upper, -math.inf, upper, x, y, k.n, iterations, 0)
                     is_aside = max(norm(sub(x, best.x)), norm(sub(y, best.y))) > aside
                     if seeks and upper <= best.upper + goal and not elsewhere <= upper + goal:
@@ -193,7 +193,7 @@ def separation(pair, n, goal, beyond, below, others, w):
                     if is_aside or k.status & NON_UNIQUE:
                         elsewhere = min(elsewhere, max(upper, best.upper) if is_aside else upper)
                     if upper < best.upper:
-                        # That of a torus is known to the square root of what rounds only; its points are exact.
+                        # The normal of a torus is known only to the square root of rounding; its points are exact.
                         direction = direction_of(k.x, k.y, k.n) if ka == kinds.TORUS else k.n
                         best = cores.Cores(upper, 0.0, upper, x, y, direction, iterations, 0)
             continue
@@ -214,13 +214,13 @@ def separation(pair, n, goal, beyond, below, others, w):
 
 @kernel(_nrt=True)
 def overlap(pair, gap):
-    """Whether bodies whose surfaces may touch have a common point, from the gap of their surfaces."""
+    """Return whether bodies whose surfaces may touch have a common point, from the gap of their surfaces."""
     return gap.lower == -math.inf or side_of_bodies(pair, False) == INSIDE
 
 
 @kernel(_nrt=True)
 def depth_of_point(core, p, goal, beyond, w):
-    """Proved depth of a point in a mesh, both in its frame: no better than `beyond` if it exceeds that; 0 outside."""
+    """Return a proved depth of a point in a mesh, both in its frame; 0 outside; at `beyond` the search ends."""
     out_of_line()
     if side_of(core, p, True) != INSIDE:
         return 0.0
@@ -428,7 +428,7 @@ def bounds(pair, n, limit, goal, margin):
     goal : float
         Width of an interval, m.
     margin : float
-        What rounding takes from a bound, m.
+        Rounding error of a bound, m.
 
     Returns
     -------

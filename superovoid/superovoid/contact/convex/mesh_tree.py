@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""The tree of boxes over the triangles of a mesh, and what is proved of the convex parts of two bodies.
+r"""The tree of boxes over the triangles of a mesh, and proofs about the convex parts of two bodies.
 
 The parts of a mesh are its triangles, hulls of three vertices. Of other bodies the core is the one part. A box of the
-tree is a convex core too: what keeps it away keeps all triangles in it away.
+tree is a convex core too: a bound for the box holds for all triangles in it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import A1, A2, A3, RADIUS
 
-_ANGLE = 64.0 * EPS  # of the product of three lengths: what the sine and cosine of a solid angle may round (`side_of`)
+_ANGLE = 64.0 * EPS  # of the product of three lengths: rounding of sine and cosine of a solid angle (`side_of`)
 
 INSIDE, UNSURE, OUTSIDE = -1, 0, 1
 
@@ -47,7 +47,7 @@ def corners(core, i):
 
 @kernel(_nrt=True)
 def part_row(core):
-    """A row for parts of a body (`set_part`), which is its own row for other bodies than meshes."""
+    """Return a row for parts of a body (`set_part`); for bodies other than meshes, the body's own row."""
     row = core.row.copy()
     if core.kind == kinds.MESH:
         row[kinds.VERTEX_COUNT], row[kinds.BLOCKS] = 3.0, -1.0
@@ -56,7 +56,7 @@ def part_row(core):
 
 @kernel
 def set_part(row, core, i):
-    """Make a row of parts that of triangle i of a mesh: a hull of three vertices."""
+    """Fill a row of parts with triangle i of a mesh: a hull of three vertices."""
     if core.kind == kinds.MESH:
         row[kinds.VERTICES] = core.row[kinds.TRIANGLES] + 9 * i
 
@@ -138,7 +138,7 @@ def _half_angle(core, p):
 
 @kernel
 def side_of(core, p, proved):
-    r"""Whether a point in the frame of a mesh is inside it, or outside; if `proved`, rounding counted.
+    r"""Return whether a point in the frame of a mesh is inside it, or outside; if `proved`, rounding counted.
 
     The solid angle of a triangle is twice the angle of (below, det) in the plane (`_half_angle`). With unit vectors of
     cosines a, b, c, below^2 + det^2 = 2 (1 + a)(1 + b)(1 + c) times the square of the product of the three lengths.
@@ -208,7 +208,7 @@ def _axes_of(rotation):
 def gap_of_nodes(pair, i, j, enough, margin, box, w):
     """Lower bound of the distance of a node of a mesh A, or the core of another body, from a node of a mesh B.
 
-    One of at least `enough` need not be the best. What rounding takes is not counted. `box` is a row of B for boxes.
+    A bound of at least `enough` need not be the best. Rounding errors are not counted. `box` is a row of B for boxes.
     """
     a, b = pair.a, pair.b
     middle, half = node_box(b, j)

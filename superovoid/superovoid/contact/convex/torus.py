@@ -41,7 +41,7 @@ from superovoid.values.status import DENT, NON_CONVEX, NON_UNIQUE, UNPROVEN
 _FIRST_ARCS, _MOST_ARCS = 6, 400
 _SECANT_STEPS = 12
 _LEAST_STEP = 1e-3  # rad, of the first step
-_ADVANCES = 9  # places looked at on the way back from a translation that parts the bodies by more than it must
+_ADVANCES = 9  # places tried on the way back from a translation that separates the bodies by more than necessary
 
 
 @kernel
@@ -124,7 +124,7 @@ def _bound_circle(other, p, d, centre, radius, er, et, half):
 
 @kernel(_nrt=True)
 def _nearest_to_dent(pair, n, goal, enough, budget, w):
-    """As `nearest_on_circle` for a superovoid with a dent; of a common point of it and the circle how deep it is."""
+    """Do as `nearest_on_circle` for a non-convex superovoid; for a common point with the circle, return its depth."""
     out_of_line()
     margin = difference.rounding(pair.a.row, pair.b.row, pair.centre)
     found = beside_dent.nearest_points(pair, n, 0.5 * goal, enough, margin)
@@ -272,18 +272,18 @@ def solve(pair, n, goal, budget):
     # The hulls: a disc with a ball for the torus.
     hulls = cores.solve_cores(pair, core.n, goal, math.inf, budget, w)
     deepest = hulls.lower - radii
-    # If a point of the circle has several ways out of A, a way not across the circle leaves the rest of the torus in A.
+    # If a point of the circle has several shortest translations out of A, one along the circle leaves its rest in A.
     height, _, _, _ = kinds.point_to_circle(b, rotate_back(rotation, sub(y, centre)))
     if upper - deepest <= goal and abs(height - ball_b) <= goal:
         return cores.Cores(distance, min(deepest, distance), upper, x, y, core.n, core.iterations, flags)
-    # Does the translation by the depth of the ball part the bodies?
+    # Does the translation by the depth of the ball separate the bodies?
     step = -distance + 0.75 * goal
     enough = radii + 2.0 * margin
     there = Pair(pair.a, pair.b, rotation, add(centre, scale(step, core.n)))
     away = nearest_on_circle(there, core.n, goal, enough, radii, budget, w)
     if away.lower > enough:
         return cores.Cores(distance, -step, upper, x, y, core.n, core.iterations + away.iterations, flags)
-    # The hulls' translation parts the bodies; so does a shorter one, by as much as they are apart after it.
+    # The hulls' translation separates the bodies; so does one shorter by their distance after it.
     length = 0.25 * goal - deepest
     iterations = core.iterations + away.iterations
     for i in range(_ADVANCES):

@@ -1,16 +1,16 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Many pairs: what `pair_solver.solve_pair` answers at the first try, in SIMD lanes; the rest handed to it.
+r"""Many pairs: the first attempt of `pair_solver.solve_pair` in SIMD lanes; the solver answers the open pairs.
 
     pairs --load--> block --prepare--> block --Newton in lanes--> block --prove--> block --store--> answers, states
                                                                                      \--> open pairs --> solve_pair
 
 A block holds CHUNK pairs in the layout of `newton_lanes`: one flat buffer, a row a quantity, bodies A before bodies B.
 Newton runs in fewer lanes than a block has pairs; a lane that has converged, or failed, takes in the next pair. So does
-one whose points prove that the pair is farther than a limit, where the caller sets one. Then
+one whose points prove that the pair is farther than a limit of the caller. Then
 the certificate, that of `answers.certify`, is evaluated for the whole block. Pairs whose interval it does not close
-- deep overlaps, contacts near a dent - and those that may need a flag are for the scalar solver, which searches.
+- deep overlaps, contacts near a concavity - and those that may need a flag are for the scalar solver, which searches.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ BODY, POSE = _layout.place(BODY_LENGTH), _layout.place(_POSE_LENGTH)
 POINT, START = _layout.place(SurfacePoint), _layout.place(Vector)  # START: the normal at which Newton begins cold
 # Of each pair.
 SWAPPED, WARM, ROTATION, CENTRE = _layout.place(), _layout.place(), _layout.place(9), _layout.place(Vector)
-GOAL, TASK, LIMIT = _layout.place(), _layout.place(Task), _layout.place()  # LIMIT: of the distance that is wanted
+GOAL, TASK, LIMIT = _layout.place(), _layout.place(Task), _layout.place()  # LIMIT: largest distance of interest
 UNIT = TASK
 PHASE, ITERATIONS = _layout.place(), _layout.place()
 DISTANCE, LOWER, UPPER = _layout.place(), _layout.place(), _layout.place()
@@ -76,7 +76,7 @@ store_3, store_point, store_task = (storer(kind, ROW) for kind in (Vector, Surfa
 
 @kernel
 def hull_excess(body, f, n):
-    """Compute `certificate.hull_excess` without a search: infinite over a dent, and if its edge does not decide."""
+    """Compute `certificate.hull_excess` without a search: infinite if a concavity may matter."""
     return 0.0 if clear_of_dent(body, f, n) else math.inf
 
 
@@ -119,7 +119,7 @@ def _load_point(block, at, state, k):
 
 @inlined
 def load_bodies(block, i, a, b, pose_a, pose_b):
-    """The bodies of a pair take a column of the block, in the order in which they are solved."""
+    """Load the bodies of a pair into a column of the block, in the order in which they are solved."""
     straight = pair_solver.in_order(a, b, pose_a, pose_b)
     at_a, at_b = (i, CHUNK + i) if straight else (CHUNK + i, i)
     block[SWAPPED + i] = 0.0 if straight else 1.0
@@ -129,13 +129,13 @@ def load_bodies(block, i, a, b, pose_a, pose_b):
 
 @inlined
 def places_of(block, i):
-    """Where the block has the bodies of a pair, as they were given."""
+    """Return the places of the bodies of a pair in the block, in the caller's order."""
     return (i, CHUNK + i) if block[SWAPPED + i] == 0.0 else (CHUNK + i, i)
 
 
 @inlined
 def load_poses(block, i, pose_a, pose_b):
-    """Their poses."""
+    """Load the poses of a pair."""
     at_a, at_b = places_of(block, i)
     _load_pose(block, POSE + at_a, pose_a)
     _load_pose(block, POSE + at_b, pose_b)
@@ -143,7 +143,7 @@ def load_poses(block, i, pose_a, pose_b):
 
 @inlined
 def load_points(block, i, state):
-    """The points of an earlier answer."""
+    """Load the points of an earlier answer."""
     at_a, at_b = places_of(block, i)
     _load_point(block, POINT + at_a, state, 0)
     _load_point(block, POINT + at_b, state, POINT_LENGTH)
@@ -151,14 +151,14 @@ def load_points(block, i, state):
 
 @inlined
 def load_no_points(block, i):
-    """No points of an earlier answer."""
+    """Load zeros: no points of an earlier answer."""
     for j in range(POINT_LENGTH):
         block[POINT + j * ROW + i] = block[POINT + j * ROW + CHUNK + i] = 0.0
 
 
 @inlined
 def store_points(block, i, state):
-    """Write the points of a pair as a state has them."""
+    """Write the points of a pair to a state."""
     at_a, at_b = places_of(block, i)
     for j in range(POINT_LENGTH):
         state[j] = block[POINT + j * ROW + at_a]
@@ -167,7 +167,7 @@ def store_points(block, i, state):
 
 @kernel(forceinline=True)
 def store_row(block, i, tolerance, row):
-    """Write the answer of a pair of the block; return whether its interval is closed. Else nothing is written."""
+    """Write the answer of a pair of the block if its interval is closed; return whether it is."""
     goal, distance, lower, upper = block[GOAL + i], block[DISTANCE + i], block[LOWER + i], block[UPPER + i]
     closed = lower <= distance and distance <= upper and upper - lower <= goal  # false for NaN
     if not (closed and block[PHASE + i] == CONVERGED and block[STATUS + i] == 0.0):
@@ -192,13 +192,13 @@ def store_pair(block, i, tolerance, state, row):
 
 @kernel
 def _whole(count):
-    """So many columns, and as many more as fill the registers: no loop over them has an end of its own."""
+    """Round a number of columns up to full registers, so that no loop over them has a remainder."""
     return (count + WIDTH - 1) // WIDTH * WIDTH
 
 
 @inlined
 def _store_column(block, at, v):
-    """Column of a rotation, which is kept row by row."""
+    """Store a column of a rotation, which is stored row by row."""
     block[at], block[at + 3 * ROW], block[at + 6 * ROW] = v[0], v[1], v[2]
 
 
@@ -210,7 +210,7 @@ still_face = in_lanes(pair_solver.still_face)
 
 @entry_point(nogil=True, separate=True)
 def prepare(block: Floats1, count: int, tolerance: float) -> None:
-    """Relative poses, tolerances and cold starts of the first pairs of a block."""
+    """Compute relative poses, tolerances and cold starts of the first pairs of a block."""
     count = _whole(count)
     for i in range(count):
         pose_a, pose_b = load_12(block, POSE + i), load_12(block, POSE + CHUNK + i)
@@ -226,7 +226,7 @@ def prepare(block: Floats1, count: int, tolerance: float) -> None:
         is_kept = (fa.r != 0.0) | (fa.w != 0.0)
         is_warm = is_kept & still_face(Pair(a, b, rotation, centre), fa, fb)
         goal = gap_tolerance(a, b, centre, tolerance)
-        # The goal is four times what rounding takes, and an answer may lie below the distance by another.
+        # The goal is four times the rounding error, and an answer may lie below the distance by once that error.
         convex = (a[DENTED] == 0.0) & (b[DENTED] == 0.0)
         cut = block[LIMIT + i] + 2.0 * goal if convex else math.inf
         size, residual = min(a[SIZE], b[SIZE]), newton_tolerance(a, b, centre, goal)
@@ -240,7 +240,7 @@ def prepare(block: Floats1, count: int, tolerance: float) -> None:
 
 @kernel
 def _enter(lanes, lane, block, i):
-    """A pair of the block takes a lane."""
+    """Move a pair of the block into a lane."""
     part = 1.0 - block[WARM + i]
     for side in range(2):
         to, at = lane + side * WIDTH, i + side * CHUNK
@@ -255,7 +255,7 @@ def _enter(lanes, lane, block, i):
 
 @kernel
 def _leave(lanes, lane, block, i):
-    """A lane gives its points back to the block."""
+    """Write the points of a lane back to the block."""
     progress = newton_lanes.load_progress(lanes, newton_lanes.PROGRESS + lane)
     block[PHASE + i], block[ITERATIONS + i] = progress.phase, progress.iterations
     store_point(block, POINT + i, newton_lanes.load_point(lanes, newton_lanes.POINT + lane))
@@ -319,7 +319,7 @@ def _prove_pair(block, i):
 
 @entry_point(nogil=True, separate=True)
 def prove(block: Floats1, count: int) -> None:
-    """Certificates and answers, in the world, of the converged pairs among the first of a block."""
+    """Compute certificates and answers, in the world, of the converged pairs among the first of a block."""
     for i in range(_whole(count)):
         _prove_pair(block, i)
 
@@ -338,7 +338,7 @@ class Lanes(NamedTuple):
 
 
 def lanes_for(used: bool) -> Lanes:
-    """Return memory for lanes, of no length if they are not used.
+    """Return memory for lanes, empty if they are not used.
 
     Loops compute columns without a pair too. The same positive number throughout gives them bodies and normals.
     """

@@ -164,7 +164,7 @@ def inlined_copy(function: Any, names: dict[str, Any]) -> Any:
 
 
 class Layout:
-    """Places of quantities in a flat buffer, a row each.
+    """Places of quantities in a flat buffer, one row each.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def loader(kind: Any, stride: int) -> Any:
     Parameters
     ----------
     kind : type or int
-        A NamedTuple or a tuple of numbers, of truth values, or of such tuples; an integer: so many numbers.
+        A NamedTuple or a tuple of numbers, of truth values, or of such tuples; or an integer, the number of numbers.
     stride : int
         From one number to the next.
     """

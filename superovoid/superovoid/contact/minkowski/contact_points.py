@@ -43,9 +43,9 @@ from superovoid.shapes.kernels.surface import DENT_DEFICIT, DENTED
 NEAR = 0.02  # of the goal: offset from the line
 _STEPS = 64  # of GJK
 _ATTEMPTS, _MOST_STEPS = 5, 192  # directions tried for the points of a contact, and steps after which no other is
-_CLOSE = 0.1  # of the goal: points that far off the line are not improved
-_OF_HULLS = 0.5  # of a lower bound, that a direction of the hulls proves at least
-ALONG = 5.0  # goals; half of what the points of a proved distance may lie off the normal
+_CLOSE = 0.1  # of the goal: points at most this far off the line are not improved
+_OF_HULLS = 0.5  # least share of a lower bound that a direction of the hulls proves
+ALONG = 5.0  # goals; half of the allowed offset of the points of a proved distance from the normal
 
 
 class Aligned(NamedTuple):
@@ -55,7 +55,7 @@ class Aligned(NamedTuple):
     value: float
     x: tuple
     y: tuple
-    off: float  # length of what keeps x - y from being `value` n
+    off: float  # length of x - y less `value` n
 
 
 @kernel
@@ -112,7 +112,7 @@ def off_normal(x, y, n):
 
 
 class Facing(NamedTuple):
-    """Points of two bodies apart (frame of A), the direction along which they lie, and what it proves."""
+    """Points of two separate bodies (frame of A), the direction along which they lie, and the bound it proves."""
 
     n: tuple
     lower: float
@@ -138,12 +138,12 @@ def _with_own_direction(pair, x, y, n, goal, margin):
 
 @kernel(separate=True)
 def facing(pair, x, y, n, lower, goal, margin, w):
-    """Points of two bodies apart along a direction that proves their distance.
+    """Find points of two separate bodies along a direction that proves their distance.
 
     An interval of width e allows the part of y - x across n to be as long as sqrt(2 d e), d the distance. The direction
     of the points replaces n if it proves their length. Otherwise other points are found along n, and their direction
-    replaces n if n proves too little. If n proves far less than is known, as over a dent, no points are looked for.
-    If none proves enough, the one that proves most is returned.
+    replaces n if n proves too little. If n proves far less than the known bound, as over a concavity, no other points
+    are searched for. If none proves enough, the one that proves most is returned.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def facing(pair, x, y, n, lower, goal, margin, w):
     goal : float
         Width of the interval, m.
     margin : float
-        What rounding takes of a bound, m.
+        Rounding error of a bound, m.
     w
         A workspace.
     """

@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""The Minkowski difference M = A - B of two convex cores (frame of A): what all searches over its directions share.
+r"""The Minkowski difference M = A - B of two convex cores (frame of A), for all searches over its directions.
 
-Support points of M with what they came from; simplices of them in a workspace; and
+Support points of M with their points of A and B; simplices of them in a workspace; and
 
 descend   GJK: the point of M nearest to the origin, over growing simplices of support points. Every support point along
           n proves sd >= -h_M(n); apart, the nearest point proves sd <= its distance. Ends if the cores overlap.
@@ -47,8 +47,8 @@ BUNDLE, WORKSPACE_LENGTH = 5, 8
 
 _POLISH_STEPS = 12
 MOST_TURN = 0.5  # rad, of a step of Newton
-FINEST = 1e-15  # shortest chord between two directions that a search tells apart
-LOSS = 0.02  # by which a point of a search may fall short of a support point, of the gap between bound and h_M
+FINEST = 1e-15  # shortest chord between two directions that a search distinguishes
+LOSS = 0.02  # largest deficit of a point of a search, as a share of the gap between bound and h_M
 _HELD = 32.0 * EPS  # of the farthest corner: how near to the origin a point of a tetrahedron is taken for it
 # Chord from which on a direction is another one, and not the same refined. If h_M is curved by more than a thousandth
 # of the smaller body about a minimum, directions as good as it to within 1e-6 of that body lie closer to it.
@@ -57,27 +57,27 @@ ALMOST = 0.05  # of a depth: near a direction with a higher h_M by more, no mini
 
 
 class Corner(NamedTuple):
-    """Support point of M with what it came from."""
+    """Support point of M with its points of A and B."""
 
     m: tuple
     x: tuple  # point of A
     y: tuple  # point of B, in the frame of A
     stratum_a: int
     stratum_b: int
-    h: float  # upper bound of h_M if it is proved, else height of m
+    h: float  # upper bound of h_M if it is proved, otherwise height of m
     height: float  # w and r of the surface point of the superovoid of the pair, if there is one
     radius: float
 
 
 @kernel(_nrt=True)
 def new_workspace():
-    """Scratch of one solve: a simplex and a bundle."""
+    """Return scratch for one solve: a simplex and a bundle."""
     return np.empty((WORKSPACE_LENGTH, SIMPLEX_LENGTH))
 
 
 @kernel
 def rounding(a, b, centre):
-    """Bound of the errors in a support point of M and of what is derived from it: rounding, and hulls of points."""
+    """Bound the errors in a support point of M and in results derived from it: rounding, and hulls of points."""
     return allowance(a[RADIUS], b[RADIUS], norm(centre)) + a[SUPPORT_LOSS] + b[SUPPORT_LOSS]
 
 
@@ -103,7 +103,7 @@ def difference_support(pair, n):
 
 @kernel
 def difference_point(pair, n, w, r, loss):
-    """As `difference_support` where any point of M serves: cheaper for superovoids, and `h` is not proved.
+    """Do as `difference_support` if any point of M serves: cheaper for superovoids, and `h` is not proved.
 
     `w` and `r` are height and radius of a surface point of the superovoid close by, if there is one; `loss` is the
     length by which its point may fall short.
@@ -288,10 +288,10 @@ def towards(w, count, v):
 
 
 class Descent(NamedTuple):
-    """Where GJK has ended."""
+    """State of GJK at its end."""
 
     count: int  # type: ignore[assignment] # hides tuple.count; rows of the simplex in the workspace
-    lower: float  # best proved -h_M, and its direction
+    lower: float  # largest proved -h_M, and its direction
     n: tuple
     upper: float  # distance of the nearest point of the simplex
     overlap: bool
@@ -301,7 +301,7 @@ class Descent(NamedTuple):
 
 @kernel
 def nothing_known(n):
-    """Where GJK starts, with a direction."""
+    """Return the state in which GJK starts, with a direction."""
     return Descent(0, -math.inf, n, math.inf, False, False, 0)
 
 
@@ -396,7 +396,7 @@ class Local(NamedTuple):
     x: tuple
     y: tuple
     h: float
-    gap: float  # length of what is left between h n and x - y
+    gap: float  # length of x - y less h n
 
 
 @kernel
@@ -518,7 +518,7 @@ def polish(pair, n, apart, w, count):
 
 
 class Found(NamedTuple):
-    """What a search has found and proved."""
+    """Result of a search, with its proof."""
 
     value: float  # smallest h_M found
     proved: float  # lower bound of h_M over the sphere
@@ -532,7 +532,7 @@ class Found(NamedTuple):
 
 @kernel
 def well_away(n, other):
-    """Whether two directions are farther apart than what one minimum spreads over."""
+    """Return whether two directions are farther apart than the extent of one minimum."""
     d = sub(n, other)
     return dot(d, d) > WELL_AWAY * WELL_AWAY
 
@@ -549,7 +549,7 @@ def _taken(found, n, h, x, y, is_better, is_polished, spent):
 
 @kernel
 def take(found, n, c):
-    """The best of what was found and a corner at direction n."""
+    """Return the better of the result and a corner at direction n."""
     return _taken(found, n, c.h, c.x, c.y, c.h < found.value, False, 1)
 
 

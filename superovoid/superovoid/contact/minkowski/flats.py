@@ -3,12 +3,12 @@
 
 r"""Decide whether flats are in contact: then the points are one choice of many.
 
-The contact set of a core along a direction is a point, an edge or a face, up to a slack below the support plane. Two of
-them share a direction if a face meets an edge or a face, or two edges are parallel. A superovoid has no flats but comes
-near to them: it counts as flat along a principal direction of its surface if points a reach to the side lie less than
-the slack below the tangent plane. A small curvature off the planes of symmetry selects the candidates (on these planes
-exponents other than one make it vanish at a point only). Then the heights decide, as in `certificate.is_flat` for two
-superovoids.
+The contact set of a core along a direction is a point, an edge or a face, up to a slack below the support plane. Two
+such sets share a direction if a face meets an edge or a face, or two edges are parallel. A superovoid has no flats but
+comes near to them: it counts as flat along a principal direction of its surface if points a reach to the side lie less
+than the slack below the tangent plane. A small curvature off the planes of symmetry selects the candidates (on these
+planes exponents other than one make it vanish at a point only). Then the heights decide, as in `certificate.is_flat`
+for two superovoids.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PARALLEL = 1e-9  # rad, between edges
 
 @kernel
 def _lies_on(row, x, n, flat, edge, slack, reach):
-    """Whether a superovoid lies along a face (2) or an edge (1) that it touches at x.
+    """Return whether a superovoid lies along a face (2) or an edge (1) that it touches at x.
 
     Curvatures select the candidates: that of x, which may lie next to a sharp edge in contact, and that of the support
     point, which may be far from the contact on a nearly flat surface.
@@ -84,7 +84,7 @@ def touching_flats(pair, x, y, n, unit):
 
 @kernel
 def flat_on_plane(core, x, down):
-    """Whether a body touches a plane with a flat at x; `down` is the plane's inward normal in the frame of the body."""
+    """Return whether a body touches a plane with a flat at x; `down` is the inward normal in the frame of the body."""
     slack, reach = FLATNESS * core.row[SIZE], REACH * core.row[SIZE]
     if core.kind != SUPEROVOID:
         count, _ = flat_at(core, x, down, slack)

@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Points brought onto the surface of their body.
+r"""Move points onto the surface of their body.
 
-A mean of support points lies in the hull of its body: under the surface by what a search has left open, and over a dent
+A mean of support points lies in the hull of its body: under the surface by the gap of an open search, over a concavity
 above it. It is moved along the normal of the contact: if the difference of two such points is along that normal, it
 stays so.
 """
@@ -27,7 +27,7 @@ def along_to_surface(body, x, n):
 
     Newton on the tangent planes of the points that lie radially above those of the line: from inside a convex body the
     first step goes beyond the surface at most, the others come back from there. At the end, or if the line runs along
-    the surface, the rest is made up for radially.
+    the surface, the point is moved radially for the rest.
     """
     out_of_line()
     p = x
@@ -69,7 +69,7 @@ def onto_surface(core, p, n):
 
 @kernel
 def onto_surfaces(pair, x, y, n, every):
-    """Means of support points, in the frame of A, brought onto the surfaces along n: every one, or of superovoids."""
+    """Move means of support points, in the frame of A, along n onto the surfaces: all, or those of superovoids."""
     out_of_line()
     rotation, centre = pair.rotation, pair.centre
     if every or pair.a.kind == kinds.SUPEROVOID:
@@ -82,7 +82,7 @@ def onto_surfaces(pair, x, y, n, every):
 
 @kernel
 def off_line(x, y, value, n):
-    """Length of what keeps x - y from being `value` n."""
+    """Return the length of x - y less `value` n."""
     return norm(combine(1.0, sub(x, y), -value, n))
 
 

@@ -18,11 +18,11 @@ e' by phi, and k = (u - z) x w, for a direction n at azimuth phi and n_s = n . e
 The last term is of second order in the angle of the axes, and all that depends on t is as small as their distance. If
 the axes are parallel, k and w_z vanish, and about the azimuth of the centre of B the bound is exact for all t. In the
 plane of a meridian the bound is that of a planar body, of two directions n_k and any mean of two such points. A cell is
-split in psi where its support points change places, which finds the facet of a profile exactly, and in phi if the
-terms of t cost more than the middle meridian leaves open.
+split in psi where its support points change places, which finds the facet of a profile exactly, and in phi if the terms
+of t cost more than the gap of the middle meridian.
 
 At the pole all azimuths are one direction, and an unturned point of B gives a better bound: n . y <= n_z y_z +
-n_s |y across z| for all azimuths. The cells begin at the angle from the pole up to which that proves enough.
+n_s |y across z| for all azimuths. The cells begin at the angle from the pole up to which this bound is high enough.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Answers for a pair of bodies, and those that Newton's method gives with what is proved in closed form."""
+r"""Answers for a pair of bodies, and answers of Newton's method with bounds in closed form."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def certify(pair, fa, fb, k, goal, iterations):
 
 @kernel
 def with_interval(answer, lower, upper, status):
-    """The same answer with another interval and further flags."""
+    """Return the same answer with another interval and further flags."""
     distance, _, _, x, y, n, fa, fb, flags, iterations = answer
     lower, upper, status = min(lower, distance), max(upper, distance), flags | status
     return Answer(distance, lower, upper, x, y, n, fa, fb, status, iterations)
@@ -78,7 +78,7 @@ def with_interval(answer, lower, upper, status):
 
 @kernel
 def with_iterations(answer, iterations):
-    """The same answer with another count of iterations."""
+    """Return the same answer with another count of iterations."""
     distance, lower, upper, x, y, n, fa, fb, status, _ = answer
     return Answer(distance, lower, upper, x, y, n, fa, fb, status, iterations)
 
@@ -91,7 +91,7 @@ def is_closed(answer, goal):
 
 @kernel
 def newton_tolerance(a, b, centre, goal):
-    """Residual that leaves an interval well inside the goal; neither is ever below what rounding takes."""
+    """Return a residual for which the interval is well inside the goal; neither is ever below the rounding error."""
     size = min(a[SIZE], b[SIZE])
     return max(min(_NEWTON_TOLERANCE, 0.1 * goal / size), 0.125 * rounding_margin(a, b, centre) / size)
 

@@ -33,7 +33,7 @@ _LACK = 1e-11  # of the smaller body, by which the floor of a cap of ellipsoids 
 WIDTH = np.int64(8)  # angles at once
 _BATCHES = 3  # down to 1.3e-6 rad
 
-ROW = 24  # farther apart than what is computed at once, so that LLVM sees that rows do not overlap
+ROW = 24  # farther apart than a vector, so that LLVM sees that rows do not overlap
 _of_body = Layout(ROW)
 ANGLE, _HEIGHTS, RADII = _of_body.place(), _of_body.place(Heights), _of_body.place(Radii)  # angles: widest first
 BODY_A, BODY_B, _SURPLUS = 0, _of_body.length, 2 * _of_body.length  # the last: least radius beyond the depth
@@ -76,7 +76,7 @@ def radii_in_lanes(rows, body, f, axes, n, count):
 
 @kernel
 def _surpluses(lanes, pair, fa, fb, n, depth, count):
-    """By how much the least radius of M exceeds the depth over caps about n, of the first angles in the rows of A."""
+    """Return the least radius of M less the depth for caps about n, of the first angles in the rows of A."""
     out_of_line()
     m = rotate_back(pair.rotation, scale(-1.0, n))
     axes_a, axes_b = axes_at(pair.a, fa), axes_at(pair.b, fb)
@@ -98,7 +98,7 @@ def _surpluses(lanes, pair, fa, fb, n, depth, count):
 def _first_surplus(lanes, pair, fa, fb, n, depth):
     """Return the number of the widest angle over whose cap the least radius exceeds the depth; negative if none.
 
-    Fills in the angles and what the radius exceeds the depth by, up to that.
+    Fills in the angles and the excess of the radius over the depth, up to that angle.
     """
     angle = WIDEST
     for first in range(0, _BATCHES * WIDTH, WIDTH):
@@ -114,7 +114,7 @@ def _first_surplus(lanes, pair, fa, fb, n, depth):
 
 @kernel
 def _cap_by_ellipsoid(pair, k, depth):
-    """Cap about a contact of two ellipsoids, no wider than a hemisphere; angle 0 where its floor is below the depth.
+    """Cap about a contact of two ellipsoids, no wider than a hemisphere; angle 0 if its floor is below the depth.
 
     Of the normals of both bodies and their middle, that of the thinnest one has the highest floor.
     """
@@ -133,16 +133,16 @@ def _cap_by_ellipsoid(pair, k, depth):
 
 @kernel(_nrt=True, separate=True)
 def largest_cap(pair, fa, fb):
-    """Largest cap on which the depth of a contact is proved to be the least; angle 0 where none is.
+    """Return the largest cap on which the depth of a contact is proved to be the least; angle 0 for none.
 
-    h_A(m) = m . x_A + the integral of sin R_A from the exact normal n_A of x_A on, and the same for B. So with
-    h_M(m) >= m . (x_A - x_B) + both integrals, y = h_M - depth obeys y'' + y = R - depth with y = 0 at n, and starts
-    no steeper downwards than -drop: what Newton has left of the tangential offset and, times R, of the mismatch of the
-    normals. R is bounded below ring by ring, on each ring by the least radius of the cap that it ends. The first is as
-    wide as R is found to exceed the depth on; from there on R falls, and what y has gained carries it over the rim.
-    With a surplus of R over the depth y falls by no more than sqrt(surplus^2 + drop^2) - surplus before it rises.
+    h_A(m) = m . x_A + the integral of sin R_A from the exact normal n_A of x_A on, and the same for B. So with h_M(m)
+    >= m . (x_A - x_B) + both integrals, y = h_M - depth obeys y'' + y = R - depth with y = 0 at n, and starts no
+    steeper downwards than -drop: the remaining tangential offset after Newton's method plus R times the mismatch of the
+    normals. R is bounded below ring by ring, on each ring by the least radius of the cap that it ends. The first ring
+    ends where R falls below the depth; from there on R falls, and the gain of y keeps it positive up to the rim. With a
+    surplus of R over the depth y falls by at most sqrt(surplus^2 + drop^2) - surplus before it rises.
 
-    Of two ellipsoids `ellipsoid_pairs` mostly knows wider ones. No cap is as wide as a hemisphere: with its corners a
+    For two ellipsoids `ellipsoid_pairs` mostly has wider ones. No cap is as wide as a hemisphere: with its corners a
     triangle lies in it.
     """
     out_of_line()

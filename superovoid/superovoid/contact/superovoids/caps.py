@@ -267,7 +267,7 @@ def radii_over_cap(body, f, axes, n, angle, heights):
     Returns
     -------
     Radii
-        Lower bound, with alpha = beta = least = 0 if none is known: without heights, or with a dent between them.
+        Lower bound, with alpha = beta = least = 0 if none is known: without heights, or with a concavity between them.
     """
     spans, lower, upper = spans_of(body, n, angle), heights.lower, heights.upper
     s, q = body[S_], body[Q]

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""What proves an answer: a lower bound from the support functions, an upper bound from points or balls.
+r"""Proofs of an answer: a lower bound from the support functions, an upper bound from points or balls.
 
 With sd the signed distance of the convex hulls and h the support functions, every unit n gives
 
@@ -53,7 +53,7 @@ _OFF_AXES = 0.01  # coordinate of a unit curve next to 0, where a curvature may 
 
 @kernel
 def _rises_from(body, f, n, edge, r, nu, sign):
-    """Whether phi' at a dent's edge, taken towards f, exceeds what the dent can take away."""
+    """Return whether phi' at a concavity's edge, taken towards f, exceeds its largest decrease over the concavity."""
     margin = body[DENT_CURVATURE] * (body[DENT_HI] - body[DENT_LO])
     # First without a power: phi'(w of f) = 0 gives a3 nz, and the section's support g at the edge is at most the one
     # at f times the larger ratio of the tapers, with a logarithmic slope between tx and ty.
@@ -73,10 +73,10 @@ def _rises_from(body, f, n, edge, r, nu, sign):
 
 @kernel
 def clear_of_dent(body, f, n):
-    """Whether f, whose outward normal is n, is the support point of the hull because no dent is near enough.
+    """Return whether f, with outward normal n, is the support point of the hull because no concavity is near.
 
-    The slice profile phi is concave outside the dent. Where phi already rises steeply enough at the dent's edge
-    towards f it cannot fall inside, rises on the far side too, and its maximum at f is the global one.
+    The slice profile phi is concave outside the concavity. Where phi already rises steeply enough at the concavity's
+    edge towards f it cannot fall inside, rises on the far side too, and its maximum at f is the global one.
     """
     above, below = f.w > body[DENT_HI], f.w < body[DENT_LO]
     edge = body[DENT_HI] if above else body[DENT_LO]
@@ -103,8 +103,8 @@ def rounding_margin(a, b, centre):
 def lower_bound(pair, fa, fb, k):
     """Largest of two proved lower bounds of the signed distance of the hulls, and the direction that proves it.
 
-    For a convex A with exact normal n_A at x_A, h_A(n_A) = n_A . x_A; and h_B(-n_A) exceeds -n_A . x_B by no more
-    than |n_A - n_B| times the diameter of B, since n_B is exact at x_B. The other bound swaps the roles.
+    For a convex A with exact normal n_A at x_A, h_A(n_A) = n_A . x_A; and h_B(-n_A) exceeds -n_A . x_B by at most
+    |n_A - n_B| times the diameter of B, since n_B is exact at x_B. The other bound swaps the roles.
     """
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     mismatch = norm(sub(k.normal_a, k.inward_b))
@@ -145,13 +145,13 @@ def off_axes(body, f):
 
 @kernel
 def height_lost(body, x, n, side):
-    """How far the surface of a body lies below the tangent plane of normal n at x, to a side of x."""
+    """Return the distance of the surface below the tangent plane of normal n at x, to a side of x."""
     return dot(n, sub(x, along_to_surface(body, add(x, side), n)))
 
 
 @kernel
 def _is_flat_beside(a, b, rotation, fa, fb, k, reach, goal):
-    """Whether points a reach to a side of a contact, along a principal direction of the gap, are as good as it."""
+    """Return whether points a reach to a side of a contact, in a principal direction of the gap, are as good."""
     out_of_line()
     t1, t2, _, _, of_a, of_b = curvatures(a, b, rotation, fa, fb, k)
     angle = 0.5 * math.atan2(2.0 * (of_a[1] + of_b[1]), of_a[0] + of_b[0] - of_a[2] - of_b[2])
@@ -166,11 +166,11 @@ def _is_flat_beside(a, b, rotation, fa, fb, k, reach, goal):
 
 @kernel
 def is_flat(a, b, rotation, fa, fb, k, reach, goal):
-    """Whether points a reach to the side of a contact are as good as it, to within the goal."""
+    """Return whether points a reach to the side of a contact are as good as it, to within the goal."""
     if flatness(a, b, rotation, fa, fb, k) * reach * reach >= 2.0 * goal:
         return False
     # Off the planes of symmetry unequal tapers turn the straight lines of a surface; and next to a pole that is round,
-    # over sections with straight sides, it is flat but for the corners of these: heights decide.
+    # over sections with straight sides, it is flat except at the corners of these: heights decide.
     beside = flatness(a, b, rotation, off_axes(a, fa), off_axes(b, fb), k) * reach * reach
     if beside >= 2.0 * goal and a[TX] == a[TY] and b[TX] == b[TY]:
         return False
@@ -179,5 +179,5 @@ def is_flat(a, b, rotation, fa, fb, k, reach, goal):
 
 @kernel
 def gap_tolerance(a, b, centre, tolerance):
-    """Width of the interval that counts as certified: relative to the smaller body, plus what rounding takes."""
+    """Width of the interval that counts as certified: relative to the smaller body, plus the rounding error."""
     return tolerance * min(a[SIZE], b[SIZE]) + 4.0 * rounding_margin(a, b, centre)

@@ -3,11 +3,11 @@
 
 r"""Cones of directions that prove an overlap, written down so that others can check them (docs/how_to/verify.md).
 
-No translation shorter than rho parts two convex bodies iff h_M(n) >= rho |n| for every n, M = A - B. On a cone spanned
-by n1, n2, n3 that holds if a point m of M has n_j . m >= rho |n_j| for j = 1, 2, 3, because n . m - rho |n| is concave
-and h_M(n) >= n . m. The octants of A's frame are halved until each cone has its point, a mean of support points. What
-is written is the order of the halvings, from which the cones follow without a gap, and the points of the bodies: that
-is all a check needs. It needs no support function.
+No translation shorter than rho separates two convex bodies iff h_M(n) >= rho |n| for every n, M = A - B. On a cone
+spanned by n1, n2, n3 that holds if a point m of M has n_j . m >= rho |n_j| for j = 1, 2, 3, because n . m - rho |n| is
+concave and h_M(n) >= n . m. The octants of A's frame are halved until each cone has its point, a mean of support
+points. The tree records the order of the halvings, from which the cones follow without a gap, and the points of the
+bodies. A check needs only these, and no support function.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _least(value, weights):
 
 @kernel
 def _better(value, best, w0, w1, w2):
-    """The better of two means, where the weights of the second are not negative."""
+    """Return the better of two means; the second counts only if its weights are not negative."""
     if not (w0 >= 0.0 and w1 >= 0.0 and w2 >= 0.0):
         return best
     least = _least(value, (w0, w1, w2))
@@ -116,7 +116,7 @@ def _best_mean(value):
 
 @kernel
 def _edge_to_halve(row, value):
-    """The longest edge of a large cone, of another the one along which the points differ most along the directions."""
+    """Return the longest edge of a large cone, or the edge of a small one along which the points differ most."""
     longest = most = -math.inf
     by_length = by_bend = 0
     for i in range(3):
@@ -159,7 +159,7 @@ def grow(
     Returns
     -------
     tuple of int
-        Numbers of entries and of points; (0, 0) where one of the arrays is too short or a cone too narrow.
+        Numbers of entries and of points; (0, 0) if an array is too short or a cone too narrow.
     """
     out_of_line()
     pair = Pair(bodies.a, bodies.b, bodies.rotation, bodies.centre)  # the type that other callers use
@@ -212,7 +212,7 @@ def grow(
         tree[entries] = i
         entries += 1
         middle = scale(0.5, add(_three(row, _N + 3 * i), _three(row, _N + 3 * j)))
-        # The first half, without corner i, is looked at before the second, without corner j.
+        # The first half, without corner i, comes before the second, without corner j.
         other = stack[waiting]
         for k in range(_COLUMNS):
             other[k] = row[k]

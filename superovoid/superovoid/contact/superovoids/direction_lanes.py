@@ -6,8 +6,8 @@ r"""Many directions of a search at once, in SIMD lanes: where to split triangles
     triangles --cut--> directions --support--> points of M --bound--> lower bounds of h_M over the parts
 
 All lie in one flat buffer, a row a quantity (`newton_lanes`). The formulas are those of the scalar kernels, recompiled
-(`simd.in_lanes`). Support points are those of `support_function.support_near`, with a fixed number of steps: points of
-M whatever they are worth, and what they may lack stands beside them.
+(`simd.in_lanes`). Support points are those of `support_function.support_near`, with a fixed number of steps: they are
+points of M after any number of steps, and a bound of their deficit is stored with them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from superovoid.shapes.kernels.surface import DENT_DEFICIT, DENT_HI, DENT_LO, IN
 
 WIDTH = 32
 ROW = WIDTH + 8  # no power of two, which would crowd a column into a few sets of the cache
-_NEXT_STEPS, _FIRST_STEPS = np.int64(2), np.int64(3)  # to a support point from one close by, and from nothing
+_NEXT_STEPS, _FIRST_STEPS = np.int64(2), np.int64(3)  # steps to a support point from one close by, and without a start
 
 _layout = Layout(ROW)
 # Three corners and the first once more, each a direction and its support point of M; then, thrice, the direction that
@@ -39,8 +39,8 @@ CORNER = 6 * ROW
 POINT, CORE = THIRD, THIRD + 3 * ROW
 KEY, CHORDS, GAP = _layout.place(), _layout.place(3), _layout.place()  # bound of the triangle; of `triangles.Split`
 TURNS, IN_THREE = _layout.place(), _layout.place()
-MISSING = _layout.place()  # what the point of M may lack of h_M
-# Of body A, then of B: direction in its frame, height and radius of the surface point, that point, what it may lack.
+MISSING = _layout.place()  # deficit of the point of M to h_M
+# Of body A, then of B: direction in its frame, height and radius of the surface point, that point, its deficit.
 _BODY_ROWS = 9
 BODY_A = _layout.place(_BODY_ROWS)
 BODY_B = _layout.place(_BODY_ROWS)
@@ -60,7 +60,7 @@ _position = in_lanes(surface.position)
 def _fan() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return 32 directions, an icosahedron's corners and faces, the first along z, and the 60 triangles between.
 
-    No triangle has another direction in its circumscribed circle: each is between a corner and two faces beside it.
+    No triangle has another direction in its circumscribed circle: each is between a corner and two adjacent faces.
     """
     turns = 0.4 * math.pi * np.arange(5)
     ring = [np.array([2.0 * math.cos(t), 2.0 * math.sin(t), 1.0]) / math.sqrt(5.0) for t in turns]
@@ -80,7 +80,7 @@ NEAREST = math.acos(np.sort(FAN[:, 2])[-2])
 
 @kernel
 def cut_in_lanes(lanes, count, radius, dented):
-    """Where to split each triangle: `triangles.split_of`."""
+    """Choose where to split each triangle: `triangles.split_of`."""
     out_of_line()
     for i in range(count):
         t = _load_18(lanes, CORNERS + i)
@@ -139,7 +139,7 @@ def _points_of(rows, body, count, steps):
 
 @kernel
 def points_in_lanes(lanes, pair, count, first):
-    """Surface points of both bodies along directions, from heights and radii close by; `first`: or from none."""
+    """Compute surface points of both bodies along directions, from heights and radii close by unless `first`."""
     out_of_line()
     t = pair.rotation
     turn = t[0, 0], t[0, 1], t[0, 2], t[1, 0], t[1, 1], t[1, 2], t[2, 0], t[2, 1], t[2, 2]
@@ -154,7 +154,7 @@ def points_in_lanes(lanes, pair, count, first):
 
 @kernel
 def differences_in_lanes(lanes, pair, radius, count):
-    """Points of M from points of both bodies, and what they may lack."""
+    """Compute points of M from points of both bodies, and their deficits."""
     out_of_line()
     centre, t = pair.centre, pair.rotation
     turn = t[0, 0], t[0, 1], t[0, 2], t[1, 0], t[1, 1], t[1, 2], t[2, 0], t[2, 1], t[2, 2]

@@ -44,7 +44,7 @@ def minkowski_support(pair, n, tolerance):
 
 @kernel
 def proved_support(pair, n):
-    """Upper bound of h_M(n) that holds for bodies with a dent too."""
+    """Upper bound of h_M(n) that holds for non-convex bodies too."""
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     _, h_a = support(a, n)
@@ -64,8 +64,8 @@ def _radii_at(body, f, t1, t2):
 def descend(pair, n, fa, fb, tolerance):
     """Newton on h_M over the sphere from the direction n, whose support points are fa and fb.
 
-    The gradient of h_M is the part of m = x_A - x_B across n, its Hessian R_A + R_B - h_M I. A direction at a time,
-    and so slower than Newton on surface points, but it goes downhill, where that may circle.
+    The gradient of h_M is the part of m = x_A - x_B across n, its Hessian R_A + R_B - h_M I. It evaluates one direction
+    at a time, so it is slower than Newton's method on surface points, but it goes downhill, while that may circle.
 
     Returns (converged, n, fa, fb, spent): whether the part across n has fallen below the tolerance at a minimum, and
     how many support points that took.
@@ -88,7 +88,7 @@ def descend(pair, n, fa, fb, tolerance):
         p1 = (h12 * g2 - h22 * g1) / det
         p2 = (h12 * g1 - h11 * g2) / det
         if max(abs(g1), abs(g2)) < tolerance * size:
-            # One step more takes what is left to the end of the arithmetic.
+            # One more step reduces the residual to the limit of the arithmetic.
             trial = add(n, combine(p1, t1, p2, t2))
             trial = scale(1.0 / norm(trial), trial)
             x, ga, gb = minkowski_support(pair, trial, EXACT)

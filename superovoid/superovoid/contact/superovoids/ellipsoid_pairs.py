@@ -3,25 +3,25 @@
 
 r"""Two ellipsoids: the depth of their contact, proved by an ellipsoid inside their Minkowski difference M = A - B.
 
-With E = {c + L^T v: |v| <= 1}, h(n) = n . c + |L n|. For every orthogonal S the ellipsoid K about c_A - c_B with
-G = L_A + S L_B lies in M, since |G n| <= |L_A n| + |L_B n|; and K touches M along n where S takes L_B n to the
-direction of L_A n (Kurzhanski, Valyi, "Ellipsoidal Calculus for Estimation and Control", 1997, section 2.3). What S
-does across that direction, a turn W, is chosen so that K is wide.
+With E = {c + L^T v: |v| <= 1}, h(n) = n . c + |L n|. For every orthogonal S the ellipsoid K about c_A - c_B with G =
+L_A + S L_B lies in M, since |G n| <= |L_A n| + |L_B n|; and K touches M along n where S takes L_B n to the direction of
+L_A n (Kurzhanski, Valyi, "Ellipsoidal Calculus for Estimation and Control", 1997, section 2.3). The action of S across
+that direction, a turn W, is chosen so that K is wide.
 
 A ball of radius r that touches K from inside at its support point along n has its centre at w = G^T G n / s - r n from
 that of K, s = |G n|. Along the unit vector m = n + x, |x|^2 = -2 n . x, h_K is above the support function of the ball
-where |G m| >= r + w . m, and that is so where
+if |G m| >= r + w . m, so if
 
     |G m|^2 - (r + w . m)^2 = x . H x >= 0,   H = G^T G - w w^T - s r I.
 
 On the cap of directions up to an angle theta from n, (n . x)^2 <= sin^2(theta / 2) |x|^2 (on all of the sphere, theta =
-pi, that says nothing). So it is enough that H + b (n n^T - sin^2(theta / 2) I) >= 0 for some b >= 0 (S-lemma). With n,
+pi, it is void). So it is enough that H + b (n n^T - sin^2(theta / 2) I) >= 0 for some b >= 0 (S-lemma). With n,
 t_1, t_2 for axes, N the part of G t_j across G n, z_j the part along it, and beta = b cos^2(theta / 2), the Schur
 complement of r (s - r) + beta is a matrix of two rows:
 
     N^T N - r s I - r^2 z z^T / (r (s - r) + beta) >= beta tan^2(theta / 2) I.
 
-The left side at beta = 0 decides about the whole sphere: then the ball lies in K. Else the least eigenvalue of it, over
+The left side at beta = 0 decides about the whole sphere: then the ball lies in K. Otherwise its least eigenvalue, over
 beta, is the square of the tangent of half the angle of a cap.
 """
 
@@ -51,13 +51,13 @@ _INSIDE = 1.0 - 1e-9  # of an angle
 
 @kernel
 def is_ellipsoid(body):
-    """Whether a superovoid is an ellipsoid."""
+    """Return whether a superovoid is an ellipsoid."""
     return body[P] == 2.0 and body[S_] == 2.0 and body[TX] == 0.0 and body[TY] == 0.0
 
 
 @kernel
 def are_ellipsoids(pair):
-    """Whether both bodies of a pair are ellipsoids."""
+    """Return whether both bodies of a pair are ellipsoids."""
     return is_ellipsoid(pair.a) and is_ellipsoid(pair.b)
 
 
@@ -94,7 +94,7 @@ class _Across(NamedTuple):
 
 @kernel
 def _across(a1, a2, b1, b2):
-    """What turns make of N_A + W N_B, whose columns are a_j + W b_j."""
+    """Return the dependence of N_A + W N_B, with columns a_j + W b_j, on turns."""
     return _Across(
         _Symmetric(
             a1[0] * a1[0] + a1[1] * a1[1] + b1[0] * b1[0] + b1[1] * b1[1],
@@ -115,7 +115,7 @@ def _across(a1, a2, b1, b2):
 
 
 class _Contact(NamedTuple):
-    """What the matrix of the module docstring needs beside N: sizes, the radius, s, and z."""
+    """Entries of the matrix of the module docstring in addition to N: sizes, the radius, s, and z."""
 
     size: float
     radius: float
@@ -126,7 +126,7 @@ class _Contact(NamedTuple):
 
 @kernel
 def _without_beta(across, at):
-    """The fixed part less r s I and what it rounds, and r (s - r)."""
+    """Return the fixed part less r s I and its rounding error, and r (s - r)."""
     taken = at.radius * at.s + _ROUNDED_SQUARES * at.size * at.size
     fixed = across.fixed
     return _Symmetric(fixed.xx - taken, fixed.xy, fixed.yy - taken), at.radius * (at.s - at.radius)
@@ -134,7 +134,7 @@ def _without_beta(across, at):
 
 @kernel
 def _with_rest(matrix, at, rest):
-    """The matrix less r^2 z z^T / rest and what that rounds: of z, and of the rest, as s."""
+    """Return the matrix less r^2 z z^T / rest and its rounding errors: of z, and of the rest, as s."""
     rounded = _ROUNDED * at.size
     share = at.radius * at.radius / rest
     length = abs(at.z1) + abs(at.z2) + rounded
@@ -198,8 +198,8 @@ def _best_turn(across, fixed, c, s, enough):
 def radius_beyond(depth):
     """Radius of a ball whose floor is that of a depth although its normal is off by a little.
 
-    The floor of one as wide as the depth lacks all that is left across the normal, g, and this one's about
-    g^2 / (2 (radius - depth)).
+    The floor of a ball as wide as the depth is too low by the whole remaining part across the normal, g; the floor of
+    this one by about g^2 / (2 (radius - depth)).
     """
     return (1.0 + _BEYOND) * depth
 
@@ -232,7 +232,7 @@ def cap_by_ellipsoid(pair, n, radius):
     Returns
     -------
     Cap
-        The angle is pi where the ball lies in M, and 0 where nothing is known. The floor is the least of the support
+        The angle is pi if the ball lies in M, and 0 if nothing is known. The floor is the least of the support
         function of the ball, m.
     """
     out_of_line()

@@ -1,12 +1,12 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Convex bodies inside a body with a dent that share its surface at a height.
+r"""Convex bodies inside a non-convex body that share its surface at a height.
 
 The section S_w of a body at height w is scaled by a share alpha(w) <= 1, with alpha = 1 at the height of a contact and
-alpha' = 0 there. What is left lies inside the body and touches its surface along that section. With psi(w) the support
-of S_w along an azimuth it is convex iff alpha psi is concave for every azimuth. With a = |alpha'| / alpha and T the
-distance from the contact's height that is
+alpha' = 0 there. The scaled body lies inside the body and touches its surface along that section. With psi(w) the
+support of S_w along an azimuth it is convex iff alpha psi is concave for every azimuth. With a = |alpha'| / alpha and T
+the distance from the contact's height that is
 
     da/dT >= a^2 - 2 a d(log psi)/dT + psi''/psi,
 
@@ -50,7 +50,7 @@ from superovoid.shapes.kernels.surface import (
 
 NODES = 96  # intervals of a side at most
 COLUMNS = 4  # height where an interval begins, -log alpha and a there, da/dT on it
-_PARTS = 24  # of a dent, on which the growth of a is bounded
+_PARTS = 24  # of a concavity, on which the growth of a is bounded
 _MOST_STEPS = 400  # most intervals to try
 _STEEPEST = 8.0  # a
 _ROUNDED = 1.0 + 1e-9
@@ -99,7 +99,7 @@ def _interval_growth(v1, v2, big_1, big_2, defect, s, s_1, unlike, x, y, outward
 
 @kernel
 def _end_of_growth(v1, v2, defect, s, s_1, unlike, x, y, outwards, a):
-    """Bound of da/dT over an interval from the slope a at its beginning; infinite where none is found."""
+    """Bound of da/dT over an interval from the slope a at its beginning; infinite if none is found."""
     width = v2 - v1
     big_1, big_2 = power(v1, s), power(v2, s)
     most = a
@@ -182,7 +182,7 @@ def fill_shares(b, w, rows):
     -------
     tuple
         Lowest and highest height between which the share is 1, and whether it could be bounded elsewhere. A body
-        without a dent is all of it.
+        without a concavity is all of it.
     """
     out_of_line()
     if b[DENTED] == 0.0:
@@ -236,7 +236,7 @@ def inner_point(b, inner, f):
 
 @kernel
 def inner_height(b, inner, n, loss):
-    """Height at which a point of an inner body is the farthest along n, to within about a loss, and how far that is.
+    """Return the height of the farthest point of an inner body along n, to within about a loss, and its value.
 
     The direction is not that of a pole. The values are concave in the height: between two heights they are highest
     below where the tangents at both meet. A bracket is cut there, which finds a kink, and where the slope vanishes if

@@ -13,7 +13,7 @@ The pair of pieces with the least bound comes first. If a slab or an arc limits 
 nearest point: its hull exceeds it by at most the square of its length. Means of support points are points of a convex
 core; those of a superovoid or an arc are projected onto it.
 
-The search serves bodies with dents, whose hulls may overlap, and superovoids with nearly sharp edges and flats, on
+The search serves non-convex bodies, whose hulls may overlap, and superovoids with nearly sharp edges and flats, on
 which Newton's method finds no contact. For two pieces of superovoids
 Newton's steps on the bound come before that algorithm: with u the difference of the support points, the bound n . u
 has the gradient of u across n and the Hessian -(R_P + R_Q + (n . u) I). Next to a contact found by Newton's method
@@ -316,10 +316,10 @@ def _beside_contact(pair, cell, cuts_a, n, nearest, goal):
     The search begins with a view along the normal n of these points; no direction helps if they are between the ends
     of the slab to cut.
 
-    Over a dent the far end of a slab of length L that begins at the contact is above the tangent plane, by e. If a full
-    step gains G for the far end alone, the part e / (2 G) of it brings both ends level, which costs e^2 / (4 G). If
-    this cost exceeds the goal, no plane serves, and the slab is cut. Slices recede from the other body as
-    2 G (w / L)^2, and a dent bulges by e over L: beyond the share e / (2 G) of the slab, the plane of the nearer end
+    Over a concavity the far end of a slab of length L that begins at the contact is above the tangent plane, by e. If a
+    full step gains G for the far end alone, the part e / (2 G) of it brings both ends level, which costs e^2 / (4 G).
+    If this cost exceeds the goal, no plane serves, and the slab is cut. Slices recede from the other body as 2 G
+    (w/L)^2, and a concavity bulges by e over L: beyond the share e / (2 G) of the slab, the plane of the nearer end
     serves, after that share of the step.
     """
     out_of_line()

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Answers for bodies with dents: for the bodies if that can be proved, otherwise for their hulls.
+r"""Answers for non-convex bodies: for the bodies if that can be proved, otherwise for their hulls.
 
 A separation is proved piece by piece (`nearest_pieces`). If the bodies overlap, a contact of the bodies themselves is
 proved from both sides: moved along its normal by its depth, the bodies are proved to be apart, piece by piece, and
@@ -46,7 +46,7 @@ _REFUTED = 1.0 - 1e-4  # depth of inner bodies along a direction, relative to th
 
 @kernel(separate=True)
 def apart_over_dents(pair, answer, goal):
-    """Prove the answer of a contact of bodies with dents that are apart, piece by piece.
+    """Prove the answer of a contact of non-convex bodies that are apart, piece by piece.
 
     Returns a closed answer, or the answer unchanged if the bodies overlap elsewhere or are within the goal.
     """
@@ -63,9 +63,9 @@ def apart_over_dents(pair, answer, goal):
 
 @kernel
 def dented_after_search(pair, best, optimum, hull_lower, hull_upper, goal, iterations):
-    """Answer for a pair with a dented body, from the contact of the hulls.
+    """Answer for a pair with a non-convex body, from the contact of the hulls.
 
-    The closest points of the hulls may lie on a bitangent plane over a dent; then each of the two contacts of that
+    The closest points of the hulls may lie on a bitangent plane over a concavity; then each of the two contacts of that
     plane is a start for the closest points of the bodies themselves.
     """
     out_of_line()
@@ -98,7 +98,7 @@ def dented_after_search(pair, best, optimum, hull_lower, hull_upper, goal, itera
         length = norm(sub(y, x))
         upper = length + margin
         if value > 0.0:
-            # Points over a dent may be far from realising the depth: the interval includes the difference.
+            # Points over a concavity may be far from realising the depth: the interval includes the difference.
             upper = min(upper, hull_upper)
             if best.lower > -math.inf and not refuted:
                 upper = min(upper, best.upper)
@@ -125,7 +125,7 @@ def dented_after_search(pair, best, optimum, hull_lower, hull_upper, goal, itera
 
 @kernel(_nrt=True, separate=True)
 def inner_depth(pair, fa, fb, n, target):
-    """Bound the depth of two bodies with dents from below at a contact, by the depth of convex bodies inside them.
+    """Bound the depth of two non-convex bodies from below at a contact, by the depth of convex bodies inside them.
 
     The inner bodies (`inner_bodies`) share the surfaces of the bodies at the contact, so that their depth may equal
     that of the contact. This depth is the least h_M over all directions, M the difference of the inner bodies. The loop
@@ -181,10 +181,10 @@ def parted(pair, answer, goal):
 
 @kernel(separate=True)
 def proved_contact(pair, answer, goal):
-    """Answer for a contact at which bodies with dents overlap, with the interval proved without a search.
+    """Answer for a contact at which non-convex bodies overlap, with the interval proved without a search.
 
-    Balls, or else inner bodies, prove the depth. The normal proves the separating translation, or else a proof that the
-    bodies moved along it are apart.
+    Balls or inner bodies prove the depth. The normal proves the separating translation, or a proof that the bodies
+    moved along it are apart.
     """
     out_of_line()
     lower, upper = answer.lower, answer.upper
@@ -196,16 +196,16 @@ def proved_contact(pair, answer, goal):
         if depth > 0.0:
             upper = min(upper, rounding_margin(pair.a, pair.b, pair.centre) - depth)
     if upper - lower > goal and upper - answer.distance <= goal - _APART * goal:
-        # In a dent the normal only proves the bound of the hulls.
+        # In a concavity the normal only proves the bound of the hulls.
         lower = max(lower, parted(pair, answer, goal))
     return with_interval(answer, lower, upper, CLOSED)
 
 
 @kernel
 def _own_is_better(one, other):
-    """Return whether a contact is better: the smaller distance if apart, else the better direction of the hulls.
+    """Return whether a contact is better: the smaller distance if apart, the better direction of the hulls if not.
 
-    A shallower contact inside a dent may leave the bodies overlapping elsewhere, so its depth proves nothing.
+    A shallower contact inside a concavity may leave the bodies overlapping elsewhere, so its depth proves nothing.
     """
     if other.lower == -math.inf:
         return True

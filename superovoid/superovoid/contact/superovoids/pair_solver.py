@@ -1,15 +1,15 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""One pair of bodies from poses to an answer: Newton proposes, the certificate disposes.
+r"""Solve one pair of bodies: Newton's method proposes a contact, and the certificate proves it.
 
 1.  Newton from the points on the line of centres, then from the support points along it.
 2.  Certificate: interval from support functions, points and tangent balls (`certificate`).
-3.  Where the interval stays open - a deep overlap may have several local minima of the depth, a hard pair may not have
-    converged - the sphere of directions is searched by branch and bound (`search`), which polishes every
-    improvement by Newton and ends with a proof. Convex bodies that a first look shows to be apart are proved by their
-    nearest points instead.
-4.  Bodies with a dent: the search answers for the hulls, Newton from every contact of the hulls for the bodies, and
+3.  If the interval stays open - a deep overlap may have several local minima of the depth, a hard pair may not have
+    converged - the sphere of directions is searched by branch and bound (`search`), which polishes every improvement by
+    Newton and ends with a proof. Convex bodies that the first directions show to be apart are proved by their nearest
+    points instead.
+4.  Non-convex bodies: the search answers for the hulls, Newton from every contact of the hulls for the bodies, and
     their own proofs for both sides of the interval (`over_dents`).
 """
 
@@ -62,14 +62,14 @@ from superovoid.shapes.kernels.surface import (
 )
 from superovoid.values.status import ARBITRARY_NORMAL, NON_UNIQUE, PRECISION, UNPROVEN
 
-# What a support point costs of the budget, at most: of a thin body with a taper, and over a dent.
+# Largest cost of a support point in the budget: of a thin body with a taper, and over a concavity.
 _THIN_COST, _DENT_COST = 4, 12
 _THIN = 1e-2
 _FACING = 0.95  # cosine
-_SHARP = 0.25  # of the goal: what may lie between a contact and its lower end for a search to begin with it
+_SHARP = 0.25  # of the goal: largest gap between a contact and its lower end for a search to begin with it
 _HULL_GOAL = 2e-3  # of the smaller body, to which the depth of hulls is searched
-_TOUCHING = 0.03  # of the smaller body, up to which bodies that seem to overlap may be apart after a first look
-_FIRST_LOOK = 64  # share of a search's budget, after which contact and points it has found are to prove the answer
+_TOUCHING = 0.03  # of the smaller body: bodies that seem to overlap by less at first may be apart
+_FIRST_LOOK = 64  # share of a search's budget after which its contact and points must prove the answer
 
 
 @kernel
@@ -83,7 +83,7 @@ def line_of_centres(centre):
 
 @kernel
 def _support_cost(b):
-    """Most that a support point of a body costs, in those of most bodies."""
+    """Return the largest cost of a support point of a body, relative to most bodies."""
     if b[DENTED] != 0.0:
         return _DENT_COST
     if b[TX] == 0.0 and b[TY] == 0.0:
@@ -93,7 +93,7 @@ def _support_cost(b):
 
 @kernel
 def _proved_at(pair, answer, goal):
-    """An open answer from Newton's contact with what is proved at that, of bodies with dents too, without a search."""
+    """Return an open answer from Newton's contact with the bounds proved there without a search, of any bodies."""
     out_of_line()
     a, b = pair.a, pair.b
     k = observe(pair, answer.fa, answer.fb, min(a[SIZE], b[SIZE]))
@@ -104,7 +104,7 @@ def _proved_at(pair, answer, goal):
 
 @kernel
 def _after_search(pair, best, value, optimum, deficit, goal):
-    """Answer from the best direction that a search has found and what it has proved, and from Newton's of a value."""
+    """Make the answer from the best direction of a search and its bound, and from Newton's answer of a value."""
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     iterations = best.iterations + optimum.iterations
@@ -164,15 +164,15 @@ def prove(pair, n, best, goal, budget):
     deficit = a[DENT_DEFICIT] + b[DENT_DEFICIT]
     budget = budget // max(_support_cost(a), _support_cost(b))
     if deficit > 0.0:
-        # What a dent leaves open no search of the hulls can close.
+        # No search of the hulls can close an interval that is open because of a concavity.
         if known and best.distance >= 0.0:
             search_goal = max(search_goal, 0.02 * (best.upper - best.lower))
         else:
             search_goal = max(search_goal, min(0.25 * deficit, _HULL_GOAL * size))
     tolerance = newton_tolerance(a, b, centre, goal)
     if not is_dented and (not known or best.distance >= 0.0):
-        # Apart, points prove what triangles of directions would have to be refined for to the last digit: a first look
-        # finds where.
+        # Of separate bodies, points prove the distance, for which triangles of directions would have to be refined to
+        # the last digit: the first directions find where.
         first = search(pair, start, search_goal, tolerance, budget // _FIRST_LOOK)
         if first.converged or first.value < _TOUCHING * size:
             answer = _by_points(pair, _after_search(pair, best, value, first, deficit, goal), first, goal)
@@ -197,7 +197,7 @@ def _by_points(pair, answer, optimum, goal):
 
 @kernel
 def still_face(pair, fa, fb):
-    """Whether the normals of an earlier answer's points still face each other: else a start from nothing is better."""
+    """Return whether the normals of an earlier answer's points still face each other: if not, start cold."""
     ga, gb = gradient(pair.a, fa), rotate(pair.rotation, gradient(pair.b, fb))
     across = -dot(ga, gb)
     return across > 0.0 and across * across > _FACING * _FACING * dot(ga, ga) * dot(gb, gb)
@@ -205,7 +205,7 @@ def still_face(pair, fa, fb):
 
 @kernel
 def solve_relative(pair, state, start_a, start_b, goal, budget):
-    """Answer in the frame of A: Newton from up to three starts, then what their proofs leave open.
+    """Answer in the frame of A: Newton's method from up to three starts, then searches for an open interval.
 
     The starts are the points of an earlier answer (if the state has any), the points on the line of centres, and the
     support points along it.
@@ -231,14 +231,15 @@ def solve_relative(pair, state, start_a, start_b, goal, budget):
                 return apart
         best = answer if answer.lower >= best.lower else with_iterations(best, answer.iterations)
         if best.distance < 0.0:
-            # A contact deeper than its balls prove: the search looks elsewhere itself, and better than a further start.
+            # A contact deeper than its balls prove: the search examines other directions, better than a further start
+            # would.
             break
     return prove(pair, n, best, goal, budget)
 
 
 @kernel
 def poses_in_order(pose_a, pose_b):
-    """Whether two poses are in the order of their translations, then of their rotations."""
+    """Return whether two poses are in the order of their translations, then of their rotations."""
     for i in range(3):
         if pose_a[i, 3] != pose_b[i, 3]:
             return pose_a[i, 3] < pose_b[i, 3]
@@ -270,7 +271,7 @@ def relative_pose(pose_a, pose_b, rotation):
 
 @kernel
 def load_point(state, k):
-    """A surface point as a state has it."""
+    """Load a surface point from a state."""
     return SurfacePoint(
         state[k],
         state[k + 1],
@@ -291,13 +292,13 @@ def _save(state, k, f):
 
 @kernel
 def place_of_points(straight):
-    """Where a state has the points of the two bodies in the order in which they are solved."""
+    """Return the places of the points of the two bodies in a state, in the order in which they are solved."""
     return (0, 8) if straight else (8, 0)
 
 
 @kernel
 def save_points(state, ka, kb, answer):
-    """Keep the points of an answer for the next one."""
+    """Store the points of an answer for the next one."""
     _save(state, ka, answer.fa)
     _save(state, kb, answer.fb)
 
@@ -327,9 +328,9 @@ def write_answer(a, b, pose_a, pose_b, straight, answer, goal, tolerance, out):
 
 @kernel
 def _solve_spheres(a, b, pose_a, pose_b, tolerance, out):
-    """Two spheres: the distance of their centres less both radii. Nothing of a former answer is needed.
+    """Solve two spheres: the distance of their centres less both radii. No earlier answer is needed.
 
-    Where the centres are one, the normal is the z-axis of the body that comes first in the order.
+    If the centres coincide, the normal is the z-axis of the body that comes first in the order.
     """
     out_of_line()
     offset = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
@@ -368,7 +369,7 @@ def solve_pair(
     rotation: Floats2,
     out: Floats1,
 ) -> None:
-    """Answer for two packed bodies at world poses, written to a result row; the state is read and renewed.
+    """Answer for two packed bodies at world poses, written to a result row; the state is read and updated.
 
     Parameters
     ----------

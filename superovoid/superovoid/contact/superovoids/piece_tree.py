@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Pairs of pieces that prove how far apart two bodies with dents are, written down so that others can check them.
+r"""Pairs of pieces that prove how far apart two non-convex bodies are, written down for independent checks.
 
-The search of `nearest_pieces` cuts both bodies at heights until every pair of pieces has a direction n with
-g(n) = n . c - h_P(n) - h_Q(-n) >= the lower bound. What is written is the order of its cuts, from which it follows that
-no pair is left out, and the directions.
+The search of `nearest_pieces` cuts both bodies at heights until every pair of pieces has a direction n with g(n) = n .
+c - h_P(n) - h_Q(-n) >= the lower bound. The tree records the order of its cuts, which shows that no pair is left out,
+and the directions.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from superovoid.contact.superovoids.pieces import piece_end
 
 # Entries of a tree: A or B is cut, or a pair of pieces has its direction.
 CUT_A, CUT_B, DIRECTION = 0, 1, 2
-_DIRECTIONS_OF_CELL = np.int64(20)  # that the search may look at, for each pair of pieces there is room for
+_DIRECTIONS_OF_CELL = np.int64(20)  # directions that the search may evaluate, for each pair of pieces that fits
 
 
 class _Tree(NamedTuple):
-    """What is written of a tree. All arrays are filled in."""
+    """The record of a tree. All arrays are filled in."""
 
     entries: NDArray[np.int8]
     heights: NDArray[np.float64]
@@ -94,7 +94,7 @@ def cut(
     Returns
     -------
     tuple of int
-        Numbers of entries, heights and directions; zeros if a pair has to be given up.
+        Numbers of entries, heights and directions; zeros if the search gives up a pair.
     """
     out_of_line()
     pair = Pair(bodies.a, bodies.b, bodies.rotation, bodies.centre)  # the type that other callers use

@@ -3,10 +3,10 @@
 
 r"""Pieces of a body, and their support points.
 
-A piece of a superovoid lies between two heights. Outside the dent interval every slice profile phi(w) is concave
-(`shapes.kernels.dents`): the part above it is a convex body, and so is the part below. Between them a piece is a slab,
-on one side of the equator. Its convex hull has the support h(n) = max phi over its heights, bounded from the slices at
-its two ends.
+A piece of a superovoid lies between two heights. Outside the interval of the concavity every slice profile phi(w) is
+concave (`shapes.kernels.dents`): the part above it is a convex body, and so is the part below. Between them a piece is
+a slab, on one side of the equator. Its convex hull has the support h(n) = max phi over its heights, bounded from the
+slices at its two ends.
 
 A circle is cut into arcs between two angles. Any other core is one convex piece.
 """
@@ -90,7 +90,7 @@ def is_convex_piece(b, lo, hi):
 
 @kernel
 def _support_of_slab(b, n, lo, hi):
-    """Compute the support of a slab between two heights of a dent, both on one side of the equator."""
+    """Compute the support of a slab between two heights of a concavity, both on one side of the equator."""
     k, rise = b[DENT_CURVATURE], b[A3] * n[2]
     left, f_left = slice_of(b, n, ring_at(b, lo))
     right, f_right = slice_of(b, n, ring_at(b, hi))

@@ -9,12 +9,12 @@ Minkowski difference M = A - B. A spherical triangle with the support points of 
 
 Triangles whose bound lies above the best value found are done, and so are those inside the cap on which the best
 direction is a proved local minimum (`caps`). The others are split, at the normal of the plane through their support
-points or along their longest edge, which costs one support point of each body. Only points of M are used for bounds,
-so they hold whatever rounding does to the support points. A ball only adds its radius to h_M: it is taken off first,
-and what is bounded is the rest, which a large ball would blur.
+points or along their longest edge, which costs one support point of each body. Only points of M are used for bounds, so
+they hold whatever rounding does to the support points. A ball only adds its radius to h_M: it is subtracted first, and
+the rest is bounded, to which a large ball would add rounding errors.
 
 If both bodies are bodies of revolution about nearly the same axis, h_M may be almost the same along a circle of
-directions. What triangles leave open then is searched about the axis (`revolution`).
+directions. Open directions are then searched about the axis (`revolution`).
 """
 
 from __future__ import annotations
@@ -68,31 +68,31 @@ from superovoid.shapes.kernels.kinds import is_sphere
 from superovoid.shapes.kernels.support_function import EXACT, LOOSE
 from superovoid.shapes.kernels.surface import A1, SIZE, SurfacePoint, position
 
-_DEEP = 1e-2  # of the smaller body; tips that overlap by less want triangles that follow their edges
+_DEEP = 1e-2  # of the smaller body; tips that overlap by less need triangles that follow their edges
 _IN_CAP, _NARROWEST = 0.8, 0.05  # share of a cap that the nearest directions of a fan take; rad
 _POLISHING = 4  # share of the budget that polishing may take
 _POLISHING_ITERATIONS = 400  # Newton iterations that one search may spend on polishing
 _TRIANGLES = 2  # share of the budget after which bodies of revolution are searched about their axis
 _PROOF_COST, _CAP_COST = 4, 16  # in support points, at most
-_COS_WIDEST = math.cos(WIDEST)  # a triangle that reaches farther from the best direction asks for no cap
+_COS_WIDEST = math.cos(WIDEST)  # a triangle that reaches farther from the best direction needs no cap
 
 
 class Minimum(NamedTuple):
-    """The best direction that a search has come upon."""
+    """The best direction that a search has found."""
 
     value: float  # h_M along it, the smallest found
     n: tuple
     fa: SurfacePoint
     fb: SurfacePoint
     converged: bool  # fa and fb satisfy the common-normal equations
-    cap: Cap  # about n, on which n is a proved local minimum; `UNKNOWN_CAP` before it is asked for
+    cap: Cap  # about n, on which n is a proved local minimum; `UNKNOWN_CAP` before it is computed
 
 
 UNKNOWN_CAP = Cap(-1.0, 0.0)
 
 
 class Optimum(NamedTuple):
-    """What a search has found and what it has proved."""
+    """Result of a search, with its proof."""
 
     value: float  # smallest h_M found
     n: tuple  # its direction
@@ -123,7 +123,7 @@ def _with_cap(pair, best, net):
 
 @step
 def _spent(net):
-    """Support points computed, and what else was done in units of them."""
+    """Return the number of computed support points, with other work in units of them."""
     return net.counts[SPENT] + net.counts[VERTICES]
 
 
@@ -187,13 +187,13 @@ def _look_closer(problem, best, net, vertex):
 
 @step
 def _value_at(problem, net, vertex):
-    """What the point of M of a vertex reaches along its direction."""
+    """Return the height of the point of M of a vertex along its direction."""
     return problem.radius + dot(row_of(net.vertices, vertex, N_COLUMN), row_of(net.vertices, vertex, M_COLUMN))
 
 
 @kernel
 def _lowest(problem, net):
-    """The vertex that lies the least far along its direction."""
+    """Return the vertex with the least height along its direction."""
     lowest, least = 0, math.inf
     for vertex in range(net.counts[VERTICES]):
         value = _value_at(problem, net, vertex)
@@ -233,9 +233,10 @@ def cover(problem, best, net, lanes):
 
 @kernel
 def refine_all(problem, best, proved, net, lanes, budget):
-    """Split triangles, those of least bound first, until what is proved is enough, or refuted, or the budget is spent.
+    """Split triangles, least bound first, until the bound is high enough, or refuted, or the budget is spent.
 
-    Takes and returns the best direction known, and a lower bound of h_M over what is done: over the sphere, at the end.
+    Takes and returns the best direction known, and a lower bound of h_M over the finished part of the sphere: at the
+    end, all of it.
     """
     out_of_line()
     pair, radius, taken = problem.pair, problem.radius, net.taken
@@ -262,7 +263,7 @@ def refine_all(problem, best, proved, net, lanes, budget):
         look_in_lanes(problem, net, taken, count, lanes)
         lowest = lowest_lane(lanes, count)
         for k in range(count):
-            # The lowest comes first: what it improves the others need not.
+            # The lowest comes first: after it improves the best value, the others need not.
             i = lowest if k == 0 else (0 if k == lowest else k)
             cell = taken[i]
             bound = net.key[cell]
@@ -323,7 +324,7 @@ def _about_axis(problem, best, known, net, budget):
     out_of_line()
     pair, n = problem.pair, best.n
     start = Found(best.value, -math.inf, n, n, n, False, 0, math.inf)
-    goal = 0.5 * problem.goal  # as much may be left between its best direction and that of Newton's method
+    goal = 0.5 * problem.goal  # the gap may be as large between its best direction and that of Newton's method
     _, proved, n, _, _, _, spent, rival = revolution.search(cores_of(pair), start, goal, budget, new_workspace())
     m, fa, fb = minkowski_support(pair, n, EXACT)
     value, n, fa, fb, converged, _ = _better(problem, best, n, m, fa, fb, net.counts)
@@ -332,7 +333,7 @@ def _about_axis(problem, best, known, net, budget):
 
 @kernel(_nrt=True)
 def search(pair, best, goal, tolerance, budget):
-    """Find the global minimum of h_M and prove it, those of least bound first, as many at once as there are lanes.
+    """Find the global minimum of h_M and prove it: triangles of least bound first, as many at once as there are lanes.
 
     Parameters
     ----------
@@ -343,7 +344,7 @@ def search(pair, best, goal, tolerance, budget):
     tolerance : float
         Residual at which Newton has converged.
     budget : int
-        Support points that may be spent; what else is done counts as some (`directions`).
+        Largest number of support points, with other work counted in units of them (`directions`).
 
     Returns
     -------

@@ -81,7 +81,7 @@ def _crossing(at_ends, at_other_ends):
 
 @kernel
 def _mixed(share, chord_square, ends, other_ends, third_ends):
-    """How far three points are along a direction between two, from how far they are along these."""
+    """Return the heights of three points along a direction between two, from the heights along these."""
     rest = 1.0 - share
     factor = 1.0 / math.sqrt(1.0 - share * rest * chord_square)
     return (
@@ -95,7 +95,7 @@ def _mixed(share, chord_square, ends, other_ends, third_ends):
 def _bound_of_six(first, second, third, squares):
     """Lower bound of h_M over the six triangles of the module docstring; it holds if it is positive.
 
-    Given is how far each support point is along the three corners, and the squares of the chords of the edges 12, 23
+    Takes the heights of each support point along the three corners, and the squares of the chords of the edges 12, 23
     and 31.
     """
     c12, c23, c31 = squares
@@ -126,9 +126,9 @@ def _bound_of_six(first, second, third, squares):
 
 @kernel
 def equally_far(best, first, second, third):
-    """The better of a bound and that of the weights that make y equally far along all three corners.
+    """Return the better of a bound and that of the weights that make y equally far along all three corners.
 
-    Given is how far the points m_j are along each corner. The weights are those of Cramer's rule on the differences.
+    Takes the heights of the points m_j along each corner. The weights are those of Cramer's rule on the differences.
     """
     (g11, g21, g31), (g12, g22, g32), (g13, g23, g33) = first, second, third
     p1, p2, p3 = g11 - g12, g21 - g22, g31 - g32
@@ -150,10 +150,10 @@ def equally_far(best, first, second, third):
 def least_length(n1, n2, n3):
     """Lower bound of |sum lambda_j n_j| over a triangle of unit vectors, to a few eps for needles too.
 
-    The point of its plane nearest to the origin is the centre of its circumscribed circle. Where the largest angle is
-    not acute, that is beyond the longest edge L, the middle of which is nearest: sqrt(1 - L^2 / 4). Else the angle is
-    between 60 and 90 degrees, and the product of its edges gives the normal without a loss; and
-    |sum lambda_j n_j|^2 = 1 - sum_(i<j) lambda_i lambda_j |n_i - n_j|^2 >= 1 - L^2 / 3.
+    The point of its plane nearest to the origin is the centre of its circumscribed circle. If the largest angle is not
+    acute, that point is beyond the longest edge L, the middle of which is nearest: sqrt(1 - L^2 / 4). Otherwise the
+    angle is between 60 and 90 degrees, and the product of its edges gives the normal without a loss; and |sum lambda_j
+    n_j|^2 = 1 - sum_(i<j) lambda_i lambda_j |n_i - n_j|^2 >= 1 - L^2 / 3.
     """
     e1, e2, e3 = sub(n2, n1), sub(n3, n1), sub(n3, n2)
     c1, c2, c3 = dot(e1, e1), dot(e2, e2), dot(e3, e3)
@@ -187,7 +187,7 @@ def facet_direction(triangle):
 
 @kernel
 def edge_gap(n1, n2, m1, m2):
-    """How far the bound may lie below h_M along an edge: of second order in its length, nothing at a corner of M."""
+    """Return how far the bound may lie below h_M along an edge: of second order in its length, 0 at a corner of M."""
     return dot(sub(n1, n2), sub(m1, m2))
 
 
@@ -215,7 +215,7 @@ class Split(NamedTuple):
 
 @kernel
 def _turned(turns, x1, x2, x3):
-    """The three, turned."""
+    """Return three values, turned."""
     first = x1 if turns == 0 else (x2 if turns == 1 else x3)
     second = x2 if turns == 0 else (x3 if turns == 1 else x1)
     third = x3 if turns == 0 else (x1 if turns == 1 else x2)
@@ -233,9 +233,10 @@ def split_of(triangle, bound, radius, dented):
     # spoils the bound. Do not split an edge much shorter than the others: slivers improve no bound.
     l12, l23, l31 = chord(n1, n2), chord(n2, n3), chord(n3, n1)
     longest = max(l12, l23, l31)
-    # Support points over a dent are candidates only, and may not lie beyond the facet: halving always gets on. Of edges
-    # below 1e-8 the volume of the corners is rounding, and with it the side on which a facet seems to be. From a point
-    # that is no farther from a corner than the longest edge, the three parts cover the triangle, be it inside or not.
+    # Support points over a concavity are candidates only, and may not lie beyond the facet: halving always gets on. Of
+    # edges below 1e-8 the volume of the corners is rounding, and with it the side on which a facet seems to be. From a
+    # point that is no farther from a corner than the longest edge, the three parts cover the triangle, be it inside or
+    # not.
     aside = max(chord(facet, n1), chord(facet, n2), chord(facet, n3))
     in_three = inside and not dented and aside <= longest
     e12 = e12 if l12 > _SHORT * longest else 0.0

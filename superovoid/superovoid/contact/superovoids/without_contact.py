@@ -5,7 +5,7 @@ r"""Prove answers by nearest points, for bodies that may be apart and have no co
 
 Newton's method may find no contact of bodies with nearly sharp edges and flats, of thin bodies, or at great distances.
 Then the nearest points of the bodies prove the answer (`nearest_pieces`): whole bodies if they are convex, pieces if
-they have dents. If a point is proved to be in both bodies, the answer reports an overlap.
+they are not convex. If a point is proved to be in both bodies, the answer reports an overlap.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def _overlapping(pair, answer, p, goal):
 
 @kernel(_nrt=True)
 def _facing(pair, answer, goal):
-    """Return a separated answer with points along a normal that proves them, if such are found; else an open answer.
+    """Return a separated answer with points along a normal that proves them, or an open answer if none are found.
 
-    Over a dent no plane may separate the bodies: the normal is the direction of the points with the best bound.
+    Over a concavity no plane may separate the bodies: the normal is the direction of the points with the best bound.
     """
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre

@@ -48,7 +48,7 @@ VALID, MISMATCH, LENGTH, EXPONENT, TAPER, TORUS_RADII = 0, 1, 10, 11, 12, 13
 
 @entry_point
 def pack(b: Floats1, a1: float, a2: float, a3: float, e1: float, e2: float, tx: float, ty: float) -> None:
-    """Fill one packed body, with proved bounds of the place and depth of its dent (`dents`)."""
+    """Fill one packed body, with proved bounds of the place and depth of its concavity (`dents`)."""
     b[surface.A1], b[surface.A2], b[surface.A3], b[surface.TX], b[surface.TY] = a1, a2, a3, tx, ty
     b[surface.P], b[surface.S_], b[surface.Q], b[surface.T_] = 2.0 / e1, 2.0 / e2, 2.0 / (2.0 - e1), 2.0 / (2.0 - e2)
     b[surface.INV_P], b[surface.INV_S], b[surface.INV_Q], b[surface.INV_T] = (
@@ -65,7 +65,7 @@ def pack(b: Floats1, a1: float, a2: float, a3: float, e1: float, e2: float, tx: 
     b[surface.DENTED] = 0.0
     b[surface.DENT_LO], b[surface.DENT_HI], b[surface.DENT_CURVATURE], b[surface.DENT_DEFICIT] = 1.0, -1.0, 0.0, 0.0
     if tx == ty:
-        # Closed form: the tapered meridian is concave iff |T| <= (1 - e2/2) 2^(e2/2). On the border it has a dent.
+        # Closed form: the tapered meridian is concave iff |T| <= (1 - e2/2) 2^(e2/2). On the border it has a concavity.
         limit = (1.0 - 0.5 * e2) * math.pow(2.0, 0.5 * e2)
         if abs(tx) < limit * (1.0 - 8.0 * EPS):
             return
@@ -81,7 +81,7 @@ def pack(b: Floats1, a1: float, a2: float, a3: float, e1: float, e2: float, tx: 
     b[surface.DENT_NU_LO] = slope_at(b, lo)
     b[surface.DENT_NU_HI] = slope_at(b, hi)
     b[surface.DENT_CURVATURE] = curvature
-    # The slope of a profile grows by at most K (hi - lo) over the dent, so the bitangent, at most 2 long, lies
+    # The slope of a profile grows by at most K (hi - lo) over the concavity, so the bitangent, at most 2 long, lies
     # at most half of that above it; shrinking all sections of the hull by this much in proportion to their
     # least half-width leaves a convex body inside.
     rise = 0.5 * b[surface.DENT_CURVATURE] * (hi - lo)

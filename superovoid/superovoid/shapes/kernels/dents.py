@@ -13,7 +13,7 @@ w > 0, -Tx for w < 0), kx = 1 + X v, ky = 1 + Y v, and c in [0, 1] the share of 
 Every c belongs to some n. On an interval of length h a function lies no higher than the higher of its ends plus h^2 / 8
 times a bound of minus its second derivative; those of P, Q and k are bounded in closed form
 (docs/explanation/numerics.md, "Convexity"). So N < 0 is proved on a few intervals, from the poles inwards; what is left
-is the dent.
+is the concavity.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def _side_curvature(lo, hi, s, s_1, unlike, x, y, a1, a2, wide):
             after = hi
         at_after = slice_defect(after, s, s_1, unlike, x, y)
         bx, by = a1 * max(1.0 + x * lo, 1.0 + x * after), a2 * max(1.0 + y * lo, 1.0 + y * after)
-        # g is a dual norm of the section: with |n| = 1 at most its larger half-width for q >= 2, else its diagonal.
+        # g is a dual norm of the section: with |n| = 1 at most its larger half-width for q >= 2, or its diagonal.
         g = max(bx, by) if wide else math.hypot(bx, by)
         worst = max(worst, g * _curvature_between(lo, after, at_lo, at_after, s, s_1, unlike, x, y))
         lo, at_lo = after, at_after

@@ -36,8 +36,8 @@ from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH
 BAD_VERTICES, BAD_FACES, BAD_HULL, BAD_SURFACE = 14, 15, 16, 18
 
 # What the difference of two heights above a plane rounds, in units of the radius. A mesh whose vertices lie above its
-# triangles' planes by no more counts as its hull: the allowance for cores has more to spare (`rounding`), 64 EPS less
-# 44.1 EPS.
+# triangles' planes by at most this counts as its hull: the allowance for cores has a larger reserve (`rounding`),
+# 64 EPS less 44.1 EPS.
 HEIGHT_ROUNDING = 16.0 * EPS
 _MOST_LOSS = 1e-6  # of the radius
 _FULL = 4.0 * math.pi
@@ -81,7 +81,7 @@ def _check_numbers(vertices, faces):
 
 @kernel(_nrt=True)
 def _are_edges_shared(faces, count):
-    """Whether each edge has two triangles, one on either side."""
+    """Return whether each edge has two triangles, one on either side."""
     # Edges by their first vertex.
     starts = np.zeros(count + 2, dtype=np.int64)
     for k in range(faces.shape[0]):
@@ -211,7 +211,7 @@ def _pack_planes(vertices, faces, row, pool):
 
 @kernel
 def room_of(vertices, planes, triangles):
-    """Return the length of a pool for so many vertices and planes of a hull, and triangles of a surface, at most."""
+    """Return the length of a pool for at most these numbers of vertices and planes of a hull, and surface triangles."""
     return 1 + 3 * vertices + 4 * planes + BLOCK * ((vertices + LANES - 1) // LANES) + 21 * triangles
 
 
@@ -354,7 +354,7 @@ def pack_parts(
 
 @kernel
 def _is_convex(vertices, faces, row):
-    """Whether no vertex lies above the plane of a triangle by more than rounding (`meshes.Mesh.is_convex`)."""
+    """Return whether no vertex lies above the plane of a triangle by more than rounding (`meshes.Mesh.is_convex`)."""
     if not abs(_volume(vertices, faces) - row[S_]) <= 0.5 * row[S_]:
         return False
     for k in range(faces.shape[0]):

@@ -87,7 +87,7 @@ class Core(NamedTuple):
 
 @kernel
 def is_sphere(row):
-    """Whether a packed superovoid is a sphere."""
+    """Return whether a packed superovoid is a sphere."""
     return row[A1] == row[A2] == row[A3] and row[TX] == 0.0 and row[TY] == 0.0 and row[P] == 2.0 and row[S_] == 2.0
 
 

@@ -287,10 +287,10 @@ def product_bound(left, right, rise):
 
 @kernel(separate=True)
 def support_dented(b, n):
-    """Surface point of a body with a dent with the largest n . x, and an upper bound of h(n) that is proved.
+    """Return the surface point of a non-convex body with the largest n . x, and a proved upper bound of h(n).
 
-    phi is concave outside the dent interval [lo, hi] of w. The maximum of the two outer pieces is exact; inside,
-    interval bisection with `product_bound`.
+    phi is concave outside the interval of the concavity [lo, hi] of w. The maximum of the two outer pieces is exact;
+    inside, interval bisection with `product_bound`.
     """
     out_of_line()
     if is_polar(b, n):
@@ -317,7 +317,7 @@ def _pop(stack, depth, i):
 
 @kernel(_nrt=True)
 def _dent_summit(b, n, value, goal, evaluations):
-    """Largest phi found over the dent, if larger than a value, an upper bound of both, and its height (else 2)."""
+    """Largest phi found over the concavity, if larger than a value, an upper bound of both, and its height (else 2)."""
     out_of_line()
     rise = b[A3] * n[2]
     upper = value
@@ -354,7 +354,7 @@ def _dent_summit(b, n, value, goal, evaluations):
 
 @kernel
 def excess_over(b, n, f):
-    """Return an upper bound of h(n) - n . x(f), n the normal at f, for a body with a dent: at most the dent's depth."""
+    """Return an upper bound of h(n) - n . x(f), n the normal at f: at most the concavity's depth."""
     out_of_line()
     own = profile_value(b, n, f)
     if is_polar(b, n):
@@ -370,7 +370,7 @@ def excess_over(b, n, f):
 
 @kernel
 def other_support(b, n, f):
-    """Return the best surface point along n on the other side of the dent from f; f itself if there is no dent."""
+    """Return the best surface point along n on the other side of the concavity from f; f itself if there is none."""
     out_of_line()
     if b[DENTED] == 0.0 or is_polar(b, n):
         return f
@@ -389,13 +389,13 @@ def point_at_height(b, n, w):
 
 @kernel(separate=True)
 def support_candidate(b, n, tolerance):
-    """Return a surface point with a large n . x, the largest of a few samples of the dent: a point, not a proof."""
+    """Return a surface point with a large n . x, the largest of a few samples of the concavity; not a proof."""
     out_of_line()
     if b[DENTED] == 0.0:
         return support_convex(b, n, tolerance)
     if is_polar(b, n):
         return _point_from_normal_at(b, n, 1.0, 1.0, 0.0)
-    # phi is concave on either side of the dent: a side has a maximum of its own where phi rises into it.
+    # phi is concave on either side of the concavity: a side has a maximum of its own where phi rises into it.
     slope_lo, slope_hi = slice_at(b, n, b[DENT_LO]).slope, slice_at(b, n, b[DENT_HI]).slope
     if slope_hi > 0.0:
         above = support_between(b, n, b[DENT_NU_HI], math.inf, tolerance)
@@ -405,7 +405,7 @@ def support_candidate(b, n, tolerance):
         return above if profile_value(b, n, above) > profile_value(b, n, below) else below
     if slope_lo < 0.0:
         return support_between(b, n, -math.inf, b[DENT_NU_LO], tolerance)
-    # Inside the dent: phi is concave about its highest sample or bent so little that the summit found is as good.
+    # Inside the concavity: phi is concave about its highest sample or bent so little that the summit found is as good.
     width = (b[DENT_HI] - b[DENT_LO]) / _DENT_SAMPLES
     top = b[DENT_LO]
     value = slice_at(b, n, top).phi

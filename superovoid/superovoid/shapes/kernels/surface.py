@@ -79,7 +79,7 @@ def off_zero(u, v):
 
 @kernel
 def is_polar(b, n):
-    """Whether a normal is along the axis of a body: the slices shrink to the pole, if there is a taper."""
+    """Return whether a normal is along the axis of a body: the slices shrink to the pole, if there is a taper."""
     return b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < _POLAR * b[A3] * abs(n[2])
 
 

@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""All vertices of a hull looked at, eight at a time.
+"""Scan all vertices of a hull for the highest, eight at a time.
 
-Vertices stand in blocks of eight, the eight x before the eight y before the eight z, so that one vector instruction
-serves several vertices; the last block is filled up with the first vertex.
+Vertices are stored in blocks of eight, the eight x before the eight y before the eight z, so that one vector
+instruction serves several vertices; the last block is filled up with the first vertex.
 """
 
 from __future__ import annotations

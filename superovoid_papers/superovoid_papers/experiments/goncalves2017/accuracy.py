@@ -168,7 +168,7 @@ def _ask(adapter: Any, pairs: Sequence[peers.Pair], samples: Samples) -> None:
     warm()
     warm()
     with engine_comparison.no_garbage_collection():
-        found = [engine_comparison.timed(query) for query in queries]
+        found = [engine_comparison.time_call(query) for query in queries]
     failed = next((error for _, _, error in found if error), None)
     if failed:
         raise RuntimeError(f"{type(adapter).__name__}: {failed}")

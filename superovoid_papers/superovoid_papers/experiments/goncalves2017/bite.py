@@ -42,7 +42,7 @@ from superovoid.output import REPORT, CsvRow, column, leave, machine, output_fol
 from superovoid.robot import Robot
 from superovoid.scene import Body
 from superovoid_papers.benchmarks import peers
-from superovoid_papers.benchmarks.engine_comparison import no_garbage_collection, timed
+from superovoid_papers.benchmarks.engine_comparison import no_garbage_collection, time_call
 from superovoid_papers.contenders import left_out
 from superovoid_papers.methods import goncalves2017
 from superovoid_papers.methods.goncalves2017 import newton_schemes, schemes
@@ -126,7 +126,7 @@ class QuadImplicit:
         return float(pairs.out[answered, newton_schemes.DISTANCE].min(initial=math.inf))
 
 
-class Certified:
+class EngineScene:
     """A scene of this package."""
 
     def __init__(self, robot: Robot, closest_only: bool) -> None:
@@ -247,8 +247,8 @@ def contenders(robot: Robot) -> tuple[dict[str, Contender], list[str]]:
     found: dict[str, Contender] = {
         PAPER: QuadImplicit(robot),
         ALONE: QuadImplicit(robot, coherent=False),
-        "this scene, closest pair": Certified(robot, closest_only=True),
-        REFERENCE: Certified(robot, closest_only=False),
+        "this scene, closest pair": EngineScene(robot, closest_only=True),
+        REFERENCE: EngineScene(robot, closest_only=False),
     }
     notes = []
     for count, pitch in PITCHES.items():
@@ -287,7 +287,7 @@ def measure(robot: Robot, bite: DentalBite, rivals: dict[str, Contender], rounds
                 rivals[name].begin()
                 for i, links in enumerate(poses):
                     rivals[name].place(links)
-                    answer, microseconds, error = timed(rivals[name].ask)
+                    answer, microseconds, error = time_call(rivals[name].ask)
                     if error:
                         raise RuntimeError(f"{name}, frame {i}: {error}")
                     if turn:
@@ -340,7 +340,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 def count_failures(robot: Robot, bite: Iterable[BiteFrame], **options: Any) -> PairCounts:
     """Compare each answer of quadImplicit (options of `QuadImplicit`) with the certified distance of its pair."""
-    paper, scene = QuadImplicit(robot, **options), Certified(robot, closest_only=False)
+    paper, scene = QuadImplicit(robot, **options), EngineScene(robot, closest_only=False)
     counts = PairCounts()
     for frame in bite:
         poses = robot.forward_kinematics(frame.positions, frame.base_poses)
@@ -369,7 +369,7 @@ def count_failures(robot: Robot, bite: Iterable[BiteFrame], **options: Any) -> P
 
 def certified_lines(robot: Robot, bite: Iterable[BiteFrame]) -> list[str]:
     """Return lines about the scene's answers, which judge the others, and about the bodies' concavities."""
-    scene = Certified(robot, closest_only=False)
+    scene = EngineScene(robot, closest_only=False)
     answers = intersecting = dented = unproved = 0
     widest = 0.0
     for frame in bite:
@@ -410,7 +410,7 @@ def failure_table(found: dict[str, PairCounts]) -> Table:
 def _answers(rival: Contender) -> int:
     if isinstance(rival, QuadImplicit):
         return int(rival.pairs.near.sum())
-    return int(rival.result.statistics.solved) if isinstance(rival, Certified) else 1
+    return int(rival.result.statistics.solved) if isinstance(rival, EngineScene) else 1
 
 
 def table(rows: dict[str, list[FrameRow]]) -> Table:

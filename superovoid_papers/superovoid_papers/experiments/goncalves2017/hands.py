@@ -101,7 +101,7 @@ class Contender(Protocol):
     def ask(self, row: int) -> None:
         """Solve a pair, with timing."""
 
-    def nothing(self) -> None:
+    def call_nothing(self) -> None:
         """Solve no pair, to time the call itself."""
 
     def answer(self, row: int) -> tuple[float, float, bool]:
@@ -145,7 +145,7 @@ class _Loop:
         """Run a loop over one pair."""
         self.pairs.solve(row, row + 1)
 
-    def nothing(self) -> None:
+    def call_nothing(self) -> None:
         """Run a loop over no pairs."""
         self.pairs.solve(0, 0)
 
@@ -191,7 +191,7 @@ class Engine(_Loop):
         self.pairs = engine_speed.Pairs(np.array(rows), np.tile(np.eye(4), (2, len(fingers.pairs), 1, 1)))
         self._spheres = engine_speed.two_spheres()
 
-    def nothing(self) -> None:
+    def call_nothing(self) -> None:
         """Solve two spheres."""
         self._spheres.solve(0, 1)
 
@@ -241,7 +241,7 @@ class Meshes:
         """Call the library."""
         self._found = self._call()
 
-    def nothing(self) -> None:
+    def call_nothing(self) -> None:
         """Do nothing: times of library calls include their bindings."""
 
     def answer(self, row: int) -> tuple[float, float, bool]:
@@ -365,7 +365,7 @@ def overhead(contender: Contender, samples: int = 2000) -> float:
     spent = np.empty(samples)
     for k in range(samples):
         started = time.perf_counter_ns()
-        contender.nothing()
+        contender.call_nothing()
         spent[k] = time.perf_counter_ns() - started
     return 1e-3 * float(np.median(spent))
 

@@ -53,7 +53,7 @@ class _Mallinfo2(ctypes.Structure):
     ]  # fmt: skip
 
 
-def allocated() -> int:
+def allocated_bytes() -> int:
     """Return the bytes currently allocated by malloc.
 
     Raises
@@ -82,7 +82,7 @@ class Row(CsvRow):
     bytes: float = column("body_bytes")
 
 
-def traced() -> int:
+def traced_bytes() -> int:
     """Return the bytes of Python's objects and numpy's arrays."""
     return tracemalloc.get_traced_memory()[0]
 
@@ -150,9 +150,11 @@ def run(count: int, seed: int) -> tuple[list[Row], dict[str, str]]:
     grids = {vertices: {id(body): polygonal.mesh(body, vertices) for body in bodies} for vertices in VERTICES}
     tracemalloc.start()
     try:
-        rows = [Row(name, 0, bytes_each(make, bodies, traced)) for name, make in _exact().items()]
+        rows = [Row(name, 0, bytes_each(make, bodies, traced_bytes)) for name, make in _exact().items()]
         for vertices, meshes in grids.items():
-            arrays = bytes_each(lambda body, meshes=meshes: [part.copy() for part in meshes[id(body)]], bodies, traced)
+            arrays = bytes_each(
+                lambda body, meshes=meshes: [part.copy() for part in meshes[id(body)]], bodies, traced_bytes
+            )
             rows.append(Row("vertices and triangles", vertices, arrays))
     finally:
         tracemalloc.stop()
@@ -160,13 +162,13 @@ def run(count: int, seed: int) -> tuple[list[Row], dict[str, str]]:
     for vertices, meshes in grids.items():
         many = bodies * max(1, _MANY // vertices)
         try:
-            models = bytes_each(_fcl_mesh(meshes), many, allocated)
+            models = bytes_each(_fcl_mesh(meshes), many, allocated_bytes)
             rows.append(Row("FCL, mesh with its boxes", vertices, 0.5 * models))
         except ImportError as error:
             missing["FCL"] = str(error)
         try:
             made = _coal_meshes(meshes)
-            rows += [Row(name, vertices, bytes_each(make, many, allocated)) for name, make in made.items()]
+            rows += [Row(name, vertices, bytes_each(make, many, allocated_bytes)) for name, make in made.items()]
         except ImportError as error:
             missing["Coal"] = str(error)
     return rows, missing

@@ -86,7 +86,7 @@ SCHEMES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedRow:
     """A row of the paper's table 1 or 2: microseconds and iterations, mean and deviation; nan if there is none."""
 
     guess: tuple[float, float]
@@ -97,19 +97,19 @@ class Published:
 
 _GUESS, _NONE = (129.28, 9.26), (math.nan, math.nan)
 PAPER = {
-    ("overlapping", "quadImplicit"): Published(_GUESS, (310.42, 39.50), (6.20, 1.23), 21.20),
-    ("overlapping", "quadParametric"): Published(_GUESS, (424.53, 106.50), (6.93, 2.56), 31.59),
-    ("overlapping", "ntbParametric"): Published(_GUESS, (347.72, 78.31), (6.92, 2.52), 22.99),
-    ("overlapping", "FCL, mesh"): Published(_NONE, (206.29, 117.63), _NONE, math.nan),
-    ("separated", "quadImplicit"): Published(_GUESS, (290.55, 36.35), (5.47, 1.10), 21.26),
-    ("separated", "quadParametric"): Published(_GUESS, (396.00, 107.77), (6.20, 2.55), 31.72),
-    ("separated", "ntbParametric"): Published(_GUESS, (326.41, 79.99), (6.20, 2.54), 23.05),
-    ("separated", "FCL, mesh"): Published(_NONE, (375.19, 104.74), _NONE, math.nan),
+    ("overlapping", "quadImplicit"): PublishedRow(_GUESS, (310.42, 39.50), (6.20, 1.23), 21.20),
+    ("overlapping", "quadParametric"): PublishedRow(_GUESS, (424.53, 106.50), (6.93, 2.56), 31.59),
+    ("overlapping", "ntbParametric"): PublishedRow(_GUESS, (347.72, 78.31), (6.92, 2.52), 22.99),
+    ("overlapping", "FCL, mesh"): PublishedRow(_NONE, (206.29, 117.63), _NONE, math.nan),
+    ("separated", "quadImplicit"): PublishedRow(_GUESS, (290.55, 36.35), (5.47, 1.10), 21.26),
+    ("separated", "quadParametric"): PublishedRow(_GUESS, (396.00, 107.77), (6.20, 2.55), 31.72),
+    ("separated", "ntbParametric"): PublishedRow(_GUESS, (326.41, 79.99), (6.20, 2.54), 23.05),
+    ("separated", "FCL, mesh"): PublishedRow(_NONE, (375.19, 104.74), _NONE, math.nan),
 }
 """Tables 1 and 2; FCL of 290 vertices, all on a Core i7-4700MQ."""
 
 
-def published(battery: str, contender: str) -> Published | None:
+def published_row(battery: str, contender: str) -> PublishedRow | None:
     """Return the paper's row for comparison with a contender: printed vectors are the same scheme."""
     return PAPER.get((battery, contender.removesuffix(", printed")))
 
@@ -412,12 +412,12 @@ def table(rows: Sequence[Row]) -> Table:
             f"{row.us_per_iteration:.2f}" if scheme else "–",
             *(share if scheme else ("–", "–")),
             "reference" if row.contender == "engine" else f"{row.error_median:.1e}",
-            _of_paper(published(battery, row.contender)),
+            _of_paper(published_row(battery, row.contender)),
         )
     return made
 
 
-def _of_paper(row: Published | None) -> str:
+def _of_paper(row: PublishedRow | None) -> str:
     if row is None:
         return ""
     cells = [_spread(*pair) for pair in (row.guess, row.total, row.iterations)]
@@ -430,7 +430,7 @@ def _times(panel: Axes, rows: Sequence[Row], times: dict[str, FloatArray]) -> No
     for k, name in enumerate(shown):
         ordered = np.sort(times[name])
         panel.plot(ordered, np.linspace(0.0, 100.0, len(ordered)), color=CYCLE[k], label=name)
-        of_paper = published(battery, name)
+        of_paper = published_row(battery, name)
         if of_paper:
             (mean, spread), height = of_paper.total, 50.0 + 6.0 * k
             panel.errorbar(mean, height, xerr=spread, fmt="s", color=CYCLE[k], markersize=4, capsize=2)
@@ -457,7 +457,7 @@ def _iterations(panel: Axes, rows: Sequence[Row], places: NDArray[np.int64]) -> 
             row.iterations, place, xerr=row.iterations_deviation, fmt="o", color=BLUE, markersize=4, capsize=2,
             label="here" if place == places[0] else None,
         )  # fmt: skip
-        of_paper = published(row.battery, row.contender)
+        of_paper = published_row(row.battery, row.contender)
         if of_paper:
             mean, spread = of_paper.iterations
             panel.errorbar(

@@ -217,7 +217,7 @@ def table(rows: Sequence[Row]) -> Table:
 
 def restitution_table(rows: Sequence[Restitution]) -> Table:
     """Return the table of given and measured coefficients."""
-    shown = Table(title="Restitution of balls: asked for, found", title_justify="left")
+    shown = Table(title="Restitution of balls: given, measured", title_justify="left")
     shown.add_column("law")
     for asked in RESTITUTIONS:
         shown.add_column(f"{asked:g}", justify="right")

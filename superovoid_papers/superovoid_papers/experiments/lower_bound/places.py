@@ -25,7 +25,7 @@ TOLERANCES = (1.01, 0.99, 0.90, 0.50, 0.10, 0.01, 0.001)
 
 
 @dataclass(frozen=True)
-class Printed:
+class PrintedRow:
     """A row of table 2 and, if present, of table 3: times in ms, lengths in m."""
 
     bound_ms: float
@@ -37,28 +37,28 @@ class Printed:
     """Times of `TOLERANCES`; table 3 has the last five for 5 x 5 and 6 x 6 only."""
 
 
-PRINTED: tuple[Printed, ...] = (
-    Printed(1.8, 0.0250, 14.4, 0.0388, 9.2, (0.9, 13.7)),
-    Printed(5.0, 0.0320, 30.1, 0.0378, 19.7, (3.1, 29.3)),
-    Printed(10.3, 0.0320, 58.1, 0.0371, 39.3, (7.5, 56.8, 56.6, 55.7, 55.2, 55.0, 54.9)),
-    Printed(20.3, 0.0118, 95.0, 0.0367, 63.9, (3.1, 93.6, 93.3, 91.3, 86.7, 85.5, 85.0)),
-    Printed(1.8, 0.0298, 14.3, 0.0433, 9.2, (0.8, 13.9)),
-    Printed(4.8, 0.0310, 30.1, 0.0423, 19.4, (3.1, 28.8)),
-    Printed(10.4, 0.0309, 60.2, 0.0416, 38.6, (2.0, 59.4, 59.0, 58.0, 57.3, 57.0, 57.0)),
-    Printed(20.2, 0.0231, 92.4, 0.0412, 63.0, (3.0, 90.8, 90.8, 88.6, 86.1, 85.5, 85.5)),
-    Printed(1.8, 0.0724, 14.8, 0.0859, 9.1, (0.9, 14.3)),
-    Printed(4.9, 0.0209, 30.5, 0.0849, 19.8, (1.3, 29.5)),
-    Printed(10.5, 0.0049, 59.5, 0.0842, 38.3, (2.0, 56.9, 58.1, 54.6, 53.3, 53.3, 52.8)),
-    Printed(19.9, 0.0005, 95.8, 0.0838, 62.3, (3.1, 93.5, 93.5, 88.1, 85.0, 84.6, 84.4)),
-    Printed(1.8, 0.0073, 16.0, 0.1569, 9.0, (1.0, 15.4)),
-    Printed(4.9, 0.0039, 33.5, 0.1559, 19.1, (1.4, 31.9)),
-    Printed(10.3, 0.0071, 65.5, 0.1552, 37.7, (2.1, 62.9, 62.7, 57.9, 53.4, 53.4, 53.0)),
-    Printed(19.5, 0.0073, 101.4, 0.1548, 61.7, (3.1, 99.5, 98.5, 90.3, 84.5, 84.2, 83.9)),
+PRINTED: tuple[PrintedRow, ...] = (
+    PrintedRow(1.8, 0.0250, 14.4, 0.0388, 9.2, (0.9, 13.7)),
+    PrintedRow(5.0, 0.0320, 30.1, 0.0378, 19.7, (3.1, 29.3)),
+    PrintedRow(10.3, 0.0320, 58.1, 0.0371, 39.3, (7.5, 56.8, 56.6, 55.7, 55.2, 55.0, 54.9)),
+    PrintedRow(20.3, 0.0118, 95.0, 0.0367, 63.9, (3.1, 93.6, 93.3, 91.3, 86.7, 85.5, 85.0)),
+    PrintedRow(1.8, 0.0298, 14.3, 0.0433, 9.2, (0.8, 13.9)),
+    PrintedRow(4.8, 0.0310, 30.1, 0.0423, 19.4, (3.1, 28.8)),
+    PrintedRow(10.4, 0.0309, 60.2, 0.0416, 38.6, (2.0, 59.4, 59.0, 58.0, 57.3, 57.0, 57.0)),
+    PrintedRow(20.2, 0.0231, 92.4, 0.0412, 63.0, (3.0, 90.8, 90.8, 88.6, 86.1, 85.5, 85.5)),
+    PrintedRow(1.8, 0.0724, 14.8, 0.0859, 9.1, (0.9, 14.3)),
+    PrintedRow(4.9, 0.0209, 30.5, 0.0849, 19.8, (1.3, 29.5)),
+    PrintedRow(10.5, 0.0049, 59.5, 0.0842, 38.3, (2.0, 56.9, 58.1, 54.6, 53.3, 53.3, 52.8)),
+    PrintedRow(19.9, 0.0005, 95.8, 0.0838, 62.3, (3.1, 93.5, 93.5, 88.1, 85.0, 84.6, 84.4)),
+    PrintedRow(1.8, 0.0073, 16.0, 0.1569, 9.0, (1.0, 15.4)),
+    PrintedRow(4.9, 0.0039, 33.5, 0.1559, 19.1, (1.4, 31.9)),
+    PrintedRow(10.3, 0.0071, 65.5, 0.1552, 37.7, (2.1, 62.9, 62.7, 57.9, 53.4, 53.4, 53.0)),
+    PrintedRow(19.5, 0.0073, 101.4, 0.1548, 61.7, (3.1, 99.5, 98.5, 90.3, 84.5, 84.2, 83.9)),
 )
 """Tables 2 and 3 in the order of the paper: four places, the four sizes at each."""
 
 
-def printed(size: int, place: int) -> Printed:
+def printed_row(size: int, place: int) -> PrintedRow:
     """Return the paper's row for a size, index in `SIZES`, and a place, index in `OFFSETS`."""
     return PRINTED[place * len(SIZES) + size]
 
@@ -88,7 +88,7 @@ def _least_ms(query: Callable[[], object], rounds: int) -> float:
     return min(times)
 
 
-def tolerances(case: Case, paper: Printed, coal: peers.Coal, rounds: int) -> list[Tolerance]:
+def tolerances(case: Case, paper: PrintedRow, coal: peers.Coal, rounds: int) -> list[Tolerance]:
     """Query Coal at one place for the distance, a collision, and whether the distance is below each tolerance.
 
     Raises
@@ -104,7 +104,7 @@ def tolerances(case: Case, paper: Printed, coal: peers.Coal, rounds: int) -> lis
     ]
     times = dict(zip(TOLERANCES, paper.tolerance_ms, strict=False))
     for share in (0.0, *TOLERANCES):
-        query = coal.within(*placed, threshold=share * certified)
+        query = coal.tolerance_query(*placed, threshold=share * certified)
         closer = query()
         name = "collision" if share == 0.0 else f"tolerance {share:g} d"
         if closer != (share > 1.0):
@@ -121,7 +121,7 @@ def place_table(rows: Sequence[Row]) -> Table:
     for name in ("bodies", paper[0], "distance, mm", paper[1], *here):
         table.add_column(name, justify="right")
     for index, row in enumerate(rows):
-        paper = printed(*divmod(index, len(OFFSETS)))
+        paper = printed_row(*divmod(index, len(OFFSETS)))
         pairs = (paper.bound, paper.distance), (row.pruned, row.distance), (row.farthest_pruned, row.distance)
         table.add_row(
             row.bodies,

@@ -47,7 +47,7 @@ from superovoid_papers.experiments.lower_bound.cases import (
 from superovoid_papers.experiments.lower_bound.places import (
     Tolerance,
     place_table,
-    printed,
+    printed_row,
     tolerance_table,
     tolerances,
 )
@@ -185,7 +185,7 @@ def plot(convex: list[Row], insertion: list[Row]) -> Figure:
     figure = Figure(figsize=(11.0, 8.4), layout="constrained")
     (tests, times), (near, inside) = figure.subplots(2, 2)
     rows, edges = [*convex, *insertion], "edges of both bodies"
-    paper = [printed(*divmod(i, len(OFFSETS))) for i in range(len(insertion))]
+    paper = [printed_row(*divmod(i, len(OFFSETS))) for i in range(len(insertion))]
     for panel, names in ((tests, ("pairs", "applicable")), (times, ("us_all", "us_pruned", "us_finding", "us_fcl"))):
         for name in names:
             _draw(panel, [row.edges for row in rows], [getattr(row, name) for row in rows], _SERIES[name])
@@ -232,7 +232,7 @@ def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
                 bar.advance(task)
     within: list[Tolerance] = []
     for index, case in enumerate(insertion_cases(seed, None) if coal else ()):
-        within += tolerances(case, printed(*divmod(index, len(OFFSETS))), coal, rounds)
+        within += tolerances(case, printed_row(*divmod(index, len(OFFSETS))), coal, rounds)
     counted = [counts(n) for n in SIZES]
     places = list(insertion_cases(seed, None))[:: len(OFFSETS)]
     moved = [origins(case, spread, ORIGINS, seed) for case in places for spread in SPREADS]

@@ -176,7 +176,7 @@ class CoalBodies:
 
 
 @dataclass(frozen=True)
-class Whole:
+class PythonFunction:
     """The Python functions, timed with their allocations: all roots, and free-form surfaces."""
 
     roots: str
@@ -205,7 +205,7 @@ def _measured(
         spent = 0.0
         if empty is not None:
             empty()  # compiles
-            spent = float(np.median([engine_comparison.timed(empty)[1] for _ in range(2000)]))
+            spent = float(np.median([engine_comparison.time_call(empty)[1] for _ in range(2000)]))
         found[name] = record.answers, record.microseconds - spent
     return found
 
@@ -217,16 +217,16 @@ def walk(scene: Scene, frames: int, rounds: int, coal: peers.Coal | None) -> lis
     ]
     given = [Frame(case) for case in cases]
     surface = isinstance(scene.fixed, FreeForm)
-    contenders: dict[str, Any] = {"method": Whole("newton") if surface else Method()}
+    contenders: dict[str, Any] = {"method": PythonFunction("newton") if surface else Method()}
     if not surface:
         contenders["engine"] = Engine()
     if coal is not None and scene.name in _COAL:
         contenders["coal"] = CoalBodies(coal, scene.name)
     found = _measured(contenders, given, rounds)
     # All roots once per frame: for milliseconds neither empty calls nor repetitions matter.
-    queries = Whole("all").queries(cases)
+    queries = PythonFunction("all").queries(cases)
     queries[0]()  # compiles
-    all_roots = [engine_comparison.timed(query) for query in queries]
+    all_roots = [engine_comparison.time_call(query) for query in queries]
     nothing = np.full(frames, math.nan), np.full(frames, math.nan)
     rows = []
     for i, case in enumerate(cases):

@@ -10,14 +10,14 @@ analytic Jacobian, chooses among mirrored solutions, and starts each step of a m
     distance(Ellipsoid((1, 2, 3)), pose_a, Ellipsoid((2, 1, 1)), pose_b)
     distance(Superquadric.superellipsoid((1, 1, 2), (2, 3, 5)), pose_a, Quadric((1, 1, 0), (0, 0, -1)), pose_b)
     follow(Ellipsoid((1, 2, 3)), poses_a, Ellipsoid((2, 1, 1)), poses_b, query="separation")
-    separated(Ellipsoid((1, 2, 3)), pose_a, Ellipsoid((2, 1, 1)), pose_b)
+    are_separated(Ellipsoid((1, 2, 3)), pose_a, Ellipsoid((2, 1, 1)), pose_b)
     simulate([RigidBody(Ellipsoid((1, 2, 3)), pose_a), RigidBody(Ellipsoid((2, 1, 1)), pose_b, velocity)], 0.1, 1e-5)
 
 docs/papers/lopes2010.md describes the differences from the paper, and how often the scheme fails.
 """
 
 from superovoid_papers.methods.lopes2010.contact_dynamics import Material, RigidBody, simulate
-from superovoid_papers.methods.lopes2010.framework import distance, follow, separated
+from superovoid_papers.methods.lopes2010.framework import are_separated, distance, follow
 from superovoid_papers.methods.lopes2010.superquadrics import Quadric, Superquadric
 
 __all__ = [
@@ -25,8 +25,8 @@ __all__ = [
     "Quadric",
     "RigidBody",
     "Superquadric",
+    "are_separated",
     "distance",
     "follow",
-    "separated",
     "simulate",
 ]

@@ -287,13 +287,13 @@ class _System:
         found[:, :3, 3] = state[:, _X]
         return found
 
-    def turning(self, state: FloatArray) -> FloatArray:
+    def angular_velocities(self, state: FloatArray) -> FloatArray:
         """Return the angular velocities of a state, world axes."""
         return Rotation.from_quat(state[:, _Q]).apply(state[:, _W])
 
     def contact_forces(self, state: FloatArray, time: float) -> dict[tuple[int, int], tuple]:
         """Return the result of `_Contacts.force` for every pair."""
-        poses, turning = self.poses(state), self.turning(state)
+        poses, turning = self.poses(state), self.angular_velocities(state)
         speeds = list(zip(state[:, _V], turning, strict=True))
         return {
             (i, j): self.contacts.force(pair, (poses[i], poses[j]), [speeds[i], speeds[j]], time)
@@ -332,7 +332,7 @@ class _System:
         following[:, _Q] /= np.linalg.norm(following[:, _Q], axis=1)[:, None]
         return following
 
-    def conserved(self, state: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+    def conserved_quantities(self, state: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Return kinetic energy, momentum and angular momentum of all bodies except fixed ones."""
         free = [k for k, body in enumerate(self.bodies) if not body.fixed]
         mass, inertia = np.array(self.mass)[free], np.array(self.inertia)[free]
@@ -406,14 +406,14 @@ def simulate(
                 system.pairs[key].onset = None
         if k < n:
             state = system.step(state, time, step)
-    conserved = [system.conserved(s) for s in states]
+    conserved = [system.conserved_quantities(s) for s in states]
     tally = system.contacts.tally
     pairs = tuple(system.pairs)
     return Simulation(
         time=times,
         poses=np.array([system.poses(s) for s in states]),
         velocity=states[:, :, _V],
-        angular_velocity=np.array([system.turning(s) for s in states]),
+        angular_velocity=np.array([system.angular_velocities(s) for s in states]),
         pairs=pairs,
         distance=np.array([[contacts[key][0] for key in pairs] for contacts in seen]),
         force=np.array([[contacts[key][1] for key in pairs] for contacts in seen]),

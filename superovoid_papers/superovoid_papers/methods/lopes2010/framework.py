@@ -286,7 +286,7 @@ def sphere_gap(a: Body, pose_a: ArrayLike, b: Body, pose_b: ArrayLike) -> float:
     return float(proximity.sphere_gap(packed("a", a), packed("b", b), tuple(centre)))
 
 
-def separated(a: Body, pose_a: ArrayLike, b: Body, pose_b: ArrayLike) -> bool:
+def are_separated(a: Body, pose_a: ArrayLike, b: Body, pose_b: ArrayLike) -> bool:
     """Return whether two ellipsoids have no common point: the separation condition (Wang et al. 2001), section 5.
 
     The condition also covers a case missing in the paper: an ellipsoid inside the other is not separate from it.

@@ -75,7 +75,7 @@ class _Placed(NamedTuple):
     directions: FloatArray
     normals: FloatArray
 
-    def moved(self, by: FloatArray) -> _Placed:
+    def move(self, by: FloatArray) -> _Placed:
         return self._replace(vertices=self.vertices + by)
 
     def edges(self) -> basic_functions.Edges:
@@ -207,8 +207,8 @@ class _Pair(NamedTuple):
     pruned: bool
     options: basic_functions.Options
 
-    def moved(self, by: FloatArray) -> _Pair:
-        return self._replace(b=self.b.moved(by))
+    def move(self, by: FloatArray) -> _Pair:
+        return self._replace(b=self.b.move(by))
 
     def largest(self) -> _Largest:
         """Evaluate eq. (2) with the opposite sign."""
@@ -237,7 +237,7 @@ class _Pair(NamedTuple):
         for way in (out, -out, between):
             size = float(np.linalg.norm(way))
             if size > 0.0:
-                nudged = self.moved(step / size * way)
+                nudged = self.move(step / size * way)
                 there = nudged.largest()
                 if nudged.crossing(there) < -self.margin and not nudged.contained():
                     best = max(best, -there.value - step - self.margin)

@@ -73,7 +73,7 @@ class Congruence:
     m: Polynomials
     w: Polynomial
 
-    def moved(self, rotation: FloatArray, translation: FloatArray) -> Congruence:
+    def move(self, rotation: FloatArray, translation: FloatArray) -> Congruence:
         """Return the lines after a displacement x -> R x + t: direction R d, moment R m + t x R d."""
         d, m = ([_sum(row, p) for row in rotation] for p in (self.d, self.m))
         wd = [self.w * p for p in d]
@@ -140,7 +140,7 @@ def roots_on_ellipsoid(
     """
     found, complete = [], True
     for pole in (1.0, -1.0):
-        lines = ellipsoid_congruence(radii.tolist(), pole).moved(rotation, translation)
+        lines = ellipsoid_congruence(radii.tolist(), pole).move(rotation, translation)
         roots = common_roots(*congruence_equations(kind, parameters, lines))
         complete &= roots.complete
         for u, v in 2.0 * roots.points - 1.0:

@@ -71,7 +71,7 @@ class Polynomial:
 
     __rmul__ = __mul__
 
-    def elevated(self, degree: tuple[int, int]) -> Polynomial:
+    def elevate(self, degree: tuple[int, int]) -> Polynomial:
         """Return the same polynomial with coefficients of a higher degree."""
         n, m = self.degree
         if degree == (n, m):
@@ -82,7 +82,7 @@ class Polynomial:
         if not isinstance(other, Polynomial):
             return Polynomial(self.coefficients + other)
         degree = max(self.degree[0], other.degree[0]), max(self.degree[1], other.degree[1])
-        return Polynomial(self.elevated(degree).coefficients + other.elevated(degree).coefficients)
+        return Polynomial(self.elevate(degree).coefficients + other.elevate(degree).coefficients)
 
     __radd__ = __add__
 

@@ -25,7 +25,7 @@ from superovoid_papers.methods.sohn2002.all_normals import Congruence, Feet, con
 from superovoid_papers.methods.sohn2002.bernstein import Polynomial, common_roots
 from superovoid_papers.methods.sohn2002.congruences import POINT, ellipsoid_kind
 from superovoid_papers.methods.sohn2002.one_root import newton_step
-from superovoid_papers.methods.sohn2002.pluecker import dual_quaternion, foot_on_ellipsoid, moved
+from superovoid_papers.methods.sohn2002.pluecker import dual_quaternion, foot_on_ellipsoid, move_line
 
 FloatArray = NDArray[np.float64]
 
@@ -161,7 +161,7 @@ class FreeForm:
         for piece in self.pieces:
             polynomials = [*piece.lines.d, *piece.lines.m, piece.lines.w]
             degree = _degree(tuple(polynomials))
-            packed.append(np.array([p.elevated(degree).coefficients for p in polynomials]))
+            packed.append(np.array([p.elevate(degree).coefficients for p in polynomials]))
         return packed
 
     @cached_property
@@ -169,7 +169,7 @@ class FreeForm:
         """Coefficients (4, n + 1, m + 1) of the homogeneous coordinates of each piece."""
         degrees = (_degree(piece.x, piece.w) for piece in self.pieces)
         return [
-            np.array([p.elevated(degree).coefficients for p in (piece.w, *piece.x)])
+            np.array([p.elevate(degree).coefficients for p in (piece.w, *piece.x)])
             for piece, degree in zip(self.pieces, degrees, strict=True)
         ]
 
@@ -260,7 +260,7 @@ def refine_on_patch(radii, c, rotation, translation, s, t, iterations, basis_s, 
     for step in range(1, iterations + 1):
         line, by_s, by_t = patch_normals(c, s, t, basis_s, basis_t)
         ds, dt = newton_step(
-            kind, radii, moved(displacement, line), moved(displacement, by_s), moved(displacement, by_t)
+            kind, radii, move_line(displacement, line), move_line(displacement, by_s), move_line(displacement, by_t)
         )
         if not abs(ds) + abs(dt) < 0.5:
             return s, t, step
@@ -295,7 +295,7 @@ def distance_on_piece(radii, net, rotation, translation, s, t, basis_s, basis_t)
 
 
 @kernel
-def narrowed(radii, net, rotation, translation, s, t, step, halvings, basis_s, basis_t):
+def narrow(radii, net, rotation, translation, s, t, step, halvings, basis_s, basis_t):
     """Find a closer point of a piece near (s, t): repeatedly the best of nine, with halved spacing."""
     radii = (radii[0], radii[1], radii[2])
     best = distance_on_piece(radii, net, rotation, translation, s, t, basis_s, basis_t)
@@ -410,7 +410,7 @@ def patch_distance(
         at = rotation, translation
         bases = np.empty((2, net.shape[1])), np.empty((2, net.shape[2]))
         starts = [
-            narrowed(radii, net, *at, s, t, 1.0 / _SAMPLES, _NARROWINGS, *bases)
+            narrow(radii, net, *at, s, t, 1.0 / _SAMPLES, _NARROWINGS, *bases)
             for s, t in _lowest(grid.reshape(samples.shape[:2])) / _SAMPLES
         ]
         if all_roots:
@@ -459,7 +459,7 @@ def patch_roots(
 ) -> tuple[FloatArray, bool]:
     """Return the parameters (n, 2) of a piece's common normals with the ellipsoid, and whether these are all."""
     kind = ellipsoid_kind(tuple(radii.tolist()))
-    lines = piece.lines.moved(rotation, translation)
+    lines = piece.lines.move(rotation, translation)
     if kind != POINT:
         return common_roots(*congruence_equations(kind, radii.tolist(), lines))[:2]
     # Normals through the centre: two of L4 = L5 = L6 = 0 (eq. 21) imply the third unless its part of d is 0.

@@ -22,7 +22,7 @@ from superovoid_papers.methods.sohn2002.pluecker import (
     ellipsoid_normals,
     ellipsoid_point,
     foot_on_ellipsoid,
-    moved,
+    move_line,
     patch_parameters,
 )
 
@@ -64,7 +64,11 @@ def refine(kind, parameters, radii, displacement, x, iterations):
     for _ in range(iterations):
         line, by_u, by_v = ellipsoid_normals(radii, u, v, pole)
         du, dv = newton_step(
-            kind, parameters, moved(displacement, line), moved(displacement, by_u), moved(displacement, by_v)
+            kind,
+            parameters,
+            move_line(displacement, line),
+            move_line(displacement, by_u),
+            move_line(displacement, by_v),
         )
         steps += 1
         if not abs(du) + abs(dv) < math.inf:

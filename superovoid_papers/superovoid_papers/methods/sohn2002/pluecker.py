@@ -57,7 +57,7 @@ def dual_quaternion(rotation, translation):
 
 
 @kernel
-def moved(displacement, line):
+def move_line(displacement, line):
     """Displace a line, T R L R' T' (eq. 37); ' conjugates the quaternion and leaves eps."""
     real, dual = displacement
     d, m = line

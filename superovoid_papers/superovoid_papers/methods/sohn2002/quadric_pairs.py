@@ -158,7 +158,7 @@ def quadric_feet(a: Canonical, b: Canonical, rotation: FloatArray, translation: 
     feet: list[Feet] = []
     complete = True
     for piece in pieces(b):
-        roots = common_roots(*_equations(a, piece.lines.moved(rotation, translation)))
+        roots = common_roots(*_equations(a, piece.lines.move(rotation, translation)))
         complete &= roots.complete
         for s, t in roots.points[(np.abs(roots.points - 0.5) <= 0.5 + 1e-9).all(axis=1)]:
             x = np.array([float(p(s, t)) for p in piece.x])

@@ -18,7 +18,7 @@ found.
 The paper uses "a combination of Newton's method and a Levenberg-Marquardt method". This implementation takes Newton's
 step if the Hessian is positive definite and the step reduces |d|, otherwise that of Levenberg-Marquardt, both with
 central differences and angles about the current c, without poles. The superovoid's support function yields the points
-with a given normal, also of tapered bodies; for a body with a dent they are those of its convex hull.
+with a given normal, also of tapered bodies; for a non-convex body they are those of its convex hull.
 
     r = distance(a, pose_a, b, pose_b)
     r.excluded_after          # iterations before a contact was excluded, or None
