@@ -17,7 +17,7 @@ from superovoid.shapes.kernels import kinds, surface
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.lazy import cached_property
 from superovoid.shapes.mesh_library import trimesh_for
-from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH, floats, number, same, whole
+from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH, are_equal, floats, number, whole
 from superovoid.values.records import Record
 
 if TYPE_CHECKING:
