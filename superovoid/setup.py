@@ -127,8 +127,8 @@ setup(
         "meshes": ["networkx", "pycollada", "trimesh"],
         # A planner, and time parametrisation of paths.
         "plan": ["ompl", "toppra", "urchin"],
-        # `to_dataframe()` of results.
-        "table": ["pandas"],
+        # `to_pandas()`, `to_polars()` and `to_arrow()` of results.
+        "table": ["pandas", "polars", "pyarrow"],
         # `superovoid verify` and `superovoid.checker`: ball arithmetic.
         "verify": ["python-flint"],
         # `superovoid view`: web pages, and bags shown there; bags of `superovoid replay`.

@@ -18,7 +18,7 @@ ENGINE = (
 )
 
 IMPORT = "from superovoid_ros.client import *\n"
-# Without Distances.to_dataframe, which imports pandas.
+# Without Distances.to_pandas, which imports pandas.
 CALLS = """
 import sys
 import numpy as np

@@ -577,6 +577,9 @@ class Impacts(Table):
 
     PER_ROW: ClassVar[tuple[str, ...]] = ("time", "overlap_time", "result", "status", "statistics")
 
+    def _labels(self) -> dict[str, NDArray[Any]]:
+        return {"status": np.array([str(status) for status in ImpactStatus])[self.status]}
+
     def _row(self, row: int) -> Impact:
         return self._made(Impact, row, status=ImpactStatus(int(self.status[row])))
 

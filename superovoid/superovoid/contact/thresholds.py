@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import ClassVar, TypedDict, Unpack, overload
+from typing import Any, ClassVar, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -124,6 +124,9 @@ class Verdicts(Table):
     def undecided(self) -> NDArray[np.bool_]:
         """Rows for which neither `closer` nor `farther` is proved."""
         return ~(self.closer | self.farther)
+
+    def _labels(self) -> dict[str, NDArray[Any]]:
+        return {"proof": np.array([str(proof) for proof in Proof])[self.proof]}
 
     def _row(self, row: int) -> Verdict:
         return self._made(Verdict, row, proof=Proof(int(self.proof[row])))

@@ -17,8 +17,9 @@ from superovoid.shapes.kernels import kinds, surface
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.lazy import cached_property
 from superovoid.shapes.mesh_library import trimesh_for
+from superovoid.values import html
 from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH, are_equal, floats, number, whole
-from superovoid.values.records import Record
+from superovoid.values.records import Record, short_repr
 
 if TYPE_CHECKING:
     import trimesh
@@ -148,6 +149,11 @@ class Shape(ABC):
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False  # which a pickle forgets
         self.__dict__.update(state)
+
+    def _repr_html_(self) -> str:
+        """Return the parameters as a table, for a notebook."""
+        values = self.__getstate__().items()
+        return html.table(type(self).__name__, (), [(name, short_repr(value)) for name, value in values])
 
     @abstractmethod
     def _fill(self, row: FloatArray) -> FloatArray:

@@ -17,7 +17,9 @@ from superovoid.shapes.kernels.bodies import VALID, pack_bodies
 from superovoid.shapes.primitives import Box, Capsule, Cone, Cylinder, Torus
 from superovoid.shapes.shape import EMPTY_POOL, Shape
 from superovoid.shapes.superovoid import Ellipsoid, Sphere, Superellipsoid, Superovoid
+from superovoid.values import html
 from superovoid.values.checks import floats
+from superovoid.values.records import short_repr
 
 FloatArray = NDArray[np.float64]
 AnyShape = TypeVar("AnyShape", bound=Shape)
@@ -43,6 +45,8 @@ _KINDS = {
     Torus: kinds.TORUS,
 }  # of all others SUPEROVOID
 _FIELDS = {kind: ARGUMENTS[Superovoid if issubclass(kind, Superovoid) else kind] for kind in ARGUMENTS}
+
+_PRINTED_SHAPES = 5
 
 
 class ShapeArray(Sequence[AnyShape], Generic[AnyShape]):
@@ -195,6 +199,13 @@ class ShapeArray(Sequence[AnyShape], Generic[AnyShape]):
 
     def __repr__(self) -> str:
         return f"ShapeArray({self.kind.__name__}, {len(self)} shapes)"
+
+    def _repr_html_(self) -> str:
+        """Return the arguments of the first shapes as a table, for a notebook."""
+        arguments = [_named(ARGUMENTS[self.kind], row) for row in self._columns[:_PRINTED_SHAPES]]
+        rows = ([str(i), *map(short_repr, each.values())] for i, each in enumerate(arguments))
+        left = len(self) - _PRINTED_SHAPES
+        return html.table(repr(self), ["", *ARGUMENTS[self.kind]], rows, f"and {left} more" if left > 0 else "")
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The rows of the kernels may differ between versions.

@@ -3,12 +3,13 @@
 
 """Records, which are results that compare by value, and tables with one row per pair.
 
-`Table` selects rows. `ResultTable` adds status words, printing and data frames, `PairTable` the names of the bodies,
-and `StateTable` the robot state of each row.
+`Table` selects rows, and converts them to the tables of other libraries. `ResultTable` adds status words and printing,
+`PairTable` the names of the bodies, and `StateTable` the robot state of each row.
 """
 
 from __future__ import annotations
 
+import importlib
 import math
 import operator
 from abc import abstractmethod
@@ -21,11 +22,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias, Type
 import numpy as np
 from numpy.typing import NDArray
 
+from superovoid.values import html
 from superovoid.values.checks import are_equal
 from superovoid.values.status import Status, certified_rows, differentiable_rows, words_of
 
 if TYPE_CHECKING:
     import pandas
+    import polars
+    import pyarrow
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -52,7 +56,7 @@ class Statistics(SimpleNamespace):
         return are_equal(vars(self), vars(other)) if isinstance(other, Statistics) else NotImplemented
 
     def __repr__(self) -> str:
-        return f"Statistics({', '.join(f'{name}={_short_repr(value)}' for name, value in vars(self).items())})"
+        return f"Statistics({', '.join(f'{name}={short_repr(value)}' for name, value in vars(self).items())})"
 
     def __getitem__(self, rows: Any) -> Statistics:
         """Select rows: an index returns the per-row counters of that row, a slice or a mask returns all counters."""
@@ -79,12 +83,16 @@ class Record:
         return all(are_equal(getattr(self, each.name), getattr(other, each.name)) for each in fields(self))  # type: ignore[arg-type] # a dataclass
 
     def __repr__(self) -> str:
-        shown = (f"{name}={_short_repr(value)}" for name, value in self._printed_fields().items())
+        shown = (f"{name}={short_repr(value)}" for name, value in self._printed_fields().items())
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as numbers, lists and strings, which `json` can write."""
         return _to_plain(self._printed_fields())
+
+    def _repr_html_(self) -> str:
+        """Return the fields as a table, for a notebook."""
+        return html.table(type(self).__name__, (), [(n, _cell(v)) for n, v in self._printed_fields().items()])
 
     def _printed_fields(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self) if each.repr}  # type: ignore[arg-type] # a dataclass
@@ -110,7 +118,7 @@ def _to_plain(value: Any) -> Any:
     return value
 
 
-def _short_repr(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """Return a short representation of a value."""
     if isinstance(value, np.ndarray):
         if value.size > _PRINTED_NUMBERS:
@@ -119,6 +127,14 @@ def _short_repr(value: Any) -> str:
     if isinstance(value, Enum):
         return str(value)
     return f"{value:.10g}" if isinstance(value, float) else repr(value)
+
+
+def _package(name: str, purpose: str) -> Any:
+    """Import a package that the extra `table` installs."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ImportError(f"{purpose} needs {name}: pip install 'superovoid[table]'") from error
 
 
 class Result(Record):
@@ -135,6 +151,10 @@ class Result(Record):
     def differentiable(self) -> bool:
         """`Status.differentiable`: whether the gradients are the derivative of the distance."""
         return self.status.differentiable
+
+
+def _cell(value: Any) -> str:
+    return value if isinstance(value, str) else short_repr(value)
 
 
 class _OneRow(Protocol[Row_co]):
@@ -193,6 +213,70 @@ class Table(Record):
         fewer = {name: each[rows] for name, each in values.items() if each is not None}
         return replace(self, **fewer)  # type: ignore[type-var] # a dataclass
 
+    def to_columns(self) -> dict[str, NDArray[Any]]:
+        """Return a column of one entry per row for each number, by name: three for a vector; a status is in words."""
+        columns = self._labels()
+        for name in self.PER_ROW:
+            if name not in columns:
+                columns |= self._columns(name)
+        return columns
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return `to_columns` as a data frame of pandas.
+
+        Raises
+        ------
+        ImportError
+            If pandas, an optional dependency, is not installed.
+        """
+        return _package("pandas", "to_pandas()").DataFrame(self.to_columns())
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return `to_columns` as a data frame of polars.
+
+        Raises
+        ------
+        ImportError
+            If polars, an optional dependency, is not installed.
+        """
+        return _package("polars", "to_polars()").DataFrame(self.to_columns())
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return `to_columns` as a table of Apache Arrow.
+
+        Raises
+        ------
+        ImportError
+            If pyarrow, an optional dependency, is not installed.
+        """
+        return _package("pyarrow", "to_arrow()").table(self.to_columns())
+
+    def _labels(self) -> dict[str, NDArray[Any]]:
+        """Return the text columns derived from the fields: status words and names."""
+        return {}
+
+    def _columns(self, name: str) -> dict[str, NDArray[Any]]:
+        """Return the columns of one field, three for a vector."""
+        values = getattr(self, name)
+        if isinstance(values, Statistics):
+            return {counter: each for counter, each in vars(values).items() if counter in Statistics.PER_ROW}
+        if isinstance(values, Table):
+            return {f"{name}_{column}": each for column, each in values.to_columns().items()}
+        if values.ndim == 1:
+            return {name: np.ascontiguousarray(values)}
+        return {f"{name}_{axis}": np.ascontiguousarray(values[:, i]) for i, axis in enumerate("xyz")}
+
+    def _repr_html_(self) -> str:
+        columns = self[:_PRINTED_ROWS].to_columns()
+        rows = zip(*(map(_cell, each.tolist()) for each in columns.values()), strict=True)
+        left = len(self) - _PRINTED_ROWS
+        numbered = ([str(i), *row] for i, row in enumerate(rows))
+        more = f"and {left} more" if left > 0 else ""
+        return html.table(f"{type(self).__name__}({self._summary()})", ["", *columns], numbered, more)
+
+    def _summary(self) -> str:
+        return f"{len(self)} pair{'' if len(self) == 1 else 's'}"
+
 
 class ResultTable(Table):
     """Signed distances, one row per pair."""
@@ -224,34 +308,8 @@ class ResultTable(Table):
         """Return all fields as numbers, lists with one entry per row, and strings, which `json` can write."""
         return {**super().to_dict(), **_to_plain(self._labels())}
 
-    def to_dataframe(self) -> pandas.DataFrame:
-        """Return a data frame with one row per pair and one column per number; the status is in words.
-
-        Raises
-        ------
-        ImportError
-            If pandas, an optional dependency, is not installed.
-        """
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError("to_dataframe() needs pandas: pip install 'superovoid[table]'") from error
-        columns = self._labels()
-        for name in self.PER_ROW:
-            if name not in columns:
-                columns |= self._columns(name)
-        return pandas.DataFrame(columns)
-
     def _labels(self) -> dict[str, NDArray[Any]]:
-        """Return the text columns derived from the fields: status words and names."""
         return {"status": self.status_words}
-
-    def _columns(self, name: str) -> dict[str, NDArray[Any]]:
-        """Return the columns of one field, three for a vector."""
-        values = getattr(self, name)
-        if isinstance(values, Statistics):
-            return {counter: each for counter, each in vars(values).items() if counter in Statistics.PER_ROW}
-        return {name: values} if values.ndim == 1 else {f"{name}_{axis}": values[:, i] for i, axis in enumerate("xyz")}
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__}({self._summary()})"]
@@ -264,7 +322,7 @@ class ResultTable(Table):
         return "\n".join(lines)
 
     def _summary(self) -> str:
-        words = f"{len(self)} pair{'' if len(self) == 1 else 's'}"
+        words = super()._summary()
         if len(self):
             words += f", {int(self.certified.sum())} certified, distances {self.distance.min():.10g} to "
             words += f"{self.distance.max():.10g} m"

@@ -16,13 +16,17 @@ from superovoid import (
     Box,
     ConvexMesh,
     DistanceResults,
+    Ellipsoid,
     Motion,
     Scene,
+    ShapeArray,
     Sphere,
     Status,
     Superovoid,
+    are_closer,
     distance,
     distances,
+    time_of_impact,
 )
 from superovoid.values.records import Statistics
 
@@ -115,19 +119,54 @@ def test_an_answer_becomes_plain_python_for_json():
     assert all_rows["status"] == ["CERTIFIED"] * len(found) and all_rows["name_a"] == found.name_a.tolist()
 
 
-def test_a_table_has_one_row_per_pair():
-    pytest.importorskip("pandas")
+def test_columns_have_one_entry_per_pair():
     found = scene().query()
-    table = found.to_dataframe()
-    assert len(table) == len(found) and set(table["status"]) == {"CERTIFIED"}
-    np.testing.assert_array_equal(table[["point_a_x", "point_a_y", "point_a_z"]].to_numpy(), found.point_a)
-    assert table["name_b"].tolist() == found.name_b.tolist()
+    columns = found.to_columns()
+    assert set(map(len, columns.values())) == {len(found)} and set(columns["status"]) == {"CERTIFIED"}
+    points = np.column_stack([columns[f"point_a_{axis}"] for axis in "xyz"])
+    np.testing.assert_array_equal(points, found.point_a)
+    assert columns["name_b"].tolist() == found.name_b.tolist()
+    verdicts = are_closer(Sphere(1.0), np.eye(4), Sphere(0.5), np.array([at(1.0), at(9.0)]), 0.1)
+    assert verdicts.to_columns()["closer"].tolist() == [True, False]
+    assert verdicts.to_columns()["proof"].tolist() == [verdict.proof.name for verdict in verdicts]
+    motion = Motion(np.eye(4), (1.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    impacts = time_of_impact(Sphere(1.0), motion, Sphere(0.5), np.array([at(2.0), at(9.0)])).to_columns()
+    assert impacts["status"].tolist() == ["IMPACT", "FREE"] and impacts["result_status"].tolist() == ["CERTIFIED"] * 2
 
 
-def test_a_table_names_its_missing_requirement_pandas(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="needs pandas"):
-        many().to_dataframe()
+@pytest.mark.parametrize("package, method", (("pandas", "to_pandas"), ("polars", "to_polars"), ("pyarrow", "to_arrow")))
+def test_tables_of_other_libraries_have_the_columns(package, method):
+    pytest.importorskip(package)
+    found = scene().query()
+    columns, table = found.to_columns(), getattr(found, method)()
+    assert list(getattr(table, "column_names", None) or table.columns) == list(columns)
+    for name, values in columns.items():
+        assert np.asarray(table[name]).tolist() == values.tolist()
+
+
+@pytest.mark.parametrize("package, method", (("pandas", "to_pandas"), ("polars", "to_polars"), ("pyarrow", "to_arrow")))
+def test_a_table_names_its_missing_requirement(monkeypatch, package, method):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError, match=rf"{method}\(\) needs {package}: pip install 'superovoid\[table\]'"):
+        getattr(many(), method)()
+
+
+def test_a_notebook_shows_results_and_shapes_as_tables():
+    found = scene().query()
+    text = found._repr_html_()
+    assert text.count("<tr>") == 6 and f"and {len(found) - 5} more" in text
+    assert "<th>point_a_x</th>" in text and "<td>ball 3</td>" in text and "<td>CERTIFIED</td>" in text
+    assert "more" not in found[:5]._repr_html_() and found[:0]._repr_html_().count("<tr>") == 1
+    one = found[0]._repr_html_()
+    assert one.startswith("<div><strong>PairResult</strong>") and "<td>distance</td>" in one
+    assert "<td>semi_axes</td><td>(1.0, 2.0, 3.0)</td>" in Ellipsoid((1.0, 2.0, 3.0))._repr_html_()
+    assert "<td>vertices</td>" in ConvexMesh(np.eye(4)[:, :3] - 0.1)._repr_html_()
+    spheres = ShapeArray(Sphere, np.arange(1.0, 9.0))._repr_html_()
+    assert "ShapeArray(Sphere, 8 shapes)" in spheres and "<th>radius</th>" in spheres and "and 3 more" in spheres
+    named = Scene([Body("<b>", "one", Sphere(1.0)), Body("a & b", "two", Sphere(1.0))])
+    named.set_link_poses([at(0.0), at(3.0)])
+    escaped = named.query()._repr_html_()
+    assert "&lt;b&gt;" in escaped and "<b>" not in escaped and "a &amp; b" in escaped
 
 
 def test_an_answer_of_many_rows_prints_in_a_few_lines():

@@ -142,7 +142,7 @@ def test_data_frame_of_states_has_gradient_columns_per_joint():
     found = state_distances(
         arm(), arm().scene(), [[0.5, 1.0], [1.0, 0.0]], base_poses=BASES, gradients=True, base_gradients=True
     )
-    table = found.to_dataframe()
+    table = found.to_pandas()
     np.testing.assert_array_equal(table[["d_slide", "d_wrist"]].to_numpy(), found.gradients)
     np.testing.assert_array_equal(table["state"].to_numpy(), found.state)
 
