@@ -95,9 +95,9 @@ setup(
         "superovoid.commands": [
             "demo = superovoid_ros.commands.demo",
             "fit-hands = superovoid_ros.commands.fit_hands",
+            "grasp = superovoid_ros.commands.grasp",
             "load = superovoid_ros.commands.load",
             "node = superovoid_ros.commands.node",
-            "plan = superovoid_ros.commands.plan",
         ],
         "superovoid.recordings": [
             "demo = superovoid_ros.motions.recordings:recognise",

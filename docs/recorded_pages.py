@@ -41,7 +41,7 @@ def bite():
 
 
 def grasp():
-    """Return every third state of the path that `superovoid plan` wrote with its first seed."""
+    """Return every third state of the path that `superovoid grasp` wrote with its first seed."""
     from superovoid.viewing.recording_files import read_csv
 
     found = read_csv(DOCS / "recordings" / "plan_grasp.csv")
@@ -62,7 +62,7 @@ def fitted_hands():
 PAGES: dict[str, tuple[str, str, Callable]] = {
     "sweep": ("The grasp sweep", "Two hands in 214 frames, through first contact to deepest overlap", sweep),
     "bite": ("The bite", "Two molars, and the minimum distance of their surfaces", bite),
-    "grasp": ("A planned grasp", "Both hands on the path to an object that `superovoid plan` found", grasp),
+    "grasp": ("A planned grasp", "Both hands on the path to an object that `superovoid grasp` found", grasp),
     "fitted": (
         "A fitted robot",
         "The hands in their initial state, with superovoids fitted to every link",

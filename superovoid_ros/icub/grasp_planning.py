@@ -344,7 +344,7 @@ def in_process(example: GraspExample) -> Iterator[SceneValidity]:
 def main(
     seed: int = 1,
     deadline: float = 300.0,
-    output: Path = Path("superovoid_plan"),
+    output: Path = Path("superovoid_grasp"),
     distances: Callable[[GraspExample], AbstractContextManager[Validity]] = in_process,
 ) -> int:
     """Plan, check, print and write; the exit code is 0 if the independent check agrees.

@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A node that shows where finger tips go along a path that `superovoid plan` wrote: `~/trail`, latched.
+"""A node that shows where finger tips go along a path that `superovoid grasp` wrote: `~/trail`, latched.
 
-ros2 run superovoid_ros path_trail --ros-args -p path:=superovoid_plan/plan_grasp.csv
+ros2 run superovoid_ros path_trail --ros-args -p path:=superovoid_grasp/plan_grasp.csv
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ def trail_markers(points: Mapping[str, np.ndarray], frame: str) -> MarkerArray:
 
 
 def read_path(path: Path, problem: PlanningProblem) -> np.ndarray:
-    """Return the states (k, joints) of a CSV file of `superovoid plan`; `InputError` if it is none."""
+    """Return the states (k, joints) of a CSV file of `superovoid grasp`; `InputError` if it is none."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         return problem.check_path([[float(row[name]) for name in grasp_problem.joint_columns(problem)] for row in rows])
     except (OSError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"path = '{path}': no path of `superovoid plan`: {error}") from error
+        raise InputError(f"path = '{path}': no path of `superovoid grasp`: {error}") from error
 
 
 class PathTrail(Node):
@@ -60,8 +60,8 @@ class PathTrail(Node):
 
     def __init__(self) -> None:
         super().__init__("path_trail")
-        parameters, words = Parameters(self), "CSV file of a path, as `superovoid plan` writes it"
-        parameters.declare([text("path", "superovoid_plan/plan_grasp.csv", words)])
+        parameters, words = Parameters(self), "CSV file of a path, as `superovoid grasp` writes it"
+        parameters.declare([text("path", "superovoid_grasp/plan_grasp.csv", words)])
         path = parameters.value("path")
         problem = grasp_problem.shipped().problem
         tips = [a for a, _ in problem.wanted]

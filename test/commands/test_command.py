@@ -54,7 +54,7 @@ WRONG = [
     ("frobnicate", "unknown 'frobnicate': must be one of view, "),
     ("--nosuch", "superovoid: error: unknown: --nosuch"),
     ("dev bench engine --nosuch", "superovoid dev bench engine: error: unknown: --nosuch"),
-    ("plan extra", "superovoid plan: error: unknown: extra"),
+    ("grasp extra", "superovoid grasp: error: unknown: extra"),
     ("demo --frames 9", "must be FIRST:LAST"),
     ("demo --frames 0:1000", "there are frames 0 to 213"),
     ("demo --bite --representation mixed", "--representation: is about hands"),
@@ -76,8 +76,8 @@ WRONG = [
     ("node check --timeout 0", "'0': must be more than 0"),
     ("verify", "the following arguments are required: FILE"),
     ("verify nosuch.json", "'nosuch.json': cannot be read"),
-    ("plan --seed 0", "'0': must be an integer from 1"),
-    ("plan --time inf", "'inf': must be more than 0"),
+    ("grasp --seed 0", "'0': must be an integer from 1"),
+    ("grasp --time inf", "'inf': must be more than 0"),
     ("view nosuch.urdf", "'nosuch.urdf': cannot be read"),
     ("view --srdf README.md", "--srdf: needs a URDF"),
     ("view --package panda", "'panda': must be NAME=DIR"),
@@ -182,7 +182,7 @@ def test_every_command_takes_meshes_like_the_library(command):
 
 
 @pytest.mark.parametrize(
-    "line", ["demo", "dev load", "plan", "dev bench scale", "dev bench never-wrong", "experiment accuracy"]
+    "line", ["demo", "dev load", "grasp", "dev bench scale", "dev bench never-wrong", "experiment accuracy"]
 )
 @pytest.mark.parametrize("folder", ["file/folder", "file", "nothing\0here", "x" * 300])
 def test_an_unwritable_folder_is_an_error_before_anything_starts(capsys, tmp_path, line, folder):

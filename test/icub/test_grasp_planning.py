@@ -55,7 +55,7 @@ def test_the_path_is_shown_in_a_browser_after_planning(tab, tmp_path):
     pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
     pytest.importorskip("ompl", reason="ompl is missing: pip install 'superovoid[plan]'")
     environment = {key: value for key, value in os.environ.items() if key != "DISPLAY"}
-    words = [sys.executable, "-m", "superovoid.cli", "plan", "--view", "--output", str(tmp_path)]
+    words = [sys.executable, "-m", "superovoid.cli", "grasp", "--view", "--output", str(tmp_path)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(words, text=True, env=environment, start_new_session=True, **pipes) as process:
         try:
@@ -80,5 +80,5 @@ def test_the_path_is_shown_in_a_browser_after_planning(tab, tmp_path):
 
 def test_the_command_names_the_extra_with_ompl(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "ompl", None)
-    assert main(["plan"]) == 2
+    assert main(["grasp"]) == 2
     assert "pip install 'superovoid[plan]'" in capsys.readouterr().err

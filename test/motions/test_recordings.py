@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Recordings from the tables of `superovoid demo` and `superovoid plan`."""
+"""Recordings from the tables of `superovoid demo` and `superovoid grasp`."""
 
 import csv
 import re

@@ -67,7 +67,7 @@ PLAYER = [
 ]
 TRAIL = [
     (["-p", "path:=[]"], 1, ["path"]),
-    (["-p", "path:=CSV"], 1, ["no path of `superovoid plan`: 'left_distance_m'"]),
+    (["-p", "path:=CSV"], 1, ["no path of `superovoid grasp`: 'left_distance_m'"]),
 ]
 STARTS = [
     (node, *row)

@@ -45,7 +45,7 @@ def allowed(node, kind, what):
 
 
 def planned_path(folder):
-    """Return the file of a path as `superovoid plan` writes it, with the names and two states."""
+    """Return the file of a path as `superovoid grasp` writes it, with the names and two states."""
     example = grasp_problem.shipped()
     file = folder / "plan_grasp.csv"
     rows = (grasp_problem.joint_columns(example.problem), example.start, example.guess)

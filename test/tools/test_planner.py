@@ -146,7 +146,7 @@ def test_the_service_proves_and_refuses_motions_of_hands_like_the_scene(hands, s
 @pytest.mark.skipif(importlib.util.find_spec("ompl") is None, reason="OMPL is missing: pip install 'superovoid[plan]'")
 @pytest.mark.slow
 def test_the_whole_example_through_the_service_has_no_unwanted_contact(loopback_domain, tmp_path, capsys):
-    assert main(["plan", "--service", "--output", str(tmp_path)]) == 0
+    assert main(["grasp", "--service", "--output", str(tmp_path)]) == 0
     assert "none in unwanted contact" in capsys.readouterr().out
     assert (tmp_path / "plan_grasp.csv").is_file()
 

@@ -14,11 +14,11 @@ from functools import partial
 from typing import Any, NoReturn
 
 from superovoid import __version__
-from superovoid.cli import build_dataset, fit, prefix, replay_bag, verify, view
+from superovoid.cli import build_dataset, fit, plan, prefix, replay_bag, verify, view
 from superovoid.extensions import COMMANDS, extensions
 
 ELSEWHERE = {
-    "superovoid_ros": (".", ("demo", "node", "plan", "dev load", "dev fit-hands")),
+    "superovoid_ros": (".", ("demo", "grasp", "node", "dev load", "dev fit-hands")),
     "superovoid_papers": (". ./superovoid_papers", ("experiment", "dev bench")),
 }
 """Distributions that add commands: name -> folders to install (in the repository), and the names of the commands."""
@@ -80,7 +80,7 @@ def parser() -> Command:
     top.add_argument("--version", action="version", version=f"superovoid {__version__}")
     groups = {"": top.add_subparsers(metavar="COMMAND")}
     added = extensions(COMMANDS).values()
-    for command in (view, verify, fit, build_dataset, replay_bag, prefix, *added):
+    for command in (view, verify, fit, plan, build_dataset, replay_bag, prefix, *added):
         if command not in for_developers(added):
             command.add(groups[""])
     dev = groups[""].add_parser(

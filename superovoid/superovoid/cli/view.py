@@ -44,7 +44,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         type=document,
         metavar="FILE",
         help="a URDF, or package://NAME/... of one (default: the iCub's hands, of the package superovoid_ros); a "
-        "recording (.csv) written by `superovoid demo` or `superovoid plan`, or of the URDF's joints; a bag (.mcap) "
+        "recording (.csv) written by `superovoid demo` or `superovoid grasp`, or of the URDF's joints; a bag (.mcap) "
         "with joint states",
     )
     command.add_argument(

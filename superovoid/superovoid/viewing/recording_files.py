@@ -49,7 +49,7 @@ def read_csv(path: Path, robot: Robot | None = None) -> Recording:
             return recording
     raise RecordingError(
         f"{path}: no robot is given, and no installed package recognises its columns (superovoid_ros: those of "
-        f"`superovoid demo` and `superovoid plan`): {table.found()}"
+        f"`superovoid demo` and `superovoid grasp`): {table.found()}"
     )
 
 

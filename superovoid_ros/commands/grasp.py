@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`superovoid plan`: both hands to a grasp around an object."""
+"""`superovoid grasp`: both hands to a grasp around an object."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from superovoid_ros.commands import needs_ros
 def add(commands: argparse._SubParsersAction) -> None:
     """Add the command to the command line."""
     command = commands.add_parser(
-        "plan",
+        "grasp",
         help="both hands to a grasp around an object, without unwanted contact",
         description="Find a grasp, plan the way there (OMPL), shorten it and keep a margin by gradients of distances; "
         "check it by independent means, write CSV and plots. The exit code is 1 if that check fails.",
-        example="superovoid plan --seed 2 --view",
+        example="superovoid grasp --seed 2 --view",
     )
     command.add_argument(
         "--seed",
@@ -34,7 +34,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         metavar="SECONDS",
         help="time limit of the planner (default: 300)",
     )
-    option_values.add_output(command, "superovoid_plan", "folder for CSV and plots")
+    option_values.add_output(command, "superovoid_grasp", "folder for CSV and plots")
     command.add_argument(
         "--service",
         action="store_true",
