@@ -53,12 +53,13 @@ class _Memory:
         self.question = Question(self.pose_a, self.pose_b, work, self.out)
 
 
+_DOUBLE = np.dtype(np.float64)
 _FREE: list[_Memory] = []  # a call takes one, or makes one, and returns it: there are as many as calls at the same time
 
 
 def _matrix(name: str, given: PosesLike) -> FloatArray:
     """Return one pose as a matrix, whose numbers the kernel checks."""
-    if type(given) is np.ndarray and given.shape == (4, 4) and given.dtype.kind == "f":
+    if type(given) is np.ndarray and given.shape == (4, 4) and given.dtype is _DOUBLE:
         return given
     matrix = as_matrices(name, given)
     if matrix.ndim != 2:
@@ -118,18 +119,22 @@ def distance(
     try:
         body_a, body_b = a._body, b._body
     except AttributeError:
-        name, shape = ("b", b) if isinstance(a, Shape) else ("a", a)
-        raise TypeError(f"{name}: must be a shape of superovoid.shapes, found {type(shape).__name__}") from None
+        for name, shape in (("a", a), ("b", b)):
+            if not isinstance(shape, Shape):
+                found = type(shape).__name__
+                raise TypeError(f"{name}: must be a shape of superovoid.shapes, found {found}") from None
+        raise
     try:
         memory = _FREE.pop()
     except IndexError:
         memory = _Memory()
     try:
-        memory.pose_a[:], memory.pose_b[:] = _matrix("pose_a", pose_a), _matrix("pose_b", pose_b)
+        memory.pose_a[...] = _matrix("pose_a", pose_a)
+        memory.pose_b[...] = _matrix("pose_b", pose_b)
         memory.state.fill(0.0)
         wrong = answer_pair(body_a, body_b, rtol, memory.question)
         if wrong:  # a pose, most likely; one that rounding alone has refused is rigid once it was straightened
-            memory.pose_a[:], memory.pose_b[:] = as_poses("pose_a", pose_a), as_poses("pose_b", pose_b)
+            memory.pose_a[...], memory.pose_b[...] = as_poses("pose_a", pose_a), as_poses("pose_b", pose_b)
             wrong = answer_pair(body_a, body_b, rtol, memory.question)
         if wrong:
             raise RuntimeError(f"a question that the engine refuses: {wrong}")

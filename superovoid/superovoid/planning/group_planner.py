@@ -358,7 +358,7 @@ class GroupPlanner:
                 return [GoalRegion(lambda random: poses)]
         if self.group.tip is None:
             raise ValueError(f"goal: group '{self.group.name}' has no tip; use a PoseGoal to name the link")
-        of_tip = [PoseGoal(self.group.tip, np.asarray(goal, dtype=float))]
+        of_tip = [PoseGoal(self.group.tip, goal)]  # type: ignore[arg-type] # a pose in any form
         return [GoalRegion(lambda random: of_tip)]
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superovoid.contact.inputs import as_poses
+from superovoid.contact.inputs import as_pose
 from superovoid.planning.motion_check import never
 from superovoid.planning.problem import FloatArray, PlanningError, PlanningProblem
 from superovoid.planning.validity import Validity
@@ -45,9 +45,7 @@ class PoseGoal:
     """Which part of the pose to reach: "pose", "position" (of the link's origin) or "orientation"."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pose", as_poses(f"pose of '{self.link}'", self.pose))
-        if self.pose.shape != (4, 4):
-            raise ValueError(f"pose of '{self.link}': shape {self.pose.shape}, expected (4, 4)")
+        object.__setattr__(self, "pose", as_pose(f"pose of '{self.link}'", self.pose))
         if self.part not in PARTS:
             raise ValueError(f"part = {self.part!r}: must be one of {', '.join(PARTS)}")
 

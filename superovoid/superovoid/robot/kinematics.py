@@ -20,9 +20,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from superovoid.contact.inputs import as_pose
 from superovoid.robot import forward
 from superovoid.robot.urdf import Joint
-from superovoid.values.poses import PosesLike, as_matrices
+from superovoid.values.poses import PosesLike
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -377,12 +378,4 @@ def _base_pose(link: str, base_poses: Mapping[str, PosesLike] | None) -> np.ndar
         raise ValueError(
             f"base_poses: the pose of '{link}' is missing (its joint is floating, so its pose is an input)"
         )
-    pose = as_matrices(f"base_poses['{link}']", base_poses[link])
-    if pose.shape != (4, 4):
-        raise ValueError(f"base_poses['{link}']: shape {pose.shape}, expected (4, 4)")
-    if not np.isfinite(pose).all():
-        raise ValueError(f"base_poses['{link}']: must be finite, found nan or inf")
-    rotation = pose[:3, :3]
-    if np.abs(rotation.T @ rotation - np.eye(3)).max() > 1e-6:
-        raise ValueError(f"base_poses['{link}']: upper left 3x3 block is not a rotation")
-    return pose
+    return as_pose(f"base_poses['{link}']", base_poses[link])

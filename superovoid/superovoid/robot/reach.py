@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from superovoid.contact.inputs import as_pose
 from superovoid.robot.kinematics import Positions
 from superovoid.robot.robot import Robot
 from superovoid.values.poses import PosesLike
@@ -203,15 +204,7 @@ def reach_all(
         raise ValueError("targets: is empty, expected at least one")
     checked = []
     for target in targets:
-        wanted = np.asarray(target.wanted, dtype=float)
-        if (
-            wanted.shape != (4, 4)
-            or not np.isfinite(wanted).all()
-            or np.abs(wanted[:3, :3].T @ wanted[:3, :3] - np.eye(3)).max() > 1e-6
-            or np.linalg.det(wanted[:3, :3]) < 0.0
-        ):
-            raise ValueError("wanted: expected a pose, shape (4, 4), with a rotation in its upper left 3x3 block")
-        checked.append(target._replace(wanted=wanted))
+        checked.append(target._replace(wanted=as_pose("wanted", target.wanted)))
     columns = [robot.joint_names.index(name) for name in joints]
     limits = robot.joint_limits if limits is None else limits
     lower, upper = np.array([limits[name] for name in joints], dtype=float).T

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_rtol
+from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_pose, as_poses, check_rtol
 from superovoid.contact.lanes import many_pairs
 from superovoid.contact.points import PointDistances, RayHits, cast_rays, point_distances
 from superovoid.scene import box_tree, culling, pair_table, solving
@@ -401,9 +401,7 @@ class Scene:
         ValueError
             If no body is on that link or the pose is not a rigid transform; the state is then left as it was.
         """
-        pose = as_poses(f"world_from_link[{link!r}]", world_from_link)
-        if pose.shape != (4, 4):
-            raise ValueError(f"world_from_link: must have shape (4, 4), found {pose.shape}")
+        pose = as_pose(f"world_from_link[{link!r}]", world_from_link)
         with self._lock:
             if link not in self._row:
                 raise ValueError(f"link = {link!r}: no body is on it; links with bodies: {some_of(tuple(self._row))}")

@@ -32,6 +32,7 @@ from superovoid.values.checks import floats, whole
 FloatArray = NDArray[np.float64]
 
 _SPHERE_HEIGHTS = 1201  # from the equator to a pole, for the bounding sphere
+_SPHERE_STEP = 20  # of these heights, those for the search of its centre
 
 
 class ConvexityReport(NamedTuple):
@@ -386,22 +387,17 @@ class Superovoid(Shape):
         # Between two heights on one side of the equator the meridian radius r is at most that of the one closer to the
         # equator; the farthest point of the section for r = 1 is a norm of (a1 kx, a2 ky), convex in the height, and so
         # is |z - z0|: both at most the larger of the two at the ends (docs/explanation/numerics.md).
-        w = np.sin(np.linspace(0.0, 0.5 * math.pi, _SPHERE_HEIGHTS))
-        w = np.concatenate([-w[:0:-1], w])
+        upper = np.sin(np.linspace(0.0, 0.5 * math.pi, _SPHERE_HEIGHTS))
         with np.errstate(divide="ignore"):
-            r = (-np.expm1(s * np.log(np.abs(w)))) ** (1.0 / s)
+            r = (-np.expm1(s * np.log(upper))) ** (1.0 / s)
+        w, r = np.concatenate([-upper[:0:-1], upper]), np.concatenate([r[:0:-1], r])
         z = a3 * w
         across = _farthest(a1 * (1.0 + self.taper[0] * w), a2 * (1.0 + self.taper[1] * w), p)
+        z0 = _middle((r * across)[::_SPHERE_STEP] / a3, w[::_SPHERE_STEP]) * a3
         across = np.maximum(r[1:], r[:-1]) * np.maximum(across[1:], across[:-1])
-
-        def radius_about(z0: float) -> float:
-            along = np.abs(z - z0)
-            return float(np.hypot(across, np.maximum(along[1:], along[:-1])).max())
-
-        from scipy.optimize import minimize_scalar
-
-        z0 = float(minimize_scalar(radius_about, bounds=(-a3, a3), method="bounded").x)
-        return BoundingSphere(np.array([0.0, 0.0, z0]), ABOVE_ROUNDING * radius_about(z0))
+        along = np.abs(z - z0)
+        radius = float(np.hypot(across, np.maximum(along[1:], along[:-1])).max())
+        return BoundingSphere(np.array([0.0, 0.0, z0]), ABOVE_ROUNDING * radius)
 
     def bounding_sphere(self) -> BoundingSphere:
         """Sphere around the body, centred on its z axis (`BoundingSphere.centre`, `.radius`, m).
@@ -497,6 +493,16 @@ def _farthest(a: ArrayLike, b: ArrayLike, p: float) -> FloatArray:
         return long
     k = 2.0 * p / (p - 2.0)
     return long * (1.0 + (short / long) ** k) ** (1.0 / k)
+
+
+def _middle(across: FloatArray, along: FloatArray) -> float:
+    """Return where on an axis, in [-1, 1], the sphere around points is about the smallest."""
+    middle, half = 0.0, 1.0
+    for _ in range(3):
+        places = middle + half * np.linspace(-1.0, 1.0, 41)
+        radii = np.hypot(across, along - places[:, None]).max(axis=1)  # convex over the places
+        middle, half = float(places[radii.argmin()]), half / 20.0
+    return middle
 
 
 def _safe_power(base: FloatArray, exponent: float) -> FloatArray:

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.contact.inputs import as_poses
+from superovoid.contact.inputs import as_pose, as_poses
 from superovoid.robot import Robot
 from superovoid.robot.kinematics import Positions
 from superovoid.scene import Scene
 from superovoid.values.checks import short
-from superovoid.values.poses import PoseLike, PosesLike
+from superovoid.values.poses import ORIGIN, PoseLike, PosesLike
 
 FloatArray = NDArray[np.float64]
 
@@ -69,9 +69,7 @@ class Posing:
         """Rows of joints, poses of bases, pose of the root; `ValueError` names what is wrong."""
         joints = joint_rows(self.robot, positions, joint_names)
         bases = pose_rows(self.robot, base_poses, len(joints))
-        root = np.eye(4) if root_pose is None else as_poses("root_pose", root_pose)
-        if root.shape != (4, 4):
-            raise ValueError(f"root_pose: must have shape (4, 4), found {root.shape}")
+        root = as_pose("root_pose", ORIGIN if root_pose is None else root_pose)
         return joints, bases, root
 
     def of_states(self, joints: FloatArray, bases: FloatArray, root: FloatArray) -> FloatArray:

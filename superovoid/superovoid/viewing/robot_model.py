@@ -21,7 +21,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.contact.inputs import as_poses
+from superovoid.contact.inputs import as_pose
 from superovoid.robot import PlanningScene, Robot
 from superovoid.robot.groups import home_of
 from superovoid.shapes import Shape
@@ -113,10 +113,7 @@ class RobotModel:
         if link not in self.base_poses:
             there = ", ".join(self.base_poses) or "none"
             raise ValueError(f"'{link}' is not a base of '{self.robot.name}' (bases: {there})")
-        pose = as_poses(f"pose of base '{link}'", root_from_link)
-        if pose.shape != (4, 4):
-            raise ValueError(f"pose of base '{link}': must have shape (4, 4), found {pose.shape}")
-        self.base_poses[link] = pose
+        self.base_poses[link] = as_pose(f"pose of base '{link}'", root_from_link)
 
     def show_between(self, names_a: Sequence[str] | None, names_b: Sequence[str] | None) -> None:
         """Show only pairs between these links, groups and objects; None for all."""

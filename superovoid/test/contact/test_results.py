@@ -7,6 +7,7 @@ import copy
 import json
 import pickle
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -226,3 +227,27 @@ def test_the_poses_of_a_scene_are_copies():
 def test_one_pair_has_the_same_methods_as_many():
     one = distance(Sphere(1.0), np.eye(4), Sphere(0.5), at(3.0))
     assert one.certified is True and one.differentiable is True
+
+
+def test_parts_that_are_made_when_read_are_those_of_the_row():
+    found, again = many()[2], distance(Sphere(1.0), np.eye(4), Sphere(0.5), at(2.0))
+    copied = copy.deepcopy(again)  # before any part is read
+    assert again == found == copied == pickle.loads(pickle.dumps(again))
+    assert again.point_a is again.point_a and again.statistics == found.statistics
+    with pytest.raises(AttributeError, match="'DistanceResult' object has no attribute 'point_c'"):
+        again.point_c  # noqa: B018
+    other = distance(Sphere(1.0), np.eye(4), Sphere(0.5), at(9.0))
+    assert again.point_b[0] == pytest.approx(1.5) and other.point_b[0] == pytest.approx(8.5)  # no shared memory
+
+
+def test_calls_within_calls_and_in_threads_have_memory_of_their_own():
+    class Slow:  # a pose that calls the engine while it is converted
+        def as_matrix(self):
+            distance(Sphere(1.0), np.eye(4), Sphere(0.5), at(7.0))
+            return at(3.0)
+
+    assert distance(Sphere(1.0), np.eye(4), Sphere(0.5), Slow()).distance == pytest.approx(1.5)
+    xs = np.linspace(2.0, 9.0, 200)
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda x: distance(Sphere(1.0), np.eye(4), Sphere(0.5), at(x)).distance, xs))
+    np.testing.assert_allclose(answers, xs - 1.5, atol=1e-12)

@@ -29,6 +29,7 @@ from superovoid import (
     Robot,
     Scene,
     SceneResult,
+    ShapeArray,
     StateDistances,
     Status,
     Superellipsoid,
@@ -88,6 +89,11 @@ def pairs() -> None:
     impact = time_of_impact(a, Motion(np.eye(4), [1.0, 0.0, 0.0], (0.0, 0.0, 0.0)), b, Motion.at_rest(apart))
     assert_type(impact, Impact)
     assert_type(time_of_impact([a, b], apart, b, [Motion.at_rest(apart)] * 2), Impacts)
+    eggs = ShapeArray(Superellipsoid, [(0.1, 0.1, 0.2), (0.1, 0.1, 0.3)], profile_exponent=0.9)
+    assert_type(eggs[0], Superellipsoid)
+    assert_type(eggs[1:], ShapeArray[Superellipsoid])
+    assert_type(distances(eggs, (0.0, 0.0, 0.0), a, [(0.5, 0.0, 0.0), (0.6, 0.0, 0.0)]), DistanceResults)
+    assert_type(are_closer(eggs, np.eye(4), b, apart, 0.1), Verdicts)
 
 
 def scenes() -> None:

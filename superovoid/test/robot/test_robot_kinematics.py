@@ -148,7 +148,8 @@ def test_links_below_a_base_move_with_its_input_pose():
         (None, "the pose of 'body' is missing"),
         (np.eye(3), "rotation alone, expected a 4 x 4 matrix"),
         (np.full((4, 4), math.nan), "must be finite"),
-        (2 * np.eye(4), "not a rotation"),
+        (2 * np.eye(4), "last row"),
+        (np.diag([2.0, 2.0, 2.0, 1.0]), "must be a rotation"),
     ],
 )
 def test_error_about_a_bad_base_pose_names_the_link(pose, message):
