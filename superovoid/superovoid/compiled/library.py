@@ -67,6 +67,7 @@ def _changed() -> str | None:
     return None
 
 
+@cache
 def fields_of(hint: Any) -> tuple[Any, ...] | None:
     """Return the type hints of the fields of a tuple; None if a hint is not one of a tuple."""
     if isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_fields"):
@@ -183,7 +184,7 @@ def _handed(value: str, hint: Any, key: Any, names: dict[str, Any]) -> _Handed:
     """Return how a value with this source is handed over; add to `names` what the sources refer to, by this key."""
     fields, array = fields_of(hint), array_of(hint)
     if fields is not None:
-        layout = _Tuple(fields)
+        layout = _layout(fields)
         names[f"_packed_{key}"] = layout.packed
         return _Handed(layout.format, f"_packed_{key}({value})", f"_packed_{key}({value})", [], [])
     if array is None:
@@ -245,6 +246,12 @@ class _Tuple:
         return kept["packed"]
 
 
+@cache
+def _layout(hints: tuple[Any, ...]) -> _Tuple:
+    """Return how the fields of a tuple are laid out, which many entry points share."""
+    return _Tuple(hints)
+
+
 def _rebuilt(hint: Any, words: list[Any]) -> Any:
     """Return a result whose numbers are the first ones of a list; these are removed from it."""
     fields = fields_of(hint)
@@ -272,7 +279,7 @@ def caller_of(function: Callable[..., Any], code: Any) -> Callable[..., Any]:
     lines += _chosen(f"({', '.join(quick)},)", f"({', '.join(careful)},)", handed)
     lines += ["    if _code(*_words):", "        raise MemoryError('no memory for a query')"]
     if out:
-        layout = struct.Struct(_Tuple((result,)).format)
+        layout = struct.Struct(_layout((result,)).format)
         names |= {"_room": ctypes.c_char * layout.size, "_unpack": layout.unpack_from}
         names |= {"_rebuilt": _rebuilt, "_hint": result}
         is_number = result in (int, float)

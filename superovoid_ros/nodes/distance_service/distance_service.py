@@ -11,13 +11,12 @@ describes topics, services, parameters, states and errors for users.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
-from superovoid_ros.nodes.common.main import run
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of
 from superovoid_ros.nodes.common.parameters import Parameters, switch
 from superovoid_ros.nodes.common.throttle import Log
@@ -272,8 +271,3 @@ class DistanceService(LifecycleNode):
             self._end("deactivate")
         self._end("clean_up")
         super().destroy_node()
-
-
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the node until Ctrl-C."""
-    return run(DistanceService, args)
