@@ -87,7 +87,7 @@ setup(
     },
     entry_points={
         "console_scripts": [
-            "distance_service = superovoid_ros.nodes.distance_service.__main__:main",
+            "distance_service = superovoid_ros.nodes.distance_service.distance_service:main",
             "path_trail = superovoid_ros.nodes.path_trail:main",
             "simulated_controllers = superovoid_ros.nodes.simulated_controllers.simulated_controllers:main",
             "sweep_player = superovoid_ros.nodes.sweep_player:main",

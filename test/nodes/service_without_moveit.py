@@ -20,6 +20,6 @@ class Missing:
 
 sys.meta_path.insert(0, Missing)
 
-from superovoid_ros.nodes.distance_service.__main__ import main  # noqa: E402
+from superovoid_ros.nodes.distance_service.distance_service import main  # noqa: E402
 
 raise SystemExit(main())

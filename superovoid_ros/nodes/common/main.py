@@ -43,7 +43,7 @@ def run(create_node: Callable[[], Node], args: Sequence[str] | None = None) -> i
     Parameters
     ----------
     create_node
-        Imports and returns the node; called after `rclpy.init`. If the node has a method `end`, this is called before
+        Returns the node; called after `rclpy.init`. If the node has a method `end`, this is called before
         the node is destroyed, again and again until it returns True, at most 5 s; meanwhile the node is spun.
     args
         Command line without the program's name. Default: `sys.argv`.
@@ -92,8 +92,8 @@ def start_ros(args: Sequence[str] | None) -> str:
 def _spin(create_node: Callable[[], Node], ending: threading.Event) -> int:
     """Create a node, spin it and destroy it; return the exit code of the process."""
     node, doing = None, "start"
-    # A search for garbage takes a fifth of the time of imports, finds none, and would stop the node for 0.04 s if it
-    # included all modules.
+    # Searches for garbage would take a fifth of the time of the node's imports and find none. One that includes all
+    # modules would stop the node for 0.04 s.
     gc.disable()
     try:
         node = create_node()
@@ -130,6 +130,7 @@ def _spin(create_node: Callable[[], Node], ending: threading.Event) -> int:
             print(f"cannot {doing}: {words}", file=sys.stderr)
             return 1
     finally:
+        gc.enable()
         if node is not None:
             node.destroy_node()
     return 0
