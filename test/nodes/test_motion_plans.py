@@ -190,7 +190,7 @@ def inverse(client, pose, *, avoid=True, frame=ROOT, **fields):
     wanted = request.ik_request
     wanted.group_name, wanted.avoid_collisions, wanted.pose_stamped = "panda_arm", avoid, stamped
     wanted.robot_state = RobotState(is_diff=True)
-    wanted.timeout.sec = 5
+    wanted.timeout.sec = 60
     for name, value in fields.items():
         setattr(wanted, name, value)
     return client.call(GetPositionIK, "/compute_ik", ik_request=wanted)
