@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 
@@ -157,20 +156,16 @@ def test_an_absent_service_is_named_with_the_present_ones(service):
     assert f"{service}/get_distances" in str(error.value)
 
 
-def test_an_unconfigured_node_is_not_reported_as_missing(start_node):
+def test_waiting_for_an_unconfigured_node_or_one_without_a_robot_reports_that(start_node, client):
     start_node("distance_service", "late_service", autostart=False)
-    with DistanceClient(service="/late_service", timeout=ANSWER_TIMEOUT) as client:
-        assert until(lambda: client._node.count_services("/late_service/get_state"))
+    with DistanceClient(service="/late_service", timeout=ANSWER_TIMEOUT) as asking:
+        assert until(lambda: asking._node.count_services("/late_service/get_state"))
         with pytest.raises(ServiceUnavailableError, match="node '/late_service' is there: it is not configured"):
-            client.wait(0.1)
-
-
-def test_waiting_for_a_node_without_a_robot_reports_the_reason(start_node):
-    start_node("distance_service", "bare_service")
-    with DistanceClient(service="/bare_service", timeout=ANSWER_TIMEOUT) as client:
-        client.wait()
+            asking.wait(0.1)
+        bring(client, "/late_service", "active")
+        asking.wait()
         with pytest.raises(ServiceUnavailableError, match=r"cannot answer after 0\.5 s: no robot: parameter"):
-            client.wait(0.5, ready=True)
+            asking.wait(0.5, ready=True)
 
 
 def test_a_node_without_a_spinning_executor_is_an_error(service, node):
@@ -194,49 +189,50 @@ def test_objects_are_in_the_answers_once_they_are_applied_and_all_or_none_are(sc
     assert "pear" not in script.distances(**QUESTION).bodies
 
 
-def test_what_was_applied_is_not_silently_missing_after_a_restart(start_node):
+def test_a_cleanup_a_restart_and_an_end_in_mid_call_are_errors(start_node, client):
     """Without the objects the state would look free."""
     name = "mortal_arm"  # a node of its own: those of other tests live on
 
     def start():
         node = start_node("distance_service", name, **arm.DESCRIPTIONS, rate=0.0)
         node.wait_for_output("robot 'arm'")
+        node.is_tested = False
         return node
 
     mortal = start()
     with DistanceClient(service=f"/{name}", timeout=ANSWER_TIMEOUT) as asking:
+
+        def apply():
+            asking.apply_objects([PEAR])
+            assert "pear" in asking.distances(**QUESTION).bodies
+
+        def is_missing():
+            asking.wait(ready=True)
+            for _ in range(3):
+                with pytest.raises(ServiceUnavailableError, match="started anew since apply_objects"):
+                    asking.distances(**QUESTION)
+
         asking.wait(ready=True)
         assert "pear" not in asking.distances(**QUESTION).bodies
-        asking.apply_objects([PEAR])
+        apply()
+        bring(client, f"/{name}", "inactive")
+        bring(client, f"/{name}", "active")
         assert "pear" in asking.distances(**QUESTION).bodies
-        mortal.is_tested = False
-        mortal.process.kill()
-        mortal.process.wait()
-        start()
-        asking.wait(ready=True)
-        for _ in range(3):
-            with pytest.raises(ServiceUnavailableError, match="started anew since apply_objects"):
-                asking.distances(**QUESTION)
-        asking.apply_objects([PEAR])
-        assert "pear" in asking.distances(**QUESTION).bodies
-
-
-def test_what_was_applied_is_not_silently_missing_after_the_node_was_cleaned_up(start_node, client):
-    node = start_node("distance_service", "cleaned_arm", **arm.DESCRIPTIONS, rate=0.0)
-    node.wait_for_output("robot 'arm'")
-    with DistanceClient(service="/cleaned_arm", timeout=ANSWER_TIMEOUT) as asking:
-        asking.wait(ready=True)
-        asking.apply_objects([PEAR])
-        bring(client, "/cleaned_arm", "inactive")
-        bring(client, "/cleaned_arm", "active")
-        assert "pear" in asking.distances(**QUESTION).bodies
-        bring(client, "/cleaned_arm", "unconfigured")
-        bring(client, "/cleaned_arm", "active")
-        asking.wait(ready=True)
-        with pytest.raises(ServiceUnavailableError, match="started anew since apply_objects"):
-            asking.distances(**QUESTION)
-        asking.apply_objects([PEAR])
-        assert "pear" in asking.distances(**QUESTION).bodies
+        bring(client, f"/{name}", "unconfigured")
+        bring(client, f"/{name}", "active")
+        is_missing()
+        apply()
+        mortal.kill()
+        mortal = start()
+        is_missing()
+        apply()
+    positions, balls = states(100_000)
+    with DistanceClient(service=f"/{name}", timeout=5.0) as ending:
+        ending.wait()
+        future = ending.distances_async(positions, joint_names=arm.JOINTS, base_poses={"ball": balls}, batch=100_000)
+        mortal.kill()
+        with pytest.raises(ServiceUnavailableError, match="the node has ended"):
+            ending.result(future)
 
 
 def test_what_the_node_refuses_is_an_error_with_its_words(script):
@@ -275,19 +271,6 @@ def test_wrong_arguments_are_errors_before_anything_is_sent(script, options, wor
     arguments = {"positions": [[0.0, 0.0]], "joint_names": arm.JOINTS, **options}
     with pytest.raises(ValueError, match=words):
         script.distances(**arguments)
-
-
-def test_a_node_that_ends_in_mid_call_is_an_error(start_node):
-    ending = start_node("distance_service", "ending_arm", **arm.DESCRIPTIONS, rate=0.0)
-    ending.wait_for_output("robot 'arm'")
-    positions, balls = states(100_000)
-    with DistanceClient(service="/ending_arm", timeout=5.0) as client:
-        client.wait()
-        future = client.distances_async(positions, joint_names=arm.JOINTS, base_poses={"ball": balls}, batch=100_000)
-        ending.is_tested = False
-        os.kill(ending.process.pid, 9)
-        with pytest.raises(ServiceUnavailableError, match="the node has ended"):
-            client.result(future)
 
 
 # --- when it ends, and when something goes wrong ---

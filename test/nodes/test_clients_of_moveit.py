@@ -22,8 +22,6 @@ from moveit_msgs.msg import (
     AllowedCollisionMatrix,
     AttachedCollisionObject,
     CollisionObject,
-    Constraints,
-    JointConstraint,
     LinkPadding,
     LinkScale,
     MotionPlanRequest,
@@ -34,29 +32,20 @@ from moveit_msgs.msg import (
     RobotState,
 )
 from moveit_msgs.srv import ApplyPlanningScene, GetMotionPlan, GetPlanningScene, GetPositionFK, GetStateValidity
+from panda_service import RIGHT, ROBOT, ROOT, TIP, apply, joint_goal, joint_state, start
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
 
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose
 
-ROOT, TIP = "panda_link0", "panda_link8"
 READY = panda.state_of(panda.READY)
-ROBOT = panda.robot()
 HAND = ROBOT.forward_kinematics(READY)["panda_hand"]
 FINGERS = ["panda_hand", "panda_leftfinger", "panda_rightfinger"]
 
 
 @pytest.fixture(scope="module")
 def service(start_node):
-    node = start_node(
-        "distance_service",
-        robot_description=panda.urdf(),
-        robot_description_semantic=panda.srdf(),
-        rate=0.0,
-        stale_timeout=0.0,
-    )
-    node.wait_for_output("robot 'panda'")
-    return node
+    return start(start_node, stale_timeout=0.0)
 
 
 @pytest.fixture
@@ -69,14 +58,13 @@ def empty(service, client):
         return response.error_code.val == MoveItErrorCodes.SUCCESS
 
     client.call_until(is_measured, GetPositionFK, "/compute_fk", **request)
-    assert client.call(ApplyPlanningScene, "/apply_planning_scene", scene=PlanningScene()).success
+    apply(client, whole=True)
     return client
 
 
 def contacts(client):
     """Pairs in contact in the ready state; what else there is comes from the node's world."""
-    state = RobotState(is_diff=True)
-    state.joint_state = JointState(name=list(READY), position=list(READY.values()))
+    state = RobotState(is_diff=True, joint_state=joint_state(READY))
     response = client.call(GetStateValidity, "/check_state_validity", robot_state=state, group_name="panda_arm")
     assert response.valid == (not response.contacts)
     return {frozenset((one.contact_body_1, one.contact_body_2)) for one in response.contacts}
@@ -413,24 +401,18 @@ def test_every_call_of_a_client_is_seen_in_the_next_answer(empty, kind):
 @panda.NEEDS_PLANNER
 def test_pymoveit2_plans_without_a_move_group(empty):
     """Its request, field by field: to a configuration from the joint state it heard."""
-    goal = (-0.7, 0.3, 0.0, -1.9, 0.0, 2.2, 0.8)
     ByTopics(empty).add("block", place(x=0.3))
-    request = MotionPlanRequest(group_name="panda_arm", num_planning_attempts=5, allowed_planning_time=5.0)
+    request = MotionPlanRequest(group_name="panda_arm", num_planning_attempts=5, allowed_planning_time=60.0)
     request.workspace_parameters.header.frame_id = ROOT
     for corner, value in (
         (request.workspace_parameters.min_corner, -1.0),
         (request.workspace_parameters.max_corner, 1.0),
     ):
         corner.x = corner.y = corner.z = value
-    request.start_state.joint_state = JointState(name=list(READY), position=list(READY.values()))
+    request.start_state.joint_state = joint_state(READY)
     request.cartesian_speed_limited_link = TIP
-    wanted = Constraints()
-    for name, value in zip(panda.ARM, goal, strict=True):
-        wanted.joint_constraints.append(
-            JointConstraint(joint_name=name, position=value, tolerance_above=0.001, tolerance_below=0.001, weight=1.0)
-        )
-    request.goal_constraints = [wanted]
+    request.goal_constraints = [joint_goal(RIGHT, 0.001)]
     response = empty.call(GetMotionPlan, "/plan_kinematic_path", motion_plan_request=request).motion_plan_response
     assert response.error_code.val == MoveItErrorCodes.SUCCESS, response.error_code.message
     points = response.trajectory.joint_trajectory.points
-    np.testing.assert_allclose([points[0].positions, points[-1].positions], [panda.READY, goal], atol=1e-3)
+    np.testing.assert_allclose([points[0].positions, points[-1].positions], [panda.READY, RIGHT], atol=1e-3)

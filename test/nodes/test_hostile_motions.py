@@ -264,8 +264,7 @@ def test_the_controller_stops_with_the_node(robot, together):
     assert robot.machine.cancelled
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("is_accepted", [True, False])
+@pytest.mark.parametrize(("number", "is_accepted"), [(signal.SIGINT, True), (signal.SIGTERM, False)])
 def test_the_controller_stops_when_the_process_ends(robot, service, number, is_accepted):
     def end():
         service.is_tested = False

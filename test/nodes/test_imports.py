@@ -98,7 +98,8 @@ def test_calling_every_method_of_the_client_imports_no_engine(service):
 
 
 def test_importing_the_node_imports_nothing_slow():
-    node = "import superovoid_ros.nodes.distance_service.distance_service\n"
-    planning = "import superovoid_ros.nodes.distance_service.answers.motions\n"
-    modules = modules_after(planning, first=node)
+    parts = "answers.topics", "answers.motions", "health.diagnostics", "world.move_group", "distance_service"
+    modules = modules_after(
+        "", first="".join(f"import superovoid_ros.nodes.distance_service.{part}\n" for part in parts)
+    )
     assert modules.isdisjoint({"numba", "scipy", "matplotlib", "trimesh", "rich", "ompl", "toppra"})

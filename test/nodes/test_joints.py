@@ -10,8 +10,11 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from moveit_msgs.msg import PlanningScene, RobotState
 from moveit_msgs.srv import ApplyPlanningScene
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState
 from superovoid_interfaces.srv import GetMinDistance
 
+from superovoid_ros.nodes.common import endpoints
 from superovoid_ros.nodes.common.conversions import to_transform
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositions
@@ -132,3 +135,36 @@ def test_unmeasured_joints_are_assumed_if_the_parameter_allows_it(start_node, cl
         )
     )
     assert not set_parameters(client, "/distance_service", {"unmeasured_joints": "guess"}).successful
+
+
+def test_messages_wake_a_resting_node_no_more_and_are_taken_when_they_are_used(client, monkeypatch):
+    monkeypatch.setattr(endpoints, "_REST", 1e6)
+    taken, woken, follows = [], [], []
+    topics = endpoints.Endpoints(client.node)
+    take = topics.listen_at_rest(
+        JointState,
+        "resting",
+        taken.append,
+        QoSProfile(depth=10),
+        lambda: bool(follows),
+        lambda: woken.append(len(taken)),
+    )
+    publisher = client.publisher(JointState, "resting")
+
+    def publish(name):
+        publisher.publish(JointState(name=[name]))
+
+    def took(name):
+        take()
+        return taken[-1].name == [name]
+
+    publish("first")
+    assert client.wait(lambda: woken == [1])
+    publish("second")
+    assert client.wait(lambda: took("second"))
+    assert woken == [1]
+    follows.append(True)
+    publish("third")
+    assert client.wait(lambda: woken == [1, 3])
+    topics.close()
+    take()  # as a thread may that outlasts the subscription

@@ -16,16 +16,14 @@ from moveit_msgs.msg import (
     AttachedCollisionObject,
     CollisionObject,
     Constraints,
-    JointConstraint,
     MotionPlanRequest,
     MoveItErrorCodes,
-    PlanningScene,
     PositionConstraint,
     PositionIKRequest,
     RobotState,
 )
-from moveit_msgs.srv import ApplyPlanningScene, GetMotionPlan, GetPositionFK, GetPositionIK, GetStateValidity
-from sensor_msgs.msg import JointState
+from moveit_msgs.srv import GetMotionPlan, GetPositionFK, GetPositionIK, GetStateValidity
+from panda_service import apply, joint_range, joint_state, solid
 from shape_msgs.msg import Mesh, MeshTriangle, SolidPrimitive
 from std_msgs.msg import Header
 
@@ -67,13 +65,12 @@ def crane(service, client):
     """Nothing around the robot."""
     state = place(state_of())
     client.call_until(lambda response: response.valid, GetStateValidity, "/check_state_validity", robot_state=state)
-    assert client.call(ApplyPlanningScene, "/apply_planning_scene", scene=PlanningScene()).success
+    apply(client, whole=True)
     return client
 
 
 def state_of(turn=0.0, boom=0.0, lid=2.0):
-    names = {"turn": turn, "boom": boom, "lid": lid}
-    return RobotState(is_diff=True, joint_state=JointState(name=list(names), position=list(map(float, names.values()))))
+    return RobotState(is_diff=True, joint_state=joint_state({"turn": turn, "boom": boom, "lid": lid}))
 
 
 def place(state, x=0.0, y=0.0):
@@ -85,14 +82,16 @@ def place(state, x=0.0, y=0.0):
     return state
 
 
+def rock(x):
+    """A ball in odom."""
+    pose = np.eye(4)
+    pose[0, 3] = x
+    return solid("rock", pose, [0.05], SolidPrimitive.SPHERE, "odom")
+
+
 def joints(**wanted):
     """Each a position and a tolerance."""
-    return [
-        JointConstraint(
-            joint_name=name, position=float(at), tolerance_above=float(by), tolerance_below=float(by), weight=1.0
-        )
-        for name, (at, by) in wanted.items()
-    ]
+    return [joint_range(name, *each) for name, each in wanted.items()]
 
 
 def plan(client, goal, start, path=(), seconds=10.0):
@@ -193,13 +192,7 @@ def test_inverse_kinematics_check_other_joints_at_their_positions(crane):
 
 
 def test_returned_states_can_be_requested_again(crane):
-    rock = CollisionObject(id="rock", operation=CollisionObject.ADD)
-    rock.header.frame_id = "odom"
-    rock.pose.position.x = 5.0
-    rock.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[0.05])]
-    scene = PlanningScene(is_diff=True)
-    scene.world.collision_objects = [rock]
-    assert crane.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success
+    apply(crane, rock(5.0))
     state = place(state_of(), x=4.5)  # the base of the request: from there the hook is in the rock
     load = AttachedCollisionObject(link_name="hook", touch_links=["hook"])
     load.object.id, load.object.header.frame_id, load.object.operation = "load", "hook", CollisionObject.ADD
@@ -230,16 +223,10 @@ def test_returned_states_can_be_requested_again(crane):
     ("shift", "code"), [(0.0005, Code.SUCCESS), (0.2, Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE)]
 )
 def test_a_plan_is_proved_again_after_a_motion_of_the_base(crane, shift, code):
-    rock = CollisionObject(id="rock", operation=CollisionObject.ADD)
-    rock.header.frame_id = "odom"
-    rock.pose.position.x = 0.65  # the hook passes by at 0.5
-    rock.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[0.05])]
-    scene = PlanningScene(is_diff=True)
-    scene.world.collision_objects = [rock]
     crane.send_transform("odom", "chassis", np.eye(4))
     ask = {"robot_state": state_of(turn=1.0)}
     crane.call_until(lambda response: response.valid, GetStateValidity, "/check_state_validity", **ask)
-    assert crane.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success
+    apply(crane, rock(0.65))  # the hook passes by at 0.5
     goal = Constraints(joint_constraints=joints(turn=(-1.0, 1e-3), boom=(0.0, 1e-3)))
     request = MotionPlanRequest(
         group_name="crane",

@@ -16,18 +16,15 @@ from geometry_msgs.msg import PoseStamped
 from holding import SERVICE, begin, hold
 from lifecycle_msgs.msg import Transition
 from moveit_msgs.msg import (
-    CollisionObject,
     Constraints,
-    JointConstraint,
     MotionPlanRequest,
     MoveItErrorCodes,
-    PlanningScene,
     PositionConstraint,
     PositionIKRequest,
     RobotState,
 )
-from moveit_msgs.srv import ApplyPlanningScene, GetMotionPlan, GetPositionFK, GetPositionIK, GetStateValidity
-from sensor_msgs.msg import JointState
+from moveit_msgs.srv import GetMotionPlan, GetPositionFK, GetPositionIK, GetStateValidity
+from panda_service import LEFT, RIGHT, ROOT, TIP, apply, block, joint_goal, joint_state, solid, start, tip
 from shape_msgs.msg import SolidPrimitive
 from superovoid_interfaces.srv import GetDistances
 
@@ -39,26 +36,15 @@ from parameters import set_parameters
 
 pytestmark = panda.NEEDS_PLANNER
 Code = MoveItErrorCodes
-LEFT, RIGHT, NEAR_LEFT = ((first, 0.3, 0.0, -1.9, 0.0, 2.2, 0.8) for first in (0.7, -0.7, 0.6))
-ROBOT = panda.robot()
-TIP, ROOT, NAME = "panda_link8", "panda_link0", "/distance_service"
+NEAR_LEFT = (0.6, *LEFT[1:])
+NAME = "/distance_service"
 THREADS = max(1, processors() - 1)
 """Of each kind of search."""
 
 
 @pytest.fixture(scope="module")
 def service(start_node):
-    node = start_node(
-        SERVICE,
-        "distance_service",
-        autostart=False,
-        robot_description=panda.urdf(),
-        robot_description_semantic=panda.srdf(),
-        rate=0.0,
-        stale_timeout=0.0,
-    )
-    node.wait_for_output("robot 'panda'")
-    return node
+    return start(start_node, SERVICE, autostart=False, stale_timeout=0.0)
 
 
 @pytest.fixture
@@ -75,50 +61,25 @@ def scene(service, client):
         fk_link_names=[TIP],
         robot_state=state_of(LEFT),
     )
-    add_nothing_but_the_wall(client)
+    apply(client, block("wall", panda.wall()), whole=True)
     return client
 
 
-def add_nothing_but_the_wall(client):
-    wall = panda.wall()
-    add(client, "wall", wall.link_from_body, SolidPrimitive.BOX, wall.shape.lengths, whole=True)
-
-
-def add(client, name, pose, kind, dimensions, whole=False):
-    """Put an object into the scene; `whole`: in the place of all others."""
-    thing = CollisionObject(id=name, operation=CollisionObject.ADD, pose=to_pose(pose))
-    thing.header.frame_id = ROOT
-    thing.primitives = [SolidPrimitive(type=kind, dimensions=list(map(float, dimensions)))]
-    message = PlanningScene(is_diff=not whole)
-    message.world.collision_objects = [thing]
-    assert client.call(ApplyPlanningScene, "/apply_planning_scene", scene=message).success
-
-
 def state_of(values):
-    state = panda.state_of(values)
-    return RobotState(is_diff=True, joint_state=JointState(name=list(state), position=list(state.values())))
-
-
-def tip(values):
-    return ROBOT.forward_kinematics(panda.state_of(values))[TIP]
+    return RobotState(is_diff=True, joint_state=joint_state(panda.state_of(values)))
 
 
 def ball(client, point):
     pose = np.eye(4)
     pose[:3, 3] = point
-    add(client, "ball", pose, SolidPrimitive.SPHERE, [0.05])
+    apply(client, solid("ball", pose, [0.05], SolidPrimitive.SPHERE))
 
 
 def begin_plan(client, path=None, to=RIGHT):
     """Ask for a plan, and return its future."""
-    goal = Constraints()
-    for name, value in zip(panda.ARM, to, strict=True):
-        goal.joint_constraints.append(
-            JointConstraint(joint_name=name, position=value, tolerance_above=1e-3, tolerance_below=1e-3, weight=1.0)
-        )
     request = MotionPlanRequest(
         group_name="panda_arm",
-        goal_constraints=[goal],
+        goal_constraints=[joint_goal(to, 1e-3)],
         allowed_planning_time=60.0,
         start_state=state_of(LEFT),
         path_constraints=path or Constraints(),
@@ -161,7 +122,7 @@ class Station:
         pose[0, 3] = x
         if self._kind == "object":
             pose[2, 3] = -5.0
-            add(self._client, "station", pose, SolidPrimitive.SPHERE, [0.05])
+            apply(self._client, solid("station", pose, [0.05], SolidPrimitive.SPHERE))
             return
 
         def is_known(response):

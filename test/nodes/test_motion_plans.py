@@ -15,24 +15,20 @@ from moveit_msgs.msg import (
     AttachedCollisionObject,
     CollisionObject,
     Constraints,
-    JointConstraint,
     MotionPlanRequest,
     MoveItErrorCodes,
     OrientationConstraint,
-    PlanningScene,
     PositionConstraint,
     RobotState,
 )
-from moveit_msgs.srv import ApplyPlanningScene, GetMotionPlan, GetPositionFK, GetPositionIK, GetStateValidity
+from moveit_msgs.srv import GetMotionPlan, GetPositionFK, GetPositionIK, GetStateValidity
+from panda_service import LEFT, RIGHT, ROBOT, ROOT, TIP, apply, block, joint_goal, joint_range, joint_state, start, tip
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
 
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose
 
 pytestmark = panda.NEEDS_PLANNER
-LEFT, RIGHT = ((sign * 0.7, 0.3, 0.0, -1.9, 0.0, 2.2, 0.8) for sign in (1, -1))
-ROBOT = panda.robot()
-TIP, ROOT = "panda_link8", "panda_link0"
 Code = MoveItErrorCodes
 
 
@@ -46,30 +42,14 @@ def service(start_node, tmp_path_factory):
         "max_acceleration": 2.0,
     }
     path.write_text(yaml.safe_dump({"joint_limits": dict.fromkeys(panda.ARM, limits)}), encoding="utf-8")
-    node = start_node(
-        "distance_service",
-        robot_description=panda.urdf(),
-        robot_description_semantic=panda.srdf(),
-        rate=0.0,
-        stale_timeout=0.0,
-        joint_limits=str(path),
-    )
-    node.wait_for_output("robot 'panda'")
-    return node
+    return start(start_node, stale_timeout=0.0, joint_limits=str(path))
 
 
 @pytest.fixture
 def scene(service, client):
     """The arm measured at the left of a wall."""
     put(client, LEFT)
-    wall = panda.wall()
-    message = PlanningScene(is_diff=True)
-    thing = CollisionObject(id="wall", operation=CollisionObject.ADD, pose=to_pose(wall.link_from_body))
-    thing.header.frame_id = ROOT
-    thing.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=list(wall.shape.lengths))]
-    message.world.collision_objects = [thing]
-    apply(client, PlanningScene())
-    apply(client, message)
+    apply(client, block("wall", panda.wall()), whole=True)
     return client
 
 
@@ -80,7 +60,7 @@ def put(client, values):
     wanted = ROBOT.forward_kinematics(state)[TIP]
 
     def there(response):
-        publisher.publish(JointState(name=list(state), position=list(state.values())))
+        publisher.publish(joint_state(state))
         if response.error_code.val != Code.SUCCESS:
             return False
         return np.allclose(from_pose(response.pose_stamped[0].pose, ""), wanted, atol=1e-9)
@@ -88,29 +68,13 @@ def put(client, values):
     client.call_until(there, GetPositionFK, "/compute_fk", fk_link_names=[TIP], robot_state=RobotState(is_diff=True))
 
 
-def apply(client, message):
-    assert client.call(ApplyPlanningScene, "/apply_planning_scene", scene=message).success
-
-
 def valid(client, values):
-    state = RobotState(is_diff=True, joint_state=joint_state(values))
+    state = arm_state(values)
     return client.call(GetStateValidity, "/check_state_validity", robot_state=state, group_name="panda_arm").valid
 
 
-def joint_state(values):
-    return JointState(name=list(panda.ARM), position=list(map(float, values)))
-
-
-def joint_goal(values, tolerance=1e-4):
-    goal = Constraints()
-    goal.joint_constraints = [joint_range(*both, tolerance) for both in zip(panda.ARM, values, strict=True)]
-    return goal
-
-
-def joint_range(name, position, tolerance):
-    return JointConstraint(
-        joint_name=name, position=float(position), tolerance_above=tolerance, tolerance_below=tolerance, weight=1.0
-    )
+def arm_state(values):
+    return RobotState(is_diff=True, joint_state=joint_state(dict(zip(panda.ARM, values, strict=True))))
 
 
 def pose_goal(pose, frame=ROOT, link=TIP, tolerance=1e-3):
@@ -160,16 +124,12 @@ def interpolated(response, parts=4):
     return np.concatenate([*states, q[-1:]])
 
 
-def tip(values):
-    return ROBOT.forward_kinematics(panda.state_of(values))[TIP]
-
-
 # -- kinematics -----------------------------------------------------------------------------------------------------
 
 
 def test_forward_kinematics_are_those_of_the_requested_state(scene):
     links = ["panda_hand", "panda_link3"]
-    state = RobotState(is_diff=True, joint_state=joint_state(RIGHT))
+    state = arm_state(RIGHT)
     response = scene.call(GetPositionFK, "/compute_fk", fk_link_names=links, robot_state=state)
     assert response.error_code.val == Code.SUCCESS and response.fk_link_names == links
     expected = ROBOT.forward_kinematics(panda.state_of(RIGHT))
@@ -190,7 +150,7 @@ def inverse(client, pose, *, avoid=True, frame=ROOT, **fields):
     wanted = request.ik_request
     wanted.group_name, wanted.avoid_collisions, wanted.pose_stamped = "panda_arm", avoid, stamped
     wanted.robot_state = RobotState(is_diff=True)
-    wanted.timeout.sec = 5
+    wanted.timeout.sec = 60
     for name, value in fields.items():
         setattr(wanted, name, value)
     return client.call(GetPositionIK, "/compute_ik", ik_request=wanted)
@@ -293,7 +253,8 @@ def test_an_attached_object_of_the_request_is_carried_around_the_wall(scene):
     response = plan(scene, joint_goal(RIGHT), start_state=start)
     assert response.error_code.val == Code.SUCCESS, response.error_code.message
     for state in interpolated(response)[::5]:
-        asked = RobotState(is_diff=True, joint_state=joint_state(state), attached_collision_objects=[rod])
+        asked = arm_state(state)
+        asked.attached_collision_objects = [rod]
         assert scene.call(GetStateValidity, "/check_state_validity", robot_state=asked, group_name="panda_arm").valid
 
 
@@ -332,13 +293,13 @@ def against():
         (joint_goal(RIGHT), {"seconds": float("nan")}, Code.FAILURE, "allowed_planning_time"),
         (
             joint_goal(RIGHT),
-            {"start_state": RobotState(is_diff=True, joint_state=joint_state(against()))},
+            {"start_state": arm_state(against())},
             Code.START_STATE_IN_COLLISION,
             "wall",
         ),
         (
             joint_goal(RIGHT),
-            {"start_state": RobotState(is_diff=True, joint_state=joint_state((3.0, *LEFT[1:])))},
+            {"start_state": arm_state((3.0, *LEFT[1:]))},
             Code.START_STATE_INVALID,
             "panda_joint1 = 3",
         ),

@@ -16,12 +16,8 @@ import pytest
 import yaml
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
-from geometry_msgs.msg import Pose
 from moveit_msgs.action import ExecuteTrajectory, MoveGroup
 from moveit_msgs.msg import (
-    CollisionObject,
-    Constraints,
-    JointConstraint,
     MoveItErrorCodes,
     PlanningScene,
     PlanningSceneComponents,
@@ -35,11 +31,11 @@ from moveit_msgs.srv import (
     GetPlanningScene,
     GetPositionFK,
 )
+from panda_service import LEFT, RIGHT, ROBOT, ROOT, TIP, apply, block, joint_goal, start
 from rclpy.action import ActionClient, ActionServer, CancelResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
-from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import String
 from std_srvs.srv import Empty
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -52,9 +48,6 @@ from parameters import set_parameters
 from world import WALL, octomap
 
 pytestmark = panda.NEEDS_PLANNER
-ROBOT = panda.robot()
-TIP, ROOT = "panda_link8", "panda_link0"
-LEFT, RIGHT = ((sign * 0.7, 0.3, 0.0, -1.9, 0.0, 2.2, 0.8) for sign in (1, -1))
 Code = MoveItErrorCodes
 MARGIN = 10.0  # s, for a loaded machine
 
@@ -82,14 +75,7 @@ def robot(start_node, client, tmp_path_factory):
     )
     initial.write_text(yaml.safe_dump({"initial_positions": panda.state_of(LEFT)}), encoding="utf-8")
     start_node("simulated_controllers", controllers=str(controllers), initial_positions=str(initial))
-    node = start_node(
-        "distance_service",
-        robot_description=panda.urdf(),
-        robot_description_semantic=panda.srdf(),
-        rate=0.0,
-        controllers=str(with_own),
-    )
-    node.wait_for_output("robot 'panda'")
+    start(start_node, controllers=str(with_own))
     client.call_until(
         lambda response: response.error_code.val == Code.SUCCESS,
         GetPositionFK,
@@ -134,15 +120,7 @@ def move_goal(values, names=panda.ARM, group="panda_arm", scale=1.0):
     goal.request.group_name, goal.request.allowed_planning_time = group, 20.0
     goal.request.start_state = RobotState(is_diff=True)
     goal.request.max_velocity_scaling_factor = goal.request.max_acceleration_scaling_factor = scale
-    each = {"tolerance_above": 1e-4, "tolerance_below": 1e-4, "weight": 1.0}
-    goal.request.goal_constraints = [
-        Constraints(
-            joint_constraints=[
-                JointConstraint(joint_name=name, position=float(value), **each)
-                for name, value in zip(names, values, strict=True)
-            ]
-        )
-    ]
+    goal.request.goal_constraints = [joint_goal(values, names=names)]
     scene = goal.planning_options.planning_scene_diff
     scene.is_diff = scene.robot_state.is_diff = True
     return goal
@@ -162,24 +140,10 @@ def move(client, values, **options):
     return Goal(client, MoveGroup, "move_action", move_goal(values, **options))
 
 
-def apply(client, *objects):
-    scene = PlanningScene(is_diff=bool(objects))
-    scene.world.collision_objects = list(objects)
-    assert client.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success
-
-
-def block(name, body):
-    thing = CollisionObject(id=name, operation=CollisionObject.ADD, pose=to_pose(body.link_from_body))
-    thing.header.frame_id = ROOT
-    thing.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=list(body.shape.lengths))]
-    thing.primitive_poses = [Pose()]
-    return thing
-
-
 @pytest.fixture(autouse=True)
 def at_left(robot):
     """Every test begins with the arm at the left, and nothing around it."""
-    apply(robot)
+    apply(robot, whole=True)
     assert move(robot, LEFT).result()[1].error_code.val == Code.SUCCESS
 
 

@@ -18,6 +18,7 @@ from rclpy.task import Future
 
 from superovoid_ros.nodes.common.endpoints import SERVICE
 from superovoid_ros.nodes.common.log_folder import ensure_log_folder
+from superovoid_ros.nodes.common.shared_memory import make_room
 
 _FIRST_PATIENCE = 10.0  # s without a first answer of a service, after which is asked again
 _LATER_PATIENCE = 30.0  # s without a later answer: long searches should not be repeated
@@ -57,6 +58,7 @@ class Caller:
         self._thread: threading.Thread | None = None
         self.context = Context()
         ensure_log_folder()
+        make_room()
         self.context.init()
         try:
             self.node = Node(

@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 
 from rclpy.action import ActionClient, ActionServer, CancelResponse
 from rclpy.action.server import ServerGoalHandle
-from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.callback_groups import CallbackGroup, ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
-from rclpy.exceptions import ParameterException
+from rclpy.exceptions import InvalidHandle, ParameterException
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy
@@ -44,6 +44,7 @@ SERVICE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 EVERY = QoSProfile(depth=5000, reliability=ReliabilityPolicy.RELIABLE)
 _MOST_PUBLISHERS = 1_000  # of a topic, whose numbers are kept
 _TAKEN_TOGETHER = 200  # of a topic whose messages all count, before anything else has its turn
+_REST = 0.05  # s, after messages of a topic that wake the node no more often
 _DELIVERY = 1.0  # s, longest wait of `close` for acknowledgments: a killed subscriber sends none
 POLICIES = (QoSPolicyKind.HISTORY, QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY, QoSPolicyKind.DURABILITY)
 """What `qos_overrides.<topic>.<subscription or publisher>.<policy>` can set."""
@@ -137,6 +138,22 @@ def words_of(what: str, error: Exception) -> str:
     return f"{what}: {reason_of(error)}"
 
 
+class _Rests(ReentrantCallbackGroup):
+    """Keeps a subscription out of the executor's wait set for a while after each message."""
+
+    def __init__(self, wakes: Callable[[], bool]) -> None:
+        super().__init__()
+        self._wakes, self._until = wakes, 0.0
+
+    def can_execute(self, entity: object) -> bool:
+        """Return whether the executor may wait for the subscription."""
+        return self._wakes() or time.monotonic() >= self._until
+
+    def rest(self) -> None:
+        """Begin a rest."""
+        self._until = time.monotonic() + _REST
+
+
 class Endpoints:
     """The topics, services and timers of one owner.
 
@@ -213,8 +230,72 @@ class Endpoints:
         lost = LostMessages(depth)
         return subscription
 
+    def listen_at_rest(
+        self,
+        kind: type,
+        topic: str,
+        callback: Callable[[Any], None],
+        qos: QoSProfile,
+        wakes: Callable[[], bool],
+        changed: Callable[[], None],
+    ) -> Callable[[], None]:
+        """Subscribe to a topic that may be fast, and whose messages count only when they are used.
+
+        For each message that wakes it, rclpy's executor lists all entities of the node twice, which takes longer than
+        reading the message. So messages wake the node every `_REST` at most, and who uses them takes all that have
+        arrived first.
+
+        Parameters
+        ----------
+        kind, topic, callback
+            As for `listen`; the callback is for any thread.
+        qos
+            Parameters override it. The depth should suffice for the messages of two rests and of a turn of the
+            executor.
+        wakes
+            Returns whether every message is to wake the node.
+        changed
+            Called on the executor's thread after messages that woke the node.
+
+        Returns
+        -------
+        callable
+            Takes what has arrived; for any thread.
+
+        Raises
+        ------
+        InputError
+            As for `listen`.
+        """
+        handle = self._guarded(topic, lambda data: callback(read(data, kind)))
+        group = _Rests(wakes)
+
+        def take_arrived() -> None:
+            with contextlib.suppress(InvalidHandle), subscription.handle:  # a thread may outlast the subscription
+                for _ in range(subscription.qos_profile.depth):
+                    found = subscription.handle.take_message(kind, True)
+                    if found is None:
+                        break
+                    handle(found[0])
+
+        def woken(data: bytes) -> None:
+            handle(data)
+            take_arrived()
+            group.rest()
+            changed()
+
+        subscription = self._subscribe(kind, topic, woken, qos, group=group)
+        return take_arrived
+
     def _subscribe(
-        self, kind: type, topic: str, callback: Callable[..., None], qos: QoSProfile | int, *, with_info: bool = False
+        self,
+        kind: type,
+        topic: str,
+        callback: Callable[..., None],
+        qos: QoSProfile | int,
+        *,
+        with_info: bool = False,
+        group: CallbackGroup | None = None,
     ) -> Subscription:
         guarded = self._guarded(topic, callback)
         return self._open(
@@ -225,6 +306,7 @@ class Endpoints:
                 topic,
                 (lambda data, info: guarded(data, info)) if with_info else guarded,  # rclpy counts the parameters
                 _own(qos),
+                callback_group=group,
                 raw=True,
                 # `mismatches.py` reports what these would.
                 event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),

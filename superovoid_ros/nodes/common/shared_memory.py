@@ -9,6 +9,9 @@ A dozen responses of 40 KB fill the segment while clients wait for a processor. 
 re-sends messages, which fills it again. If a client is killed at that time, the others get no response of that service
 for half a minute, until Fast DDS drops the client; with a larger segment this does not happen
 (docs/reference/figures_service.md).
+
+The same file lets participants announce themselves every 0.5 s, so that a client finds a node that starts at the same
+time without waiting for Fast DDS's usual 3 s.
 """
 
 from __future__ import annotations

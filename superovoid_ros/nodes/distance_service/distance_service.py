@@ -12,6 +12,7 @@ describes topics, services, parameters, states and errors for users.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
@@ -21,18 +22,12 @@ from superovoid_ros.nodes.common.main import run
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of
 from superovoid_ros.nodes.common.parameters import Parameters, switch
 from superovoid_ros.nodes.common.throttle import Log
-from superovoid_ros.nodes.distance_service.answers.distances import Distances
-from superovoid_ros.nodes.distance_service.answers.topics import Topics
-from superovoid_ros.nodes.distance_service.health.bond import Bond
 from superovoid_ros.nodes.distance_service.health.counting import Statistics
-from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
-from superovoid_ros.nodes.distance_service.health.mismatches import Mismatches
 from superovoid_ros.nodes.distance_service.jobs import QUERIES, Jobs, Kind
 from superovoid_ros.nodes.distance_service.part import Activity, Common, Part
-from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.robot_state.robot_state import RobotState
-from superovoid_ros.nodes.distance_service.world.current import CurrentModel
-from superovoid_ros.nodes.distance_service.world.world import INCOMPLETE, World
+
+if TYPE_CHECKING:
+    from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 
 try:
     import moveit_msgs
@@ -82,47 +77,64 @@ class DistanceService(LifecycleNode):
         self._jobs = Jobs(self, self.failed)
         self._parameters_declared = Parameters(self)
         self._parameters_declared.declare((AUTOSTART, PLANNING))
-        self.common = common = Common(
+        self.common = Common(
             self, lambda name: self.get_parameter(name).value, Log(self), self.statistics, self._activity, self._jobs
         )
-        self.current = current = CurrentModel(
-            lambda: self._let_all(lambda part: part.model_changed()),
-            lambda: common.value(INCOMPLETE) == "refuse",
-        )
-        self._measurements = measurements = Measurements(common)
-        self._robot_state = RobotState(common, current, measurements)
-        topics = Topics(common, current, measurements)
-        if moveit_msgs is None:
-            self.get_logger().warning(NO_MOVEIT)
-        self.parts: tuple[Part, ...] = (
-            measurements,
-            self._robot_state,
-            *([World(common, current, measurements)] if moveit_msgs is None else self._parts_of_moveit()),
-            Distances(common, current, measurements),
-            topics,
-            Diagnostics(common, current, measurements, topics, self._facts),
-            Mismatches(common),
-            Bond(common),
-        )
+        self._make_parts()
         self._is_configured = False
         self._problem = ""
 
         self._parameters_declared.declare(declared for part in self.parts for declared in part.parameters)
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
-        if common.value("autostart"):
+        if self.common.value("autostart"):
             for trigger in (self.trigger_configure, self.trigger_activate):
                 if trigger() != TransitionCallbackReturn.SUCCESS:
                     raise InputError(self._problem)
 
-    def _parts_of_moveit(self) -> list[Part]:
+    def _make_parts(self) -> None:
+        """Import and make the parts."""
+        # Here, because these imports take most of the start: meanwhile other processes discover this node. If they
+        # discover it while it opens its services, Fast DDS often loses these for three seconds.
+        from superovoid_ros.nodes.distance_service.answers.distances import Distances
+        from superovoid_ros.nodes.distance_service.answers.topics import Topics
+        from superovoid_ros.nodes.distance_service.health.bond import Bond
+        from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
+        from superovoid_ros.nodes.distance_service.health.mismatches import Mismatches
+        from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
+        from superovoid_ros.nodes.distance_service.robot_state.robot_state import RobotState
+        from superovoid_ros.nodes.distance_service.world.current import CurrentModel
+        from superovoid_ros.nodes.distance_service.world.world import INCOMPLETE, World
+
+        self.current = CurrentModel(
+            lambda: self._let_all(lambda part: part.model_changed()),
+            lambda: self.common.value(INCOMPLETE) == "refuse",
+        )
+        measurements = Measurements(self.common)
+        common = self.common, self.current, measurements
+        self._robot_state, topics = RobotState(*common), Topics(*common)
+        if moveit_msgs is None:
+            self.get_logger().warning(NO_MOVEIT)
+        world = [World(*common)] if moveit_msgs is None else self._parts_of_moveit(measurements)
+        self.parts: tuple[Part, ...] = (
+            measurements,
+            self._robot_state,
+            *world,
+            Distances(*common),
+            topics,
+            Diagnostics(*common, topics, self._facts),
+            Mismatches(self.common),
+            Bond(self.common),
+        )
+
+    def _parts_of_moveit(self, measurements: Measurements) -> list[Part]:
         """Make the parts that use MoveIt's messages, and with the parameter `planning` those that move the robot."""
         from superovoid_ros.nodes.distance_service.answers.state_validity import Validity
         from superovoid_ros.nodes.distance_service.world.current_scene import CurrentScene
         from superovoid_ros.nodes.distance_service.world.move_group import MoveGroupScene
         from superovoid_ros.nodes.distance_service.world.moveit_world import MoveItWorld
 
-        common = self.common, self.current, self._measurements
+        common = self.common, self.current, measurements
         world = MoveItWorld(*common)
         parts = [world, MoveGroupScene(self.common, self.current, world), CurrentScene(*common), Validity(*common)]
         if self.common.value("planning"):

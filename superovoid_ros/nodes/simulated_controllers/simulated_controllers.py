@@ -31,7 +31,7 @@ from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.common.parameters import Parameters, text
 from superovoid_ros.nodes.distance_service.answers.controllers import (
     Controller,
-    check_trajectory,
+    check_joint_trajectory,
     followed,
     read_controllers,
     read_mapping,
@@ -136,7 +136,7 @@ class SimulatedControllers(Node):
         unknown = [joint for joint in message.joint_names if joint not in controller.joints]
         if unknown or not len(message.points):
             raise InputError(f"joint '{unknown[0]}' is not its own" if unknown else "the trajectory is empty")
-        check_trajectory(message)
+        check_joint_trajectory(message)
         measured = {joint: self._positions[joint] for joint in message.joint_names}
         return _Share(handle, followed(message, measured), self._now())
 

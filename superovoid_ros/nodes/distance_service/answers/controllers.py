@@ -177,7 +177,7 @@ def _goal_of(controller: Controller, trajectory: JointTrajectory, columns: Seque
     return FollowJointTrajectory.Goal(trajectory=share)
 
 
-def check_trajectory(trajectory: JointTrajectory) -> None:
+def check_joint_trajectory(trajectory: JointTrajectory) -> None:
     """Raise `CodedError` for a trajectory that no controller can follow, or that each follows in another way."""
     names, before = trajectory.joint_names, 0.0
     words = "joint_names: a joint is named twice" if len(set(names)) < len(names) else ""

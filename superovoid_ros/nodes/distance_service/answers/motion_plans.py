@@ -132,7 +132,7 @@ class ProvedMotion:
 def motion_of(message: JointTrajectory, now: RequestedState, stop: threading.Event) -> ProvedMotion:
     """Return the motion by which controllers follow a message from a measured state on.
 
-    `controllers.check_trajectory` has accepted the message. Positions a little beyond limits of joints, as
+    `controllers.check_joint_trajectory` has accepted the message. Positions a little beyond limits of joints, as
     sensors and rounding have them, count as at the limits.
 
     Raises

@@ -33,7 +33,7 @@ from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.distance_service.answers.controllers import (
     Controller,
     ExecutionLimits,
-    check_trajectory,
+    check_joint_trajectory,
     read_controllers,
     read_execution_limits,
     shares_of,
@@ -388,7 +388,7 @@ class Motions(Searches):
             raise CodedError(_FAILED, "multi_dof_joint_trajectory: is not supported, must be empty")
         if not len(joints.points):
             return
-        check_trajectory(joints)
+        check_joint_trajectory(joints)
         now = self._state_for(motion.proof)
         if motion.proof is None:
             motion.proof = motion_of(joints, now, motion.stop)

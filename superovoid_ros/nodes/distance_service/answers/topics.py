@@ -126,6 +126,10 @@ class Topics(Part):
         """Number of subscriptions to distances and markers."""
         return _subscriptions(self._distances_publisher, self._markers_publisher)
 
+    @property
+    def _clearance_listeners(self) -> int:
+        return _subscriptions(self._clearance_publisher, self._min_distance_publisher)
+
     def configure(self) -> None:
         """Advertise the topics."""
         advertise = self.endpoints.advertise
@@ -145,7 +149,7 @@ class Topics(Part):
     def deactivate(self) -> None:
         """Stop publishing. The last clearance is unknown, because displays keep it."""
         self._stop_timers()
-        self._measurements.joints_changed = lambda: None
+        self._measurements.joints_changed, self._measurements.is_followed = lambda: None, False
         try:
             self.activity.require()
         except InputError as error:
@@ -197,7 +201,8 @@ class Topics(Part):
             self.log.error("pairs", f"pairs does not fit this robot, every pair is watched: {reason}")
 
     def _update_timer(self) -> None:
-        """Run the timer while the node is active and has subscribers."""
+        """Run the timer, and follow joint states, while the node is active and has subscribers."""
+        self._measurements.is_followed = self.activity.is_active and self._clearance_listeners > 0
         rate = float(self.value("rate"))
         if not (rate > 0.0 and self.activity.is_active and self._has_subscribers()):
             self._stop_timers()
@@ -205,7 +210,7 @@ class Topics(Part):
             self._timer = self.endpoints.every(1.0 / rate, self._publish, steady=False)
 
     def _has_subscribers(self) -> bool:
-        return self.listeners + _subscriptions(self._clearance_publisher, self._min_distance_publisher) > 0
+        return self.listeners + self._clearance_listeners > 0
 
     def _publish(self) -> None:
         """Publish distances and markers of the measured state, and the clearance if no joint states came."""
@@ -316,8 +321,7 @@ class Topics(Part):
 
     def _publish_clearance(self) -> None:
         """Publish the clearance of the measured state, if there are subscribers and it is this thread's turn."""
-        listeners = _subscriptions(self._clearance_publisher, self._min_distance_publisher)
-        if not listeners or time.monotonic() < self._idle_until:
+        if not self._clearance_listeners or time.monotonic() < self._idle_until:
             return
         self._is_cleared, message = True, _unknown_clearance()
         problem = self._turn(lambda: self._fill_clearance(message))

@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from geometry_msgs.msg import TransformStamped
 from rclpy.clock import JumpHandle, JumpThreshold
 from rclpy.duration import Duration
-from rclpy.qos import qos_profile_sensor_data
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from superovoid_interfaces.msg import Clearance, DistanceArray
 from superovoid_interfaces.srv import GetDistances
@@ -34,6 +34,8 @@ from superovoid_ros.nodes.distance_service.robot_state.transforms import (
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings, check_still, link_named, places
 
 UNMEASURED = "unmeasured_joints"
+# Messages wait while the node has no use for them: those of several fast senders must not push out those of a slow one.
+JOINT_STATES = QoSProfile(depth=500, reliability=ReliabilityPolicy.BEST_EFFORT)
 _MOST_OF_SCENES = 10_000  # joints, of other robots too
 
 
@@ -180,33 +182,41 @@ class Measurements(Part):
         self._of_scenes: dict[str, float] = {}
         self._transforms: TransformSource | None = None
         self._jumps: JumpHandle | None = None
+        self._take_arrived: Callable[[], None] = lambda: None
+        self.is_followed = False
+        """Whether every message with joint states wakes the node."""
         self.joints_changed: Callable[[], None] = lambda: None
-        """Called after every message with joint states."""
+        """Called after messages with joint states that woke the node."""
 
     def configure(self) -> None:
         """Begin to listen."""
         node = self.node
         self._joints = JointPositions(node.resolve_topic_name("joint_states"))
         self._transforms = transform_source(self.endpoints, node.get_fully_qualified_name(), self._refuse)
-        self.endpoints.listen(JointState, "joint_states", self._take_joint_states, qos_profile_sensor_data)
+        self._take_arrived = self.endpoints.listen_at_rest(
+            JointState,
+            "joint_states",
+            self._take_joint_states,
+            JOINT_STATES,
+            wakes=lambda: self.is_followed,
+            changed=lambda: self.joints_changed(),
+        )
         back = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         self._jumps = node.get_clock().create_jump_callback(back, post_callback=lambda _jump: self._forget_future())
 
     def clean_up(self) -> None:
         """Forget what was measured."""
         self._joints, self._of_scenes = JointPositions(), {}
+        self._take_arrived = lambda: None
         self._transforms = None
         if self._jumps is not None:
             self._jumps.unregister()
         self._jumps = None
 
-    @property
-    def joints(self) -> JointPositions:
-        """The measured joint positions."""
-        return self._joints
-
-    def positions(self, robot: Robot, names: Iterable[str]) -> tuple[dict[str, float], int | None]:
+    def positions(self, robot: Robot, names: Collection[str]) -> tuple[dict[str, float], int | None]:
         """Return positions of joints as `JointPositions.of`; unmeasured ones are assumed if the parameter allows it."""
+        if names and not self.is_followed:  # otherwise the executor takes each message, and tells of it
+            self._take_arrived()
         return self._joints.of(names, self._assumed(robot))
 
     def take_scene(self, positions: Mapping[str, float]) -> None:
@@ -505,11 +515,11 @@ class Measurements(Part):
 
     def _take_joint_states(self, message: JointState) -> None:
         try:
-            stamp = stamp_of(message.header.stamp, "joint states") or self._now()
-            self._joints.update(message.name, message.position, stamp, self._now(), message.velocity)
+            now = self._now()
+            stamp = stamp_of(message.header.stamp, "joint states") or now
+            self._joints.update(message.name, message.position, stamp, now, message.velocity)
         except InputError as error:
             self._refuse("joint_states", error)
-        self.joints_changed()
 
     def _refuse(self, topic: str, error: Exception) -> None:
         self.log.error(topic, f"{topic}: ignored: {reason_of(error)}")
