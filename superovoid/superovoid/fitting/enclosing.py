@@ -184,8 +184,7 @@ def _starts(corners: FloatArray, kind: int) -> list[Bodies]:
 def _distances(bodies: Bodies, points: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return signed distances of points and their derivatives by the unknowns."""
     distances, slopes = np.empty(len(points)), np.empty((len(points), equations.PARAMETERS))
-    foot = np.empty(equations.FOOT_LENGTH)
-    equations.body_distances(bodies.rows()[0], points, _FOOT_STEPS, distances, slopes, foot)
+    equations.body_distances(bodies.rows()[0], points, _FOOT_STEPS, distances, slopes, equations.scratch(1))
     return distances, slopes
 
 

@@ -368,7 +368,7 @@ def _descend_best(candidates: Sequence[Bodies], samples: _Samples, kept: int) ->
 
 def _additions(bodies: Bodies, few: FloatArray, kind: int) -> Iterator[Bodies]:
     """Generate starts with one more body where the solid is covered worst."""
-    residuals = evaluate(bodies, few, _COARSE)[3]
+    residuals = evaluate(bodies, few, _COARSE)[1]
     uncovered = np.flatnonzero((residuals > 0.0) & (few[:, 3] <= 0.0))
     worst = uncovered[np.argsort(-residuals[uncovered])][: max(12, len(uncovered) // 2)]
     if len(worst) < 12:
@@ -487,7 +487,7 @@ def fit_points(
             best = cost, each
     if best is None:
         raise ValueError(f"points: {len(kept)} points are too few for {bodies} bodies")
-    residuals = np.abs(evaluate(best[1], rows, Loss(1e3, 0.0, 1.0, 12, 0.0))[3])
+    residuals = np.abs(evaluate(best[1], rows, Loss(1e3, 0.0, 1.0, 12, 0.0))[1])
     near = residuals[residuals <= max(4.0 * knee, 0.02)]
     placed = best[1].shapes(scale, centre)
     near = near if len(near) else residuals
