@@ -33,6 +33,7 @@ KINDS = {
 }
 _WEDGE_EXPONENTS = (0.3, 0.8)
 _WEDGE_TAPERS = ((0.2, 0.0), (-0.2, 0.0), (0.0, 0.2), (0.0, -0.2), (0.2, -0.2), (-0.2, 0.2))
+_FOOT_STEPS = 40  # in the search for a foot
 _EXPONENTS = ((0.4, 0.4), (1.0, 0.4), (0.5, 0.9), (1.0, 1.0))
 
 
@@ -124,6 +125,14 @@ def evaluate(bodies: Bodies, samples: FloatArray, loss: Loss) -> tuple[float, Fl
     rows = np.ascontiguousarray(samples)
     cost = descent.loss_of(bodies.kinds, bodies.unknowns, bodies.rotations, rows, loss, work, scratch)
     return cost, work.residuals
+
+
+def distances_of(bodies: Bodies, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return signed distances of points from one body, and their derivatives by the unknowns."""
+    distances, slopes = np.empty(len(points)), np.empty((len(points), equations.PARAMETERS))
+    rows = np.ascontiguousarray(points)
+    equations.body_distances(bodies.rows()[0], rows, _FOOT_STEPS, distances, slopes, equations.scratch(1))
+    return distances, slopes
 
 
 def descend(bodies: Bodies, samples: FloatArray, loss: Loss, steps: int) -> tuple[float, Bodies]:
