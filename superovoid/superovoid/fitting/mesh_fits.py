@@ -60,7 +60,7 @@ _FACETS = 32  # around a body, for these samples
 _CLUSTERED = 4  # largest number of bodies that start from clusters of all points
 _ROUNDS, _KEPT = 5, 3  # clusterings; number of refined starts
 _COARSE_STEPS, _FINE_STEPS, _SHARED_STEPS, _NEAR_STEPS = 25, 40, 40, 12
-_EVERY = 3  # sample of the descent that a start near fewer bodies is compared on
+_SOME, _ALL = (3, 4), (1, 6)  # steps between samples that compare starts near fewer bodies; refined starts
 _PARTS = (1, 2, 4, 6)  # of the uncovered samples, each of which may get another body
 _SPLIT, _CUTS = 5, 1  # bodies that are split, and clusterings of each
 _WORTH = 1e-4  # least gain in the misfit by more bodies
@@ -327,13 +327,15 @@ def _search(
     """Search the best bodies, at most `count`."""
     held = np.concatenate([target.interior(600, seed), target.surface(300, seed + 5)[0]])
     held = (held - target.centre) / target.radius
-    # For many bodies, the best start is a body more than before.
-    candidates = list(starts(held, count, kinds, _ROUNDS, seed)) if count <= _CLUSTERED or fewer is None else []
+    # Many bodies start near fewer bodies alone, so more of these starts are refined.
+    is_clustered = fewer is None or count <= _CLUSTERED
+    candidates = list(starts(held, count, kinds, _ROUNDS, seed)) if is_clustered else []
     if count == 1 and SUPEROVOID in kinds:
         candidates += wedges(held)
     fine = _descend_best(candidates, samples, _KEPT * (3 if count == 1 else 1))
     if fewer is not None:
-        fine += [*_descend_near(fewer, held, kinds[0], samples, seed + count), (samples.misfit(fewer), fewer)]
+        near = _starts_near(fewer, held, kinds[0], samples, seed + count, *(_SOME if is_clustered else _ALL))
+        fine += [*(_descend_fine(start, samples) for start in near), (samples.misfit(fewer), fewer)]
     fine.sort(key=lambda each: each[0])
     bodies = _best_kinds(fine[0][1], kinds, samples)
     return _drop_useless(bodies, samples.with_bodies(samples.many, bodies))
@@ -347,17 +349,15 @@ def _descend_best(candidates: Sequence[Bodies], samples: _Samples, kept: int) ->
     return [_descend_fine(bodies, samples) for bodies in middle]
 
 
-def _descend_near(
-    fewer: Bodies, held: FloatArray, kind: int, samples: _Samples, seed: int
-) -> Iterator[tuple[float, Bodies]]:
-    """Refine the best starts with one more body than some good ones; return their misfits and bodies."""
+def _starts_near(
+    fewer: Bodies, held: FloatArray, kind: int, samples: _Samples, seed: int, every: int, kept: int
+) -> list[Bodies]:
+    """Return the best `kept` starts with one more body than some good ones, compared on a part of the samples."""
     rows = samples.with_bodies(samples.many, fewer)
     near = [*_additions(fewer, rows, kind, seed), *_splits(fewer, rows, held, kind, seed)]
-    some = rows[::_EVERY]
-    found = [descend(start, some, _MIDDLE, _NEAR_STEPS) for start in near]
+    found = [descend(start, rows[::every], _MIDDLE, _NEAR_STEPS) for start in near]
     found.sort(key=lambda each: each[0])
-    for _, bodies in found[: _KEPT + 1]:
-        yield _descend_fine(bodies, samples)
+    return [bodies for _, bodies in found[:kept]]
 
 
 def _descend_fine(bodies: Bodies, samples: _Samples) -> tuple[float, Bodies]:
