@@ -27,7 +27,7 @@ from scipy.special import beta, gammaln
 from superovoid.fitting import normal_equations as equations
 from superovoid.fitting.cells import Cell, best_cut, bulk, points_of, whole_of
 from superovoid.fitting.halton import halton
-from superovoid.fitting.joint import Bodies, body_in_box, permute_axes, principal_box, wedges
+from superovoid.fitting.joint import Bodies, body_in_box, distances_of, permute_axes, principal_box, wedges
 from superovoid.fitting.mesh_fits import check_kinds
 from superovoid.fitting.proofs import containment_margin
 from superovoid.fitting.quality import inside_any
@@ -37,7 +37,6 @@ from superovoid.shapes import Shape
 
 FloatArray = NDArray[np.float64]
 
-_FOOT_STEPS = 40
 _ACTIVE = 0.07  # depth below which corners are constraints, relative to the radius
 _FEW_STEPS, _KEPT = 15, 12
 _MOST_ROUNDS, _MOST_STEPS = 4, 60
@@ -181,14 +180,6 @@ def _starts(corners: FloatArray, kind: int) -> list[Bodies]:
     return found
 
 
-def _distances(bodies: Bodies, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return signed distances of points and their derivatives by the unknowns."""
-    distances, slopes = np.empty(len(points)), np.empty((len(points), equations.PARAMETERS))
-    foot = np.empty(equations.FOOT_LENGTH)
-    equations.body_distances(bodies.rows()[0], points, _FOOT_STEPS, distances, slopes, foot)
-    return distances, slopes
-
-
 def _log_volumes(bodies: Bodies) -> FloatArray:
     """Return the logarithms of the volumes, by the formulas of the shapes (`Superovoid.volume`)."""
     rows = bodies.rows()
@@ -213,14 +204,14 @@ def _minimize_volume(start: Bodies, corners: FloatArray, rounds: int, steps: int
     """Shrink and grow a start to a body that contains the corners; return the logarithm of its volume and the body."""
     bodies = start
     for _ in range(rounds):
-        distance, _ = _distances(bodies, corners)
+        distance, _ = distances_of(bodies, corners)
         near = distance > -_ACTIVE
         bodies = _shrink(bodies, corners[near], steps)
-        if _distances(bodies, corners)[0].max() <= 1e-7:
+        if distances_of(bodies, corners)[0].max() <= 1e-7:
             break
     # Grow the body to contain the remaining corners, so that volumes are comparable.
     for _ in range(30):
-        worst = float(_distances(bodies, corners)[0].max())
+        worst = float(distances_of(bodies, corners)[0].max())
         if worst <= 0.0:
             break
         unknowns = bodies.unknowns.copy()
@@ -239,7 +230,7 @@ def _shrink(bodies: Bodies, points: FloatArray, steps: int) -> Bodies:
         step = np.zeros(equations.PARAMETERS)
         step[used] = np.frombuffer(key)
         body = bodies.apply_step(step)
-        distance, slopes = _distances(body, points)
+        distance, slopes = distances_of(body, points)
         return body, float(_log_volumes(body)[0]), -distance, -slopes[:, used]
 
     def at(x: FloatArray) -> tuple[Bodies, float, FloatArray, FloatArray]:

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,7 @@ from superovoid.fitting.joint import (
     Bodies,
     body_in_box,
     descend,
+    distances_of,
     evaluate,
     permute_axes,
     principal_box,
@@ -28,7 +29,7 @@ from superovoid.fitting.joint import (
     wedges,
 )
 from superovoid.fitting.normal_equations import SUPEROVOID, WEDGE, Loss
-from superovoid.fitting.quality import Quality, inside_any, measure_union
+from superovoid.fitting.quality import Quality, inside_any, measure_union, sample_triangles
 from superovoid.fitting.targets import Target
 from superovoid.fitting.verdicts import DEFAULT_TOLERANCE, Clearance, Judge, Tolerance
 from superovoid.shapes import Shape
@@ -48,26 +49,95 @@ _FINE = Loss(band=0.15, softness=0.0, knee=0.02, steps=5, fill=0.0)
 # A shift g of a flat surface changes the mean difference of clipped distances over a slab by g, for any band: with a
 # low knee and samples throughout the box, the loss approximates the volume of the symmetric difference.
 _SHARED = (Loss(0.15, 0.0, 0.01, 12, 0.0), Loss(0.15, 0.0, 0.003, 12, 0.0))
-_FEW, _MANY, _ALL_OVER = 500, 2500, 8000  # samples of the search, of the descent, and of the last descent
-_SURFACE, _NEAR = 0.45, 0.3  # shares of samples on and near the surface; the rest lies throughout the box
+_MEASURE = Loss(band=1.0, softness=0.0, knee=1.0, steps=12, fill=0.0)
+_FEW, _MANY = 500, 2500  # samples of the search and of the descent
+_SURFACE, _NEAR = 0.45, 0.3  # shares of these on and near the surface; the rest lies throughout the box
 _WEIGHTS = (1.0, 0.5, 0.5)  # of samples on the surface, near it, and in the box
 _DEPTH, _MARGIN = 0.1, 0.1  # largest distance of near samples from the surface; margin of the box
-_BEYOND = 0.2  # overhang of bodies beyond the solid's box above which samples are added there
-_WIDER, _FAR = 0.5, 0.25  # margin of the box of added samples, relative to its sides; their number, to the others'
-_ROUNDS, _KEPT = 5, 4  # clusterings; number of refined starts
-_COARSE_STEPS, _FINE_STEPS, _SHARED_STEPS = 25, 40, 40
-_LESS_SHARED = 1.1  # factor of the symmetric difference above which more bodies count as worse than fewer
-_LAGGING = 0.6  # intersection over union below which more starts are tried and compared by symmetric difference
-_MORE = 3  # factor of the clusterings then
+_ON_SURFACE, _IN_BOX = 3000, 6000  # samples of the last descent
+_ON_BODIES = 0.3  # share of the weight of samples on the surface of the bodies
+_FACETS = 32  # around a body, for these samples
+_CLUSTERED = 4  # largest number of bodies that start from clusters of all points
+_ROUNDS, _KEPT = 5, 3  # clusterings; number of refined starts
+_COARSE_STEPS, _FINE_STEPS, _SHARED_STEPS, _NEAR_STEPS = 25, 40, 40, 12
+_SOME, _ALL = (3, 4), (1, 6)  # steps between samples that compare starts near fewer bodies; refined starts
+_PARTS = (1, 2, 4, 6)  # of the uncovered samples, each of which may get another body
+_SPLIT, _CUTS = 5, 1  # bodies that are split, and clusterings of each
+_WORTH = 1e-4  # least gain in the misfit by more bodies
 _USELESS = 1e-3  # relative rise of the loss below which a body is dropped
 
 
-class _Samples(NamedTuple):
-    """Samples of the search, of the descent, and of the last descent (throughout the box)."""
+class _Samples:
+    """Samples of a solid: rows of point, signed distance and weight, relative to the solid's radius and centre.
 
-    few: FloatArray
-    many: FloatArray
-    all_over: FloatArray
+    Attributes
+    ----------
+    few, many, all_over : (n, 5) ndarray
+        Samples of the search, of the descent, and of the last descent.
+    """
+
+    def __init__(self, target: Target, seed: int) -> None:
+        self._target, self._seed = target, seed
+        self.few, self.many = self._sample(_FEW, seed), self._sample(_MANY, seed + 1)
+        on, around = self._surface(_ON_SURFACE, seed + 2), self._box(_SHARED[0].band, _IN_BOX, seed + 3)
+        self._on = self._rows(on, len(on))
+        self.all_over = self._rows(np.concatenate([on, around]), len(on))
+
+    def _surface(self, count: int, seed: int) -> FloatArray:
+        return self._target.surface(count, seed)[0]
+
+    def _box(self, margin: float, count: int, seed: int) -> FloatArray:
+        """Return points distributed over the solid's box with a margin."""
+        low, high = (end + sign * margin * self._target.radius for end, sign in
+                     ((self._target.lower, -1.0), (self._target.upper, 1.0)))  # fmt: skip
+        return np.asarray(low + (high - low) * halton(np.random.default_rng([seed, 3])).random(count))
+
+    def _sample(self, count: int, seed: int) -> FloatArray:
+        generator = np.random.default_rng([seed, 1])
+        on = self._surface(int(_SURFACE * count), seed)
+        near, normals = self._target.surface(int(_NEAR * count), seed + 1)
+        near = near + _DEPTH * self._target.radius * generator.uniform(-1.0, 1.0, (len(near), 1)) * normals
+        around = self._box(_MARGIN, count - len(on) - len(near), seed)
+        weight = np.repeat(_WEIGHTS, (len(on), len(near), len(around)))
+        return self._rows(np.concatenate([on, near, around]), len(on), weight)
+
+    def _rows(self, points: FloatArray, on: int, weight: FloatArray | None = None) -> FloatArray:
+        """Return the samples at points; the first `on` points lie on the surface."""
+        distance = np.concatenate([np.zeros(on), self._target.signed_distance(points[on:])]) / self._target.radius
+        weight = np.ones(len(points)) if weight is None else weight
+        local = (points - self._target.centre) / self._target.radius
+        return np.ascontiguousarray(np.column_stack([local, distance, weight / weight.sum()]))
+
+    def on_bodies(self, bodies: Bodies, count: int) -> FloatArray:
+        """Return samples on the surface of the union of bodies."""
+        placed = bodies.shapes(self._target.radius, self._target.centre)
+        meshes = []
+        for shape, pose in placed:
+            points, faces = shape.triangles(_FACETS)
+            meshes.append((points @ pose[:3, :3].T + pose[:3, 3])[faces])
+        areas = np.array([np.linalg.norm(np.cross(m[:, 1] - m[:, 0], m[:, 2] - m[:, 0]), axis=1).sum() for m in meshes])
+        kept, hidden = [], []
+        for number, (mesh, share) in enumerate(zip(meshes, areas / areas.sum(), strict=True)):
+            points, _ = sample_triangles(mesh, math.ceil(share * count), self._seed)
+            inside = inside_any(placed[:number] + placed[number + 1 :], points)
+            kept.append(points[~inside])
+            hidden.append(points[inside])
+        # Equal bodies hide each other.
+        return self._rows(np.concatenate(kept if any(map(len, kept)) else hidden), 0)
+
+    def with_bodies(self, rows: FloatArray, bodies: Bodies) -> FloatArray:
+        """Return samples, with further ones on the surface of bodies: where these protrude there may be no others."""
+        own = self.on_bodies(bodies, int(_ON_BODIES * len(rows)))
+        both = np.concatenate([rows, own])
+        both[: len(rows), 4] *= 1.0 - _ON_BODIES
+        both[len(rows) :, 4] *= _ON_BODIES
+        return both
+
+    def misfit(self, bodies: Bodies) -> float:
+        """Return the mean of the two directed mean distances of the surfaces."""
+        to_bodies = np.abs(evaluate(bodies, self._on, _MEASURE)[1]).mean()
+        to_solid = np.abs(self.on_bodies(bodies, len(self._on))[:, 3]).mean()
+        return float(0.5 * (to_bodies + to_solid))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -222,94 +292,19 @@ def grow_bodies(
     solid: Target, bodies: int, kinds: tuple[int, ...], seed: int, *, each: bool = True
 ) -> Iterator[list[tuple[Shape, FloatArray]]]:
     """Yield bodies for a solid: at most one, at most two, and so on (with `each`; otherwise only the last)."""
-    samples = _Samples(_samples(solid, _FEW, seed), _samples(solid, _MANY, seed + 1), _box_samples(solid, seed))
+    samples = _Samples(solid, seed)
     found: Bodies | None = None
-    wide = False
     for count in range(1, bodies + 1):
-        more = _search(solid, count, kinds, samples, seed, found)
-        if not wide and _overhang(more, solid) > _BEYOND:
-            # Protrusions into regions without samples cost nothing: long needles contain much of a bent link.
-            wide = True
-            samples = _Samples(*(_add_far_samples(solid, some, seed) for some in samples))
-            more = _search(solid, count, kinds, samples, seed, found)
-        found = more if found is None else _closer_of(found, more, samples)
+        more = _finish(_search(solid, count, kinds, samples, seed, found), samples)
+        if found is None or samples.misfit(more) < samples.misfit(found) - _WORTH:
+            found = more
         if each or count == bodies:
-            yield _finish(found, samples).shapes(solid.radius, solid.centre)
-
-
-def _samples(target: Target, count: int, seed: int) -> FloatArray:
-    """Return rows of point, signed distance and weight, relative to the target's radius and centre."""
-    generator = np.random.default_rng([seed, 1])
-    on, _ = target.surface(int(_SURFACE * count), seed)
-    near, normals = target.surface(int(_NEAR * count), seed + 1)
-    near = near + _DEPTH * target.radius * generator.uniform(-1.0, 1.0, (len(near), 1)) * normals
-    margin = _MARGIN * target.radius
-    low, high = target.lower - margin, target.upper + margin
-    around = low + (high - low) * halton(generator).random(count - len(on) - len(near))
-    groups = (on, near, around)
-    weight = np.concatenate([np.full(len(group), w) for group, w in zip(groups, _WEIGHTS, strict=True)])
-    return _rows(target, np.concatenate(groups), len(on), weight)
-
-
-def _rows(target: Target, points: FloatArray, on: int, weight: FloatArray) -> FloatArray:
-    """Return the samples at points; the first `on` points lie on the surface."""
-    distance = np.concatenate([np.zeros(on), target.signed_distance(points[on:])])
-    scale = target.radius
-    return np.column_stack([(points - target.centre) / scale, distance / scale, weight / weight.sum()])
-
-
-def _box_samples(target: Target, seed: int) -> FloatArray:
-    """Return samples throughout the solid's box, with a margin as wide as the band of distances."""
-    margin = _SHARED[0].band * target.radius
-    low, high = target.lower - margin, target.upper + margin
-    points = low + (high - low) * halton(np.random.default_rng([seed, 3])).random(_ALL_OVER)
-    return _rows(target, points, 0, np.ones(len(points)))
-
-
-def _overhang(bodies: Bodies, target: Target) -> float:
-    """Return the largest overhang of the bodies beyond the solid's box, relative to its radius."""
-    boxes = [pose[:3, 3] + np.array(shape.aabb(pose[:3, :3])) for shape, pose in bodies.shapes(1.0, np.zeros(3))]
-    lower, upper = ((end - target.centre) / target.radius for end in (target.lower, target.upper))
-    return float(max(np.max([lower - box[0] for box in boxes]), np.max([box[1] - upper for box in boxes])))
-
-
-def _add_far_samples(target: Target, samples: FloatArray, seed: int) -> FloatArray:
-    """Return the samples with additional ones in a box twice as large."""
-    margin = _WIDER * (target.upper - target.lower) + _MARGIN * target.radius
-    count, generator = int(_FAR * len(samples)), np.random.default_rng([seed, 4, len(samples)])
-    low, high = target.lower - margin, target.upper + margin
-    far = _rows(target, low + (high - low) * halton(generator).random(count), 0, np.ones(count))
-    rows = np.concatenate([samples, far])
-    rows[:, 4] *= np.r_[np.full(len(samples), 1.0), np.full(count, _FAR)] / (1.0 + _FAR)
-    return rows
-
-
-def _disagreement(bodies: Bodies, all_over: FloatArray) -> float:
-    """Return the share of samples in the symmetric difference of bodies and solid."""
-    held = inside_any(bodies.shapes(1.0, np.zeros(3)), all_over[:, :3])
-    return float(np.mean(held != (all_over[:, 3] < 0.0)))
-
-
-def _iou(bodies: Bodies, all_over: FloatArray) -> float:
-    """Return the intersection over union, estimated on samples."""
-    held, solid = inside_any(bodies.shapes(1.0, np.zeros(3)), all_over[:, :3]), all_over[:, 3] < 0.0
-    return float(np.sum(held & solid) / max(int(np.sum(held | solid)), 1))
-
-
-def _closer_of(found: Bodies, more: Bodies, samples: _Samples) -> Bodies:
-    """Return `more` bodies, or the fewer `found` before if their symmetric difference with the solid is smaller."""
-    # The loss of the search may decrease while the symmetric difference grows, since it depends on depths. The last
-    # descent corrects this for some bodies only, so in doubtful cases compare the results after it.
-    all_over = samples.all_over
-    if _disagreement(more, all_over) <= _LESS_SHARED * _disagreement(found, all_over):
-        return more
-    unshared, before = (_disagreement(_finish(each, samples), all_over) for each in (more, found))
-    return more if unshared < before else found
+            yield found.shapes(solid.radius, solid.centre)
 
 
 def _finish(bodies: Bodies, samples: _Samples) -> Bodies:
-    """Replace bodies by wedges if these are closer, then minimise the symmetric difference with the solid."""
-    _, many, all_over = samples
+    """Replace bodies by wedges if these are closer, then minimise the volume that bodies and solid do not share."""
+    many = samples.with_bodies(samples.many, bodies)
     cost = evaluate(bodies, many, _FINE)[0]
     for which in np.flatnonzero(bodies.kinds == SUPEROVOID):
         other = descend(replace_kind(bodies, int(which), WEDGE), many, _FINE, _FINE_STEPS)
@@ -317,9 +312,8 @@ def _finish(bodies: Bodies, samples: _Samples) -> Bodies:
             cost, bodies = other
     last = bodies
     for loss in _SHARED:
-        _, last = descend(last, all_over, loss, _SHARED_STEPS)
-    # For a solid of little volume, such as letters, vanishing bodies would minimise the symmetric difference.
-    return last if _iou(last, all_over) >= _iou(bodies, all_over) else bodies
+        _, last = descend(last, samples.with_bodies(samples.all_over, last), loss, _SHARED_STEPS)
+    return last if samples.misfit(last) <= samples.misfit(bodies) else bodies
 
 
 def _search(
@@ -331,51 +325,56 @@ def _search(
     fewer: Bodies | None,
 ) -> Bodies:
     """Search the best bodies, at most `count`."""
-    scale = target.radius
-    few, many, all_over = samples
     held = np.concatenate([target.interior(600, seed), target.surface(300, seed + 5)[0]])
-    held = (held - target.centre) / scale
-    candidates = list(starts(held, count, kinds, _ROUNDS, seed))
+    held = (held - target.centre) / target.radius
+    # Many bodies start near fewer bodies alone, so more of these starts are refined.
+    is_clustered = fewer is None or count <= _CLUSTERED
+    candidates = list(starts(held, count, kinds, _ROUNDS, seed)) if is_clustered else []
     if count == 1 and SUPEROVOID in kinds:
         candidates += wedges(held)
-    if fewer is not None:
-        candidates += _additions(fewer, few, kinds[0])
-        candidates.append(fewer)
     fine = _descend_best(candidates, samples, _KEPT * (3 if count == 1 else 1))
     if fewer is not None:
-        fine.append((evaluate(fewer, many, _FINE)[0], fewer))
+        near = _starts_near(fewer, held, kinds[0], samples, seed + count, *(_SOME if is_clustered else _ALL))
+        fine += [*(_descend_fine(start, samples) for start in near), (samples.misfit(fewer), fewer)]
     fine.sort(key=lambda each: each[0])
-    if count > 1 and _iou(fine[0][1], all_over) < _LAGGING:
-        # The loss is a poor measure then: try more starts, and compare the best ones after the last descent.
-        others = _descend_best(list(starts(held, count, kinds, _MORE * _ROUNDS, seed + 1)), samples, _KEPT)
-        fine = fine[:_KEPT] + others
-        fine.sort(key=lambda each: _disagreement(descend(each[1], all_over, _SHARED[0], _SHARED_STEPS)[1], all_over))
-    cost, bodies = fine[0]
-    cost, bodies = _best_kinds(cost, bodies, kinds, many)
-    return _drop_useless(cost, bodies, many)
+    bodies = _best_kinds(fine[0][1], kinds, samples)
+    return _drop_useless(bodies, samples.with_bodies(samples.many, bodies))
 
 
 def _descend_best(candidates: Sequence[Bodies], samples: _Samples, kept: int) -> list[tuple[float, Bodies]]:
-    """Refine the best `kept` of some starts; return losses and bodies."""
+    """Refine the best `kept` of some starts; return their misfits and bodies."""
     coarse = [descend(start, samples.few, _COARSE, _COARSE_STEPS) for start in candidates]
     coarse.sort(key=lambda each: each[0])
-    fine = []
-    for _, bodies in coarse[:kept]:
-        _, bodies = descend(bodies, samples.many, _MIDDLE, _FINE_STEPS // 2)
-        fine.append(descend(bodies, samples.many, _FINE, _FINE_STEPS))
-    return fine
+    middle = (descend(bodies, samples.many, _MIDDLE, _FINE_STEPS // 2)[1] for _, bodies in coarse[:kept])
+    return [_descend_fine(bodies, samples) for bodies in middle]
 
 
-def _additions(bodies: Bodies, few: FloatArray, kind: int) -> Iterator[Bodies]:
+def _starts_near(
+    fewer: Bodies, held: FloatArray, kind: int, samples: _Samples, seed: int, every: int, kept: int
+) -> list[Bodies]:
+    """Return the best `kept` starts with one more body than some good ones, compared on a part of the samples."""
+    rows = samples.with_bodies(samples.many, fewer)
+    near = [*_additions(fewer, rows, kind, seed), *_splits(fewer, rows, held, kind, seed)]
+    found = [descend(start, rows[::every], _MIDDLE, _NEAR_STEPS) for start in near]
+    found.sort(key=lambda each: each[0])
+    return [bodies for _, bodies in found[:kept]]
+
+
+def _descend_fine(bodies: Bodies, samples: _Samples) -> tuple[float, Bodies]:
+    _, bodies = descend(bodies, samples.with_bodies(samples.many, bodies), _FINE, _FINE_STEPS)
+    return samples.misfit(bodies), bodies
+
+
+def _additions(bodies: Bodies, many: FloatArray, kind: int, seed: int) -> Iterator[Bodies]:
     """Generate starts with one more body where the solid is covered worst."""
-    residuals = evaluate(bodies, few, _COARSE)[3]
-    uncovered = np.flatnonzero((residuals > 0.0) & (few[:, 3] <= 0.0))
+    residuals = evaluate(bodies, many, _COARSE)[1]
+    uncovered = np.flatnonzero((residuals > 0.0) & (many[:, 3] <= 0.0))
     worst = uncovered[np.argsort(-residuals[uncovered])][: max(12, len(uncovered) // 2)]
     if len(worst) < 12:
         return
-    points = few[worst, :3]
-    for parts in (1, 2, 3):
-        _, label = kmeans2(points, parts, minit="++", rng=np.random.default_rng(parts))
+    points = many[worst, :3]
+    for parts in _PARTS:
+        _, label = kmeans2(points, parts, minit="++", rng=np.random.default_rng([seed, parts]))
         for part in range(parts):
             if (label == part).sum() < 6:
                 continue
@@ -385,19 +384,51 @@ def _additions(bodies: Bodies, few: FloatArray, kind: int) -> Iterator[Bodies]:
                 yield bodies.add_bodies(body_in_box(kind, turned, np.maximum(lengths, 0.03), centre, (0.5, 0.5)))
 
 
-def _best_kinds(cost: float, bodies: Bodies, kinds: tuple[int, ...], many: FloatArray) -> tuple[float, Bodies]:
+def _splits(bodies: Bodies, many: FloatArray, held: FloatArray, kind: int, seed: int) -> Iterator[Bodies]:
+    """Generate starts with one of the worst bodies replaced by two."""
+    residuals = np.abs(evaluate(bodies, many, _FINE)[1]) * many[:, 4]
+    cost = np.bincount(_nearest_body(bodies, many[:, :3]), residuals, len(bodies.kinds))
+    owner = _nearest_body(bodies, held)
+    for which in np.argsort(-cost)[:_SPLIT]:
+        points = held[owner == which]
+        rest = bodies.select(np.delete(np.arange(len(bodies.kinds)), which))
+        for turn in range(_CUTS):
+            if len(points) < 24:
+                break
+            _, label = kmeans2(points, 2, minit="++", rng=np.random.default_rng([seed, turn]))
+            if min(np.bincount(label, minlength=2)) < 6:
+                continue
+            boxes = [principal_box(points[label == part]) for part in range(2)]
+            for shift in range(3):
+                made = rest
+                for axes, half, centre in boxes:
+                    turned, lengths = permute_axes(axes, half, shift)
+                    made = made.add_bodies(body_in_box(kind, turned, lengths, centre, (0.5, 0.5)))
+                yield made
+
+
+def _nearest_body(bodies: Bodies, points: FloatArray) -> NDArray[np.int64]:
+    """Return the number of the body that each point is nearest to."""
+    each = [distances_of(bodies.select([which]), points)[0] for which in range(len(bodies.kinds))]
+    return np.asarray(np.argmin(each, axis=0))
+
+
+def _best_kinds(bodies: Bodies, kinds: tuple[int, ...], samples: _Samples) -> Bodies:
     """Change the kinds of bodies if that lowers the loss."""
+    many = samples.with_bodies(samples.many, bodies)
+    cost = evaluate(bodies, many, _FINE)[0]
     for which in range(len(bodies.kinds)):
         for kind in kinds:
             if kind != bodies.kinds[which]:
                 other = descend(replace_kind(bodies, which, kind), many, _FINE, _FINE_STEPS)
                 if other[0] < cost:
                     cost, bodies = other
-    return cost, bodies
+    return bodies
 
 
-def _drop_useless(cost: float, bodies: Bodies, many: FloatArray) -> Bodies:
+def _drop_useless(bodies: Bodies, many: FloatArray) -> Bodies:
     """Drop bodies whose absence hardly raises the loss."""
+    cost = evaluate(bodies, many, _FINE)[0]
     which = len(bodies.kinds) - 1
     while which >= 0 and len(bodies.kinds) > 1:
         rest = bodies.select(np.delete(np.arange(len(bodies.kinds)), which))
@@ -480,14 +511,14 @@ def fit_points(
     found = [descend(start, few, coarse, _COARSE_STEPS) for start in starts(local, bodies, chosen, _ROUNDS, seed)]
     found.sort(key=lambda each: each[0])
     best: tuple[float, Bodies] | None = None
-    for _, each in found[: 2 * _KEPT]:
+    for _, each in found[: _KEPT + 1]:
         _, each = descend(each, many, fine[0], _FINE_STEPS)
         cost, each = descend(each, many, fine[1], _FINE_STEPS)
         if best is None or cost < best[0]:
             best = cost, each
     if best is None:
         raise ValueError(f"points: {len(kept)} points are too few for {bodies} bodies")
-    residuals = np.abs(evaluate(best[1], rows, Loss(1e3, 0.0, 1.0, 12, 0.0))[3])
+    residuals = np.abs(evaluate(best[1], rows, Loss(1e3, 0.0, 1.0, 12, 0.0))[1])
     near = residuals[residuals <= max(4.0 * knee, 0.02)]
     placed = best[1].shapes(scale, centre)
     near = near if len(near) else residuals

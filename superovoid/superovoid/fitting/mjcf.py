@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.fitting.robot_fits import RobotFit, exported_bodies
-from superovoid.fitting.tessellated import binary_stl, tessellation_around
+from superovoid.fitting.tessellated import write_mesh_around
 from superovoid.fitting.xml_edits import element
 from superovoid.robot.urdf import Joint, origin_of, read_urdf
 from superovoid.shapes import Box, Capsule, Cylinder, Shape, Sphere, Superovoid
@@ -57,13 +57,12 @@ def write_mjcf(fit: RobotFit, folder: Path, name: str) -> Path:
     robot = read_urdf(fit.urdf, meshes="ignore")
     files: list[str] = []
     geoms: dict[str, list[str]] = {link: [] for link in robot.links}
-    for number, (body, shape, atol) in enumerate(exported_bodies(fit, 1.0)):
+    for body, shape, atol in exported_bodies(fit, 1.0):
         attributes = _primitive(shape)
         if attributes is None:
-            mesh = tessellation_around(shape, atol)
-            (meshes / f"{number}.stl").write_bytes(binary_stl(mesh.vertices, mesh.faces))
-            files.append(element("mesh", {"name": str(number), "file": f"{number}.stl", "inertia": "convex"}))
-            attributes = {"type": "mesh", "mesh": str(number)}
+            file, _ = write_mesh_around(shape, atol, meshes, len(files), body.link)
+            files.append(element("mesh", {"name": Path(file).stem, "file": file, "inertia": "convex"}))
+            attributes = {"type": "mesh", "mesh": Path(file).stem}
         geoms[body.link].append(element("geom", attributes | _place(body.link_from_body)))
     inertials = {
         link.attrib["name"]: [_inertial(found)]

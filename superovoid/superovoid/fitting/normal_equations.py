@@ -7,8 +7,9 @@ All bodies are convex.  Then the signed distance of a point p is its largest hei
 
     d(p) = max over unit n of  n . p - h(n) = max over surface points x of  n(x) . (p - x),
 
-inside and outside, so every surface point gives a lower bound, and the search below keeps the best.  At the maximum,
-the foot f with normal n, the derivative needs no second search (the envelope theorem):
+inside and outside, so every surface point gives a lower bound, and the search below keeps the best.  It runs for 32
+samples at once, in SIMD lanes; a lane whose search has ended gets the next sample.  At the maximum, the foot f with
+normal n, the derivative needs no second search (the envelope theorem):
 
     d d / d centre = -n,    d d / d turn = -(f - centre) x n,    d d / d parameter = -d h / d parameter.
 
@@ -35,16 +36,43 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.arrays import Floats1, Floats2
-from superovoid.compiled.kernels import entry_point, kernel
-from superovoid.compiled.vector import combine, cross, dot, norm, rotate, rotate_back, sub
+from superovoid.compiled.arrays import Floats1, Floats2, Floats3, Ints1
+from superovoid.compiled.kernels import bundle, entry_point, kernel
+from superovoid.compiled.powers import log
+from superovoid.compiled.vector import Vector, combine, cross, dot, norm, rotate, rotate_back, scale, sub, vector_at
+from superovoid.contact.lanes.simd import Layout, in_lanes, loader, storer
+from superovoid.contact.lanes.simd import exp as exp_in_lanes
+from superovoid.contact.lanes.simd import log as log_in_lanes
+from superovoid.contact.lanes.simd import log_1p as log_1p_in_lanes
+from superovoid.contact.lanes.simd import rotate as rotate_in_lanes
+from superovoid.shapes.kernels.surface import (
+    A1,
+    A2,
+    A3,
+    INV_P,
+    INV_S,
+    S_,
+    TX,
+    TY,
+    P,
+    SurfacePoint,
+    gradient,
+    off_zero,
+    position,
+    ratio_of,
+    unit_curve,
+)
 
 PARAMETERS = 12
 SUPEROVOID, BOX, CYLINDER, CAPSULE, WEDGE = 0, 1, 2, 3, 4
 KIND, SIZE, EXPONENTS, TAPERS, ROTATION, CENTRE, CHAIN, RADIUS, ROW_LENGTH = 0, 1, 4, 6, 8, 17, 20, 24, 25
-FOOT_LENGTH = 6
+FOOT_LENGTH = len(SurfacePoint._fields)
+BLOCK = 512
+"""Samples that are evaluated together: their feet and derivatives stay in the processor's cache."""
 
 _TINY = 1e-300
+_FAR = 1e30
+_SHORT = 1e-9  # length of a step, relative to the body's radius, below which a search ends
 _LEAST_FACTOR = 0.02  # smallest taper factor 1 + T w, for points far outside
 _STEP_DOWN, _STEP_UP = 0.3, 1.6
 _LEAST_SHARE = 1e-4  # of a body in the soft minimum, below which its derivatives count as 0
@@ -65,128 +93,180 @@ class Loss(NamedTuple):
     """weight of the logarithms of the lengths, which shrinks bodies where no samples determine them"""
 
 
-class Surface(NamedTuple):
-    """A surface point of an untapered unit shape, with derivatives of the gauge."""
+class _Lane(NamedTuple):
+    """The search for the foot of one point, in the frame of the body."""
 
-    u: tuple
-    radial: float  # d N / d r
-    gu: float
-    gv: float
-    gw: float
-
-
-@kernel
-def _ratio_power(ratio, exponent):
-    return math.exp(exponent * math.log(ratio)) if ratio > 0.0 else 0.0
+    p: Vector
+    x: Vector  # the best surface point
+    n: Vector  # its normal
+    f: SurfacePoint
+    d: float  # the distance that it proves
+    share: float  # length of the next step, relative to that to the tangent plane
+    step: float  # the same as a length
 
 
 @kernel
-def _pair_norm(x, y, power):
-    """Return (x^power + y^power)^(1/power) for x, y >= 0, scaled by the larger to avoid overflow."""
-    large, small = max(x, y), min(x, y)
-    if large <= 0.0:
-        return 0.0
-    return large * math.exp(math.log1p(_ratio_power(small / large, power)) / power)
+def _untaper(b, x):
+    """Return the direction of a point on the untapered unit shape."""
+    w = x[2] / b[A3]
+    kx, ky = max(1.0 + b[TX] * w, _LEAST_FACTOR), max(1.0 + b[TY] * w, _LEAST_FACTOR)
+    return (x[0] / (b[A1] * kx), x[1] / (b[A2] * ky), w)
 
 
 @kernel
-def _unit_surface(row, u):
-    """Return the point of the unit surface along u, with derivatives."""
-    p, s = 2.0 / row[EXPONENTS], 2.0 / row[EXPONENTS + 1]
-    x, y, z = abs(u[0]), abs(u[1]), abs(u[2])
-    r = _pair_norm(x, y, p)
-    n = _pair_norm(r, z, s)
-    if n < _TINY:
-        return Surface((0.0, 0.0, 1.0), 0.0, 0.0, 0.0, 1.0)
-    radial = _ratio_power(r / n, s - 1.0)
-    gu = gv = 0.0
-    if r > 0.0:
-        gu = math.copysign(radial * _ratio_power(x / r, p - 1.0), u[0])
-        gv = math.copysign(radial * _ratio_power(y / r, p - 1.0), u[1])
-    gw = math.copysign(_ratio_power(z / n, s - 1.0), u[2])
-    return Surface((u[0] / n, u[1] / n, u[2] / n), radial, gu, gv, gw)
+def _direction(b, lane):
+    """Return the direction of the next surface point: of a step to the projection of p onto the tangent plane."""
+    along = sub(combine(1.0, lane.p, -lane.d, lane.n), lane.x)
+    u, v, w = _untaper(b, combine(1.0, lane.x, lane.share, along))
+    return off_zero(u, v), v, w
 
 
 @kernel
-def _untaper(row, x):
-    w = x[2] / row[SIZE + 2]
-    kx, ky = max(1.0 + row[TAPERS] * w, _LEAST_FACTOR), max(1.0 + row[TAPERS + 1] * w, _LEAST_FACTOR)
-    return (x[0] / (row[SIZE] * kx), x[1] / (row[SIZE + 1] * ky), w)
+def _choose(b, lane, f):
+    """Keep a surface point that is better than the best one."""
+    x, n = position(b, f), gradient(b, f)
+    n = scale(1.0 / norm(n), n)
+    d = dot(sub(lane.p, x), n)
+    share = min(1.0, _STEP_UP * lane.share)
+    if d <= lane.d:
+        x, n, f, d, share = lane.x, lane.n, lane.f, lane.d, _STEP_DOWN * lane.share
+    step = share * norm(sub(combine(1.0, lane.p, -d, n), x))
+    return _Lane(lane.p, x, n, f, d, share, step)
 
 
 @kernel
-def _surface_point(row, unit):
-    """Return point, unit normal and |grad N| in the frame of the body."""
-    u = unit.u
-    tx, ty = row[TAPERS], row[TAPERS + 1]
-    kx, ky = 1.0 + tx * u[2], 1.0 + ty * u[2]
-    x = (row[SIZE] * kx * u[0], row[SIZE + 1] * ky * u[1], row[SIZE + 2] * u[2])
-    g = (
-        unit.gu / (row[SIZE] * kx),
-        unit.gv / (row[SIZE + 1] * ky),
-        (unit.gw - unit.gu * u[0] * tx / kx - unit.gv * u[1] * ty / ky) / row[SIZE + 2],
+def _times_log(product, x):
+    return product * log(max(abs(x), _TINY))
+
+
+class _Slopes(NamedTuple):
+    """Derivatives of the distance by the parameters."""
+
+    lengths: Vector
+    shape: Vector
+    turn: Vector
+    centre: Vector
+
+
+@kernel
+def _slopes(b, chain, is_wedge, rotation, f):
+    """Return the derivatives of the distance from a superovoid, given the foot."""
+    x, n = position(b, f), gradient(b, f)
+    per = 1.0 / norm(n)
+    n = scale(per, n)
+    ring, axial = f.r * f.rd, f.w * f.wd
+    first, second = f.C * f.Cd, f.S * f.Sd
+    by_x, by_y = -per * ring * first, -per * ring * second
+    by_tx, by_ty = by_x * f.w / (1.0 + b[TX] * f.w), by_y * f.w / (1.0 + b[TY] * f.w)
+    by_z = -per * axial - b[TX] * by_tx - b[TY] * by_ty
+    # dp/de1 = -p^2/2 and ds/de2 = -s^2/2
+    by_e1 = -0.5 * per * b[P] * ring * (_times_log(first, f.C) + _times_log(second, f.S))
+    by_e2 = -0.5 * per * b[S_] * (_times_log(ring, f.r) + _times_log(axial, f.w))
+    by_4 = by_tx * chain[1] if is_wedge else by_e2 * chain[1] + (by_tx + by_ty) * chain[3]
+    by_5 = (by_ty if is_wedge else by_tx + by_ty) * chain[2]
+    return _Slopes(
+        (by_x, by_y, by_z),
+        (by_e1 * chain[0], by_4, by_5),
+        rotate(rotation, cross(n, x)),
+        scale(-1.0, rotate(rotation, n)),
     )
-    length = norm(g)
-    return x, (g[0] / length, g[1] / length, g[2] / length), length
+
+
+_WIDTH = 32
+_ROW = _WIDTH + 8
+_layout = Layout(_ROW)
+_LANE, _STEPS, _FOOT, _SLOPES = (_layout.place(kind) for kind in (_Lane, float, SurfacePoint, _Slopes))
+_AIM, _CURVE, _FIRST = _layout.place(Vector), _layout.place(4), _layout.place(4)
+_RATIO, _SHARE, _MAJOR = (_layout.place() for _ in range(3))
+(_load_lane, _store_lane), (_load_foot, _store_foot), (_load_slopes, _store_slopes), (_load_3, _store_3), (
+    _load_4, _store_4
+) = ((loader(kind, _ROW), storer(kind, _ROW)) for kind in (_Lane, SurfacePoint, _Slopes, Vector, 4))  # fmt: skip
+_direction_in_lanes, _choose_in_lanes, _slopes_in_lanes = map(in_lanes, (_direction, _choose, _slopes))
+_ratio_of, _unit_curve = in_lanes(ratio_of), in_lanes(unit_curve)
 
 
 @kernel
-def _superovoid_distance(row, p, steps, enough):
-    """Return signed distance, foot and normal; or, if the distance is above `enough`, a lower bound above it."""
-    unit = _unit_surface(row, _untaper(row, p))
-    x, n, _ = _surface_point(row, unit)
-    d = dot(sub(p, x), n)
-    share = 1.0
-    for _ in range(steps):
-        if d > enough:
-            break
-        # Step towards the projection of p onto the tangent plane at the best point, with an adaptive step length.
-        along = sub(combine(1.0, p, -d, n), x)
-        if share * norm(along) < 1e-9 * row[RADIUS]:
-            break
-        trial = _unit_surface(row, _untaper(row, combine(1.0, x, share, along)))
-        x_trial, n_trial, _ = _surface_point(row, trial)
-        d_trial = dot(sub(p, x_trial), n_trial)
-        if d_trial > d:
-            x, n, d = x_trial, n_trial, d_trial
-            share = min(1.0, _STEP_UP * share)
-        else:
-            share *= _STEP_DOWN
-    return d, x, n
+def _unit_curves(lanes, exponent, inverse):
+    """`unit_curve_from_point` for all lanes: short loops, whose iterations the processor can overlap."""
+    for k in range(_WIDTH):
+        lanes[_RATIO + k] = ratio = _ratio_of(lanes[_AIM + k], lanes[_AIM + _ROW + k])
+        lanes[_SHARE + k] = exponent * log_in_lanes(ratio)
+    for k in range(_WIDTH):
+        lanes[_SHARE + k] = exp_in_lanes(lanes[_SHARE + k])
+    for k in range(_WIDTH):
+        lanes[_MAJOR + k] = -inverse * log_1p_in_lanes(lanes[_SHARE + k])
+    for k in range(_WIDTH):
+        major = exp_in_lanes(lanes[_MAJOR + k])
+        u, v = lanes[_AIM + k], lanes[_AIM + _ROW + k]
+        _store_4(lanes, _CURVE + k, _unit_curve(u, v, lanes[_RATIO + k], lanes[_SHARE + k], major))
 
 
 @kernel
-def _superovoid_slopes(row, foot, out):
-    """Fill in the derivatives of the distance by the first six parameters."""
-    unit = _unit_surface(row, _untaper(row, foot))
-    _, _, slope = _surface_point(row, unit)
-    u = unit.u
+def _sweep(b, lanes):
+    """Make a step of the search for a foot in all lanes."""
+    for k in range(_WIDTH):
+        _store_3(lanes, _AIM + k, _direction_in_lanes(b, _load_lane(lanes, _LANE + k)))
+    _unit_curves(lanes, b[P], b[INV_P])
+    for k in range(_WIDTH):
+        curve, aim = _load_4(lanes, _CURVE + k), _load_3(lanes, _AIM + k)
+        _store_4(lanes, _FIRST + k, curve)
+        lanes[_AIM + k], lanes[_AIM + _ROW + k] = aim[0] * curve[2] + aim[1] * curve[3], aim[2]
+    _unit_curves(lanes, b[S_], b[INV_S])
+    for k in range(_WIDTH):
+        f = SurfacePoint(*_load_4(lanes, _FIRST + k), *_load_4(lanes, _CURVE + k))
+        _store_lane(lanes, _LANE + k, _choose_in_lanes(b, _load_lane(lanes, _LANE + k), f))
+
+
+@bundle
+class Scratch(NamedTuple):
+    """Memory of the kernels."""
+
+    lanes: Floats1
+    samples: Ints1  # in the lanes
+    limits: Floats1
+    distances: Floats2  # of the samples of a block from each body; then shares of the bodies in the soft minimum
+    feet: Floats3
+    slopes: Floats3
+    weights: Floats1
+
+
+def scratch(bodies: int) -> Scratch:
+    """Return memory for some bodies."""
+    return Scratch(
+        np.empty(_layout.length),
+        np.empty(_WIDTH, dtype=np.int64),
+        np.empty(BLOCK),
+        np.empty((bodies, BLOCK)),
+        np.empty((bodies, BLOCK, FOOT_LENGTH)),
+        np.empty((bodies, BLOCK, PARAMETERS)),
+        np.empty(BLOCK),
+    )
+
+
+@kernel
+def _packed(row):
+    """Return the numbers of a superovoid in the order of a packed body."""
     p, s = 2.0 / row[EXPONENTS], 2.0 / row[EXPONENTS + 1]
-    by_tx = -unit.gu * u[0] * u[2] / (1.0 + row[TAPERS] * u[2]) / slope
-    by_ty = -unit.gv * u[1] * u[2] / (1.0 + row[TAPERS + 1] * u[2]) / slope
-    out[0] = -unit.gu * u[0] / slope
-    out[1] = -unit.gv * u[1] / slope
-    out[2] = -unit.gw * u[2] / slope - row[TAPERS] * by_tx - row[TAPERS + 1] * by_ty
-    x, y, z = abs(u[0]), abs(u[1]), abs(u[2])
-    r = _pair_norm(x, y, p)
-    by_e1 = by_e2 = 0.0
-    if r > 0.0:
-        total = 0.0
-        if x > 0.0:
-            total += math.exp(p * math.log(x / r)) * math.log(x / r)
-        if y > 0.0:
-            total += math.exp(p * math.log(y / r)) * math.log(y / r)
-        by_e1 = unit.radial * r / p * total * (-2.0 / (row[EXPONENTS] * row[EXPONENTS])) / slope
-        by_e2 = math.exp(s * math.log(r)) * math.log(r)
-    if z > 0.0:
-        by_e2 += math.exp(s * math.log(z)) * math.log(z)
-    by_e2 *= -2.0 / (row[EXPONENTS + 1] * row[EXPONENTS + 1]) / s / slope
-    out[3] = by_e1 * row[CHAIN]
-    if row[KIND] == WEDGE:
-        out[4], out[5] = by_tx * row[CHAIN + 1], by_ty * row[CHAIN + 2]
-    else:
-        out[4] = by_e2 * row[CHAIN + 1] + (by_tx + by_ty) * row[CHAIN + 3]
-        out[5] = (by_tx + by_ty) * row[CHAIN + 2]
+    a1, a2, a3 = row[SIZE], row[SIZE + 1], row[SIZE + 2]
+    # No kernel that is called here reads the dual exponents.
+    return (
+        a1,
+        a2,
+        a3,
+        row[TAPERS],
+        row[TAPERS + 1],
+        p,
+        s,
+        0.0,
+        0.0,
+        1.0 / p,
+        1.0 / s,
+        0.0,
+        0.0,
+        1.0 / a1,
+        1.0 / a2,
+        1.0 / a3,
+    )
 
 
 @kernel
@@ -224,56 +304,168 @@ def _axial_distance(kind, radius, half, p):
 
 
 @kernel
-def _body_distance(row, p, steps, enough, foot):
-    """Return the signed distance of a point to a body, and fill in foot and normal in the frame of the body.
-
-    If the distance is above `enough`, a lower bound above it may be returned instead.
-    """
-    rotation = row[ROTATION : ROTATION + 9].reshape(3, 3)
-    local = rotate_back(rotation, sub(p, (row[CENTRE], row[CENTRE + 1], row[CENTRE + 2])))
-    kind = row[KIND]
-    if kind == SUPEROVOID or kind == WEDGE:
-        d, x, n = _superovoid_distance(row, local, steps, enough)
-    elif kind == BOX:
-        d, x, n = _box_distance((row[SIZE], row[SIZE + 1], row[SIZE + 2]), local)
-    else:
-        d, x, n = _axial_distance(kind, row[SIZE], row[SIZE + 2], local)
-    foot[0], foot[1], foot[2] = x
-    foot[3], foot[4], foot[5] = n
-    return d
+def _plain_distance(row, p):
+    """Return signed distance, foot and normal for a box, cylinder or capsule."""
+    if row[KIND] == BOX:
+        return _box_distance(vector_at(row, SIZE), p)
+    return _axial_distance(row[KIND], row[SIZE], row[SIZE + 2], p)
 
 
 @kernel
-def _body_slopes(row, foot, out):
-    """Fill in the derivatives of the distance by the parameters, given foot and normal."""
-    x, n = (foot[0], foot[1], foot[2]), (foot[3], foot[4], foot[5])
-    kind = row[KIND]
-    if kind == SUPEROVOID or kind == WEDGE:
-        _superovoid_slopes(row, x, out)
-    else:
-        out[1] = out[3] = out[4] = out[5] = 0.0
-        if kind == BOX:
-            out[0], out[1] = -row[SIZE] * abs(n[0]), -row[SIZE + 1] * abs(n[1])
-        else:
-            out[0] = -row[SIZE] * (1.0 if kind == CAPSULE else math.hypot(n[0], n[1]))
-        out[2] = -row[SIZE + 2] * abs(n[2])
+def _find_feet(row, points, limits, steps, lanes, samples, distances, feet):
+    """Fill in the signed distances of points from a body, and their feet.
+
+    The distance of a point that is farther than its limit is infinite, and its foot is not set.
+    """
+    is_curved = row[KIND] == SUPEROVOID or row[KIND] == WEDGE
+    body, short, centre = _packed(row), _SHORT * row[RADIUS], vector_at(row, CENTRE)
     rotation = row[ROTATION : ROTATION + 9].reshape(3, 3)
-    turned, normal = rotate(rotation, cross(x, n)), rotate(rotation, n)
-    out[6], out[7], out[8] = -turned[0], -turned[1], -turned[2]
-    out[9], out[10], out[11] = -normal[0], -normal[1], -normal[2]
+    idle = SurfacePoint(1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0)
+    for k in range(_WIDTH):
+        _store_lane(lanes, _LANE + k, _Lane(centre, centre, (0.0, 0.0, 0.0), idle, -_FAR, 1.0, 0.0))
+        samples[k] = -1
+    following = busy = 0
+    while True:
+        for k in range(_WIDTH):
+            i = samples[k]
+            if i >= 0:
+                lane = _load_lane(lanes, _LANE + k)
+                lanes[_STEPS + k] -= 1.0
+                if lane.d <= limits[i] and lane.step >= short and lanes[_STEPS + k] > 0.0:
+                    continue
+                if lane.d <= limits[i]:
+                    distances[i] = lane.d
+                    feet[i, 0], feet[i, 1], feet[i, 2], feet[i, 3] = lane.f.C, lane.f.S, lane.f.Cd, lane.f.Sd
+                    feet[i, 4], feet[i, 5], feet[i, 6], feet[i, 7] = lane.f.r, lane.f.w, lane.f.rd, lane.f.wd
+                samples[k] = -1
+                busy -= 1
+            while following < len(points):
+                i = following
+                following += 1
+                distances[i] = math.inf
+                arm = sub(vector_at(points[i], 0), centre)
+                # The search raises a lower bound, so it may end at the limit.
+                if norm(arm) - row[RADIUS] > limits[i]:
+                    continue
+                p = rotate_back(rotation, arm)
+                if is_curved:
+                    _store_lane(lanes, _LANE + k, _Lane(p, p, (0.0, 0.0, 0.0), idle, -_FAR, 1.0, 0.0))
+                    lanes[_STEPS + k] = 1.0 + steps
+                    samples[k] = i
+                    busy += 1
+                    break
+                d, x, n = _plain_distance(row, p)
+                if d <= limits[i]:
+                    distances[i] = d
+                    feet[i, 0], feet[i, 1], feet[i, 2] = x
+                    feet[i, 3], feet[i, 4], feet[i, 5] = n
+        if busy == 0:
+            break
+        _sweep(body, lanes)
+
+
+@kernel
+def _plain_slopes(row, rotation, foot):
+    """Return the derivatives of the distance from a box, cylinder or capsule, given foot and normal."""
+    x, n = vector_at(foot, 0), vector_at(foot, 3)
+    if row[KIND] == BOX:
+        by_x, by_y = -row[SIZE] * abs(n[0]), -row[SIZE + 1] * abs(n[1])
+    else:
+        by_x, by_y = -row[SIZE] * (1.0 if row[KIND] == CAPSULE else math.hypot(n[0], n[1])), 0.0
+    lengths = (by_x, by_y, -row[SIZE + 2] * abs(n[2]))
+    turn, centre = rotate_in_lanes(rotation, cross(n, x)), scale(-1.0, rotate_in_lanes(rotation, n))
+    return _Slopes(lengths, (0.0, 0.0, 0.0), turn, centre)
+
+
+@kernel
+def _store(slopes, found):
+    for j in range(3):
+        slopes[j], slopes[3 + j], slopes[6 + j], slopes[9 + j] = (
+            found.lengths[j],
+            found.shape[j],
+            found.turn[j],
+            found.centre[j],
+        )
+
+
+@kernel
+def _fill_slopes(row, shares, feet, lanes, samples, slopes):
+    """Fill in the derivatives of the distance for the samples in which a body has a share."""
+    is_curved, is_wedge = row[KIND] == SUPEROVOID or row[KIND] == WEDGE, row[KIND] == WEDGE
+    body = _packed(row)
+    chain = (row[CHAIN], row[CHAIN + 1], row[CHAIN + 2], row[CHAIN + 3])
+    rotation = vector_at(row, ROTATION) + vector_at(row, ROTATION + 3) + vector_at(row, ROTATION + 6)
+    idle = SurfacePoint(1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0)
+    for k in range(_WIDTH):
+        _store_foot(lanes, _FOOT + k, idle)
+    count = 0
+    for i in range(len(shares)):
+        if shares[i] >= _LEAST_SHARE:
+            if is_curved:
+                for j in range(FOOT_LENGTH):
+                    lanes[_FOOT + j * _ROW + count] = feet[i, j]
+                samples[count] = i
+                count += 1
+            else:
+                _store(slopes[i], _plain_slopes(row, rotation, feet[i]))
+        if count == _WIDTH or (count > 0 and i == len(shares) - 1):
+            for k in range(_WIDTH):
+                foot = _load_foot(lanes, _FOOT + k)
+                _store_slopes(lanes, _SLOPES + k, _slopes_in_lanes(body, chain, is_wedge, rotation, foot))
+            for k in range(count):
+                for j in range(PARAMETERS):
+                    slopes[samples[k], j] = lanes[_SLOPES + j * _ROW + k]
+            count = 0
 
 
 @entry_point(nogil=True)
 def body_distances(
-    row: Floats1, points: Floats2, steps: int, distances: Floats1, slopes: Floats2, foot: Floats1
+    row: Floats1, points: Floats2, steps: int, distances: Floats1, slopes: Floats2, scratch: Scratch
 ) -> None:
-    """Fill in the signed distance of each point to a body, and its derivatives by the parameters.
+    """Fill in the signed distance of each point to a body, and its derivatives by the parameters."""
+    for first in range(0, len(points), BLOCK):
+        end = min(first + BLOCK, len(points))
+        scratch.limits[:] = _FAR
+        feet, shares = scratch.feet[0], scratch.distances[0, : end - first]
+        _find_feet(
+            row, points[first:end], scratch.limits, steps, scratch.lanes, scratch.samples, distances[first:end], feet
+        )
+        shares[:] = 1.0
+        _fill_slopes(row, shares, feet, scratch.lanes, scratch.samples, slopes[first:end])
 
-    `foot` has room for the foot and the normal of one point.
-    """
-    for i in range(len(points)):
-        distances[i] = _body_distance(row, (points[i, 0], points[i, 1], points[i, 2]), steps, math.inf, foot)
-        _body_slopes(row, foot, slopes[i])
+
+@kernel
+def _weigh(samples, loss, scratch, residuals, first):
+    """Replace the distances of a block by shares of the bodies; fill in weights and residuals; return the loss."""
+    distances, weights = scratch.distances, scratch.weights
+    bodies, cost = len(distances), 0.0
+    for i in range(len(samples)):
+        target, weight = samples[i, 3], samples[i, 4]
+        least = loss.band
+        for b in range(bodies):
+            least = min(least, distances[b, i])
+        distance, total = least, 0.0
+        if loss.softness > 0.0:
+            for b in range(bodies):
+                gap = distances[b, i] - least
+                distances[b, i] = math.exp(-gap / loss.softness) if gap < math.inf else 0.0
+                total += distances[b, i]
+            if total > 0.0:
+                distance = least - loss.softness * math.log(max(total, 1.0))
+        else:
+            for b in range(bodies):  # the first of the nearest bodies
+                distances[b, i] = 1.0 if total == 0.0 and distances[b, i] <= least else 0.0
+                total += distances[b, i]
+        cut = min(max(distance, -loss.band), loss.band)
+        residual = cut - min(max(target, -loss.band), loss.band)
+        residuals[first + i] = residual
+        bend = math.sqrt(1.0 + (residual / loss.knee) ** 2)
+        cost += weight * loss.knee * loss.knee * (bend - 1.0)
+        counts = cut == distance and total > 0.0 and distance < loss.band
+        weights[i] = weight / bend
+        for b in range(bodies):
+            distances[b, i] = distances[b, i] / total if counts else 0.0
+    return cost
 
 
 @entry_point(nogil=True)
@@ -284,70 +476,47 @@ def normal_equations(
     matrix: Floats2,
     right: Floats1,
     residuals: Floats1,
-    slopes: Floats2,
-    values: Floats1,
-    feet: Floats2,
+    scratch: Scratch,
 ) -> float:
     """Fill in J^T W J, J^T W r and the residuals of all samples; return the loss.
 
-    A sample is a row: point, target distance, weight. The last three arguments have a row for each body.
+    A sample is a row: point, target distance, weight.
     """
     bodies = len(rows)
     matrix[:] = 0.0
     right[:] = 0.0
     cost = 0.0
     far = -math.log(_LEAST_SHARE) * loss.softness
-    for i in range(len(samples)):
-        p = (samples[i, 0], samples[i, 1], samples[i, 2])
-        target, weight = samples[i, 3], samples[i, 4]
-        least = loss.band
+    lanes, shares, slopes = scratch.lanes, scratch.distances, scratch.slopes
+    for first in range(0, len(samples), BLOCK):
+        block = samples[first : first + BLOCK]
+        # A body farther away than this changes nothing.
+        limits = scratch.limits[: len(block)]
+        limits[:] = loss.band + far
         for b in range(bodies):
-            row = rows[b]
-            # A body farther away than this changes nothing; the search for the foot raises a lower bound.
-            enough = least + far
-            values[b] = norm(sub(p, (row[CENTRE], row[CENTRE + 1], row[CENTRE + 2]))) - row[RADIUS]
-            if values[b] <= enough:
-                values[b] = _body_distance(row, p, loss.steps, enough, feet[b])
-            if values[b] > enough:
-                values[b] = np.inf
-            least = min(least, values[b])
-        distance, total = least, 0.0
-        if loss.softness > 0.0:
+            _find_feet(rows[b], block, limits, loss.steps, lanes, scratch.samples, shares[b], scratch.feet[b])
+            for i in range(len(block)):
+                limits[i] = min(limits[i], shares[b, i] + far)
+        cost += _weigh(block, loss, scratch, residuals, first)
+        for b in range(bodies):
+            _fill_slopes(rows[b], shares[b, : len(block)], scratch.feet[b], lanes, scratch.samples, slopes[b])
+        for i in range(len(block)):
+            residual = residuals[first + i]
             for b in range(bodies):
-                values[b] = math.exp(-(values[b] - least) / loss.softness) if values[b] < np.inf else 0.0
-                total += values[b]
-            if total > 0.0:
-                distance = least - loss.softness * math.log(max(total, 1.0))
-        else:
-            for b in range(bodies):  # the first of the nearest bodies
-                values[b] = 1.0 if total == 0.0 and values[b] <= least else 0.0
-                total += values[b]
-        cut = min(max(distance, -loss.band), loss.band)
-        residual = cut - min(max(target, -loss.band), loss.band)
-        residuals[i] = residual
-        bend = math.sqrt(1.0 + (residual / loss.knee) ** 2)
-        cost += weight * loss.knee * loss.knee * (bend - 1.0)
-        if cut != distance or total == 0.0 or distance >= loss.band:
-            continue
-        weight /= bend
-        for b in range(bodies):
-            if values[b] / total >= _LEAST_SHARE:
-                _body_slopes(rows[b], feet[b], slopes[b])
-        for b in range(bodies):
-            share_b = values[b] / total
-            if share_b < _LEAST_SHARE:
-                continue
-            first = PARAMETERS * b
-            for j in range(PARAMETERS):
-                at = weight * share_b * slopes[b, j]
-                right[first + j] += at * residual
-                for c in range(b + 1):
-                    share_c = values[c] / total
-                    if share_c < _LEAST_SHARE:
+                if shares[b, i] < _LEAST_SHARE:
+                    continue
+                at = scratch.weights[i] * shares[b, i]
+                start = PARAMETERS * b
+                for j in range(PARAMETERS):
+                    right[start + j] += at * slopes[b, i, j] * residual
+                for c in range(b, bodies):
+                    if shares[c, i] < _LEAST_SHARE:
                         continue
-                    for k in range(PARAMETERS):
-                        matrix[first + j, PARAMETERS * c + k] += at * share_c * slopes[c, k]
+                    both = at * shares[c, i]
+                    for j in range(PARAMETERS):
+                        for k in range(PARAMETERS):
+                            matrix[start + j, PARAMETERS * c + k] += both * slopes[b, i, j] * slopes[c, i, k]
     for j in range(len(right)):
         for k in range(j):
-            matrix[k, j] = matrix[j, k]
+            matrix[j, k] = matrix[k, j]
     return cost

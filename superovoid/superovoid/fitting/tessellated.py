@@ -132,16 +132,16 @@ def write_tessellated(fit: RobotFit, folder: Path, name: str, atol: float = 1e-3
         (root / part).mkdir(parents=True, exist_ok=True)
     overshoot, count = {}, 0
     elements: dict[str, list[str]] = {}
-    for number, link in enumerate(fit.links):
+    number = 0
+    for link in fit.links:
         if not link.bodies:
             continue
         overshoot[link.link], elements[link.link] = 0.0, []
-        for which, (body, record) in enumerate(zip(link.bodies, link.elements, strict=True)):
+        for body, record in zip(link.bodies, link.elements, strict=True):
             address = ""
             if record["kind"] not in _PLAIN:
-                mesh = tessellation_around(body.shape, atol)
-                file = f"{number:03d}_{_file_name(link.link)}_{which}.stl"
-                (root / "meshes" / file).write_bytes(binary_stl(mesh.vertices, mesh.faces))
+                file, mesh = write_mesh_around(body.shape, atol, root / "meshes", number, link.link)
+                number += 1
                 address = f"package://{package}/meshes/{file}"
                 overshoot[link.link] = max(overshoot[link.link], mesh.overshoot)
                 count += len(mesh.faces)
@@ -159,11 +159,15 @@ def package_name(name: str) -> str:
     return f"{plain if plain[0].isalpha() else 'robot_' + plain}_tessellated"
 
 
-def _file_name(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:60]
+def write_mesh_around(shape: Shape, atol: float, folder: Path, number: int, link: str) -> tuple[str, Tessellation]:
+    """Write the mesh around a body as STL, under a name from the number of the mesh and the link; return both."""
+    mesh = tessellation_around(shape, atol)
+    file = f"{number:03d}_{re.sub(r'[^A-Za-z0-9_-]', '_', link)[:60]}.stl"
+    (folder / file).write_bytes(_binary_stl(mesh.vertices, mesh.faces))
+    return file, mesh
 
 
-def binary_stl(vertices: FloatArray, faces: NDArray[np.int64]) -> bytes:
+def _binary_stl(vertices: FloatArray, faces: NDArray[np.int64]) -> bytes:
     """Return a mesh as a binary STL file, in single precision."""
     corners = vertices[faces]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])

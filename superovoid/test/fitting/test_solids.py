@@ -9,7 +9,7 @@ import trimesh
 from scipy.spatial.transform import Rotation
 
 from superovoid import Box, Capsule, Cylinder, Sphere, Superovoid, distance
-from superovoid.fitting import joint
+from superovoid.fitting import descent, joint
 from superovoid.fitting import normal_equations as equations
 from superovoid.fitting.targets import Target
 from superovoid.fitting.triangle_tree import TriangleTree
@@ -230,8 +230,7 @@ def row(kind, epsilon, tapers):
 
 def distances(made, points, steps=200):
     found, slopes = np.empty(len(points)), np.empty((len(points), equations.PARAMETERS))
-    foot = np.empty(equations.FOOT_LENGTH)
-    equations.body_distances(made, np.ascontiguousarray(points), steps, found, slopes, foot)
+    equations.body_distances(made, np.ascontiguousarray(points), steps, found, slopes, equations.scratch(1))
     return found, slopes
 
 
@@ -287,7 +286,7 @@ def test_all_wedge_parameters_give_convex_bodies():
     # The condition increases with e1 and is largest at the ends of the tapers (`joint`), so these cases suffice.
     for tapers in ((0.5, 0.5), (0.5, -0.5), (-0.5, 0.5), (-0.5, -0.5)):
         assert (
-            Superovoid((1.0, 1.0, 1.0), section_exponent=joint.WEDGE_HIGH, profile_exponent=1.0, taper=tapers)
+            Superovoid((1.0, 1.0, 1.0), section_exponent=descent.WEDGE_HIGH, profile_exponent=1.0, taper=tapers)
             .convexity()
             .convex
         )

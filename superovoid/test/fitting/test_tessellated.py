@@ -14,7 +14,7 @@ from scipy.spatial import ConvexHull
 
 from superovoid import Box, Capsule, Cylinder, Sphere, Superovoid
 from superovoid.cli import main
-from superovoid.fitting.tessellated import binary_stl, package_name, tessellation_around
+from superovoid.fitting.tessellated import package_name, tessellation_around, write_mesh_around
 from superovoid.robot import Robot
 from superovoid.robot.mesh_files import read_triangles
 
@@ -34,10 +34,11 @@ SHAPES = (
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=repr)
-def test_written_mesh_contains_body_with_stated_overshoot(shape):
+def test_written_mesh_contains_body_with_stated_overshoot(shape, tmp_path):
     tolerance = 0.01 * float(np.max(shape.aabb()))
-    mesh = tessellation_around(shape, tolerance)
-    vertices, faces = read_triangles(binary_stl(mesh.vertices, mesh.faces), "stl")
+    file, mesh = write_mesh_around(shape, tolerance, tmp_path, 7, "arm/link 1")
+    assert file == "007_arm_link_1.stl"
+    vertices, faces = read_triangles((tmp_path / file).read_bytes(), "stl")
     solid = trimesh.Trimesh(vertices, faces)
     assert solid.is_watertight and solid.volume >= shape.volume()
     planes = ConvexHull(vertices).equations
