@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`superovoid plan`: a motion of a group of a robot, proved free of contact."""
+"""`superovoid plan`: plan a motion of a group of a robot, proved free of contact."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from superovoid.robot import Robot
 
 State = dict[str, float]
-_PER_SECOND = 50  # rows of the table with times
+_PER_SECOND = 50  # rows of the timed table per second
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -122,7 +122,7 @@ def goal(text: str) -> State | str | tuple[float, ...]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Plan a motion, print what it is, and write it."""
+    """Plan a motion, print a summary, and write the motion to a file."""
     import numpy as np
 
     from superovoid.planning import PlanningError
@@ -169,7 +169,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _planner(robot: Robot, arguments: argparse.Namespace) -> GroupPlanner:
-    """Return the planner of the group, among the obstacles."""
+    """Return the planner of the group, with the obstacles."""
     import numpy as np
 
     from superovoid.planning import GroupPlanner
@@ -188,7 +188,7 @@ def _planner(robot: Robot, arguments: argparse.Namespace) -> GroupPlanner:
 
 
 def _obstacles(arguments: argparse.Namespace) -> list:
-    """Return the bodies of the world, as bodies of the root frame."""
+    """Return the obstacles as bodies fixed in the root frame."""
     from superovoid.scene import Body
 
     if arguments.world is None:
@@ -203,7 +203,7 @@ def _obstacles(arguments: argparse.Namespace) -> list:
 
 
 def _write(path: Path, robot: Robot, motion: PlannedMotion, times: NDArray, positions: NDArray) -> None:
-    """Write a table of all independent joints by time."""
+    """Write a table with the time and all independent joints."""
     column = {joint: place for place, joint in enumerate(motion.joints)}
     units = ["m" if robot.joints[joint].kind == "prismatic" else "rad" for joint in robot.joint_names]
     names = ["time_s", *(f"{joint}_{unit}" for joint, unit in zip(robot.joint_names, units, strict=True))]

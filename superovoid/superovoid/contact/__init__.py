@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The engine: signed distance of a pair of shapes at two poses. Knows nothing of robots or ROS."""
+"""The engine: signed distance of a pair of shapes at two poses. It does not depend on robots or ROS."""
 
 from superovoid.contact.contact_sets import ContactSet, contacts
 from superovoid.contact.differentiation import (

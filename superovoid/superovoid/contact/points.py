@@ -6,8 +6,8 @@
 A point is a ball of the least radius that a shape may have, and a ray is such a ball that moves at a constant
 velocity (`impact`). Tolerances of a pair are fractions of the smaller body; here they are fractions of the shape.
 
-Several bodies are asked in the order in which their bounding spheres allow an answer, and only those that may have a
-better one than the best so far.
+With several bodies, the search goes in the order of the bounds from their bounding spheres, and skips bodies that
+cannot improve the best answer so far.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ from superovoid.values.status import UNPROVEN, Status
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-_AT_ONCE = 1 << 16  # points or rays, times bodies, in memory at once
+_AT_ONCE = 1 << 16  # most points or rays, times bodies, in memory at once
 _INTERVAL = [columns.DISTANCE, columns.LOWER, columns.UPPER]
 _POINT, _NORMAL = (slice(first, first + 3) for first in (columns.POINT_A, columns.NORMAL))
-_BEYOND = 1.0 + 1e-9  # lengthens the way to the end of a bounding sphere, so that rounding loses no contact
+_BEYOND = 1.0 + 1e-9  # extends a path beyond a bounding sphere, so that rounding loses no contact
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,7 +74,7 @@ class PointDistance(Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PointDistances(ResultTable):
-    """`PointDistance` as arrays, one row a point."""
+    """`PointDistance` as arrays, one row per point."""
 
     distance: FloatArray
     lower: FloatArray
@@ -111,7 +111,7 @@ class RayHit(Record):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RayHits(Table):
-    """`RayHit` as arrays, one row a ray."""
+    """`RayHit` as arrays, one row per ray."""
 
     distance: FloatArray
     upper: FloatArray
@@ -128,7 +128,7 @@ class RayHits(Table):
 
 
 class _Bodies:
-    """Bodies at poses, each with the row of a point beside it."""
+    """Bodies at poses, and for each the row of a point on its scale."""
 
     def __init__(self, shapes: Shapes, poses: PosesLike) -> None:
         self.shapes = [shapes] if isinstance(shapes, Shape) else list(shapes)
@@ -149,7 +149,7 @@ class _Bodies:
         self.radii = np.array([sphere.radius for sphere in spheres])
 
     def parts(self, count: int) -> Iterator[slice]:
-        """Yield parts of so many points or rays that memory holds at once."""
+        """Split a number of points or rays into slices that fit in memory."""
         size = max(1, _AT_ONCE // max(1, len(self.shapes)))
         return (slice(first, first + size) for first in range(0, count, size))
 
@@ -184,23 +184,23 @@ def point_distances(
     shapes : Shape or sequence of Shape
         The bodies, of any kinds.
     points : (n, 3) array_like
-        World, m.
+        World frame, m.
     poses : (4, 4) or (m, 4, 4) array_like, or another form of poses, optional
         Of the bodies, body to world, m, one for each or one for all; default: the origin.
     rtol : float, optional
         Width of the interval [lower, upper] that counts as certified, as a fraction of the body's largest semi-axis.
     threads : int, optional
-        Threads to share the points among; None: as many as there are processors and as pay.
+        Number of threads; None: one per processor, or fewer if the call is short.
 
     Returns
     -------
     PointDistances
-        One row a point. In several bodies at once, a point has the row of the body in which it is deepest.
+        One row per point. For a point in several bodies, it describes the body in which the point is deepest.
 
     Raises
     ------
     ValueError
-        If points are not finite, or there is not one pose for each body or for all.
+        If a point is not finite, or the poses are neither one for each body nor one for all.
     TypeError
         If a shape is not a `Shape`.
 
@@ -233,9 +233,9 @@ def point_distances(
 def _nearest(
     bodies: _Bodies, points: FloatArray, rtol: float, threads: int | None, best: FloatArray, body: IntArray
 ) -> None:
-    """Fill in the row and the number of the body that is nearest to each point."""
+    """Store the answer and the index of the nearest body of each point in `best` and `body`."""
     off = np.linalg.norm(points[:, None] - bodies.centres, axis=2)
-    bounds = (1.0 - 1e-12) * off - bodies.radii  # of the signed distance, rounding included
+    bounds = (1.0 - 1e-12) * off - bodies.radii  # lower bounds of the signed distances, rounding included
     order = np.argsort(bounds, axis=1)
     for rank in range(len(bodies.shapes)):
         asked = order[:, rank]
@@ -243,12 +243,12 @@ def _nearest(
         if not len(which):
             return
         found = answer_rows(bodies.pairs_with(points[which], asked[which]), rtol, threads)
-        # The ball of a point comes closer by its radius, which rounds to nothing unless the body is as small.
+        # The ball around a point is closer by its radius, which is below rounding unless the body is as small.
         found[:, _INTERVAL] += LEAST_LENGTH
         former = best[which]
         nearer = found[:, columns.DISTANCE] < former[:, columns.DISTANCE]
         chosen = np.where(nearer[:, None], found, former)
-        # The nearest of all is no nearer than the least lower bound; if that is not the chosen body's, it is open.
+        # The distance is at least the smallest lower bound. If another body has it, the answer is unproven.
         lower = np.minimum(found[:, columns.LOWER], former[:, columns.LOWER])
         is_open = chosen[:, columns.LOWER] - lower > rtol * bodies._points[asked[which], SIZE]
         flags = chosen[:, columns.STATUS].astype(np.int64) | np.where(is_open, UNPROVEN, 0)
@@ -268,36 +268,36 @@ def cast_rays(
     rtol: float = IMPACT_TOLERANCE,
     threads: int | None = None,
 ) -> RayHits:
-    """Find the first points of bodies on rays, by steps proved free of contact.
+    """Find the first point of a body on each ray, by steps proved free of contact.
 
     Parameters
     ----------
     shapes : Shape or sequence of Shape
         The bodies, of any kinds.
     origins : (n, 3) or (3,) array_like
-        Where the rays begin, world, m; one for each or one for all.
+        Origins of the rays, world frame, m; one for each ray or one for all.
     directions : (n, 3) or (3,) array_like
-        Their directions, world, of any length but zero.
+        Directions of the rays, world frame, of any length but zero.
     poses : (4, 4) or (m, 4, 4) array_like, or another form of poses, optional
         Of the bodies, body to world, m, one for each or one for all; default: the origin.
     max_distance : float, optional
-        Where the rays end, m.
+        Length of the rays, m.
     rtol : float, optional
-        Gap that counts as a hit, as a fraction of the body's largest semi-axis. Rounding at large coordinates is
-        allowed on top.
+        Gap that counts as a hit, as a fraction of the body's largest semi-axis. At large coordinates, the rounding
+        error is added.
     threads : int, optional
-        Threads to share the rays among; None: as many as there are processors and as pay.
+        Number of threads; None: one per processor, or fewer if the call is short.
 
     Returns
     -------
     RayHits
-        One row a ray, with `ImpactStatus.FREE` for a ray that meets no body, and a distance of 0 for one that begins
+        One row per ray. The status is `ImpactStatus.FREE` if the ray meets no body; the distance is 0 if the ray begins
         in a body.
 
     Raises
     ------
     ValueError
-        If numbers are not finite, a direction is zero, or lengths do not match.
+        If a number is not finite, a direction is zero, or lengths differ.
     TypeError
         If a shape is not a `Shape`.
 
@@ -348,7 +348,7 @@ def _first_hits(
     threads: int | None,
     hits: RayHits,
 ) -> None:
-    """Fill in the first hit of each ray."""
+    """Store the first hit of each ray in `hits`."""
     enter, leave = _chords(bodies, starts, ways)
     order = np.argsort(enter, axis=1)
     rays = np.arange(len(starts))
@@ -378,7 +378,7 @@ def _first_hits(
 
 
 def _chords(bodies: _Bodies, starts: FloatArray, ways: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return where rays enter and leave the bounding spheres of bodies, m, a row a ray; inf where they miss one."""
+    """Return where rays enter and leave bounding spheres, m, a row per ray; inf if a ray misses a sphere."""
     to_centre = bodies.centres - starts[:, None]
     along = np.einsum("nmi,ni->nm", to_centre, ways)
     across = np.linalg.norm(to_centre - along[..., None] * ways[:, None], axis=2)

@@ -139,7 +139,7 @@ class PlanningScene:
         Raises
         ------
         ValueError
-            If a name is unknown, or a link named has no contact geometry.
+            If a name is unknown, or is that of a link without contact geometry.
         """
         if names is None:
             return frozenset(self.owners)
@@ -240,7 +240,7 @@ class PlanningScene:
         return margin + own[a] + own[b] + np.where(with_link, against_world[a] + against_world[b], 0.0)
 
     def largest_padding(self) -> float:
-        """Return an upper bound of `paddings`, m: the largest distance at which a pair may have no clearance."""
+        """Return an upper bound of `paddings`, m. A pair farther apart than this has a positive clearance."""
         return self.padding.margin + 4.0 * max((self.padding.default, *self.padding.by_name.values()))
 
     def clearances(self, result: SceneResult) -> DistanceResults:
@@ -444,7 +444,7 @@ class Edit(SceneChanges):
         self.limits.check("bodies", count, "bodies of scaled links count twice" if self.scales else "")
 
     def _check_scales(self) -> None:
-        """Raise for invalid scales, and for bodies with the name of a scaled body."""
+        """Raise `ValueError` for invalid scales, and for bodies with the name of a scaled body."""
         for link, scale in self.scales.items():
             if not (math.isfinite(scale) and scale > 0.0):
                 raise ValueError(f"scale of link '{link}' = {scale}: must be positive and finite")

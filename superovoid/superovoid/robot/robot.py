@@ -453,8 +453,8 @@ class Robot:
         positions, base_poses
             As for `forward_kinematics`.
         bodies : sequence of Body, optional
-            Bodies of the scene, if they are not just the robot's: for a planning scene with attached objects, or for a
-            scene with obstacles. Bodies on links that the robot does not have are fixed.
+            Bodies of the scene, if these are not exactly the robot's: for a planning scene with attached objects, or
+            for a scene with obstacles. Bodies on links that the robot does not have are fixed.
 
         Returns
         -------

@@ -33,7 +33,7 @@ from superovoid.values.poses import PoseLike, PosesLike
 
 
 class SceneChanges:
-    """Objects and rules after the applied changes, in order. An invalid change raises `ValueError`.
+    """Objects and rules of a planning scene, with changes applied in order. An invalid change raises `ValueError`.
 
     Parameters
     ----------
@@ -82,12 +82,12 @@ class SceneChanges:
 
     @property
     def problems(self) -> Mapping[str, Problem]:
-        """The missing or misplaced objects; each can be removed, or added again."""
+        """The missing or misplaced objects. A caller can remove each, or add it again."""
         return MappingProxyType(self._problems)
 
     @property
     def _rules(self) -> CollisionRules:
-        """The current rules. They forget all removed objects at once: each time costs a pass over all rules."""
+        """The current rules. All removed objects are forgotten in one pass over the rules."""
         if self._gone:
             self._rules_changed |= self._own_rules.forget(self._gone)
             self._gone = set()
@@ -131,7 +131,7 @@ class SceneChanges:
         link : str, optional
             Link that carries it; default: none, it belongs to the world.
         touch_links : iterable of str
-            Links, groups and objects that it may touch; include `link` itself if it may touch that.
+            Links, groups and objects that it may touch, including `link` if it may touch that.
         source : str
             Name of its origin.
         given_in : GivenIn, optional
@@ -232,7 +232,7 @@ class SceneChanges:
                 self.remove(name)
 
     def report(self, problem: Problem) -> None:
-        """Keep a problem until a change solves it (`ProblemKind`), or the object is removed or added again.
+        """Store a problem until a change solves it (`ProblemKind`), or the object is removed or added again.
 
         An object with that name does not change. Beyond the limit of names, one attached object `MORE` represents all
         others, since these may be attached or of the world.

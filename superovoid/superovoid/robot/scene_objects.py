@@ -65,7 +65,7 @@ class SceneObject:
 
 
 class ProblemKind(Enum):
-    """The unknown part of an object, and so the change that solves its problem."""
+    """Kind of a problem: the unknown part of an object, which decides what change solves the problem."""
 
     ALL = "all"
     """Everything is unknown: remove the object, or add it again."""
@@ -81,7 +81,7 @@ class ProblemKind(Enum):
     """Nothing is unknown: the change was to remove it from the world."""
 
     def and_then(self, other: ProblemKind) -> ProblemKind:
-        """Return the kind of problem after a second one with the same object."""
+        """Return the kind of two problems of one object together."""
         if self is other:
             return self
         return ProblemKind.PLACES if {self, other} == {ProblemKind.POSE, ProblemKind.PLACES} else ProblemKind.ALL
@@ -89,7 +89,7 @@ class ProblemKind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """An object without a valid place, or an unusable description of anything removed or added by name.
+    """An object without a valid place, or an invalid description of an object or removal.
 
     An existing object with this name is unchanged.
     """

@@ -3,8 +3,8 @@
 
 """XML parser for untrusted documents.
 
-A robot description may come from a topic or a parameter that any process can set.  Therefore: no document type, no
-entities, no network access, a bounded size, and every number is checked before use.
+A robot description may come from a topic or a parameter that any process can set. Therefore the parser rejects document
+types and entities, opens no network connection, limits the size, and checks every number.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Many bodies: poses, allowed pairs, culling, warm starts and one query call. The state lives here and nowhere else."""
+"""Scenes of many bodies: poses, allowed pairs, culling, warm starts and one query. All mutable state is here."""
 
 from superovoid.scene.bodies import Body
 from superovoid.scene.results import PairResult, SceneResult

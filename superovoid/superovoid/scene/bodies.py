@@ -30,7 +30,7 @@ FloatArray = NDArray[np.float64]
 class Body:
     """A shape fixed to a link.
 
-    Bodies are equal when name, link, shape and pose are, and may be keys of a dictionary.
+    Two bodies are equal if their names, links, shapes and poses are equal. Bodies may be keys of a dictionary.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Body:
 
 
 def rows_of(bodies: Sequence[Body], length: int, offsets: Offsets) -> tuple[Local, FloatArray, Offsets]:
-    """Shapes, places and bounds of bodies, and their meshes, as `pack_shapes_behind` appends them to a pool."""
+    """Return shapes, poses and bounds of bodies, and their meshes, which `pack_shapes_behind` appends to a pool."""
     packed, more, offsets = pack_shapes_behind((body.shape for body in bodies), length, offsets)
     spheres = [body.shape.bounding_sphere() for body in bodies]
     centres, halves = np.empty((len(bodies), 3)), np.empty((len(bodies), 3))
@@ -100,7 +100,7 @@ def _boxes(packed: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def losses_of(bodies: Sequence[Body], packed: FloatArray) -> FloatArray:
-    """Return the rounding of link pose times body pose, without the part from the link's position, m, shape (n,)."""
+    """Return the rounding of link pose times body pose, without that of the link's position, m, shape (n,)."""
     poses = _stack([body.link_from_body for body in bodies], 4, 4)
     # For a rotated half-space it is a tiny positive number, so that the error of the rotation is counted.
     radii = np.where(packed[:, surface.RADIUS] < math.inf, packed[:, surface.RADIUS], LEAST_LENGTH).tolist()

@@ -40,8 +40,8 @@ BODIES, NODES = 0, 1
 class Tree(NamedTuple):
     """Bodies in the order of the tree, and nodes."""
 
-    order: Int32s1  # body at each place; half-spaces are behind the others
-    bounds: Floats2  # of the body at each place
+    order: Int32s1  # body at each position of the order; half-spaces come last
+    bounds: Floats2  # of the body at each position
     nodes: Floats2
     link: Int32s1  # the one link of all bodies of a node, -1 for several
     stack: Int32s2
@@ -111,9 +111,9 @@ def refit(tree: Tree, bounds: Floats2, moved: Bools1) -> None:
 
 @entry_point(nogil=True)
 def spacing(tree: Tree) -> float:
-    """Return about the distance between neighbours among bodies that lie close together; inf for no bodies.
+    """Estimate the distance between neighbours among bodies that lie close together; inf without bodies.
 
-    The measured node has about the square root of all bodies. The smaller child at each level leaves out the few bodies
+    The measured node has about sqrt(n) of the n bodies. The smaller child at each level leaves out the few bodies
     that are far from the others.
     """
     if tree.head[NODES] == 0:
@@ -141,7 +141,7 @@ def _apart(a, b, limit):
 
 @kernel
 def _consider(local, world, rules, a, b, limit, candidates, found, counts):
-    """Rules and volumes for one pair; append it to the candidates if it passes. Returns their number."""
+    """Test the rules and volumes of a pair, and append it to the candidates if it passes; return their number."""
     a, b = np.int64(a), np.int64(b)
     if not bounding_spheres_within(world, a, b, limit):
         return found
@@ -168,9 +168,9 @@ def cull_tree(
     candidates: Ints2,
     counts: Ints1,
 ) -> int:
-    """Find all allowed pairs whose volumes are within the limit, and write as many candidates as there is memory for.
+    """Find all allowed pairs whose volumes are within the limit, and write those that the memory has room for.
 
-    Returns the number found.
+    Return the number found.
     """
     counts[:] = 0
     order, nodes, stack, reach, found = tree.order, tree.nodes, tree.stack, limit + world.rounding[0], 0

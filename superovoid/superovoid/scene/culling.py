@@ -3,7 +3,7 @@
 
 """Bounding volumes of bodies in the world, and the culling of one pair by them.
 
-All bounds are widened by what rounding may take, so that no pair within `max_distance` is lost. A body of infinite
+All bounds are widened by their rounding errors, so that no pair within `max_distance` is lost. A body of infinite
 radius is a half-space, the only unbounded shape: its distance to a sphere or a box has a closed form.
 """
 
@@ -20,11 +20,11 @@ from superovoid.compiled.vector import norm, rotate_back, sub
 from superovoid.contact.separation import gap_of_boxes
 from superovoid.shapes.kernels.rounding import at_place, straighten
 
-# Entries of the counts that a query fills.
+# Indices of the counts of a query.
 PAST_SPHERE, PAST_OBB, BOUNDED, SOLVED, INTERSECTING = 0, 1, 2, 3, 4
 COUNTS = 5
 
-_ROUNDING = 1e-12  # of the largest coordinate: thousands of times what the bounds lose (docs/explanation/numerics.md)
+_ROUNDING = 1e-12  # share of the largest coordinate, far above rounding (docs/explanation/numerics.md)
 
 
 @bundle
@@ -37,7 +37,7 @@ class Local(NamedTuple):
     radii: Floats1  # inf: the half-space z <= 0 of its frame
     box_centres: Floats2
     box_halves: Floats2
-    losses: Floats1  # what the product of link and body pose rounds (`rounding.composition`)
+    losses: Floats1  # rounding error of link pose times body pose (`rounding.composition`)
 
 
 @bundle
@@ -48,7 +48,7 @@ class World(NamedTuple):
     spheres: Floats2  # centre and radius
     boxes: Floats2  # centre of the oriented box
     bounds: Floats2  # lower and upper corner of the box along the world's axes
-    losses: Floats1  # bound of the distance of a point from its place by the exact product of poses
+    losses: Floats1  # bound of the error of a point, against the exact product of poses
     rounding: Floats1  # one number: the largest rounding of the bounds of a body, m
 
 
@@ -84,7 +84,7 @@ def _vector(row):
 
 @kernel
 def transform(pose, local):
-    """World coordinates of a point."""
+    """Return the world coordinates of a point."""
     return (
         pose[0, 0] * local[0] + pose[0, 1] * local[1] + pose[0, 2] * local[2] + pose[0, 3],
         pose[1, 0] * local[0] + pose[1, 1] * local[1] + pose[1, 2] * local[2] + pose[1, 3],
@@ -94,7 +94,7 @@ def transform(pose, local):
 
 @kernel(forceinline=True)
 def place(local, k, link_pose, world):
-    """Put body k where its link is."""
+    """Compute the pose and the volumes of body k in the world from the pose of its link."""
     pose = world.poses[k]
     offset = local.link_from_body[k]
     for i in range(3):
@@ -127,7 +127,7 @@ def place(local, k, link_pose, world):
 
 @kernel
 def rounding_of(world, k):
-    """Return what rounding may take from the bounds of body k, m."""
+    """Return the rounding error of the bounds of body k, m."""
     x, y, z, radius = world.spheres[k, 0], world.spheres[k, 1], world.spheres[k, 2], world.spheres[k, 3]
     extent = max(abs(x), abs(y), abs(z)) + (radius if radius < math.inf else 0.0)
     return _ROUNDING * extent + 2.0 * world.losses[k]
@@ -135,7 +135,7 @@ def rounding_of(world, k):
 
 @entry_point(nogil=True, separate=True)
 def place_all(local: Local, link: Ints1, link_poses: Floats3, moved: Bools1, world: World) -> None:
-    """Put the bodies of moved links where these are."""
+    """Place the bodies on moved links."""
     rounding = 0.0
     for k in range(link.shape[0]):
         if moved[link[k]]:
@@ -146,7 +146,7 @@ def place_all(local: Local, link: Ints1, link_poses: Floats3, moved: Bools1, wor
 
 @kernel
 def height_above(pose, point):
-    """Height of a point over the half-space at a pose."""
+    """Return the height of a point over the half-space at a pose."""
     return (
         (point[0] - pose[0, 3]) * pose[0, 2]
         + (point[1] - pose[1, 3]) * pose[1, 2]
@@ -156,7 +156,7 @@ def height_above(pose, point):
 
 @kernel(forceinline=True)
 def sphere_gap(world, a, b):
-    """Distance of the bounding spheres of two bodies; -inf for two half-spaces."""
+    """Return the distance of the bounding spheres of two bodies; -inf for two half-spaces."""
     sphere_a, sphere_b = world.spheres[a], world.spheres[b]
     if sphere_a[3] + sphere_b[3] < math.inf:
         dx, dy, dz = sphere_a[0] - sphere_b[0], sphere_a[1] - sphere_b[1], sphere_a[2] - sphere_b[2]
@@ -170,7 +170,7 @@ def sphere_gap(world, a, b):
 def bounding_spheres_within(world, a, b, limit):
     """Return whether the spheres of two bodies are no farther apart than the limit.
 
-    The square root of `sphere_gap` would take half as long again for a list of pairs.
+    Without the square root of `sphere_gap`, a list of pairs takes two thirds of the time.
     """
     limit += world.rounding[0]
     sphere_a, sphere_b = world.spheres[a], world.spheres[b]
@@ -183,7 +183,7 @@ def bounding_spheres_within(world, a, b, limit):
 
 @kernel
 def _half_along(pose, half, n):
-    """Half of the extent of an oriented box along a direction."""
+    """Return half the extent of an oriented box along a direction."""
     reach = 0.0
     for i in range(3):
         reach += half[i] * abs(n[0] * pose[0, i] + n[1] * pose[1, i] + n[2] * pose[2, i])
@@ -192,7 +192,7 @@ def _half_along(pose, half, n):
 
 @kernel
 def _box_over(plane, centre, pose, half):
-    """Height of the lowest corner of an oriented box over the half-space at a pose."""
+    """Return the height of the lowest corner of an oriented box over the half-space at a pose."""
     return height_above(plane, centre) - _half_along(pose, half, (plane[0, 2], plane[1, 2], plane[2, 2]))
 
 
@@ -212,7 +212,7 @@ def gap_of_oriented_boxes(local, world, a, b, enough):
 
 @kernel(forceinline=True)
 def oriented_boxes_within(local, world, a, b, limit):
-    """Return whether no axis shows two bodies farther apart than the limit; a half-space is its own bound."""
+    """Return whether no separating axis proves two bodies farther apart than the limit; a half-space bounds itself."""
     radius_a, radius_b = world.spheres[a, 3], world.spheres[b, 3]
     if radius_a + radius_b == math.inf:
         reach = limit + world.rounding[0]
@@ -226,7 +226,7 @@ def oriented_boxes_within(local, world, a, b, limit):
 
 @kernel(forceinline=True)
 def is_within(local, world, a, b, limit, counts):
-    """Return whether the spheres and the boxes of two bodies leave them within the limit; count the test."""
+    """Return whether neither spheres nor boxes prove two bodies beyond the limit; count the test."""
     if not bounding_spheres_within(world, a, b, limit):
         return False
     counts[PAST_SPHERE] += 1

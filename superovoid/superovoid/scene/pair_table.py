@@ -22,15 +22,15 @@ from superovoid.contact.columns import STATE_LENGTH
 EMPTY = -1
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: Knuth's multiplicative hashing
 
-# Answers of the rules for a pair. Turned: the body of the larger index is reported first.
+# Answers of the rules for a pair. If it is turned, the body of the larger index is reported first.
 FORBIDDEN, ALLOWED, ALLOWED_TURNED = 0, 1, 2
 
 
 @bundle
 class Rules(NamedTuple):
-    """Which pairs may be checked.
+    """Rules that decide which pairs are checked.
 
-    By default bodies on different links, unless both are closed; `keys` and `answers` are the exceptions.
+    By default, pairs on different links, unless both bodies are closed; `keys` and `answers` are the exceptions.
     """
 
     link: Ints1  # row of the link of each body
@@ -52,7 +52,7 @@ class WarmStarts(NamedTuple):
 
 @kernel
 def pair_key(a, b):
-    """Number of an unordered pair."""
+    """Return the number of an unordered pair."""
     return (min(a, b) << 32) | max(a, b)
 
 
@@ -95,7 +95,7 @@ def _allowed_by_default(rules, a, b):
 
 @kernel
 def rule(rules, a, b):
-    """FORBIDDEN, ALLOWED or ALLOWED_TURNED."""
+    """Return FORBIDDEN, ALLOWED or ALLOWED_TURNED."""
     i = find(rules.keys, pair_key(a, b))
     if i >= 0:
         return np.int64(rules.answers[i])
@@ -106,7 +106,7 @@ def rule(rules, a, b):
 def set_rules(rules: Rules, pairs: Ints2, answer: int) -> int:
     """Set the answer for rows of pairs: 0, or 1 (in either order), or 2 (as given).
 
-    An allowed pair keeps its order. Returns the number of exceptions added.
+    An allowed pair keeps its order. Return the number of exceptions added.
     """
     added = 0
     for k in range(pairs.shape[0]):
@@ -126,7 +126,7 @@ def set_rules(rules: Rules, pairs: Ints2, answer: int) -> int:
 
 @entry_point(nogil=True)
 def exceptions_count(rules: Rules) -> tuple[int, bool]:
-    """How many pairs the exceptions add to those allowed by default, and whether they allow one on a single link."""
+    """Return how many pairs the exceptions add to the default ones, and whether they allow one on a single link."""
     more = 0
     within = False
     for i in range(rules.keys.shape[0]):
@@ -166,7 +166,7 @@ def move_rules(old: Rules, new: Rules, index: Ints1) -> None:
 def orient(rules: Rules, wanted: Ints2) -> int:
     """Put the bodies of each row of `wanted` in the order that the scene reports.
 
-    Returns the first row that is not an allowed pair of different bodies, -1 if there is none.
+    Return the first row that is not an allowed pair of different bodies, -1 if there is none.
     """
     n = rules.link.shape[0]
     for k in range(wanted.shape[0]):

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a query of a scene answers."""
+"""Results of queries of a scene."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairResult(DistanceResult):
-    """A row of a `SceneResult` or `StateDistances`: a `DistanceResult` that knows its bodies."""
+    """A row of a `SceneResult` or `StateDistances`: a `DistanceResult` with its bodies."""
 
     body_a: int
     """Index of the first body in `Scene.bodies`."""
@@ -83,7 +83,7 @@ class SceneResult(PairResults):
 
 
 def fields_of(rows: NDArray[np.float64], pairs: IntArray, count: int, counts: Iterable[Any]) -> dict[str, Any]:
-    """Return the fields of a `PairResults` for rows of answers, their bodies, pairs to check, and what was counted."""
+    """Return the fields of a `PairResults`: rows of answers, bodies, number of pairs to check, and counts."""
     found = vars(DistanceResults.from_rows(rows))
     names = "past_sphere", "past_obb", "bounded", "solved", "intersecting"
     counted = dict(zip(names, counts, strict=True))

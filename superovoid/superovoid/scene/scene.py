@@ -8,7 +8,7 @@ a scene of three bodies   what a query does
 ========================  =================================================================================
 far apart                 nothing: the bounding spheres of each pair are farther apart than `max_distance`
 two side by side          spheres within `max_distance`, oriented boxes not: nothing
-two touching              spheres and boxes overlap: solved, starting from the points of the last query if any
+two touching              spheres and boxes overlap: solved, starting from the points of the last query, if any
 ========================  =================================================================================
 
 A scene with few pairs tests each of them. A scene with many finds the near ones by a tree of boxes. Data of a pair (an
@@ -92,10 +92,11 @@ class Scene:
     Parameters
     ----------
     bodies : sequence of Body, or ShapeArray
-        Names must be unique. The shapes of an array are bodies on a link each, whose names are their indices: ``"0"``.
+        Names must be unique. Each shape of an array becomes a body on a link of its own, and its index, such as
+        ``"0"``, is the name of both.
     pairs : (n, 2) array_like of int, optional
-        Indices of the pairs of bodies to check, and no other pairs of these bodies; default: all pairs on different
-        links. Duplicates are ignored.
+        Indices of the pairs of bodies to check; other pairs of these bodies are not checked. Default: all pairs on
+        different links. Duplicates are ignored.
     rtol : float, optional
         Width of a certified interval, as a fraction of the smaller body's largest semi-axis, as for
         `superovoid.distance`.
@@ -118,14 +119,14 @@ class Scene:
     _bodies: tuple[Body, ...]
     _local: culling.Local
     _vertices: FloatArray
-    _offsets: Offsets  # of the meshes in `_vertices`
+    _offsets: Offsets  # offsets of the meshes in `_vertices`
     _rules: pair_table.Rules
-    _count: int  # of the checked pairs
+    _count: int  # number of checked pairs
     _table: IntArray | None  # the checked pairs; None until they are listed
     _tree: box_tree.Tree | None
     _tree_fits: bool
     _memory: solving.Memory
-    _world: culling.World  # that of the memory
+    _world: culling.World  # the world of the memory
     _stale: NDArray[np.bool_]  # links moved since the tree was refitted
 
     def __init__(
@@ -275,12 +276,12 @@ class Scene:
         Parameters
         ----------
         names : str or sequence of str
-            Of one body, or of many: one call takes one pass over the rows of the scene.
+            Names of bodies. Each call takes one pass over the rows of the scene, for one name or many.
 
         Raises
         ------
         ValueError
-            If there is no body of a name; then nothing has changed.
+            If no body has one of the names; the scene is then unchanged.
         """
         with self._lock:
             rows = self._indices((names,) if isinstance(names, str) else names)
@@ -318,7 +319,7 @@ class Scene:
         Raises
         ------
         ValueError
-            If there is no body of a name, or it has another shape; then nothing has changed.
+            If no body has one of the names, or a shape differs; the scene is then unchanged.
         """
         with self._lock:
             self._exchange(bodies)
@@ -419,7 +420,7 @@ class Scene:
     def prepare(self, *, pairs: ArrayLike | None = None, freeze: bool = False) -> None:
         """Allocate the memory of later queries now, for control loops (docs/how_to/frameworks.md).
 
-        It is enough even if bodies are near each other. Poses and answers do not change.
+        It suffices even if bodies are near each other. Poses and answers do not change.
 
         Parameters
         ----------
@@ -473,7 +474,7 @@ class Scene:
         ServingError
             If viser is not installed, or the address is in use; a subclass of RuntimeError.
         """
-        from superovoid.viewing import show  # late: pages import scenes
+        from superovoid.viewing import show  # here, because pages import scenes
 
         return show("scene_page", self, near=near, **options)
 
@@ -573,9 +574,26 @@ class Scene:
         return SceneResult(**fields_of(rows, which, count, counts), bodies=bodies)
 
     def point_distances(self, points: ArrayLike, *, threads: int | None = None) -> PointDistances:
-        """Compute the signed distances of points, world, m, from the nearest body (`superovoid.point_distances`).
+        """Compute the signed distances of points from the nearest body, as `superovoid.point_distances`.
 
-        `PointDistances.body` is the index in `bodies`. All bodies count, whatever pairs are allowed.
+        All bodies count, whatever pairs are allowed.
+
+        Parameters
+        ----------
+        points : (n, 3) array_like
+            World frame, m.
+        threads : int, optional
+            Number of threads; None: one per processor, or fewer if the call is short.
+
+        Returns
+        -------
+        PointDistances
+            One row per point; `body` is an index in `bodies`.
+
+        Raises
+        ------
+        ValueError
+            If a point is not finite, or a pose has not been set.
         """
         return point_distances([body.shape for body in self._bodies], points, self._known_poses(), threads=threads)
 
@@ -587,9 +605,30 @@ class Scene:
         max_distance: float = math.inf,
         threads: int | None = None,
     ) -> RayHits:
-        """Find the first body on each ray, such as of a camera or a laser (`superovoid.cast_rays`).
+        """Find the first body on each ray of a camera or laser, as `superovoid.cast_rays`.
 
-        `RayHits.body` is the index in `bodies`. All bodies count, whatever pairs are allowed.
+        All bodies count, whatever pairs are allowed.
+
+        Parameters
+        ----------
+        origins : (n, 3) or (3,) array_like
+            Origins of the rays, world frame, m; one for each ray or one for all.
+        directions : (n, 3) or (3,) array_like
+            Directions of the rays, world frame, of any length but zero.
+        max_distance : float, optional
+            Length of the rays, m.
+        threads : int, optional
+            Number of threads; None: one per processor, or fewer if the call is short.
+
+        Returns
+        -------
+        RayHits
+            One row per ray; `body` is an index in `bodies`, or -1 for a ray that meets no body.
+
+        Raises
+        ------
+        ValueError
+            If a number is not finite, a direction is zero, lengths differ, or a pose has not been set.
         """
         shapes, poses = [body.shape for body in self._bodies], self._known_poses()
         return cast_rays(shapes, origins, directions, poses, max_distance=max_distance, threads=threads)
@@ -604,7 +643,7 @@ class Scene:
         return count <= min(_LISTED_PAIRS * len(self._bodies), _MOST_LISTED)
 
     def _cull(self, limit: float, table: IntArray | None) -> int:
-        """Write the pairs of a table, or else of the tree, whose volumes are within the limit to the scratch memory."""
+        """Write the pairs of a table (None: of the tree) whose volumes are within the limit to the scratch memory."""
         if table is not None:
             self._reserve(len(table))
             return int(solving.cull_list(self._local, table, solving.ONE_GROUP, limit, self._memory))
@@ -619,7 +658,7 @@ class Scene:
     def _solve(self, candidates: int, most: int, limit: float, overlapping_only: bool) -> int:
         """Solve the pairs in the scratch memory that may be among the `most` closest within the limit.
 
-        Returns the number of rows written, which include the wanted pairs.
+        Return the number of rows written, which include the wanted pairs.
         """
         self._provide_slots(candidates)
         self._provide_lanes(candidates)
@@ -627,7 +666,7 @@ class Scene:
         return int(solving.solve(self._local, self._vertices, self._memory, candidates, wanted))
 
     def _usual_reach(self) -> float:
-        """Return a distance, m, within which few bodies of the tree are."""
+        """Return a distance within which a body of the tree has few neighbours, m."""
         return float(box_tree.spacing(self._fitted_tree())) / 48.0 or math.inf
 
     def _first_reach(self, enough: int) -> float:
@@ -639,7 +678,7 @@ class Scene:
     # -- memory: grows only if the number of near pairs does -----------------------------------------------------------
 
     def _use(self, worlds: culling.Worlds, pool: pair_table.WarmStarts) -> None:
-        """Use other memory for the poses of bodies and for warm starts."""
+        """Replace the memory for the poses of bodies and for warm starts."""
         self._memory = self._memory._replace(worlds=worlds, pool=pool)
         self._world = culling.world_at(worlds, 0)
 
@@ -657,7 +696,7 @@ class Scene:
         capacity = len(pool.states) - 1
         if pool.taken[0] + candidates <= capacity:
             return
-        # Twice the present need, because near pairs change; for few pairs, a slot for each.
+        # Twice the present need, because near pairs change; if there are few pairs, a slot for each.
         wanted = min(_MOST_WARM_STARTS, self._count, max(2 * candidates, _WARM_STARTS))
         if capacity < wanted:
             self._move_warm_starts(wanted, np.arange(len(self._bodies)))
@@ -730,7 +769,7 @@ class Scene:
         closed: NDArray[np.bool_],
         index: IntArray,
     ) -> None:
-        """Use other bodies, with new indices of the bodies before (ascending; -1: gone), and place them."""
+        """Replace the bodies and place them; `index` has the new index of each old body (ascending; -1: removed)."""
         used = np.bincount(link, minlength=len(self._row)) > 0
         if not used.all():
             self._row = {name: row for row, name in enumerate(itertools.compress(self._row, used))}
@@ -752,7 +791,7 @@ class Scene:
         self._stale |= links
 
     def _except(self, pairs: IntArray, answer: int) -> int:
-        """Give pairs an answer of their own; return how many had none."""
+        """Set exceptions from the rules for pairs; return how many pairs had none."""
         old = self._rules
         rules = pair_table.moved_rules(old, old.link, old.closed, np.arange(len(old.link)), len(pairs))
         added = pair_table.set_rules(rules, pairs, answer)
@@ -818,7 +857,7 @@ def _pairs_between(link: IntArray) -> int:
 
 
 def _table_of(pairs: ArrayLike) -> IntArray:
-    """Return a table of pairs of its own."""
+    """Return a new table of pairs."""
     given = np.asarray(pairs)
     if given.size == 0:
         return np.empty((0, 2), dtype=np.int64)

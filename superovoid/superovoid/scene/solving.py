@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Solve the candidates of a query: of each group of pairs all, or the closest ones.
+"""Solve the candidates of a query: all pairs of each group, or only the closest ones.
 
 A query answers one scene, or one scene for each of several states of a robot. It has two steps: culling by bounding
 volumes writes the candidates (`cull_list`, `box_tree.cull_tree`), and these are solved. Most candidates of a large
@@ -68,17 +68,17 @@ _POINTS = 2 * newton_lanes.POINT_LENGTH
 
 @bundle
 class Candidates(NamedTuple):
-    """Pairs of bodies whose distances may be wanted, one row each, and what is known of them."""
+    """Candidate pairs, one row each, with the bounds and answers known so far."""
 
     pairs: Ints2
-    states: Ints1  # of the robot; 0 in a scene
+    states: Ints1  # index of the robot's state; 0 in a scene
     groups: Ints1
-    bounds: Floats1  # of the distance, from below
+    bounds: Floats1  # lower bounds of the distances
     stages: Ints1
-    limits: Floats1  # of the distance: beyond it lanes need not answer
-    out: Floats2  # the answer of lanes; of an open contact its proved interval
-    points: Floats2  # of that contact
-    asked: Ints1  # rows for lanes
+    limits: Floats1  # largest distances that lanes must answer
+    out: Floats2  # answer of lanes; for an open contact, its proved interval
+    points: Floats2  # points of that contact
+    asked: Ints1  # rows listed for lanes
 
 
 def candidates_for(rows: int) -> Candidates:
@@ -88,13 +88,13 @@ def candidates_for(rows: int) -> Candidates:
 
 @bundle
 class Scratch(NamedTuple):
-    """Memory of the answers of a query, one row each (and a matrix)."""
+    """Memory for the answers of a query, one row each, and for a matrix."""
 
     waiting: Ints1  # heap of candidates
-    nearest: Ints1  # heap of the least distances known
-    farness: Floats1  # minus these distances
+    nearest: Ints1  # heap of the smallest distances known
+    farness: Floats1  # the negated distances
     out: Floats2
-    keys: Keys  # of the rows of `out`: their distances and pairs
+    keys: Keys  # distances and pairs of the rows of `out`
     rotation: Floats2
 
 
@@ -104,22 +104,22 @@ def scratch_for(rows: int) -> Scratch:
 
 
 class Wanted(NamedTuple):
-    """Which answers are wanted, and how good."""
+    """The answers that a query wants, and their tolerance."""
 
     most: int  # number of the closest pairs of each group
     max_distance: float  # largest distance, m
     overlapping_only: bool
     tolerance: float
     budget: int
-    of_scene: bool  # whether lanes start from earlier answers, and only if many candidates are for them
+    of_scene: bool  # if true, lanes start from earlier answers, and only with many candidates
 
 
 @bundle
 class Keys(NamedTuple):
-    """What rows are sorted by, and memory for it."""
+    """Sort keys of rows, and memory for the sort."""
 
     values: Floats1
-    pairs: Ints2  # (rows, 2): they decide between equal values
+    pairs: Ints2  # (rows, 2): tie-breakers of equal values
     order: Ints1  # the result: rows, ascending
     merged: Ints1
 
@@ -140,7 +140,7 @@ def is_before(keys, i, j):
 
 @kernel
 def sort(keys, count):
-    """Order rows by ascending value, equal ones by their pair: a merge sort from below."""
+    """Sort rows by ascending value, and equal ones by their pair (bottom-up merge sort)."""
     order, merged = keys.order, keys.merged
     for k in range(count):
         order[k] = k
@@ -163,10 +163,10 @@ def sort(keys, count):
 
 @kernel
 def lower_limit(nearest, farness, known, most, limit, value):
-    """Note a distance, no larger than the limit, among the least ones; return the limit it leaves for others.
+    """Add a distance within the limit to the smallest ones; return the limit for other pairs.
 
-    `nearest` is a heap of the least ones, the largest on top: its keys are minus the distances. `known` were noted
-    before; the limit falls to the largest as soon as there are `most`.
+    `nearest` is a heap of the smallest distances with the largest on top, so its keys are the negated distances.
+    `known` is their number before this call. Once there are `most`, the limit is the largest of them.
     """
     if known < most:
         nearest[known] = known
@@ -180,7 +180,7 @@ def lower_limit(nearest, farness, known, most, limit, value):
 
 @kernel(forceinline=True)
 def lost(packed, world, a, b):
-    """What the products that gave the poses of two bodies add to the allowance of their distance, m."""
+    """Return the error of the distance of two bodies due to the rounding of their poses, m."""
     loss = world.losses[a] + world.losses[b]
     endless_a, endless_b = world.spheres[a, 3] == math.inf, world.spheres[b, 3] == math.inf
     if loss > 0.0 and endless_a != endless_b:
@@ -191,7 +191,7 @@ def lost(packed, world, a, b):
 
 @kernel
 def _certified_width(packed, world, a, b, tolerance):
-    """What a certified answer may lie below a bound: the width of its interval, and what rounding takes from bounds."""
+    """Return how far a certified distance may lie below a bound: interval width plus rounding of bounds, m."""
     loss = lost(packed, world, a, b)
     if world.spheres[a, 3] == math.inf:
         a = b
@@ -203,7 +203,7 @@ def _certified_width(packed, world, a, b, tolerance):
 
 @kernel
 def size_of_smaller(packed, world, a, b):
-    """Size of the smaller of two bodies, a half-space being none."""
+    """Return the size of the smaller of two bodies; a half-space does not count."""
     if world.spheres[a, 3] == math.inf:
         return packed[b, SIZE]
     return packed[a, SIZE] if world.spheres[b, 3] == math.inf else min(packed[a, SIZE], packed[b, SIZE])
@@ -230,7 +230,7 @@ def is_for_lanes(a, b):
 
 @kernel(forceinline=True)
 def _store(block, i, rows, row, tolerance):
-    """Note what lanes have found of a pair of the block."""
+    """Store the result of lanes for a pair of the block."""
     phase, out = block[many_pairs.PHASE + i], rows.out[row]
     if many_pairs.store_row(block, i, tolerance, out):
         rows.stages[row], rows.bounds[row] = CLOSED, out[DISTANCE]
@@ -248,10 +248,10 @@ def _store(block, i, rows, row, tolerance):
 
 @kernel(nogil=True, separate=True)
 def _ask_lanes(local, poses, rows, count, tolerance, pool, is_warm, lanes):
-    """Have lanes answer the first `count` candidates of `rows.asked`.
+    """Solve the first `count` candidates of `rows.asked` in lanes.
 
-    `poses` are those of the bodies in each state. Lanes begin with the points of earlier answers, or with none: then an
-    answer depends on its pair and poses alone.
+    `poses` has the poses of the bodies in each state. If `is_warm`, lanes start from the points of earlier answers;
+    otherwise an answer depends on its pair and poses alone.
     """
     block, packed = lanes.block, local.packed
     for first in range(0, count, many_pairs.CHUNK):
@@ -281,7 +281,7 @@ def _ask_lanes(local, poses, rows, count, tolerance, pool, is_warm, lanes):
 
 @kernel(nogil=True, separate=True)
 def _separation_along(a, b, vertices, pose_a, pose_b, line):
-    """Return what the support points of two packed bodies along a line in the world prove, m."""
+    """Return the lower bound of a distance that support points along a line in the world prove, m."""
     length = norm(line)
     if not length > 0.0:
         return -math.inf
@@ -291,7 +291,7 @@ def _separation_along(a, b, vertices, pose_a, pose_b, line):
 
 @kernel
 def _bound_by_spheres(local, world, rows, row, tolerance):
-    """Give a candidate its first bound. A half-space gets no other: its answer takes no longer."""
+    """Set the first bound of a candidate. With a half-space it is the only one: solving is as fast."""
     a, b = rows.pairs[row, 0], rows.pairs[row, 1]
     rows.bounds[row] = sphere_gap(world, a, b) - _certified_width(local.packed, world, a, b, tolerance)
     rows.stages[row] = BOUNDED_ALONG if world.spheres[a, 3] + world.spheres[b, 3] == math.inf else SPHERES
@@ -299,11 +299,11 @@ def _bound_by_spheres(local, world, rows, row, tolerance):
 
 @kernel(forceinline=True)
 def _raise_bound(local, vertices, world, rows, row, limit, tolerance):
-    """Give a candidate its next bound: that of its oriented boxes, or along the line between its spheres."""
+    """Set the next bound of a candidate: that of its oriented boxes, or along the line between its spheres."""
     a, b = rows.pairs[row, 0], rows.pairs[row, 1]
     if rows.stages[row] == SPHERES:
         gap = gap_of_oriented_boxes(local, world, a, b, limit)
-        # Support points of two superovoids take longer than lanes take to find the pair beyond its limit.
+        # For two superovoids, lanes find a pair beyond its limit faster than support points do.
         rows.stages[row] = BOUNDED_ALONG if is_for_lanes(local.packed[a], local.packed[b]) else BOXES
     else:
         sphere_a, sphere_b = world.spheres[a], world.spheres[b]
@@ -315,7 +315,7 @@ def _raise_bound(local, vertices, world, rows, row, limit, tolerance):
 
 @kernel(forceinline=True)
 def _line_up(local, world, rows, begin, end, wanted, heap):
-    """Put the candidates that may be wanted in a heap, by their bounds; return how many they are."""
+    """Build a heap of the candidates that may be wanted, by their bounds; return its size."""
     left = 0
     for row in range(begin, end):
         if rows.stages[row] == NEW:
@@ -333,7 +333,7 @@ def _line_up(local, world, rows, begin, end, wanted, heap):
 
 @kernel(forceinline=True)
 def _first_of_heap(local, vertices, world, rows, heap, left, limit, tolerance):
-    """Raise the bounds of the first candidates of a heap until the first has all; return it, -1 if it is beyond."""
+    """Raise bounds until the first candidate of a heap has all of them; return it, or -1 if it is beyond the limit."""
     while left > 0 and rows.bounds[heap[0]] <= limit:
         if rows.stages[heap[0]] >= BOUNDED_ALONG:
             return heap[0]
@@ -344,10 +344,10 @@ def _first_of_heap(local, vertices, world, rows, heap, left, limit, tolerance):
 
 @kernel(forceinline=True)
 def _keep(scratch, found, a, b, best_first, base, wanted, limit, counts):
-    """Keep the answer in row `found` for a pair if it is wanted; return how many rows there are then.
+    """Keep the answer in row `found` for a pair if it is wanted; return the new number of rows.
 
-    Returns also the limit for others: what it was or, best first and once `most` are known, the largest distance of the
-    closest ones.
+    Return also the limit for other pairs: unchanged or, if the best come first and `most` are known, the largest
+    distance of the closest ones.
     """
     distance = scratch.out[found, DISTANCE]
     if distance < 0.0:
@@ -367,7 +367,7 @@ def _keep(scratch, found, a, b, best_first, base, wanted, limit, counts):
 
 @kernel(nogil=True, separate=True)
 def _answer(local, vertices, world, rows, row, limit, wanted, pool, rotation, out):
-    """Answer a candidate from the points of lanes or of earlier answers; beyond the limit only this fact is known."""
+    """Solve a candidate, from the points of lanes or of earlier answers; if it is beyond the limit, prove only this."""
     packed, a, b = local.packed, rows.pairs[row, 0], rows.pairs[row, 1]
     state, stage = pool.states[slot_of(pool, pair_key(a, b))], rows.stages[row]
     if stage == CLOSED or stage == CONTACT:
@@ -378,16 +378,16 @@ def _answer(local, vertices, world, rows, row, limit, wanted, pool, rotation, ou
             out[j] = rows.out[row, j]
     else:
         first, second = Placed(packed[a], vertices, world.poses[a]), Placed(packed[b], vertices, world.poses[b])
-        ends = Limit(wanted.tolerance, wanted.budget, max(limit, 0.0), -math.inf)  # the sign is always known
+        ends = Limit(wanted.tolerance, wanted.budget, max(limit, 0.0), -math.inf)  # the sign is always decided
         solve_within(first, second, ends, state, rotation, out)
     widen(out, lost(packed, world, a, b), wanted.tolerance * size_of_smaller(packed, world, a, b))
 
 
 @kernel(forceinline=True)
 def _solve_group(local, vertices, world, memory, begin, end, found, wanted, counts):
-    """Answer candidates from row `begin` to before `end`: all, or those that may be among the `most` closest.
+    """Solve candidates in rows `begin` to `end - 1`: all, or those that may be among the `most` closest.
 
-    Those no farther than `max_distance` are kept behind `found` answers; returns how many there are then.
+    Append those within `max_distance` to the `found` answers; return the new number of answers.
     """
     rows, scratch, heap = memory.rows, memory.scratch, memory.scratch.waiting
     base, limit, best_first, left = found, wanted.max_distance, wanted.most < end - begin, end - begin
@@ -415,7 +415,7 @@ def _solve_group(local, vertices, world, memory, begin, end, found, wanted, coun
 
 @kernel
 def _keep_closest(scratch, base, found):
-    """Of the answers from row `base` to before `found` keep the closest, in row `base`."""
+    """Keep only the closest of the answers in rows `base` to `found - 1`, in row `base`."""
     keys, best = scratch.keys, base
     for row in range(base + 1, found):
         if is_before(keys, row, best):
@@ -431,11 +431,11 @@ def _keep_closest(scratch, base, found):
 
 @bundle
 class Memory(NamedTuple):
-    """Memory of a query: of several states, or of a scene as one state."""
+    """Memory of a query about several states; a scene is one state."""
 
     worlds: Worlds
-    first: Ints1  # candidate where each state begins, and the end
-    counts: Ints2  # of each state
+    first: Ints1  # first candidate of each state, and the end
+    counts: Ints2  # counts of each state
     rows: Candidates
     pool: WarmStarts
     scratch: Scratch
@@ -451,9 +451,9 @@ def memory_for(states: int, bodies: int, candidates: int, slots: int, uses_lanes
 
 @kernel(nogil=True, separate=True)
 def cull(local, world, pairs, groups, limit, state, memory):
-    """Find the candidates of a state, behind those of the states before it; return the number of all.
+    """Append the candidates of a state to those of earlier states; return the number of all.
 
-    `groups` has the group of each pair, or one for all.
+    `groups` has the group of each pair, or a single entry for all pairs.
     """
     rows, counts, count = memory.rows, memory.counts[state], memory.first[state]
     counts[:] = 0
@@ -469,7 +469,7 @@ def cull(local, world, pairs, groups, limit, state, memory):
 
 @kernel
 def _end_of_group(rows, begin, end):
-    """Return the first candidate behind a group that begins here."""
+    """Return the first candidate after the group that begins at `begin`."""
     row = begin + 1
     while row < end and rows.groups[row] == rows.groups[begin]:
         row += 1
@@ -478,7 +478,7 @@ def _end_of_group(rows, begin, end):
 
 @kernel
 def _ask(local, world, rows, row, limit, count):
-    """List a candidate for lanes; return how many are."""
+    """List a candidate for lanes; return the length of the list."""
     a, b = rows.pairs[row, 0], rows.pairs[row, 1]
     if not is_for_lanes(local.packed[a], local.packed[b]):
         return count
@@ -489,7 +489,7 @@ def _ask(local, world, rows, row, limit, count):
 
 @kernel(forceinline=True)
 def _choose_of_group(local, vertices, world, memory, begin, end, wanted, turn, count):
-    """List the candidates of a group for lanes: at first all, or the first of the heap; then what may be closer."""
+    """List candidates of a group for lanes: first all, or the first of the heap; later those that may be closer."""
     rows, limit = memory.rows, wanted.max_distance
     if end - begin <= wanted.most:
         for row in range(begin, end if turn == 0 else begin):
@@ -516,7 +516,7 @@ def _choose_of_group(local, vertices, world, memory, begin, end, wanted, turn, c
 
 @kernel(nogil=True, separate=True)
 def ask_lanes(local, vertices, memory, states, wanted):
-    """Let lanes answer candidates of states: the certainly wanted ones, then those that may be closer."""
+    """Solve candidates of states in lanes: first the certainly wanted ones, then those that may be closer."""
     rows, worlds = memory.rows, memory.worlds
     for turn in range(1 if wanted.of_scene else 2):
         count = 0
@@ -532,7 +532,7 @@ def ask_lanes(local, vertices, memory, states, wanted):
 
 @kernel(nogil=True, separate=True)
 def finish_state(local, vertices, memory, i, wanted):
-    """Answer the candidates of a state; return the number of answers. `scratch.keys` has their order."""
+    """Solve the remaining candidates of a state; return the number of answers. `scratch.keys` has their order."""
     world, scratch, begin, found = world_at(memory.worlds, i), memory.scratch, memory.first[i], 0
     while begin < memory.first[i + 1]:
         end, base = _end_of_group(memory.rows, begin, memory.first[i + 1]), found
@@ -547,17 +547,16 @@ def finish_state(local, vertices, memory, i, wanted):
 
 @entry_point(nogil=True, separate=True)
 def cull_list(local: Local, pairs: Ints2, groups: Ints1, limit: float, memory: Memory) -> int:
-    """Find the candidates of a scene among pairs, of one group; return how many there are."""
+    """Find the candidates of a scene among pairs of one group; return their number."""
     return cull(local, world_at(memory.worlds, 0), pairs, groups, limit, 0, memory)
 
 
 @entry_point(nogil=True, separate=True)
 def solve(local: Local, vertices: Floats1, memory: Memory, count: int, wanted: Wanted) -> int:
-    """Answer the first candidates of a scene, as one group; this ends the query.
+    """Solve the first `count` candidates of a scene, as one group. This ends the query.
 
-    `vertices` has the vertices and trees that the rows of meshes refer to.
-    Returns the number of answers kept; of `scratch.keys.order[:number]` each names a row of `scratch.out` and
-    `scratch.keys`.
+    `vertices` has the vertices and trees that the rows of meshes refer to. Return the number of answers:
+    `scratch.keys.order[:number]` has their rows in `scratch.out` and `scratch.keys`.
     """
     memory.first[1] = count
     for row in range(count):

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a body is: superovoids and what stands around them. Frozen, without pose, without solver."""
+"""Shapes of bodies: superovoids, primitives and meshes. Immutable, without pose and without solver."""
 
 from superovoid.shapes.meshes import ConvexMesh, Mesh, Shell
 from superovoid.shapes.primitives import Box, Capsule, Cone, Cylinder, HalfSpace, Torus

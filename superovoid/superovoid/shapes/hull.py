@@ -1,27 +1,27 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Convex hull of points, and bounds of the errors of its support points and planes relative to all points given.
+r"""Convex hull of points, with bounds of the errors of its support values and of depths below its planes.
 
 Qhull decides with tolerances: next to sharp edges, in needles and in sheets it omits points that stick out by many
 times its tolerance, and its facets need not be convex there. So the errors of its result are measured afterwards.
 
-Let H be the hull of all points given and o a point inside. Each facet has a unit vector m_f, the normal of its plane
-from Qhull, and beta is the largest m_f . (x - y) over all f, all given points x and the corners y of the
-facet. The facets form a closed surface. If r, the least m_f . (y - o) over all f and y, is positive, and the solid
-angles of the facets about o add up to 4 pi, each ray from o meets one facet, at a point z with m_f . (z - o) >= r.
+Let H be the hull of all input points, and o a point inside it. Let m_f be the unit normal of facet f as Qhull computes
+it, and beta the largest m_f . (x - y) over all facets f, input points x and corners y of f. The facets form a closed
+surface. Let r be the smallest m_f . (y - o) over all f and y. If r is positive and the solid angles of the facets about
+o add up to 4 pi, each ray from o meets exactly one facet, at a point z with m_f . (z - o) >= r.
 
-**Support values.** Scale a given point x about o by 1 / (1 + beta / r). For each f, m_f . (x - o) exceeds the least
-o_f of m_f . (y - o) by at most beta <= o_f beta / r. So the scaled point has m_f . (x - o) <= o_f for all f, which
-on its ray ends before the facet does: it lies in the hull of the corners. Hence
+**Support values.** Let o_f be the smallest m_f . (y - o) over the corners y of f. An input point x has m_f . (x - o) <=
+o_f + beta <= o_f (1 + beta / r). Scale x about o by 1 / (1 + beta / r): then m_f . (x - o) <= o_f for all f. So the
+scaled point is not beyond the facet that its ray meets, and lies in the hull of the corners. Hence
 
     h(H) - h(corners) <= beta / r max |x - o|.
 
-**Depths.** The planes m_f . x = max m_f . y of the corners y, moved outwards by the largest height of a given point
-above them, enclose H. Let p be a point of H and x the point of H's boundary nearest to it. The ray from o through x
-meets a facet f before x, so that x is at most beta below the moved plane of f. The depth of a point below a plane grows
-no faster than the point moves. So the least depth of p below the moved planes exceeds |x - p| by at most beta, and is
-no less than it, since the planes enclose H.
+**Depths.** Move each plane m_f . x = max m_f . y, over the corners y of f, outwards by the largest height of an input
+point above it. The moved planes enclose H. Let p be a point of H, and x the point of H's boundary nearest to it. The
+ray from o through x meets a facet f before x, so x is at most beta below the moved plane of f. If a point moves, its
+depth below a plane changes by at most the length of the move. So the smallest depth of p below the moved planes exceeds
+|x - p| by at most beta. It is at least |x - p|, since the planes enclose H.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ from superovoid.shapes.kernels.hulls import HEIGHT_ROUNDING
 
 FloatArray = NDArray[np.float64]
 
-_MOST_LOST = 2e-13  # of the radius: points are left out if support values lose less; small against 1e-12 of culling
+_MOST_LOST = 2e-13  # allowed loss of support values by omitted points, as a fraction of the radius
 _GROUP = 32  # points compared with a plane at once
 
 
 def normals(vertices: FloatArray, faces: NDArray[np.int64]) -> FloatArray:
-    """Normals of triangles, twice as long as their areas, shape (m, 3)."""
+    """Return the normals of triangles, shape (m, 3); their lengths are twice the areas."""
     a, b, c = (vertices[faces[:, i]] for i in range(3))
     return np.cross(b - a, c - a)
 
 
 def winding(corners: FloatArray) -> float:
-    """Winding number of triangles (m, 3, 3) about the origin: the sum of their signed solid angles, in units of 4 pi.
+    """Return the winding number of triangles (m, 3, 3) about the origin: the sum of their solid angles over 4 pi.
 
-    Solid angles are those of Van Oosterom and Strackee, "The solid angle of a plane triangle", 1983.
+    Signed solid angles as in Van Oosterom and Strackee, "The solid angle of a plane triangle", 1983.
     """
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
     la, lb, lc = (np.linalg.norm(v, axis=1) for v in (a, b, c))
@@ -62,9 +62,9 @@ def winding(corners: FloatArray) -> float:
 
 
 def _in_groups(points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Points put in groups that lie together: shape (groups, _GROUP, 3), with centre and radius of a ball around each.
+    """Group neighbouring points, shape (groups, _GROUP, 3); return also centre and radius of a ball around each group.
 
-    The groups follow the order of a tree of boxes; the last point of all fills its group.
+    The groups follow the order of a tree of boxes; copies of the last point fill the last group.
     """
     count = len(points)
     order = np.arange(count, dtype=np.int32)
@@ -73,15 +73,15 @@ def _in_groups(points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     filled = np.append(np.arange(count), np.full(-count % _GROUP, count - 1))
     grouped = points[filled].reshape(-1, _GROUP, 3)
     centres = 0.5 * (grouped.min(axis=1) + grouped.max(axis=1))
-    # A little more than the radius: whom rounding lifts over a plane is then compared.
+    # Slightly enlarge the radius, so that no point that rounding puts above a plane is skipped.
     radii = np.sqrt(((grouped - centres[:, None]) ** 2).sum(axis=2)).max(axis=1) + 1e-12 * np.abs(points).max()
     return grouped, centres, radii
 
 
 def most_above(unit: FloatArray, offsets: FloatArray, points: FloatArray) -> float:
-    """Largest n . x - offset over many planes of unit normals n and many points x.
+    """Return the largest n . x - offset over many planes of unit normals n and many points x.
 
-    A plane that a ball around a group is below is not compared with the points of the group one by one.
+    The points of a group are compared with a plane only if the ball around the group reaches above the plane.
     """
     grouped, centres, radii = _in_groups(points)
     return float(_most_above(np.ascontiguousarray(unit), np.ascontiguousarray(offsets), grouped, centres, radii))
@@ -108,19 +108,19 @@ class Hull:
     Attributes
     ----------
     corners : (n, 3) ndarray
-        Points whose hull it is, m.
+        Vertices of the hull, m.
     facets : (m, 3) ndarray of int
         Triangles, outward oriented.
     planes : (k, 4) ndarray
         Normals and offsets of the planes of the facets.
     loss : float
-        How far the depth of a point, as the planes give it, may be from that in the hull, m.
+        Largest error of a depth that is computed from `planes`, m.
     support_loss : float
-        By how much a support value of the corners may be too small, m (module docstring).
+        Largest amount by which a support value of the corners may be too small, m (module docstring).
     """
 
     def __init__(self, owner: str, vertices: FloatArray) -> None:
-        from scipy.spatial import ConvexHull, QhullError  # late: importing it takes longer than most programs need it
+        from scipy.spatial import ConvexHull, QhullError  # here, because its import is slow
 
         # Qhull's tolerances grow with the coordinates.
         middle = 0.5 * (vertices.min(axis=0) + vertices.max(axis=0))
@@ -148,9 +148,9 @@ class Hull:
             self._leave_out(others, heights - unit[group] @ self.corners.mean(axis=0))
 
     def _set_planes(self, outward: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
-        """Set `planes`, one for all facets of one normal, through the farthest of their corners.
+        """Set `planes`: facets with equal normals share a plane, through the farthest of their corners.
 
-        Returns the number of the plane of each facet, and the height of its lowest corner along that plane's normal.
+        Return the index of the plane of each facet, and the height of its lowest corner along that plane's normal.
         """
         _, first, group = np.unique(np.round(outward, 12), axis=0, return_index=True, return_inverse=True)
         group = group.reshape(-1)
@@ -170,7 +170,7 @@ class Hull:
         return vertices[~is_corner[same.reshape(-1)]]
 
     def _leave_out(self, others: FloatArray, reach: FloatArray) -> None:
-        """Bound what the corners lose against other points, or take these as corners if it is too much.
+        """Bound the error from omitting other points; if it is too large, make these corners too.
 
         `reach` is the height of each facet above the middle of the corners, along its plane's normal.
         """
@@ -186,7 +186,7 @@ class Hull:
         if lost <= _MOST_LOST * self.radius:
             self.support_loss = lost
         else:
-            # Behind the corners of facets, so that the numbers in `facets` hold.
+            # Appended, so that the indices in `facets` stay valid.
             self.corners = np.ascontiguousarray(np.vstack([self.corners, others]))
 
     def _encloses(self, point: FloatArray) -> bool:

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""trimesh, which only meshes need: it is imported when the first is made, and may be missing until then."""
+"""Import trimesh when the first mesh is created; programs without meshes do not need it."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def trimesh_for(what: str) -> ModuleType:
     Parameters
     ----------
     what : str
-        What needs it, for the error.
+        Name of the feature that needs it, for the error message.
 
     Raises
     ------
     MissingTrimeshError
-        If it is not installed.
+        If trimesh is not installed.
     """
     try:
         import trimesh

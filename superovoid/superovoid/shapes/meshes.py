@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 
 
-_SLAB = 1e-9  # half thickness of the slab around a sheet in one plane, of its extent
-_MERGED = 1e-8  # of the largest extent: corners of triangles that a file may mean to be one
+_SLAB = 1e-9  # half thickness of the slab around a plane sheet, as a fraction of its extent
+_MERGED = 1e-8  # distance of vertices that are merged to close a surface, as a fraction of the largest extent
 
 
 def vertex_rows(owner: str, vertices: ArrayLike, least: int) -> FloatArray:
-    """Return vertices as rows of three finite numbers; `ValueError` names what has others."""
+    """Return vertices as an array, shape (n, 3); `ValueError` if one is not finite or there are too few."""
     rows = floats(f"{owner}.vertices", vertices).copy()
     if rows.ndim != 2 or rows.shape[1] != 3 or len(rows) < least:
         raise ValueError(f"{owner}.vertices: must have shape (n, 3) with n >= {least}, found {rows.shape}")
@@ -47,7 +47,7 @@ def vertex_rows(owner: str, vertices: ArrayLike, least: int) -> FloatArray:
 
 
 def _merged(vertices: FloatArray, faces: NDArray[np.int64]) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Equal vertices as one, in the order of the first of each, and without those that no triangle has."""
+    """Merge equal vertices, in the order of the first of each, and drop those that no triangle uses."""
     used, faces = np.unique(faces, return_inverse=True)
     _, first, same = np.unique(vertices[used] + 0.0, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
@@ -65,7 +65,7 @@ def _closed_surface(vertices: FloatArray, faces: NDArray[np.int64], key: FloatAr
 
 
 def _face_rows(owner: str, faces: ArrayLike, count: int, least: int = 4) -> NDArray[np.int64]:
-    rows = np.array(faces)  # of any type: the check below names others than integers
+    rows = np.array(faces)  # of any type: the check below rejects all but integers
     if rows.ndim != 2 or rows.shape[1:] != (3,) or len(rows) < least or not np.issubdtype(rows.dtype, np.integer):
         found = f"{rows.dtype} of shape {rows.shape}"
         raise ValueError(f"{owner}.faces: must be integers of shape (m, 3) with m >= {least}, found {found}")
@@ -75,7 +75,7 @@ def _face_rows(owner: str, faces: ArrayLike, count: int, least: int = 4) -> NDAr
 
 
 class _Vertices(Shape):
-    """What convex and other meshes share: hull, bounds, packing."""
+    """Base of all meshes: hull, bounds, packing."""
 
     vertices: FloatArray
 
@@ -95,7 +95,7 @@ class _Vertices(Shape):
 
     @property
     def support_loss(self) -> float:
-        """By how much `support_value` of a unit direction may be too small, beyond rounding, m."""
+        """Largest amount by which `support_value` of a unit direction may be too small, beyond rounding, m."""
         return self._hull.support_loss
 
     @cached_property
@@ -104,7 +104,7 @@ class _Vertices(Shape):
         return BoundingBox(0.5 * (lower + upper), 0.5 * (upper - lower))
 
     def bounding_sphere(self) -> BoundingSphere:
-        """Sphere around the body, centred on its bounding box (`BoundingSphere.centre`, `.radius`, m)."""
+        """Return a sphere around the body, centred on its bounding box (`BoundingSphere.centre`, `.radius`, m)."""
         centre = self.obb().centre
         radius = float(np.linalg.norm(self._hull.corners - centre, axis=1).max()) + self.support_loss
         return BoundingSphere(centre, ABOVE_ROUNDING * radius)
@@ -124,11 +124,11 @@ class _Vertices(Shape):
         return hash((type(self), *((array + 0).tobytes() for array in self.__getstate__().values())))  # -0 equals 0
 
     def area(self) -> float:
-        """Area of all triangles, m^2; of a shell, of one side."""
+        """Return the area of all triangles, m^2; of a shell, that of one side."""
         return 0.5 * float(np.linalg.norm(normals(*self.triangles()), axis=1).sum())
 
     def _moments(self) -> tuple[FloatArray, FloatArray]:
-        # Of the signed tetrahedra between the origin and each triangle.
+        # Sum over the signed tetrahedra between the origin and each triangle.
         corners = self.triangles()[0][self.triangles()[1]]
         volumes = np.linalg.det(corners) / 6.0
         total = corners.sum(axis=1)
@@ -183,15 +183,15 @@ class ConvexMesh(_Vertices):
 
     @property
     def faces(self) -> NDArray[np.int64]:
-        """Facets of the hull, shape (m, 3), outward oriented."""
+        """Facets of the hull, shape (m, 3), oriented outward."""
         return self._hull.facets
 
     def volume(self) -> float:
-        """Volume, m^3."""
+        """Return the volume, m^3."""
         return self._hull.volume
 
     def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, NDArray[np.int64]]:
-        """Return its own triangles for any resolution."""
+        """Return the triangles of the mesh; the resolution is ignored."""
         return self.vertices.copy(), self.faces.copy()
 
 
@@ -233,16 +233,16 @@ class Mesh(_Vertices):
 
     @classmethod
     def from_trimesh(cls, mesh: trimesh.Trimesh) -> Mesh:
-        """Take the triangles of a mesh that trimesh has read."""
+        """Make a mesh from a `trimesh.Trimesh`."""
         return cls(np.asarray(mesh.vertices), np.asarray(mesh.faces))
 
     @classmethod
     def from_triangles(cls, vertices: ArrayLike, faces: ArrayLike) -> Mesh:
-        """Make a mesh of triangles as in files and messages: of either orientation, with repeated corners.
+        """Make a mesh of triangles from a file or message: of either orientation, with repeated corners.
 
-        Equal vertices are merged. If the surface is not closed then, vertices that agree to 1e-8 of the largest extent,
-        the spacing of single precision, are merged too. All distances are those of the merged mesh, whose corners are
-        among the given ones.
+        Equal vertices are merged. If the surface is still not closed, vertices that agree to 1e-8 of the largest extent
+        (single precision) are merged too. All distances are those of the merged mesh, whose vertices are among the
+        input vertices.
 
         Parameters
         ----------
@@ -253,7 +253,7 @@ class Mesh(_Vertices):
         Raises
         ------
         ValueError
-            If the triangles do not close, so that they have no inside, or enclose no volume.
+            If the triangles do not form a closed surface, or enclose no volume.
         """
         points = vertex_rows(cls.__name__, vertices, 4)
         triangles = _face_rows(cls.__name__, faces, len(points))
@@ -275,8 +275,8 @@ class Mesh(_Vertices):
 
     @cached_property
     def _is_convex(self) -> bool:
-        # If all corners of a triangle are within a length of the highest point of the body along any one direction, the
-        # triangle is within this length of the hull. So the direction of a sliver need not be its normal.
+        # If, along some direction, all corners of a triangle are within a length of the highest point of the body, the
+        # triangle is within this length of the hull. Any direction will do, so a sliver needs no exact normal.
         up = normals(self.vertices, self.faces)
         up /= np.maximum(np.linalg.norm(up, axis=1), 1e-300)[:, None]
         offsets = np.einsum("ik,ijk->ij", up, self.vertices[self.faces]).min(axis=1)
@@ -293,12 +293,12 @@ class Mesh(_Vertices):
         return np.array([winding(corners - point) > 0.5 for point in points], dtype=bool)
 
     def volume(self) -> float:
-        """Volume, m^3."""
+        """Return the volume, m^3."""
         a, b, c = (self.vertices[self.faces[:, i]] for i in range(3))
         return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0)
 
     def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, NDArray[np.int64]]:
-        """Return its own triangles for any resolution."""
+        """Return the triangles of the mesh; the resolution is ignored."""
         return self.vertices.copy(), self.faces.copy()
 
 
@@ -340,7 +340,7 @@ class Shell(Mesh):
 
     @classmethod
     def from_triangles(cls, vertices: ArrayLike, faces: ArrayLike) -> Shell:
-        """Take triangles as files and messages have them."""
+        """Make a shell of triangles from a file or message."""
         return cls(vertices, faces)  # type: ignore[arg-type] # the fields are what the constructor makes of them
 
     @cached_property
@@ -348,7 +348,7 @@ class Shell(Mesh):
         try:
             return Hull("Shell", self.vertices)
         except ValueError:
-            # In one plane: of a slab around it Qhull finds the facets.
+            # All points lie in one plane: compute the facets of a slab around it.
             about = self.vertices - self.vertices.mean(axis=0)
             half = _SLAB * float(np.abs(about).max())
             across = np.linalg.svd(about, full_matrices=False)[2][2] * half
@@ -370,5 +370,5 @@ class Shell(Mesh):
         return np.zeros(len(points), dtype=bool)
 
     def volume(self) -> float:
-        """None: 0 m^3."""
+        """Return 0, since a shell has no volume."""
         return 0.0

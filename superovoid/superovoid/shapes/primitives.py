@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What stands around a hand: planes, capsules, boxes, cylinders, cones, tori, meshes. Geometry only.
+"""Half-spaces, capsules, boxes, cylinders, cones and tori. Geometry only.
 
 Frames: axis of symmetry z, origin at half height (the conventions of shape_msgs/SolidPrimitive).
 """
@@ -38,7 +38,7 @@ IntArray = NDArray[np.int64]
 
 
 def pack_shapes(shapes: Iterable[Shape]) -> tuple[FloatArray, FloatArray]:
-    """Rows and common pool of many shapes; a shape that occurs twice is stored once.
+    """Return the rows and the common pool of many shapes; the pool stores a repeated shape once.
 
     Returns
     -------
@@ -62,16 +62,16 @@ def pack_shapes_behind(
     ----------
     shapes : iterable of Shape
     length : int
-        Of the pool.
+        Length of the pool.
     offsets : dict
-        Of the shapes in it; left as it is.
+        Offsets of the shapes in the pool; not modified.
 
     Returns
     -------
     rows : (n, ROW_LENGTH) ndarray
     more : (m,) ndarray
     offsets : dict
-        Of the shapes in both.
+        Offsets of the shapes in the pool and in `more`.
     """
     pools, known = [EMPTY_POOL[:0]], offsets.copy()
     shapes = list(shapes)
@@ -89,7 +89,7 @@ def pack_shapes_behind(
 
 
 class _ClosedForm(Shape):
-    """A body whose kind and lengths are all that the kernels need."""
+    """A body that its kind and lengths define."""
 
     _kind: ClassVar[int]
 
@@ -110,7 +110,7 @@ def _sections(resolution: int) -> int:
 
 
 def _turned(profile: Sequence[tuple[float, float]], resolution: int) -> tuple[FloatArray, IntArray]:
-    """Mesh of the profile (rho, z), from the axis to the axis, upwards, turned about z."""
+    """Return the mesh that the profile (rho, z) sweeps about z; the profile goes upwards from axis to axis."""
     sections = _sections(resolution)
     angle = 2.0 * math.pi * np.arange(sections) / sections
     ring = np.column_stack([np.cos(angle), np.sin(angle), np.zeros(sections)])
@@ -133,23 +133,23 @@ class HalfSpace(_ClosedForm):
     _kind: ClassVar[int] = kinds.HALF_SPACE
 
     def support_value(self, direction: ArrayLike) -> FloatArray:
-        """Support function: 0 along +z, infinite along every other direction."""
+        """Return the support function: 0 along +z, infinite along every other direction."""
         n, _, shape = unit_directions(direction)
         up = (n[:, :2] == 0.0).all(axis=1) & (n[:, 2] > 0.0)
         return np.where(up, 0.0, np.inf).reshape(shape[:-1])
 
     def support(self, direction: ArrayLike) -> FloatArray:
-        """The origin for the direction +z; there is no farthest point along any other, which is an error."""
+        """Return the origin for the direction +z; raise `ValueError` for others, which have no farthest point."""
         if np.isinf(self.support_value(direction)).any():
             raise ValueError("direction: a half-space is unbounded along every direction but (0, 0, 1)")
         return np.zeros(np.shape(direction))
 
     def volume(self) -> float:
-        """Infinite."""
+        """Return infinity."""
         return math.inf
 
     def area(self) -> float:
-        """Infinite."""
+        """Return infinity."""
         return math.inf
 
     def _moments(self) -> tuple[FloatArray, FloatArray]:
@@ -161,13 +161,13 @@ class HalfSpace(_ClosedForm):
     def triangles(
         self, resolution: int = TESSELLATION_RESOLUTION, *, half_extent: float = 1.0
     ) -> tuple[FloatArray, IntArray]:
-        """A square patch of the surface about the origin, 2 `half_extent` wide; not closed."""
+        """Return a square patch of the surface about the origin, 2 `half_extent` wide; it is not closed."""
         h = float(half_extent)
         corners = np.array([(-h, -h, 0.0), (h, -h, 0.0), (h, h, 0.0), (-h, h, 0.0)])
         return corners, np.array([(0, 1, 2), (0, 2, 3)], dtype=np.int64)
 
     def tessellate(self, resolution: int = TESSELLATION_RESOLUTION, *, half_extent: float = 1.0) -> trimesh.Trimesh:
-        """`triangles` as a mesh of trimesh."""
+        """Return `triangles` as a `trimesh.Trimesh`."""
         return trimesh_for("tessellate()").Trimesh(*self.triangles(half_extent=half_extent), process=False)
 
 
@@ -188,11 +188,11 @@ class Capsule(_ClosedForm):
     _kind: ClassVar[int] = kinds.CAPSULE
 
     def volume(self) -> float:
-        """Volume, m^3."""
+        """Return the volume, m^3."""
         return math.pi * self.radius**2 * (self.length + 4.0 / 3.0 * self.radius)
 
     def area(self) -> float:
-        """Area of the surface, m^2."""
+        """Return the area of the surface, m^2."""
         return 2.0 * math.pi * self.radius * (self.length + 2.0 * self.radius)
 
     def _moments(self) -> tuple[FloatArray, FloatArray]:
@@ -210,7 +210,7 @@ class Capsule(_ClosedForm):
         return _around(np.sqrt((r - beyond) * (r + beyond)), z, rng)
 
     def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
-        """A closed mesh with its corners on the surface; see `Shape.triangles`."""
+        """Return a closed mesh with its vertices on the surface; see `Shape.triangles`."""
         angle = np.linspace(0.0, 0.5 * math.pi, max(3, _sections(resolution) // 4 + 1))
         rho, z = self.radius * np.sin(angle), 0.5 * self.length + self.radius * np.cos(angle)
         upper = list(zip(rho[::-1], z[::-1], strict=True))
@@ -231,7 +231,7 @@ class Box(_ClosedForm):
     lengths: tuple[float, float, float]
     _kind: ClassVar[int] = kinds.BOX
 
-    if TYPE_CHECKING:  # what the constructor takes; the fields are what it makes of them
+    if TYPE_CHECKING:  # the constructor accepts more types than the fields have
 
         def __init__(self, lengths: ArrayLike) -> None: ...
 
@@ -245,11 +245,11 @@ class Box(_ClosedForm):
         return 0.5 * np.array(self.lengths)
 
     def volume(self) -> float:
-        """Volume, m^3."""
+        """Return the volume, m^3."""
         return math.prod(self.lengths)
 
     def area(self) -> float:
-        """Area of the surface, m^2."""
+        """Return the area of the surface, m^2."""
         x, y, z = self.lengths
         return 2.0 * (x * y + y * z + z * x)
 
@@ -264,7 +264,7 @@ class Box(_ClosedForm):
         return points * self._half_lengths
 
     def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
-        """A closed mesh with its corners on the surface; see `Shape.triangles`."""
+        """Return a closed mesh with its vertices on the surface; see `Shape.triangles`."""
         corners = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
         sides = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
         faces = [(a, b, c) for p, q, r, s in sides for a, b, c in ((p, q, r), (p, r, s))]
@@ -288,11 +288,11 @@ class Cylinder(_ClosedForm):
     _kind: ClassVar[int] = kinds.CYLINDER
 
     def volume(self) -> float:
-        """Volume, m^3."""
+        """Return the volume, m^3."""
         return math.pi * self.radius**2 * self.length
 
     def area(self) -> float:
-        """Area of the surface, m^2."""
+        """Return the area of the surface, m^2."""
         return 2.0 * math.pi * self.radius * (self.length + self.radius)
 
     def _moments(self) -> tuple[FloatArray, FloatArray]:
@@ -306,7 +306,7 @@ class Cylinder(_ClosedForm):
         return _around(rho, np.where(on_side, rng.uniform(-half, half, count), rng.choice([-half, half], count)), rng)
 
     def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
-        """A closed mesh with its corners on the surface; see `Shape.triangles`."""
+        """Return a closed mesh with its vertices on the surface; see `Shape.triangles`."""
         h = 0.5 * self.length
         return _turned([(0.0, -h), (self.radius, -h), (self.radius, h), (0.0, h)], resolution)
 
@@ -328,11 +328,11 @@ class Cone(_ClosedForm):
     _kind: ClassVar[int] = kinds.CONE
 
     def volume(self) -> float:
-        """Volume, m^3."""
+        """Return the volume, m^3."""
         return math.pi * self.radius**2 * self.length / 3.0
 
     def area(self) -> float:
-        """Area of the surface, m^2."""
+        """Return the area of the surface, m^2."""
         return math.pi * self.radius * (self.radius + math.hypot(self.radius, self.length))
 
     def _moments(self) -> tuple[FloatArray, FloatArray]:
@@ -342,12 +342,12 @@ class Cone(_ClosedForm):
 
     def _draw_surface(self, count: int, rng: np.random.Generator) -> FloatArray:
         r, slant = self.radius, math.hypot(self.radius, self.length)
-        share = np.sqrt(rng.random(count))  # of the radius, on the side and on the base alike
+        share = np.sqrt(rng.random(count))  # fraction of the radius, both on the side and on the base
         on_side = rng.random(count) * (r + slant) < slant
         return _around(r * share, self.length * (0.5 - np.where(on_side, share, 1.0)), rng)
 
     def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
-        """A closed mesh with its corners on the surface; see `Shape.triangles`."""
+        """Return a closed mesh with its vertices on the surface; see `Shape.triangles`."""
         h = 0.5 * self.length
         return _turned([(0.0, -h), (self.radius, -h), (0.0, h)], resolution)
 
@@ -375,11 +375,11 @@ class Torus(_ClosedForm):
             raise ValueError(f"Torus.minor_radius = {found}")
 
     def volume(self) -> float:
-        """Volume, m^3."""
+        """Return the volume, m^3."""
         return 2.0 * math.pi**2 * self.major_radius * self.minor_radius**2
 
     def area(self) -> float:
-        """Area of the surface, m^2."""
+        """Return the area of the surface, m^2."""
         return 4.0 * math.pi**2 * self.major_radius * self.minor_radius
 
     def _moments(self) -> tuple[FloatArray, FloatArray]:
@@ -389,13 +389,13 @@ class Torus(_ClosedForm):
 
     def _draw_surface(self, count: int, rng: np.random.Generator) -> FloatArray:
         angle = rng.uniform(0.0, 2.0 * math.pi, count)
-        # The area at an angle is proportional to the distance from the axis; where it is small, angles are mirrored.
+        # The area at an angle is proportional to the distance from the axis. A rejected angle is mirrored.
         outside = (self.major_radius + self.minor_radius * np.cos(angle)) > 2.0 * self.major_radius * rng.random(count)
         angle = np.where(outside, angle, math.pi - angle)
         return _around(self.major_radius + self.minor_radius * np.cos(angle), self.minor_radius * np.sin(angle), rng)
 
     def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
-        """A closed mesh with its corners on the surface; see `Shape.triangles`."""
+        """Return a closed mesh with its vertices on the surface; see `Shape.triangles`."""
         sections = _sections(resolution)
         others = max(4, sections // 2)
         major, minor = (2.0 * math.pi * np.arange(count) / count for count in (sections, others))

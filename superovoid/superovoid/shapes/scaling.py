@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Shapes made larger or smaller by one factor, as MoveIt scales the bodies of a link."""
+"""Scale shapes by one factor, as MoveIt scales the bodies of a link."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _WITHOUT_A_UNIT = ("section_exponent", "profile_exponent", "taper", "faces")
 
 
 def scale_shape(shape: Shape, factor: float) -> Shape:
-    """Return a shape with all lengths multiplied.
+    """Return a shape with all lengths multiplied by a factor.
 
-    A mesh grows about the mean of its vertices, everything else about its origin. A plane has no length and stays.
+    A mesh is scaled about the mean of its vertices, other shapes about their origin. A half-space does not change.
 
     Parameters
     ----------
@@ -26,12 +26,17 @@ def scale_shape(shape: Shape, factor: float) -> Shape:
     factor : float
         Positive and finite.
 
+    Returns
+    -------
+    Shape
+        Of the same kind.
+
     Raises
     ------
     TypeError
-        If the shape is none of `superovoid.shapes`.
+        If the shape is not one of `superovoid.shapes`.
     ValueError
-        If the factor is not positive and finite, or a length leaves what a shape may have.
+        If the factor is not positive and finite, or a scaled length is out of range.
     """
     if not (factor > 0.0 and math.isfinite(factor)):
         raise ValueError(f"scale = {factor}: must be positive and finite")

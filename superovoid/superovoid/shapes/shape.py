@@ -28,9 +28,9 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 TESSELLATION_RESOLUTION = 24
-ABOVE_ROUNDING = 1.0 + 1e-12  # by which a measured radius is multiplied, so that the sphere contains the body
+ABOVE_ROUNDING = 1.0 + 1e-12  # factor of a measured radius, so that the sphere contains the body
 EMPTY_POOL = np.zeros(1)
-_ON_BOUNDARY = 8.0 * EPS  # of the radius: what the signed distance of a point of the boundary rounds
+_ON_BOUNDARY = 8.0 * EPS  # rounding of the distance of a boundary point, as a fraction of the radius
 
 
 class BoundingSphere(NamedTuple):
@@ -46,7 +46,7 @@ class BoundingSphere(NamedTuple):
         return not self == other
 
     def __hash__(self) -> int:
-        raise TypeError(f"unhashable type: {type(self).__name__!r}")  # of arrays
+        raise TypeError(f"unhashable type: {type(self).__name__!r}")  # records of arrays
 
 
 class BoundingBox(NamedTuple):
@@ -62,11 +62,11 @@ class BoundingBox(NamedTuple):
         return not self == other
 
     def __hash__(self) -> int:
-        raise TypeError(f"unhashable type: {type(self).__name__!r}")  # of arrays
+        raise TypeError(f"unhashable type: {type(self).__name__!r}")  # records of arrays
 
 
 def numbers(owner: str, name: str, value: ArrayLike, count: int) -> tuple[float, ...]:
-    """Return a tuple of `count` finite numbers; `ValueError` names the parameter otherwise."""
+    """Return a tuple of `count` finite numbers; otherwise, raise `ValueError` with the name of the parameter."""
     try:
         array = floats(name, value)
     except ValueError:
@@ -80,7 +80,7 @@ def numbers(owner: str, name: str, value: ArrayLike, count: int) -> tuple[float,
 
 
 def check_length(name: str, value: Any) -> None:
-    """Refuse what is no number, or a length that the arithmetic does not carry."""
+    """Raise an error unless a length is a number within the range of the arithmetic."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
         raise ValueError(f"{name} = {value!r}: must be a positive number (metres)")
     if not LEAST_LENGTH <= value <= MOST_LENGTH:
@@ -97,7 +97,7 @@ def points_of(points: ArrayLike) -> FloatArray:
 
 
 def unit_directions(direction: ArrayLike) -> tuple[FloatArray, FloatArray, tuple[int, ...]]:
-    """Rows of unit directions, their former lengths, and the shape they came in."""
+    """Return directions as rows of unit vectors, their original lengths, and the shape of the argument."""
     n = floats("direction", direction)
     if n.shape[-1:] != (3,):
         raise ValueError(f"direction: must have shape (..., 3), found {n.shape}")
@@ -105,15 +105,15 @@ def unit_directions(direction: ArrayLike) -> tuple[FloatArray, FloatArray, tuple
     largest = np.abs(rows).max(axis=1, initial=0.0)
     if not np.all((largest > 0.0) & np.isfinite(largest)):
         raise ValueError("direction: must be finite and not zero")
-    rows = rows / largest[:, None]  # first, or squares of very large or small numbers would be lost
+    rows = rows / largest[:, None]  # first, because squares of very large or small numbers overflow or underflow
     length = np.linalg.norm(rows, axis=1)
     return np.ascontiguousarray(rows / length[:, None]), largest * length, n.shape
 
 
 def faces_around_z(parallels: int, sections: int) -> IntArray:
-    """Triangles of a surface around z, outward oriented, shape (2 parallels sections, 3).
+    """Return the triangles of a surface around z, oriented outward, shape (2 parallels sections, 3).
 
-    Corners are numbered by parallels, upwards, with `sections` corners each, and then the south and the north pole.
+    Vertices are numbered parallel by parallel, upwards, `sections` each; then come the south and the north pole.
     """
     j = np.arange(sections)
     k = np.roll(j, -1)
@@ -127,7 +127,7 @@ def faces_around_z(parallels: int, sections: int) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class MassProperties(Record):
-    """Mass, centre of mass and inertia of a body of one density."""
+    """Mass, centre of mass and inertia of a body of uniform density."""
 
     mass: float
     """kg"""
@@ -147,7 +147,7 @@ class Shape(ABC):
     def __setstate__(self, state: dict[str, Any]) -> None:
         for value in state.values():
             if isinstance(value, np.ndarray):
-                value.flags.writeable = False  # which a pickle forgets
+                value.flags.writeable = False  # pickles do not store this flag
         self.__dict__.update(state)
 
     def _repr_html_(self) -> str:
@@ -160,32 +160,32 @@ class Shape(ABC):
         """Fill in the kind and its parameters; return the numbers that do not fit in the row."""
 
     def _support(self, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Support points and values for rows of unit directions."""
+        """Return support points and values for rows of unit directions."""
         points, values = np.empty_like(directions), np.empty(len(directions))
         kinds.support_points(self._body, np.ascontiguousarray(directions), points, values)
         return points, values
 
     def _extreme(self, directions: FloatArray) -> FloatArray:
-        """Support points for rows of unit directions."""
+        """Return support points for rows of unit directions."""
         return self._support(directions)[0]
 
     def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
-        """Return whether rows of points belong to the body, or lie on its boundary but for rounding."""
+        """Return whether points, shape (n, 3), are in the body or, to within rounding, on its boundary."""
         heights = np.empty(len(points))
         kinds.heights_of_points(self._body, np.ascontiguousarray(points), heights)
         return heights <= (_ON_BOUNDARY * self._reach if math.isfinite(self._reach) else 0.0)
 
     @abstractmethod
     def volume(self) -> float:
-        """Volume, m^3."""
+        """Return the volume, m^3."""
 
     @abstractmethod
     def area(self) -> float:
-        """Area of the surface, m^2."""
+        """Return the area of the surface, m^2."""
 
     @abstractmethod
     def _moments(self) -> tuple[FloatArray, FloatArray]:
-        """First moments (3,) and second moments (3, 3) of the volume about the origin of the body's frame."""
+        """Return first moments (3,) and second moments (3, 3) of the volume about the origin of the body's frame."""
 
     def mass_properties(self, density: float = 1000.0) -> MassProperties:
         """Compute mass, centre of mass and inertia.
@@ -193,7 +193,12 @@ class Shape(ABC):
         Parameters
         ----------
         density : float, optional
-            kg/m^3; default: that of water.
+            Density, kg/m^3; default: that of water.
+
+        Returns
+        -------
+        MassProperties
+            In the frame of the body; the inertia is about the centre of mass.
 
         Raises
         ------
@@ -268,13 +273,13 @@ class Shape(ABC):
 
     @abstractmethod
     def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
-        """Closed triangle mesh with all vertices on the surface, as arrays.
+        """Return a closed triangle mesh with all vertices on the surface, as arrays.
 
         Parameters
         ----------
         resolution : int
-            Segments around the axis, at least 4; of no use to bodies with flat faces. Of a superovoid, meridians; it
-            has half as many parallels, so that 24 gives 266 vertices.
+            Number of segments around the axis, at least 4; ignored by bodies with flat faces. A superovoid has one
+            meridian per segment and half that number of parallels: 24 segments give 266 vertices.
 
         Returns
         -------
@@ -285,7 +290,7 @@ class Shape(ABC):
         """
 
     def tessellate(self, resolution: int = TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
-        """`triangles` as a mesh of trimesh.
+        """Return `triangles` as a `trimesh.Trimesh`.
 
         Raises
         ------
@@ -295,7 +300,7 @@ class Shape(ABC):
         return trimesh_for("tessellate()").Trimesh(*self.triangles(resolution), process=False)
 
     def support(self, direction: ArrayLike) -> FloatArray:
-        """Point of the body farthest along a direction.
+        """Return the point of the body farthest along a direction.
 
         Parameters
         ----------
@@ -305,13 +310,13 @@ class Shape(ABC):
         Returns
         -------
         (..., 3) ndarray
-            Points of the body, m. If a face or an edge is farthest, one of its points.
+            Points of the body, m. If a face or an edge is farthest, any one of its points.
         """
         n, _, shape = unit_directions(direction)
         return self._extreme(n).reshape(shape)
 
     def support_value(self, direction: ArrayLike) -> FloatArray:
-        """Support function h(n) = max n . x over the body (and so over its convex hull).
+        """Return the support function h(n) = max n . x over the body (and so over its convex hull).
 
         Parameters
         ----------
@@ -343,7 +348,7 @@ class Shape(ABC):
         return (self._holds(p.reshape(-1, 3)) & ~np.isnan(p).any(axis=-1).ravel()).reshape(p.shape[:-1])
 
     def aabb(self, rotation: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
-        """Bounding box along the axes of another frame.
+        """Return the bounding box along the axes of another frame.
 
         Parameters
         ----------
@@ -367,17 +372,17 @@ class Shape(ABC):
         return BoundingBox(centre[0], half_extents[0])
 
     def obb(self) -> BoundingBox:
-        """Box around the body along the axes of its frame (`BoundingBox.centre`, `.half_extents`, m), exact."""
+        """Return the exact box around the body along its axes (`BoundingBox.centre`, `.half_extents`, m)."""
         return BoundingBox(*(array.copy() for array in self._obb))
 
     def bounding_sphere(self) -> BoundingSphere:
-        """Sphere around the body (`BoundingSphere.centre`, `.radius`, m)."""
-        # The reach has been through three roundings at most.
+        """Return a sphere around the body (`BoundingSphere.centre`, `.radius`, m)."""
+        # At most three operations of `_reach` round.
         return BoundingSphere(np.zeros(3), (1.0 + 4.0 * EPS) * self._reach)
 
     @property
     def support_loss(self) -> float:
-        """Largest error by which `support_value` of a unit direction may be too small, beyond rounding, m.
+        """Largest amount by which `support_value` of a unit direction may be too small, beyond rounding, m.
 
         Zero except for hulls of many points, which may omit some of them (docs/reference/shapes.md).
         """
@@ -385,12 +390,12 @@ class Shape(ABC):
 
     @property
     def _reach(self) -> float:
-        """Largest distance of a point of the body from the origin, m."""
+        """Return the largest distance of a point of the body from the origin, m."""
         return float(self._row[surface.RADIUS])
 
     @cached_property
     def _body(self) -> kinds.Packed:
-        """What the kernels read."""
+        """Data for the kernels."""
         row = np.zeros(kinds.ROW_LENGTH)
         row[kinds.BLOCKS] = -1.0
         return kinds.Packed(row, self._fill(row))

@@ -43,7 +43,7 @@ _KINDS = {
     Cylinder: kinds.CYLINDER,
     Cone: kinds.CONE,
     Torus: kinds.TORUS,
-}  # of all others SUPEROVOID
+}  # all others: SUPEROVOID
 _FIELDS = {kind: ARGUMENTS[Superovoid if issubclass(kind, Superovoid) else kind] for kind in ARGUMENTS}
 
 _PRINTED_SHAPES = 5
@@ -52,16 +52,16 @@ _PRINTED_SHAPES = 5
 class ShapeArray(Sequence[AnyShape], Generic[AnyShape]):
     """Many shapes of one kind, as arrays of their parameters.
 
-    Every function that takes a sequence of shapes takes one, without a copy and without an object for each shape. As a
-    sequence it has the shapes as elements, ``shapes[0]``; a slice, a mask or an array of indices selects a part.
+    Every function that takes a sequence of shapes also takes a `ShapeArray`; it makes no copy and no object per shape.
+    An index, ``shapes[0]``, returns a shape; a slice, a mask or an array of indices returns a smaller `ShapeArray`.
 
     Parameters
     ----------
     kind : type
         `Superovoid`, `Superellipsoid`, `Ellipsoid`, `Sphere`, `Box`, `Capsule`, `Cylinder`, `Cone` or `Torus`.
     *arguments, **named : array_like
-        The arguments of its constructor. Each has a leading axis with one entry a shape, or is the same for all; at
-        least one has a leading axis.
+        Arguments of the constructor of `kind`. Each either has a leading axis with one entry per shape, or applies to
+        all shapes; at least one has a leading axis.
 
     Raises
     ------
@@ -121,13 +121,13 @@ class ShapeArray(Sequence[AnyShape], Generic[AnyShape]):
 
     @classmethod
     def from_columns(cls, kind: type[AnyShape], columns: ArrayLike) -> ShapeArray[AnyShape]:
-        """Return the shapes whose parameters are the rows of an array.
+        """Make shapes from an array with one row of parameters per shape.
 
         Parameters
         ----------
         kind : type
         columns : (n, k) array_like
-            The numbers of all arguments of its constructor, in their order: for `Superovoid` three semi-axes, section
+            All arguments of the constructor as numbers, in order: for `Superovoid` three semi-axes, section
             and profile exponent, two tapers.
 
         Raises
@@ -145,7 +145,7 @@ class ShapeArray(Sequence[AnyShape], Generic[AnyShape]):
         return made
 
     def _pack(self, kind: type[AnyShape], columns: FloatArray) -> None:
-        """Take the kind and the numbers of its arguments, shape (n, k); they must be the array's own."""
+        """Store the kind and the arguments as numbers, shape (n, k), which no other object may modify."""
         rows = np.zeros((len(columns), kinds.ROW_LENGTH))
         rows[:, kinds.BLOCKS] = -1.0
         found, i = pack_bodies(_KINDS.get(kind, kinds.SUPEROVOID), _parameters(kind, columns), rows)
@@ -162,7 +162,7 @@ class ShapeArray(Sequence[AnyShape], Generic[AnyShape]):
         self.kind, self._columns, self._rows = kind, columns, rows
 
     def __getattr__(self, name: str) -> FloatArray:
-        kind = self.__dict__.get("kind")  # none while it is unpickled
+        kind = self.__dict__.get("kind")  # not set yet during unpickling
         first = 0
         for argument, count in ARGUMENTS.get(kind, {}).items():  # type: ignore[arg-type]
             if argument == name:
@@ -208,22 +208,22 @@ class ShapeArray(Sequence[AnyShape], Generic[AnyShape]):
         return html.table(repr(self), ["", *ARGUMENTS[self.kind]], rows, f"and {left} more" if left > 0 else "")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The rows of the kernels may differ between versions.
+        # Kernel rows may differ between versions, so they are not pickled.
         return type(self).from_columns, (self.kind, self._columns)
 
 
 def _parameters(kind: type[Shape], columns: FloatArray) -> FloatArray:
-    """Return what `pack_body` takes, the fields of the shapes, from the arguments of their constructor."""
+    """Convert constructor arguments to fields of the shapes, as `pack_body` takes them."""
     if not issubclass(kind, Superovoid):
         return columns
     parameters = np.empty((len(columns), 7))
     parameters[:, 3:] = 1.0, 1.0, 0.0, 0.0  # for kinds without exponents or tapers
-    parameters[:, : max(3, columns.shape[1])] = columns  # of a sphere one number for three
+    parameters[:, : max(3, columns.shape[1])] = columns  # a sphere has one number for all three
     return parameters
 
 
 def _named(counts: Mapping[str, int], numbers: FloatArray) -> dict[str, Any]:
-    """Return a number or a tuple of numbers by each name."""
+    """Return a row as a dictionary from names to numbers or tuples of numbers."""
     values, first = numbers.tolist(), 0
     named = {}
     for name, count in counts.items():

@@ -31,8 +31,8 @@ from superovoid.values.checks import floats, whole
 
 FloatArray = NDArray[np.float64]
 
-_SPHERE_HEIGHTS = 1201  # from the equator to a pole, for the bounding sphere
-_SPHERE_STEP = 20  # of these heights, those for the search of its centre
+_SPHERE_HEIGHTS = 1201  # heights from the equator to a pole, for the bounding sphere
+_SPHERE_STEP = 20  # the search for its centre uses every 20th of them
 
 
 class ConvexityReport(NamedTuple):
@@ -61,7 +61,7 @@ class Superovoid(Shape):
     Parameters
     ----------
     semi_axes : (3,) array_like
-        Semi-axes a1, a2, a3 along x, y, z, m; from 1e-30 to 1e30. Half lengths, as those of an ellipsoid.
+        Semi-axes a1, a2, a3 along x, y, z, m; from 1e-30 to 1e30. They are half lengths, like those of an ellipsoid.
     section_exponent : float
         Exponent epsilon_1 of the sections z = const, in [1e-6, 1.999999], the limits of the arithmetic
         (docs/explanation/numerics.md). Towards 0 a rectangle, 1 an ellipse, towards 2 a rhombus.
@@ -74,7 +74,7 @@ class Superovoid(Shape):
     Raises
     ------
     ValueError
-        Naming the parameter, what was found and what it must be.
+        If a parameter is out of range. The message has its name, its value and the allowed range.
 
     Notes
     -----
@@ -95,7 +95,7 @@ class Superovoid(Shape):
     profile_exponent: float = field(default=1.0, kw_only=True)
     taper: tuple[float, float] = field(default=(0.0, 0.0), kw_only=True)
 
-    if TYPE_CHECKING:  # what the constructor takes; the fields are what it makes of them
+    if TYPE_CHECKING:  # the constructor accepts more types than the fields have
 
         def __init__(
             self,
@@ -218,7 +218,7 @@ class Superovoid(Shape):
         return u, v, w, kx, ky
 
     def implicit(self, points: ArrayLike) -> FloatArray:
-        """Inside-outside function F: negative inside, zero on the surface, positive outside.
+        """Compute the inside-outside function F: negative inside, zero on the surface, positive outside.
 
         Parameters
         ----------
@@ -237,10 +237,10 @@ class Superovoid(Shape):
         return np.where((kx > 0.0) & (ky > 0.0), value, np.inf)
 
     def gradient(self, points: ArrayLike) -> FloatArray:
-        """Gradient of F, derived from `implicit`.
+        """Compute the gradient of F, derived from `implicit`.
 
-        Gonçalves et al. 2017, eq. 6, has the same components if its eq. 4 (powers that keep the sign of their base) is
-        taken for the powers (2/e - 1) of the coordinates only and absolute values for all others.
+        Gonçalves et al. 2017, eq. 6, has the same components if its eq. 4 (powers that keep the sign of their base)
+        applies only to the powers (2/e - 1) of the coordinates, and all other powers are of absolute values.
 
         Parameters
         ----------
@@ -259,7 +259,7 @@ class Superovoid(Shape):
         return np.stack([fu / (a1 * kx), fv / (a2 * ky), (fw - fu * u * tx - fv * v * ty) / a3], axis=-1)
 
     def _ring(self, u: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """r = (|u|^p + |v|^p)^(1/p), |u|/r and |v|/r: without the powers of u and v, which vanish for large p."""
+        """Return r = (|u|^p + |v|^p)^(1/p), |u|/r and |v|/r, without powers of u and v, which underflow for large p."""
         au, av = np.abs(u), np.abs(v)
         larger = np.maximum(au, av)
         p = 2.0 / self.section_exponent
@@ -268,7 +268,7 @@ class Superovoid(Shape):
             return r, np.where(r > 0.0, au / r, 0.0), np.where(r > 0.0, av / r, 0.0)
 
     def _unit_gradient(self, u: FloatArray, v: FloatArray, w: FloatArray) -> tuple[FloatArray, ...]:
-        """Derivatives of F by u = x/(a1 kx), v = y/(a2 ky), w = z/a3 with the others held."""
+        """Return the partial derivatives of F by u = x/(a1 kx), v = y/(a2 ky) and w = z/a3."""
         e1, e2 = self.section_exponent, self.profile_exponent
         p, s = 2.0 / e1, 2.0 / e2
         r, cu, cv = self._ring(u, v)
@@ -278,7 +278,7 @@ class Superovoid(Shape):
         return fu, fv, fw
 
     def hessian(self, points: ArrayLike) -> FloatArray:
-        """Hessian of F.
+        """Compute the Hessian of F.
 
         Parameters
         ----------
@@ -316,7 +316,7 @@ class Superovoid(Shape):
     # -- parametric form --------------------------------------------------------------------------------------
 
     def surface_point(self, eta: ArrayLike, omega: ArrayLike) -> FloatArray:
-        """Point of the surface by two angles (Gonçalves et al. 2017, eqs. 3 and 4: sign(x) abs(x)**g powers).
+        """Compute the surface point at two angles (Gonçalves et al. 2017, eqs. 3 and 4: sign(x) abs(x)**g powers).
 
         Parameters
         ----------
@@ -340,7 +340,7 @@ class Superovoid(Shape):
         return np.stack([x, y, a3 * w], axis=-1)
 
     def normal(self, points: ArrayLike) -> FloatArray:
-        """Unit outward normal at points of the surface.
+        """Compute the unit outward normal at points of the surface.
 
         Parameters
         ----------
@@ -350,8 +350,8 @@ class Superovoid(Shape):
         Returns
         -------
         (..., 3) ndarray
-            Unit vectors. For exponents above 1.5 a normal recomputed from a rounded point can be far off near the
-            creases; the results of `superovoid.distance` carry their normals for that reason.
+            Unit vectors. For exponents above 1.5, a normal computed from a rounded point can be far off near the
+            creases; use the normals in the results of `superovoid.distance` instead.
         """
         p = points_of(points)
         g = self.gradient(p)
@@ -365,7 +365,7 @@ class Superovoid(Shape):
 
     @cached_property
     def _packed(self) -> FloatArray:
-        """The numbers of the row that kernels of superovoids read."""
+        """Numbers of the kernel row."""
         return self._row[: surface.BODY_LENGTH]
 
     def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
@@ -386,7 +386,7 @@ class Superovoid(Shape):
             return BoundingSphere(np.zeros(3), ABOVE_ROUNDING * radius)
         # Between two heights on one side of the equator the meridian radius r is at most that of the one closer to the
         # equator; the farthest point of the section for r = 1 is a norm of (a1 kx, a2 ky), convex in the height, and so
-        # is |z - z0|: both at most the larger of the two at the ends (docs/explanation/numerics.md).
+        # is |z - z0|. So both are at most the larger of their values at the two heights (docs/explanation/numerics.md).
         upper = np.sin(np.linspace(0.0, 0.5 * math.pi, _SPHERE_HEIGHTS))
         with np.errstate(divide="ignore"):
             r = (-np.expm1(s * np.log(upper))) ** (1.0 / s)
@@ -400,10 +400,10 @@ class Superovoid(Shape):
         return BoundingSphere(np.array([0.0, 0.0, z0]), ABOVE_ROUNDING * radius)
 
     def bounding_sphere(self) -> BoundingSphere:
-        """Sphere around the body, centred on its z axis (`BoundingSphere.centre`, `.radius`, m).
+        """Return a sphere around the body, centred on its z axis (`BoundingSphere.centre`, `.radius`, m).
 
-        It contains the body. The radius is exact without taper, and otherwise an upper bound at most a thousandth too
-        large.
+        It contains the body. Without taper the radius is exact; with a taper it is an upper bound, at most a thousandth
+        too large.
         """
         return self._bounding_sphere._replace(centre=self._bounding_sphere.centre.copy())
 
@@ -412,7 +412,7 @@ class Superovoid(Shape):
         return superovoid_integrals.moments(self.semi_axes, self.section_exponent, self.profile_exponent, self.taper)
 
     def volume(self) -> float:
-        """Volume, m^3."""
+        """Return the volume, m^3."""
         return self._integrals[0]
 
     def _moments(self) -> tuple[FloatArray, FloatArray]:
@@ -423,7 +423,7 @@ class Superovoid(Shape):
         return superovoid_integrals.Surface(self.semi_axes, self.section_exponent, self.profile_exponent, self.taper)
 
     def area(self) -> float:
-        """Area of the surface by quadrature, m^2, to about 1e-12 of it."""
+        """Compute the area of the surface by quadrature, m^2, to a relative error of about 1e-12."""
         return self._surface.area()
 
     def _draw_surface(self, count: int, rng: np.random.Generator) -> FloatArray:
@@ -433,10 +433,11 @@ class Superovoid(Shape):
 
     @cached_property
     def _dent(self) -> float:
-        """Largest gap between the section supports and their concave envelope, measured across it.
+        """Return the largest gap between the section supports and their concave envelope, across the envelope.
 
         For an azimuth (nx, ny) the body's support is h = max_w a3 nz w + f(w) with f = r(w) g(w): the hull replaces f
-        by its concave envelope, and the gap along a hull edge of slope df/dz is narrowed by its inclination.
+        by its concave envelope, and the gap along a hull edge of slope df/dz is multiplied by the cosine of its
+        inclination.
         """
         e2 = self.profile_exponent
         q = 2.0 / (2.0 - self.section_exponent)
@@ -449,7 +450,7 @@ class Superovoid(Shape):
             ax = abs(self.semi_axes[0] * math.cos(angle)) * (1.0 + self.taper[0] * w)
             ay = abs(self.semi_axes[1] * math.sin(angle)) * (1.0 + self.taper[1] * w)
             long, short = np.maximum(ax, ay), np.minimum(ax, ay)
-            # q grows beyond all bounds as e1 comes to 2: a power of a ratio below 1 does not overflow.
+            # q tends to infinity as e1 tends to 2; a power of a ratio below 1 does not overflow.
             ratio = np.divide(short, long, out=np.zeros_like(long), where=long > 0.0)
             f = r * long * (1.0 + ratio**q) ** (1.0 / q)
             keep = _upper_hull(z, f)
@@ -469,7 +470,7 @@ class Superovoid(Shape):
         """A closed mesh with its corners on the surface; see `Shape.triangles`."""
         meridians = whole("resolution", resolution, 4)
         parallels = max(3, meridians // 2)
-        # Even steps along the untapered curves rather than in the angle: an angle bunches or starves the corners.
+        # Use even steps along the untapered curves: even angles would put too many or too few vertices at the corners.
         eta = even_angles(self.profile_exponent, parallels + 1, half=True, turn=0.5)[1:-1]
         omega = even_angles(self.section_exponent, meridians + 1, half=False, turn=0.5)[:-1]
         grid = self.surface_point(eta[:, None], omega[None, :]).reshape(-1, 3)
@@ -487,7 +488,10 @@ def _exponent(name: str, value: object) -> float:
 
 
 def _farthest(a: ArrayLike, b: ArrayLike, p: float) -> FloatArray:
-    """Largest distance from the origin on abs(x/a)**p + abs(y/b)**p = 1: by Hölder's inequality a norm of (a, b)."""
+    """Return the largest distance from the origin on abs(x/a)**p + abs(y/b)**p = 1.
+
+    By Hölder's inequality it is a norm of (a, b).
+    """
     long, short = np.maximum(a, b), np.minimum(a, b)
     if p <= 2.0:
         return long
@@ -496,17 +500,17 @@ def _farthest(a: ArrayLike, b: ArrayLike, p: float) -> FloatArray:
 
 
 def _middle(across: FloatArray, along: FloatArray) -> float:
-    """Return where on an axis, in [-1, 1], the sphere around points is about the smallest."""
+    """Return the place on an axis, in [-1, 1], where an approximately smallest sphere around points has its centre."""
     middle, half = 0.0, 1.0
     for _ in range(3):
         places = middle + half * np.linspace(-1.0, 1.0, 41)
-        radii = np.hypot(across, along - places[:, None]).max(axis=1)  # convex over the places
+        radii = np.hypot(across, along - places[:, None]).max(axis=1)  # convex in the place
         middle, half = float(places[radii.argmin()]), half / 20.0
     return middle
 
 
 def _safe_power(base: FloatArray, exponent: float) -> FloatArray:
-    """base**exponent for base >= 0, and 0 for a negative power of zero."""
+    """Return base**exponent for base >= 0, and 0 for a negative power of zero."""
     if exponent >= 0.0:
         return np.asarray(base**exponent)
     with np.errstate(divide="ignore"):
@@ -515,14 +519,14 @@ def _safe_power(base: FloatArray, exponent: float) -> FloatArray:
 
 
 def _signed_power(base: FloatArray, exponent: float) -> FloatArray:
-    """Return sign(x) abs(x)**g (Gonçalves et al. 2017, eq. 4); cos(pi/2) counts as the zero it stands for."""
+    """Return sign(x) abs(x)**g (Gonçalves et al. 2017, eq. 4); cos(pi/2) counts as 0."""
     base = np.where(np.abs(base) < 1e-15, 0.0, base)
     return np.sign(base) * np.abs(base) ** exponent
 
 
 def _upper_hull(x: FloatArray, y: FloatArray) -> NDArray[np.int64]:
-    """Indices of the upper convex hull of points with ascending x (Andrew's monotone chain)."""
-    xs, ys = x.tolist(), y.tolist()  # Python's numbers are several times as fast as numpy's, one by one
+    """Return the indices of the upper convex hull of points with ascending x (Andrew's monotone chain)."""
+    xs, ys = x.tolist(), y.tolist()  # single numbers are several times faster in Python than in numpy
     hull: list[int] = []
     for i in range(len(xs)):
         while len(hull) >= 2:
@@ -535,10 +539,10 @@ def _upper_hull(x: FloatArray, y: FloatArray) -> NDArray[np.int64]:
 
 
 def even_angles(epsilon: float, count: int, half: bool, turn: float = 0.0) -> FloatArray:
-    """Angles of points at even steps on abs(x)**(2/e) + abs(y)**(2/e) = 1, symmetric about the axes.
+    """Return the angles of points at even steps on abs(x)**(2/e) + abs(y)**(2/e) = 1, symmetric about the axes.
 
-    Of the way between two points a share `turn` is the turn of the tangent, the rest is arc length. Arc length alone
-    leaves a rounded corner to a single edge, the turn alone a nearly flat side.
+    The step between two points is a weighted sum of the turn of the tangent (weight `turn`) and the arc length. With
+    arc length alone, a rounded corner would get a single edge; with the turn alone, a nearly flat side would.
     """
     t = np.linspace(0.0, 0.5 * math.pi, 2049)
     x, y = _signed_power(np.cos(t), epsilon), _signed_power(np.sin(t), epsilon)

@@ -10,13 +10,14 @@ superellipse of semi-axes a and b are, by Dirichlet's formula,
     a b c_0,    c_0 = 4 Gamma(1 + 1/p)^2 / Gamma(1 + 2/p),
     a^3 b c_2,  c_2 = 4/3 Gamma(1 + 3/p) Gamma(1 + 1/p) / Gamma(1 + 4/p),
 
-and over w remain, for even k (odd powers of w vanish),
+and the remaining integrals over w are, for even k (odd powers of w vanish),
 
     int w^k r^m dw = 2/(k + 1) Gamma(1 + (k + 1)/s) Gamma(1 + m/s) / Gamma(1 + (k + 1 + m)/s).
 
-The surface is written by t and u with r = (1 + e^2t)^(-epsilon_2/2), abs(w) = (1 + e^-2t)^(-epsilon_2/2), and the same
-for the two sides of the section. Both ends of an octant are then at infinity, and t = sinh(v) makes the integrand
-fall double exponentially there: the trapezoidal rule converges for edges and corners too (Takahasi and Mori 1974).
+The parameters of the surface are t and u, with r = (1 + e^2t)^(-epsilon_2/2), abs(w) = (1 + e^-2t)^(-epsilon_2/2), and
+the same for the two sides of the section. Both ends of an octant are then at infinity, and t = sinh(v) makes the
+integrand fall double exponentially there: the trapezoidal rule converges for edges and corners too (Takahasi and Mori
+1974).
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 Taper = tuple[float, float]
 
-_DECAY = 40.0  # e-folds of the integrand that the nodes cover: e^-40 is far below rounding
-_STEP = 0.04  # of v: halving it changes areas by less than 1e-13 of them
-_MOST_GROWTH = 2.0  # of the density of area within a cell: it is exceeded where a share of 1e-8 of the area lies
+_DECAY = 40.0  # the nodes end where the integrand has fallen to e^-40, far below rounding
+_STEP = 0.04  # step of v: half of it changes areas by less than 1e-13
+_MOST_GROWTH = 2.0  # bound of the growth of the density of area in a cell; cells with 1e-8 of the area exceed it
 
 
 def _over_heights(factors: Polynomial, m: int, profile_exponent: float) -> float:
@@ -91,12 +92,12 @@ def _sides(v: FloatArray, epsilon: float) -> tuple[FloatArray, FloatArray, Float
 
 
 class Surface:
-    """An octant and its mirror image in the plane of the equator, by two parameters.
+    """The surface of an octant and of its mirror image in the equatorial plane, over two parameters.
 
     Parameters
     ----------
     semi_axes, section_exponent, profile_exponent, taper
-        Of the superovoid.
+        As for `Superovoid`.
     """
 
     def __init__(
@@ -107,7 +108,7 @@ class Surface:
         self._across, self._up = _nodes(section_exponent), _nodes(profile_exponent)
 
     def _points(self, across: FloatArray, up: FloatArray, sign: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return points at parameters, shape (..., 3), and the area of the surface by area of the parameters."""
+        """Return points at parameters, shape (..., 3), and the surface area per unit area of the parameters."""
         a1, a2, a3 = self._semi_axes
         c, s, dc, ds = _sides(across, self._section)
         r, w, dr, dw = _sides(up, self._profile)
@@ -123,7 +124,7 @@ class Surface:
         return self._points(self._across[:, None], self._up, sign)[1]
 
     def area(self) -> float:
-        """Area of the whole surface, m^2."""
+        """Return the area of the whole surface, m^2."""
         return 4.0 * _STEP**2 * float(self._grid().sum())
 
     def draw(self, count: int, rng: np.random.Generator) -> FloatArray:

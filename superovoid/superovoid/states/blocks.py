@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""States answered in blocks that threads share."""
+"""Answer states in blocks, which threads share."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from typing import NamedTuple, TypeVar
 from superovoid.compiled.threads import share
 from superovoid.values.checks import positive
 
-BLOCK = 64  # states
-MOST_WARM_STARTS = 1 << 14  # pairs that keep them from one state to the next
+BLOCK = 64  # states in a block
+MOST_WARM_STARTS = 1 << 14  # most pairs with a warm start from the previous state
 
 Memory = TypeVar("Memory")
 Part = TypeVar("Part")
 
 
 class Ends(NamedTuple):
-    """What ends an answer before its last state."""
+    """Conditions that end a call before its last state."""
 
-    time: float  # of the clock
+    time: float  # reading of `time.perf_counter` at the deadline
     rows: float
     stop: threading.Event | None
 
     @classmethod
     def of(cls, deadline: float | None, rows: int | None, stop: threading.Event | None) -> Ends:
-        """Make it for a call that begins; `ValueError` if the deadline is not a positive number of seconds."""
+        """Return the conditions of a new call; `ValueError` unless the deadline is a positive number of seconds."""
         end = math.inf if deadline is None else time.perf_counter() + positive("deadline", deadline, "seconds")
         return cls(end, math.inf if rows is None else rows, stop)
 
     def __call__(self, rows: int) -> bool:
-        """Return whether the answer ends with this number of rows."""
+        """Return whether the call ends, given the number of rows so far."""
         return (
             rows >= self.rows
             or (self.stop is not None and self.stop.is_set())
@@ -44,7 +44,7 @@ class Ends(NamedTuple):
 
 
 class Idle(list[Memory]):
-    """Memory of finished calls, in which later ones work; a pickle or deep copy of it is empty."""
+    """Memory of finished calls, for reuse by later calls; a pickle or deep copy of it is empty."""
 
     def __reduce__(self) -> tuple[type[Idle[Memory]], tuple[()]]:
         return type(self), ()
@@ -59,33 +59,34 @@ def in_blocks(
     answer: Callable[[slice, Memory], Part],
     ended: Callable[[], bool],
 ) -> list[Part | None]:
-    """Answer blocks of states, in turn, until all are done or something ends it.
+    """Answer blocks of states in order until all are done or `ended` returns true.
 
     Parameters
     ----------
     states, size : int
-        States in all, and of a block. Without states there is one block of none.
+        Number of all states, and of the states of a block. Without states, one empty block is answered.
     threads : int
-        To share the blocks among.
+        Number of threads that share the blocks.
     idle : Idle
-        Memory for the threads.
+        Memory for reuse.
     make : callable
-        Makes more of it.
+        Returns new memory for a thread.
     answer : callable
-        Answers a block in some memory.
+        Answers the states of a slice; the second argument is the memory to use.
     ended : callable
-        Whether to begin no further block. The first one always begins.
+        Returns true if no further block should begin. The first block always begins.
 
     Returns
     -------
-    The answers in the order of the blocks; None for a block that has not begun.
+    list
+        Answers in the order of the blocks; None for a block that has not begun.
     """
     starts = range(0, max(states, 1), size)
     parts: list[Part | None] = [None] * len(starts)
 
     def work(turns: Iterator[int]) -> None:
         try:
-            memory = idle.pop()  # a single step of the interpreter, as appending is
+            memory = idle.pop()  # atomic, like appending
         except IndexError:
             memory = make()
         for turn in turns:

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What states are given as: rows of joints, poses of bases, poses of the links that a scene has."""
+"""Convert arguments that describe states: positions of joints, poses of bases, poses of a scene's links."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Posing:
     ----------
     robot : Robot
     scene : Scene
-        As it is now.
+        Its present links and poses are used.
     pairs : (n, 2) array_like of int, optional
         Only these of the scene's pairs, in either order.
 
@@ -50,7 +50,7 @@ class Posing:
         links, posed = self.tables.links, self.tables.posed
         self.row_of_link = self._kinematics.rows_of(links)
         is_carried = self.row_of_link >= 0
-        self._carried = is_carried.nonzero()[0]  # links of the scene that are the robot's
+        self._carried = is_carried.nonzero()[0]  # links of the scene that belong to the robot
         if not (is_carried | posed).all():
             link = int((is_carried | posed).argmin())
             raise ValueError(
@@ -66,18 +66,18 @@ class Posing:
         base_poses: Mapping[str, PosesLike] | None,
         root_pose: PoseLike | None,
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Rows of joints, poses of bases, pose of the root; `ValueError` names what is wrong."""
+        """Return joint positions, poses of bases and pose of the root; `ValueError` names an invalid argument."""
         joints = joint_rows(self.robot, positions, joint_names)
         bases = pose_rows(self.robot, base_poses, len(joints))
         root = as_pose("root_pose", ORIGIN if root_pose is None else root_pose)
         return joints, bases, root
 
     def of_states(self, joints: FloatArray, bases: FloatArray, root: FloatArray) -> FloatArray:
-        """Poses of the robot's links, shape (states, links, 4, 4)."""
+        """Return the poses of the robot's links, shape (states, links, 4, 4)."""
         return self._kinematics.poses_of_states(joints, bases, root)
 
     def of_scene(self, poses: FloatArray) -> FloatArray:
-        """Poses of the scene's links from those of the robot's, in the order of the scene."""
+        """Return the poses of the scene's links, in the order of the scene, from those of the robot's links."""
         carried = as_poses("poses of the robot's links", poses.take(self._rows, axis=1))
         if len(self._carried) == len(self.posed):
             return carried
@@ -88,7 +88,7 @@ class Posing:
 
 
 def joint_rows(robot: Robot, positions: Positions, names: Sequence[str] | None) -> FloatArray:
-    """Positions of the independent joints, in the robot's order, one row a state."""
+    """Return the positions of the independent joints, in the robot's order, one row per state."""
     if isinstance(positions, Mapping):
         if names is not None:
             raise ValueError("joint_names: must not be given with a mapping of positions by name")
@@ -111,7 +111,7 @@ def joint_rows(robot: Robot, positions: Positions, names: Sequence[str] | None) 
 
 
 def _columns(robot: Robot, names: tuple[str, ...]) -> list[int]:
-    """Columns of the independent joints among those named."""
+    """Return the columns of the independent joints in `names`."""
     column: dict[str, int] = {}
     for i, name in enumerate(names):
         if name in column:
@@ -130,7 +130,7 @@ def _columns(robot: Robot, names: tuple[str, ...]) -> list[int]:
 
 
 def pose_rows(robot: Robot, base_poses: Mapping[str, PosesLike] | None, states: int) -> FloatArray:
-    """Poses of the base links, shape (states or 1, bases, 4, 4)."""
+    """Return the poses of the base links, shape (states or 1, bases, 4, 4)."""
     given: Mapping[str, Any] = base_poses or {}
     for link in given:
         if link not in robot.base_links:

@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The loop over states: bodies are placed, pairs culled and solved, answers appended to those of the states before.
+"""Loop over states: place bodies, cull and solve pairs, append the answers.
 
-All states of a call are placed and culled together, and lanes are given the candidates of all of them. Then the
-solver answers what they have left, state after state, from its earlier answers.
+All states of a call are placed and culled together, and lanes solve candidates of all states at once. Then the scalar
+solver answers the remaining candidates, state by state, starting from its earlier answers.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from superovoid.scene.solving import Memory, Wanted, ask_lanes, cull, finish_sta
 
 @bundle
 class Answers(NamedTuple):
-    """Answers of states, those of a state behind those of the states before it, the closest pair first."""
+    """Answers of states, one state after another, the closest pair of a state first."""
 
     rows: Floats2
     bodies: Ints2
-    first: Ints1  # row where each state begins, and the end
+    first: Ints1  # first row of each state, and the end
 
 
 def answers_for(states: int, rows: int) -> Answers:
@@ -58,12 +58,11 @@ def over_states(
     memory: Memory,
     answers: Answers,
 ) -> None:
-    """Answer at most as many states as `memory` and `answers` have room for; `vertices` and `wanted` as for `solve`.
+    """Answer states; `memory` and `answers` must have room for them. `vertices` and `wanted` are as for `solve`.
 
     `link` has the link of each body, `link_poses` the poses of the links in each state, and `group_of` the group of
-    each pair, or one for all; the pairs of a group lie together. Of each group `wanted.most` pairs are wanted, the
-    closest ones; more than one are wanted of a single group only. `memory.counts` has what the query of each state
-    has counted.
+    each pair, or one entry for all pairs; pairs of a group are adjacent. The `wanted.most` closest pairs of each group
+    are reported; if there are several groups, this is one pair. `memory.counts` has the counts of each state.
     """
     states = link_poses.shape[0]
     for i in range(states):

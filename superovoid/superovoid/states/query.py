@@ -47,8 +47,8 @@ from superovoid.values.poses import PoseLike, PosesLike
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-_BLOCK_PAIRS = 1 << 20  # of the states of a block, at most: it bounds the memory, and the time until `stop` is read
-_SPAN_PAIRS = 1 << 14  # pairs, and bodies, of the states of a block that share lanes
+_BLOCK_PAIRS = 1 << 20  # bound of the pairs of a block, for its memory and the time until `stop` is read
+_SPAN_PAIRS = 1 << 14  # bound of the pairs, and of the bodies, of states that share lanes
 
 
 def state_distances(
@@ -166,13 +166,13 @@ def state_distances(
     )
 
 
-_Mine = tuple[solving.Memory, loop.Answers]  # what one thread works in
+_Mine = tuple[solving.Memory, loop.Answers]  # memory of one thread
 
 
 class _Part(NamedTuple):
-    """The answers in the first states of a block; arrays as those of `StateDistances`."""
+    """Answers in the first states of a block; arrays as in `StateDistances`."""
 
-    numbers: IntArray  # of the rows of each state
+    numbers: IntArray  # number of rows of each state
     counts: IntArray
     rows: FloatArray
     bodies: IntArray
@@ -227,7 +227,7 @@ class StateQuery:
     def _set_limits(self, max_distance: float, max_results: int | None, overlapping_only: bool) -> None:
         tables, limit = self._posing.tables, greatest_distance(max_distance)
         limit = min(limit, 0.0) if overlapping_only else limit
-        most = len(self._pairs)  # of a group
+        most = len(self._pairs)  # pairs of a group
         if max_results is not None:
             max_results = whole("max_results", max_results, 1)
             if self._groups is not None:
@@ -272,11 +272,11 @@ class StateQuery:
         stop: threading.Event | None = None,
         threads: int | None = None,
     ) -> StateDistances:
-        """Ask about states; parameters, answer and errors as those of `state_distances`."""
+        """Answer states; parameters, result and errors are those of `state_distances`."""
         ended = Ends.of(deadline, None if max_rows is None else whole("max_rows", max_rows, 1), stop)
         most_threads = workers(threads)
         joints, bases, root = self._posing.inputs(positions, joint_names, base_poses, root_pose)
-        rows = 0  # of all blocks done, so that every block started counts
+        rows = 0  # of all finished blocks, whatever their order
         lock = threading.Lock()
 
         def answer(block: slice, mine: _Mine) -> _Part:
@@ -295,7 +295,7 @@ class StateQuery:
         return self._joined(len(joints), parts, ended.rows)
 
     def _memory(self) -> _Mine:
-        """Return memory of a thread."""
+        """Return memory for a thread."""
         rows, slots = self._span * len(self._pairs), min(len(self._pairs), MOST_WARM_STARTS)
         memory = solving.memory_for(self._span, len(self._link), rows, slots, True)
         return memory, loop.answers_for(self._span, rows)
@@ -327,7 +327,7 @@ class StateQuery:
     def _answer_block(
         self, link_poses: FloatArray, is_first: bool, stop: float, memory: solving.Memory, answers: loop.Answers
     ) -> _Part:
-        """Answer the states of a block until the clock reads `stop`; of the first block one state at least."""
+        """Answer states of a block until the clock reads `stop`, but at least one state of the first block."""
         pair_table.forget(memory.pool)
         groups = solving.ONE_GROUP if self._groups is None else self._groups
         numbers, counts = [np.zeros(0, np.int64)], [np.zeros((0, culling.COUNTS), np.int64)]
@@ -338,7 +338,7 @@ class StateQuery:
             if stop < math.inf:
                 if time.perf_counter() >= stop and not (is_first and done == 0):
                     break
-                # One at first, then as many as are done, so that two looks at the clock are not far apart.
+                # Double the number of states between readings of the clock, so that it is read often enough.
                 states = min(states, max(1, done))
             poses = link_poses[done : done + states]
             asked = self._link, poses, self._posing.posed, self._pairs, groups, self._wanted
@@ -352,7 +352,7 @@ class StateQuery:
         return _Part(*joined, None, None)
 
     def _gradients(self, poses: FloatArray, root: FloatArray, part: _Part) -> tuple[FloatArray, FloatArray]:
-        """Return the derivatives of a block's answers by the joints and by the poses of the bases."""
+        """Return the derivatives of a block's distances by the joints and by the poses of the bases."""
         found = DistanceResults.from_rows(part.rows)
         links = self._posing.row_of_link[self._link[part.bodies]]
         contacts = found.point_a, found.point_b, found.normal
@@ -360,13 +360,13 @@ class StateQuery:
         by_joint, by_base = self._kinematics.gradients_of_states(
             poses[: len(part.numbers)], first, links, *contacts, self._derive_bases
         )
-        # From the axes of the world to those of the root.
+        # Rotate from the axes of the world to those of the root.
         turned = by_base.reshape(*by_base.shape[:2], 2, 3) @ root[:3, :3]
         return by_joint, turned.reshape(by_base.shape)
 
 
 def _by_links(pairs: IntArray, link: IntArray) -> tuple[IntArray, IntArray]:
-    """Pairs of bodies with those of one pair of links together, and the number of the pair of links of each."""
+    """Sort pairs of bodies by their pair of links; return also the number of the pair of links of each."""
     rows = np.sort(link[pairs], axis=1)
     order = np.lexsort((pairs[:, 1], pairs[:, 0], rows[:, 1], rows[:, 0]))
     begins = np.any(np.diff(rows[order], axis=0, prepend=-1), axis=1)

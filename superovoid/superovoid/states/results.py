@@ -58,7 +58,7 @@ class StateDistances(StateTable, PairResults):
         return f"{self.done} of {self.states} states answered, {super()._summary()}"
 
     def of_state(self, state: int) -> SceneResult:
-        """The answer of one state as `Scene.query` gives it.
+        """Return the answer in one state, as `Scene.query` returns it.
 
         Raises
         ------

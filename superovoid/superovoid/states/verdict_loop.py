@@ -39,7 +39,7 @@ class Asked(NamedTuple):
 
     local: Local
     vertices: Floats1
-    link: Ints1  # of each body
+    link: Ints1  # link of each body
     posed: Bools1
     pairs: Ints2
     tolerance: float
@@ -51,7 +51,7 @@ class Memory(NamedTuple):
     """Memory of one thread. States and directions have a row per pair, or a single row without warm starts."""
 
     world: World
-    order: Ints1  # of the pairs
+    order: Ints1  # order of the pairs
     states: Floats2
     directions: Floats2
     rotation: Floats2
@@ -60,7 +60,7 @@ class Memory(NamedTuple):
 
 
 def memory_for(asked: Asked, kept: bool) -> Memory:
-    """Return the memory of one thread for a query; `kept`: whether warm starts are kept from one state to the next."""
+    """Return the memory of one thread for a query; if `kept`, warm starts pass from one state to the next."""
     pairs = len(asked.pairs)
     rows = max(pairs, 1) if kept else 1
     world, order = world_at(worlds_for(1, len(asked.link)), 0), np.arange(pairs)
@@ -118,7 +118,7 @@ def _place_pair(asked, pair, link_poses, world):
 
 @kernel(nogil=True, separate=True)
 def _first_closer(asked, begin, end, floors, needed, ends, open_pair, memory):
-    """Search a pair closer than its floor, in a state with the bodies of these pairs in place.
+    """Search for a pair closer than its floor, in a state with the bodies of these pairs in place.
 
     Parameters
     ----------
@@ -172,15 +172,15 @@ def over_states(
     memory: Memory,
     found: Found,
 ) -> int:
-    """Answer states without warm starts from earlier calls; return how many.
+    """Answer states, without warm starts from earlier calls; return their number.
 
     Parameters
     ----------
     asked : Asked
     link_poses : array, shape (states, links, 4, 4)
-        Of the scene's links.
+        Poses of the scene's links.
     floors, needed : array, shape (states or 1, n or 1)
-        As for one state (`_first_closer`).
+        As for `_first_closer`, in each state.
     ends : bool
         Whether to stop after the first state in which a pair is not proved to reach its floor.
     memory : Memory

@@ -63,7 +63,7 @@ class StateVerdicts(Record):
 
     @property
     def undecided(self) -> NDArray[np.bool_]:
-        """Neither closer nor farther: bodies touch, a distance equals the threshold, or there is no answer."""
+        """True for states neither closer nor farther: a distance equals the threshold, or there is no answer."""
         return ~(self.closer | self.farther)
 
     def __bool__(self) -> bool:
@@ -93,7 +93,7 @@ class _PairQuery:
         threads: int,
         ended: Callable[[], bool] = lambda: False,
     ) -> verdict_loop.Found:
-        """Answer states until all are done or something ends it.
+        """Answer states until all are done or a condition ends the call.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ class _PairQuery:
 
 
 class ThresholdQuery(_PairQuery):
-    """A yes/no question prepared for many calls.
+    """A prepared yes/no query, for repeated calls.
 
     ``ThresholdQuery(robot, scene, 0.01)(positions)`` is ``are_states_closer(robot, scene, positions, 0.01)``, for the
     scene at the time of construction. Any number of threads may call it at a time.
@@ -166,7 +166,7 @@ class ThresholdQuery(_PairQuery):
         stop: threading.Event | None = None,
         threads: int | None = None,
     ) -> StateVerdicts:
-        """Ask about states; parameters, answer and errors as those of `are_states_closer`."""
+        """Answer states; parameters, result and errors are those of `are_states_closer`."""
         ended = Ends.of(deadline, None, stop)
         most_threads = workers(threads)
         given = self._posing.inputs(positions, joint_names, base_poses, root_pose)
@@ -189,7 +189,7 @@ class ThresholdQuery(_PairQuery):
 
 
 class FloorVerdicts(NamedTuple):
-    """Verdicts on the first states of a list, up to the first that is `BELOW`."""
+    """Verdicts on the states of a list, up to and including the first that is `BELOW`."""
 
     verdicts: NDArray[np.int8]
     """`CLEAR`, `SHORT` or `BELOW`, one a state."""
@@ -198,14 +198,14 @@ class FloorVerdicts(NamedTuple):
 
 
 class FloorQuery(_PairQuery):
-    """A prepared query that compares the pairs with their floors; any number of threads may use it.
+    """A prepared query that compares pairs with their floors; any number of threads may use it.
 
     Parameters
     ----------
     robot, scene
         As for `are_states_closer`.
     pairs : (n, 2) array_like of int
-        Of the scene.
+        Pairs of the scene, indices of bodies.
 
     Raises
     ------
@@ -225,16 +225,16 @@ class FloorQuery(_PairQuery):
         base_poses: Mapping[str, PosesLike] | None = None,
         threads: int | None = None,
     ) -> FloorVerdicts:
-        """Decide on states.
+        """Compare the pairs with their floors, state by state.
 
         Parameters
         ----------
         positions, base_poses, threads
             As for `are_states_closer`.
         floors : (states, n) array
-            What the signed distance of each pair must exceed, m.
+            Floor that the signed distance of each pair must exceed, m.
         needed : (states, n) array
-            What the signed distance must exceed for `CLEAR`, m; at least the floor.
+            Distance that the signed distance must exceed for `CLEAR`, m; at least the floor.
         """
         given = self._posing.inputs(positions, None, base_poses, None)
         # A distance exceeds a floor if it is at least the next larger number.

@@ -125,7 +125,7 @@ class Canvas:
     server
         Server of the page.
     extent
-        Diagonal of the scene, m; it sets the sizes of points and lines.
+        Diagonal of the scene, m; the sizes of points and lines depend on it.
     """
 
     server: viser.ViserServer

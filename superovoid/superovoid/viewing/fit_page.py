@@ -138,7 +138,7 @@ class FitPage(RobotPage):
         if link is not None:
             self._look_at(event, link)
         with self._painting:
-            if self._chosen.value != name:  # the user has chosen another link since
+            if self._chosen.value != name:  # the user has chosen another link in the meantime
                 return
             self._clear()
             if link is None:

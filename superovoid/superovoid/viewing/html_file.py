@@ -85,7 +85,7 @@ def write_html(model: ReplayModel, path: Path, on_moment: Callable[[int], None] 
     """
     partial = path.with_name(f"{path.name}.part")
     try:
-        partial.write_bytes(b"")  # fails now rather than after minutes of work if the file cannot be written
+        partial.write_bytes(b"")  # raises an error before minutes of work if the file cannot be written
     except OSError as error:
         error.filename = str(path)
         raise

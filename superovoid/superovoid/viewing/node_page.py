@@ -56,7 +56,7 @@ class ShownNode(PageModel, Protocol):
         ...
 
     def on_news(self, tell: Any) -> None:
-        """Register a function to call, from any thread, when there is something new to show."""
+        """Register a function to call, from any thread, if there is something new to show."""
         ...
 
 

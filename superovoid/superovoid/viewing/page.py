@@ -104,7 +104,7 @@ class Page:
         self._draw(picture)
 
     def _draw(self, picture: Picture, *, patient: bool = False) -> float:
-        """Show a picture. If `patient`, text may be delayed: return the seconds until it is due, or 0."""
+        """Show a picture; return the seconds until its text is due, or 0. The text is delayed only if `patient`."""
         meanings = picture.clearance.meaning, picture.least.meaning, picture.clearance.missing
         due = self._written_at + WORDS_PERIOD - time.monotonic()
         held = due if patient and due > 0.0 and meanings == self._written_meanings else 0.0

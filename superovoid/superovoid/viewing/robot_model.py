@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""From a robot's state to a list of drawn things, independent of the page that shows them.
+"""Convert a robot's state to a picture, independent of the page that shows it.
 
 ===================  ================================================================================================
 `RobotModel`         the robot, its joint positions and base poses, the objects around it, the selected pairs

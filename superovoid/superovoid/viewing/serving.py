@@ -144,7 +144,7 @@ def _check_address(host: str, port: int) -> None:
 
 
 class Refresher:
-    """Call a function in its own thread on request; requests made while it runs are merged into one later call.
+    """Call a function on request, in a thread of its own; requests made during a call are merged into one later call.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ class Refresher:
             self._change.notify_all()
 
     def wait(self, timeout: float) -> bool:
-        """Wait until no request is pending, for at most `timeout` s; return false if the time is over."""
+        """Wait until no request is pending; return false if this takes longer than `timeout`, s."""
         with self._change:
             return self._change.wait_for(
                 lambda: not (self._requested or self._working or self._repeat_at is not None), timeout
