@@ -20,20 +20,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         "check it by independent means, write CSV and plots. The exit code is 1 if that check fails.",
         example="superovoid grasp --seed 2 --view",
     )
-    command.add_argument(
-        "--seed",
-        type=option_values.count(1, option_values.LARGEST_SEED),
-        default=1,
-        metavar="N",
-        help="seed of the planner (default: 1)",
-    )
-    command.add_argument(
-        "--time",
-        type=option_values.number(most=86400.0, unit="seconds"),
-        default=300.0,
-        metavar="SECONDS",
-        help="time limit of the planner (default: 300)",
-    )
+    option_values.add_search(command, 300.0)
     option_values.add_output(command, "superovoid_grasp", "folder for CSV and plots")
     command.add_argument(
         "--service",

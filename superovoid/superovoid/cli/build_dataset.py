@@ -140,11 +140,7 @@ def _add_query(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("robot and pairs")
     group.add_argument("--srdf", type=document, metavar="SRDF", help="groups and disabled pairs")
     option_values.add_packages(group)
-    group.add_argument(
-        "--meshes",
-        choices=("hull", "triangles", "shells", "ignore"),
-        help="how meshes of collision elements are read (default: hull)",
-    )
+    option_values.add_meshes(group, default=None)
     group.add_argument(
         "--between",
         type=option_values.names,

@@ -149,6 +149,21 @@ def add_packages(command: argparse.ArgumentParser) -> None:
     command.add_argument("--package", type=read, action="append", default=[], metavar="NAME=DIR", help=text)
 
 
+def add_meshes(command: argparse._ActionsContainer, default: str | None = "hull") -> None:
+    """Add the option `--meshes`, as `superovoid.Robot.load` has it."""
+    text = "how meshes of collision elements are read (default: hull)"
+    command.add_argument("--meshes", choices=("hull", "triangles", "shells", "ignore"), default=default, help=text)
+
+
+def add_search(command: argparse.ArgumentParser, seconds: float) -> None:
+    """Add the options `--seed` and `--time` of a planner, with a default of its time limit."""
+    seed = count(1, LARGEST_SEED)
+    command.add_argument("--seed", type=seed, default=1, metavar="N", help="seed of the planner (default: 1)")
+    text = f"time limit of the planner (default: {seconds:g})"
+    limit = number(most=86400.0, unit="seconds")
+    command.add_argument("--time", type=limit, default=seconds, metavar="SECONDS", help=text)
+
+
 def add_reporting(command: argparse.ArgumentParser) -> None:
     """Add the options that select what is printed; see `superovoid.output.Report`."""
     group = command.add_argument_group("output")

@@ -38,12 +38,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     )
     command.add_argument("--srdf", type=view.document, required=True, metavar="SRDF", help="its groups and rules")
     option_values.add_packages(command)
-    command.add_argument(
-        "--meshes",
-        choices=("hull", "triangles", "shells", "ignore"),
-        default="hull",
-        help="how meshes of collision elements are read (default: hull)",
-    )
+    option_values.add_meshes(command)
     command.add_argument("--group", metavar="NAME", help="group of the SRDF (default: the only one that can move)")
     form = "a named state of the group, or JOINT=VALUE,... (rad or m)"
     command.add_argument(
@@ -68,20 +63,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         metavar="METRES",
         help="least distance of all pairs (default: 0)",
     )
-    command.add_argument(
-        "--seed",
-        type=option_values.count(1, option_values.LARGEST_SEED),
-        default=1,
-        metavar="N",
-        help="seed of the planner (default: 1)",
-    )
-    command.add_argument(
-        "--time",
-        type=option_values.number(most=86400.0, unit="seconds"),
-        default=10.0,
-        metavar="SECONDS",
-        help="time limit of the planner (default: 10)",
-    )
+    option_values.add_search(command, 10.0)
     command.add_argument(
         "--output",
         type=option_values.output_file,

@@ -44,12 +44,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     )
     command.add_argument("--srdf", type=document, metavar="SRDF", help="groups and disabled pairs; needs a URDF")
     option_values.add_packages(command)
-    command.add_argument(
-        "--meshes",
-        choices=("hull", "triangles", "shells", "ignore"),
-        default="hull",
-        help="how meshes of collision elements are read (default: hull)",
-    )
+    option_values.add_meshes(command)
     command.add_argument("--topic", metavar="NAME", help="topic of the joint states (default: the only joint_states)")
     command.add_argument(
         "--rate",

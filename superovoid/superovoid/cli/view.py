@@ -54,12 +54,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         "--srdf", type=document, metavar="SRDF", help="file, or package://NAME/...: groups, states, disabled pairs"
     )
     option_values.add_packages(command)
-    command.add_argument(
-        "--meshes",
-        choices=("hull", "triangles", "shells", "ignore"),
-        default="hull",
-        help="how meshes of collision elements are read (default: hull)",
-    )
+    option_values.add_meshes(command)
     command.add_argument(
         "--near",
         type=option_values.number(above=False, most=1e4, unit="metres"),
