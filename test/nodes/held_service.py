@@ -9,6 +9,7 @@ import threading
 from collections import Counter
 from functools import partial
 
+import rclpy
 from std_srvs.srv import SetBool
 
 from superovoid_ros.nodes.common.main import run
@@ -25,7 +26,8 @@ def _submit_held(self: Jobs, job: Job) -> None:
     work = job.work
 
     def wait_and_work() -> object:
-        _may_work[job.kind].wait()
+        while rclpy.ok() and not _may_work[job.kind].wait(0.05):
+            pass  # the end of the process would wait for this thread
         return work()
 
     job.work = wait_and_work
