@@ -52,8 +52,9 @@ _PRINTED_SHAPES = 5
 class ShapeArray(Sequence[AnyShape], Generic[AnyShape]):
     """Many shapes of one kind, as arrays of their parameters.
 
-    Every function that takes a sequence of shapes also takes a `ShapeArray`; it makes no copy and no object per shape.
-    An index, ``shapes[0]``, returns a shape; a slice, a mask or an array of indices returns a smaller `ShapeArray`.
+    Every function that takes a sequence of shapes also takes a `ShapeArray`. Functions of many pairs then make no copy,
+    and no object per shape. An index, ``shapes[0]``, returns a shape; a slice, a mask or an array of indices returns a
+    smaller `ShapeArray`.
 
     Parameters
     ----------
