@@ -113,6 +113,7 @@ setup(
         "compile": ["numba>=0.68,<0.69"],
         # Bridges, each in a module of the name of its framework; those with meshes of any form bring trimesh.
         "casadi": ["casadi"],
+        "crocoddyl": ["crocoddyl", "superovoid[pinocchio]"],
         "jax": ["jax"],
         "mujoco": ["mujoco", "superovoid[meshes]"],
         "pinocchio": ["pin", "superovoid[meshes]"],

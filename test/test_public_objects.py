@@ -180,6 +180,7 @@ MADE = {
     "Derivatives": lambda: api.derivatives(A, np.eye(4), B, at(0.3), found()[0]),
     "DistanceClient": "has a node of its process",
     "DistanceGradients": lambda: arm().distance_gradients(placed().query(), [0.0, 0.5]),
+    "DistanceHessians": lambda: arm().distance_hessians(placed(), placed().query(), [0.0, 0.5]),
     "DistanceResult": lambda: found()[0],
     "DistanceResults": found,
     "DistanceRow": lambda: answer()[0],

@@ -50,6 +50,7 @@ from superovoid.shapes import (
     Superovoid,
     Torus,
 )
+from superovoid.states import StateDistances as StateResults
 from superovoid.states import StateQuery
 from superovoid.values.status import differentiable_rows
 
@@ -229,6 +230,7 @@ class StateFunction:
             robot, scene, pairs=pairs, max_distance=max_distance, gradients=True, base_gradients=is_based
         )
         self._robot, self._threads, self._limit, self._count = robot, threads, max_distance, len(scene.bodies)
+        self._scene = scene.fork()
         self.pairs: IntArray = scene.pairs
         if pairs is not None:
             number = dict(zip(self._keys(self.pairs).tolist(), range(len(self.pairs)), strict=True))
@@ -263,6 +265,35 @@ class StateFunction:
 
     def __call__(self, *inputs: FloatArray) -> Answer:
         """Compute the distances and their Jacobians."""
+        found, table, _, bases = self._ask(inputs)
+        by_inputs = [table(found.gradients, 0.0)]  # type: ignore[arg-type] # requested
+        if bases is not None:
+            by_inputs.append(table(by_matrix(found.base_gradients, bases[found.state]), 0.0))  # type: ignore[arg-type]
+        return Answer(
+            table(found.distance, self._limit),
+            table(found.point_a, math.nan),
+            table(found.point_b, math.nan),
+            table(found.normal, 0.0),
+            table(found.status, 0),
+            tuple(by_inputs),
+        )
+
+    def hessians(self, *inputs: FloatArray) -> FloatArray:
+        """Return the second derivatives by joint positions, shape (..., pairs, joints, joints); zero if there are none.
+
+        See `Robot.distance_hessians`.
+        """
+        found, table, positions, bases = self._ask(inputs)
+        kinematics = self._robot._kinematics
+        bases = np.empty((1, 0, 4, 4)) if bases is None else bases
+        poses = kinematics.poses_of_states(np.ascontiguousarray(positions), np.ascontiguousarray(bases))
+        by_joint, _ = self._robot._hessians(self._scene, found, poses[found.state])
+        return table(np.nan_to_num(by_joint), 0.0)
+
+    def _ask(
+        self, inputs: Sequence[FloatArray]
+    ) -> tuple[StateResults, Callable[[NDArray[Any], float], NDArray[Any]], FloatArray, FloatArray | None]:
+        """Return the rows of all states, a function that spreads values of rows, positions, and poses of bases."""
         batch = self.batch([each.shape for each in inputs])
         states, count = math.prod(batch[:-1]), len(self.pairs)
         positions, *bases = (
@@ -281,17 +312,7 @@ class StateFunction:
             full[row] = values
             return full.reshape(*batch, *values.shape[1:])
 
-        by_inputs = [table(found.gradients, 0.0)]  # type: ignore[arg-type] # requested
-        if bases:
-            by_inputs.append(table(by_matrix(found.base_gradients, bases[0][found.state]), 0.0))  # type: ignore[arg-type]
-        return Answer(
-            table(found.distance, self._limit),
-            table(found.point_a, math.nan),
-            table(found.point_b, math.nan),
-            table(found.normal, 0.0),
-            table(found.status, 0),
-            tuple(by_inputs),
-        )
+        return found, table, positions, bases[0] if bases else None
 
 
 Function = PairFunction | StateFunction

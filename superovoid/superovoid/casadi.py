@@ -3,7 +3,8 @@
 
 """Signed distances as functions of CasADi: ``from superovoid.casadi import StateDistances``.
 
-The function has a Jacobian, and no second derivatives: give IPOPT ``hessian_approximation = limited-memory``.
+The function has a Jacobian and second derivatives, which are those of `Robot.distance_hessians`, and zero for pairs
+that have none.
 """
 
 from __future__ import annotations
@@ -83,9 +84,16 @@ class StateDistances(casadi.Callback):
         self._jacobians: list[_Jacobian] = []  # CasADi keeps no reference to an object of Python
         self.construct(name, dict(options or {}))
 
+    def _inputs(self, positions: Any) -> list[Any]:
+        return [np.array(positions, dtype=np.float64).T[:, None], *self._bases]
+
     def answer(self, positions: Any) -> Answer:
         """Return the rows of the states in the columns of a matrix, with the Jacobians of the shared functions."""
-        return self._function(np.array(positions, dtype=np.float64).T[:, None], *self._bases)
+        return self._function(*self._inputs(positions))
+
+    def hessians(self, positions: Any) -> Any:
+        """Return the second derivatives, shape (states, pairs, joints, joints)."""
+        return self._function.hessians(*self._inputs(positions))
 
     # -- what CasADi calls -----------------------------------------------------------------------------------------
 
@@ -133,7 +141,30 @@ class _Jacobian(casadi.Callback):
     def __init__(self, of: StateDistances, name: str, options: Any) -> None:
         casadi.Callback.__init__(self)
         self._of = of
+        self._hessians: list[_Hessian] = []
+        (joints, states), (pairs, _) = of._shape_in, of._shape_out
+        # Of each entry of a Hessian: its entry of the Jacobian, counted along columns, and its joint.
+        state, k, j, pair = np.indices((states, joints, joints, pairs)).reshape(4, -1)
+        rows = (state * joints + j) * pairs * states + state * pairs + pair
+        shape = pairs * states * joints * states, joints * states
+        self._twice = casadi.Sparsity.triplet(*shape, rows.tolist(), (state * joints + k).tolist())
+        self._none = casadi.Sparsity(
+            shape[0], pairs * states
+        )  # by the distances, on which the Jacobian does not depend
         self.construct(name, options)
+
+    def has_jac_sparsity(self, *_: int) -> bool:
+        return True
+
+    def get_jac_sparsity(self, _: int, number: int, *__: Any) -> Any:
+        return (self._twice, self._none)[number]
+
+    def has_jacobian(self) -> bool:
+        return True
+
+    def get_jacobian(self, name: str, names_in: Any, names_out: Any, options: Any) -> Any:
+        self._hessians.append(_Hessian(self, name, options))
+        return self._hessians[-1]
 
     def get_n_in(self) -> int:
         return 2
@@ -150,3 +181,28 @@ class _Jacobian(casadi.Callback):
     def eval(self, arguments: Any) -> list[Any]:
         blocks = self._of.answer(arguments[0]).jacobians[0]  # (states, pairs, joints); CasADi counts along columns
         return [casadi.DM(self._of._blocks, blocks.swapaxes(1, 2).ravel())]
+
+
+class _Hessian(casadi.Callback):
+    """The Jacobian of `_Jacobian`, a function of its inputs and its output."""
+
+    def __init__(self, of: _Jacobian, name: str, options: Any) -> None:
+        casadi.Callback.__init__(self)
+        self._of = of
+        self.construct(name, options)
+
+    def get_n_in(self) -> int:
+        return 3
+
+    def get_n_out(self) -> int:
+        return 2
+
+    def get_sparsity_in(self, number: int) -> Any:
+        return self._of.sparsity_in(number) if number < 2 else self._of.sparsity_out(0)
+
+    def get_sparsity_out(self, number: int) -> Any:
+        return (self._of._twice, self._of._none)[number]
+
+    def eval(self, arguments: Any) -> list[Any]:
+        values = self._of._of.hessians(arguments[0]).transpose(0, 3, 2, 1)
+        return [casadi.DM(self._of._twice, values.ravel()), casadi.DM(self._of._none)]

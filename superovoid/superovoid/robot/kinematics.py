@@ -275,6 +275,36 @@ class Kinematics:
         forward.gradients_of_states(self.tree, poses, first, *contacts, by_joint, by_base)
         return by_joint, by_base
 
+    def motions_of_points(
+        self, poses: np.ndarray, rows: np.ndarray, points: np.ndarray, normals: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the velocities of points fixed to links, and their second derivatives along normals.
+
+        Parameters
+        ----------
+        poses : array, shape (n, links, 4, 4)
+            Poses of the links in the state of each point.
+        rows : array of int, shape (n,)
+            Row in `links` of the link of each point, -1 if no joint moves it.
+        points, normals : array, shape (n, 3)
+
+        Returns
+        -------
+        motions : array, shape (n, 6, joints)
+            Linear velocity of the point and angular velocity of the link, per unit of joint velocity.
+        bending : array, shape (n, joints, joints)
+            Second derivative of the position of the point by joint positions, along the normal.
+        """
+        axes = np.einsum("nlij,lj->nli", poses[:, :, :3, :3], self.tree.axis)
+        moves = (self._carried_by[rows] & self._movable & (rows >= 0)[:, None])[:, :, None]
+        turns = np.where(moves & ~self._slides[:, None], axes, 0.0)
+        slides = np.where(moves & self._slides[:, None], axes, 0.0)
+        linear = np.cross(turns, points[:, None] - poses[:, :, :3, 3]) + slides
+        # A joint turns the velocities that the joints below it cause; parents come before children.
+        twice = np.triu(np.einsum("nli,nmi->nlm", np.cross(normals[:, None], turns), linear))
+        twice += np.triu(twice, 1).mT
+        return np.concatenate([linear, turns], axis=2).mT @ self._per_joint, self._per_joint.T @ twice @ self._per_joint
+
     @property
     def links(self) -> list[str]:
         """All links, parents before children: the rows of `poses`."""

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from superovoid.contact.differentiation import DerivativeStatus
+from superovoid.contact.second_derivatives import second_derivatives
 from superovoid.robot.errors import LimitError, RobotDescriptionError
 from superovoid.robot.files import PackageFolders, path_of, read_document
 from superovoid.robot.groups import Group, read_group
@@ -29,6 +31,7 @@ from superovoid.robot.srdf import Semantics, VirtualJoint, read_srdf
 from superovoid.robot.urdf import Description, Joint, Mimic, read_urdf
 from superovoid.robot.xml import join_names, short
 from superovoid.scene import Body, Scene, SceneResult
+from superovoid.scene.results import PairResults
 from superovoid.values.checks import whole
 from superovoid.values.poses import PosesLike
 from superovoid.values.records import Record
@@ -62,6 +65,23 @@ class DistanceGradients(Record):
     def differentiable(self) -> NDArray[np.bool_]:
         """`Status.differentiable` of each row: false for non-unique contacts, and for contacts without a proof."""
         return differentiable_rows(self.status)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DistanceHessians(Record):
+    """Second derivatives of signed distances with respect to joint positions, one row per pair."""
+
+    by_joint: FloatArray
+    """Second derivatives with respect to joint positions, shape (pairs, joints, joints); nan if there are none."""
+    joint_names: tuple[str, ...]
+    """Rows and columns of `by_joint`: `Robot.joint_names`."""
+    status: NDArray[np.uint8]
+    """`superovoid.DerivativeStatus` of the contacts, shape (pairs,)."""
+
+    @property
+    def differentiable(self) -> NDArray[np.bool_]:
+        """Whether the distance has the second derivatives in `by_joint`; false with any flag but `TOUCHING`."""
+        return (self.status & ~np.uint8(DerivativeStatus.TOUCHING)) == 0
 
 
 class Robot:
@@ -484,6 +504,63 @@ class Robot:
             with_bases=True,
         )
         return DistanceGradients(by_joint, self.joint_names, by_base, self.base_links, result.status)
+
+    def distance_hessians(
+        self,
+        scene: Scene,
+        result: SceneResult,
+        positions: Positions,
+        base_poses: Mapping[str, PosesLike] | None = None,
+    ) -> DistanceHessians:
+        """Compute the second derivatives of the distances of a result with respect to joint positions.
+
+        They follow from the curvatures of both surfaces at the contact and from the kinematics
+        (docs/explanation/certificates.md). They exist for superovoids, boxes, capsules, cylinders, tori and
+        half-spaces, if the closest points are unique.
+
+        Parameters
+        ----------
+        scene : Scene
+            Scene of the result, in the root frame. Bodies on links that the robot does not have are fixed.
+        result : SceneResult
+            Result at the link poses that `forward_kinematics` returns for the same positions and base poses.
+        positions, base_poses
+            As for `forward_kinematics`.
+
+        Returns
+        -------
+        DistanceHessians
+            Rows as in the result. Check `differentiable`.
+
+        Raises
+        ------
+        ValueError
+            As for `forward_kinematics`, and if the result refers to a body that the scene does not have.
+        """
+        bodies = max(result.body_a.max(initial=-1), result.body_b.max(initial=-1))
+        if bodies >= len(scene.bodies):
+            raise ValueError(f"result: refers to body {bodies}, but the scene has {len(scene.bodies)} bodies")
+        poses = self._kinematics.poses(positions, base_poses)
+        by_joint, status = self._hessians(scene, result, np.broadcast_to(poses, (len(result), *poses.shape)))
+        return DistanceHessians(by_joint, self.joint_names, status)
+
+    def _hessians(self, scene: Scene, result: PairResults, poses: FloatArray) -> tuple[FloatArray, NDArray[np.uint8]]:
+        """Return the fields of `DistanceHessians` for rows of several states, with the poses of all links in each."""
+        rows = self._kinematics.rows_of(tuple(body.link for body in scene.bodies))
+        local = np.array([body.link_from_body for body in scene.bodies]).reshape(-1, 4, 4)
+        tables = scene.tables(np.empty((0, 2), dtype=np.int64))
+        fixed = dict(zip(tables.links, tables.link_poses, strict=True))
+        every, sides, bending = np.arange(len(result)), [], []
+        for bodies, points in ((result.body_a, result.point_a), (result.body_b, result.point_b)):
+            on = rows[bodies]
+            links = np.array([fixed[scene.bodies[i].link] for i in bodies.tolist()]).reshape(-1, 4, 4)
+            placed = np.where((on >= 0)[:, None, None], poses[every, on], links) @ local[bodies]
+            motions, twice = self._kinematics.motions_of_points(poses, on, points, result.normal)
+            sides.append(([scene.bodies[i].shape for i in bodies.tolist()], placed, motions))
+            bending.append(twice)
+        (a, pose_a, motion_a), (b, pose_b, motion_b) = sides
+        by_joint, status = second_derivatives(a, pose_a, b, pose_b, result, motion_a, motion_b)
+        return by_joint + bending[1] - bending[0], status
 
     def relative_speeds(self, bodies: Sequence[Body], pairs: ArrayLike) -> FloatArray:
         """Compute upper bounds of the relative speed of pairs of bodies due to each joint, within the joint limits.

@@ -39,7 +39,25 @@ def test_values_are_those_of_the_engine_and_jacobians_those_of_differences():
     assert jacobian.sparsity_out(0).nnz() == 3 * len(ask.pairs) * 2
 
 
-def test_ipopt_keeps_an_arm_clear_of_a_wall():
+def test_second_derivatives_are_differences_of_the_first():
+    positions, bases = bridged.states(np.random.default_rng(12), 2)
+    ask = StateDistances("distances", bridged.robot(), states=2, base_poses={"ball": bases[0]})
+    q, weights = casadi.MX.sym("q", 2, 2), casadi.MX.sym("weights", len(ask.pairs), 2)
+    hessian, gradient = casadi.hessian(casadi.sum1(casadi.vec(weights * casadi.sin(ask(q)))), q)
+    both = casadi.Function("both", [q, weights], [hessian, gradient])
+    given = np.random.default_rng(1).standard_normal((len(ask.pairs), 2))
+    found = np.array(both(positions.T, given)[0])
+    assert np.abs(found).max() > 0.1
+    for column in range(4):
+        step = np.zeros(4)
+        step[column] = 1e-5
+        step = step.reshape(2, 2).T
+        ends = [np.array(both(positions.T + way * step, given)[1]) for way in (1.0, -1.0)]
+        assert np.abs((ends[0] - ends[1]).T.ravel() / 2e-5 - found[:, column]).max() < 1e-4
+
+
+@pytest.mark.parametrize("hessian", ["limited-memory", "exact"])
+def test_ipopt_keeps_an_arm_clear_of_a_wall(hessian):
     robot, wall = panda.robot(), panda.wall()
     scene = Scene([*robot.bodies, wall], [(i, len(robot.bodies)) for i in range(4, len(robot.bodies))])
     scene.set_link_pose("wall", np.eye(4))
@@ -54,7 +72,7 @@ def test_ipopt_keeps_an_arm_clear_of_a_wall():
     lower, upper = np.array([robot.joint_limits[name] for name in robot.joint_names]).T
     problem.subject_to(problem.bounded(lower, q, upper))
     problem.set_initial(q, np.array([1.0, *panda.READY[1:], 0.03]))
-    options = {"print_level": 0, "hessian_approximation": "limited-memory", "max_iter": 200}
+    options = {"print_level": 0, "hessian_approximation": hessian, "max_iter": 200}
     problem.solver("ipopt", {"print_time": False}, options)
     best = problem.solve().value(q)
     assert state_distances(robot, scene, best[None]).closest[0] >= 0.01 - 1e-6
