@@ -100,6 +100,7 @@ def test_every_folder_has_its_layer(package):
     assert found - {""} == set(LAYERS[package])
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("package", PACKAGES)
 def test_imports_between_packages_run_one_way(package):
     for module, path in MODULES.items():
@@ -108,6 +109,7 @@ def test_imports_between_packages_run_one_way(package):
             assert found <= ARROWS[package], f"{module} imports {sorted(found - ARROWS[package])}"
 
 
+@pytest.mark.ci
 def test_tests_of_the_library_need_no_other_package():
     for path in (ROOT / "superovoid" / "test").rglob("*.py"):
         assert {package_of(other) for other in imports(path)} & set(PACKAGES) <= {"superovoid"}, path
@@ -270,6 +272,7 @@ def test_the_solver_page_lists_each_module_once():
     assert sorted(name for name in re.findall(r"`([a-z_/]+)`", listed) if not name.endswith("/")) == sorted(modules)
 
 
+@pytest.mark.ci
 def test_only_its_own_module_reads_private_members_of_a_scene():
     own = "superovoid.scene.scene"
     trees = {module: tree_of(path) for module, path in MODULES.items()}

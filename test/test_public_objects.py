@@ -285,6 +285,7 @@ def made(name):
 OBJECTS = [name for name, maker in MADE.items() if callable(maker)]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", OBJECTS)
 def test_objects_of_public_classes_pickle_and_copy(name):
     thing = made(name)

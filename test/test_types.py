@@ -11,6 +11,8 @@ import pytest
 
 import typed_user
 
+pytestmark = pytest.mark.ci
+
 ROOT = Path(__file__).resolve().parents[1]
 
 

@@ -117,6 +117,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("line", "words"), WRONG, ids=[line for line, _ in WRONG])
 def test_every_option_is_checked_before_anything_starts(capsys, monkeypatch, line, words):
     monkeypatch.setattr(subprocess, "Popen", None)  # no process

@@ -105,6 +105,7 @@ def posed():
     return robot, scene, positions
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT / "docs").with_suffix("")))
 def test_code_of_a_page_runs_from_top_to_bottom(path, monkeypatch, tmp_path):
     page = str(path.relative_to(ROOT / "docs").with_suffix(""))

@@ -82,6 +82,7 @@ def test_modules_and_tests_run_in_pages_exist(page):
         assert any(f"def {test}(" in each.read_text(encoding="utf-8") for each in TESTS), test
 
 
+@pytest.mark.ci
 def test_commands_in_pages_are_known(tmp_path):
     from superovoid.cli.command_line import parse
 

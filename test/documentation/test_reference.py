@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT / "docs"))
 import reference_pages  # noqa: E402  docs/ is no package
 
 
+@pytest.mark.ci
 def test_pages_document_every_name_in_all():
     pages = "".join(reference_pages.library_pages().values())
     documented = set(re.findall(r"^\.\. (?:autoclass|autofunction|py:data):: (\S+)$", pages, re.M))
@@ -60,6 +61,7 @@ def test_every_field_of_every_interface_is_in_its_section():
                 assert re.search(rf"^\S+ +{field}\b", sections[name], re.M), f"{name}.{field}"
 
 
+@pytest.mark.ci
 def test_every_parameter_of_the_nodes_is_in_the_table():
     rclpy = pytest.importorskip("rclpy")
     from superovoid_ros.nodes.distance_service.distance_service import DistanceService

@@ -28,6 +28,7 @@ def stored(link: str, kind: str):
     return shape, pose_matrix(fit["xyz"], fit["rpy"]), fit["residuals"]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("link", LINKS)
 @pytest.mark.parametrize("kind", [pytest.param("superellipsoid", marks=pytest.mark.slow), "superovoid"])
 @few_or_many(3000, 6000)

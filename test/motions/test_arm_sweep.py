@@ -97,11 +97,13 @@ def test_shipped_rows_are_reproduced(tmp_path):
         np.testing.assert_allclose(found.rows[a], arms().rows[b], atol=1e-7)
 
 
+@pytest.mark.ci
 def test_a_sweep_out_of_reach_is_reported_with_its_frame():
     with pytest.raises(ValueError, match=r"frame 0: out of reach of the arms: \d"):
         follow(robot(), dataclasses.replace(sweep(), touch_distance=3.0, approach_frames=1, rotate_frames=1))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -69,6 +69,7 @@ BURSTS = {
 }  # fmt: skip
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("case", BURSTS)
 def test_no_object_of_a_burst_is_lost_and_the_last_one_counts(state, service, case):
     messages = BURSTS[case]
@@ -84,6 +85,7 @@ def test_no_object_of_a_burst_is_lost_and_the_last_one_counts(state, service, ca
     assert "were lost" not in service.output() and "lost " not in service.output()
 
 
+@pytest.mark.ci
 def test_where_a_queue_overflows_nothing_is_answered_until_a_whole_scene_comes(start_node, client):
     node = start_node(
         "distance_service",

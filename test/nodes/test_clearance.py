@@ -79,6 +79,7 @@ def numbers(message):
     return [message.lower, message.closing_speed, message.time_to_contact, closest.distance, *vectors]
 
 
+@pytest.mark.ci
 def test_clearance_is_that_of_the_service_with_its_rate(heard, client):
     found = measure(client, heard[0], lambda message: abs(message.closing_speed - 0.2) < 1e-9)
     assert (found.closest.link_a, found.closest.link_b) == ("hand", "ball") and not found.stale
@@ -136,6 +137,7 @@ def test_a_deactivated_node_publishes_one_last_clearance_without_a_number(heard,
     measure(client, heard[0], lambda message: message.error_code.value == ErrorCode.SUCCESS)
 
 
+@pytest.mark.ci
 def test_a_node_that_is_shut_down_publishes_one_last_clearance_without_a_number(start_node, client):
     start_node("distance_service", name="ending", **arm.DESCRIPTIONS)
     heard = client.collect(Clearance, "/ending/clearance")

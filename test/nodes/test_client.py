@@ -372,6 +372,7 @@ def test_a_call_to_a_restarted_service_is_repeated(loopback_domain):
     anew.close()
 
 
+@pytest.mark.ci
 def test_a_first_call_whose_answer_was_lost_is_made_again_and_no_later_one(loopback_domain):
     lossy = Silent("lossy")
     lossy.lost = 2

@@ -356,6 +356,7 @@ class ByWorlds(ByApplying):
         self._publish()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("kind", [ByTopics, ByApplying, ByPublishing, ByMonitor, ByWorlds])
 def test_every_call_of_a_client_is_seen_in_the_next_answer(empty, kind):
     api = kind(empty)

@@ -114,6 +114,7 @@ def describe(client, place):
     client.call_until(lambda r: r.success, GetMinDistance, MIN_DISTANCE)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("place", ["package://parts", "package://indexed", "file"])
 def test_distances_are_those_of_closed_forms(service, client, folder, place):
     describe(client, f"file://{folder / 'parts'}" if place == "file" else place)

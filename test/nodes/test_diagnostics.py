@@ -74,6 +74,7 @@ def loaded(monitor, client):
     return monitor
 
 
+@pytest.mark.ci
 def test_without_a_robot_the_reason_is_an_error(monitor):
     status, values = monitor.wait_for("robot", lambda s: s.level == ERROR)
     assert status.message.startswith("no robot") and "robot_description" in status.message

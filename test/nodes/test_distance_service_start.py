@@ -24,6 +24,7 @@ def answer(client, words):
     return client.call_until(lambda response: words in response.message, GetMinDistance, SERVICE)
 
 
+@pytest.mark.ci
 def test_without_a_robot_the_answer_names_what_is_expected(late, client):
     response = client.call(GetMinDistance, SERVICE)
     assert not response.success
@@ -82,6 +83,7 @@ def test_two_interrupts_end_the_node_cleanly(late, client):
     assert "Traceback" not in late.output()
 
 
+@pytest.mark.ci
 def test_interrupts_end_a_busy_node_cleanly(start_node, client):
     body = "<contact_geometry><sphere radius='1'/></contact_geometry>"
     urdf = f"<robot name='one'><link name='only'>{body}</link></robot>"

@@ -122,6 +122,7 @@ def test_clients_and_node_end_when_the_load_test_is_killed(start):
     wait_until_gone(helpers)
 
 
+@pytest.mark.ci
 def test_demo_ends_when_its_terminal_is_closed(start):
     master, slave = pty.openpty()
     process = start("demo", stdin=slave, stdout=slave, stderr=slave, start_new_session=True)

@@ -32,6 +32,7 @@ def test_codes_of_the_library_are_those_of_the_message():
     }
 
 
+@pytest.mark.ci
 def test_a_refusal_has_the_code_of_its_reason(service, client):
     assert code(client) == Code.NO_ROBOT
     client.send_text("robot_description", arm.URDF)

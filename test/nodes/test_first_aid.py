@@ -47,6 +47,7 @@ def checks(capsys):
     return code, {check["name"]: check for check in json.loads(text)["checks"]}
 
 
+@pytest.mark.ci
 def test_name_of_a_missing_node_is_answered_by_the_names_of_others(checked, client, capsys):
     def is_named():  # once the command hears of the other node in time
         code, text = run(capsys, "/nobody", "--timeout", "1")
@@ -66,6 +67,7 @@ def test_node_without_a_robot_lacks_its_description(checked, capsys):
     assert "urdf:=" in found["distance"]["remedy"]
 
 
+@pytest.mark.ci
 def test_robot_lacks_joint_states_until_they_come(checked, client, capsys):
     client.send_text("robot_description_semantic", arm.SRDF)
     client.send_text("robot_description", arm.URDF)

@@ -141,6 +141,7 @@ def assert_same(scene, other):
         assert second[path] == pytest.approx(value, abs=1e-12), path
 
 
+@pytest.mark.ci
 def test_all_is_answered_to_an_empty_mask(state):
     furnish(state)
     scene = ask(state)
@@ -188,6 +189,7 @@ def test_scales_are_reported_and_can_be_sent_back(state):
     assert {pair for pair in plain if plain[pair] != scaled[pair]} == {frozenset(("hand", "cup"))}
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("component", "filled"),
     [
@@ -216,6 +218,7 @@ def test_only_requested_components_are_returned(state, component, filled):
     assert held == (component == Components.ROBOT_STATE_ATTACHED_OBJECTS)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("is_diff", [True, False])
 def test_what_was_answered_changes_nothing_when_it_is_sent_back(state, is_diff):
     furnish(state)
@@ -241,6 +244,7 @@ def test_whole_scene_forgets_names_and_colours_and_an_object_takes_its_colour_wi
     assert not scene.world.octomap.octomap.id
 
 
+@pytest.mark.ci
 def test_joints_that_were_not_measured_are_left_out(start_node, client):
     early = start_node("distance_service", name="early", robot_description=arm.URDF, rate=0.0,
                        remap=("get_planning_scene:=~/get_planning_scene",))  # fmt: skip

@@ -70,6 +70,7 @@ def is_right(client):
 # --- messages beyond their bounds, and bytes that are none ---
 
 
+@pytest.mark.ci
 def test_shape_with_more_dimensions_than_its_message_may_have_is_refused(state, service):
     publisher = state.publisher(CollisionObject, "collision_object", RELIABLE)
     message = cup()
@@ -235,6 +236,7 @@ def drawn_field(type_name, rng, depth):
 
 
 # The last test of this file: transforms that form a loop stay known, and questions without poses are then refused.
+@pytest.mark.ci
 @pytest.mark.parametrize("rounds", [1, pytest.param(100, marks=pytest.mark.slow)])
 def test_messages_and_requests_with_any_fields_leave_the_answers_right(client, service, rounds):
     rng = random.Random(rounds)

@@ -164,6 +164,7 @@ def moving(client):
     return goal
 
 
+@pytest.mark.ci
 def test_a_point_at_the_time_of_the_one_before_is_refused(robot):
     code = code_of(robot, execute(robot, trajectory((0.0, LEFT), (0.0, RIGHT))))
     assert code.val == Code.INVALID_MOTION_PLAN and "point 1: time_from_start = 0 s" in code.message
@@ -200,6 +201,7 @@ def test_a_rejected_goal_names_the_controller(robot):
     assert code.val == Code.CONTROL_FAILED and "'arm_controller' refused" in code.message
 
 
+@pytest.mark.ci
 def test_a_cancelled_goal_ends_though_its_controller_does_not(robot):
     robot.machine.cancels = False
     goal = moving(robot)
@@ -230,6 +232,7 @@ def send_nan(machine):
     machine.state[7] = np.nan
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("fail", [stop_sending, send_old_times, send_nan])
 def test_a_planned_motion_stops_once_the_state_is_not_known(robot, fail):
     goal = moving(robot)
@@ -264,6 +267,7 @@ def test_the_controller_stops_with_the_node(robot, together):
     assert robot.machine.cancelled
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("number", "is_accepted"), [(signal.SIGINT, True), (signal.SIGTERM, False)])
 def test_the_controller_stops_when_the_process_ends(robot, service, number, is_accepted):
     def end():

@@ -93,10 +93,12 @@ def test_importing_the_client_imports_no_engine():
     assert of_the_engine(modules) == []
 
 
+@pytest.mark.ci
 def test_calling_every_method_of_the_client_imports_no_engine(service):
     assert of_the_engine(modules_after(CALLS, service, ANSWER_TIMEOUT)) == []
 
 
+@pytest.mark.ci
 def test_importing_the_node_imports_nothing_slow():
     parts = "answers.topics", "answers.motions", "health.diagnostics", "world.move_group", "distance_service"
     modules = modules_after(

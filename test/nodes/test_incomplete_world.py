@@ -74,6 +74,7 @@ BAD = {
 }
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("case", BAD)
 def test_an_unreadable_object_is_missing_until_it_is_removed_or_sent_again(state, case):
     message, words = BAD[case]
@@ -132,6 +133,7 @@ def test_with_the_parameter_warn_requests_are_answered_with_a_warning(state):
     assert not answer.successful and "one of refuse, warn" in answer.reason
 
 
+@pytest.mark.ci
 def test_one_object_of_a_scene_that_cannot_be_used_drops_no_others(service, state):
     for by_topic in (True, False):
         message = scene_diff(thing("cup", primitives=[FLAT]), cup(name="plate"), cup(name="lost", frame="nowhere"))

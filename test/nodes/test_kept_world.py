@@ -141,6 +141,7 @@ def hold(client, name="cup"):
 # --- before the robot ---
 
 
+@pytest.mark.ci
 def test_objects_that_come_before_the_robot_are_there_with_its_first_answer(bare):
     client = bare
     send(client, cup())

@@ -113,6 +113,7 @@ def turns(response):
 # -- a joint that turns without limits --------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("start", "goal", "end"),
     [(0.0, 4.0, 4.0 - 2 * math.pi), (7.0, 9.0, 9.0), (20.0, 0.1, 0.1 + 6 * math.pi), (-3.0, 3.0, 3.0 - 2 * math.pi)],

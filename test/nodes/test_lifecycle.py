@@ -52,6 +52,7 @@ def subscriptions(client, topic):
     return sum(end.node_name == "managed" for end in ends)
 
 
+@pytest.mark.ci
 def test_node_of_a_manager_starts_unconfigured_with_nothing_open(managed, client):
     assert lifecycle.state(client, NAME) == "unconfigured"
     assert client.wait(lambda: "managed" in client.node.get_node_names())
@@ -213,6 +214,7 @@ def test_wrong_input_refuses_a_transition_and_leaves_the_state(fragile):
     assert node.trigger_activate() == TransitionCallbackReturn.SUCCESS
 
 
+@pytest.mark.ci
 def test_without_planning_there_are_neither_kinematics_nor_plans(start_node, client):
     node = start_node("distance_service", "plain", planning=False, rate=0.0, robot_description=arm.URDF)
     node.wait_for_output("robot 'arm'")

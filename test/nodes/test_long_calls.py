@@ -53,6 +53,7 @@ def ask(client, name=NAME, **request):
     return client.call(GetDistances, f"{name}/get_distances", **request)
 
 
+@pytest.mark.ci
 def test_a_long_call_keeps_no_other_call_waiting(hands, client):
     stamp, frame = client.now(), GraspSweep.from_file(SHARE / "config/grasp_sweep.yaml").frame(0)
     short = {
@@ -93,6 +94,7 @@ def test_the_same_request_gets_the_same_bits(hands, client):
         assert getattr(first, name) == getattr(again, name)
 
 
+@pytest.mark.ci
 def test_a_node_ends_in_the_middle_of_a_long_call(hands, client):
     ask(client, **long_request(1))
     before = hands.processor_time()

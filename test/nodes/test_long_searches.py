@@ -146,6 +146,7 @@ class Station:
 # -- the world changes ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_a_plan_that_a_new_object_does_not_concern_is_answered(scene):
     future = begin_plan(scene)
     ball(scene, (-0.6, 0.0, 0.8))
@@ -215,6 +216,7 @@ def test_a_solution_whose_goal_has_moved_away_is_not_answered(scene, kind):
 # -- others ask -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_plans_keep_neither_distances_nor_inverse_kinematics_waiting(scene):
     futures = [begin_plan(scene) for _ in range(THREADS)]
     states = np.column_stack([np.tile(list(LEFT), (500, 1)), np.full(500, 0.02)])

@@ -81,6 +81,7 @@ def bite(**options):
     return Played(*dental_bite.shipped(), (dental_bite.LOWER, dental_bite.UPPER), **options)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("labels", [0, 1, 3, 5])
 def test_labels_are_the_closest_pairs_and_do_not_cover_each_other(labels):
     played = bite(labels=labels)
@@ -117,6 +118,7 @@ def test_normals_are_of_the_closest_pairs_only(index, drawn):
     assert len(played.display.shown["segments", 0].points) // 2 >= drawn
 
 
+@pytest.mark.ci
 def test_bodies_have_the_poses_of_the_kinematics_though_sent_once():
     played = hands()
     for index in range(60):
@@ -151,6 +153,7 @@ def test_a_listener_that_lost_a_message_gets_every_body_in_the_end():
     assert len(played.display.of("bodies")) == len(played.robot.bodies)
 
 
+@pytest.mark.ci
 def test_a_live_node_sends_bodies_once_and_frames_after(start_node, client):
     display = Display()
     links = f"{dental_bite.LOWER} {dental_bite.UPPER}"

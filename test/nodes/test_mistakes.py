@@ -47,6 +47,7 @@ def queries_of(client, name):
     return told
 
 
+@pytest.mark.ci
 def test_errors_in_callbacks_are_logged_once_counted_and_survived(faulty, client):
     node, name = faulty
     told = queries_of(client, name)
@@ -67,6 +68,7 @@ def test_errors_in_callbacks_are_logged_once_counted_and_survived(faulty, client
     assert "fail_topic" in output and "fail_unguarded" in output
 
 
+@pytest.mark.ci
 def test_a_state_that_cannot_be_judged_for_a_mistake_is_not_valid(faulty, client):
     node, name = faulty
     told = queries_of(client, name)
@@ -91,6 +93,7 @@ def test_a_state_that_cannot_be_judged_for_a_mistake_is_not_valid(faulty, client
     assert "LinAlgError" in node.output()
 
 
+@pytest.mark.ci
 def test_clean_up_does_not_wait_for_a_call_that_does_not_end(faulty, client):
     node, name = faulty
     sleeping = client.node.create_client(Trigger, f"{name}/sleep_aside")

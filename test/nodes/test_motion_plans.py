@@ -127,6 +127,7 @@ def interpolated(response, parts=4):
 # -- kinematics -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_forward_kinematics_are_those_of_the_requested_state(scene):
     links = ["panda_hand", "panda_link3"]
     state = arm_state(RIGHT)
@@ -230,6 +231,7 @@ def test_a_plan_to_joints_goes_around_the_wall(scene):
         assert valid(scene, state)
 
 
+@pytest.mark.ci
 def test_a_plan_to_a_pose_ends_there_and_obeys_the_scaling(scene):
     response = plan(scene, pose_goal(tip(RIGHT)))
     assert response.error_code.val == Code.SUCCESS, response.error_code.message
@@ -240,6 +242,7 @@ def test_a_plan_to_a_pose_ends_there_and_obeys_the_scaling(scene):
     assert np.abs(speeds).max() <= 0.1 + 1e-9 and np.abs(v).max() > 0.2
 
 
+@pytest.mark.ci
 def test_an_attached_object_of_the_request_is_carried_around_the_wall(scene):
     rod = AttachedCollisionObject(
         link_name="panda_hand", touch_links=["panda_hand", "panda_leftfinger", "panda_rightfinger"]
@@ -258,6 +261,7 @@ def test_an_attached_object_of_the_request_is_carried_around_the_wall(scene):
         assert scene.call(GetStateValidity, "/check_state_validity", robot_state=asked, group_name="panda_arm").valid
 
 
+@pytest.mark.ci
 def test_constraints_of_the_path_hold_along_it(scene):
     path = Constraints()
     path.joint_constraints = [joint_range("panda_joint7", 0.8, 0.1)]
@@ -277,6 +281,7 @@ def against():
     return (0.0, 0.5, 0.0, -1.6, 0.0, 2.0, 0.8)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("goal", "fields", "code", "words"),
     [

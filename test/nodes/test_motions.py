@@ -147,6 +147,7 @@ def at_left(robot):
     assert move(robot, LEFT).result()[1].error_code.val == Code.SUCCESS
 
 
+@pytest.mark.ci
 def test_a_motion_is_planned_around_a_wall_and_executed(robot):
     apply(robot, block("wall", panda.wall()))
     goal = move(robot, RIGHT)
@@ -182,6 +183,7 @@ def test_a_planned_trajectory_is_executed_by_the_other_action(robot):
     assert "begins at" in result.error_code.message
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("how", ["cancel", "event"])
 def test_a_motion_is_stopped(robot, how):
     events = robot.publisher(String, "/trajectory_execution_event")
@@ -376,6 +378,7 @@ def test_a_controller_without_a_server_moves_none(robot):
     np.testing.assert_allclose(measured(robot), LEFT, atol=1e-3)
 
 
+@pytest.mark.ci
 def test_a_controller_that_does_not_end_is_stopped_after_the_margin(robot):
     async def stay(handle):
         await Future()
@@ -479,6 +482,7 @@ def test_a_cartesian_path_is_straight_and_can_be_executed(robot):
     np.testing.assert_allclose(tip(measured(robot)), end, atol=1e-3)
 
 
+@pytest.mark.ci
 def test_a_cartesian_path_ends_before_contact(robot):
     apply(robot, block("wall", panda.wall()))
     start = tip(LEFT)

@@ -99,6 +99,7 @@ def check(client, *, base=None, frame="", group="", joint="drive", is_diff=True)
 # --- the virtual joint of the SRDF ---
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("kind", ["planar", "floating"])
 def test_a_robot_that_drives_onto_a_box_is_not_valid(begin, kind):
     client = begin(semantic=srdf(kind))

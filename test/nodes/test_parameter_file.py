@@ -45,6 +45,7 @@ def test_the_file_is_what_the_node_declares():
     )
 
 
+@pytest.mark.ci
 def test_a_running_node_has_these_parameters_and_no_others(start_node, client):
     start_node("distance_service", autostart=False)
     names = set(client.call(ListParameters, "/distance_service/list_parameters").result.names)

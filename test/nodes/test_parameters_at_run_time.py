@@ -44,6 +44,7 @@ def urdf_with_radius(radius):
     return arm.URDF.replace('radius="0.05"', f'radius="{radius}"')
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("bad", "words"),
     [

@@ -58,6 +58,7 @@ def offered(client, node, topic):
     return found[-1].reliability, found[-1].durability
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("topic", "expected"),
     [
@@ -75,6 +76,7 @@ def test_defaults(plain, client, topic, expected):
     assert offered(client, "plain", topic) == expected
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("topic", "expected"),
     [
@@ -109,6 +111,7 @@ def test_remapped_names_are_the_ones_that_work(tuned, client):
     assert client.wait(lambda: messages)
 
 
+@pytest.mark.ci
 def test_mismatched_ends_are_reported_once(plain, client):
     client.node.create_publisher(
         String, "/robot_description", QoSProfile(depth=1)

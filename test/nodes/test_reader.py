@@ -78,6 +78,7 @@ def large(count, name="pile"):
     )
 
 
+@pytest.mark.ci
 def test_questions_are_answered_while_a_scene_is_read_and_what_comes_behind_it_waits(held):
     calls = held.node.create_client(ApplyPlanningScene, "/apply_planning_scene")
     assert held.wait(calls.service_is_ready)
@@ -92,6 +93,7 @@ def test_questions_are_answered_while_a_scene_is_read_and_what_comes_behind_it_w
     assert distance(held, "ground", "pile") == pytest.approx(19.8, abs=1e-9)
 
 
+@pytest.mark.ci
 def test_a_description_set_before_the_node_is_configured_and_after_it_was_cleaned_up_is_checked(start_node, client):
     start_node("distance_service", "bare", autostart=False, remap=("/tf:=/bare_tf", "/robot_description:=/nothing"))
     for transitions in ((), (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_CLEANUP)):
@@ -101,6 +103,7 @@ def test_a_description_set_before_the_node_is_configured_and_after_it_was_cleane
         assert set_parameters(client, "/bare", {"robot_description": arm.URDF}).successful
 
 
+@pytest.mark.ci
 def test_a_description_is_exchanged_when_it_is_complete_and_ctrl_c_ends_the_node_while_one_is_read(state, service):
     heavy = heavy_description()
     state.send_text("robot_description", heavy)

@@ -57,6 +57,7 @@ PLAYED = {"paused": True, "publish_clock": True, "publish_robot_description": Tr
 
 
 # With everything that is on demand.
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("node", "parameters"),
     [

@@ -129,6 +129,7 @@ def assert_is_library_answer(answer, planning, state, *, overlapping=False):
             assert found == pytest.approx(wanted[k], rel=0, abs=1e-6), name
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("given", STATES)
 def test_every_service_answers_what_the_library_does(service, client, world, given):

@@ -60,6 +60,7 @@ def test_what_the_user_chose_is_left(unchosen, monkeypatch, name):
     assert os.environ[name] == "chosen" and (name == PROFILES or not os.environ[PROFILES])
 
 
+@pytest.mark.ci
 def test_an_answer_to_a_client_is_not_dropped_for_those_to_others(start_node, monkeypatch):
     # Every client of a service receives the answers to all of them.
     start_node("distance_service", "many", robot_description=arm.URDF, rate=0.0)

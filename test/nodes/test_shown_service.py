@@ -55,6 +55,7 @@ def meanings_of(picture):
     return {drawn.body.name: drawn.meaning for drawn in picture.bodies}
 
 
+@pytest.mark.ci
 def test_the_picture_has_the_places_and_distances_of_the_library(service, client):
     positions = {"slide": 0.75, "wrist": 0.0}
     robot = Robot.from_urdf(arm.URDF, srdf=arm.SRDF)
@@ -136,6 +137,7 @@ def test_what_the_node_refuses_is_an_error_with_its_words(service):
         service.why("nobody", "hand")
 
 
+@pytest.mark.ci
 def test_a_node_that_falls_silent_leaves_nothing_known(start_node, client):
     mortal = start_node("distance_service", name="mortal", **arm.DESCRIPTIONS)
     arm.set_state(client, "/mortal", (0.75, 0.0))

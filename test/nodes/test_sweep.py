@@ -80,6 +80,7 @@ def as_sent(poses):
     return {link: from_transform(message.transform, link) for link, message in stamped.items()}
 
 
+@pytest.mark.ci
 def test_answers_along_the_sweep_equal_the_librarys(both, robot, sweep):
     wanted = robot.body_pairs(["left_hand"], ["right_hand"])
     for index in (0, 30, 31, 120, 213):
@@ -118,6 +119,7 @@ def test_frame_number_joint_states_and_transforms_belong_together(both, sweep):
         assert stamped.header.frame_id == "world"
 
 
+@pytest.mark.ci
 def test_player_plays_once_holds_the_end_and_publishes_the_clock_if_set(start_node, client):
     node = start_node("sweep_player", name="clockwork", rate=200.0, start_frame=10, end_frame=29, publish_clock=True)
     frames = client.collect(UInt32, "/clockwork/frame")

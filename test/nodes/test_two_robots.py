@@ -65,6 +65,7 @@ def send(client, side, positions, ball):
     )
 
 
+@pytest.mark.ci
 def test_each_node_answers_about_its_own_robot(robots, client):
     left = send(client, "left", [0.0, 0.0], arm.at(2.0, 0.0, 0.0))
     right = send(client, "right", [0.0, 0.0], arm.at(2.0, 0.0, 0.0))

@@ -108,6 +108,7 @@ def vector(message):
 # --- contacts ---
 
 
+@pytest.mark.ci
 def test_a_contact_has_names_types_position_normal_and_depth(state):
     put(state, ball(x=2.0))
     assert check(state).valid and not check(state).contacts

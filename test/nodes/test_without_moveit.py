@@ -32,6 +32,7 @@ def asker(service, client):
     return client
 
 
+@pytest.mark.ci
 def test_distances_are_answered_without_moveit_msgs(asker):
     answer = asker.call(GetMinDistance, f"{NAME}/get_min_distance", max_results=1)
     assert answer.success, answer.message

@@ -91,6 +91,7 @@ def scene_of(client):
 # --- objects of the world ---
 
 
+@pytest.mark.ci
 def test_an_object_is_added_appended_to_moved_replaced_and_removed(state):
     send(state, cup())
     wait_for_distance(state, "ground", "cup", 1.8)
@@ -478,6 +479,7 @@ def test_an_inactive_node_takes_objects_from_topics_and_forgets_them_when_cleane
     node.stop()
 
 
+@pytest.mark.ci
 def test_an_object_is_refused_before_the_state_is_known_only_if_the_state_matters(start_node, client):
     node = start_node("distance_service", name="early", robot_description=arm.URDF, rate=0.0)
     node.wait_for_output("robot 'arm'")

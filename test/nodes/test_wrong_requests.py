@@ -239,6 +239,7 @@ REQUESTS = [
 ]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("kind", "request_fields", "words"), REQUESTS)
 def test_a_wrong_request_is_refused_as_a_whole_with_its_reason(service, state, kind, request_fields, words):
     since = len(service.output())
@@ -330,6 +331,7 @@ MESSAGES = [
 ]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("message", "words"), MESSAGES)
 def test_a_wrong_message_is_logged_and_missing_until_a_whole_scene_comes(service, state, message, words):
     since = len(service.output())

@@ -18,6 +18,8 @@ from superovoid_ros.motions import dental_bite
 from superovoid_ros.motions.grasp_sweep import shipped
 from superovoid_ros.tools.demo.report import plot
 
+pytestmark = pytest.mark.ci
+
 COMMAND = [sys.executable, "-m", "superovoid.cli", "demo"]
 FRAMES = range(28, 34)
 

@@ -20,6 +20,8 @@ from superovoid_ros.resources import share_directory
 from superovoid_ros.tools import service_load
 from superovoid_ros.tools.service_load import ServiceLoad, differs, errors_of, summary
 
+pytestmark = pytest.mark.ci
+
 
 @pytest.fixture(scope="module")
 def running(loopback_domain):

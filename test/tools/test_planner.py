@@ -87,6 +87,7 @@ def test_a_path_is_found_and_optimised_through_the_service(problem, distances):
     assert MotionValidator(problem, SceneValidity(problem)).check_path(path.states, path.floors).valid
 
 
+@pytest.mark.ci
 def test_bodies_and_pairs_unknown_to_the_service_are_errors(problem, distances, client_class, start_node):
     more = PlanningProblem(problem.robot, ("x", "y"), {}, obstacles=(Body("pear", "pear", Sphere(0.01)),))
     with pytest.raises(PlanningError, match=r"the service does not check .*pear"):
@@ -119,6 +120,7 @@ def served(hands, loopback_domain):
         yield validity
 
 
+@pytest.mark.ci
 def test_the_started_service_answers_about_hands_and_egg_like_the_scene(hands, served):
     problem, random = hands.problem, np.random.default_rng(4)
     states = hands.guess + random.uniform(-0.1, 0.1, (30, len(hands.guess)))
@@ -151,6 +153,7 @@ def test_the_whole_example_through_the_service_has_no_unwanted_contact(loopback_
     assert (tmp_path / "plan_grasp.csv").is_file()
 
 
+@pytest.mark.ci
 def test_a_service_that_cannot_start_reports_the_reason(problem, loopback_domain):
     crate = Body("crate", "crate", Box((0.2, 0.2, 0.2)))
     beside = PlanningProblem(problem.robot, ("x", "y"), {}, obstacles=(crate,))

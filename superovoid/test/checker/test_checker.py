@@ -182,6 +182,7 @@ def test_an_answer_of_the_engine_is_accepted(name):
     assert found.lower <= found.upper
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("how", never_wrong.PLANTED)
 @pytest.mark.parametrize("name", ["apart", "overlapping", "deep", "boxes", "capsule in cylinder"])
 def test_a_wrong_answer_is_refuted(name, how):

@@ -120,6 +120,7 @@ def agrees_with_the_truth(found, truth):
     return found.lower <= truth["upper"] and found.upper >= truth["lower"]
 
 
+@pytest.mark.ci
 @given(st.sampled_from(RECORDS), certificates(finite) | certificates(numbers), lies)
 @settings(max_examples=60, deadline=None)
 def test_no_certificate_makes_a_false_interval_accepted(text, certificate, lie):
@@ -137,6 +138,7 @@ def test_no_certificate_makes_a_false_interval_accepted(text, certificate, lie):
     assert agrees_with_the_truth(found, truth)
 
 
+@pytest.mark.ci
 @given(st.sampled_from(RECORDS), st.sampled_from(EXTREME), repeats, lies)
 @settings(max_examples=20, deadline=None)
 def test_extreme_directions_and_repeated_rows_prove_nothing_false(text, length, times, lie):

@@ -40,11 +40,13 @@ print(scene.query().distance)
 """
 
 
+@pytest.mark.ci
 def test_the_library_needs_only_numpy_and_scipy():
     done = subprocess.run([sys.executable, "-c", BARE + LIBRARY], capture_output=True, text=True)
     assert (done.returncode, done.stdout.strip()) == (0, "[1.3]"), done.stderr
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("line", "extra"),
     [("fit r.urdf", "fit"), ("view r.urdf", "view"), ("replay r.mcap", "view"), ("verify r.json", "verify")],

@@ -104,11 +104,13 @@ def run(program, *arguments, **more):
     return done.stdout
 
 
+@pytest.mark.ci
 def test_entry_points_of_a_library_agree_with_python_without_numba(tmp_path):
     assert "5 object files made" in run(BUILD, tmp_path)
     run(CALL, tmp_path)
 
 
+@pytest.mark.ci
 def test_a_second_build_reuses_objects_and_a_fresh_build_repeats_them(tmp_path):
     made = [tmp_path / "a", tmp_path / "b"]
     for folder in made:
@@ -119,6 +121,7 @@ def test_a_second_build_reuses_objects_and_a_fresh_build_repeats_them(tmp_path):
     assert objects[0] == objects[1]
 
 
+@pytest.mark.ci
 def test_digest_of_an_entry_point_depends_only_on_what_it_calls():
     done = [run(DIGESTS, PYTHONHASHSEED=str(seed)) for seed in (1, 2)]
     assert done[0] == done[1]
@@ -137,6 +140,7 @@ def test_a_build_without_numba_names_the_package_to_install():
     assert done.stderr.startswith("no package 'numba': the kernels are compiled by numba"), done.stderr
 
 
+@pytest.mark.ci
 def test_two_concurrent_builds_in_one_folder_make_one_library(tmp_path):
     environment = os.environ | {"SUPEROVOID_KERNELS": "python", "PYTHONHASHSEED": "0"}
     command = [sys.executable, "-c", BUILD, str(tmp_path)]

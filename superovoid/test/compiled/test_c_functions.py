@@ -83,6 +83,7 @@ def test_a_single_precision_pose_is_made_rigid_as_in_python():
         assert row_of(distance(body_of(a), rough[0], body_of(b), rough[1])[1]) == row_of(expected)
 
 
+@pytest.mark.ci
 def test_verdicts_never_contradict_those_of_python():
     rng = np.random.default_rng(4)
     seen = Counter()
@@ -264,6 +265,7 @@ def memory_taken(question):
     return min(np.diff(before))
 
 
+@pytest.mark.ci
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="needs glibc 2.33")
 @few_or_many(2, 20)
 def test_calls_free_all_memory_they_allocate(draws):
@@ -301,6 +303,7 @@ def meet(a, motion_a, b, motion_b, duration=1.0, rtol=1e-6, most=1000):
     return C.superovoid_time_of_impact(a, motion_a, b, motion_b, *numbers, ctypes.byref(found)), found
 
 
+@pytest.mark.ci
 def test_times_of_impact_agree_with_python():
     rng = np.random.default_rng(12)
     seen = Counter()

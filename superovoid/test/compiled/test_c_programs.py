@@ -73,6 +73,7 @@ def check(printed):
         assert word == ("certified" if result.certified else "unproven")
 
 
+@pytest.mark.ci
 @has("cmake")
 def test_examples_built_by_cmake_from_a_moved_prefix_agree_with_python(tmp_path):
     shutil.copytree(PREFIX, tmp_path / "moved")
@@ -85,6 +86,7 @@ def test_examples_built_by_cmake_from_a_moved_prefix_agree_with_python(tmp_path)
     check(printed[0])
 
 
+@pytest.mark.ci
 @has("pkg-config")
 @pytest.mark.parametrize("source", COMPILERS)
 def test_examples_built_by_pkg_config_agree_with_python(source, tmp_path):
@@ -96,6 +98,7 @@ def test_examples_built_by_pkg_config_agree_with_python(source, tmp_path):
     check(run(tmp_path / "scene", SCENE, env={}))
 
 
+@pytest.mark.ci
 @has("cmake")
 @pytest.mark.parametrize(("version", "is_found"), [("0.1", True), ("0.2", False), ("1.0", False)])
 def test_cmake_accepts_compatible_versions_only(version, is_found, tmp_path):

@@ -142,6 +142,7 @@ def test_a_distance_needs_no_numba():
     assert float(done.stdout) == 1.0
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("mode", ["jit", "python"])
 def test_compiled_and_interpreted_kernels_give_equal_answers(mode):
     if mode == "jit":
@@ -160,6 +161,7 @@ print((rounding.composition(0.3, 2.0, True), pose.tolist()))
     np.testing.assert_allclose(numbers[1], numbers[0], rtol=0, atol=1e-15)
 
 
+@pytest.mark.ci
 def test_interpreted_lanes_compute_columns_without_a_pair():
     program = """
 import numpy as np

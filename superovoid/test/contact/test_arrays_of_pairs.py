@@ -117,6 +117,7 @@ def test_answers_among_mixed_pairs_repeat_those_of_single_pairs(question, mixed)
         assert many[i] == ALONE[question](*(each[i] for each in asked)), (i, asked[0][i], asked[2][i])
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_order_and_threads_change_no_bit_of_mixed_pairs(question, mixed, monkeypatch):
     asked = asked_of(question, selected(mixed, range(0, 300)))

@@ -71,6 +71,7 @@ def radii_over_cap(body, f, n, angle):
     return radii
 
 
+@pytest.mark.ci
 def test_radii_over_a_cap_bound_those_of_its_directions():
     rng = np.random.default_rng(2)
     checked = told = 0
@@ -236,6 +237,7 @@ def test_underflowing_heights_at_a_sharp_equator_certify_no_depth():
     assert result.lower <= result.distance <= result.upper and result.upper >= gap - 1e-12
 
 
+@pytest.mark.ci
 def test_radii_over_a_cap_across_a_dent_are_unknown():
     rng = np.random.default_rng(10)
     leaps = known = 0
@@ -284,6 +286,7 @@ def test_no_direction_inside_the_largest_cap_is_shallower():
     assert np.median(caps) > 0.01  # a cap of zero would be true and worthless
 
 
+@pytest.mark.ci
 def test_the_cap_of_a_contact_ends_before_a_shallower_one():
     """Contacts of a pair other than the least deep one: their caps exclude shallower contacts nearby."""
     rng = np.random.default_rng(6)

@@ -100,6 +100,7 @@ def patch(face_a, face_b, tangents):
     return corners[ConvexHull(corners).vertices]
 
 
+@pytest.mark.ci
 def test_corners_of_polytopes_agree_with_scipy():
     checked = 0
     for number in range(400):
@@ -133,6 +134,7 @@ def test_corners_of_polytopes_agree_with_scipy():
     assert checked > 150
 
 
+@pytest.mark.ci
 def test_hulls_and_intersections_of_polygons_agree_with_scipy():
     rng = np.random.default_rng(8)
     met = 0
@@ -158,6 +160,7 @@ def test_hulls_and_intersections_of_polygons_agree_with_scipy():
     assert met > 50
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("first", range(0, 600, 100))
 def test_points_lie_on_both_surfaces_opposite_each_other(first):
     several = 0
@@ -223,6 +226,7 @@ def test_patch_of_a_disc_and_a_box_spans_most_shared_samples(shift):
 ON_ITS_END, ON_ITS_SIDE = (0.0, 0.0, 0.0), (0.0, 0.5 * math.pi, 0.0)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("axes", "exponents", "taper", "turn"),
     [
@@ -454,6 +458,7 @@ def test_mirrored_meshes_swap_bit_by_bit():
         assert (one.point_a == other.point_b).all() and (one.point_b == other.point_a).all()
 
 
+@pytest.mark.ci
 def test_swapping_bodies_swaps_the_points_bit_by_bit():
     for number, (a, pose_a, b, pose_b) in pairs_of_all_kinds(11, 300):
         one, other = contacts(a, pose_a, b, pose_b, math.inf), contacts(b, pose_b, a, pose_a, math.inf)

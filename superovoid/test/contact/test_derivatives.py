@@ -120,6 +120,7 @@ def solved(request):
 # -- by pose and shape -----------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 @few_or_many(100, PAIRS, "count")
 def test_derivatives_along_random_changes_agree_with_central_differences(solved, count):
     depth, a, pose_a, b, pose_b, result, found = solved
@@ -264,6 +265,7 @@ def test_second_derivative_by_translation_is_that_of_the_normal(solved):
     assert np.abs(value - reference).max() < 1e-2
 
 
+@pytest.mark.ci
 def test_relative_curvature_agrees_with_the_implicit_forms(solved):
     _, a, pose_a, b, pose_b, result, found = solved
     rows = np.flatnonzero((result.status == Status.CERTIFIED) & (found.status & ~DerivativeStatus.TOUCHING == 0))[:200]
@@ -468,6 +470,7 @@ def hand_distances(scene, positions, bases):
     return result.distance[in_order_of_pairs(result)]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("index", range(0, len(SWEEP), 10))
 def test_gradients_by_joints_and_bases_agree_with_differences(index):
     frame = SWEEP.frame(index)

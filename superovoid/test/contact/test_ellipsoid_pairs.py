@@ -72,6 +72,7 @@ def least_excess_in_cap(difference, ball, n, angle, rng):
     return np.min(difference.support(m) - m @ ball[0] - ball[1])
 
 
+@pytest.mark.ci
 @few_or_many(40, 5000)
 @pytest.mark.parametrize("stretch", [0.3, 1.4, 5.0])
 def test_no_direction_on_a_cap_is_below_the_ball(stretch, draws):

@@ -89,6 +89,7 @@ def is_one_body_twice(pair):
     return pair.a == pair.b and np.array_equal(pair.pose_a, pair.pose_b)
 
 
+@pytest.mark.ci
 @few_or_many_draws
 @each_case
 def test_points_and_normal_realise_an_interval_as_narrow_as_promised(case, draws):
@@ -100,6 +101,7 @@ def test_points_and_normal_realise_an_interval_as_narrow_as_promised(case, draws
     assert np.mean(convex or [True]) > (0.95 if case in regimes.REGIMES else 0.5)
 
 
+@pytest.mark.ci
 @few_or_many_draws
 @each_case
 def test_the_checker_refutes_no_answer_and_proves_most(case, draws):
@@ -150,6 +152,7 @@ def test_large_batches_agree_with_single_answers(draws):
             assert_swapped(pair, row, other)
 
 
+@pytest.mark.ci
 @few_or_many_draws
 @each_case
 def test_warm_starts_agree_with_cold_ones(case, draws):

@@ -40,6 +40,7 @@ def judged(shape, level, n, loss):
     return inner_height(row, inner, tuple(n), loss * row[SIZE])[1], largest(shape, inner, n), row[SIZE]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("sharp", [False, True])
 def test_a_height_of_an_inner_body_reaches_the_largest_value(sharp):
     rng = np.random.default_rng(81)

@@ -42,6 +42,7 @@ def assert_holds(pinned, pair, result):
         assert (result.lower > 0.0) - (result.upper < 0.0) == pinned["sign"]
 
 
+@pytest.mark.ci
 @each_pair
 def test_pinned_answers_are_right(pinned):
     pair = pair_of(pinned)
@@ -50,6 +51,7 @@ def test_pinned_answers_are_right(pinned):
     assert (swapped.lower, swapped.upper, swapped.status) == (result.lower, result.upper, result.status)
 
 
+@pytest.mark.ci
 @each_pair
 def test_the_checker_refutes_no_pinned_answer(pinned):
     pytest.importorskip("flint")

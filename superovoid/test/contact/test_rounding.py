@@ -235,6 +235,7 @@ CLOSED = [(HalfSpace, kind) for kind in (Sphere, Box, Capsule, Cylinder, Cone, T
 CLOSED += [(Sphere, kind) for kind in (Sphere, Capsule, Box, Cylinder, Cone, Torus)]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("regime", REGIMES)
 @pytest.mark.parametrize("kinds", CLOSED, ids=lambda kinds: "-".join(kind.__name__ for kind in kinds))
 def test_closed_forms_lie_in_their_intervals(kinds, regime):

@@ -275,6 +275,7 @@ def support_of(size, e, taper, n):
     return a3 * n[2] * low + (1 - abs(low) ** s) ** (1 / s) * g * (1 + t * low)
 
 
+@pytest.mark.ci
 def test_points_of_superovoids_reach_support_values_to_36_eps():
     """69 u of the radius: two layers of 16 u, 4 u of coordinates, 13 u of gradient and product, 20 u of the taper."""
     rng = np.random.default_rng(3)

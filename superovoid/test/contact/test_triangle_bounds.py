@@ -28,6 +28,7 @@ def as_triangle(corners, furthest):
     return of.Triangle(*(tuple(map(float, row)) for row in (*corners, *furthest)))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("inside", [True, False], ids=["origin inside", "origin outside"])
 def test_no_direction_of_a_triangle_is_below_its_bound(inside):
     rng = np.random.default_rng(16)

@@ -83,6 +83,7 @@ def whole(request, tmp_path_factory):
     return request.param, bits(found), len(written(found)) // CHUNKS
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("of_chunk", [0.0, 0.5, 1.0])
 def test_run_resumes_after_kill_within_a_chunk(whole, tmp_path, of_chunk):
     name, undisturbed, files = whole
@@ -109,6 +110,7 @@ def test_files_of_running_writers_are_not_removed(tmp_path):
     assert ours.exists()
 
 
+@pytest.mark.ci
 def test_kill_during_creation_leaves_no_store(tmp_path):
     text = KILLED.replace(
         "dataset.open(sys.argv[1]).run(threads=1)",
@@ -193,6 +195,7 @@ def test_run_survives_repeated_kills_at_random_times(tmp_path, round_):
     assert kills >= 3 and bits(found) == bits(undisturbed)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", ["a.zarr", "a.parquet"])
 @pytest.mark.parametrize("how", ["moved", "another in its place", "removed"])
 def test_moving_a_store_during_a_run_loses_no_chunks(tmp_path, name, how):

@@ -70,6 +70,7 @@ def judge(path, undisturbed):
         assert str(path) in str(error)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("seed", [0, pytest.param(range(1, 40), marks=pytest.mark.slow)])
 def test_torn_file_is_reported_and_its_chunk_recomputed(whole, tmp_path, seed):
     undisturbed = balls.digests(whole)

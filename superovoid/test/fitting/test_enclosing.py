@@ -66,6 +66,7 @@ def test_best_cut_of_a_bracket_leaves_two_boxes():
     assert sum(map(hull_volume, best_cut(whole_of(BRACKET)))) == pytest.approx(7.0, rel=0.03)
 
 
+@pytest.mark.ci
 def test_two_bodies_contain_a_bracket_in_half_the_volume_of_one():
     target = Target(BRACKET)
     one, two = enclose(target), enclose(target, bodies=2)
@@ -79,6 +80,7 @@ def test_two_bodies_contain_a_bracket_in_half_the_volume_of_one():
         assert np.any([is_in_superovoid(*body, points) for body in bodies], axis=0).all()
 
 
+@pytest.mark.ci
 def test_a_turned_bracket_is_cut_across_its_own_axes():
     turn = Rotation.from_rotvec((0.4, -0.9, 0.6)).as_matrix()
     bodies = enclose(Target(BRACKET @ turn.T), bodies=2, kinds=("box",))
@@ -90,12 +92,14 @@ def test_a_turned_bracket_is_cut_across_its_own_axes():
     assert np.any([each.all(axis=1) for each in local], axis=0).all()
 
 
+@pytest.mark.ci
 def test_bodies_are_fewer_if_one_more_would_not_lower_the_volume():
     found = enclose(Target(BOX), bodies=3, kinds=("box",))
     assert len(found) == 1
     assert found[0][0].volume() == pytest.approx(6.0, rel=1e-3)
 
 
+@pytest.mark.ci
 def test_triangles_beside_the_solid_are_contained_too():
     beyond = np.array([[[3.0, 2.0, 1.0], [5.0, 2.0, 1.0], [3.0, 2.0, 1.2]]])
     [(shape, pose)] = enclose(Target(BOX), beyond)

@@ -73,6 +73,7 @@ def test_vertices_have_their_distance_from_the_other_side(painted):
     assert painted.scale == 0.03
 
 
+@pytest.mark.ci
 def test_large_meshes_keep_their_shape_with_few_triangles():
     ball = corners_of(Sphere(0.5), 400)
     vertices, faces = drawable(ball)

@@ -27,6 +27,7 @@ def placed(shape) -> np.ndarray:
 SLOW = pytest.mark.slow
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("epsilon", [(0.5, 0.7), pytest.param((1.0, 0.3), marks=SLOW), (1.3, 0.8)])
 def test_superellipsoid_is_recovered(epsilon):
     shape = Superellipsoid.from_goncalves((0.007, 0.009, 0.014), epsilon)

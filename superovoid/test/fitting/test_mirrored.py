@@ -82,6 +82,7 @@ def test_negated_body_contains_exactly_the_negated_points(shape, signs):
     np.testing.assert_array_equal(after[0].contains(other), held)
 
 
+@pytest.mark.ci
 def test_mirrored_link_has_mirrored_bodies_and_equal_figures(tmp_path):
     left = wedge()
     left.export(tmp_path / "left.stl")
@@ -104,6 +105,7 @@ def test_mirrored_link_has_mirrored_bodies_and_equal_figures(tmp_path):
     assert not any("is the same" in note for note in other.words)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("robot", "target", "pairs"),
     [

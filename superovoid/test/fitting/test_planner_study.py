@@ -74,6 +74,7 @@ def test_pairs_overlapping_at_default_are_excluded_without_srdf(tmp_path):
     assert {speed.asked.pairs for speed in study.speeds} == {1}
 
 
+@pytest.mark.ci
 def test_pairs_nearly_always_overlapping_are_excluded_without_srdf(tmp_path):
     text, folders = slide(tmp_path, 1.0)
     # At the default of the slide the rod ends 10 mm from the cube; then it goes through the cube.

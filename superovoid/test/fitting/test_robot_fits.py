@@ -21,6 +21,8 @@ from superovoid.fitting.mesh_fits import target_of
 from superovoid.fitting.quality import measure_union
 from superovoid.robot import Robot, RobotDescriptionError
 
+pytestmark = pytest.mark.ci
+
 LINKS = {
     "good": '<mesh filename="package://pkg/bar.stl"/>',
     "again": '<mesh filename="package:///pkg/bar.stl"/>',

@@ -135,6 +135,7 @@ def test_notes_of_a_mesh_replaced_by_its_hull_give_one_reason(monkeypatch):
 # ------------------------------------------------------------------------------------------------------ bodies chosen
 
 
+@pytest.mark.ci
 def test_tolerance_stops_at_the_closest_if_more_bodies_come_no_closer(monkeypatch):
     ball = solid(trimesh.creation.icosphere(3))
     radii = [0.5, 0.8, 0.7, 0.7, 0.7, 0.99]
@@ -154,6 +155,7 @@ def test_bodies_that_fill_a_hollow_get_one_more_chance(monkeypatch):
     assert len(found.bodies) == 1 and found.tried == 2 and found.clearance.fills
 
 
+@pytest.mark.ci
 def test_fewer_bodies_than_requested_are_reported():
     found = fit_mesh(trimesh.creation.box((0.1, 0.2, 0.3)), bodies=2, kinds=("box",))
     assert len(found.bodies) == 1 and found.notes == (
@@ -192,6 +194,7 @@ def test_report_and_table_have_the_verdict(fit):
     assert [(cell.plain, cell.style) for cell in verdicts.cells] == [("good", "green"), ("unusable", "red")]
 
 
+@pytest.mark.ci
 def test_command_gives_the_verdict_first_and_strict_decides_the_exit_code(package, tmp_path, capsys):
     path, out = tmp_path / "arm.urdf", tmp_path / "out"
     path.write_text(chain(bar=mesh("bar"), angle=mesh("angle")))

@@ -145,6 +145,7 @@ GOOD = [
 ]
 
 
+@pytest.mark.ci
 @settings(max_examples=300, deadline=None)
 @given(st.data(), st.sampled_from(GOOD))
 def test_damaged_mesh_file_gives_triangles_or_a_clear_error(data, file):

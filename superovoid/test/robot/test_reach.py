@@ -41,6 +41,7 @@ def test_reachable_pose_is_found_from_a_nearby_posture():
         assert max(found.position_error, found.angle_error) < 1e-12
 
 
+@pytest.mark.ci
 def test_limits_hold_if_the_comfortable_posture_is_beyond_them():
     generator = np.random.default_rng(8)
     for _ in range(12):

@@ -441,6 +441,7 @@ SAMPLE_SRDF = """<robot name="r">
 <disable_collisions link1="a" link2="b" reason="Never"/></robot>"""
 
 
+@pytest.mark.ci
 @settings(max_examples=400, deadline=None)
 @given(damaged(SAMPLE.encode()), st.just(SAMPLE_SRDF.encode()) | damaged(SAMPLE_SRDF.encode()))
 @example(SAMPLE.encode(), SAMPLE_SRDF.encode())

@@ -33,6 +33,7 @@ def near(scene):
     return sorted((*sorted((names[a], names[b])), distance) for a, b, distance in rows)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("seed", range(3))
 def test_answers_equal_those_of_a_new_scene(monkeypatch, seed):
     rng = np.random.default_rng(seed)

@@ -168,6 +168,7 @@ def test_equal_tapers_have_a_dent_beyond_the_closed_form_limit():
     assert beyond > 500
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("kind", range(5))
 def test_profiles_are_concave_outside_the_dent_and_bounded_inside(kind):
     rng = np.random.default_rng([1, kind])

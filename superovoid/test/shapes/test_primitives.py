@@ -382,6 +382,7 @@ def least_reach(a, pose_a, b, pose_b):
     return least
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("off", [0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2])
 @pytest.mark.parametrize(("kind_a", "kind_b"), list(itertools.combinations_with_replacement(REVOLVED, 2))[:-1])
 def test_nearly_coaxial_bodies_of_revolution_are_certified(kind_a, kind_b, off):

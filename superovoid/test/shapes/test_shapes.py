@@ -214,6 +214,7 @@ def check_support_by_sections(shape, n):
     assert shape.support(n) @ n == pytest.approx(value, abs=1e-9 * max(shape.semi_axes))
 
 
+@pytest.mark.ci
 def test_support_of_any_body_is_that_of_its_highest_section():
     rng = np.random.default_rng(7)
     for _ in range(400):
@@ -279,6 +280,7 @@ def test_unequal_tapers_with_flat_equators_are_never_convex():
     assert not Superovoid((1, 1, 1), section_exponent=0.8, profile_exponent=0.7, taper=(0.1, 0.1001)).convexity().convex
 
 
+@pytest.mark.ci
 @few_or_many(80, 300)
 def test_dents_agree_with_independent_ones(battery, draws):
     # Other grids gave the battery's concavities, to 5 % for concavities large enough to be resolved.

@@ -48,6 +48,7 @@ def share_of(picture, meaning):
     return float(((turn < 0.03) & (seen[..., 1] > 0.3)).mean())
 
 
+@pytest.mark.ci
 def test_a_slider_moves_a_link_and_updates_the_distance(page, tab, tmp_path):
     tab.open(page.viewer)
     tab.page.get_by_text("1350.00 mm hand – ball").wait_for()  # not near, but the closest pair

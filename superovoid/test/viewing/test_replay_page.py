@@ -152,6 +152,7 @@ def test_an_interrupted_write_keeps_the_old_file(tmp_path):
     assert path.read_text() == "before" and [one.name for one in tmp_path.iterdir()] == ["p.html"]
 
 
+@pytest.mark.ci
 def test_the_timeline_of_a_file_seeks_without_server_and_network(tab, tmp_path):
     model, path = bite(), tmp_path / "bite.html"
     write_html(model, path)
@@ -174,6 +175,7 @@ def test_the_timeline_of_a_file_seeks_without_server_and_network(tab, tmp_path):
     assert all(url.startswith(("file:", "data:", "blob:")) for url in tab.requested)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("width", "opens"), [(390, False), (1280, True)])
 def test_the_panel_of_a_file_opens_folded_on_a_phone(tab, tmp_path, width, opens):
     write_html(bite(), tmp_path / "bite.html")
@@ -246,6 +248,7 @@ def test_text_and_scene_of_a_file_show_the_same_moment(tab, tmp_path):
     assert tab.troubles == []
 
 
+@pytest.mark.ci
 def test_a_file_with_one_moment_has_no_timeline(tab, tmp_path):
     recording = bite().recording
     model = ReplayModel(Recording("one", recording.robot, recording.moments[:1]))

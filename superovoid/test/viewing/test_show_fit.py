@@ -118,6 +118,7 @@ def test_an_error_without_viser_tells_how_to_install_it(check, monkeypatch):
         check.show()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("width", [1280, 390])
 def test_pictures_turn_by_the_mouse_and_fit_the_window(check, tab, tmp_path, width):
     tab.page.set_viewport_size({"width": width, "height": 800})

@@ -38,6 +38,7 @@ def started(*arguments, command="view"):
     )
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("arguments", "number"),
     [(("arm.urdf", "--srdf", "arm.srdf"), signal.SIGINT), (("--shapes",), signal.SIGTERM)],
@@ -95,6 +96,7 @@ def test_command_and_library_do_not_import_viser():
     assert "viser" not in vars(appearance)
 
 
+@pytest.mark.ci
 def test_a_recording_is_served_until_ctrl_c(tmp_path):
     pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
     path = tmp_path / "path.csv"

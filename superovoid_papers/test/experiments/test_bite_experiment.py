@@ -16,6 +16,8 @@ from superovoid_papers.methods import goncalves2017
 from superovoid_papers.methods.goncalves2017 import newton_schemes
 from superovoid_ros.motions.dental_bite import LOWER, shipped
 
+pytestmark = pytest.mark.ci
+
 ROBOT, WHOLE = shipped()
 # Separate boxes, overlapping boxes, contact, and deep overlap.
 FRAMES = (10, 40, 60, 79)

@@ -12,6 +12,7 @@ import os
 import time
 
 import numpy as np
+import pytest
 
 from superovoid.cli import main as superovoid
 from superovoid_papers.benchmarks import control_loop
@@ -52,6 +53,7 @@ def test_garbage_collections_are_counted():
             gc.enable()
 
 
+@pytest.mark.ci
 def test_the_command_writes_a_table_and_restores_the_process(tmp_path, capsys):
     before = os.sched_getaffinity(0), gc.isenabled(), list(gc.callbacks)
     assert superovoid(["dev", "bench", "loop", "--seconds", "1", "--rate", "20", "--output", str(tmp_path)]) == 0

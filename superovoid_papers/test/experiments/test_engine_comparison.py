@@ -22,6 +22,8 @@ from superovoid_papers.benchmarks.peers import Geometry
 
 from draws import few_or_many
 
+pytestmark = pytest.mark.ci
+
 
 def pose(x=0.0, y=0.0, z=0.0):
     matrix = np.eye(4)

@@ -14,6 +14,7 @@ from superovoid.values.status import UNPROVEN
 from superovoid_papers.benchmarks import engine_speed, many_states
 
 
+@pytest.mark.ci
 def test_every_family_has_a_worst_call():
     table = engine_speed.worst_calls(2, 1, 3)
     cells = [list(column.cells) for column in table.columns]

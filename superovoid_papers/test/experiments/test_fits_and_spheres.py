@@ -16,6 +16,8 @@ from superovoid.fitting.targets import Target
 from superovoid_papers.commands.experiment import EXPERIMENTS
 from superovoid_papers.experiments import fits_and_spheres
 
+pytestmark = pytest.mark.ci
+
 
 @pytest.mark.slow
 def test_spheres_recover_a_ball_and_line_up_along_a_capsule():

@@ -44,6 +44,7 @@ def test_a_battery_has_pairs_of_its_kind(battery):
     assert all(pair.pose_b[1, 3] == 2.21 and pair.a.semi_axes == (1.0, 1.0, 1.0) for pair in pairs)
 
 
+@pytest.mark.ci
 def test_a_battery_has_rows_of_all_schemes():
     battery = "overlapping"
     pairs, _, proved = superovoid_battery.draw(battery, 12, 3)

@@ -14,6 +14,8 @@ from superovoid_papers.experiments.goncalves2017 import hands
 from superovoid_ros.motions.grasp_sweep import count_contacts, shipped
 from superovoid_ros.resources import share_directory
 
+pytestmark = pytest.mark.ci
+
 ROBOT, SWEEP = shipped()
 FRAMES = (40, 41, 90)
 

@@ -43,6 +43,7 @@ def test_method_and_engine_get_equal_bodies(case):
         assert theirs.implicit(points) == pytest.approx(ours.implicit(points), rel=1e-12)
 
 
+@pytest.mark.ci
 def test_separate_spheres_are_solved_at_every_step():
     case = ellipsoids.CASES[0]
     poses = case.poses("aside")
@@ -94,6 +95,7 @@ def test_a_restart_yields_fewer_wrong_answers():
     assert rows["unit auxiliary", False].right > rows["auxiliary", False].right
 
 
+@pytest.mark.ci
 def test_command_writes_tables_and_a_plot(tmp_path, monkeypatch, capsys):
     few = [
         Case(

@@ -30,6 +30,7 @@ def batch_of(drawn):
 # -- the engine ------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("in_lanes", [False, True])
 @pytest.mark.parametrize("family", ["near", "round", "slender", "dented", "kinds"])
 def test_random_answers_are_not_refuted_and_wrong_ones_not_accepted(family, in_lanes):

@@ -52,6 +52,7 @@ def read(path):
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
+@pytest.mark.ci
 def test_states_follow_each_robots_rules_and_are_reused(robots, tmp_path, monkeypatch, capsys):
     assert planner_studies.main(1, robots, STATES, 0, tmp_path) == 0
     rows = {(row["robot"], row["link_a"]): row for row in read(tmp_path / "studies.csv")}

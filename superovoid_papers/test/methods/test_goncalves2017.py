@@ -357,6 +357,7 @@ def test_partial_steps_reach_the_same_root_more_slowly(scheme):
     np.testing.assert_allclose(part.unknowns, whole.unknowns, atol=1e-8)
 
 
+@pytest.mark.ci
 def test_an_unsuitable_last_answer_is_replaced_by_a_new_guess():
     pairs = Pairs([BODIES[0]] * 2, [POSES[0]] * 2, [BODIES[1]] * 2, [POSES[1]] * 2)
     pairs.solve(0, 2)

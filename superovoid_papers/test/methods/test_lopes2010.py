@@ -218,6 +218,7 @@ def printed_constraints(a, b, rotation, centre, method, q):
     return np.array([n @ t, n @ binormal, d @ t, d @ binormal, a.implicit(x), b.implicit(y)])
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("method", METHODS)
 def test_jacobian_is_the_derivative_of_the_constraints(method):
     rng = np.random.default_rng(6)
@@ -267,6 +268,7 @@ def test_jacobian_is_singular_for_facing_flat_poles_and_concentric_spheres():
 # -- distances -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("method", METHODS)
 def test_two_spheres(method):
     rng = np.random.default_rng(8)
@@ -366,6 +368,7 @@ def sqp_distance(a, pose_a, b, pose_b, inside):
     return best
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("method", METHODS)
 def test_distance_for_three_different_exponents_agrees_with_quadratic_programming(method):
     rng = np.random.default_rng(10)
@@ -679,6 +682,7 @@ def test_impact_of_balls_agrees_with_hertz():
     assert found.velocity[-1, 0, 0] == pytest.approx(0.5 * share - (1.0 - share) * 0.5, rel=1e-4)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("law, asked, expected", [("flores", 0.8, 0.79), ("lankarani-nikravesh", 0.8, 0.85)])
 def test_damping_dissipates_as_in_a_one_dimensional_impact(law, asked, expected):
     """The reference integrates the depth alone: m s'' = -K s^1.5 (1 + chi s'/s'_0)."""
@@ -700,6 +704,7 @@ def test_damping_dissipates_as_in_a_one_dimensional_impact(law, asked, expected)
     assert kept == pytest.approx(expected, abs=0.01)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("kind", ["ellipsoids", "superellipsoids"])
 def test_momenta_are_conserved_and_depths_are_the_certified_ones(kind):
     gamma = 2.0 if kind == "ellipsoids" else 3.0

@@ -285,6 +285,7 @@ def check(result, truth, size=1.0):
         assert result.lower <= max(truth, 0.0) + slack
 
 
+@pytest.mark.ci
 def test_value_equals_that_of_the_equations_written_out():
     rng = np.random.default_rng(3)
     for other in (star(rng), frame(), polycube(rng, 5)[0]):
@@ -305,6 +306,7 @@ def test_undivided_cross_product_is_no_bound():
     assert 0.0 < bound_value(a, at[0], b, at[1]) <= truth * (1.0 + 1e-12)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("count", [600, pytest.param(30_000, marks=pytest.mark.slow)])
 def test_bounds_hold_for_bodies_of_lattice_cells(count):
     """Every feature is parallel, coplanar or collinear with others, and most positions are degenerate."""
@@ -326,6 +328,7 @@ def test_bounds_hold_for_bodies_of_lattice_cells(count):
     assert apart > 0.5 * count
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("count", [25, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["stars", "star and frame", "star and cells"])
 def test_bounds_hold_for_random_bodies(kind, count):

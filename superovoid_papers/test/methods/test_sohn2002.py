@@ -358,6 +358,7 @@ def test_two_ellipsoids_have_36_complex_common_normals():
 # -- distances -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_distance_of_spheres_is_that_of_centres_less_the_radii():
     result = distance(Sphere(0.4), pose((1.0, 2.0, 3.0)), Sphere(0.7), pose((1.0, 5.0, 7.0)))
     assert result.converged and result.status == Status.UNPROVEN
@@ -386,6 +387,7 @@ def test_a_large_ellipsoid_acts_as_a_plane_for_a_small_one():
     assert result.distance == pytest.approx(height, abs=1e-4)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("kind", MAKERS)
 def test_distances_of_separate_bodies_agree_with_the_engine(kind):
     checked = 0
@@ -418,6 +420,7 @@ def test_three_rounds_of_feet_and_one_newton_run_usually_suffice(kind):
     assert steps < 6 * apart
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("kind", ["ellipsoid", "spheroid", "sphere", "cylinder", "cone"])
 def test_all_roots_give_the_depth_of_overlapping_convex_bodies(kind):
     checked = 0
@@ -516,6 +519,7 @@ def searched_normals(a, pose_a, b, pose_b, starts=4000):
     return found
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("seed", range(6))
 def test_all_common_normals_agree_with_a_search_over_directions(seed):
     rng = np.random.default_rng([12, seed])
@@ -629,6 +633,7 @@ def test_lines_of_a_surface_are_its_normals(surface):
         np.testing.assert_allclose(m, np.cross(x, w * d), atol=1e-12 * np.linalg.norm(d))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("roots", ["newton", "all"])
 def test_a_flat_patch_is_a_plane_above_and_an_edge_beyond(roots):
     flat = FreeForm([[(-2.0, -2.0, 0.0), (-2.0, 2.0, 0.0)], [(2.0, -2.0, 0.0), (2.0, 2.0, 0.0)]])
@@ -651,6 +656,7 @@ def test_a_patch_of_a_sphere_has_the_distance_of_the_sphere():
         np.testing.assert_allclose(result.normal, -shift[:3, :3] @ expected.normal, atol=1e-7)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("surface", [bump(), bump(KNOTS)], ids=["bezier", "spline"])
 def test_distance_of_a_wavy_surface_agrees_with_minimisation_from_many_starts(surface):
     for seed in range(4):

@@ -67,6 +67,7 @@ def search(a, pose_a, b, pose_b, rng, starts=400):
     return np.array(found).reshape(-1, 6)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("kinds", list(itertools.combinations_with_replacement(FAMILIES, 2)), ids="-".join)
 def test_all_common_normals_are_found_and_valid(kinds):
     rng = np.random.default_rng([list(FAMILIES).index(kind) for kind in kinds])

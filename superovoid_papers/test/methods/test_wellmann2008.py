@@ -21,6 +21,7 @@ def placed(*position, rotation=(0.0, 0.0, 0.0)):
     return pose
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("gap", [0.4, 1e-3, -1e-3, -0.4])
 def test_spheres_have_the_exact_distance_and_depth(gap):
     centre = np.array([2.0, -3.0, 6.0]) / 7.0 * (1.5 + gap)
