@@ -208,7 +208,7 @@ def test_wedge_with_unequal_tapers_is_recovered():
     fit = fit_mesh(mesh, bodies=1)
     assert fit.quality.iou > 0.985 and fit.bodies[0].shape.convexity().convex
     assert np.ptp(fit.bodies[0].shape.taper) > 0.5
-    holding, _ = enclose(solid(mesh))
+    ((holding, _),) = enclose(solid(mesh))
     assert holding.volume() < 1.01 * shape.volume()
 
 
@@ -416,7 +416,7 @@ def test_enclosing_body_is_tight_and_contains_every_corner(kind):
     generator = np.random.default_rng(7)
     points = generator.normal(size=(60, 3)) * (0.05, 0.08, 0.15) + (1.0, 2.0, 3.0)
     target = Target.from_triangles(points, None, "hull")
-    shape, pose = enclose(target, kinds=(kind,))
+    ((shape, pose),) = enclose(target, kinds=(kind,))
     local = (points - pose[:3, 3]) @ pose[:3, :3]
     assert shape.contains(local).all()  # by the shape's own function, which is independent of the proof
     assert not shape.contains(1.001 * local).all()
