@@ -16,7 +16,7 @@ author = "superovoid_ros maintainers"
 GALLERY = importlib.util.find_spec("sphinx_gallery") is not None
 
 # Examples of bridges whose framework is not installed are shown without a run.
-FRAMEWORKS = ("casadi", "crocoddyl", "jax", "mujoco", "pinocchio", "torch")
+FRAMEWORKS = ("casadi", "crocoddyl", "jax", "mink", "mujoco", "pink", "pinocchio", "torch")
 MISSING = [name for name in FRAMEWORKS if importlib.util.find_spec(name) is None]
 
 extensions = [

@@ -47,7 +47,7 @@ problem.subject_to(q[:, 0] == ends[0])
 problem.subject_to(q[:, -1] == ends[1])
 raised = straight - np.sin(np.linspace(0.0, np.pi, states))[:, None] * np.array([0, 0.7, 0, 0, 0, 0, 0])
 problem.set_initial(q, raised.T)
-quiet = {"print_level": 0, "hessian_approximation": "limited-memory", "max_iter": 300, "tol": 1e-5}
+quiet = {"print_level": 0, "max_iter": 300, "tol": 1e-5}
 problem.solver("ipopt", {"print_time": False}, quiet)
 path = problem.solve().value(q).T
 least = [state_distances(robot, scene, each).closest for each in (straight, path)]

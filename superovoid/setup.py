@@ -115,7 +115,9 @@ setup(
         "casadi": ["casadi"],
         "crocoddyl": ["crocoddyl", "superovoid[pinocchio]"],
         "jax": ["jax"],
+        "mink": ["mink", "superovoid[mujoco]"],
         "mujoco": ["mujoco", "superovoid[meshes]"],
+        "pink": ["pin-pink", "quadprog", "superovoid[pinocchio]"],
         "pinocchio": ["pin", "superovoid[meshes]"],
         "torch": ["torch"],
         # Completion of the command line in bash and zsh.

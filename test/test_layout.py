@@ -34,7 +34,7 @@ LAYERS = {
             "states",
             "dataset",
         ),
-        *("bridging", "torch", "jax", "mujoco", "pinocchio", "casadi", "crocoddyl"),
+        *("bridging", "torch", "jax", "mujoco", "pinocchio", "casadi", "crocoddyl", "pink", "mink"),
         *("planning", "fitting", "viewing", "bags", "testing", "cli"),
     ),
     "superovoid_ros": ("resources", "pictures", "motions", "icub", "nodes", "client", "tools", "commands"),
