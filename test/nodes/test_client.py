@@ -250,7 +250,7 @@ def test_what_the_node_refuses_is_an_error_with_its_words(script):
         ({"positions": [[0.0]]}, r"positions: must have shape \(states, 2\).*found \(1, 1\)"),
         ({"positions": None}, r"positions: must have shape \(states, 2\).*found None"),
         ({"joint_names": "slide"}, "must be a sequence of names"),
-        ({"base_poses": {"ball": np.eye(3)}}, r"base_poses\['ball'\]: must have shape"),
+        ({"base_poses": {"ball": np.eye(3)}}, r"base_poses\['ball'\]: found a rotation alone"),
         ({"base_poses": {"ball": np.diag([2.0, 2.0, 2.0, 1.0])}}, "must be a rotation"),
         ({"base_poses": {"ball": np.tile(np.eye(4), (3, 1, 1))}}, "one pose for all states or 1, found 3"),
         ({"max_distance": -1.0}, "max_distance = -1.0"),

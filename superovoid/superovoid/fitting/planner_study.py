@@ -186,7 +186,7 @@ def study_planner(
     timed = positions[:_TIMED]
     hulls = LinkPairs(with_hulls(robots[1]), tuple(robots[0].left_out), outside=False).drop(dropped)
     named = {BODIES: bodies, HULLS: hulls, MESHES: meshes}
-    others = {} if reference is None else reference(fit.source, hulls, timed)
+    others = {} if reference is None or not len(hulls.bodies) else reference(fit.source, hulls, timed)
     speeds = _speeds(named, timed, others)
     return PlannerStudy(states, seed, CONFIDENCE, whole, tuple(listed), len(found), dropped, speeds)
 

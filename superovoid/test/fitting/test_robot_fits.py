@@ -134,7 +134,7 @@ def test_every_link_is_fitted_or_kept_with_a_reason(links):
         "missing": "collision mesh 'package://pkg/nowhere.stl': there is no file",
         "broken": "collision mesh 'package://pkg/broken.stl': is not a well-formed stl file",
         "cloud": "collision mesh 'package://pkg/cloud.ply': has no triangles",
-        "elsewhere": "collision mesh 'package://other/bar.stl': package 'other' is not among",
+        "elsewhere": "collision mesh 'package://other/bar.stl': package 'other' is unknown",
     }.items():
         assert links[name].state == "unreadable" and not links[name].bodies
         assert expected in words[name]

@@ -81,8 +81,9 @@ class Pairs:
         return np.array([self._in_lanes(np.array([i]), 1) == 0 for i in range(self.count)])
 
     def _in_lanes(self, which: NDArray[np.int64], threads: int) -> int:
-        rows, number = self.bodies.reshape(-1, surface.BODY_LENGTH), np.arange(self.count)
-        pairs = broadcasting.Pairs(rows, np.zeros(1), number, number + self.count, *self.poses)
+        number = np.arange(self.count)
+        sides = zip(self.bodies, self.poses, strict=True)
+        pairs = broadcasting.Pairs(*(broadcasting.Side(rows, np.zeros(1), number, poses) for rows, poses in sides))
         return many_pairs.solve_batch(pairs, which, TOLERANCE, SEARCH_BUDGET, self.states, self.out, threads)
 
 
