@@ -32,17 +32,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.contact import distances
+from superovoid import contact
 from superovoid.fitting.convex_solids import protrusion_from_convex, slack_of_convex
 from superovoid.fitting.quality import Placed, split
 from superovoid.fitting.targets import Target
 from superovoid.fitting.triangle_tree import TriangleTree
-from superovoid.shapes import Shape, Sphere
+from superovoid.shapes import Shape
 from superovoid.values.records import Record
 
 FloatArray = NDArray[np.float64]
 
-_BALL = 2.0**-20  # radius of the ball about a point, m
+_TIGHTEST = 1e-12  # width of intervals relative to the body, above rounding
 _ROUNDED = 1e-12  # rounding errors of distances from triangles, relative to the largest coordinate
 _HALF, _SURE = 0.5, 1e-9  # winding number at the border, and its rounding error
 _CANDIDATES = 8  # number of farthest points tested for being outside
@@ -70,10 +70,8 @@ class Interval(Record):
 
 def point_distances(shape: Shape, pose: FloatArray, points: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return proved lower and upper bounds of the signed distances of rows of points from a convex body."""
-    places = np.tile(np.eye(4), (len(points), 1, 1))
-    places[:, :3, 3] = points
-    found = distances(shape, pose, Sphere(_BALL), places)
-    return np.nextafter(found.lower + _BALL, -np.inf), np.nextafter(found.upper + _BALL, np.inf)
+    found = contact.point_distances(shape, points, pose, rtol=_TIGHTEST)
+    return found.lower, np.nextafter(found.upper, np.inf)
 
 
 def containment_margin(shape: Shape, pose: FloatArray, points: FloatArray) -> float:
