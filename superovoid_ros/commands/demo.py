@@ -16,7 +16,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     """Add the command to the command line."""
     command = commands.add_parser(
         "demo",
-        help="the two-hands grasp sweep, or a bite, through the ROS 2 services",
+        help="replay the two-hands grasp sweep, or a bite, through the ROS 2 services",
         description="Start the distance service and the sweep player, follow the motion through the services, and "
         "write a CSV file and a plot. The nodes are in a ROS domain of their own, on this machine only.",
         example="superovoid demo --frames 20:60 --view",

@@ -15,7 +15,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     """Add the command to the command line."""
     command = commands.add_parser(
         "grasp",
-        help="both hands to a grasp around an object, without unwanted contact",
+        help="plan the iCub's hands to a grasp of an object, without unwanted contact",
         description="Find a grasp, plan the way there (OMPL), shorten it and keep a margin by gradients of distances; "
         "check it by independent means, write CSV and plots. The exit code is 1 if that check fails.",
         example="superovoid grasp --seed 2 --view",

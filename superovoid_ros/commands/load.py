@@ -21,7 +21,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     """Add the command to the command line."""
     command = commands.add_parser(
         "load",
-        help="the distance service under load",
+        help="measure the distance service under load",
         description="Call a distance service about the two hands of the iCub from several client processes; print a "
         "table and write it as CSV. The exit code is 1 if an answer is lost, refused or wrong.",
         example="superovoid dev load --clients 8 --rates 50,max",

@@ -45,7 +45,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     """Add the command to the command line."""
     command = commands.add_parser(
         "dataset",
-        help="distances of many states of a robot in a store (Zarr, or Parquet within --max-distance), resumable",
+        help="compute the distances of many states of a robot; store them as Zarr or Parquet",
         description="Compute the proved distances of all pairs of bodies in many states of a robot, chunk by chunk. "
         "May be killed at any time: --resume computes the missing chunks. A chunk has the same bits for "
         "any number of workers. The exit code is 1 if a verified chunk has different bits or a chunk is damaged.",

@@ -27,11 +27,11 @@ def add(commands: argparse._SubParsersAction) -> None:
     """Add the command to the command line."""
     command = commands.add_parser(
         "plan",
-        help="a motion of a group of a robot, proved free of contact",
+        help="plan a motion of any robot, proved free of contact",
         description="Plan a motion from one state of a group of the SRDF to another, or to a pose of its tip (OMPL). "
         "Every straight motion between its states is proved to keep all pairs apart by the clearance. The exit code is "
         "1 if no motion is found.",
-        example="superovoid plan arm.urdf --srdf arm.srdf --start home --goal elbow=0.8,wrist=-0.3",
+        example="superovoid plan arm.urdf --srdf arm.srdf --goal elbow=0.8,wrist=-0.3",
     )
     command.add_argument(
         "urdf", type=view.document, metavar="URDF", help="the robot: a file, or package://NAME/... of one"

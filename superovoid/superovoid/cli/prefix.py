@@ -19,7 +19,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     """Add the command to the command line."""
     command = commands.add_parser(
         "prefix",
-        help="folder of the C library, for CMAKE_PREFIX_PATH",
+        help="print the folder of the C library, for CMAKE_PREFIX_PATH",
         description="Print the folder of the C library: include/superovoid.h, lib/libsuperovoid.so, "
         "lib/cmake/superovoid and lib/pkgconfig. For CMake: -DCMAKE_PREFIX_PATH=$(superovoid prefix).",
         example="cmake -B build -DCMAKE_PREFIX_PATH=$(superovoid prefix)",

@@ -23,7 +23,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     """Add the command to the command line."""
     command = commands.add_parser(
         "replay",
-        help="distances of a recorded run (a bag, MCAP), as topics in a bag and as a table, on all processors",
+        help="compute the distances of a recorded run (MCAP bag), as topics and as a table",
         description="Compute the proved distances of a robot in every state recorded in a bag, and write them as "
         "messages of type superovoid_interfaces/DistanceArray into a bag, and as a table. ROS is not needed. The exit "
         "code is 1 if the bag has no complete state.",

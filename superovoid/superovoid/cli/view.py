@@ -32,7 +32,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     """Add the command to the command line."""
     command = commands.add_parser(
         "view",
-        help="a robot and its closest points, or a recording of them, in a browser, without ROS",
+        help="show a robot and its closest points, or a recording, in a browser, without ROS",
         description="Serve a page on this machine. For a robot: its contact geometry, a slider for every joint, the "
         "closest pairs with their proved intervals, objects that can be added and moved. For a recording: the robot's "
         "motion, a timeline, and the minimum distance over time. Press Ctrl-C to end.",

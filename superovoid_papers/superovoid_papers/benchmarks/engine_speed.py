@@ -76,7 +76,7 @@ class Pairs:
         """Solve all pairs in lanes; return the number left to the scalar solver."""
         return self._in_lanes(np.arange(self.count), threads)
 
-    def closed_at_first_try(self) -> NDArray[np.bool_]:
+    def proved_at_once(self) -> NDArray[np.bool_]:
         """Return whether lanes answer each pair without the scalar solver."""
         return np.array([self._in_lanes(np.array([i]), 1) == 0 for i in range(self.count)])
 
@@ -199,14 +199,14 @@ def batch(repeats: int, seed: int, count: int = 10_240) -> Table:
     Times are processor times, which other processes disturb least; the speed-up of two threads is of elapsed time.
     """
     pairs = paper_battery(count, seed)
-    first_try = pairs.closed_at_first_try()
+    at_once = pairs.proved_at_once()
     turn = Rotation.from_rotvec([0.0, 0.0, _WARM_TURN]).as_matrix()
     title = f"Batches, paper's battery, seed {seed}; microseconds of processor time a pair"
     table = Table(title=title, title_justify="left")
-    for name in ("", "pairs", "left open", "scalar loop", "lanes", "speed-up", "2 threads, in all", "their speed-up"):
+    for name in ("", "pairs", "left open", "scalar loop", "lanes", "speed-up", "2 threads", "speed-up by threads"):
         table.add_column(name, justify="right" if name else "left")
     whole = slice(0, _WHOLE)
-    for name, rows, runs in (("closed at the first try", first_try, 20 * repeats), ("all", whole, repeats)):
+    for name, rows, runs in (("proved at once", at_once, 20 * repeats), ("all", whole, repeats)):
         some = Pairs(pairs.shapes[:, rows], pairs.poses[:, rows].copy())
         for start in ("cold", "warm"):
             some.forget()

@@ -18,7 +18,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     """Add the command to the command line."""
     command = commands.add_parser(
         "bench",
-        help="speed of the engine and of a scene of two hands",
+        help="measure the engine and a scene of two hands",
         description="Time compiled loops over random pairs and queries of the two hands; medians and p99.",
         example="superovoid dev bench scale --frames 20",
     )

@@ -103,7 +103,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     """Add the command to the command line."""
     command = commands.add_parser(
         "experiment",
-        help="run the experiments of the papers again, and compare with current libraries",
+        help="repeat the experiments of the papers, and compare with current libraries",
         description="Run an experiment of the papers again: a table, CSV files and a plot (PNG, SVG, PDF).",
         example="superovoid experiment bite --rounds 3",
     )
