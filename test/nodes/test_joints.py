@@ -10,6 +10,7 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from moveit_msgs.msg import PlanningScene, RobotState
 from moveit_msgs.srv import ApplyPlanningScene
+from rclpy.duration import Duration
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from superovoid_interfaces.srv import GetMinDistance
@@ -136,6 +137,19 @@ def test_unmeasured_joints_are_assumed_if_the_parameter_allows_it(start_node, cl
         )
     )
     assert not set_parameters(client, "/distance_service", {"unmeasured_joints": "guess"}).successful
+
+
+def test_one_turn_of_the_executor_takes_all_messages_that_arrived(client):
+    sent, taken, topics = 20, [], endpoints.Endpoints(client.node)
+    topics.listen(JointState, "waiting", taken.append, QoSProfile(depth=100))
+    publisher = client.publisher(JointState, "waiting")
+    assert client.wait(lambda: publisher.get_subscription_count() == 1)
+    for number in range(sent):
+        publisher.publish(JointState(name=[str(number)]))
+    assert publisher.wait_for_all_acked(Duration(seconds=60))
+    assert client.wait(lambda: taken)
+    assert [message.name for message in taken] == [[str(number)] for number in range(sent)]
+    topics.close()
 
 
 def test_messages_wake_a_resting_node_no_more_and_are_taken_when_they_are_used(client, monkeypatch):

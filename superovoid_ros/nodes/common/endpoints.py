@@ -14,6 +14,7 @@ import copy
 import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from rclpy.action import ActionClient, ActionServer, CancelResponse
@@ -182,14 +183,23 @@ class Endpoints:
     def listen(self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile | int) -> Subscription:
         """Subscribe with a quality of service that parameters override.
 
-        Messages come as bytes and are read here (`read`), so that malformed bytes are logged and counted.
+        Messages come as bytes and are read here (`read`), so that malformed bytes are logged and counted. A turn of
+        rclpy's executor takes one message of a subscription. If turns take longer than the sender's period, messages
+        would wait until the queue is full, so the callback takes all that have arrived.
 
         Raises
         ------
         InputError
             If an override makes no sense.
         """
-        return self._subscribe(kind, topic, lambda data: callback(read(data, kind)), qos)
+        handle = self._guarded(topic, lambda data: callback(read(data, kind)))
+
+        def take(data: bytes) -> None:
+            handle(data)
+            _take_arrived(subscription, kind, handle)
+
+        subscription = self._subscribe(kind, topic, take, qos)
+        return subscription
 
     def listen_to_every(
         self, kind: type, topic: str, callback: Callable[[Sequence[TakenMessage]], None], qos: QoSProfile = EVERY
@@ -270,22 +280,14 @@ class Endpoints:
         handle = self._guarded(topic, lambda data: callback(read(data, kind)))
         group = _Rests(wakes)
 
-        def take_arrived() -> None:
-            with contextlib.suppress(InvalidHandle), subscription.handle:  # a thread may outlast the subscription
-                for _ in range(subscription.qos_profile.depth):
-                    found = subscription.handle.take_message(kind, True)
-                    if found is None:
-                        break
-                    handle(found[0])
-
         def woken(data: bytes) -> None:
             handle(data)
-            take_arrived()
+            _take_arrived(subscription, kind, handle)
             group.rest()
             changed()
 
         subscription = self._subscribe(kind, topic, woken, qos, group=group)
-        return take_arrived
+        return partial(_take_arrived, subscription, kind, handle)
 
     def _subscribe(
         self,
@@ -451,6 +453,16 @@ def answering(what: str, callback: Callable[[Any, Any], Any], failed: Failed) ->
             return refusal(response, error)
 
     return answer
+
+
+def _take_arrived(subscription: Subscription, kind: type, handle: Callable[[bytes], None]) -> None:
+    """Take the messages that wait in the queue of a subscription; for any thread."""
+    with contextlib.suppress(InvalidHandle), subscription.handle:  # a thread may outlast the subscription
+        for _ in range(subscription.qos_profile.depth):
+            found = subscription.handle.take_message(kind, True)
+            if found is None:
+                break
+            handle(found[0])
 
 
 def _taken(data: bytes, info: Mapping[str, Any], kind: type, lost: LostMessages) -> TakenMessage:
