@@ -22,7 +22,7 @@ import numpy as np
 
 from superovoid.viewing.canvas import Canvas, Layers
 from superovoid.viewing.meanings import COLOURS, WORDS, Meaning
-from superovoid.viewing.page import add_ground, look_from
+from superovoid.viewing.page import add_ground, look_at
 from superovoid.viewing.picture import Picture, extent_of
 from superovoid.viewing.recording import ReplayModel, Track
 from superovoid.viewing.serving import ServingError, open_server
@@ -106,7 +106,7 @@ def page_of(model: ReplayModel, on_moment: Callable[[int], None] = lambda index:
     try:
         box = model.box()
         canvas = Canvas(server, extent_of(box))
-        look_from(server, box)
+        look_at(server.initial_camera, box)
         add_ground(server, box)
         recorder = first = None
         for index, length in enumerate(lengths):

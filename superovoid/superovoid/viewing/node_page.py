@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from superovoid.shapes import Superovoid
 from superovoid.viewing.canvas import pose_of, wxyz_of
-from superovoid.viewing.page import Page, PageModel, small
+from superovoid.viewing.page import Page, PageModel, look_at, small
 from superovoid.viewing.picture import Picture, round_length
 from superovoid.viewing.serving import LOOPBACK, Refresher, Viewer, open_server
 
@@ -81,6 +81,8 @@ class NodePage(Page):
         self._held: dict[str, float] = {}
         self._things = threading.Lock()
         super().__init__(server, model, notes)
+        # A busy node sends its bodies one after another: those of a client's connection count.
+        server.on_client_connect(lambda client: look_at(client.camera, model.box()))
         self._mover = Refresher(self._send_moves, lambda error: self._show_message(str(error)))
         self._ended = threading.Event()
         self._watch = threading.Thread(target=self._poll, name="watch", daemon=True)

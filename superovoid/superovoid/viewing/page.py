@@ -32,6 +32,8 @@ WORDS_PERIOD = 0.1
 """Minimum time between updates of changing numbers, s: text is slower to update than the picture, and changes too fast
 to read. A new meaning is written at once, and the last numbers are always written."""
 _CELLS, _SECTIONS = (225, 225, 225), (185, 185, 185)
+_FIELD_OF_VIEW = math.radians(45.0)  # vertical
+_FROM = np.array([0.63, -0.63, 0.454])  # unit vector from what is shown to the initial camera
 _FLIGHT = 12, 0.025  # steps of a camera flight, and time between them, s
 
 
@@ -75,7 +77,7 @@ class Page:
         self._frames: list[float] = []
         self._written_at = -math.inf  # time of the last text update
         self._written_meanings: tuple[object, ...] = ()  # meanings in that text
-        look_from(server, box)
+        look_at(server.initial_camera, box)
         add_ground(server, box)
         self._make_controls()
         self._draw(model.unanswered())
@@ -236,11 +238,12 @@ class Page:
             time.sleep(pause)
 
 
-def look_from(server: viser.ViserServer, box: tuple[FloatArray, FloatArray]) -> None:
-    """Set the initial camera of new clients to look at a box."""
-    camera, extent, centre = server.initial_camera, extent_of(box), 0.5 * (box[0] + box[1])
-    camera.look_at = centre
-    camera.position = centre + extent * np.array([0.5, -0.5, 0.35])
+def look_at(camera: Any, box: tuple[FloatArray, FloatArray]) -> None:
+    """Set the camera of a client, or the initial one of new clients, to look at a box."""
+    extent, centre = extent_of(box), 0.5 * (box[0] + box[1])
+    camera.look_at, camera.fov = centre, _FIELD_OF_VIEW
+    # The sphere around the box fills the height of the window.
+    camera.position = centre + 0.5 * extent / math.sin(0.5 * _FIELD_OF_VIEW) * _FROM
     camera.near, camera.far = 0.01 * extent, 100.0 * extent
 
 
