@@ -18,7 +18,7 @@ from superovoid.shapes.primitives import Box, Capsule, Cone, Cylinder, Torus
 from superovoid.shapes.shape import EMPTY_POOL, Shape
 from superovoid.shapes.superovoid import Ellipsoid, Sphere, Superellipsoid, Superovoid
 from superovoid.values import html
-from superovoid.values.checks import floats
+from superovoid.values.checks import floats, short
 from superovoid.values.records import short_repr
 
 FloatArray = NDArray[np.float64]
@@ -181,14 +181,17 @@ class ShapeArray(Sequence[AnyShape], Generic[AnyShape]):
     def __getitem__(self, index: slice | NDArray[Any] | Sequence[int]) -> ShapeArray[AnyShape]: ...
 
     def __getitem__(self, index: Any) -> Any:
-        numbers = self._columns[index]
+        numbers = None if isinstance(index, tuple) else self._columns[index]  # a tuple would index the parameters too
+        if numbers is None or numbers.ndim not in (1, 2):
+            raise IndexError(
+                "shapes: must be selected by an integer, a slice, a mask or a sequence of integers other than a tuple, "
+                f"found {short(index)}"
+            )
         if numbers.ndim == 1:
             shape = object.__new__(self.kind)  # the kernels have checked the numbers
             shape.__dict__.update(_named(_FIELDS[self.kind], _parameters(self.kind, numbers[None])[0]))
             shape.__dict__["_body"] = kinds.Packed(self._rows[index], EMPTY_POOL)
             return shape
-        if numbers.ndim != 2:
-            raise IndexError("shapes: must be selected by an integer, a slice, a mask or a sequence of integers")
         selected = object.__new__(ShapeArray)
         selected._hold(self.kind, np.ascontiguousarray(numbers), np.ascontiguousarray(self._rows[index]))
         return selected
