@@ -140,8 +140,12 @@ def test_wrong_arguments_are_refused(make, message):
         make()
 
 
-@pytest.mark.parametrize("index", [(slice(None), 0), (slice(None), slice(2)), (..., 0), (0, 2), None, True, [[0, 1]]])
-def test_parameters_are_no_axis_of_an_array(index):
+@pytest.mark.parametrize(
+    "index", [(slice(None), 0), (slice(None), slice(2)), (..., 0), (0, 2), None, True, [[0, 1]], [1.0]]
+)
+def test_only_shapes_are_selected(index):
     boxes = ShapeArray(Box, [(1.0, 2.0, 3.0), (4.0, 5.0, 6.0), (7.0, 8.0, 9.0)])
-    with pytest.raises(IndexError, match="shapes: must be selected by an integer, a slice, a mask or a sequence of"):
+    with pytest.raises(
+        IndexError, match="shapes: must be an integer, a slice, a mask of bools or a sequence of integers, found"
+    ):
         boxes[index]
