@@ -19,7 +19,7 @@ from superovoid.shapes.shape import EMPTY_POOL, Shape
 from superovoid.shapes.superovoid import Ellipsoid, Sphere, Superellipsoid, Superovoid
 from superovoid.values import html
 from superovoid.values.checks import floats
-from superovoid.values.records import short_repr
+from superovoid.values.records import selection, short_repr
 
 FloatArray = NDArray[np.float64]
 AnyShape = TypeVar("AnyShape", bound=Shape)
@@ -181,16 +181,15 @@ class ShapeArray(Sequence[AnyShape], Generic[AnyShape]):
     def __getitem__(self, index: slice | NDArray[Any] | Sequence[int]) -> ShapeArray[AnyShape]: ...
 
     def __getitem__(self, index: Any) -> Any:
-        numbers = self._columns[index]
-        if numbers.ndim == 1:
+        which = selection("shapes", index, len(self))
+        numbers = self._columns[which]
+        if isinstance(which, int):
             shape = object.__new__(self.kind)  # the kernels have checked the numbers
             shape.__dict__.update(_named(_FIELDS[self.kind], _parameters(self.kind, numbers[None])[0]))
-            shape.__dict__["_body"] = kinds.Packed(self._rows[index], EMPTY_POOL)
+            shape.__dict__["_body"] = kinds.Packed(self._rows[which], EMPTY_POOL)
             return shape
-        if numbers.ndim != 2:
-            raise IndexError("shapes: must be selected by an integer, a slice, a mask or a sequence of integers")
         selected = object.__new__(ShapeArray)
-        selected._hold(self.kind, np.ascontiguousarray(numbers), np.ascontiguousarray(self._rows[index]))
+        selected._hold(self.kind, np.ascontiguousarray(numbers), np.ascontiguousarray(self._rows[which]))
         return selected
 
     def __eq__(self, other: object) -> bool:

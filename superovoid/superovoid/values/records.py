@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.values import html
-from superovoid.values.checks import are_equal
+from superovoid.values.checks import are_equal, short
 from superovoid.values.status import Status, certified_rows, differentiable_rows, words_of
 
 if TYPE_CHECKING:
@@ -118,6 +118,33 @@ def _to_plain(value: Any) -> Any:
     return value
 
 
+def selection(name: str, index: Any, count: int) -> int | slice | NDArray[Any]:
+    """Return what selects one or several of `count` rows, as an index of numpy.
+
+    Raises
+    ------
+    IndexError
+        If it is neither an integer, a slice, a mask nor a sequence of integers; a tuple is none of these.
+    """
+    if isinstance(index, slice):
+        return index
+    if not isinstance(index, bool | np.bool_):
+        try:
+            return operator.index(index)
+        except TypeError:
+            pass
+    which = np.asarray(index) if not isinstance(index, tuple) else np.empty(())
+    if which.shape == (0,) and which.dtype != np.bool_:
+        which = which.astype(np.int64)
+    if which.ndim != 1 or which.dtype.kind not in "biu":
+        raise IndexError(
+            f"{name}: must be an integer, a slice, a mask of bools or a sequence of integers, found {short(index)}"
+        )
+    if which.dtype.kind == "b" and len(which) != count:
+        raise IndexError(f"{name}: a mask must have one entry per row, found {len(which)} for {count} rows")
+    return which
+
+
 def short_repr(value: Any) -> str:
     """Return a short representation of a value."""
     if isinstance(value, np.ndarray):
@@ -192,21 +219,8 @@ class Table(Record):
     def __getitem__(self, rows: Which) -> Self: ...
 
     def __getitem__(self, rows: Any) -> Any:
-        if isinstance(rows, slice):
-            return self._select(rows)
-        if not isinstance(rows, bool | np.bool_):
-            try:
-                return self._row(operator.index(rows))
-            except TypeError:
-                pass
-        which = np.asarray(rows) if not isinstance(rows, tuple) else np.empty(())
-        if which.shape == (0,) and which.dtype != np.bool_:
-            which = which.astype(np.int64)
-        if which.ndim != 1 or which.dtype.kind not in "biu":
-            raise IndexError("rows: must be an integer, a slice, a mask of bools or a sequence of integers")
-        if which.dtype.kind == "b" and len(which) != len(self):
-            raise IndexError(f"rows: a mask must have one entry per row, found {len(which)} for {len(self)} rows")
-        return self._select(which)
+        which = selection("rows", rows, len(self))
+        return self._row(which) if isinstance(which, int) else self._select(which)
 
     def _select(self, rows: slice | NDArray[Any]) -> Self:
         values = {name: getattr(self, name) for name in self.PER_ROW}

@@ -138,3 +138,14 @@ def test_invalid_numbers_are_refused_by_name_and_index(make, message):
 def test_wrong_arguments_are_refused(make, message):
     with pytest.raises(TypeError, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    "index", [(slice(None), 0), (slice(None), slice(2)), (..., 0), (0, 2), None, True, [[0, 1]], [1.0]]
+)
+def test_only_shapes_are_selected(index):
+    boxes = ShapeArray(Box, [(1.0, 2.0, 3.0), (4.0, 5.0, 6.0), (7.0, 8.0, 9.0)])
+    with pytest.raises(
+        IndexError, match="shapes: must be an integer, a slice, a mask of bools or a sequence of integers, found"
+    ):
+        boxes[index]
