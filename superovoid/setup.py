@@ -114,7 +114,7 @@ setup(
         # Bridges, each in a module of the name of its framework; those with meshes of any form bring trimesh.
         "casadi": ["casadi"],
         "crocoddyl": ["crocoddyl", "superovoid[pinocchio]"],
-        "jax": ["jax"],
+        "jax": ["jax>=0.5"],
         "mink": ["mink", "superovoid[mujoco]"],
         "mujoco": ["mujoco", "superovoid[meshes]"],
         "pink": ["pin-pink", "quadprog", "superovoid[pinocchio]"],

@@ -70,6 +70,8 @@ PARAMETERS: dict[type[Shape], tuple[str, ...]] = {
 }
 """Parameters of each kind in `Shapes`, in the order of its constructor."""
 
+_CROSS_PRODUCTS = np.cross(np.eye(3)[:, None], np.eye(3))  # of the axes: `numpy.cross` is slow for few pairs
+
 
 def framework(name: str, extra: str) -> ModuleType:
     """Import the package of a framework.
@@ -133,6 +135,14 @@ class Distances(NamedTuple):
     """`Status.differentiable`: if false, the gradient is one-sided, or that of an unproved contact, or missing."""
 
 
+def _rows(array: FloatArray, rank: int, batch: tuple[int, ...]) -> FloatArray:
+    """Return an array with these batch axes, broadcast, as rows: all its axes but the last `rank` are one."""
+    last = array.shape[array.ndim - rank :]
+    rows = np.empty((*batch, *last))
+    rows[...] = array
+    return rows.reshape(math.prod(batch), *last)
+
+
 class PairFunction:
     """Signed distances of pairs as a function of poses and, for `Shapes`, parameters.
 
@@ -165,11 +175,7 @@ class PairFunction:
     def __call__(self, *inputs: FloatArray) -> Answer:
         """Compute the distances and their Jacobians."""
         batch = self.batch([each.shape for each in inputs])
-        count = math.prod(batch)
-        flat = [
-            np.broadcast_to(each, (*batch, *each.shape[each.ndim - k :])).reshape(count, *each.shape[each.ndim - k :])
-            for each, k in zip(inputs, self.ranks, strict=True)
-        ]
+        flat = [_rows(each, rank, batch) for each, rank in zip(inputs, self.ranks, strict=True)]
         poses, parameters = flat[:2], iter(flat[2:])
         of_sides = [next(parameters) if isinstance(side, Shapes) else None for side in self._sides]
         bodies = [_bodies(side, rows, batch) for side, rows in zip(self._sides, of_sides, strict=True)]
@@ -286,7 +292,7 @@ class StateFunction:
         found, table, positions, bases = self._ask(inputs)
         kinematics = self._robot._kinematics
         bases = np.empty((1, 0, 4, 4)) if bases is None else bases
-        poses = kinematics.poses_of_states(np.ascontiguousarray(positions), np.ascontiguousarray(bases))
+        poses = kinematics.poses_of_states(positions, bases)
         by_joint, _ = self._robot._hessians(self._scene, found, poses[found.state])
         return table(np.nan_to_num(by_joint), 0.0)
 
@@ -296,12 +302,7 @@ class StateFunction:
         """Return the rows of all states, a function that spreads values of rows, positions, and poses of bases."""
         batch = self.batch([each.shape for each in inputs])
         states, count = math.prod(batch[:-1]), len(self.pairs)
-        positions, *bases = (
-            np.broadcast_to(each, (*batch[:-1], 1, *each.shape[each.ndim - k :])).reshape(
-                states, *each.shape[each.ndim - k :]
-            )
-            for each, k in zip(inputs, self.ranks, strict=True)
-        )
+        positions, *bases = (_rows(each, rank, (*batch[:-1], 1)) for each, rank in zip(inputs, self.ranks, strict=True))
         by_name = {link: bases[0][:, i] for i, link in enumerate(self._robot.base_links)}
         found = self._query(positions, base_poses=by_name, threads=self._threads)
         column = self._order[np.searchsorted(self._sorted, self._keys(np.column_stack([found.body_a, found.body_b])))]
@@ -393,9 +394,8 @@ class StateDistances(ABC):
 def by_matrix(gradients: FloatArray, poses: FloatArray) -> FloatArray:
     """Return the Jacobians by poses (..., 4, 4) from the gradients (..., 6) by twists (module docstring)."""
     result = np.zeros((*gradients.shape[:-1], 4, 4))
-    turned = np.cross(gradients[..., None, 3:], np.swapaxes(poses[..., :3, :3], -1, -2))
-    result[..., :3, :3] = 0.5 * np.swapaxes(turned, -1, -2)
-    result[..., :3, 3] = gradients[..., :3]
+    turned = np.einsum("jki,...j,...kl", _CROSS_PRODUCTS, gradients[..., 3:], poses[..., :3, :3])
+    result[..., :3, :3], result[..., :3, 3] = 0.5 * turned, gradients[..., :3]
     return result
 
 

@@ -3,21 +3,28 @@
 
 """Signed distances as functions of JAX, under `jit`, `vmap`, `grad`, `jvp`: ``from superovoid.jax import distances``.
 
-The engine runs on the processor in double precision, called by `jax.pure_callback`. One call returns the distances and
-their Jacobians, from which JAX's own operations make the derivatives of both modes. There are no second derivatives:
-JAX raises an error. Without ``jax_enable_x64`` the results are rounded to single precision.
+The engine runs on the processor in double precision, called by XLA's foreign function interface, or from another
+device by `jax.pure_callback`. One call returns the distances and their Jacobians, from which JAX's own operations make
+the derivatives of both modes. There are no second derivatives: JAX raises an error. Without ``jax_enable_x64`` the
+results are rounded to single precision.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
+import ctypes
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from itertools import accumulate, pairwise
+from pathlib import Path
+from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from superovoid import bridging
 from superovoid.bridging import Bodies, Distances, Function, PairFunction, Shapes, framework
+from superovoid.values.status import differentiable_rows
 
 if TYPE_CHECKING:
     import jax
@@ -28,6 +35,8 @@ else:
 
 Array = Any
 """An array of JAX or numpy."""
+_JACOBIANS = 11
+"""Column of the Jacobians in a row of results: they follow distance, points, normal and status."""
 
 
 def distances(a: Bodies, pose_a: Array, b: Bodies, pose_b: Array, *, threads: int | None = None) -> Distances:
@@ -50,7 +59,8 @@ def distances(a: Bodies, pose_a: Array, b: Bodies, pose_b: Array, *, threads: in
     Raises
     ------
     ValueError
-        If shapes do not match. An invalid pose or parameter raises JAX's error of a callback, with the message.
+        If shapes do not match, a pose is not a rigid transform, or a parameter is out of range; under `jit`, JAX's
+        error with this message.
     """
     parameters = [side.parameters for side in (a, b) if isinstance(side, Shapes)]
     # The function is part of what `jit` compiles: parameters are inputs, not part of it.
@@ -77,31 +87,63 @@ def _evaluate(function: Function, *inputs: Array) -> Distances:
     arrays = [jnp.asarray(each, jnp.result_type(float)) for each in inputs]
     most = len(function.batch([each.shape for each in arrays]))
     ranks = [each.ndim - last for each, last in zip(arrays, function.ranks, strict=True)]
-    aligned = (each.reshape((1,) * (most - rank) + each.shape) for each, rank in zip(arrays, ranks, strict=True))
-    return Distances(*_values(function, *aligned))
+    aligned = [each.reshape((1,) * (most - rank) + each.shape) for each, rank in zip(arrays, ranks, strict=True)]
+    if any(isinstance(each, jax.core.Tracer) for each in aligned):
+        return Distances(*_values(function, *aligned))
+    engine, _ = _engine_of(function, aligned, derive=False)
+    return Distances(*_fields(jnp.asarray(engine(*aligned))))
+
+
+def _engine_of(
+    function: Function, inputs: Sequence[Array], derive: bool
+) -> tuple[Callable[..., np.ndarray], list[int]]:
+    """Return a function of arrays that returns rows of results, and the columns at which Jacobians begin and end."""
+    real = jnp.result_type(float)
+    widths = [math.prod(each.shape[each.ndim - rank :]) for each, rank in zip(inputs, function.ranks, strict=True)]
+
+    def engine(*arrays: Array) -> np.ndarray:
+        answer = function(*(np.asarray(each, dtype=np.float64) for each in arrays))
+        columns: list[np.ndarray] = [
+            answer.distance[..., None],
+            answer.point_a,
+            answer.point_b,
+            answer.normal,
+            answer.status[..., None],
+        ]
+        if derive:
+            rows = zip(answer.jacobians, widths, strict=True)
+            columns += [each.reshape(*answer.distance.shape, width) for each, width in rows]
+        return np.concatenate(columns, axis=-1, dtype=real)
+
+    return engine, list(accumulate(widths if derive else [], initial=_JACOBIANS))
+
+
+def _fields(rows: Array) -> tuple[Array, ...]:
+    """Return the fields of `Distances`."""
+    status = rows[..., 10].astype(np.uint8)
+    parts = (rows[..., 0], rows[..., 1:4], rows[..., 4:7], rows[..., 7:10])
+    return (*parts, status, differentiable_rows(status))
 
 
 def _call(function: Function, inputs: tuple[Array, ...], derive: bool) -> tuple[Array, ...]:
     """Return the fields of `Distances` and, with `derive`, the Jacobians."""
-    batch, real = function.batch([each.shape for each in inputs]), jnp.result_type(float)
-    points = [jax.ShapeDtypeStruct((*batch, 3), real)] * 3
-    flags = [jax.ShapeDtypeStruct(batch, np.uint8), jax.ShapeDtypeStruct(batch, np.bool_)]
-    last = [each.shape[each.ndim - rank :] for each, rank in zip(inputs, function.ranks, strict=True)]
-    by_inputs = [jax.ShapeDtypeStruct((*batch, *each), real) for each in last] if derive else []
+    engine, ends = _engine_of(function, inputs, derive)
+    batch = function.batch([each.shape for each in inputs])
+    specification = jax.ShapeDtypeStruct((*batch, ends[-1]), jnp.result_type(float))
 
-    def engine(*arrays: Array) -> tuple[np.ndarray, ...]:
-        answer = function(*(np.asarray(each, dtype=np.float64) for each in arrays))
-        numbers = (answer.distance, answer.point_a, answer.point_b, answer.normal)
-        jacobians = answer.jacobians if derive else ()
-        return (
-            *(each.astype(real, copy=False) for each in numbers),
-            answer.status,
-            answer.differentiable,
-            *(each.astype(real, copy=False) for each in jacobians),
-        )
+    def by_callback(*arrays: Array) -> Array:
+        return jax.pure_callback(engine, specification, *arrays, vmap_method="broadcast_all")
 
-    specification = (jax.ShapeDtypeStruct(batch, real), *points, *flags, *by_inputs)
-    return tuple(jax.pure_callback(engine, specification, *inputs, vmap_method="broadcast_all"))
+    if _is_handled():
+        _ENGINES.append(engine)  # which the compiled program calls by its number, as long as the process runs
+        call = jax.ffi.ffi_call(_TARGET, specification, vmap_method="broadcast_all")
+        by_ffi = partial(call, number=np.int64(len(_ENGINES) - 1))
+        rows = jax.lax.platform_dependent(*inputs, cpu=by_ffi, default=by_callback)
+    else:
+        rows = by_callback(*inputs)
+    last = (each.shape[each.ndim - rank :] for each, rank in zip(inputs, function.ranks, strict=True))
+    jacobians = (rows[..., i:j].reshape(*batch, *each) for (i, j), each in zip(pairwise(ends), last, strict=False))
+    return (*_fields(rows), *jacobians)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
@@ -120,3 +162,71 @@ def _along(
         change = change + (jacobian * tangent).sum(axis=tuple(range(values[0].ndim, jacobian.ndim)))
     none = [np.zeros(each.shape, jax.dtypes.float0) for each in values[4:]]
     return values, (change, *map(jnp.zeros_like, values[1:4]), *none)
+
+
+# XLA calls C functions that take an XLA_FFI_CallFrame (xla/ffi/api/c_api.h in the folder of jax.ffi.include_dir()).
+
+_TARGET = "superovoid"
+_ENGINES: list[Callable[..., np.ndarray]] = []
+_FRAME = Struct("NPPPiNPqPPNPqPPNPqPPP")
+"""Size, extension, API, context, stage; of arguments, results and attributes: size, extension, number, kinds, values
+(of attributes, names before values)."""
+_EXTENSION = Struct("NiPP")  # size, kind, next, metadata
+_BUFFER = Struct("NPiPqP")  # size, extension, kind of numbers, address, rank, shape
+_SCALAR = Struct("iP")  # kind, address
+_API = Struct("NPNPiiPP")  # size, extension; size, extension, major and minor version; internal; XLA_FFI_Error_Create
+_ERROR = Struct("NPPi4x")  # size, extension, message, code
+_KINDS: dict[int, np.dtype[Any]] = {11: np.dtype(np.float32), 12: np.dtype(np.float64)}
+_INVALID_ARGUMENT = 3
+_Handler = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+
+
+@cache
+def _memory(kind: Any, count: int) -> Any:
+    """Return the type of values in memory, which ctypes would make anew each time."""
+    return kind * count
+
+
+def _read(layout: Struct, address: int) -> tuple[int, ...]:
+    return layout.unpack(_memory(ctypes.c_char, layout.size).from_address(address))
+
+
+def _words(address: int, count: int) -> list[int]:
+    return _memory(ctypes.c_int64, count).from_address(address)[:]
+
+
+def _array(buffer: int) -> np.ndarray:
+    """Return the array in a buffer of XLA, without a copy."""
+    _, _, kind, address, rank, shape = _read(_BUFFER, buffer)
+    sizes, number = _words(shape, rank), _KINDS[kind]
+    memory = _memory(ctypes.c_char, math.prod(sizes) * number.itemsize)
+    return np.ndarray(sizes, number, memory.from_address(address))
+
+
+@_Handler
+def _handle(frame: int) -> int | None:
+    """Write the rows of an engine; return an error of XLA, or None."""
+    _, extension, api, _, _, _, _, count, _, arguments, _, _, _, _, results, *_, attributes = _read(_FRAME, frame)
+    if extension:  # the first call, which wants to know the version of the interface
+        _, _, _, _, major, minor, _, _ = _read(_API, api)
+        version = _read(_EXTENSION, extension)[3] + 24
+        (ctypes.c_int * 2).from_address(version)[:] = [major, minor]
+        return None
+    try:
+        (number,) = _words(_read(_SCALAR, _words(attributes, 1)[0])[1], 1)
+        _array(_words(results, 1)[0])[...] = _ENGINES[number](*map(_array, _words(arguments, count)))
+    except BaseException as error:
+        message = ctypes.create_string_buffer(f"{type(error).__name__}: {error}".encode())
+        made = ctypes.create_string_buffer(_ERROR.pack(_ERROR.size, 0, ctypes.addressof(message), _INVALID_ARGUMENT))
+        return _Handler(_read(_API, api)[7])(ctypes.addressof(made))
+    return None
+
+
+@cache
+def _is_handled() -> bool:
+    """Register the handler; return whether this version of XLA has the structures above."""
+    header = Path(jax.ffi.include_dir(), "xla", "ffi", "api", "c_api.h")
+    if "#define XLA_FFI_API_MAJOR 0\n" not in header.read_text():
+        return False
+    jax.ffi.register_ffi_target(_TARGET, jax.ffi.pycapsule(ctypes.cast(_handle, ctypes.c_void_p).value), platform="cpu")
+    return True

@@ -73,5 +73,27 @@ def test_second_derivatives_are_an_error():
         pose = jax.numpy.eye(4).at[2, 3].set(height)
         return bridge.distances(Sphere(1.0), jax.numpy.eye(4), Sphere(0.5), pose).distance
 
-    with pytest.raises(ValueError, match="do not support JVP"):
+    with pytest.raises(ValueError, match="cannot be differentiated"):
         jax.hessian(distance)(3.0)
+
+
+def test_a_callback_has_the_values_of_the_foreign_function_interface(monkeypatch):
+    pose, egg = bridged.random_poses(np.random.default_rng(9), 4), bridged.shape(Superovoid)
+
+    def ask(pose):
+        return bridge.distances(egg, np.eye(4), Box((1.0, 1.0, 1.0)), pose).distance.sum()
+
+    expected = jax.jit(jax.value_and_grad(ask))(pose)
+    monkeypatch.setattr(bridge, "_is_handled", lambda: False)
+    found = jax.jit(jax.value_and_grad(lambda pose: ask(pose)))(pose)
+    assert found[0] == expected[0] and np.array_equal(found[1], expected[1])
+
+
+def test_errors_of_the_engine_are_errors_of_jax():
+    def ask(pose):
+        return bridge.distances(Sphere(1.0), np.eye(4), Sphere(1.0), pose).distance
+
+    for call, kinds in ((ask, ValueError), (jax.jit(ask), (ValueError, RuntimeError))):
+        with pytest.raises(kinds, match="pose_b"):
+            call(2.0 * np.eye(4))
+    assert jax.jit(ask)(np.empty((0, 4, 4))).shape == (0,)
