@@ -93,26 +93,31 @@ def entry_point(function: Callable[..., Any] | None = None, /, **options: Any) -
     if MODE == "library":
         from superovoid.compiled import library
 
-        called = library.caller(function)
+        called = _made_at_its_first_call(function, library.caller(function))
     elif MODE == "jit":
-        called = _compiled_at_its_first_call(function)
+        called = _made_at_its_first_call(function, lambda: _compiled(function))
     else:
         called = function
     called.python_function = function
     return called
 
 
-def _compiled_at_its_first_call(function: Callable[..., Any]) -> Any:
-    compiled: list[Callable[..., Any]] = []
+def _made_at_its_first_call(function: Callable[..., Any], make: Callable[[], Callable[..., Any]]) -> Any:
+    """Return a function that calls what `make` returns: to make it for all entry points would double an import."""
+    made: list[Callable[..., Any]] = []
 
     def call(*arguments: Any) -> Any:
-        if not compiled:
-            from superovoid.compiler import jit
-
-            compiled.append(jit.kernel(function))
-        return compiled[0](*arguments)
+        if not made:
+            made.append(make())
+        return made[0](*arguments)
 
     return update_wrapper(call, function)
+
+
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    from superovoid.compiler import jit
+
+    return jit.kernel(function)
 
 
 @kernel(llvm="superovoid.compiler.llvm_functions:out_of_line")

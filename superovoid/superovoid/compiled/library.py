@@ -19,10 +19,9 @@ import os
 import struct
 import typing
 from collections.abc import Callable, Iterable
-from functools import cache, update_wrapper
+from functools import cache
 from itertools import groupby
 from pathlib import Path
-from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -292,28 +291,8 @@ def caller_of(function: Callable[..., Any], code: Any) -> Callable[..., Any]:
     return names[function.__name__]
 
 
-def caller(function: Callable[..., Any]) -> Any:
-    """Return the Python function that calls an entry point of the library.
-
-    Parameters
-    ----------
-    function : callable
-        An entry point (`superovoid.compiled.kernels`).
-    """
+def caller(function: Callable[..., Any]) -> Callable[[], Callable[..., Any]]:
+    """Return what makes the Python function that calls an entry point of the library (`caller_of`)."""
     library = _library()[0 if function.kernel_options.get("nogil") else 1]  # type: ignore[attr-defined]
     code = _function(library, symbol_of(function))
-
-    def first_call(*arguments: Any, **named: Any) -> Any:
-        made = caller_of(function, code)
-        called.__globals__.update(made.__globals__)
-        called.__code__ = made.__code__
-        return made(*arguments, **named)
-
-    # Making the callers of all entry points would double the time of the import. The function that modules refer to
-    # takes over the code of the one made at its first call, so that no later call goes through another function.
-    called = FunctionType(_call_first.__code__, {"_first_call": first_call})
-    return update_wrapper(called, function)
-
-
-def _call_first(*arguments: Any, **named: Any) -> Any:
-    return _first_call(*arguments, **named)  # type: ignore[name-defined] # noqa: F821
+    return lambda: caller_of(function, code)

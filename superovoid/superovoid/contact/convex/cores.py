@@ -275,28 +275,7 @@ def _over_dent(pair, answer, goal, beyond, budget, w):
     upper = max(answer.lower, min(answer.upper, found.upper))
     distance = min(answer.distance, upper)
     iterations += answer.iterations
-    if budget > 0 and upper - answer.lower > _HULL_GOAL * min(pair.a.row[SIZE], pair.b.row[SIZE]):
-        way = beside_dent.shortest_way(pair, answer.n, balls - answer.lower + goal, balls, goal, margin)
-        iterations += way.views
-        if way.length - balls < -answer.lower:
-            return _along_way(pair, way, balls, upper, goal, margin, iterations, answer.status)
     return Cores(distance, answer.lower, upper, answer.x, answer.y, answer.n, iterations, answer.status)
-
-
-@kernel
-def _along_way(pair, way, balls, upper, goal, margin, iterations, status):
-    """Return the answer for overlapping cores or balls from a translation that separates the bodies."""
-    out_of_line()
-    lower = balls - way.length
-    f, x, normal = beside_dent.contact_of(pair, way)
-    y = way.x if pair.b.kind == kinds.SUPEROVOID else way.y
-    depth = _ball_depth(pair, f, x, y, normal)
-    upper = max(lower, min(upper, margin - depth))
-    off = off_line(way.x, way.y, -lower, way.n)
-    if off > ALONG * goal:
-        upper = max(upper, lower + off)
-    status = 0 if upper - lower + margin <= goal else status | DENT
-    return Cores(lower, lower - margin, upper, way.x, way.y, way.n, iterations, status)
 
 
 @kernel
