@@ -207,7 +207,7 @@ def test_a_stale_state_is_not_valid_or_logged(service, state):
     set_parameters(state, stale_timeout=0.001)
     try:
         assert not check(state).valid and "s old" in message(measured)
-        service.wait_for_output("check_state_validity: answered 'not valid': state is")
+        service.wait_for_output("check_state_validity: refused: state is")
         set_parameters(state, stale_validity="warn")
         assert check(state).valid
         service.wait_for_output("check_state_validity: answered nevertheless: state is")
