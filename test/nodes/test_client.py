@@ -37,11 +37,10 @@ PEAR = superovoid_object(Body("pear", "pear", Superovoid((0.1, 0.1, 0.1)), arm.a
 
 
 @pytest.fixture(scope="module")
-def service(start_node):
+def service(serve):
     """The service with the arm."""
-    node = start_node("distance_service", "arm_service", **arm.DESCRIPTIONS, rate=0.0)
-    node.wait_for_output("robot 'arm'")
-    return "/arm_service"
+    serve(**arm.DESCRIPTIONS, rate=0.0)
+    return "/distance_service"
 
 
 @pytest.fixture(scope="module")

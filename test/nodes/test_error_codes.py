@@ -13,13 +13,13 @@ from superovoid_ros.nodes.common.mistakes import Code
 
 import arm
 
-NAME = "/coded"
+NAME = "/distance_service"
 
 
 @pytest.fixture(scope="module")
-def service(start_node):
+def service(serve):
     """A service without a robot."""
-    return start_node("distance_service", NAME[1:], rate=0.0)
+    return serve(rate=0.0)
 
 
 def code(client, kind=GetMinDistance, name="get_min_distance", **request):

@@ -23,10 +23,8 @@ FLAT = SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[float("nan")])
 
 
 @pytest.fixture(scope="module")
-def service(start_node):
-    return start_node(
-        "distance_service", **arm.DESCRIPTIONS, rate=20.0, stale_timeout=0.0, **{"diagnostics.period": 0.1}
-    )
+def service(serve):
+    return serve(**arm.DESCRIPTIONS, rate=20.0, stale_timeout=0.0, **{"diagnostics.period": 0.1})
 
 
 @pytest.fixture

@@ -41,8 +41,8 @@ ON_PEDESTAL = arm.URDF.replace("</robot>", f'{PEDESTAL}<origin xyz="0 0 1" rpy="
 
 
 @pytest.fixture(scope="module")
-def service(start_node):
-    return start_node("distance_service", rate=0.0, stale_timeout=0.0, **{"diagnostics.period": 0.1})
+def service(serve):
+    return serve(rate=0.0, stale_timeout=0.0, **{"diagnostics.period": 0.1})
 
 
 @pytest.fixture

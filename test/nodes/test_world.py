@@ -61,12 +61,10 @@ ON_HAND = {"pose": arm.at(0.6, 0.0, 0.0), "frame": "hand", "primitives": [sphere
 
 
 @pytest.fixture(scope="module")
-def service(start_node):
+def service(serve):
     descriptions = {"robot_description": arm.URDF, "robot_description_semantic": world.SRDF}
     # With "warn", what a refused message left out can be looked at.
-    node = start_node("distance_service", **descriptions, rate=0.0, stale_timeout=0.0, incomplete_world="warn")
-    node.wait_for_output("robot 'arm'")
-    return node
+    return serve(**descriptions, rate=0.0, stale_timeout=0.0, incomplete_world="warn")
 
 
 @pytest.fixture

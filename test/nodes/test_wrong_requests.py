@@ -72,12 +72,10 @@ SERVICES = {
 
 
 @pytest.fixture(scope="module")
-def service(start_node):
+def service(serve):
     descriptions = {"robot_description": arm.URDF, "robot_description_semantic": SRDF}
     # With "warn", what a refused message left out can be looked at.
-    node = start_node("distance_service", **descriptions, rate=0.0, stale_timeout=0.0, incomplete_world="warn")
-    node.wait_for_output("robot 'arm'")
-    return node
+    return serve(**descriptions, rate=0.0, stale_timeout=0.0, incomplete_world="warn")
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,6 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
 from superovoid_ros.nodes.common.endpoints import Failed, failures_of
-from superovoid_ros.nodes.common.log_folder import ensure_log_folder
 from superovoid_ros.nodes.common.mistakes import UnreadableError, reason_of, shortened
 from superovoid_ros.nodes.common.shared_memory import make_room
 
@@ -72,7 +71,6 @@ def run(create_node: Callable[[], Node], args: Sequence[str] | None = None) -> i
 
 def start_ros(args: Sequence[str] | None) -> str:
     """Initialize rclpy with a command line; return what is wrong with it, empty if nothing is."""
-    ensure_log_folder()
     make_room()
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
