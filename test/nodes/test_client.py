@@ -188,6 +188,7 @@ def test_objects_are_in_the_answers_once_they_are_applied_and_all_or_none_are(sc
     assert "pear" not in script.distances(**QUESTION).bodies
 
 
+@pytest.mark.ci
 def test_a_cleanup_a_restart_and_an_end_in_mid_call_are_errors(start_node, client):
     """Without the objects the state would look free."""
     name = "mortal_arm"  # a node of its own: those of other tests live on

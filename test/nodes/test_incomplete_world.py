@@ -63,31 +63,6 @@ def wait_answered(client):
     assert is_valid(client)
 
 
-BAD = {
-    "shape": (thing("cup", primitives=[FLAT]), "radius"),
-    "frame": (cup(frame="nowhere"), "'nowhere'"),
-    "attached": (attached(name="cup", primitives=[FLAT]), "radius"),
-    "unknown link": (attached(name="cup", link="tail", primitives=[sphere()]), "'tail'"),
-    "in a scene": (scene_diff(thing("cup", primitives=[FLAT])), "radius"),
-}
-
-
-@pytest.mark.ci
-@pytest.mark.parametrize("case", BAD)
-def test_an_unreadable_object_is_missing_until_it_is_removed_or_sent_again(state, case):
-    message, words = BAD[case]
-    send(state, message)
-    wait_refused(state, words, "'cup'")
-    assert not is_valid(state)
-    assert not state.call(GetDistances, f"{NAME}/get_distances").success
-    send(state, thing("cup", CollisionObject.REMOVE))
-    wait_answered(state)
-    send(state, message)
-    wait_refused(state, words)
-    assert apply_scene(state, scene_diff(cup()))
-    wait_answered(state)
-
-
 def test_what_is_missing_is_in_diagnostics_scene_and_markers(state):
     markers = state.collect(MarkerArray, f"{NAME}/markers")
     found = state.collect(DiagnosticArray, "/diagnostics")

@@ -77,11 +77,13 @@ TOPICS = {
 
 
 class Transforms:
-    """Every frame is in one place, at first in that of the root link's."""
+    """Every frame but 'nowhere' is in one place, at first in that of the root link's."""
 
     where = np.eye(4)
 
-    def lookup(self, _target, _source):
+    def lookup(self, _target, source):
+        if source == "nowhere":
+            raise InputError("no transform of 'nowhere'")
         return SimpleNamespace(target_from_source=self.where, stamp=None, newest=None)
 
     def lies_below(self, _frame, _above):

@@ -21,7 +21,7 @@ from moveit_msgs.msg import (
 )
 from moveit_msgs.srv import ApplyPlanningScene, GetPositionFK, GetStateValidity
 from shape_msgs.msg import Mesh, Plane, SolidPrimitive
-from superovoid_interfaces.msg import SuperovoidObject
+from superovoid_interfaces.msg import ErrorCode, SuperovoidObject
 from superovoid_interfaces.srv import (
     ApplyObjects,
     GetDistances,
@@ -254,6 +254,8 @@ def test_a_wrong_request_is_refused_as_a_whole_with_its_reason(service, state, k
         said = service.output()[since:]
     for word in words:
         assert word in said
+    if request_fields.get("links_a") == ["elbow"]:
+        assert response.error_code.value == ErrorCode.UNKNOWN_LINK
     if kind is ApplyPlanningScene:
         restore(state)
     assert distance(state, "ground", "egg") is None

@@ -109,7 +109,6 @@ class RobotState(Part):
         self._current, self._measurements = current, measurements
         self._proposed: BuiltModel | None = None  # from the checked parameters
         self._made_from: Description | None = None  # the model of now
-        self._last_read: tuple[Description | None, Robot | None] = None, None  # while a reading is repeated
         self._topic_text = dict.fromkeys(TOPICS, "")
 
     def configure(self) -> None:
@@ -255,11 +254,7 @@ class RobotState(Part):
         if snapshot.model is not None and description == self._made_from:
             return description, snapshot, BuiltModel(snapshot.model), None  # by the reading before this one
         try:
-            known, robot = self._last_read
-            if robot is None or known != description:
-                robot = description.read()
-                self._last_read = description, robot
-            return description, snapshot, self._build(robot, description, snapshot), None
+            return description, snapshot, self._build(description.read(), description, snapshot), None
         except Exception as error:
             return description, snapshot, None, error
 
@@ -272,7 +267,7 @@ class RobotState(Part):
 
     def _use(self, built: BuiltModel | None, description: Description) -> None:
         """Use a model, or none, and log its notes."""
-        snapshot, self._last_read = self._current.snapshot, (None, None)
+        snapshot = self._current.snapshot
         if built is None:
             self._made_from = None
             self._current.exchange(snapshot.without_model(self._nothing_received()))
