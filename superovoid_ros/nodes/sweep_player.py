@@ -10,7 +10,6 @@ It plays by itself at a set rate, or frame by frame when a client asks (paramete
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from builtin_interfaces.msg import Time
 from rcl_interfaces.msg import SetParametersResult
@@ -30,7 +29,7 @@ from superovoid_ros.nodes.common.endpoints import LATCHED
 from superovoid_ros.nodes.common.main import run
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.common.parameters import Parameters, choice, count, number, switch
-from superovoid_ros.resources import share_directory
+from superovoid_ros.resources import robot_documents
 
 
 class SweepPlayer(Node):
@@ -54,11 +53,10 @@ class SweepPlayer(Node):
         self._frame_publisher = self.create_publisher(UInt32, "~/frame", LATCHED)
         self._clock_publisher = self.create_publisher(ClockMessage, "/clock", 10) if self._own_clock else None
         if self._declared.value("publish_robot_description"):
-            share, robot = share_directory(), self._replay.robot
-            self._publish_description("robot_description", share / "urdf" / f"{robot}.urdf")
-            srdf = share / "config" / f"{robot}.srdf"
-            if srdf.is_file():
-                self._publish_description("robot_description_semantic", srdf)
+            topics = ("robot_description", "robot_description_semantic")
+            for topic, document in zip(topics, robot_documents(self._replay.robot), strict=True):
+                if document:
+                    self.create_publisher(String, topic, LATCHED).publish(String(data=document))
         self.create_service(PlayFrame, "~/play_frame", self._play_frame)
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
@@ -174,9 +172,6 @@ class SweepPlayer(Node):
         stamp = to_time(self._simulated)
         self._clock_publisher.publish(ClockMessage(clock=stamp))
         return stamp
-
-    def _publish_description(self, topic: str, path: Path) -> None:
-        self.create_publisher(String, topic, LATCHED).publish(String(data=path.read_text(encoding="utf-8")))
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -150,7 +150,7 @@ class Diagnostics(Part):
         return float(self.value(f"diagnostics.{name}"))
 
     def _publish(self) -> None:
-        model = self._current.current
+        model = self._current.snapshot.model
         message = DiagnosticArray()
         message.header.stamp = self.node.get_clock().now().to_msg()
         findings = {
@@ -174,7 +174,7 @@ class Diagnostics(Part):
 
     def _on_robot(self) -> Finding:
         found = Finding()
-        model = self._current.current
+        model = self._current.snapshot.model
         state = "active" if self.activity.is_active else "inactive"
         found.values["state"] = state
         if model is None:
@@ -201,7 +201,7 @@ class Diagnostics(Part):
     def _on_measurements(self) -> Finding:
         found = Finding()
         self._look_at_clock(found)
-        model = self._current.current
+        model = self._current.snapshot.model
         if model is None:
             found.message = found.message or "no robot to be measured"
             return found

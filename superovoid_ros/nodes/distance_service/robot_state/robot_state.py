@@ -20,7 +20,7 @@ from superovoid.robot.urdf import REPRESENTATIONS
 from superovoid_ros.nodes.common.endpoints import LATCHED
 from superovoid_ros.nodes.common.mistakes import Code, InputError, reason_of
 from superovoid_ros.nodes.common.packages import package_folders
-from superovoid_ros.nodes.common.parameters import choice, count, number, switch, text, texts
+from superovoid_ros.nodes.common.parameters import choice, count, number, switch, text
 from superovoid_ros.nodes.distance_service.jobs import Job, Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
@@ -55,7 +55,7 @@ OF_ROBOT = (
         "hull (triangles) or as a shell (shells); or not at all, with a warning",
     ),
     # Read-only: it decides which files a sender of descriptions can have opened.
-    texts(
+    text(
         "package_directories",
         [""],
         "Folders of packages whose meshes may be read, in addition to the installed packages",

@@ -230,11 +230,6 @@ class CurrentModel:
         return self.model() if snapshot.lacks_scene or snapshot.model is None else snapshot.model
 
     @property
-    def current(self) -> Model | None:
-        """The model, whole or not; None if there is none."""
-        return self.snapshot.model
-
-    @property
     def candidate(self) -> Model | None:
         """The model after the change of parameters under check; otherwise the present one."""
         return self.proposed or self.snapshot.model

@@ -137,7 +137,7 @@ class World(Part):
 
     def _surround(self, diffs: list[Diff]) -> None:
         """Record the poses of frames and joints; a message that is read again keeps those of its arrival."""
-        model = self._current.current
+        model = self._current.snapshot.model
         # Objects about to be attached may be in frames that these messages do not name.
         before = itertools.chain(diffs, *(queued for _, queued in self._queued))
         frame_ids = {frame for diff in before for frame in diff.frame_ids} | frames_of(model and model.planning)
