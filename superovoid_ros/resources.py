@@ -43,6 +43,14 @@ def share_directory() -> Path:
     )
 
 
+def robot_documents(name: str) -> tuple[str, str]:
+    """Return URDF and SRDF of a robot that comes with this package; the SRDF is empty if there is none."""
+    share = share_directory()
+    srdf = share / "config" / f"{name}.srdf"
+    urdf = (share / "urdf" / f"{name}.urdf").read_text(encoding="utf-8")
+    return urdf, srdf.read_text(encoding="utf-8") if srdf.is_file() else ""
+
+
 def read_yaml(path: Path | str) -> Any:
     """Return what a file of YAML has, in plain types.
 

@@ -10,7 +10,7 @@ are planned with them. The straight way from start to grasp leads through the eg
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +34,6 @@ from superovoid.planning import (
 from superovoid.planning.optimise import KEPT, OptimisedPath
 from superovoid.planning.problem import FloatArray
 from superovoid.planning.trail import dense, trail
-from superovoid.planning.validity import TimedValidity
 from superovoid.testing.path_check import PathCheck, check_path
 from superovoid.viewing.palette import BLACK, BLUE, GREEN, GREY, RED
 from superovoid_ros.icub.grasp_problem import COLOURS, GraspExample, joint_columns, shipped
@@ -56,8 +55,6 @@ class Effort:
     """s"""
     processor: float
     """s, of this process"""
-    calls: Sequence[tuple[int, float]] = ()
-    """States and time, s, of each call for distances."""
 
 
 @dataclass(frozen=True)
@@ -112,13 +109,11 @@ def solve(
     ValueError
         If a number is out of range.
     """
-    problem, validity, efforts = example.problem, TimedValidity(validity), {}
+    problem, efforts = example.problem, {}
 
     def timed(name: str, text: str, function: Callable, *arguments, **options):
         on_stage(text)
-        answer, efforts[name] = effort_of(
-            lambda: function(problem, validity, *arguments, **options), calls=validity.calls
-        )
+        answer, efforts[name] = effort_of(lambda: function(problem, validity, *arguments, **options))
         return answer
 
     goal = timed("grasp", "looking for the grasp", grasp, example.guess)
@@ -149,12 +144,11 @@ def solve(
     )
 
 
-def effort_of(function: Callable[[], Answer], calls: Sequence[tuple[int, float]] = ()) -> tuple[Answer, Effort]:
-    """Call a function; return its answer and what it took, those of the `calls` among it that it added."""
-    first, elapsed, processor = len(calls), time.perf_counter(), time.process_time()
+def effort_of(function: Callable[[], Answer]) -> tuple[Answer, Effort]:
+    """Call a function; return its answer and what it took."""
+    elapsed, processor = time.perf_counter(), time.process_time()
     answer = function()
-    elapsed, processor = time.perf_counter() - elapsed, time.process_time() - processor
-    return answer, Effort(elapsed, processor, calls[first:])
+    return answer, Effort(time.perf_counter() - elapsed, time.process_time() - processor)
 
 
 HANDS, FINGERS, WANTED = "hands and object", "fingers of a hand", "wanted"
@@ -281,8 +275,8 @@ def tables(
     bounded: int,
     margin: float,
     seed: int,
-) -> tuple[Table, Table, Table]:
-    """The paths, how long everything took, and what was asked for it."""
+) -> tuple[Table, Table]:
+    """The paths, and how long everything took."""
     problem = plan.example.problem
     paths = Table(
         title=f"Both hands to a grasp: {len(problem.joints)} joints, seed {seed}; least distances on the way in mm",
@@ -311,22 +305,7 @@ def tables(
         effort.add_column(name, justify="left" if name in ("", "what") else "right")
     for name, took in plan.efforts.items():
         effort.add_row(name, f"{took.elapsed:.2f}", f"{took.processor:.2f}", what[name])
-    return paths, effort, _calls(plan.efforts)
-
-
-def _calls(efforts: Mapping[str, Effort]) -> Table:
-    """How often each stage asked for distances, and how long it took."""
-    stages = {name: effort.calls for name, effort in efforts.items() if effort.calls}
-    stages["all"] = [call for calls in stages.values() for call in calls]
-    table = Table(title="Calls for distances", title_justify="left")
-    for name in ("", "calls", "states", "together, s", "median, ms", "p99, ms", "a state, ms"):
-        table.add_column(name, justify="right" if name else "left")
-    for name, calls in stages.items():
-        states, seconds = np.array(calls).T
-        median, p99 = 1e3 * np.quantile(seconds, [0.5, 0.99])
-        figures = f"{seconds.sum():.2f}", f"{median:.2f}", f"{p99:.2f}", f"{1e3 * seconds.sum() / states.sum():.3f}"
-        table.add_row(name, f"{len(calls):,}", f"{int(states.sum()):,}", *figures)
-    return table
+    return paths, effort
 
 
 def _below(curve: Profile, margin: float) -> float:

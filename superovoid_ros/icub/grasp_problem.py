@@ -20,7 +20,7 @@ from superovoid.shapes import Superovoid
 from superovoid.viewing.palette import BLUE, GREEN, ORANGE
 from superovoid.viewing.recording import Recording
 from superovoid.viewing.recording_files import Table, path_of
-from superovoid_ros.resources import read_yaml, share_directory
+from superovoid_ros.resources import read_yaml, robot_documents, share_directory
 
 SIDES = "left", "right"
 OBJECT = "object"
@@ -45,7 +45,7 @@ class GraspExample:
 
 def hands_urdf() -> str:
     """The hands that come with this package, the palms on joints: those of the sweep, and a slide for the left one."""
-    urdf = (share_directory() / "urdf" / "icub_hands.urdf").read_text(encoding="utf-8")
+    urdf, _ = robot_documents("icub_hands")
     slide = BaseJoint("left_distance", "prismatic", (0.0, 0.0, -1.0), 0.0, 0.3)
     sweep = (
         BaseJoint("right_lateral", "prismatic", (0.0, 1.0, 0.0), -0.3, 0.3),
@@ -69,8 +69,7 @@ def shipped(path: Path | None = None) -> GraspExample:
     ValueError
         If the file is no mapping, or a parameter is missing or wrong.
     """
-    share = share_directory()
-    path = share / "config" / "plan_grasp.yaml" if path is None else Path(path)
+    path = share_directory() / "config" / "plan_grasp.yaml" if path is None else Path(path)
     figures = read_yaml(path)
     if not isinstance(figures, Mapping):
         raise ValueError(f"{path}: expected a mapping of parameters")
@@ -82,7 +81,7 @@ def shipped(path: Path | None = None) -> GraspExample:
         for side in SIDES:
             of_joint |= {f"{side}_{joint}": values for joint, values in figures["fingers"].items()}
         urdf = hands_urdf()
-        srdf = (share / "config" / "icub_hands.srdf").read_text(encoding="utf-8")
+        _, srdf = robot_documents("icub_hands")
         robot = Robot.from_urdf(urdf, srdf=srdf)
         problem = PlanningProblem(
             robot,

@@ -8,8 +8,7 @@
 
 * ``urdf/icub_upper_body.urdf``: base_link, torso, both arms, both hands; the left arm as the mirror image of the right;
 * ``urdf/meshes/*.stl``: the bodies of chest and arms as triangles;
-* ``config/icub_upper_body.srdf``: groups, end effectors, named states, and the pairs that need no checking;
-* the files in ``config`` that list joints for MoveIt and ros2_control (`moveit_files`).
+* ``config/icub_upper_body.srdf``: groups, end effectors, named states, and the pairs that need no checking.
 
 Nothing in these files is edited by hand; a test writes them again and compares.
 """
@@ -22,9 +21,9 @@ from pathlib import Path
 
 import numpy as np
 
+from superovoid.fitting.robot_files import roll_pitch_yaw
 from superovoid.robot.robot import Robot
-from superovoid.robot.srdf import read_srdf
-from superovoid.robot.urdf import pose_matrix, read_urdf
+from superovoid.robot.urdf import pose_matrix
 from superovoid_ros.icub.hand_models import (
     FIGURES,
     FITS,
@@ -41,7 +40,6 @@ from superovoid_ros.icub.hand_models import (
     never_checked,
     placed_body,
 )
-from superovoid_ros.icub.moveit_files import moveit_files
 from superovoid_ros.resources import read_yaml
 
 ARM = "icub_arm.yaml"
@@ -83,7 +81,7 @@ class ArmFigures:
 
 
 def write_upper_body(share: Path) -> list[Path]:
-    """Write URDF, meshes, SRDF and MoveIt's files of the upper body.
+    """Write URDF, meshes and SRDF of the upper body.
 
     Parameters
     ----------
@@ -108,12 +106,6 @@ def write_upper_body(share: Path) -> list[Path]:
     within_hand = {pair: reason for pair, reason in pairs.items() if pair[0].startswith("right_")}
     srdf = upper_body_srdf(hand, arm, urdf, states, within_hand)
     files[config / f"{ROBOT}.srdf"] = srdf.encode()
-    description = read_urdf(urdf)
-    groups = read_srdf(srdf, description.name, description.links, description.joints).groups
-    limits = {name: arm.figures[name] for name in ("velocity", "acceleration", "hand_acceleration")}
-    limits["hand_velocity"] = hand.figures["velocity"]
-    for name, text in moveit_files(description, groups, states, limits).items():
-        files[config / name] = text.encode()
     for path, data in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
@@ -175,7 +167,7 @@ def _joint_element(
     if origin is None:
         element = _origin(*mirrored(joint, side))
     else:
-        element = _origin(origin[:3, 3], _rpy(origin))
+        element = _origin(origin[:3, 3], roll_pitch_yaw(origin[:3, :3]))
     (x, y, z), (lower, upper) = joint["axis"], joint["limits"]
     axis = (x, y, z) if side == "right" else (-x, y, -z)
     yield f'  <joint name="{name}" type="revolute">'
@@ -200,15 +192,6 @@ def _link_element(hand: HandFigures, arm: ArmFigures, name: str, link: str, side
 
 def _origin(xyz: np.ndarray, rpy: np.ndarray) -> str:
     return f'<origin xyz="{join(xyz)}" rpy="{join(rpy)}"/>'
-
-
-def _rpy(pose: np.ndarray) -> tuple[float, float, float]:
-    """Roll, pitch and yaw of a matrix, pitch away from a right angle."""
-    return (
-        float(np.arctan2(pose[2, 1], pose[2, 2])),
-        float(-np.arcsin(pose[2, 0])),
-        float(np.arctan2(pose[1, 0], pose[0, 0])),
-    )
 
 
 # ---------------------------------------------------------------------------------------------------------- SRDF

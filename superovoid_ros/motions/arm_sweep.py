@@ -22,12 +22,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from superovoid.robot import Robot
 from superovoid.robot.reach import pose_errors, reach
 from superovoid_ros.motions.grasp_sweep import GraspSweep, SweepFrame
-from superovoid_ros.resources import share_directory
+from superovoid_ros.resources import read_yaml, robot_documents, share_directory
 
 FILE = "grasp_sweep_arms.yaml"
 COMMAND = "python -m superovoid_ros.motions.arm_sweep"
@@ -84,7 +83,7 @@ class ArmSweep:
         ValueError
             If it is malformed or was written for another sweep than the one given.
         """
-        values = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        values = read_yaml(path)
         if not isinstance(values, Mapping) or not {"sweep", "joints", "frames"} <= values.keys():
             raise ValueError(f"{path}: expected a mapping with sweep, joints and frames")
         if not isinstance(values["sweep"], Mapping):
@@ -193,12 +192,8 @@ def _number(value: float) -> str:
 
 def upper_body(representation: str = "mixed") -> Robot:
     """Read the upper body that comes with this package."""
-    share = share_directory()
-    return Robot.from_urdf(
-        (share / "urdf" / "icub_upper_body.urdf").read_text(encoding="utf-8"),
-        srdf=(share / "config" / "icub_upper_body.srdf").read_text(encoding="utf-8"),
-        representation=representation,
-    )
+    urdf, srdf = robot_documents("icub_upper_body")
+    return Robot.from_urdf(urdf, srdf=srdf, representation=representation)
 
 
 def shipped() -> ArmSweep:

@@ -19,7 +19,7 @@ import numpy as np
 
 from superovoid.robot import Robot
 from superovoid_ros.motions.recorded import Frame, Motion
-from superovoid_ros.resources import share_directory
+from superovoid_ros.resources import robot_documents, share_directory
 
 FILE, ROBOT = "dental_bite.yaml", "molars"
 LOWER, UPPER = "lower_molar", "upper_molar"
@@ -91,6 +91,5 @@ def shipped() -> tuple[Robot, DentalBite]:
     robot : Robot
     bite : DentalBite
     """
-    share = share_directory()
-    robot = Robot.from_urdf((share / "urdf" / f"{ROBOT}.urdf").read_text(encoding="utf-8"))
-    return robot, DentalBite.from_file(share / "config" / FILE)
+    robot = Robot.from_urdf(robot_documents(ROBOT)[0])
+    return robot, DentalBite.from_file(share_directory() / "config" / FILE)

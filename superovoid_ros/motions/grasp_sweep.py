@@ -21,7 +21,7 @@ import numpy as np
 
 from superovoid.robot import Robot
 from superovoid_ros.motions.recorded import Frame, Motion
-from superovoid_ros.resources import share_directory
+from superovoid_ros.resources import robot_documents, share_directory
 
 
 @dataclass(frozen=True)
@@ -183,13 +183,9 @@ def shipped(representation: str = "mixed") -> tuple[Robot, GraspSweep]:
     robot : Robot
     sweep : GraspSweep
     """
-    share = share_directory()
-    robot = Robot.from_urdf(
-        (share / "urdf" / "icub_hands.urdf").read_text(encoding="utf-8"),
-        srdf=(share / "config" / "icub_hands.srdf").read_text(encoding="utf-8"),
-        representation=representation,
-    )
-    return robot, GraspSweep.from_file(share / "config" / "grasp_sweep.yaml")
+    urdf, srdf = robot_documents("icub_hands")
+    robot = Robot.from_urdf(urdf, srdf=srdf, representation=representation)
+    return robot, GraspSweep.from_file(share_directory() / "config" / "grasp_sweep.yaml")
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from superovoid.robot import Robot
 from superovoid.viewing.recording import Moment, Recording
 from superovoid.viewing.recording_files import RecordingError, Table
 from superovoid_ros.motions.replays import REPLAYS
-from superovoid_ros.resources import share_directory
+from superovoid_ros.resources import robot_documents
 
 MOTION_COLUMNS = ("motion", "representation", "links_a", "links_b", "frame", "distance_m")
 """What is read of the demo's table."""
@@ -44,14 +44,9 @@ def recognise(table: Table) -> Recording | None:
         raise RecordingError(
             f"{table.path}: column motion: {said['motion'][:40]!r} must be one of {', '.join(sorted(REPLAYS))}"
         )
-    share = share_directory()
-    rules = share / "config" / f"{replay.robot}.srdf"
+    urdf, srdf = robot_documents(replay.robot)
     try:
-        robot = Robot.from_urdf(
-            (share / "urdf" / f"{replay.robot}.urdf").read_text(encoding="utf-8"),
-            srdf=rules.read_text(encoding="utf-8") if rules.is_file() else None,
-            representation=said["representation"],
-        )
+        robot = Robot.from_urdf(urdf, srdf=srdf or None, representation=said["representation"])
         sides = tuple(said[name].split() for name in ("links_a", "links_b"))
         for side in sides:
             robot.links_of(side)

@@ -10,9 +10,7 @@ It plays by itself at a set rate, or frame by frame when a client asks (paramete
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
-import yaml
 from builtin_interfaces.msg import Time
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
@@ -25,16 +23,13 @@ from std_msgs.msg import String, UInt32
 from superovoid_interfaces.srv import PlayFrame
 from tf2_msgs.msg import TFMessage
 
-from superovoid_ros.motions.arm_sweep import FILE as ARMS_FILE
-from superovoid_ros.motions.arm_sweep import ArmSweep
-from superovoid_ros.motions.recorded import Motion
 from superovoid_ros.motions.replays import REPLAYS
 from superovoid_ros.nodes.common.conversions import NANOSECONDS, to_time, to_transform
 from superovoid_ros.nodes.common.endpoints import LATCHED
 from superovoid_ros.nodes.common.main import run
 from superovoid_ros.nodes.common.mistakes import InputError
-from superovoid_ros.nodes.common.parameters import Declaration, Parameters, choice, count, number, switch, text
-from superovoid_ros.resources import share_directory
+from superovoid_ros.nodes.common.parameters import Parameters, choice, count, number, switch
+from superovoid_ros.resources import robot_documents
 
 
 class SweepPlayer(Node):
@@ -44,7 +39,7 @@ class SweepPlayer(Node):
         super().__init__("sweep_player")
         self._declared = Parameters(self)
         self._declare_parameters()
-        self._sweep = self._load_sweep()
+        self._sweep = self._replay.motion()
         self._first, self._last = self._range(self._declared.value("start_frame"), self._declared.value("end_frame"))
         self._frame = self._first
         self._finished = False
@@ -58,9 +53,10 @@ class SweepPlayer(Node):
         self._frame_publisher = self.create_publisher(UInt32, "~/frame", LATCHED)
         self._clock_publisher = self.create_publisher(ClockMessage, "/clock", 10) if self._own_clock else None
         if self._declared.value("publish_robot_description"):
-            self._publish_description("robot_description", "urdf_file")
-            if self._declared.value("srdf_file"):
-                self._publish_description("robot_description_semantic", "srdf_file")
+            topics = ("robot_description", "robot_description_semantic")
+            for topic, document in zip(topics, robot_documents(self._replay.robot), strict=True):
+                if document:
+                    self.create_publisher(String, topic, LATCHED).publish(String(data=document))
         self.create_service(PlayFrame, "~/play_frame", self._play_frame)
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
@@ -74,26 +70,16 @@ class SweepPlayer(Node):
     # --- Parameters ---
 
     def _declare_parameters(self) -> None:
-        share, most = share_directory(), 2**31 - 1
-
-        def fixed(name: str, default: str, description: str) -> Declaration:
-            return text(name, default, description, read_only=True)
-
+        most = 2**31 - 1
         motions = "Motion to play: the hands, the hands moved by torso and arms, or the teeth"
         self._declared.declare([choice("motion", "hands", tuple(REPLAYS), motions, read_only=True)])
-        self._replay = replay = REPLAYS[self._declared.value("motion")]
-        srdf = share / "config" / f"{replay.robot}.srdf"
+        self._replay = REPLAYS[self._declared.value("motion")]
         description = "Publish URDF and SRDF, latched, for systems without a robot_state_publisher"
         clock = "Publish /clock: simulated time, one frame after another at the set rate"
         self._declared.declare(
             (
-                fixed("config_file", str(share / "config" / replay.config), "YAML file with the values of the motion"),
-                fixed("arms_file", str(share / "config" / ARMS_FILE), "YAML file with the positions of torso and arms"),
-                fixed("root_frame", "world", "Frame of the published poses: root link of the URDF"),
                 switch("publish_clock", clock, default=False, read_only=True),
                 switch("publish_robot_description", description, default=False, read_only=True),
-                fixed("urdf_file", str(share / "urdf" / f"{replay.robot}.urdf"), "URDF to publish"),
-                fixed("srdf_file", str(srdf) if srdf.is_file() else "", "SRDF to publish; empty: none"),
                 number("rate", 30.0, 0.1, 1000.0, "[Hz] Frames per second"),
                 switch("loop", "Begin again after the last frame; false: hold the last frame", default=False),
                 switch("paused", "Publish only the frames that ~/play_frame requests", default=False),
@@ -101,19 +87,6 @@ class SweepPlayer(Node):
                 count("end_frame", -1, -1, most, "Last frame to play; -1: the last frame of the motion"),
             )
         )
-
-    def _load_sweep(self) -> Motion | ArmSweep:
-        parameter = "config_file"
-        path = Path(self._declared.value(parameter))
-        try:
-            motion = self._replay.kind.from_file(path)
-            if not self._replay.by_arms:
-                return motion
-            parameter = "arms_file"
-            path = Path(self._declared.value(parameter))
-            return ArmSweep.from_file(path, motion)
-        except (OSError, ValueError, yaml.YAMLError) as error:
-            raise InputError(f"{parameter} = '{path}': {error}") from error
 
     def _range(self, start: int, end: int) -> tuple[int, int]:
         """Return the first and last frame to play, both in the sweep and in this order."""
@@ -185,8 +158,7 @@ class SweepPlayer(Node):
         joints = JointState(name=list(frame.positions), position=[float(q) for q in frame.positions.values()])
         joints.header.stamp = stamp
         if self._transforms_publisher is not None:
-            root = self._declared.value("root_frame")
-            poses = [to_transform(root, link, pose, stamp) for link, pose in frame.base_poses.items()]
+            poses = [to_transform("world", link, pose, stamp) for link, pose in frame.base_poses.items()]
             self._transforms_publisher.publish(TFMessage(transforms=poses))
         self._joints_publisher.publish(joints)
         self._frame_publisher.publish(UInt32(data=index))
@@ -200,14 +172,6 @@ class SweepPlayer(Node):
         stamp = to_time(self._simulated)
         self._clock_publisher.publish(ClockMessage(clock=stamp))
         return stamp
-
-    def _publish_description(self, topic: str, parameter: str) -> None:
-        path = Path(self._declared.value(parameter))
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{parameter} = '{path}': {error}") from error
-        self.create_publisher(String, topic, LATCHED).publish(String(data=text))
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -20,6 +20,8 @@ pytest.importorskip("superovoid_interfaces.msg", reason="pip install ./superovoi
 pytest.importorskip("moveit_msgs.msg", reason="pip install ./superovoid_interfaces/compat/moveit, or MoveIt")
 
 import numpy as np
+from rcl_interfaces.msg import Parameter
+from rcl_interfaces.srv import GetParameters, ListParameters, SetParametersAtomically
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -30,6 +32,8 @@ from superovoid_ros.tools.process.child import NodeError, NodeProcess, wait_for
 from superovoid_ros.tools.process.network import take_domain
 
 from asking import ANSWER_TIMEOUT, Asker
+from lifecycle import bring
+from parameters import set_parameters
 
 ROOT = Path(__file__).resolve().parents[2]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
@@ -75,6 +79,15 @@ class TestedNode(NodeProcess):
     __test__ = False  # for pytest
     is_tested = True
     """If true, the end of the node is a failure."""
+    _printed_before = 0
+
+    def begin(self) -> None:
+        """Forget what was printed so far."""
+        self._printed_before += len(self.output().encode())
+
+    def output(self, start: int = 0) -> str:
+        """Return what it printed since `begin`, from a byte on."""
+        return super().output(self._printed_before + start)
 
     def wait_for_output(self, text: str) -> None:
         """Wait until the node prints `text` while it works; at most `ANSWER_TIMEOUT` if it has other work."""
@@ -108,8 +121,83 @@ def nodes() -> Iterator[list[TestedNode]]:
         node.stop()
 
 
+class Shared:
+    """The distance service that the modules of a session use one after the other, in one process.
+
+    Between two modules it is unconfigured, with the parameters of its start.
+    """
+
+    NAME = "/distance_service"
+
+    def __init__(self) -> None:
+        self.node: TestedNode | None = None
+        self._program, self._begun = "", {}
+
+    def begin(self, client: Client, program: str, parameters: dict[str, object]) -> TestedNode:
+        """Configure and activate the node of a program with parameters."""
+        if program != self._program:
+            self.stop()
+        if self.node is None:
+            self._program, self.node = program, TestedNode(program, {"autostart": False}, name="distance_service")
+            self._begun = self._parameters(client)
+        self.node.is_tested = True
+        self.node.begin()
+        verdict = set_parameters(client, self.NAME, parameters)
+        assert verdict.successful, verdict.reason
+        bring(client, self.NAME, "active")
+        if parameters.get("robot_description"):
+            self.node.wait_for_output("allowed pairs")
+        return self.node
+
+    def end(self, client: Client) -> None:
+        """Clean the node up, and give all parameters the values of its start."""
+        if self.node is not None and self.node.process.poll() is None:
+            bring(client, self.NAME, "unconfigured")
+            now = self._parameters(client)
+            changed = [Parameter(name=name, value=value) for name, value in self._begun.items() if now[name] != value]
+            service = f"{self.NAME}/set_parameters_atomically"
+            verdict = client.call(SetParametersAtomically, service, parameters=changed).result
+            assert verdict.successful, verdict.reason
+        else:
+            self.stop()
+
+    def stop(self) -> None:
+        """End the process."""
+        if self.node is not None:
+            self.node.stop()
+        self.node, self._program = None, ""
+
+    def _parameters(self, client: Client) -> dict[str, object]:
+        names = client.call(ListParameters, f"{self.NAME}/list_parameters").result.names
+        return dict(
+            zip(names, client.call(GetParameters, f"{self.NAME}/get_parameters", names=names).values, strict=True)
+        )
+
+
+@pytest.fixture(scope="session")
+def shared(loopback_domain: int) -> Iterator[Shared]:
+    """Return the process of the distance service that modules share."""
+    shared = Shared()
+    yield shared
+    shared.stop()
+
+
 @pytest.fixture(scope="module")
-def start_node(nodes: list[TestedNode]) -> Callable[..., TestedNode]:
+def serve(shared: Shared, nodes: list[TestedNode], client: Client) -> Iterator[Callable[..., TestedNode]]:
+    """Return a function that begins a life of the shared distance service, with parameters that can be set."""
+
+    def begin(program: str = "superovoid_ros.nodes.distance_service", **parameters: object) -> TestedNode:
+        nodes.append(shared.begin(client, program, parameters))
+        return nodes[-1]
+
+    yield begin
+    if shared.node in nodes:
+        nodes.remove(shared.node)
+    shared.end(client)
+
+
+@pytest.fixture(scope="module")
+def start_node(shared: Shared, nodes: list[TestedNode]) -> Callable[..., TestedNode]:
     """Return a function that starts a node with parameters."""
 
     def start(
@@ -121,6 +209,8 @@ def start_node(nodes: list[TestedNode]) -> Callable[..., TestedNode]:
         **parameters: object,
     ) -> TestedNode:
         name = name or module
+        if name == "distance_service" and not namespace:
+            shared.stop()
         # A module of the package, or a script of the tests.
         program = module if module.endswith(".py") else f"superovoid_ros.nodes.{module}"
         rules = [f"__node:={name}", *([f"__ns:={namespace}"] if namespace else []), *remap]

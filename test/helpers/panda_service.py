@@ -21,12 +21,10 @@ TIP, ROOT = "panda_link8", "panda_link0"
 LEFT, RIGHT = ((sign * 0.7, 0.3, 0.0, -1.9, 0.0, 2.2, 0.8) for sign in (1, -1))
 
 
-def start(start_node: Callable, program: str = "distance_service", **parameters: object) -> object:
-    """Start the service with the Panda, and return it once it has read the robot."""
+def start(serve: Callable, *program: str, **parameters: object) -> object:
+    """Begin a life of the shared service with the Panda, and return it once it has read the robot."""
     descriptions = {"robot_description": panda.urdf(), "robot_description_semantic": panda.srdf()}
-    node = start_node(program, "distance_service", rate=0.0, **descriptions, **parameters)
-    node.wait_for_output("robot 'panda'")
-    return node
+    return serve(*program, rate=0.0, **descriptions, **parameters)
 
 
 def tip(values: Sequence[float]) -> np.ndarray:

@@ -26,28 +26,27 @@ class Faulty(Part):
     """Fails in a service, in a topic and in a timer; `contacts` and `objects` break those of the package."""
 
     def configure(self) -> None:
-        serve = self.endpoints.serve
-        serve(Trigger, "~/fail", lambda _request, response: self.answer(response, broadcast))
-        serve(Trigger, "~/fail_unguarded", lambda _request, _response: broadcast())
-        serve(Trigger, "~/break_contacts", self._break_contacts)
-        serve(Trigger, "~/break_objects", self._break_objects)
-        serve(Trigger, "~/sleep_aside", self._sleep_aside)
+        self.serve(Trigger, "~/fail", lambda _request, _response: broadcast())
+        self.serve(Trigger, "~/break_contacts", self._break_contacts)
+        self.serve(Trigger, "~/break_objects", self._break_objects)
+        self.serve(Trigger, "~/sleep_aside", self._sleep_aside)
         self.endpoints.listen(String, "~/fail_topic", lambda _message: broadcast(), 10)
 
-    def _break_contacts(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _break_contacts(self, _request: Trigger.Request, _response: Trigger.Response) -> str:
         state_validity._found = lambda *_: np.linalg.inv(np.zeros((2, 2)))
-        return self.answer(response, lambda: "broken")
+        return "broken"
 
-    def _break_objects(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _break_objects(self, _request: Trigger.Request, _response: Trigger.Response) -> str:
         PlanningScene.edit = lambda _self: np.linalg.inv(np.zeros((2, 2)))
-        return self.answer(response, lambda: "broken")
+        return "broken"
 
-    async def _sleep_aside(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    async def _sleep_aside(self, _request: Trigger.Request, _response: Trigger.Response) -> str:
         def work() -> None:
             print("sleeping", flush=True)
             time.sleep(600.0)
 
-        return await self.answer_long(response, lambda: self.query(10**9, work), lambda _found: "slept")
+        await self.query(10**9, work)
+        return "slept"
 
 
 def create() -> DistanceService:

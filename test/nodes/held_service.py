@@ -52,8 +52,6 @@ def create() -> DistanceService:
     """Return a node with the part."""
     node = DistanceService()
     node.parts += (Hold(node.common),)
-    node.trigger_configure()
-    node.trigger_activate()
     return node
 
 

@@ -56,14 +56,10 @@ SERVICE = [
     (["-p", f"{DEPTH}:=5001"], [f"{DEPTH} = 5001: must be in [1, 5000]"]),
 ]
 PLAYER = [
-    (["-p", "config_file:=[]"], ["config_file"]),
-    (["-p", "config_file:=/nowhere/sweep.yaml"], ["/nowhere/sweep.yaml"]),
     (["-p", "start_frame:=300"], ["start_frame = 300"]),
     (["-p", "start_frame:=50", "-p", "end_frame:=40"], ["end_frame = 40"]),
     (["-p", "motion:=legs"], ["motion = 'legs': must be one of hands, arms, bite"]),
     (["-p", "motion:=bite", "-p", "start_frame:=181"], ["start_frame = 181"]),
-    (["-p", "motion:=arms", "-p", "arms_file:=/nowhere/arms.yaml"], ["arms_file = '"]),
-    (["-p", "motion:=arms", "-p", "arms_file:=ARMS"], ["sweep.touch_distance = 0.5, but the sweep played has"]),
 ]
 TRAIL = [
     (["-p", "path:=[]"], ["path"]),
@@ -80,11 +76,8 @@ STARTS = [(kind, *row) for kind, rows in NODES.values() for row in rows]
 @pytest.mark.parametrize(("kind", "arguments", "words"), STARTS)
 def test_a_wrong_start_ends_with_its_reason(tmp_path, monkeypatch, capfd, loopback_domain, kind, arguments, words):
     monkeypatch.setattr(main.signal, "signal", lambda *_: None)  # pytest keeps its own handlers
-    (tmp_path / "arms.yaml").write_text("sweep: {touch_distance: 0.5}\njoints: [a]\nframes: [[0]]\n", encoding="utf-8")
     (tmp_path / "other.csv").write_text("a,b\n1,2\n", encoding="utf-8")
-    files = {"ARMS": tmp_path / "arms.yaml", "CSV": tmp_path / "other.csv"}
-    for name, file in files.items():
-        arguments = [argument.replace(f":={name}", f":={file}") for argument in arguments]
+    arguments = [argument.replace(":=CSV", f":={tmp_path / 'other.csv'}") for argument in arguments]
     assert main.run(kind, ["--ros-args", *arguments]) == 1
     printed = capfd.readouterr().err
     assert "cannot start: " in printed and "Traceback" not in printed

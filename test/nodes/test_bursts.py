@@ -25,8 +25,8 @@ TOPICS = {
 
 
 @pytest.fixture(scope="module")
-def service(start_node):
-    return start_node("distance_service", **arm.DESCRIPTIONS, rate=0.0, stale_timeout=0.0, max_bodies=5000)
+def service(serve):
+    return serve(**arm.DESCRIPTIONS, rate=0.0, stale_timeout=0.0, max_bodies=5000)
 
 
 @pytest.fixture

@@ -38,8 +38,8 @@ BALL = arm.at(2.4, 0.0, 0.0)
 
 
 @pytest.fixture(scope="module")
-def service(start_node):
-    return start_node("distance_service", **arm.DESCRIPTIONS, rate=20.0)
+def service(serve):
+    return serve(**arm.DESCRIPTIONS, rate=20.0)
 
 
 @pytest.fixture(scope="module")

@@ -37,11 +37,10 @@ PEAR = superovoid_object(Body("pear", "pear", Superovoid((0.1, 0.1, 0.1)), arm.a
 
 
 @pytest.fixture(scope="module")
-def service(start_node):
+def service(serve):
     """The service with the arm."""
-    node = start_node("distance_service", "arm_service", **arm.DESCRIPTIONS, rate=0.0)
-    node.wait_for_output("robot 'arm'")
-    return "/arm_service"
+    serve(**arm.DESCRIPTIONS, rate=0.0)
+    return "/distance_service"
 
 
 @pytest.fixture(scope="module")
@@ -189,6 +188,7 @@ def test_objects_are_in_the_answers_once_they_are_applied_and_all_or_none_are(sc
     assert "pear" not in script.distances(**QUESTION).bodies
 
 
+@pytest.mark.ci
 def test_a_cleanup_a_restart_and_an_end_in_mid_call_are_errors(start_node, client):
     """Without the objects the state would look free."""
     name = "mortal_arm"  # a node of its own: those of other tests live on

@@ -44,8 +44,8 @@ FINGERS = ["panda_hand", "panda_leftfinger", "panda_rightfinger"]
 
 
 @pytest.fixture(scope="module")
-def service(start_node):
-    return start(start_node, stale_timeout=0.0)
+def service(serve):
+    return start(serve, stale_timeout=0.0)
 
 
 @pytest.fixture

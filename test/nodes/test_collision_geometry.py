@@ -154,7 +154,7 @@ def test_the_parameter_meshes_chooses_hull_triangles_or_nothing(robot):
 def test_an_unreadable_mesh_is_reported_with_link_file_and_reason(robot, service):
     for filename, reason in (
         ("package://parts/missing.stl", "there is no file"),
-        ("package://nowhere/x.stl", "package 'nowhere' is unknown"),
+        ("package://nowhere/x.stl", "as 'nowhere=/folder' in the parameter package_directories of the node"),
         ("file:///etc/passwd", "lies outside the known packages"),
     ):
         robot.send_text("robot_description", urdf(filename))

@@ -20,15 +20,15 @@ import arm
 import lifecycle
 from parameters import set_parameters
 
-NAME = "/watched"
-SERVICE = "/watched/get_min_distance"
+NAME = "/distance_service"
+SERVICE = f"{NAME}/get_min_distance"
 OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE
 
 
 @pytest.fixture(scope="module")
-def watched(start_node):
+def watched(serve):
     """A service without a robot, whose diagnostics come often."""
-    return start_node("distance_service", name="watched", rate=20.0, max_distance=0.0, **{"diagnostics.period": 0.1})
+    return serve(rate=20.0, max_distance=0.0, **{"diagnostics.period": 0.1})
 
 
 class Monitor:
@@ -46,7 +46,9 @@ class Monitor:
         seen = []
 
         def found():
-            seen[:] = [s for m in self.messages for s in m.status if s.name == f"watched: {task}" and accept(s)]
+            seen[:] = [
+                s for m in self.messages for s in m.status if s.name == f"distance_service: {task}" and accept(s)
+            ]
             return bool(seen)
 
         if forget:
@@ -67,7 +69,7 @@ def monitor(watched, client):
 def loaded(monitor, client):
     """The monitor, once the node is active and has the robot; it has one from the first test that asks for it on."""
     lifecycle.bring(client, NAME, "active")
-    assert set_parameters(client, NAME, {"diagnostics.period": 0.1, "diagnostics.slow_query": 0.1}).successful
+    assert set_parameters(client, NAME, {"diagnostics.period": 0.1}).successful
     client.send_text("robot_description_semantic", arm.SRDF)
     client.send_text("robot_description", arm.URDF)
     monitor.wait_for("robot", lambda s: s.level == OK)
@@ -81,7 +83,12 @@ def test_without_a_robot_the_reason_is_an_error(monitor):
     assert status.hardware_id == "none"
     assert values["state"] == "active"
     message = monitor.messages[-1]
-    assert [s.name.removeprefix("watched: ") for s in message.status] == ["robot", "measurements", "topics", "queries"]
+    assert [s.name.removeprefix("distance_service: ") for s in message.status] == [
+        "robot",
+        "measurements",
+        "topics",
+        "queries",
+    ]
     assert message.header.stamp.sec > 0
 
 
@@ -116,7 +123,7 @@ def test_measurements_of_the_far_future_are_stale(loaded, client):
     client.send_joints(arm.JOINTS, [0.0, 0.0], later)
     client.send_transform("ground", "ball", arm.at(2.0, 0.0, 0.0))
     status, values = loaded.wait_for("measurements", lambda s: s.level == STALE and "in the future" in s.message)
-    assert "joint states: -" in status.message and "newest measurement 9" in status.message
+    assert "joint states: -" in status.message and "newest measurement" in status.message
     assert -100.0 <= float(values["age of joint states [s]"]) < -90.0
     arm.send_state(client)  # what is later by mistake does not stand in the way of what comes
     loaded.wait_for("measurements", lambda s: s.level == OK)
@@ -125,7 +132,7 @@ def test_measurements_of_the_far_future_are_stale(loaded, client):
 def test_rate_is_measured_while_there_are_subscribers(loaded, client):
     status, values = loaded.wait_for("topics", lambda s: True)
     assert status.level == OK and status.message == "no subscribers" and values["rate wanted [Hz]"] == "20"
-    subscription = client.node.create_subscription(DistanceArray, "/watched/distances", lambda _: None, 10)
+    subscription = client.node.create_subscription(DistanceArray, f"{NAME}/distances", lambda _: None, 10)
     _, values = loaded.wait_for("topics", lambda s: "of 20 Hz" in s.message)
     assert 2.0 < float(values["rate reached [Hz]"]) < 25.0  # on a machine that may have other work
     client.node.destroy_subscription(subscription)
@@ -133,7 +140,7 @@ def test_rate_is_measured_while_there_are_subscribers(loaded, client):
 
 
 def test_a_missed_rate_is_an_error_with_the_reason(loaded, client):
-    subscription = client.node.create_subscription(DistanceArray, "/watched/distances", lambda _: None, 10)
+    subscription = client.node.create_subscription(DistanceArray, f"{NAME}/distances", lambda _: None, 10)
     client.send_joints(["slide"], [float("nan")])
     status, _ = loaded.wait_for("topics", lambda s: s.level == ERROR)
     assert "nothing published" in status.message and "slide" in status.message
@@ -142,7 +149,7 @@ def test_a_missed_rate_is_an_error_with_the_reason(loaded, client):
     loaded.wait_for("topics", lambda s: s.level == OK)
 
 
-def test_calls_are_counted_and_slow_ones_are_a_warning(loaded, client):
+def test_calls_are_counted(loaded, client):
     _, before = loaded.wait_for("queries", lambda s: s.level == OK)
 
     def counted(values, name):
@@ -156,14 +163,6 @@ def test_calls_are_counted_and_slow_ones_are_a_warning(loaded, client):
     assert counted(values, "calls") >= 2 and counted(values, "calls of GetMinDistance") >= 2
     assert float(values["slowest query [s]"]) > 0.0 and values["internal errors"] == "0"
     assert values["uncertified answers"] == "0"
-
-    assert set_parameters(client, NAME, {"diagnostics.slow_query": 1e-9}).successful
-    loaded.messages.clear()  # the warning may come before the answer of the call
-    assert client.call(GetMinDistance, SERVICE).success
-    status, values = loaded.wait_for("queries", lambda s: s.level == WARN, forget=False)
-    assert "1 slow quer" in status.message and "GetMinDistance" in status.message
-    assert values["slow queries"] == "1"
-    loaded.wait_for("queries", lambda s: s.level == OK)  # told once
 
 
 def test_inactive_node_goes_on_telling(loaded, client):

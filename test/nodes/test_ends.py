@@ -143,15 +143,3 @@ def test_ctrl_c_in_the_first_moments_is_no_traceback(start):
     assert process.returncode == 130, output
     assert re.fullmatch(r"(?s).*superovoid( demo)?: interrupted\n", output), output  # perhaps before it read the line
     assert "Traceback" not in output
-
-
-@pytest.mark.slow
-def test_a_home_that_cannot_be_written_is_no_obstacle(start):
-    # /dev/null is no folder: nothing can be made in it, not even by root.
-    environment = {name: value for name, value in os.environ.items() if name not in ("ROS_LOG_DIR", "ROS_HOME")}
-    environment["HOME"] = "/dev/null"
-    process = start("demo", "--bite", "--frames", "46:48", env=environment)
-    output, _ = process.communicate(timeout=DEADLINE)
-    assert process.returncode == 0, output
-    assert "Traceback" not in output
-    assert "log files of ROS are in" in output

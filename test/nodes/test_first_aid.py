@@ -21,13 +21,13 @@ from superovoid_ros.nodes.common.caller import Caller
 import arm
 import lifecycle
 
-NAME = "/checked"
+NAME = "/distance_service"
 
 
 @pytest.fixture(scope="module")
-def checked(start_node, client):
+def checked(serve, client):
     """A service without a robot."""
-    node = start_node("distance_service", name="checked")
+    node = serve()
     client.publisher(JointState, "joint_states")
     client.publisher(TFMessage, "/tf", 100)
     return node
@@ -53,7 +53,7 @@ def test_name_of_a_missing_node_is_answered_by_the_names_of_others(checked, clie
         code, text = run(capsys, "/nobody", "--timeout", "1")
         assert code == 1
         assert text.startswith("/nobody cannot answer\n")
-        return "name one of: /checked" in text
+        return f"name one of: {NAME}" in text
 
     assert client.wait(is_named)
 
@@ -83,7 +83,7 @@ def test_robot_lacks_joint_states_until_they_come(checked, client, capsys):
     arm.send_state(client)
     code, text = run(capsys, NAME)
     assert code == 0
-    assert text.splitlines()[0] == "/checked answers"
+    assert text.splitlines()[0] == f"{NAME} answers"
     assert " mm" in text.splitlines()[-1]
 
 

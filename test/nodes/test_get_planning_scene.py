@@ -47,9 +47,8 @@ NAMES = ("cup", "tools", "held", "egg", MAP, "hand", "thumb", "ground", "ball")
 
 
 @pytest.fixture(scope="module")
-def service(start_node):
-    node = start_node(
-        "distance_service",
+def service(serve):
+    return serve(
         robot_description=arm.URDF,
         robot_description_semantic=SRDF,
         rate=0.0,
@@ -57,8 +56,6 @@ def service(start_node):
         incomplete_world="warn",  # what is there when a message was refused is looked at here
         frame_prefix=PREFIX,
     )
-    node.wait_for_output("robot 'arm'")
-    return node
 
 
 @pytest.fixture

@@ -38,12 +38,10 @@ AHEAD = arm.at(2.0, 0.0, 0.0)
 
 
 @pytest.fixture(scope="module")
-def service(start_node):
+def service(serve):
     # What cannot be read of the world is refused elsewhere; here the witness asks for what is there.
     options = {"diagnostics.period": 0.0, "incomplete_world": "warn"}
-    node = start_node("distance_service", **arm.DESCRIPTIONS, rate=0.0, **options)
-    node.wait_for_output("robot 'arm'")
-    return node
+    return serve(**arm.DESCRIPTIONS, rate=0.0, **options)
 
 
 @pytest.fixture

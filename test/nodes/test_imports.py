@@ -81,10 +81,9 @@ def of_the_engine(modules):
 
 
 @pytest.fixture(scope="module")
-def service(start_node):
-    node = start_node("distance_service", "plain_arm", **arm.DESCRIPTIONS, rate=0.0)
-    node.wait_for_output("robot 'arm'")
-    return "/plain_arm"
+def service(serve):
+    serve(**arm.DESCRIPTIONS, rate=0.0)
+    return "/distance_service"
 
 
 def test_importing_the_client_imports_no_engine():

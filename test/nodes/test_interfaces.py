@@ -20,10 +20,11 @@ from moveit_msgs.msg import (
     VisibilityConstraint,
 )
 from moveit_msgs.srv import GetPositionFK
-from superovoid_interfaces.msg import PairDistance
+from superovoid_interfaces.msg import ErrorCode, PairDistance
 from superovoid_interfaces.srv import GetDistances
 
 from superovoid.contact import Status
+from superovoid_ros.nodes.common.mistakes import Code
 
 # Hashes of the real packages, from the type descriptions of a MoveIt 2 installation published on GitHub: two nodes talk
 # to each other only where these are equal. Names of fields, their types, defaults and order go into a hash.
@@ -105,6 +106,12 @@ CONSTANTS = {
 def test_status_constants_are_the_librarys():
     for flag in Status.__members__.values():
         assert getattr(PairDistance, flag.name) == flag
+
+
+def test_codes_of_the_library_are_those_of_the_message():
+    assert {code.name: int(code) for code in Code} == {
+        name: getattr(ErrorCode, name) for name in dir(ErrorCode) if name.isupper() and name != "SLOT_TYPES"
+    }
 
 
 def test_answer_about_many_states_is_flat():

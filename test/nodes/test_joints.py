@@ -105,8 +105,8 @@ def test_an_unmeasured_joint_has_its_assumed_position_and_no_age():
 
 
 @pytest.mark.ci
-def test_unmeasured_joints_are_assumed_if_the_parameter_allows_it(start_node, client):
-    start_node("distance_service", robot_description=arm.URDF, rate=0.0, **{"diagnostics.period": 0.1})
+def test_unmeasured_joints_are_assumed_if_the_parameter_allows_it(serve, client):
+    serve(robot_description=arm.URDF, rate=0.0, **{"diagnostics.period": 0.1})
     messages = client.collect(DiagnosticArray, "/diagnostics")
     ball = to_transform("ground", "ball", arm.at(0.0, 0.0, 50.0), Time())
 

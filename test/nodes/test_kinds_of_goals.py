@@ -53,11 +53,9 @@ SRDF = """<robot name="crane">
 
 
 @pytest.fixture(scope="module")
-def service(start_node):
+def service(serve):
     descriptions = {"robot_description": URDF, "robot_description_semantic": SRDF}
-    node = start_node(SERVICE, "distance_service", autostart=False, **descriptions, rate=0.0, stale_timeout=0.0)
-    node.wait_for_output("robot 'crane'")
-    return node
+    return serve(SERVICE, **descriptions, rate=0.0, stale_timeout=0.0)
 
 
 @pytest.fixture

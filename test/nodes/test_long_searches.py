@@ -43,8 +43,8 @@ THREADS = max(1, processors() - 1)
 
 
 @pytest.fixture(scope="module")
-def service(start_node):
-    return start(start_node, SERVICE, autostart=False, stale_timeout=0.0)
+def service(serve):
+    return start(serve, SERVICE, stale_timeout=0.0)
 
 
 @pytest.fixture

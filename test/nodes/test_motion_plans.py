@@ -33,7 +33,7 @@ Code = MoveItErrorCodes
 
 
 @pytest.fixture(scope="module")
-def service(start_node, tmp_path_factory):
+def service(serve, tmp_path_factory):
     path = tmp_path_factory.mktemp("limits") / "joint_limits.yaml"
     limits = {
         "has_velocity_limits": True,
@@ -42,7 +42,7 @@ def service(start_node, tmp_path_factory):
         "max_acceleration": 2.0,
     }
     path.write_text(yaml.safe_dump({"joint_limits": dict.fromkeys(panda.ARM, limits)}), encoding="utf-8")
-    return start(start_node, stale_timeout=0.0, joint_limits=str(path))
+    return start(serve, stale_timeout=0.0, joint_limits=str(path))
 
 
 @pytest.fixture

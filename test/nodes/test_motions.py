@@ -53,7 +53,7 @@ MARGIN = 10.0  # s, for a loaded machine
 
 
 @pytest.fixture(scope="module")
-def robot(start_node, client, tmp_path_factory):
+def robot(serve, start_node, client, tmp_path_factory):
     """The service, with simulated controllers of arm and hand, and one of the test's own for the hand."""
     path = tmp_path_factory.mktemp("controllers")
     arm = {"type": "FollowJointTrajectory", "action_ns": "follow_joint_trajectory", "default": True}
@@ -75,7 +75,7 @@ def robot(start_node, client, tmp_path_factory):
     )
     initial.write_text(yaml.safe_dump({"initial_positions": panda.state_of(LEFT)}), encoding="utf-8")
     start_node("simulated_controllers", controllers=str(controllers), initial_positions=str(initial))
-    start(start_node, controllers=str(with_own))
+    start(serve, controllers=str(with_own))
     client.call_until(
         lambda response: response.error_code.val == Code.SUCCESS,
         GetPositionFK,

@@ -30,8 +30,8 @@ def srdf(kind="planar"):
 
 
 @pytest.fixture(scope="module")
-def service(start_node):
-    return start_node("distance_service", rate=0.0, stale_timeout=0.0, robot_description=arm.URDF)
+def service(serve):
+    return serve(rate=0.0, stale_timeout=0.0, robot_description=arm.URDF)
 
 
 @pytest.fixture

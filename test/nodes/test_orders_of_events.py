@@ -77,11 +77,13 @@ TOPICS = {
 
 
 class Transforms:
-    """Every frame is in one place, at first in that of the root link's."""
+    """Every frame but 'nowhere' is in one place, at first in that of the root link's."""
 
     where = np.eye(4)
 
-    def lookup(self, _target, _source):
+    def lookup(self, _target, source):
+        if source == "nowhere":
+            raise InputError("no transform of 'nowhere'")
         return SimpleNamespace(target_from_source=self.where, stamp=None, newest=None)
 
     def lies_below(self, _frame, _above):
@@ -161,7 +163,7 @@ def test_objects_that_come_while_the_robot_is_read_are_there_in_their_order(serv
     seen = []
     while service.jobs.waiting:
         service.jobs.step()
-        if service.current.current is not None and (not seen or service.objects["cup"] != seen[-1]):
+        if service.current.snapshot.model is not None and (not seen or service.objects["cup"] != seen[-1]):
             seen.append(service.objects["cup"])
     assert seen == [1.0, 3.0]  # what came together is one model
 
@@ -227,7 +229,7 @@ def test_description_that_comes_between_objects_is_read_between_them(described):
     described.send(on_claw[1])
     assert len(described.jobs.waiting) == 4
     refused(described, "'b'", "'claw'")
-    assert set(described.current.current.planning.objects) == {"a", "c"}
+    assert set(described.current.snapshot.model.planning.objects) == {"a", "c"}
 
 
 # --- lost messages ---
@@ -333,7 +335,7 @@ def test_what_a_mistake_of_the_node_keeps_from_being_read_is_missing(described, 
         queued(described, (cup(name="a"), 1))
     queued(described, (cup(name="b"), 2))
     refused(described, "lost 1 message about objects")
-    assert set(described.current.current.planning.objects) == {"b"}
+    assert set(described.current.snapshot.model.planning.objects) == {"b"}
     assert described.common.statistics.total.internal_errors == 1
 
 
@@ -456,7 +458,7 @@ def test_a_refused_whole_scene_leaves_its_matrix_missing_though_it_has_none(desc
     described.send(scene)
     described.send(cup())
     refused(described, "<planning_scene>", "quaternion")
-    assert not described.current.current.planning.rules.checked("ball", "hand")
+    assert not described.current.snapshot.model.planning.rules.checked("ball", "hand")
     described.send(PlanningScene())
     described.jobs.finish()
     assert described.current.model().planning.rules.checked("ball", "hand")
@@ -497,7 +499,7 @@ def test_an_object_whose_attaching_was_refused_is_missing_though_the_world_is_wi
         described.send(in_hand)
         described.send(world)
         refused(described, "'cup'", "joint slide")
-        assert not described.current.current.planning.objects
+        assert not described.current.snapshot.model.planning.objects
         described.send(PlanningScene())
         described.jobs.finish()
         assert described.objects == {}
@@ -510,7 +512,7 @@ def test_an_object_whose_attaching_was_refused_is_missing_though_the_world_is_wi
         described.send(cup())
         described.send(scene)
         refused(described, "'cup'", "radius")
-        assert not described.current.current.planning.objects
+        assert not described.current.snapshot.model.planning.objects
         described.send(thing("cup", CollisionObject.REMOVE))
         described.jobs.finish()
         assert described.objects == {}
@@ -526,7 +528,7 @@ def test_a_message_that_is_read_again_keeps_the_poses_of_its_arrival(described):
     described.transforms.where = np.eye(4)
     described.jobs.finish()
     refused(described, "'cup' stands in frame 'map'", "by 5 m")
-    assert described.current.current.planning.objects["cup"].pose[0, 3] == 1.0
+    assert described.current.snapshot.model.planning.objects["cup"].pose[0, 3] == 1.0
     described.send(cup(x=1.0, frame="map"))
     described.jobs.step()
     described.describe(OTHER)  # its links are looked up again
@@ -587,7 +589,7 @@ def check_random_order(rng):
     service.source.load()
     service.jobs.finish()
     look()
-    planning = service.current.current.planning
+    planning = service.current.snapshot.model.planning
     assert {*planning.objects, *planning.problems} == {*present, *unread}
     assert planning.problems.keys() >= unread
     assert planning.problems or service.objects == present

@@ -20,16 +20,14 @@ from superovoid_interfaces.srv import GetMinDistance
 import arm
 from parameters import get_parameters, set_parameters
 
-NAME = "/tuned"
-SERVICE = "/tuned/get_min_distance"
+NAME = "/distance_service"
+SERVICE = f"{NAME}/get_min_distance"
 
 
 @pytest.fixture(scope="module")
-def service(start_node):
+def service(serve):
     """The service with the arm."""
-    node = start_node("distance_service", name="tuned", **arm.DESCRIPTIONS, rate=50.0, max_distance=0.0)
-    node.wait_for_output("robot 'arm'")
-    return node
+    return serve(**arm.DESCRIPTIONS, rate=50.0, max_distance=0.0)
 
 
 @pytest.fixture
@@ -97,7 +95,7 @@ def test_a_value_of_an_unknown_type_changes_nothing(state, kind):
 
 
 def test_good_values_take_effect_together(state):
-    messages = state.collect(DistanceArray, "/tuned/distances")
+    messages = state.collect(DistanceArray, f"{NAME}/distances")
     # The pair of the second robot does not exist on the first: only together do they make sense.
     renamed = arm.URDF.replace('"thumb"', '"digit"')
     assert not set_parameters(state, NAME, {"pairs": ["digit ball"]}).successful

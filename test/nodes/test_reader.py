@@ -26,9 +26,9 @@ NAME = "/distance_service"
 
 
 @pytest.fixture(scope="module")
-def service(start_node):
+def service(serve):
     """The service with the arm, and with a service that holds what is to be read."""
-    return start_node(SERVICE, "distance_service", autostart=False, rate=0.0, stale_timeout=0.0)
+    return serve(SERVICE, rate=0.0, stale_timeout=0.0)
 
 
 @pytest.fixture

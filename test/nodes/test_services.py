@@ -33,10 +33,8 @@ CUP = arm.at(1.25, 0.15, 0.0)
 
 
 @pytest.fixture(scope="module")
-def service(start_node):
-    node = start_node("distance_service", **arm.DESCRIPTIONS, rate=50.0, max_distance=0.0, stale_timeout=0.0)
-    node.wait_for_output("robot 'arm'")
-    return node
+def service(serve):
+    return serve(**arm.DESCRIPTIONS, rate=50.0, max_distance=0.0, stale_timeout=0.0)
 
 
 @pytest.fixture

@@ -29,8 +29,8 @@ EGG = Superovoid((0.2, 0.2, 0.2))
 
 
 @pytest.fixture(scope="module")
-def node(start_node):
-    return start_node("distance_service", near_distance=0.1, max_distance=5.0, **arm.DESCRIPTIONS)
+def node(serve):
+    return serve(near_distance=0.1, max_distance=5.0, **arm.DESCRIPTIONS)
 
 
 @pytest.fixture

@@ -47,9 +47,9 @@ def player(start_node):
 
 
 @pytest.fixture(scope="module")
-def service(start_node, player):
+def service(serve, player):
     """A distance service that takes the hands from the player's topics."""
-    node = start_node("distance_service", rate=0.0)
+    node = serve(rate=0.0)
     # Twice where the URDF comes before the SRDF: only with both are there pairs never to be checked.
     node.wait_for_output("robot 'icub_hands'")
     return node

@@ -43,12 +43,9 @@ REMOVE = CollisionObject.REMOVE
 
 
 @pytest.fixture(scope="module")
-def service(start_node, client):
+def service(serve, client):
     """The arm with its joints at 0 and the floating ball far away."""
-    node = start_node(
-        "distance_service", robot_description=arm.URDF, robot_description_semantic=SRDF, rate=0.0, stale_timeout=0.0
-    )
-    node.wait_for_output("robot 'arm'")
+    node = serve(robot_description=arm.URDF, robot_description_semantic=SRDF, rate=0.0, stale_timeout=0.0)
     arm.set_state(client, "/distance_service", ball=arm.at(0.0, 0.0, 50.0))
     return node
 
@@ -207,7 +204,7 @@ def test_a_stale_state_is_not_valid_or_logged(service, state):
     set_parameters(state, stale_timeout=0.001)
     try:
         assert not check(state).valid and "s old" in message(measured)
-        service.wait_for_output("check_state_validity: answered 'not valid': state is")
+        service.wait_for_output("check_state_validity: refused: state is")
         set_parameters(state, stale_validity="warn")
         assert check(state).valid
         service.wait_for_output("check_state_validity: answered nevertheless: state is")

@@ -21,7 +21,7 @@ from moveit_msgs.msg import (
 )
 from moveit_msgs.srv import ApplyPlanningScene, GetPositionFK, GetStateValidity
 from shape_msgs.msg import Mesh, Plane, SolidPrimitive
-from superovoid_interfaces.msg import SuperovoidObject
+from superovoid_interfaces.msg import ErrorCode, SuperovoidObject
 from superovoid_interfaces.srv import (
     ApplyObjects,
     GetDistances,
@@ -72,12 +72,10 @@ SERVICES = {
 
 
 @pytest.fixture(scope="module")
-def service(start_node):
+def service(serve):
     descriptions = {"robot_description": arm.URDF, "robot_description_semantic": SRDF}
     # With "warn", what a refused message left out can be looked at.
-    node = start_node("distance_service", **descriptions, rate=0.0, stale_timeout=0.0, incomplete_world="warn")
-    node.wait_for_output("robot 'arm'")
-    return node
+    return serve(**descriptions, rate=0.0, stale_timeout=0.0, incomplete_world="warn")
 
 
 @pytest.fixture(scope="module")
@@ -256,6 +254,8 @@ def test_a_wrong_request_is_refused_as_a_whole_with_its_reason(service, state, k
         said = service.output()[since:]
     for word in words:
         assert word in said
+    if request_fields.get("links_a") == ["elbow"]:
+        assert response.error_code.value == ErrorCode.UNKNOWN_LINK
     if kind is ApplyPlanningScene:
         restore(state)
     assert distance(state, "ground", "egg") is None

@@ -155,9 +155,10 @@ class MeshReader:
         if address.scheme == "package":
             if address.netloc not in self._packages:
                 name, searched = address.netloc, getattr(self._packages, "searched", "package_directories")
+                option = getattr(self._packages, "option", "package_directories={{'{name}': FOLDER}}")
                 raise ValueError(
                     f"package '{name}' is unknown (searched: {searched}): pass the folder that contains "
-                    f"'{path.lstrip('/')}' as package_directories={{'{name}': FOLDER}}"
+                    f"'{path.lstrip('/')}' as {option.format(name=name)}"
                 )
             return Path(posixpath.normpath(f"{self._packages[address.netloc]}/{path}"))
         if address.scheme not in ("", "file"):

@@ -17,7 +17,6 @@ from rclpy.node import Node
 from rclpy.task import Future
 
 from superovoid_ros.nodes.common.endpoints import SERVICE
-from superovoid_ros.nodes.common.log_folder import ensure_log_folder
 from superovoid_ros.nodes.common.shared_memory import make_room
 
 _FIRST_PATIENCE = 10.0  # s without a first answer of a service, after which is asked again
@@ -57,7 +56,6 @@ class Caller:
         self._heard: set[Client] = set()
         self._thread: threading.Thread | None = None
         self.context = Context()
-        ensure_log_folder()
         make_room()
         self.context.init()
         try:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -29,12 +28,10 @@ from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.serialization import deserialize_message
-from rclpy.service import Service
 from rclpy.subscription import Subscription
 from rclpy.timer import Timer
-from superovoid_interfaces.msg import ErrorCode
 
-from superovoid_ros.nodes.common.mistakes import InputError, UnreadableError, code_of, reason_of
+from superovoid_ros.nodes.common.mistakes import InputError, UnreadableError, reason_of
 from superovoid_ros.nodes.common.throttle import Log
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
@@ -338,21 +335,16 @@ class Endpoints:
             ),
         )
 
-    def serve(self, kind: type, name: str, callback: Callable[[Any, Any], Any]) -> Service:
-        """Open a service that many clients may call at once.
+    def serve(self, kind: type, name: str, callback: Callable[[Any, Any], Any]) -> None:
+        """Open a service that many clients may call at once; its callback never raises.
 
-        Its callback may be a coroutine function. While one call waits, others are begun: each service has a reentrant
+        The callback may be a coroutine function. While one call waits, others are begun: each service has a reentrant
         callback group.
         """
         service = self._node.create_service(
-            kind,
-            name,
-            answering(name, callback, self._failed),
-            qos_profile=SERVICE,
-            callback_group=ReentrantCallbackGroup(),
+            kind, name, callback, qos_profile=SERVICE, callback_group=ReentrantCallbackGroup()
         )
         self._opened[service] = self._node.destroy_service
-        return service
 
     def act(
         self,
@@ -423,36 +415,6 @@ class Endpoints:
             raise InputError(f"qos_overrides.{self._node.resolve_topic_name(topic)}: {error}") from error
         self._opened[entity] = destroy
         return entity
-
-
-def answering(what: str, callback: Callable[[Any, Any], Any], failed: Failed) -> Callable[[Any, Any], Any]:
-    """Return a callback of a service that never raises: an error becomes the `message` of the response."""
-
-    def refusal(response: Any, error: Exception) -> Any:
-        failed(what, error)
-        if hasattr(response, "message"):
-            response.message = reason_of(error)
-        if isinstance(getattr(response, "error_code", None), ErrorCode):
-            response.error_code.value = int(code_of(error))
-        return response
-
-    if inspect.iscoroutinefunction(callback):
-
-        async def answer_later(request: Any, response: Any) -> Any:
-            try:
-                return await callback(request, response)
-            except Exception as error:
-                return refusal(response, error)
-
-        return answer_later
-
-    def answer(request: Any, response: Any) -> Any:
-        try:
-            return callback(request, response)
-        except Exception as error:
-            return refusal(response, error)
-
-    return answer
 
 
 def _take_arrived(subscription: Subscription, kind: type, handle: Callable[[bytes], None]) -> None:

@@ -21,8 +21,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
-from superovoid_ros.nodes.common.endpoints import answering, failures_of
-from superovoid_ros.nodes.common.log_folder import ensure_log_folder
+from superovoid_ros.nodes.common.endpoints import Failed, failures_of
 from superovoid_ros.nodes.common.mistakes import UnreadableError, reason_of, shortened
 from superovoid_ros.nodes.common.shared_memory import make_room
 
@@ -72,7 +71,6 @@ def run(create_node: Callable[[], Node], args: Sequence[str] | None = None) -> i
 
 def start_ros(args: Sequence[str] | None) -> str:
     """Initialize rclpy with a command line; return what is wrong with it, empty if nothing is."""
-    ensure_log_folder()
     make_room()
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
@@ -98,9 +96,9 @@ def _spin(create_node: Callable[[], Node], ending: threading.Event) -> int:
     try:
         node = create_node()
         failed = failures_of(node)
-        for service in node.services:  # the node's own are guarded already
+        for service in node.services:  # the node's own callbacks never raise
             if service.srv_type.__module__.startswith(("rcl_interfaces.", "lifecycle_msgs.")):
-                service.callback = answering(service.srv_name, _of_rclpy(service.callback), failed)
+                service.callback = _guarded(service.srv_name, service.callback, failed)
         gc.freeze()
         gc.enable()
         executor = SingleThreadedExecutor()
@@ -136,14 +134,20 @@ def _spin(create_node: Callable[[], Node], ending: threading.Event) -> int:
     return 0
 
 
-def _of_rclpy(callback: Callable[[object, object], object]) -> Callable[[object, object], object]:
-    """Return a callback of rclpy, which raises `ValueError` for a type of parameters that does not exist."""
+def _guarded(
+    name: str, callback: Callable[[object, object], object], failed: Failed
+) -> Callable[[object, object], object]:
+    """Return a callback of rclpy's own services that never raises.
+
+    rclpy raises `ValueError` for a type of parameters that does not exist.
+    """
 
     def answer(request: object, response: object) -> object:
         try:
             return callback(request, response)
-        except ValueError as error:
-            raise UnreadableError(str(error)) from error
+        except Exception as error:
+            failed(name, UnreadableError(str(error)) if isinstance(error, ValueError) else error)
+            return response
 
     return answer
 

@@ -13,7 +13,14 @@ from ament_index_python.packages import get_packages_with_prefixes
 from superovoid_ros.nodes.common.mistakes import InputError
 
 
-def package_folders(entries: Sequence[str] = ()) -> dict[str, Path]:
+class PackageFolders(dict[str, Path]):
+    """Folders of packages by name, with words for errors about a package that is unknown."""
+
+    searched = "parameter package_directories, installed packages (AMENT_PREFIX_PATH)"
+    option = "'{name}=/folder' in the parameter package_directories of the node"
+
+
+def package_folders(entries: Sequence[str] = ()) -> PackageFolders:
     """Return folders of packages by name: those that a parameter gives, then all that the ament index has now.
 
     Parameters
@@ -27,9 +34,10 @@ def package_folders(entries: Sequence[str] = ()) -> dict[str, Path]:
         If an entry has another form, or its folder is none.
     """
     try:
-        found = {name: Path(prefix) / "share" / name for name, prefix in get_packages_with_prefixes().items()}
+        prefixes = get_packages_with_prefixes().items()
     except OSError:  # no workspace is sourced
-        found = {}
+        prefixes = ()
+    found = PackageFolders((name, Path(prefix) / "share" / name) for name, prefix in prefixes)
     for entry in filter(str.strip, entries):
         name, _, folder = map(str.strip, entry.partition("="))
         if not name or not Path(folder).is_absolute() or not Path(folder).is_dir():

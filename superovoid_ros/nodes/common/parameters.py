@@ -32,15 +32,20 @@ class Declaration:
 
 def text(
     name: str,
-    default: str,
+    default: str | list[str],
     description: str,
     constraints: str = "",
     *,
     check: Check | None = None,
     read_only: bool = False,
 ) -> Declaration:
-    """Return the declaration of a string."""
-    descriptor = ParameterDescriptor(description=description, additional_constraints=constraints, read_only=read_only)
+    """Return the declaration of a string, or of a list of strings; an empty list is `[""]`, which has a type."""
+    descriptor = ParameterDescriptor(
+        type=ParameterType.PARAMETER_STRING if isinstance(default, str) else ParameterType.PARAMETER_STRING_ARRAY,
+        description=description,
+        additional_constraints=constraints,
+        read_only=read_only,
+    )
     return Declaration(name, default, descriptor, check)
 
 
@@ -55,25 +60,6 @@ def choice(
             raise InputError(f"{name} = '{value}': must be {constraints}")
 
     return text(name, default, description, constraints, check=check, read_only=read_only)
-
-
-def texts(
-    name: str,
-    default: list[str],
-    description: str,
-    constraints: str = "",
-    *,
-    check: Check | None = None,
-    read_only: bool = False,
-) -> Declaration:
-    """Return the declaration of a list of strings; an empty one is written `[""]`, which has a type."""
-    descriptor = ParameterDescriptor(
-        type=ParameterType.PARAMETER_STRING_ARRAY,
-        description=description,
-        additional_constraints=constraints,
-        read_only=read_only,
-    )
-    return Declaration(name, default, descriptor, check)
 
 
 def number(name: str, default: float, low: float, high: float, description: str, *, least: float = 0.0) -> Declaration:

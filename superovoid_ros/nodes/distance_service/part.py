@@ -19,10 +19,10 @@ A new part is a class here and one line in `DistanceService`, with the other par
             self._current = current
 
         def configure(self):
-            self.endpoints.serve(Trigger, "~/greet", self._greet)
+            self.serve(Trigger, "~/greet", self._greet)
 
         def _greet(self, request, response):
-            return self.answer(response, lambda: f"{self.value('greeting')}, {self._current.model().robot.name}")
+            return f"{self.value('greeting')}, {self._current.model().robot.name}"
 
 After the configuration of all parts, `model_changed` is called if there is a robot. What a part opens by its
 `endpoints` (services, subscriptions, publishers, timers) is closed after `clean_up`.
@@ -30,10 +30,11 @@ After the configuration of all parts, `model_changed` is called if there is a ro
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rclpy.node import Node
 
@@ -142,57 +143,49 @@ class Part:
         """Return facts of this part for the diagnostics of the robot, like `{"objects": 3}`."""
         return {}
 
-    def answer(self, response: object, fill: Callable[[], str]) -> object:
-        """Fill a response with `success`, `message` and perhaps `error_code`; for service callbacks.
+    def serve(self, kind: type, name: str, answer: Callable[[Any, Any], Any]) -> None:
+        """Open a service that many clients may call at once.
 
         Parameters
         ----------
-        response
-            The response; returned.
-        fill
-            Sets all other fields and returns the message. Whatever it raises ends in the message, and `success` is
-            false; so it sets fields last. Not called while the node is inactive, which is answered as such.
+        kind, name
+            Type and name.
+        answer
+            Function or coroutine function that takes request and response, fills the response, and returns the text of
+            its `message`, if it has one. While the node is inactive, it is not called, and the call is refused. What it
+            raises refuses the call too, with an empty response (`refuse`).
         """
-        service = type(response).__name__.removesuffix("_Response")
-        try:
-            self.activity.require()
-            response.message = fill()
-            response.success = True
-        except Exception as error:
-            response.success, response.message = False, reason_of(error)
-            if hasattr(response, "error_code"):
-                response.error_code.value = int(code_of(error))
-            self.statistics.call(service, error)
-        else:
-            self.statistics.call(service)
-        return response
 
-    async def answer_long(
-        self, response: object, begin: Callable[[], Awaitable[Result]], fill: Callable[[Result], str]
-    ) -> object:
-        """Fill a response by work that may take long; for coroutines that answer a service.
+        async def run(request: Any, response: Any) -> Any:
+            try:
+                self.activity.require()
+                words = answer(request, response)
+                if inspect.isawaitable(words):
+                    words = await words
+                    self.activity.require()
+            except Exception as error:
+                self.statistics.call(kind.__name__, error)
+                response = kind.Response()
+                self.refuse(name, response, error)
+                return response
+            self.statistics.call(kind.__name__)
+            if hasattr(response, "message"):
+                response.message = words
+            if hasattr(response, "success"):
+                response.success = True
+            return response
 
-        Parameters
-        ----------
-        response
-            As for `answer`.
-        begin
-            Begins the work: `query`, or a change of the world. Not called while the node is inactive.
-        fill
-            As for `answer`, of what the work returned.
-        """
-        try:
-            self.activity.require()
-            found = await begin()
-        except Exception as error:
-            problem = error
-        else:
-            return self.answer(response, lambda: fill(found))
+        self.endpoints.serve(kind, name, run)
 
-        def refuse() -> str:
-            raise problem
-
-        return self.answer(response, refuse)
+    def refuse(self, name: str, response: Any, error: Exception) -> None:
+        """Write into the empty response of a service why it is refused, or into the log if it has no text."""
+        words = reason_of(error)
+        if not hasattr(response, "message"):
+            self.log.error(name, f"{name}: refused: {words}")
+            return
+        response.message = words
+        if hasattr(response, "error_code"):
+            response.error_code.value = int(code_of(error))
 
     async def query(self, cost: int, work: Callable[[], Result]) -> Result:
         """Return the result of a query that costs a number of pairs of bodies, by a thread if they are many.

@@ -18,7 +18,7 @@ from pathlib import Path
 import yaml
 
 from superovoid.cli.interruption import INTERRUPTS
-from superovoid_ros.resources import share_directory
+from superovoid_ros.resources import robot_documents
 
 PATIENCE = 180.0
 """s, after which it is an error that a process has not done what is waited for"""
@@ -165,11 +165,6 @@ def inside(namespace: str) -> list[str]:
 
 def hands_service(namespace: str, **more: object) -> NodeProcess:
     """Start the distance service with the two hands of the iCub; it publishes nothing by default."""
-    share = share_directory()
-    parameters = {
-        "rate": 0.0,
-        "robot_description": (share / "urdf" / "icub_hands.urdf").read_text(encoding="utf-8"),
-        "robot_description_semantic": (share / "config" / "icub_hands.srdf").read_text(encoding="utf-8"),
-        **more,
-    }
+    urdf, srdf = robot_documents("icub_hands")
+    parameters = {"rate": 0.0, "robot_description": urdf, "robot_description_semantic": srdf, **more}
     return NodeProcess("superovoid_ros.nodes.distance_service", parameters, inside(namespace))

@@ -26,15 +26,14 @@ from superovoid.planning.timing import MotionLimits, time_path
 from superovoid.planning.validity import NoContact
 from superovoid_ros.nodes.common.conversions import from_pose
 from superovoid_ros.nodes.common.mistakes import refusals
-from superovoid_ros.nodes.distance_service.answers.afterwards import REACH, motion_between
-from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, coded, success
+from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, success
 from superovoid_ros.nodes.distance_service.answers.goals import (
     GroupRequest,
     frame_of,
     link_of,
     unreadable_goals,
 )
-from superovoid_ros.nodes.distance_service.answers.kinematics_services import Searches, state_message
+from superovoid_ros.nodes.distance_service.answers.kinematics_services import state_message
 from superovoid_ros.nodes.distance_service.answers.motion_plans import (
     ProvedMotion,
     limits_of,
@@ -42,6 +41,7 @@ from superovoid_ros.nodes.distance_service.answers.motion_plans import (
     trajectory_message,
 )
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, frame_ids_of
+from superovoid_ros.nodes.distance_service.answers.searches import REACH, Searches, motion_between
 from superovoid_ros.nodes.distance_service.answers.state_validity import count_of
 from superovoid_ros.nodes.distance_service.jobs import Kind
 
@@ -58,46 +58,39 @@ class CartesianPaths(Searches):
 
     def configure(self) -> None:
         """Open the service."""
-        self.endpoints.serve(GetCartesianPath, "compute_cartesian_path", self._answer)
+        self.serve(GetCartesianPath, "compute_cartesian_path", self._answer)
 
-    async def _answer(
-        self, request: GetCartesianPath.Request, response: GetCartesianPath.Response
-    ) -> GetCartesianPath.Response:
-        with coded(self, response, "compute_cartesian_path: no path"):
-            self.activity.require()
-            stamp, frame = self.node.get_clock().now().to_msg(), request.header.frame_id
-            require_modules("toppra")
-            named = [frame, *frame_ids_of(request.path_constraints)]
-            asked = self.request_of(request.group_name, request.start_state, named)
-            state, joints = asked.state, asked.group.joints
-            link = link_of(state, request.link_name, asked.group)
-            _check(request)
-            root_from_frame = frame_of(state, frame, "header")
-            with unreadable_goals("waypoints"):
-                poses = [root_from_frame @ from_pose(one, f"waypoints[{i}]") for i, one in enumerate(request.waypoints)]
-            limits = limits_of(asked, str(self.value("joint_limits")), request)
-            tolerance = float(self.value("frame_tolerance"))
+    async def _answer(self, request: GetCartesianPath.Request, response: GetCartesianPath.Response) -> None:
+        stamp, frame = self.node.get_clock().now().to_msg(), request.header.frame_id
+        require_modules("toppra")
+        named = [frame, *frame_ids_of(request.path_constraints)]
+        asked = self.request_of(request.group_name, request.start_state, named)
+        state, joints = asked.state, asked.group.joints
+        link = link_of(state, request.link_name, asked.group)
+        _check(request)
+        root_from_frame = frame_of(state, frame, "header")
+        with unreadable_goals("waypoints"):
+            poses = [root_from_frame @ from_pose(one, f"waypoints[{i}]") for i, one in enumerate(request.waypoints)]
+        limits = limits_of(asked, str(self.value("joint_limits")), request)
+        tolerance = float(self.value("frame_tolerance"))
 
-            def work() -> tuple[ProvedMotion, float]:
-                with refusals("request"):
-                    return _followed(request, asked, link, poses, limits)
+        def work() -> tuple[ProvedMotion, float]:
+            with refusals("request"):
+                return _followed(request, asked, link, poses, limits)
 
-            def why_not(now: RequestedState) -> str:
-                there = now.at({joint: state.positions[joint] for joint in joints})
-                if (
-                    not motion_between(root_from_frame, frame_of(there, frame, "header"), np.zeros(3), REACH)
-                    <= tolerance
-                ):
-                    return f"frame '{frame}' of the waypoints has moved"
-                return motion.why_not(now)
+        motion, fraction = await self.search(Kind.PLAN, work)
 
-            motion, fraction = await self.jobs.result(Kind.PLAN, work)
-            note = await self.afterwards.confirm(state, request.start_state, named, joints, why_not)
-            self.activity.require()
-            response.start_state = state_message(state, state.positions, stamp)
-            response.solution = trajectory_message(motion.trajectory, state.frame)
-            response.fraction, response.error_code = fraction, success(note, state.stale)
-        return response
+        def why_not(now: RequestedState) -> str:
+            there = now.at({joint: state.positions[joint] for joint in joints})
+            moved = motion_between(root_from_frame, frame_of(there, frame, "header"), np.zeros(3), REACH)
+            if not moved <= tolerance:
+                return f"frame '{frame}' of the waypoints has moved"
+            return motion.why_not(now)
+
+        note = await self.confirm(state, request.start_state, named, joints, why_not)
+        response.start_state = state_message(state, state.positions, stamp)
+        response.solution = trajectory_message(motion.trajectory, state.frame)
+        response.fraction, response.error_code = fraction, success(note, state.stale)
 
 
 def _check(request: GetCartesianPath.Request) -> None:

@@ -173,52 +173,37 @@ class Distances(Part):
 
     def configure(self) -> None:
         """Open the services."""
-        self.endpoints.serve(GetMinDistance, "~/get_min_distance", self._answer_once)
-        self.endpoints.serve(GetPenetration, "~/get_penetration", self._answer_once)
-        self.endpoints.serve(GetDistances, "~/get_distances", self._get_distances)
+        self.serve(GetMinDistance, "~/get_min_distance", self._answer_once)
+        self.serve(GetPenetration, "~/get_penetration", self._answer_once)
+        self.serve(GetDistances, "~/get_distances", self._get_distances)
 
     # --- one state ---
 
-    async def _answer_once(
-        self, request: GetMinDistance.Request | GetPenetration.Request, response: OneState
-    ) -> OneState:
-        async def begin() -> tuple[Question, DistanceArray]:
-            is_penetration = isinstance(request, GetPenetration.Request)
-            limits = {"overlapping_only": True} if is_penetration else {"max_distance": _max_distance(request)}
-            model = self._current.model()
-            selection = model.select(request.links_a, request.links_b)
-            given = self._measurements.given_once(
-                model.robot, request.joint_names, request.joint_positions, request.base_poses
-            )
-            states = self._states(model, selection, given)
-            question = closest_question(model, selection, states, max_results=request.max_results or None, **limits)
-            spare = self._spare if question.cost <= AT_ONCE else None
-            return await self.query(question.cost, lambda: (question, message_of(question, question.run_once(), spare)))
-
-        def fill(found: tuple[Question, DistanceArray]) -> str:
-            question, response.distances = found
-            asker, distances = type(request).__name__.removesuffix("_Request"), response.distances
-            self.statistics.query(asker, distances.solve_time, distances.unproven)
-            words = _summary(distances, self._measurements.fill_freshness(distances, question.states))
-            return f"{words}; {self._current.missing}" if self._current.missing else words
-
-        return await self.answer_long(response, begin, fill)
+    async def _answer_once(self, request: GetMinDistance.Request | GetPenetration.Request, response: OneState) -> str:
+        is_penetration = isinstance(request, GetPenetration.Request)
+        limits = {"overlapping_only": True} if is_penetration else {"max_distance": _max_distance(request)}
+        model = self._current.model()
+        selection = model.select(request.links_a, request.links_b)
+        given = self._measurements.given_once(
+            model.robot, request.joint_names, request.joint_positions, request.base_poses
+        )
+        states = self._states(model, selection, given)
+        question = closest_question(model, selection, states, max_results=request.max_results or None, **limits)
+        spare = self._spare if question.cost <= AT_ONCE else None
+        found = await self.query(question.cost, lambda: message_of(question, question.run_once(), spare))
+        response.distances = found
+        self.statistics.query(type(request).__name__.removesuffix("_Request"), found.solve_time, found.unproven)
+        return self._current.noted(_summary(found, self._measurements.fill_freshness(found, states)))
 
     # --- many states ---
 
-    async def _get_distances(
-        self, request: GetDistances.Request, response: GetDistances.Response
-    ) -> GetDistances.Response:
-        started = time.perf_counter()
-
-        async def begin() -> tuple[Question, StateDistances]:
-            question = self._question(request, started)
-            threads = 1
-            if question.cost > AT_ONCE:  # a fair part of them
-                threads = max(1, (int(self.value("threads")) or processors()) // (1 + self.jobs.count(Kind.QUERY)))
-            return await self.query(question.cost, lambda: (question, *question.run(threads)))
-
-        return await self.answer_long(response, begin, lambda found: self._fill(response, *found))
+    async def _get_distances(self, request: GetDistances.Request, response: GetDistances.Response) -> str:
+        question = self._question(request, time.perf_counter())
+        threads = 1
+        if question.cost > AT_ONCE:  # a fair part of them
+            threads = max(1, (int(self.value("threads")) or processors()) // (1 + self.jobs.count(Kind.QUERY)))
+        (found,) = await self.query(question.cost, lambda: question.run(threads))
+        return self._fill(response, question, found)
 
     def _question(self, request: GetDistances.Request, started: float) -> Question:
         """Read a request, which came at a time of `time.perf_counter`; `InputError` if it makes no sense."""
@@ -283,8 +268,7 @@ class Distances(Part):
         response.solve_time = question.solve_time
         # As of a query about one state: many states take long without anything being wrong.
         self.statistics.query("GetDistances", question.solve_time / max(1, found.done), unproven)
-        words = [] if found.done == found.states else [_why_not_all(question, found)]
-        return "; ".join((*words, *filter(None, [self._current.missing])))
+        return self._current.noted("" if found.done == found.states else _why_not_all(question, found))
 
     @staticmethod
     def _fill_pairs(response: GetDistances.Response, question: Question, found: StateDistances) -> None:

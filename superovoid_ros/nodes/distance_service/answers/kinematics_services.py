@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -24,45 +23,24 @@ from superovoid.robot.groups import Group
 from superovoid.robot.kinematics import OUTSIDE
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose, to_transform
 from superovoid_ros.nodes.common.mistakes import listing, refusals
-from superovoid_ros.nodes.distance_service.answers.afterwards import REACH, Afterwards, motion_between
-from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, coded, success
+from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, success
 from superovoid_ros.nodes.distance_service.answers.goals import (
     GroupRequest,
     frame_of,
-    group_of,
     link_of,
     unreadable_goals,
 )
-from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, RequestedStates, frame_ids_of
+from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, frame_ids_of
+from superovoid_ros.nodes.distance_service.answers.searches import REACH, Searches, motion_between
 from superovoid_ros.nodes.distance_service.answers.state_validity import count_of
 from superovoid_ros.nodes.distance_service.jobs import Kind
-from superovoid_ros.nodes.distance_service.part import Common, Part
+from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.current_scene import attached_messages
 
 DEFAULT_TIMEOUT, LONGEST_TIMEOUT = 1.0, 60.0  # s
 MOST_POSES = 50  # of a request; with more, one start alone takes longer than most timeouts
-
-
-class Searches(Part):
-    """A part that answers with states and motions, which hold in the world at the time of the answer."""
-
-    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
-        super().__init__(common)
-        self.current, self._states = current, RequestedStates(measurements, self.value)
-        self.afterwards = Afterwards(common, current, self._states)
-
-    def state_of(self, message: RobotState, frame_ids: Iterable[str] = ()) -> RequestedState:
-        """Return the state of a request in the present world; see `RequestedStates.of`."""
-        return self._states.of(self.current.model(), message, frame_ids)
-
-    def request_of(
-        self, group: str, start: RobotState, frame_ids: Sequence[str], stop: threading.Event | None = None
-    ) -> GroupRequest:
-        """Return what a request is about; `stop` ends its search, and by default that of all."""
-        found = group_of(self.current.model().robot, group)
-        return GroupRequest(found, self.state_of(start, frame_ids), start, frame_ids, stop or self.jobs.stop)
 
 
 class KinematicsServices(Searches):
@@ -84,96 +62,79 @@ class KinematicsServices(Searches):
 
     def configure(self) -> None:
         """Open the services."""
-        self.endpoints.serve(GetPositionFK, "compute_fk", self._forward)
-        self.endpoints.serve(GetPositionIK, "compute_ik", self._inverse)
-        self.endpoints.serve(GetGroupUrdf, "get_urdf", self._describe)
+        self.serve(GetPositionFK, "compute_fk", self._forward)
+        self.serve(GetPositionIK, "compute_ik", self._inverse)
+        self.serve(GetGroupUrdf, "get_urdf", self._describe)
 
-    def _describe(self, request: GetGroupUrdf.Request, response: GetGroupUrdf.Response) -> GetGroupUrdf.Response:
-        with coded(self, response):
-            self.activity.require()
-            robot = self.current.model().robot
-            if request.group_name not in robot.groups:
-                words = f"group_name: '{request.group_name}' is no group (groups: {listing(robot.groups)})"
-                raise CodedError(MoveItErrorCodes.FAILURE, words)
-            response.urdf_string = _urdf_of_links(
-                self._urdf(), request.group_name, robot.group(request.group_name).links
-            )
-            response.error_code = success()
-        return response
+    def _describe(self, request: GetGroupUrdf.Request, response: GetGroupUrdf.Response) -> None:
+        robot = self._current.model().robot
+        if request.group_name not in robot.groups:
+            words = f"group_name: '{request.group_name}' is no group (groups: {listing(robot.groups)})"
+            raise CodedError(MoveItErrorCodes.FAILURE, words)
+        response.urdf_string = _urdf_of_links(self._urdf(), request.group_name, robot.group(request.group_name).links)
+        response.error_code = success()
 
-    def _forward(self, request: GetPositionFK.Request, response: GetPositionFK.Response) -> GetPositionFK.Response:
-        with coded(self, response):
-            self.activity.require()
-            asked = self.state_of(request.robot_state, [request.header.frame_id])
-            if not len(request.fk_link_names):
-                raise CodedError(MoveItErrorCodes.INVALID_LINK_NAME, "fk_link_names: is empty, expected links")
-            links = [link_of(asked, name) for name in request.fk_link_names]
-            frame_from_root = np.linalg.inv(frame_of(asked, request.header.frame_id, "header"))
-            poses, root = [], asked.frame
-            for link in links:
-                stamped = PoseStamped(pose=to_pose(frame_from_root @ asked.poses[link]))
-                stamped.header.frame_id = request.header.frame_id or root
-                stamped.header.stamp = self.node.get_clock().now().to_msg()
-                poses.append(stamped)
-            response.pose_stamped, response.fk_link_names, response.error_code = poses, links, success(asked.stale)
-        return response
+    def _forward(self, request: GetPositionFK.Request, response: GetPositionFK.Response) -> None:
+        asked = self.state_of(request.robot_state, [request.header.frame_id])
+        if not len(request.fk_link_names):
+            raise CodedError(MoveItErrorCodes.INVALID_LINK_NAME, "fk_link_names: is empty, expected links")
+        links = [link_of(asked, name) for name in request.fk_link_names]
+        frame_from_root = np.linalg.inv(frame_of(asked, request.header.frame_id, "header"))
+        for link in links:
+            stamped = PoseStamped(pose=to_pose(frame_from_root @ asked.poses[link]))
+            stamped.header.frame_id = request.header.frame_id or asked.frame
+            stamped.header.stamp = self.node.get_clock().now().to_msg()
+            response.pose_stamped.append(stamped)
+        response.fk_link_names, response.error_code = links, success(asked.stale)
 
-    async def _inverse(
-        self, request: GetPositionIK.Request, response: GetPositionIK.Response
-    ) -> GetPositionIK.Response:
+    async def _inverse(self, request: GetPositionIK.Request, response: GetPositionIK.Response) -> None:
         wanted = request.ik_request
-        with coded(self, response, codes={MoveItErrorCodes.GOAL_IN_COLLISION: MoveItErrorCodes.NO_IK_SOLUTION}):
-            self.activity.require()
-            several = list(wanted.pose_stamped_vector) or [wanted.pose_stamped]
-            named = [*(stamped.header.frame_id for stamped in several), *frame_ids_of(wanted.constraints)]
-            stamp = self.node.get_clock().now().to_msg()
-            asked = self.request_of(wanted.group_name, wanted.robot_state, named)
-            state, joints = asked.state, asked.group.joints
-            goals = _goals_of(wanted, several, state, asked.group)
-            is_judged = (
-                wanted.avoid_collisions
-                or count_of(wanted.constraints) > 0
-                or any(stamped.header.frame_id not in ("", state.frame) for stamped in several)
-            )
-            tolerance = float(self.value("frame_tolerance"))
-            seconds = wanted.timeout.sec + 1e-9 * wanted.timeout.nanosec
-            seconds = min(seconds if seconds > 0.0 else DEFAULT_TIMEOUT, LONGEST_TIMEOUT)
+        several = list(wanted.pose_stamped_vector) or [wanted.pose_stamped]
+        named = [*(stamped.header.frame_id for stamped in several), *frame_ids_of(wanted.constraints)]
+        stamp = self.node.get_clock().now().to_msg()
+        asked = self.request_of(wanted.group_name, wanted.robot_state, named)
+        state, joints = asked.state, asked.group.joints
+        goals = _goals_of(wanted, several, state, asked.group)
+        is_judged = (
+            wanted.avoid_collisions
+            or count_of(wanted.constraints) > 0
+            or any(stamped.header.frame_id not in ("", state.frame) for stamped in several)
+        )
+        tolerance = float(self.value("frame_tolerance"))
+        seconds = wanted.timeout.sec + 1e-9 * wanted.timeout.nanosec
+        seconds = min(seconds if seconds > 0.0 else DEFAULT_TIMEOUT, LONGEST_TIMEOUT)
 
-            def work() -> Solution:
-                accept = asked.condition(wanted.constraints, "constraints") or any_state
-                # Its time begins with its turn.
-                search = Search(until=time.monotonic() + seconds, starts=10_000, stop=asked.stop.is_set)
-                with refusals("ik_request"):
-                    return _seeded(asked).inverse_kinematics(
-                        {}, goals, avoid_contact=wanted.avoid_collisions, accept=accept, search=search
-                    )
+        def work() -> Solution:
+            accept = asked.condition(wanted.constraints, "constraints") or any_state
+            # Its time begins with its turn.
+            search = Search(until=time.monotonic() + seconds, starts=10_000, stop=asked.stop.is_set)
+            with refusals("ik_request"):
+                return _seeded(asked).inverse_kinematics(
+                    {}, goals, avoid_contact=wanted.avoid_collisions, accept=accept, search=search
+                )
 
-            def why_not(now: RequestedState) -> str:
-                """Return the pair that has come into contact, or the violated part of the request."""
-                before = now.at({joint: state.positions[joint] for joint in joints})
-                link = _missed(_goals_of(wanted, several, before, asked.group), now.at(reached()), tolerance)
-                if link:
-                    return f"link '{link}' is not at its pose, whose frame has moved"
-                again = replace(asked, state=now)
-                accept = again.condition(wanted.constraints, "constraints")
-                if accept is not None and not accept(found.state):
-                    return "it does not satisfy the constraints, whose frames or joints have moved"
-                if not wanted.avoid_collisions:
-                    return ""
-                problem = _seeded(again).problem({})
-                check = MotionValidator(problem, SceneValidity(problem)).check_state(found.state)
-                return "" if check.valid or check.pair is None else f"{problem.name_of(check.pair)} are too near"
+        found = await self.search(Kind.INVERSE, work)
+        reached = dict(zip(joints, found.state.tolist(), strict=True))
 
-            def reached() -> dict[str, float]:
-                return dict(zip(joints, found.state.tolist(), strict=True))
+        def why_not(now: RequestedState) -> str:
+            """Return the pair that has come into contact, or the violated part of the request."""
+            before = now.at({joint: state.positions[joint] for joint in joints})
+            link = _missed(_goals_of(wanted, several, before, asked.group), now.at(reached), tolerance)
+            if link:
+                return f"link '{link}' is not at its pose, whose frame has moved"
+            again = replace(asked, state=now)
+            accept = again.condition(wanted.constraints, "constraints")
+            if accept is not None and not accept(found.state):
+                return "it does not satisfy the constraints, whose frames or joints have moved"
+            if not wanted.avoid_collisions:
+                return ""
+            problem = _seeded(again).problem({})
+            check = MotionValidator(problem, SceneValidity(problem)).check_state(found.state)
+            return "" if check.valid or check.pair is None else f"{problem.name_of(check.pair)} are too near"
 
-            found, note = await self.jobs.result(Kind.INVERSE, work), ""
-            if is_judged:
-                note = await self.afterwards.confirm(state, wanted.robot_state, named, joints, why_not)
-            self.activity.require()
-            response.solution = state_message(state, {**state.positions, **reached()}, stamp)
-            response.error_code = success(note, state.stale)
-        return response
+        note = await self.confirm(state, wanted.robot_state, named, joints, why_not) if is_judged else ""
+        response.solution = state_message(state, {**state.positions, **reached}, stamp)
+        response.error_code = success(note, state.stale)
 
 
 def _urdf_of_links(urdf: str, name: str, links: Collection[str]) -> str:

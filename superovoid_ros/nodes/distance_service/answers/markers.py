@@ -137,8 +137,6 @@ class SceneMarkers:
         self._transforms: dict[str, tuple[bytes, TransformStamped]] = {}
         self._extent: float | None = None
         self._updates = 0
-        self._turn = 0
-        self._recoloured: list[int] = []
         self._sent: dict[tuple[str, int], object] = {}
         self._clear_first = True
 
@@ -228,28 +226,21 @@ class SceneMarkers:
         if self._body_markers is None:
             self._body_markers = self._make_body_markers()
         changed, points = [], 0
+        # Again, one after the other, for listeners that missed a message.
         self._updates += 1
-        refreshed = self._next_again() if self._updates % _REFRESH == 0 and self._body_markers else None
+        turn, rest = divmod(self._updates, _REFRESH)
+        again = list(self._body_markers)[turn % len(self._body_markers)] if self._body_markers and not rest else None
         for index, marker in self._body_markers.items():
             shown = int(worst[index])
-            if self._sent.get(("bodies", index)) == shown and index != refreshed:
+            if self._sent.get(("bodies", index)) == shown and index != again:
                 continue
             points += len(marker.points)
             if changed and points > _POINTS_AT_ONCE:
                 break
-            if self._sent.get(("bodies", index), shown) != shown and index not in self._recoloured:
-                self._recoloured.append(index)
             self._sent["bodies", index] = shown
             marker.color = colour(shown, self._options.opacity)
             changed.append(marker)
         return changed
-
-    def _next_again(self) -> int:
-        """Return the body to send again: in turns one with a new colour, and one of all in order."""
-        if self._recoloured and self._updates // _REFRESH % 2:
-            return self._recoloured.pop(0)
-        self._turn += 1
-        return list(self._body_markers)[self._turn % len(self._body_markers)]
 
     def _make_body_markers(self) -> dict[int, Marker]:
         """Return the markers of bodies and cubes, without colour, by the body whose pose is theirs."""

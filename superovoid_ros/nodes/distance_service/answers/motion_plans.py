@@ -37,7 +37,7 @@ from superovoid.planning.timing import MotionLimits, Trajectory, along, check_tr
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
 from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.distance_service.answers.controllers import followed, read_mapping
-from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, coded, success
+from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, success
 from superovoid_ros.nodes.distance_service.answers.goals import (
     GroupRequest,
     Ranges,
@@ -46,8 +46,9 @@ from superovoid_ros.nodes.distance_service.answers.goals import (
     region_of,
     windows_of,
 )
-from superovoid_ros.nodes.distance_service.answers.kinematics_services import Searches, state_message
+from superovoid_ros.nodes.distance_service.answers.kinematics_services import state_message
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, frame_ids_of
+from superovoid_ros.nodes.distance_service.answers.searches import Searches
 from superovoid_ros.nodes.distance_service.answers.state_validity import count_of, evaluate
 from superovoid_ros.nodes.distance_service.jobs import Kind
 
@@ -179,51 +180,32 @@ class MotionPlans(Searches):
 
     def configure(self) -> None:
         """Open the service."""
-        # Of its own, in which a long call keeps no other from being begun.
-        self.endpoints.serve(GetMotionPlan, "plan_kinematic_path", self._plan)
+        self.serve(GetMotionPlan, "plan_kinematic_path", self._plan)
 
-    async def _plan(self, request: GetMotionPlan.Request, response: GetMotionPlan.Response) -> GetMotionPlan.Response:
-        response.motion_plan_response, _ = await self.plan(
-            "plan_kinematic_path", "GetMotionPlan", request.motion_plan_request, self.jobs.stop
-        )
-        return response
+    async def _plan(self, request: GetMotionPlan.Request, response: GetMotionPlan.Response) -> None:
+        response.motion_plan_response, _ = await self.plan(request.motion_plan_request, self.jobs.stop)
 
-    async def plan(
-        self, service: str, kind: str, request: MotionPlanRequest, stop: threading.Event
-    ) -> tuple[MotionPlanResponse, ProvedMotion | None]:
-        """Return the answer to a request, and its motion; the code of the answer is the reason if there is none.
+    async def plan(self, request: MotionPlanRequest, stop: threading.Event) -> tuple[MotionPlanResponse, ProvedMotion]:
+        """Return the answer to a request, and its motion; `stop` ends the search."""
+        answer, began = MotionPlanResponse(group_name=request.group_name), time.monotonic()
+        stamp = self.node.get_clock().now().to_msg()
+        require_modules(*MODULES)
+        _check(request)
+        named = [request.path_constraints, *request.goal_constraints]
+        frame_ids = [frame for one in named for frame in frame_ids_of(one)]
+        asked = self.request_of(request.group_name, request.start_state, frame_ids, stop)
+        limits = limits_of(asked, str(self.value("joint_limits")), request)
 
-        Parameters
-        ----------
-        service, kind
-            Name and type of what is called, for the log and the statistics.
-        request
-        stop
-            Ends the search.
-        """
-        answer, began, motion = MotionPlanResponse(group_name=request.group_name), time.monotonic(), None
-        with coded(self, answer, f"{service}: no plan", kind=kind):
-            self.activity.require()
-            stamp = self.node.get_clock().now().to_msg()
-            require_modules(*MODULES)
-            _check(request)
-            named = [request.path_constraints, *request.goal_constraints]
-            frame_ids = [frame for one in named for frame in frame_ids_of(one)]
-            asked = self.request_of(request.group_name, request.start_state, frame_ids, stop)
-            limits = limits_of(asked, str(self.value("joint_limits")), request)
+        def work() -> ProvedMotion:
+            with refusals("motion_plan_request"):
+                return _planned(request, asked, limits)
 
-            def work() -> ProvedMotion:
-                with refusals("motion_plan_request"):
-                    return _planned(request, asked, limits)
-
-            found = await self.jobs.result(Kind.PLAN, work)
-            state, joints = asked.state, asked.group.joints
-            note = await self.afterwards.confirm(state, request.start_state, frame_ids, joints, found.why_not)
-            self.activity.require()
-            answer.trajectory_start = state_message(state, state.positions, stamp)
-            answer.trajectory = trajectory_message(found.trajectory, state.frame)
-            answer.error_code = success(note, state.stale)
-            motion = found
+        motion = await self.search(Kind.PLAN, work)
+        state, joints = asked.state, asked.group.joints
+        note = await self.confirm(state, request.start_state, frame_ids, joints, motion.why_not)
+        answer.trajectory_start = state_message(state, state.positions, stamp)
+        answer.trajectory = trajectory_message(motion.trajectory, state.frame)
+        answer.error_code = success(note, state.stale)
         answer.planning_time = time.monotonic() - began
         return answer, motion
 

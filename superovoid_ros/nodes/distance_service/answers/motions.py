@@ -38,10 +38,10 @@ from superovoid_ros.nodes.distance_service.answers.controllers import (
     read_execution_limits,
     shares_of,
 )
-from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, refused, success
-from superovoid_ros.nodes.distance_service.answers.kinematics_services import Searches
+from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, success
 from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans, ProvedMotion, motion_of
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState
+from superovoid_ros.nodes.distance_service.answers.searches import Searches
 from superovoid_ros.nodes.distance_service.jobs import Job, Kind
 from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
@@ -283,7 +283,7 @@ class Motions(Searches):
             now = self._state_for(proof)
             if now.model.robot is not before.model.robot:
                 raise InputError("another robot was described")
-            if self.afterwards.has_changed(before, now, proof.frame_ids, proof.trajectory.joints):
+            if self.has_changed(before, now, proof.frame_ids, proof.trajectory.joints):
                 motion.proved, after = now, self._now() - motion.began
                 motion.is_being_proved = True
                 self.jobs.submit(Job(Kind.QUERY, lambda: proof.why_not(now, after), done))
@@ -322,13 +322,12 @@ class Motions(Searches):
                 words = "planning_options.planning_scene_diff: is not supported, must be empty (apply_planning_scene)"
                 raise CodedError(MoveItErrorCodes.FAILURE, words)
             motion.tell("PLANNING")
-            answer, motion.proof = await self._plans.plan("move_action", "MoveGroup", goal.request, motion.stop)
+            answer, motion.proof = await self._plans.plan(goal.request, motion.stop)
             result.planning_time = answer.planning_time
             motion.require()
-            if motion.proof is not None:
-                result.trajectory_start, result.planned_trajectory = answer.trajectory_start, answer.trajectory
-                if not options.plan_only:
-                    await self._follow(motion, answer.trajectory, self._controllers)
+            result.trajectory_start, result.planned_trajectory = answer.trajectory_start, answer.trajectory
+            if not options.plan_only:
+                await self._follow(motion, answer.trajectory, self._controllers)
             return answer.error_code
 
         return await self._carry_out("move_action", MoveGroup, handle, act, moves=not options.plan_only)
@@ -343,7 +342,6 @@ class Motions(Searches):
                 raise CodedError(_FAILED, f"controller '{unknown[0]}' is unknown; those: {listing(by_name)}")
             named = tuple(by_name[name] for name in goal.controller_names)
             await self._follow(motion, goal.trajectory, named or self._controllers)
-            self.statistics.call("ExecuteTrajectory")
             return success()
 
         return await self._carry_out("execute_trajectory", ExecuteTrajectory, handle, act, moves=True)
@@ -369,8 +367,10 @@ class Motions(Searches):
             self.activity.require()
             code = await act(motion, result)
             motion.require()
+            self.statistics.call(action.__name__)
         except Exception as error:
-            code = code_of(motion.problem or refused(error))
+            code = code_of(motion.problem or error)
+            self.statistics.call(action.__name__, error)
             self.log.warning(name, f"{name}: {code.message}")
         motion.tell("IDLE")
         result.error_code = code

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +16,9 @@ from superovoid.robot.kinematics import OUTSIDE
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.nodes.common.conversions import from_transform
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals
+from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import GivenStates, Measurements, joints_given
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.frames import Frames, frames_of
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.moveit_changes import attach_for_question
@@ -55,29 +57,18 @@ class RequestedState:
         return replace(self, positions=positions, poses=poses, frames=self.frames.with_links(poses))
 
 
-class RequestedStates:
-    """Makes states of requests.
+class RequestedStates(Part):
+    """A part that answers about states of requests."""
 
-    Parameters
-    ----------
-    measurements
-        What the requests leave out.
-    value
-        Returns the present value of a parameter.
-    """
+    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
+        super().__init__(common)
+        self._current, self._measurements = current, measurements
 
-    def __init__(self, measurements: Measurements, value: Callable[[str], object]) -> None:
-        self._measurements, self._value = measurements, value
-
-    def of(
-        self, model: Model, message: RobotState, frame_ids: Iterable[str] = (), *, placed: bool = True
-    ) -> RequestedState:
-        """Return the state of a request: the measured one, with what the request gives in its place.
+    def state_of(self, message: RobotState, frame_ids: Iterable[str] = (), *, placed: bool = True) -> RequestedState:
+        """Return the state of a request in the present world: the measured one, with what the request gives.
 
         Parameters
         ----------
-        model
-            The robot and its world.
         message
             The state in the request.
         frame_ids
@@ -86,6 +77,7 @@ class RequestedStates:
             If true, the pose of the robot in the world must be known; otherwise the caller checks that
             (`Measurements.require_world`).
         """
+        model = self._current.model()
         robot = model.robot
         joints = _joints_of(model, message)
         base_poses = _base_poses_of(model, message, self._measurements.prefix)
@@ -110,7 +102,7 @@ class RequestedStates:
         if message.is_diff or has_joints:
             if _changes_attached(planning, message):
                 with refusals("robot_state"):
-                    attach_for_question(message, str(self._value("open_meshes")), edit, frames)
+                    attach_for_question(message, str(self.value("open_meshes")), edit, frames)
                     planning = edit.commit()
         elif len(message.attached_collision_objects):
             raise InputError("robot_state: is_diff is false and there are no joints: set is_diff to attach objects")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid.scene import Body, Scene, SceneResult
 from superovoid.shapes import ConvexMesh, Shape
 from superovoid_ros.nodes.common.conversions import from_pose, to_point, to_vector
-from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, reason_of, refusals
+from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals
 from superovoid_ros.nodes.common.parameters import choice
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError
 from superovoid_ros.nodes.distance_service.answers.requested_states import (
@@ -46,9 +46,6 @@ from superovoid_ros.nodes.distance_service.answers.requested_states import (
     positions_of,
 )
 from superovoid_ros.nodes.distance_service.jobs import AT_ONCE
-from superovoid_ros.nodes.distance_service.part import Common, Part
-from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.nodes.distance_service.world.model import Model, Paddings
 from superovoid_ros.nodes.distance_service.world.objects import shape_of_mesh, shape_of_primitive
@@ -71,7 +68,7 @@ _EPSILON = 2.0 * np.finfo(float).eps  # that of MoveIt's comparisons
 STALE = "stale_validity"
 
 
-class Validity(Part):
+class Validity(RequestedStates):
     """Answers whether states of the robot are free of contacts and satisfy constraints."""
 
     parameters = (
@@ -84,51 +81,26 @@ class Validity(Part):
         ),
     )
 
-    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
-        super().__init__(common)
-        self._current, self._measurements = current, measurements
-        self._states = RequestedStates(measurements, self.value)
-
     def configure(self) -> None:
         """Open the services."""
-        self.endpoints.serve(GetStateValidity, "check_state_validity", self._check)
+        self.serve(GetStateValidity, "check_state_validity", self._check)
         if GetMultiStateValidity is not None:
-            self.endpoints.serve(GetMultiStateValidity, "check_multi_state_validity", self._check_several)
+            self.serve(GetMultiStateValidity, "check_multi_state_validity", self._check_several)
 
-    async def _check(
-        self, request: GetStateValidity.Request, response: GetStateValidity.Response
-    ) -> GetStateValidity.Response:
-        return await self._judge("check_state_validity", request, [request.robot_state], response)
+    async def _check(self, request: GetStateValidity.Request, response: GetStateValidity.Response) -> None:
+        await self._judge("check_state_validity", request, request.robot_state, response)
 
-    async def _check_several(self, request: Any, response: Any) -> Any:
-        return await self._judge(
-            "check_multi_state_validity", request, states_of(request.robot_state, request.joint_states), response
-        )
+    async def _check_several(self, request: Any, response: Any) -> None:
+        """Answer about the first invalid state, or about the last one."""
+        for state in states_of(request.robot_state, request.joint_states):
+            await self._judge("check_multi_state_validity", request, state, response)
+            if not response.valid:
+                return
 
-    async def _judge(self, service: str, request: Any, states: Iterable[RobotState], response: Any) -> Any:
-        """Answer about the first invalid state, or about the last one.
-
-        A state that cannot be judged is not valid; the log has the reason, since the response has no text.
-        """
-        kind, words = type(request).__name__.removesuffix("_Request"), ""
-        response.valid = False
-        try:
-            for state in states:
-                words = await self._judge_state(service, request, state, response)
-                if not response.valid:
-                    break
-        except Exception as error:
-            self.log.error(service, f"{service}: answered 'not valid': {reason_of(error)}")
-            self.statistics.call(kind, error)
-            return type(response)(valid=False)
-        self.statistics.call(kind, InputError(words) if words else None)
-        return response
-
-    async def _judge_state(self, service: str, request: Any, state: RobotState, response: Any) -> str:
-        """Fill a response about one state; return why constraints cannot be evaluated, empty if they can."""
-        self.activity.require()
-        model = self._current.model()
-        asked = self._states.of(model, state, frame_ids_of(request.constraints), placed=False)
+    async def _judge(self, service: str, request: Any, state: RobotState, response: Any) -> None:
+        """Fill a response about one state, which is not valid if constraints cannot be evaluated."""
+        asked = self.state_of(state, frame_ids_of(request.constraints), placed=False)
+        model = asked.model
         group = self._group(service, model, request.group_name)
         planning, paddings = asked.planning, None
         # Objects that the request attaches are in no scene of the model; of many pairs a scene keeps a tree.
@@ -147,20 +119,17 @@ class Validity(Part):
             return *_found(asked, pairs, paddings), *evaluate(request.constraints, asked, stop)
 
         contacts, costs, constraints, problems = await self.query(cost, work)
-        self.activity.require()
         stamp = self.node.get_clock().now().to_msg()
-        words = "; ".join(map(str, problems[:3]))
         if self._current.missing:
             self.log.warning("incomplete", f"{service}: answered nevertheless: {self._current.missing}")
         if asked.stale:
             self.log.warning("stale", f"{service}: answered nevertheless: {asked.stale} (stale_timeout)")
-        if words:
-            self.log.error(service, f"{service}: answered 'not valid': {words}")
+        if problems:
+            self.log.error(service, f"{service}: not valid: {'; '.join(map(str, problems[:3]))}")
         response.contacts, response.cost_sources, response.constraint_result = contacts, costs, constraints
-        response.valid = not contacts and not words and all(result.result for result in constraints)
+        response.valid = not contacts and not problems and all(result.result for result in constraints)
         for contact in contacts:
             contact.header.frame_id, contact.header.stamp = asked.frame, stamp
-        return words
 
     def _group(self, service: str, model: Model, name: str) -> str:
         """Return the group whose pairs are checked; empty: every pair."""

@@ -21,7 +21,7 @@ from superovoid.contact import Status
 from superovoid.robot.planning_scene import OCTOMAP
 from superovoid_ros.nodes.common.conversions import NANOSECONDS, to_time
 from superovoid_ros.nodes.common.mistakes import LOG_PERIOD, Code, InputError, code_of, reason_of
-from superovoid_ros.nodes.common.parameters import count, number, switch, texts
+from superovoid_ros.nodes.common.parameters import count, number, switch, text
 from superovoid_ros.nodes.distance_service.answers.approach import Approach
 from superovoid_ros.nodes.distance_service.answers.distances import closest_question, message_of
 from superovoid_ros.nodes.distance_service.answers.markers import MarkerOptions, SceneMarkers, missing_marker
@@ -84,7 +84,7 @@ class Topics(Part):
             1e3,
             "[m] Largest distance of pairs drawn as near; 0: chosen by the size of the scene",
         ),
-        texts(
+        text(
             "pairs",
             [""],
             "Pairs of the topics, each two names of links or groups; empty: every allowed pair",
@@ -191,7 +191,7 @@ class Topics(Part):
     def _load_watched(self) -> None:
         """Turn the parameter `pairs` into pairs of the current robot."""
         self._watched = self._approach = None
-        model = self._current.current
+        model = self._current.snapshot.model
         if model is None:
             return
         try:
@@ -274,7 +274,7 @@ class Topics(Part):
 
     def _mark_missing(self) -> None:
         """Write at the robot what the world lacks; once for every listener, and again if it changes."""
-        words, model = self._current.missing, self._current.current
+        words, model = self._current.missing, self._current.snapshot.model
         listeners = self._markers_publisher.get_subscription_count()
         if model is None or (words, listeners) == self._marked or (not words and not self._marked[0]):
             return

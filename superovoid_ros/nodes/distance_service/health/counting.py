@@ -25,8 +25,6 @@ class Counts:
     """messages and requests that rclpy could not read"""
     refused_messages: Counter[str] = field(default_factory=Counter)
     """topic -> refused messages"""
-    slow: int = 0
-    """queries that took longer than the threshold"""
     slowest: float = 0.0
     """[s]"""
     slowest_name: str = ""
@@ -48,7 +46,6 @@ class Statistics:
     def __init__(self) -> None:
         self.total = Counts()
         self.recent = Counts()
-        self.slow_threshold = float("inf")
         self.reasons: dict[str, str] = {}
 
     def look(self) -> Counts:
@@ -82,6 +79,5 @@ class Statistics:
         """Count a query of the scene (or many in one call), by a service or for a topic."""
         for counts in (self.total, self.recent):
             counts.uncertified += uncertified
-            counts.slow += seconds > self.slow_threshold
             if seconds > counts.slowest:
                 counts.slowest, counts.slowest_name = seconds, name

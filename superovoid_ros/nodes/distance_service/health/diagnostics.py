@@ -27,6 +27,7 @@ OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticS
 # Shortest span for measuring a rate, in its periods and in seconds.
 RATE_PERIODS = 5.0
 RATE_SECONDS = 2.0
+LEAST_RATE = 0.8  # of the requested one, below which the level is WARN, or ERROR if nothing can be published
 
 
 @dataclass
@@ -101,13 +102,6 @@ class Diagnostics(Part):
             1e6,
             "[s] Age of joint states or transforms above which the level is WARN; 0: never",
         ),
-        number("diagnostics.warn_rate", 0.8, 0.0, 1.0, "Fraction of the requested rate below which the level is WARN"),
-        number(
-            "diagnostics.error_rate", 0.2, 0.0, 1.0, "Fraction of the requested rate below which the level is ERROR"
-        ),
-        number(
-            "diagnostics.slow_query", 0.1, 0.0, 1e3, "[s] Duration of a query above which the level is WARN; 0: never"
-        ),
     )
 
     def __init__(
@@ -147,7 +141,6 @@ class Diagnostics(Part):
         period = self._value("period")
         if period > 0.0:
             self._timer = self.endpoints.every(period, self._publish)
-        self.statistics.slow_threshold = self._value("slow_query") or float("inf")
 
     def _stop(self) -> None:
         self.endpoints.stop(self._timer)
@@ -157,7 +150,7 @@ class Diagnostics(Part):
         return float(self.value(f"diagnostics.{name}"))
 
     def _publish(self) -> None:
-        model = self._current.current
+        model = self._current.snapshot.model
         message = DiagnosticArray()
         message.header.stamp = self.node.get_clock().now().to_msg()
         findings = {
@@ -181,7 +174,7 @@ class Diagnostics(Part):
 
     def _on_robot(self) -> Finding:
         found = Finding()
-        model = self._current.current
+        model = self._current.snapshot.model
         state = "active" if self.activity.is_active else "inactive"
         found.values["state"] = state
         if model is None:
@@ -208,7 +201,7 @@ class Diagnostics(Part):
     def _on_measurements(self) -> Finding:
         found = Finding()
         self._look_at_clock(found)
-        model = self._current.current
+        model = self._current.snapshot.model
         if model is None:
             found.message = found.message or "no robot to be measured"
             return found
@@ -273,12 +266,9 @@ class Diagnostics(Part):
                 found.message = "being measured"
                 return found
             found.values["rate reached [Hz]"], found.message = reached, f"{reached:.1f} of {wanted:g} Hz"
-            for part, level in ((self._value("error_rate"), ERROR), (self._value("warn_rate"), WARN)):
-                if reached < part * wanted:
-                    found.level = level
-                    if self._topics.problem:
-                        found.message += f"; {self._topics.problem}"
-                    break
+            if reached < LEAST_RATE * wanted:
+                found.level = ERROR if self._topics.problem else WARN
+                found.message += f"; {self._topics.problem}" if self._topics.problem else ""
         return found
 
     def _on_queries(self) -> Finding:
@@ -292,9 +282,6 @@ class Diagnostics(Part):
             "messages refused": total.refused_messages.total(),
             "messages that cannot be read": total.unreadable,
             "log lines left out": self.log.left_out,
-            "slow queries": total.slow,
-            "slow queries, new": recent.slow,
-            "slow from [s]": self._value("slow_query"),
             "slowest query [s]": total.slowest,
             "slowest query by": total.slowest_name or "none",
             "uncertified answers": total.uncertified,
@@ -307,14 +294,11 @@ class Diagnostics(Part):
                 found.values[f"last refusal of {service}"] = statistics.reasons[service]
         if recent.internal_errors:
             found.note(ERROR, f"{recent.internal_errors} internal errors, see the log: please report them")
-        if recent.slow:
-            words = f"{recent.slow} slow queries, the slowest {recent.slowest:.3f} s ({recent.slowest_name})"
-            found.note(WARN, words)
         if recent.uncertified:
             found.note(WARN, f"{recent.uncertified} pairs answered with status UNPROVEN")
         if recent.unreadable:
             found.note(WARN, f"{recent.unreadable} messages or requests that cannot be read, see the log")
-        found.message = found.message or "certified and in time"
+        found.message = found.message or "certified"
         return found
 
 

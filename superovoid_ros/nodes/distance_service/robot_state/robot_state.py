@@ -20,7 +20,7 @@ from superovoid.robot.urdf import REPRESENTATIONS
 from superovoid_ros.nodes.common.endpoints import LATCHED
 from superovoid_ros.nodes.common.mistakes import Code, InputError, reason_of
 from superovoid_ros.nodes.common.packages import package_folders
-from superovoid_ros.nodes.common.parameters import choice, count, number, switch, text, texts
+from superovoid_ros.nodes.common.parameters import choice, count, number, switch, text
 from superovoid_ros.nodes.distance_service.jobs import Job, Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
@@ -55,7 +55,7 @@ OF_ROBOT = (
         "hull (triangles) or as a shell (shells); or not at all, with a warning",
     ),
     # Read-only: it decides which files a sender of descriptions can have opened.
-    texts(
+    text(
         "package_directories",
         [""],
         "Folders of packages whose meshes may be read, in addition to the installed packages",
@@ -109,7 +109,6 @@ class RobotState(Part):
         self._current, self._measurements = current, measurements
         self._proposed: BuiltModel | None = None  # from the checked parameters
         self._made_from: Description | None = None  # the model of now
-        self._last_read: tuple[Description | None, Robot | None] = None, None  # while a reading is repeated
         self._topic_text = dict.fromkeys(TOPICS, "")
 
     def configure(self) -> None:
@@ -255,11 +254,7 @@ class RobotState(Part):
         if snapshot.model is not None and description == self._made_from:
             return description, snapshot, BuiltModel(snapshot.model), None  # by the reading before this one
         try:
-            known, robot = self._last_read
-            if robot is None or known != description:
-                robot = description.read()
-                self._last_read = description, robot
-            return description, snapshot, self._build(robot, description, snapshot), None
+            return description, snapshot, self._build(description.read(), description, snapshot), None
         except Exception as error:
             return description, snapshot, None, error
 
@@ -272,7 +267,7 @@ class RobotState(Part):
 
     def _use(self, built: BuiltModel | None, description: Description) -> None:
         """Use a model, or none, and log its notes."""
-        snapshot, self._last_read = self._current.snapshot, (None, None)
+        snapshot = self._current.snapshot
         if built is None:
             self._made_from = None
             self._current.exchange(snapshot.without_model(self._nothing_received()))

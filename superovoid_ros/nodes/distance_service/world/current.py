@@ -230,11 +230,6 @@ class CurrentModel:
         return self.model() if snapshot.lacks_scene or snapshot.model is None else snapshot.model
 
     @property
-    def current(self) -> Model | None:
-        """The model, whole or not; None if there is none."""
-        return self.snapshot.model
-
-    @property
     def candidate(self) -> Model | None:
         """The model after the change of parameters under check; otherwise the present one."""
         return self.proposed or self.snapshot.model
@@ -250,6 +245,10 @@ class CurrentModel:
     def missing(self) -> str:
         """What is missing, whether questions are answered nevertheless or not; empty if nothing is."""
         return self.snapshot.missing
+
+    def noted(self, words: str) -> str:
+        """Return the text of an answer, with what is missing."""
+        return "; ".join(filter(None, (words, self.missing)))
 
     def exchange(self, snapshot: Snapshot) -> None:
         """Exchange the snapshot in one assignment: other threads get the old model or the new one."""
@@ -342,6 +341,9 @@ def build(robot: Robot, description: Description, snapshot: Snapshot, surroundin
 class PartlyRefusedError(InputError):
     """Parts of a message could not be used; the rest was."""
 
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__(f"the rest is applied, not: {'; '.join(map(str, problems))}")
+
 
 def apply_each(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Diff]]:
     """Return a model with all diffs applied that can be, in their order, and the diffs with what came of each.
@@ -376,8 +378,8 @@ def _applied(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Diff]]:
                     raise
                 diff = diff.refused(error)
                 notes = diff.change.apply(edit, frames)
-            problems = [str(note) for note in notes if isinstance(note, Problem)]
-            problem = PartlyRefusedError("; ".join(problems)) if problems else diff.problem
+            problems = [note for note in notes if isinstance(note, Problem)]
+            problem = PartlyRefusedError(problems) if problems else diff.problem
             words = tuple(note for note in notes if not isinstance(note, Problem))
             applied.append(replace(diff, notes=words, problem=problem))
         return settled(model, edit.commit()), applied

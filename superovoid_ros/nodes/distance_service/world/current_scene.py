@@ -32,7 +32,7 @@ from superovoid.robot.kinematics import OUTSIDE
 from superovoid.robot.planning_scene import OCTOMAP, Problem, SceneObject
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.nodes.common.conversions import to_pose, to_transform
-from superovoid_ros.nodes.common.mistakes import InputError, reason_of
+from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import FROM_MOVEIT, CurrentModel
@@ -53,23 +53,11 @@ class CurrentScene(Part):
 
     def configure(self) -> None:
         """Open the service."""
-        self.endpoints.serve(GetPlanningScene, "get_planning_scene", self._answer)
+        self.serve(GetPlanningScene, "get_planning_scene", self._answer)
 
-    def _answer(
-        self, request: GetPlanningScene.Request, response: GetPlanningScene.Response
-    ) -> GetPlanningScene.Response:
-        """Answer a request; with an empty scene, and the reason in the log, if nothing is known."""
-        try:
-            self.activity.require()
-            response.scene = self._scene(self._current.known(), int(request.components.components))
-            self.statistics.call("GetPlanningScene")
-        except Exception as error:
-            # The response has no room for words.
-            words = f"get_planning_scene: answered an empty scene: {reason_of(error)}"
-            self.log.error("get_planning_scene", words)
-            self.statistics.call("GetPlanningScene", error)
-            response.scene = PlanningScene()
-        return response
+    def _answer(self, request: GetPlanningScene.Request, response: GetPlanningScene.Response) -> None:
+        """Answer a request; if nothing is known, the scene is empty."""
+        response.scene = self._scene(self._current.known(), int(request.components.components))
 
     def _scene(self, model: Model, components: int) -> PlanningScene:
         """Return the parts asked for; all for 0."""

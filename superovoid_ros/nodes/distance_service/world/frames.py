@@ -82,17 +82,19 @@ class Frames:
         """Whose frames these are."""
         return self._surroundings.robot
 
-    def link(self, link: str) -> np.ndarray:
-        """Return root_from_link, shape (4, 4); `InputError` for an unknown link or an unknown state."""
+    def _pose(self, link: str) -> np.ndarray:
+        """Return the pose of a link in the frame that all have in common."""
         robot = self.robot
-        if link == robot.root:
-            return np.eye(4)
         if link not in robot.links:
             raise InputError(f"link '{link}' does not exist; links: {listing(robot.links)}", Code.UNKNOWN_LINK)
         poses = _known(self._surroundings.link_poses)
-        if robot.root not in poses:
+        if link not in poses:
             raise InputError(f"where link '{robot.root_link}' is in '{robot.root}' is not known")
-        return np.linalg.inv(poses[robot.root]) @ poses[link]
+        return poses[link]
+
+    def link(self, link: str) -> np.ndarray:
+        """Return root_from_link, shape (4, 4); `InputError` for an unknown link or an unknown state."""
+        return np.eye(4) if link == self.robot.root else self.between(self.robot.root, link)
 
     def in_link(self, link: str, root_from_object: np.ndarray, what: str) -> np.ndarray:
         """Return link_from_object."""
@@ -103,14 +105,8 @@ class Frames:
 
     def between(self, target: str, source: str) -> np.ndarray:
         """Return target_from_source of two links, shape (4, 4); wherever the robot is in the world."""
-        robot = self.robot
-        if robot.root in (target, source):
-            return np.linalg.inv(self.link(target)) @ self.link(source)
-        for link in (target, source):
-            if link not in robot.links:
-                raise InputError(f"link '{link}' does not exist; links: {listing(robot.links)}", Code.UNKNOWN_LINK)
-        poses = _known(self._surroundings.link_poses)
-        return np.linalg.inv(poses[target]) @ poses[source]
+        source_pose = self._pose(source)
+        return np.linalg.inv(self._pose(target)) @ source_pose
 
     def object(self, name: str) -> np.ndarray:
         """Return root_from_object, shape (4, 4)."""

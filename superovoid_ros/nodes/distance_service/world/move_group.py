@@ -130,7 +130,7 @@ class MoveGroupScene(Part):
         name, now = self._service, time.monotonic()
         if self._client is not None and self._name != name:
             self.clean_up()
-        if not name or self._current.current is None:
+        if not name or self._current.snapshot.model is None:
             return
         if self._client is None:
             self._open(name)

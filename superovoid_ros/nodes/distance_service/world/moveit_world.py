@@ -22,7 +22,7 @@ from superovoid_ros.nodes.common.parameters import choice, count
 from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world import moveit_changes
-from superovoid_ros.nodes.distance_service.world.current import Change, CurrentModel, Diff, Done, PartlyRefusedError
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Diff, Done
 from superovoid_ros.nodes.distance_service.world.moveit_changes import OctomapChange, Options
 from superovoid_ros.nodes.distance_service.world.objects import OPEN_MESHES
 from superovoid_ros.nodes.distance_service.world.world import World
@@ -57,16 +57,15 @@ class MoveItWorld(World):
     def configure(self) -> None:
         """Listen to MoveIt's topics and open the services."""
         super().configure()
-        endpoints = self.endpoints
         for kind, topic in (
             (CollisionObject, "collision_object"),
             (AttachedCollisionObject, "attached_collision_object"),
             (PlanningScene, "planning_scene"),
             (PlanningSceneWorld, "planning_scene_world"),
         ):
-            endpoints.listen_to_every(kind, topic, partial(self._take, topic))
-        endpoints.serve(ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene)
-        endpoints.serve(Empty, "clear_octomap", self._clear_octomap)
+            self.endpoints.listen_to_every(kind, topic, partial(self._take, topic))
+        self.serve(ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene)
+        self.serve(Empty, "clear_octomap", self._clear_octomap)
 
     def take_whole(self, scene: PlanningScene, unheard: int, done: Callable[[Exception | None], None]) -> None:
         """Apply a whole planning scene requested from another node.
@@ -100,8 +99,7 @@ class MoveItWorld(World):
         def done(_planning: Planning | None, problem: Exception | None) -> None:
             if problem is not None:
                 # Each of these objects is not where its sender believes it to be.
-                what = "applied only a part of" if isinstance(problem, PartlyRefusedError) else "ignored"
-                self.log.error(topic, f"{what} a message on {topic}: {reason_of(problem)}")
+                self.log.error(topic, f"a message on {topic} is refused: {reason_of(problem)}")
                 self.statistics.message(topic, problem)
 
         def lose(number: int, error: Exception, counted: int = 1) -> None:
@@ -133,27 +131,11 @@ class MoveItWorld(World):
 
     async def _apply_planning_scene(
         self, request: ApplyPlanningScene.Request, response: ApplyPlanningScene.Response
-    ) -> ApplyPlanningScene.Response:
+    ) -> None:
         scene, options = request.scene, self._options()
         read = partial(moveit_changes.change_of, scene, options)
-        response.success = await self._changed("apply_planning_scene", moveit_changes.frame_ids_of(scene), read)
-        return response
+        await self.change("apply_planning_scene", moveit_changes.frame_ids_of(scene), read)
 
-    async def _clear_octomap(self, request: Empty.Request, response: Empty.Response) -> Empty.Response:
+    async def _clear_octomap(self, request: Empty.Request, response: Empty.Response) -> None:
         """Remove the octomap."""
-        await self._changed("clear_octomap", (), OctomapChange)
-        return response
-
-    async def _changed(self, service: str, frame_ids: Sequence[str], read: Callable[[], Change]) -> bool:
-        """Apply a change and return whether that was possible; the reason is in the log, as responses have no text."""
-        kind = service.title().replace("_", "")
-        try:
-            self.activity.require()
-            await self.change(service, frame_ids, read)
-            self.statistics.call(kind)
-        except Exception as error:
-            done = "the rest is applied, not" if isinstance(error, PartlyRefusedError) else "nothing applied"
-            self.log.error(service, f"{service}: {done}: {reason_of(error)}")
-            self.statistics.call(kind, error)
-            return False
-        return True
+        await self.change("clear_octomap", (), OctomapChange)

@@ -91,9 +91,9 @@ class World(Part):
         """Listen to MoveIt's topics and open the services."""
         snapshot = self._current.snapshot
         self._current.exchange(replace(snapshot, awaits_scene=bool(self.value("require_scene"))))
-        self.endpoints.serve(ApplyObjects, "~/apply_objects", self._apply_objects)
-        self.endpoints.serve(GetPairRules, "~/get_pair_rules", self._get_pair_rules)
-        self.endpoints.serve(SetPairRules, "~/set_pair_rules", self._set_pair_rules)
+        self.serve(ApplyObjects, "~/apply_objects", self._apply_objects)
+        self.serve(GetPairRules, "~/get_pair_rules", self._get_pair_rules)
+        self.serve(SetPairRules, "~/set_pair_rules", self._set_pair_rules)
 
     def facts(self) -> Mapping[str, object]:
         """Return the number of objects, for diagnostics."""
@@ -137,7 +137,7 @@ class World(Part):
 
     def _surround(self, diffs: list[Diff]) -> None:
         """Record the poses of frames and joints; a message that is read again keeps those of its arrival."""
-        model = self._current.current
+        model = self._current.snapshot.model
         # Objects about to be attached may be in frames that these messages do not name.
         before = itertools.chain(diffs, *(queued for _, queued in self._queued))
         frame_ids = {frame for diff in before for frame in diff.frame_ids} | frames_of(model and model.planning)
@@ -225,50 +225,25 @@ class World(Part):
 
     # --- services ---
 
-    async def _answer(
-        self, response: object, frame_ids: Sequence[str], read: Callable[[], Change], words: Callable[[Planning], str]
-    ) -> object:
-        """Apply a change and answer with words about the planning scene there is then."""
+    async def _apply_objects(self, request: ApplyObjects.Request, response: ApplyObjects.Response) -> str:
+        frame_ids = [one.header.frame_id for one in request.objects]
+        planning = await self.change("apply_objects", frame_ids, lambda: SuperovoidChanges(request.objects))
+        return self._current.noted(f"{len(request.objects)} applied; objects: {listing(planning.objects)}")
 
-        def fill(planning: Planning) -> str:
-            missing = self._current.missing
-            return words(planning) + (f"; {missing}" if missing else "")
+    def _get_pair_rules(self, request: GetPairRules.Request, response: GetPairRules.Response) -> str:
+        planning = self._current.model().planning
+        with refusals("request", code=Code.UNKNOWN_LINK):
+            pairs = _asked_pairs(planning, request.links_a, request.links_b)
+        verdicts = [planning.rules.why(*pair) for pair in pairs]
+        response.link_a, response.link_b = [a for a, _ in pairs], [b for _, b in pairs]
+        response.checked = [verdict.checked for verdict in verdicts]
+        response.rule = [verdict.rule for verdict in verdicts]
+        response.reason = [verdict.words for verdict in verdicts]
+        return f"{sum(response.checked)} of {len(pairs)} pairs are checked"
 
-        return await self.answer_long(response, lambda: self.change(type(response).__name__, frame_ids, read), fill)
-
-    async def _apply_objects(
-        self, request: ApplyObjects.Request, response: ApplyObjects.Response
-    ) -> ApplyObjects.Response:
-        return await self._answer(
-            response,
-            [one.header.frame_id for one in request.objects],
-            lambda: SuperovoidChanges(request.objects),
-            lambda planning: f"{len(request.objects)} applied; objects: {listing(planning.objects)}",
-        )
-
-    def _get_pair_rules(self, request: GetPairRules.Request, response: GetPairRules.Response) -> GetPairRules.Response:
-        def fill() -> str:
-            planning = self._current.model().planning
-            with refusals("request", code=Code.UNKNOWN_LINK):
-                pairs = _asked_pairs(planning, request.links_a, request.links_b)
-            verdicts = [planning.rules.why(*pair) for pair in pairs]
-            response.link_a, response.link_b = [a for a, _ in pairs], [b for _, b in pairs]
-            response.checked = [verdict.checked for verdict in verdicts]
-            response.rule = [verdict.rule for verdict in verdicts]
-            response.reason = [verdict.words for verdict in verdicts]
-            return f"{sum(response.checked)} of {len(pairs)} pairs are checked"
-
-        return self.answer(response, fill)
-
-    async def _set_pair_rules(
-        self, request: SetPairRules.Request, response: SetPairRules.Response
-    ) -> SetPairRules.Response:
-        return await self._answer(
-            response,
-            (),
-            lambda: RulesChange(request),
-            lambda planning: f"{len(planning.rules.runtime)} runtime rules",
-        )
+    async def _set_pair_rules(self, request: SetPairRules.Request, response: SetPairRules.Response) -> str:
+        planning = await self.change("set_pair_rules", (), lambda: RulesChange(request))
+        return self._current.noted(f"{len(planning.rules.runtime)} runtime rules")
 
 
 def _asked_pairs(planning: Planning, names_a: Sequence[str], names_b: Sequence[str]) -> list[tuple[str, str]]:

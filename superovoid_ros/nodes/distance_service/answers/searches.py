@@ -9,39 +9,50 @@ they have, the result is validated again, so that no response describes an outda
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+import threading
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from moveit_msgs.msg import MoveItErrorCodes, RobotState
 
 from superovoid_ros.nodes.common.mistakes import InputError
-from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError
+from superovoid_ros.nodes.distance_service.answers.error_codes import OF_PLANNERS, CodedError, code_of
+from superovoid_ros.nodes.distance_service.answers.goals import GroupRequest, group_of
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, RequestedStates
 from superovoid_ros.nodes.distance_service.jobs import Kind
-from superovoid_ros.nodes.distance_service.part import Common
-from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 
-_MOST_TIMES = 5  # that it is judged again
+Found = TypeVar("Found")
+_MOST_TIMES = 5  # that it is validated again
 REACH = 1.0
 """m, about a frame's origin: where what is given in it is taken to be."""
 
 
-class Afterwards:
-    """Judges again what was found.
+class Searches(RequestedStates):
+    """A part that answers with states and motions, which hold in the world at the time of the answer."""
 
-    Parameters
-    ----------
-    common
-        Whether the node still answers, by how much the robot may move unnoticed, and threads.
-    current
-        The world of now.
-    states
-        Reads the request's state again.
-    """
+    def refuse(self, name: str, response: Any, error: Exception) -> None:
+        """Write into a response why it is refused, as a code of MoveIt."""
+        getattr(response, "motion_plan_response", response).error_code = code_of(error)
 
-    def __init__(self, common: Common, current: CurrentModel, states: RequestedStates) -> None:
-        self._current, self._states, self._jobs, self._activity = current, states, common.jobs, common.activity
-        self._tolerance = lambda: float(common.value("frame_tolerance"))
+    def request_of(
+        self, group: str, start: RobotState, frame_ids: Sequence[str], stop: threading.Event | None = None
+    ) -> GroupRequest:
+        """Return what a request is about; `stop` ends its search, and by default that of all."""
+        found = group_of(self._current.model().robot, group)
+        return GroupRequest(found, self.state_of(start, frame_ids), start, frame_ids, stop or self.jobs.stop)
+
+    async def search(self, kind: Kind, work: Callable[[], Found]) -> Found:
+        """Return the result of a search in a thread; what its planner raises becomes a `CodedError`."""
+        try:
+            return await self.jobs.result(kind, work)
+        except Exception as error:
+            for planner_error, code, in_contact in OF_PLANNERS:
+                if isinstance(error, planner_error):
+                    # As move_group, compute_ik has one code for poses without a solution.
+                    touches = kind is Kind.PLAN and getattr(error, "in_contact", False)
+                    raise CodedError(in_contact if touches else code, str(error)) from error
+            raise
 
     async def confirm(
         self,
@@ -58,7 +69,7 @@ class Afterwards:
         before
             The state that the answer was found for.
         message, frame_ids
-            As `RequestedStates.of` read them.
+            Of the request, as for `state_of`.
         moved
             Joints that the answer is about.
         why_not
@@ -72,17 +83,17 @@ class Afterwards:
             If the present state cannot be judged.
         """
         for time in range(_MOST_TIMES):
-            self._activity.require()
+            self.activity.require()
             model = self._current.model()
             changed = model is not before.model
             if changed and model.robot is not before.model.robot:
                 raise _outdated("another robot was described meanwhile")
             if not changed and time:
                 return ""
-            now = self._states.of(model, message, frame_ids)
+            now = self.state_of(message, frame_ids)
             if not self.has_changed(before, now, frame_ids, moved):
                 return ""
-            words = await self._jobs.result(Kind.QUERY, lambda now=now: why_not(now))
+            words = await self.jobs.result(Kind.QUERY, lambda now=now: why_not(now))
             if words:
                 raise _outdated(words)
             before = now
@@ -94,7 +105,10 @@ class Afterwards:
         """Return whether objects, rules, the base, frames, or joints other than `moved` have changed."""
         if now.model is not before.model:
             return True
-        there, tolerance = now.at({joint: before.positions[joint] for joint in moved}), self._tolerance()
+        there, tolerance = (
+            now.at({joint: before.positions[joint] for joint in moved}),
+            float(self.value("frame_tolerance")),
+        )
         return _has_moved(before, there, tolerance) or _have_moved(frame_ids, before, there, tolerance)
 
 
