@@ -160,17 +160,24 @@ class PairFunction:
             if isinstance(side, Shapes) and side.kind not in PARAMETERS:
                 known = ", ".join(kind.__name__ for kind in PARAMETERS)
                 raise ValueError(f"{name}.kind = {side.kind!r}: must be one of {known}")
+            if not isinstance(side, Shape | Shapes) and not hasattr(side, "__len__"):
+                raise TypeError(f"{name}: must be a shape, a sequence of shapes or Shapes, found {type(side).__name__}")
         self.ranks = (2, 2, *(1 for side in self._sides if isinstance(side, Shapes)))
         """Number of the last axes of each input."""
 
     def batch(self, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
         """Return the batch axes for the shapes of the inputs."""
-        own = [
-            (len(side),) for side in self._sides if not isinstance(side, Shape | Shapes)
-        ]  # bodies along the last axis
-        return np.broadcast_shapes(
-            *own, *(shape[: len(shape) - k] for shape, k in zip(shapes, self.ranks, strict=True))
-        )
+        names = ["pose_a", "pose_b"]
+        axes: dict[str, tuple[int, ...]] = {}
+        for name, side in zip("ab", self._sides, strict=True):
+            if isinstance(side, Shapes):
+                names.append(f"parameters of {name}")
+            elif not isinstance(side, Shape):
+                axes[name] = (len(side),)  # bodies along the last axis
+        for name, shape in zip(names[:2], shapes, strict=False):
+            _check_last(name, shape, (4, 4))
+        axes |= {name: shape[: len(shape) - k] for name, shape, k in zip(names, shapes, self.ranks, strict=True)}
+        return _broadcast(axes)
 
     def __call__(self, *inputs: FloatArray) -> Answer:
         """Compute the distances and their Jacobians."""
@@ -242,8 +249,7 @@ class StateFunction:
             number = dict(zip(self._keys(self.pairs).tolist(), range(len(self.pairs)), strict=True))
             wanted = self._keys(np.asarray(pairs, dtype=np.int64).reshape(-1, 2))
             self.pairs = self.pairs[[number[key] for key in wanted.tolist()]]
-        self._order = np.argsort(self._keys(self.pairs))
-        self._sorted = self._keys(self.pairs)[self._order]
+        self._distinct, self._column = np.unique(self._keys(self.pairs), return_inverse=True)  # pairs may be repeated
         self.ranks = (1, 3) if is_based else (1,)
         """Number of the last axes of each input."""
 
@@ -266,8 +272,9 @@ class StateFunction:
 
     def batch(self, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
         """Return the batch axes for the shapes of the inputs."""
-        rows = [shape[: len(shape) - k] for shape, k in zip(shapes, self.ranks, strict=True)]
-        return np.broadcast_shapes((len(self.pairs),), *rows)
+        names = ("positions", "base_poses")
+        axes = {name: shape[: len(shape) - k] for name, shape, k in zip(names, shapes, self.ranks, strict=False)}
+        return _broadcast({"pairs": (len(self.pairs),), **axes})
 
     def __call__(self, *inputs: FloatArray) -> Answer:
         """Compute the distances and their Jacobians."""
@@ -301,17 +308,17 @@ class StateFunction:
     ) -> tuple[StateResults, Callable[[NDArray[Any], float], NDArray[Any]], FloatArray, FloatArray | None]:
         """Return the rows of all states, a function that spreads values of rows, positions, and poses of bases."""
         batch = self.batch([each.shape for each in inputs])
-        states, count = math.prod(batch[:-1]), len(self.pairs)
+        states = math.prod(batch[:-1])
         positions, *bases = (_rows(each, rank, (*batch[:-1], 1)) for each, rank in zip(inputs, self.ranks, strict=True))
         by_name = {link: bases[0][:, i] for i, link in enumerate(self._robot.base_links)}
         found = self._query(positions, base_poses=by_name, threads=self._threads)
-        column = self._order[np.searchsorted(self._sorted, self._keys(np.column_stack([found.body_a, found.body_b])))]
-        row = (found.state, column)
+        keys = self._keys(np.column_stack([found.body_a, found.body_b]))
+        row = (found.state, np.searchsorted(self._distinct, keys))
 
         def table(values: NDArray[Any], fill: float) -> NDArray[Any]:
-            full = np.full((states, count, *values.shape[1:]), fill, dtype=values.dtype)
+            full = np.full((states, len(self._distinct), *values.shape[1:]), fill, dtype=values.dtype)
             full[row] = values
-            return full.reshape(*batch, *values.shape[1:])
+            return full[:, self._column].reshape(*batch, *values.shape[1:])
 
         return found, table, positions, bases[0] if bases else None
 
@@ -363,6 +370,7 @@ class StateDistances(ABC):
         super().__init__()  # torch.nn.Module has attributes of its own
         self._function = StateFunction(robot, scene, pairs=pairs, max_distance=max_distance, threads=threads)
         self.pairs = self._function.pairs
+        self._joints = len(robot.joint_names)
 
     def forward(self, positions: Any, base_poses: Mapping[str, Any] | None = None) -> Distances:
         """Compute the distances of a batch of states; a call of the object does so too.
@@ -379,8 +387,12 @@ class StateDistances(ABC):
         Distances
             With the batch axes (..., pairs).
         """
-        inputs = [self._framework.array(positions)[..., None, :]]
+        positions = self._framework.array(positions)
+        _check_last("positions", tuple(positions.shape), (self._joints,))
+        inputs = [positions[..., None, :]]
         bases = [self._framework.array(pose) for pose in self._function.bases(base_poses)]
+        for pose in bases:
+            _check_last("base_poses", tuple(pose.shape), (4, 4))
         if bases:
             inputs.append(self._framework.stack(self._framework.broadcast(*bases), -3)[..., None, :, :, :])
         return self._evaluate(self._function, *inputs)
@@ -389,6 +401,27 @@ class StateDistances(ABC):
     @abstractmethod
     def _evaluate(function: Function, *inputs: Any) -> Distances:
         """Call the engine in the framework."""
+
+
+def _check_last(name: str, shape: tuple[int, ...], last: tuple[int, ...]) -> None:
+    """Refuse an array without the given last axes.
+
+    Raises
+    ------
+    ValueError
+    """
+    if shape[-len(last) :] != last:
+        axes = ", ".join(map(str, last))
+        raise ValueError(f"{name}: must have shape (..., {axes}), found {tuple(shape)}")
+
+
+def _broadcast(axes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """Return the common batch axes of named arrays."""
+    try:
+        return np.broadcast_shapes(*axes.values())
+    except ValueError:
+        found = ", ".join(f"{name}: {shape}" for name, shape in axes.items())
+        raise ValueError(f"batch axes do not match: {found}") from None
 
 
 def by_matrix(gradients: FloatArray, poses: FloatArray) -> FloatArray:

@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike
 from superovoid.bridging import framework
 from superovoid.mujoco import collision_pairs, shape_of
 from superovoid.scene import Body, Scene
+from superovoid.scene.scene import check_indices, table_of
+from superovoid.values.checks import greatest_distance, number
 
 if TYPE_CHECKING:
     import mink
@@ -40,7 +42,7 @@ class DistanceLimit(mink.Limit):
     Raises
     ------
     ValueError
-        If a geom has no shape of this library.
+        If a geom has no shape of this library, or an argument is out of range.
     """
 
     def __init__(
@@ -52,11 +54,15 @@ class DistanceLimit(mink.Limit):
         max_distance: float = 0.1,
         gain: float = 0.85,
     ) -> None:
-        wanted = collision_pairs(model) if pairs is None else np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
+        wanted = collision_pairs(model) if pairs is None else table_of(pairs)
+        check_indices(wanted, model.ngeom)
         self._geoms, rows = np.unique(wanted, return_inverse=True)
         bodies = [Body(f"geom {geom}", f"geom {geom}", shape_of(model, geom)) for geom in self._geoms.tolist()]
         self._scene = Scene(bodies, rows.reshape(-1, 2))
-        self.margin, self.max_distance, self.gain = margin, max_distance, gain
+        self.margin, self.max_distance = number("margin", margin, "metres"), greatest_distance(max_distance)
+        self.gain = number("gain", gain)
+        if not 0.0 < self.gain <= 1.0:
+            raise ValueError(f"gain = {gain!r}: must be in (0, 1]")
 
     def compute_qp_inequalities(self, configuration: Any, dt: float) -> Any:
         """Return the constraint ``G @ displacement <= h``, a row for each near pair."""

@@ -94,11 +94,14 @@ def distances(a: Bodies, pose_a: Any, b: Bodies, pose_b: Any, *, threads: int | 
 
 
 def _tensor(values: Any) -> Tensor:
-    if isinstance(values, torch.Tensor):
-        return values
-    if hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray):
-        return torch.from_dlpack(values)
-    return torch.as_tensor(values, dtype=None if isinstance(values, np.ndarray) else torch.float64)
+    """Return a tensor of floating point; integers become numbers of double precision."""
+    if hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray | torch.Tensor):
+        values = torch.from_dlpack(values)
+    is_typed = isinstance(values, np.ndarray | torch.Tensor)
+    tensor = torch.as_tensor(values, dtype=None if is_typed else torch.float64)
+    if tensor.is_complex() or tensor.dtype is torch.bool:
+        raise TypeError(f"must be real numbers, found {tensor.dtype}")
+    return tensor if tensor.is_floating_point() else tensor.to(torch.float64)
 
 
 class StateDistances(bridging.StateDistances, torch.nn.Module):

@@ -38,8 +38,7 @@ from superovoid.contact.signed_distance import answer_rows
 from superovoid.shapes import HalfSpace, Shape, Sphere
 from superovoid.shapes.kernels.surface import SIZE
 from superovoid.shapes.primitives import pack_shapes
-from superovoid.shapes.shape import points_of
-from superovoid.values.checks import LEAST_LENGTH, greatest_distance
+from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH, floats, greatest_distance
 from superovoid.values.poses import ORIGIN, PosesLike
 from superovoid.values.records import Record, Result, ResultTable, Table
 from superovoid.values.status import UNPROVEN, Status
@@ -131,6 +130,8 @@ class _Bodies:
     """Bodies at poses, and for each the row of a point on its scale."""
 
     def __init__(self, shapes: Shapes, poses: PosesLike) -> None:
+        if not isinstance(shapes, Shape) and (isinstance(shapes, str) or not hasattr(shapes, "__len__")):
+            raise TypeError(f"shapes: must be a shape or a sequence of shapes, found {type(shapes).__name__}")
         self.shapes = [shapes] if isinstance(shapes, Shape) else list(shapes)
         for i, shape in enumerate(self.shapes):
             if not isinstance(shape, Shape):
@@ -162,10 +163,16 @@ class _Bodies:
         )
 
 
-def _finite_points(name: str, points: ArrayLike) -> FloatArray:
-    rows = points_of(points)
-    if rows.ndim != 2 or not np.isfinite(rows).all():
-        raise ValueError(f"{name}: must be finite, of shape (n, 3), found shape {rows.shape}")
+def _rows(name: str, values: ArrayLike, most: float = MOST_LENGTH) -> FloatArray:
+    """Return points or directions as rows, finite and within a limit."""
+    rows = floats(name, values)
+    if rows.ndim != 2 or rows.shape[1] != 3:
+        raise ValueError(f"{name}: must have shape (n, 3), found {rows.shape}")
+    if not np.isfinite(rows).all():
+        raise ValueError(f"{name}: must be finite, found nan or inf")
+    farthest = np.abs(rows).max(initial=0.0)
+    if farthest > most:
+        raise ValueError(f"{name}: coordinates must be within {most:g} m, found {farthest:.3g}")
     return np.ascontiguousarray(rows)
 
 
@@ -212,7 +219,7 @@ def point_distances(
     >>> found.distance.round(12), found.body
     (array([1.5]), array([1]))
     """
-    bodies, points, rtol = _Bodies(shapes, poses), _finite_points("points", points), check_rtol(rtol)
+    bodies, points, rtol = _Bodies(shapes, poses), _rows("points", points), check_rtol(rtol)
     rows = np.full((len(points), columns.RESULT_LENGTH), math.nan)
     rows[:, _INTERVAL] = math.inf
     rows[:, columns.STATUS] = 0.0
@@ -309,10 +316,8 @@ def cast_rays(
     (array([ 4., inf]), array([ 0, -1]))
     """
     bodies, rtol = _Bodies(shapes, poses), check_rtol(rtol)
-    starts, ways = (
-        _finite_points("origins", np.atleast_2d(origins)),
-        _finite_points("directions", np.atleast_2d(directions)),
-    )
+    starts = _rows("origins", np.atleast_2d(origins))
+    ways = _rows("directions", np.atleast_2d(directions), math.inf)
     try:
         starts, ways = np.broadcast_arrays(starts, ways)
     except ValueError:

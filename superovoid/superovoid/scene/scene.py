@@ -142,8 +142,8 @@ class Scene:
         self._named = {}
         self._begin(self._checked(bodies), {}, np.empty((0, 4, 4)), np.empty(0, dtype=np.bool_), pairs is not None)
         if pairs is not None:
-            listed = _table_of(pairs)
-            _check_indices(listed, len(self._bodies))
+            listed = table_of(pairs)
+            check_indices(listed, len(self._bodies))
             added = self._except(listed, pair_table.ALLOWED_TURNED)
             if added == len(listed):
                 self._table = listed
@@ -355,8 +355,8 @@ class Scene:
             If a pair names a body that does not exist.
         """
         with self._lock:
-            table = _table_of(pairs)
-            _check_indices(table, len(self._bodies))
+            table = table_of(pairs)
+            check_indices(table, len(self._bodies))
             self._except(table, pair_table.ALLOWED if allowed else pair_table.FORBIDDEN)
 
     # -- poses -----------------------------------------------------------------------------------------------------
@@ -841,10 +841,10 @@ class Scene:
 
     def _oriented(self, pairs: ArrayLike) -> IntArray:
         """Return the pairs of a query, in the order of bodies that the scene reports."""
-        table = _table_of(pairs)
+        table = table_of(pairs)
         wrong = pair_table.orient(self._rules, table)
         if wrong >= 0:
-            _check_indices(table, len(self._bodies))
+            check_indices(table, len(self._bodies))
             a, b = table[wrong]
             names = f"{self._bodies[a].name!r}, {self._bodies[b].name!r}"
             raise ValueError(f"pairs: ({a}, {b}) ({names}) is not one of the scene's pairs")
@@ -856,7 +856,7 @@ def _pairs_between(link: IntArray) -> int:
     return (len(link) ** 2 - int((np.bincount(link) ** 2).sum())) // 2
 
 
-def _table_of(pairs: ArrayLike) -> IntArray:
+def table_of(pairs: ArrayLike) -> IntArray:
     """Return a new table of pairs."""
     given = np.asarray(pairs)
     if given.size == 0:
@@ -866,7 +866,8 @@ def _table_of(pairs: ArrayLike) -> IntArray:
     return np.array(given, dtype=np.int64, order="C")
 
 
-def _check_indices(table: IntArray, count: int) -> None:
+def check_indices(table: IntArray, count: int) -> None:
+    """Raise `ValueError` unless all pairs are of two different ones of `count` bodies."""
     if table.size and (table.min() < 0 or table.max() >= count):
         raise ValueError(f"pairs: indices must be in [0, {count}), found {table.min()} to {table.max()}")
     if (table[:, 0] == table[:, 1]).any():

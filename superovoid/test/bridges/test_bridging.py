@@ -106,7 +106,24 @@ def test_errors_name_what_is_wrong():
         PairFunction(Shapes(type(bridged.without_parameters()[0]), None), Sphere(1.0))
     with pytest.raises(ValueError, match="columns radius, length"):
         PairFunction(Shapes(list(bridged.PARAMETERS)[5], None), Sphere(1.0))(np.eye(4), np.eye(4), np.ones(3))
+    with pytest.raises(TypeError, match="a: must be a shape, a sequence of shapes or Shapes, found float"):
+        PairFunction(1.0, Sphere(1.0))
+    pair = PairFunction([Sphere(1.0), Sphere(2.0)], Sphere(1.0))
+    with pytest.raises(ValueError, match=r"pose_b: must have shape \(\.\.\., 4, 4\), found \(3,\)"):
+        pair(np.eye(4), np.zeros(3))
+    with pytest.raises(ValueError, match=r"batch axes do not match: a: \(2,\), pose_a: \(3,\), pose_b: \(\)"):
+        pair(np.zeros((3, 4, 4)), np.eye(4))
     with pytest.raises(ValueError, match="'ball' is missing"):
         StateFunction(bridged.robot()).bases({})
     with pytest.raises(ModuleNotFoundError, match=r"superovoid\[torch\]"):
         framework("no_such_framework", "torch")
+
+
+def test_repeated_pairs_have_equal_distances():
+    robot = bridged.robot()
+    pairs = robot.scene().pairs
+    inputs = np.zeros((1, 2)), np.eye(4)[None, None]
+    found = StateFunction(robot, pairs=[pairs[1], pairs[0], pairs[1][::-1]])(*inputs)
+    each = StateFunction(robot)(*inputs)
+    assert found.distance.tolist() == each.distance[[1, 0, 1]].tolist()
+    assert found.jacobians[0].tolist() == each.jacobians[0][[1, 0, 1]].tolist()

@@ -62,3 +62,19 @@ def test_inverse_kinematics_keeps_clear_of_the_ball():
             found.append(distances(model, configuration.data, pairs).min())
         least.append(min(found))
     assert least[0] < 0.0 and least[1] > 0.029
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"pairs": [(0, -1)]}, r"pairs: indices must be in \[0, 5\), found -1 to 0"),
+        ({"pairs": [(0, 5)]}, r"pairs: indices must be in \[0, 5\), found 0 to 5"),
+        ({"pairs": [(0, 2.7)]}, "pairs: must be integers"),
+        ({"margin": float("nan")}, "margin = nan: must be a finite number"),
+        ({"gain": 1.5}, r"gain = 1.5: must be in \(0, 1\]"),
+        ({"max_distance": float("nan")}, "max_distance = nan: must be a number"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        DistanceLimit(mujoco.MjModel.from_xml_string(ARM), **arguments)

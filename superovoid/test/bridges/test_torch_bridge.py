@@ -106,3 +106,32 @@ def test_second_derivatives_are_an_error():
     distance = bridge.distances(Sphere(1.0), tensor(np.eye(4)), Sphere(0.5), pose).distance
     with pytest.raises(RuntimeError, match="create_graph"):
         torch.autograd.grad(distance, pose, create_graph=True)
+
+
+@pytest.mark.parametrize("pose", [torch.eye(4, dtype=torch.int64), np.eye(4, dtype=np.int32), np.eye(4).tolist()])
+def test_integers_are_numbers_of_double_precision(pose):
+    other = np.eye(4)
+    other[0, 3] = 2.25
+    found = bridge.distances(Sphere(0.5), pose, Shapes(Sphere, [1]), other)
+    assert found.distance.dtype == torch.float64
+    assert found.distance.item() == 0.75
+
+
+@pytest.mark.parametrize("kind", [torch.bool, torch.complex128])
+def test_other_types_are_refused(kind):
+    with pytest.raises(TypeError, match=f"must be real numbers, found {kind}"):
+        bridge.distances(Sphere(0.5), torch.eye(4, dtype=kind), Sphere(1.0), np.eye(4))
+
+
+@pytest.mark.parametrize(
+    ("positions", "base", "message"),
+    [
+        (torch.zeros(3), np.eye(4), r"positions: must have shape \(\.\.\., 2\), found \(3,\)"),
+        (torch.tensor(0.0), np.eye(4), r"positions: must have shape \(\.\.\., 2\), found \(\)"),
+        (torch.zeros(2), np.zeros(3), r"base_poses: must have shape \(\.\.\., 4, 4\), found \(3,\)"),
+        (torch.zeros(2, 2), np.tile(np.eye(4), (3, 1, 1)), r"do not match: pairs: \(2,\), positions: \(2, 1\), base_p"),
+    ],
+)
+def test_wrong_shapes_of_states_are_refused(positions, base, message):
+    with pytest.raises(ValueError, match=message):
+        bridge.StateDistances(bridged.robot())(positions, {"ball": base})

@@ -252,8 +252,21 @@ def test_any_number_of_points_and_rays_has_as_many_rows(count):
         (
             lambda: point_distances(Sphere(1.0), (0.0, 0.0, 1.0)),
             ValueError,
-            r"points: must be finite, of shape \(n, 3\)",
+            r"points: must have shape \(n, 3\), found \(3,\)",
         ),
+        (
+            lambda: point_distances(Sphere(1.0), [(1e31, 0.0, 0.0)]),
+            ValueError,
+            r"points: coordinates must be within 1e\+30",
+        ),
+        (
+            lambda: cast_rays(Sphere(1.0), (1e31, 0.0, 0.0), np.ones(3)),
+            ValueError,
+            r"origins: coordinates must be within 1e\+30 m, found 1e\+31",
+        ),
+        (lambda: cast_rays(Sphere(1.0), np.zeros(2), np.ones(3)), ValueError, r"origins: must have shape \(n, 3\)"),
+        (lambda: cast_rays(Sphere(1.0), np.zeros(3), "x"), ValueError, "directions: must be numbers"),
+        (lambda: point_distances(1.0, np.zeros((1, 3))), TypeError, "shapes: must be a shape or a sequence of shapes"),
         (lambda: point_distances([Sphere(1.0), None], np.zeros((1, 3))), TypeError, r"shapes\[1\]: must be a shape"),
         (
             lambda: point_distances([Sphere(1.0)] * 2, np.zeros((1, 3)), np.zeros((3, 3))),
