@@ -162,6 +162,7 @@ class PairFunction:
                 raise ValueError(f"{name}.kind = {side.kind!r}: must be one of {known}")
         self.ranks = (2, 2, *(1 for side in self._sides if isinstance(side, Shapes)))
         """Number of the last axes of each input."""
+        self.has_hessians = False
 
     def batch(self, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
         """Return the batch axes for the shapes of the inputs."""
@@ -246,6 +247,8 @@ class StateFunction:
         self._sorted = self._keys(self.pairs)[self._order]
         self.ranks = (1, 3) if is_based else (1,)
         """Number of the last axes of each input."""
+        self.has_hessians = not is_based
+        """Whether `hessians` are those by all inputs."""
 
     def bases(self, base_poses: Mapping[str, Any] | None) -> list[Any]:
         """Return the poses of ``robot.base_links`` in their order.
@@ -317,6 +320,7 @@ class StateFunction:
 
 
 Function = PairFunction | StateFunction
+NO_HESSIANS = "second derivatives exist for robots without floating bases alone, by their joint positions"
 
 
 class Framework(NamedTuple):
