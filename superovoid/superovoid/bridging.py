@@ -164,6 +164,7 @@ class PairFunction:
                 raise TypeError(f"{name}: must be a shape, a sequence of shapes or Shapes, found {type(side).__name__}")
         self.ranks = (2, 2, *(1 for side in self._sides if isinstance(side, Shapes)))
         """Number of the last axes of each input."""
+        self.has_hessians = False
 
     def batch(self, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
         """Return the batch axes for the shapes of the inputs."""
@@ -252,6 +253,8 @@ class StateFunction:
         self._distinct, self._column = np.unique(self._keys(self.pairs), return_inverse=True)  # pairs may be repeated
         self.ranks = (1, 3) if is_based else (1,)
         """Number of the last axes of each input."""
+        self.has_hessians = not is_based
+        """Whether `hessians` are those by all inputs."""
 
     def bases(self, base_poses: Mapping[str, Any] | None) -> list[Any]:
         """Return the poses of ``robot.base_links`` in their order.
@@ -324,6 +327,7 @@ class StateFunction:
 
 
 Function = PairFunction | StateFunction
+NO_HESSIANS = "second derivatives exist for robots without floating bases alone, by their joint positions"
 
 
 class Framework(NamedTuple):

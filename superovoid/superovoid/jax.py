@@ -5,8 +5,8 @@
 
 The engine runs on the processor in double precision, called by XLA's foreign function interface, or from another
 device by `jax.pure_callback`. One call returns the distances and their Jacobians, from which JAX's own operations make
-the derivatives of both modes. There are no second derivatives: JAX raises an error. Without ``jax_enable_x64`` the
-results are rounded to single precision.
+the derivatives of both modes. Second derivatives are those by the joint positions of a robot without floating bases, as
+for `superovoid.casadi`; others raise an error. Without ``jax_enable_x64`` the results are rounded to single precision.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from superovoid import bridging
-from superovoid.bridging import Bodies, Distances, Function, PairFunction, Shapes, framework
+from superovoid.bridging import NO_HESSIANS, Bodies, Distances, Function, PairFunction, Shapes, framework
 from superovoid.values.status import differentiable_rows
 
 if TYPE_CHECKING:
@@ -90,32 +90,29 @@ def _evaluate(function: Function, *inputs: Array) -> Distances:
     aligned = [each.reshape((1,) * (most - rank) + each.shape) for each, rank in zip(arrays, ranks, strict=True)]
     if any(isinstance(each, jax.core.Tracer) for each in aligned):
         return Distances(*_values(function, *aligned))
-    engine, _ = _engine_of(function, aligned, derive=False)
+    engine, _ = _engine_of(function, aligned, 0)
     return Distances(*_fields(jnp.asarray(engine(*aligned))))
 
 
 def _engine_of(
-    function: Function, inputs: Sequence[Array], derive: bool
-) -> tuple[Callable[..., np.ndarray], list[int]]:
-    """Return a function of arrays that returns rows of results, and the columns at which Jacobians begin and end."""
+    function: Function, inputs: Sequence[Array], order: int
+) -> tuple[Callable[..., np.ndarray], list[tuple[int, ...]]]:
+    """Return a function of arrays that returns rows of results, and the shapes of the derivatives in a row."""
     real = jnp.result_type(float)
-    widths = [math.prod(each.shape[each.ndim - rank :]) for each, rank in zip(inputs, function.ranks, strict=True)]
+    first = [each.shape[each.ndim - rank :] for each, rank in zip(inputs, function.ranks, strict=True)]
+    shapes = [*first, *(each * 2 for each in first)][: len(first) * order]
 
     def engine(*arrays: Array) -> np.ndarray:
-        answer = function(*(np.asarray(each, dtype=np.float64) for each in arrays))
-        columns: list[np.ndarray] = [
-            answer.distance[..., None],
-            answer.point_a,
-            answer.point_b,
-            answer.normal,
-            answer.status[..., None],
-        ]
-        if derive:
-            rows = zip(answer.jacobians, widths, strict=True)
-            columns += [each.reshape(*answer.distance.shape, width) for each, width in rows]
+        given = [np.asarray(each, dtype=np.float64) for each in arrays]
+        answer = function(*given)
+        columns: list[np.ndarray] = [answer.distance[..., None], answer.point_a, answer.point_b, answer.normal]
+        columns.append(answer.status[..., None])
+        derived = [*answer.jacobians, *([function.hessians(*given)] if order == 2 else [])]  # type: ignore[union-attr]
+        for each, shape in zip(derived, shapes, strict=False):
+            columns.append(each.reshape(*answer.distance.shape, math.prod(shape)))
         return np.concatenate(columns, axis=-1, dtype=real)
 
-    return engine, list(accumulate(widths if derive else [], initial=_JACOBIANS))
+    return engine, shapes
 
 
 def _fields(rows: Array) -> tuple[Array, ...]:
@@ -125,9 +122,10 @@ def _fields(rows: Array) -> tuple[Array, ...]:
     return (*parts, status, differentiable_rows(status))
 
 
-def _call(function: Function, inputs: tuple[Array, ...], derive: bool) -> tuple[Array, ...]:
-    """Return the fields of `Distances` and, with `derive`, the Jacobians."""
-    engine, ends = _engine_of(function, inputs, derive)
+def _call(function: Function, inputs: tuple[Array, ...], order: int) -> tuple[Array, ...]:
+    """Return the fields of `Distances` and the derivatives up to an order."""
+    engine, shapes = _engine_of(function, inputs, order)
+    ends = list(accumulate(map(math.prod, shapes), initial=_JACOBIANS))
     batch = function.batch([each.shape for each in inputs])
     specification = jax.ShapeDtypeStruct((*batch, ends[-1]), jnp.result_type(float))
 
@@ -141,27 +139,46 @@ def _call(function: Function, inputs: tuple[Array, ...], derive: bool) -> tuple[
         rows = jax.lax.platform_dependent(*inputs, cpu=by_ffi, default=by_callback)
     else:
         rows = by_callback(*inputs)
-    last = (each.shape[each.ndim - rank :] for each, rank in zip(inputs, function.ranks, strict=True))
-    jacobians = (rows[..., i:j].reshape(*batch, *each) for (i, j), each in zip(pairwise(ends), last, strict=False))
-    return (*_fields(rows), *jacobians)
+    derived = (rows[..., i:j].reshape(*batch, *each) for (i, j), each in zip(pairwise(ends), shapes, strict=True))
+    return (*_fields(rows), *derived)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _values(function: Function, *inputs: Array) -> tuple[Array, ...]:
-    return _call(function, inputs, derive=False)
+    return _call(function, inputs, 0)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _with_jacobians(function: Function, *inputs: Array) -> tuple[Array, ...]:
+    return _call(function, inputs, 1)
+
+
+def _changes(values: tuple[Array, ...], jacobians: Sequence[Array], tangents: Sequence[Array]) -> list[Array]:
+    """Return the tangents of the fields of `Distances`."""
+    change = jnp.zeros_like(values[0])
+    for jacobian, tangent in zip(jacobians, tangents, strict=True):
+        change = change + (jacobian * tangent).sum(axis=tuple(range(values[0].ndim, jacobian.ndim)))
+    none = [np.zeros(each.shape, jax.dtypes.float0) for each in values[4:6]]
+    return [change, *map(jnp.zeros_like, values[1:4]), *none]
 
 
 @_values.defjvp
 def _along(
     function: Function, inputs: tuple[Array, ...], tangents: tuple[Array, ...]
 ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-    found = _call(function, inputs, derive=True)
-    values, jacobians = found[:6], found[6:]
-    change = jnp.zeros_like(values[0])
-    for jacobian, tangent in zip(jacobians, tangents, strict=True):
-        change = change + (jacobian * tangent).sum(axis=tuple(range(values[0].ndim, jacobian.ndim)))
-    none = [np.zeros(each.shape, jax.dtypes.float0) for each in values[4:]]
-    return values, (change, *map(jnp.zeros_like, values[1:4]), *none)
+    found = _with_jacobians(function, *inputs)
+    return found[:6], tuple(_changes(found, found[6:], tangents))
+
+
+@_with_jacobians.defjvp
+def _along_twice(
+    function: Function, inputs: tuple[Array, ...], tangents: tuple[Array, ...]
+) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    if not function.has_hessians:
+        raise NotImplementedError(NO_HESSIANS)
+    *found, hessian = _call(function, inputs, 2)
+    turned = (hessian * tangents[0][..., None, :]).sum(axis=-1)
+    return tuple(found), (*_changes(tuple(found), found[6:], tangents), turned)
 
 
 # XLA calls C functions that take an XLA_FFI_CallFrame (xla/ffi/api/c_api.h in the folder of jax.ffi.include_dir()).

@@ -10,6 +10,7 @@ between its triangles and its base. Geoms of signed distance functions (plugins)
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -271,21 +272,11 @@ def _hull_vertices(model: Any, mesh: int) -> FloatArray:
 
 
 def _terrain(model: Any, field: int) -> Mesh:
-    """Return the solid of a height field, with MuJoCo's diagonals, from (row, column) to (row + 1, column + 1)."""
-    rows, columns = int(model.hfield_nrow[field]), int(model.hfield_ncol[field])
+    """Return the solid of a height field."""
+    shape = int(model.hfield_nrow[field]), int(model.hfield_ncol[field])
     x, y, top, base = model.hfield_size[field]
-    heights = top * model.hfield_data[model.hfield_adr[field] :][: rows * columns].astype(np.float64)
-    places = np.stack(np.meshgrid(np.linspace(-x, x, columns), np.linspace(-y, y, rows)), axis=-1).reshape(-1, 2)
-    vertices = np.concatenate([np.column_stack([places, z]) for z in (heights, np.full(rows * columns, -base))])
-    number = np.arange(rows * columns).reshape(rows, columns)
-    a, b, c, d = (each.ravel() for each in (number[:-1, :-1], number[:-1, 1:], number[1:, 1:], number[1:, :-1]))
-    upper = np.concatenate([np.stack(corners, axis=1) for corners in ((a, b, c), (a, c, d))])
-    edge = np.concatenate([number[0, :-1], number[:-1, -1], number[-1, :0:-1], number[:0:-1, 0]])
-    after, below = np.roll(edge, -1), rows * columns
-    walls = [
-        np.stack(corners, axis=1) for corners in ((edge, edge + below, after), (after, edge + below, after + below))
-    ]
-    return Mesh.from_triangles(vertices, np.concatenate([upper, upper[:, ::-1] + below, *walls]))
+    heights = top * model.hfield_data[model.hfield_adr[field] :][: math.prod(shape)].astype(np.float64)
+    return Mesh.from_heights(heights.reshape(shape), (2.0 * x, 2.0 * y), -base)
 
 
 def _name(model: Any, kind: str, number: int) -> str:

@@ -143,6 +143,9 @@ def _shape(geometry_object: Any, meshes: str) -> Shape:
             return Mesh.from_triangles(vertices, faces)
         except ValueError:  # not closed
             return Shell.from_triangles(vertices, faces)
+    if isinstance(shape, coal.HeightFieldAABB | coal.HeightFieldOBBRSS):  # its rows descend along y
+        heights, lengths = np.array(shape.getHeights())[::-1], (shape.getXDim(), shape.getYDim())
+        return Mesh.from_heights(heights, lengths, shape.getMinHeight())
     kind = type(shape).__name__
     raise ValueError(f"geometry {geometry_object.name!r}: {kind} has no shape of this library")
 

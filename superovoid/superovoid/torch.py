@@ -4,8 +4,9 @@
 """Signed distances as functions of PyTorch: ``from superovoid.torch import distances, StateDistances``.
 
 The engine computes in double precision on the processor; results have the device and the type of the poses or
-positions. Arrays of other libraries come in by DLPack, and tensors go out by it, without a copy. There are no second
-derivatives: ``create_graph=True`` raises an error.
+positions. Arrays of other libraries come in by DLPack, and tensors go out by it, without a copy. Second derivatives
+are those by the joint positions of a robot without floating bases, as for `superovoid.casadi`; otherwise
+``create_graph=True`` raises an error.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from superovoid import bridging
-from superovoid.bridging import Bodies, Distances, Function, PairFunction, Shapes, framework
+from superovoid.bridging import NO_HESSIANS, Bodies, Distances, Function, PairFunction, Shapes, framework
 
 if TYPE_CHECKING:
     import torch
@@ -33,8 +34,8 @@ class _Engine(torch.autograd.Function):
         def tensor(array: np.ndarray) -> Tensor:
             return torch.from_numpy(array).to(like.device, like.dtype if array.dtype == np.float64 else None)
 
-        ctx.save_for_backward(*map(tensor, answer.jacobians))
-        ctx.shapes = [each.shape for each in inputs]
+        ctx.save_for_backward(*inputs, *map(tensor, answer.jacobians))
+        ctx.function, ctx.shapes = function, [each.shape for each in inputs]
         flags = (tensor(answer.status), tensor(answer.differentiable))
         geometry = map(tensor, (answer.point_a, answer.point_b, answer.normal))
         results = (tensor(answer.distance), *geometry, *flags)
@@ -43,13 +44,33 @@ class _Engine(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, weights: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
+        inputs, jacobians = (ctx.saved_tensors[part] for part in (slice(len(ctx.shapes)), slice(len(ctx.shapes), None)))
         if torch.is_grad_enabled():
-            raise RuntimeError("superovoid.torch has first derivatives alone: create_graph must be False")
+            if not ctx.function.has_hessians:
+                raise RuntimeError(f"create_graph: {NO_HESSIANS}")
+            jacobians = (_Jacobian.apply(ctx.function, *inputs, *jacobians),)
         found: list[Tensor | None] = [None]
-        for jacobian, shape, needed in zip(ctx.saved_tensors, ctx.shapes, ctx.needs_input_grad[1:], strict=True):
+        for jacobian, shape, needed in zip(jacobians, ctx.shapes, ctx.needs_input_grad[1:], strict=True):
             last = (1,) * (jacobian.ndim - weights.ndim)
             found.append((weights.reshape(*weights.shape, *last) * jacobian).sum_to_size(shape) if needed else None)
         return tuple(found)
+
+
+class _Jacobian(torch.autograd.Function):
+    """A Jacobian by joint positions as a function of these, whose derivatives are the Hessians."""
+
+    @staticmethod
+    def forward(ctx: Any, function: Function, positions: Tensor, jacobian: Tensor) -> Tensor:
+        ctx.function = function
+        ctx.save_for_backward(positions)
+        return jacobian.clone()
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, weights: Tensor) -> tuple[Tensor | None, ...]:
+        (positions,) = ctx.saved_tensors
+        hessians = torch.from_numpy(ctx.function.hessians(positions.to("cpu", torch.float64).numpy())).to(weights)
+        return None, (weights[..., None] * hessians).sum(-2).sum_to_size(positions.shape), None
 
 
 def distances(a: Bodies, pose_a: Any, b: Bodies, pose_b: Any, *, threads: int | None = None) -> Distances:

@@ -196,7 +196,7 @@ def answer_rows(pairs: Pairs, rtol: float, threads: int | None) -> FloatArray:
     """Return the result rows of pairs, shape (n, RESULT_LENGTH): superovoids in SIMD lanes, if there are many."""
     n = pairs.length
     out = np.empty((n, columns.RESULT_LENGTH))
-    in_lanes = pairs.of_superovoids
+    in_lanes = pairs.of_superovoids if n >= BATCH else np.zeros(n, np.bool_)
     if in_lanes.sum() < BATCH:
         in_lanes[:] = False
     states = np.zeros((n, columns.STATE_LENGTH))

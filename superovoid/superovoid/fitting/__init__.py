@@ -10,6 +10,7 @@ from superovoid.fitting.planner_study import study_planner
 from superovoid.fitting.robot_checks import check_robot
 from superovoid.fitting.robot_fits import fit_robot
 from superovoid.fitting.robot_pairs import fitted_pairs
+from superovoid.fitting.tessellated import tessellate
 
 __all__ = [
     "PairSearch",
@@ -21,4 +22,5 @@ __all__ = [
     "fit_superovoid",
     "fitted_pairs",
     "study_planner",
+    "tessellate",
 ]

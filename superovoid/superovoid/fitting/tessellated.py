@@ -1,35 +1,44 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Write fitted bodies as a ROS package of meshes that contain them, for URDF readers that support meshes only.
+"""Meshes of bodies, and fitted bodies as a ROS package of meshes that contain them, for readers of meshes only.
 
-The mesh of a body is a polytope that provably contains it (`outer_polytopes`). The overshoot is bounded as well: the
-distance from a convex body is a convex function, so it is largest at a vertex. Both proofs hold for the numbers in the
-file, which have single precision.
+In such a package the mesh of a body is a polytope that provably contains it (`outer_polytopes`). The overshoot is
+bounded as well: the distance from a convex body is a convex function, so it is largest at a vertex. Both proofs hold
+for the numbers in the file, which have single precision.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
 import numpy as np
 from numpy.typing import NDArray
 
+from superovoid.contact import point_distances as point_distances_of
 from superovoid.fitting.outer_polytopes import polytope_around
 from superovoid.fitting.proofs import point_distances
 from superovoid.fitting.robot_fits import RobotFit
 from superovoid.fitting.xml_edits import Edits, element
-from superovoid.shapes import Shape
+from superovoid.shapes import HalfSpace, Shape
 from superovoid.values.records import Record
+
+if TYPE_CHECKING:
+    import trimesh
 
 FloatArray = NDArray[np.float64]
 
 _RESOLUTIONS = (8, 12, 16, 24, 32, 48, 64, 96, 128)
+_COARSEST, _FINEST = 8, 1024
+# Points of a triangle: its centre, those of its edges, and others beside these, since an edge may lie in a flat face.
+_PLACES = np.array([[a, b, 1.0 - a - b] for a, b in ((1 / 3, 1 / 3), (0.5, 0.5), (0.5, 0.0), (0.0, 0.5))])
+_PLACES = np.concatenate([_PLACES, 0.02 + 0.94 * _PLACES[1:]])
 _PLAIN = ("box", "cylinder")  # kinds that every reader supports
 
 
@@ -85,6 +94,45 @@ def _tessellation(shape: Shape, resolution: int) -> Tessellation | None:
     vertices, faces = found
     overshoot = float(point_distances(shape, np.eye(4), vertices)[1].max())
     return Tessellation(vertices, faces, max(0.0, overshoot))
+
+
+def tessellate(shape: Shape, atol: float) -> trimesh.Trimesh:
+    """Compute a closed mesh within a distance of the surface of a body of any kind, for export to STL, OBJ or GLB.
+
+    Parameters
+    ----------
+    shape : Shape
+    atol : float
+        Largest distance of the triangles from the surface, m; the engine measures it at seven points of each.
+
+    Returns
+    -------
+    trimesh.Trimesh
+        Its corners are on the surface; ``export("body.stl")`` writes it.
+
+    Raises
+    ------
+    ImportError
+        If trimesh is not installed.
+    ValueError
+        If the body is a half-space, or `atol` is not positive or needs more than 1024 segments around the axis.
+    """
+    if isinstance(shape, HalfSpace):
+        raise ValueError("HalfSpace: has no closed mesh")
+    resolution = _COARSEST
+    while atol > 0.0:
+        mesh = shape.tessellate(resolution)
+        if len(mesh.faces) == len(shape.triangles(2 * resolution)[1]):  # flat faces
+            return mesh
+        found = point_distances_of(shape, (_PLACES @ mesh.triangles).reshape(-1, 3))
+        off = float(np.maximum(-found.lower, found.upper).max())
+        if off <= atol:
+            return mesh
+        if resolution == _FINEST:
+            break
+        # The distance falls with the square of the resolution.
+        resolution = min(_FINEST, math.ceil(resolution * max(1.1, min(4.0, math.sqrt(off / atol)))))
+    raise ValueError(f"atol = {atol!r} m: must be positive, and in reach of {_FINEST} segments")
 
 
 @dataclass(frozen=True)

@@ -266,6 +266,49 @@ class Mesh(_Vertices):
         trimesh_for("a mesh").repair.fix_normals(mesh, multibody=True)
         return cls(mesh.vertices, mesh.faces)
 
+    @classmethod
+    def from_heights(cls, heights: ArrayLike, lengths: ArrayLike, base: float) -> Mesh:
+        """Make the solid under a terrain: heights above a grid, walls, and a flat base.
+
+        Parameters
+        ----------
+        heights : (rows, columns) array_like
+            z of the grid points, m; rows along y, columns along x, both ascending. The cells are split along the
+            diagonals from (row, column) to (row + 1, column + 1), as those of MuJoCo.
+        lengths : (2,) array_like
+            Lengths of the grid along x and y, m, centred on the z axis.
+        base : float
+            z of the base, m, below all heights.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than two rows or columns, or a height is not above the base.
+
+        Examples
+        --------
+        >>> from superovoid import Mesh
+        >>> Mesh.from_heights([[0.0, 0.0], [1.0, 1.0]], (2.0, 3.0), -1.0).volume()
+        9.0
+        """
+        z, (x, y) = floats("heights", heights), 0.5 * floats("lengths", lengths)
+        if z.ndim != 2 or min(z.shape) < 2:
+            raise ValueError(f"heights: must have at least two rows and two columns, found shape {z.shape}")
+        if not base < z.min():
+            raise ValueError(f"heights: must be above the base at {base!r} m, found {z.min()}")
+        rows, columns = z.shape
+        places = np.stack(np.meshgrid(np.linspace(-x, x, columns), np.linspace(-y, y, rows)), axis=-1).reshape(-1, 2)
+        vertices = np.concatenate([np.column_stack([places, each]) for each in (z.ravel(), np.full(z.size, base))])
+        number = np.arange(z.size).reshape(rows, columns)
+        a, b, c, d = (each.ravel() for each in (number[:-1, :-1], number[:-1, 1:], number[1:, 1:], number[1:, :-1]))
+        upper = np.concatenate([np.stack(corners, axis=1) for corners in ((a, b, c), (a, c, d))])
+        edge = np.concatenate([number[0, :-1], number[:-1, -1], number[-1, :0:-1], number[:0:-1, 0]])
+        after, below = np.roll(edge, -1), z.size
+        walls = [
+            np.stack(corners, axis=1) for corners in ((edge, edge + below, after), (after, edge + below, after + below))
+        ]
+        return cls(vertices, np.concatenate([upper, upper[:, ::-1] + below, *walls]))
+
     def _surface(self) -> NDArray[np.int64]:
         return self.faces
 

@@ -3,16 +3,25 @@
 
 """CasADi: values and Jacobians of one and many states, and an optimisation that ends clear of a wall."""
 
+import shutil
+import subprocess
+from pathlib import Path
+
 import bridged
 import numpy as np
 import panda
 import pytest
 
+from superovoid import Box, Superovoid
+from superovoid.bridging import PairFunction
+from superovoid.cli.prefix import PREFIX
 from superovoid.scene import Scene
 from superovoid.states import state_distances
 
 casadi = pytest.importorskip("casadi")
 from superovoid.casadi import StateDistances  # noqa: E402
+
+SOURCE = Path(__file__).resolve().parents[3] / "examples" / "c" / "casadi_pair.c"
 
 
 def test_values_are_those_of_the_engine_and_jacobians_those_of_differences():
@@ -76,3 +85,18 @@ def test_ipopt_keeps_an_arm_clear_of_a_wall(hessian):
     problem.solver("ipopt", {"print_time": False}, options)
     best = problem.solve().value(q)
     assert state_distances(robot, scene, best[None]).closest[0] >= 0.01 - 1e-6
+
+
+@pytest.mark.skipif(not SOURCE.is_file() or shutil.which("cc") is None, reason="needs the repository and a C compiler")
+def test_a_function_in_c_has_the_distances_and_jacobians_of_the_engine(tmp_path):
+    library = tmp_path / "casadi_pair.so"
+    flags = [f"-I{PREFIX}/include", f"-L{PREFIX}/lib", "-lsuperovoid", f"-Wl,-rpath,{PREFIX}/lib", "-o", library]
+    subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", SOURCE, *flags], check=True)
+    ask = casadi.external("distance", str(library))
+    derive = ask.jacobian()
+    function = PairFunction(bridged.shape(Superovoid), Box((0.2, 0.3, 0.4)))
+    for pose in bridged.random_poses(np.random.default_rng(12), 5, reach=0.8):
+        expected = function(np.eye(4), pose)
+        assert abs(float(ask(pose)) - expected.distance) <= 1e-12
+        found = np.array(derive(pose, 0.0)).reshape(4, 4).T
+        assert np.abs(found - expected.jacobians[1]).max() <= 1e-9

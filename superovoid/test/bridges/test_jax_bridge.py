@@ -68,12 +68,22 @@ def test_single_precision_comes_back_in_single_precision():
         assert found.distance.dtype == np.float32 and float(found.distance) == 1.5
 
 
-def test_second_derivatives_are_an_error():
+def test_second_derivatives_by_joints_are_those_of_the_robot():
+    robot, positions = bridged.robot_without_base(), np.array([[0.3, -0.5], [0.8, 0.6]])
+    ask = bridge.StateDistances(robot)
+    found = jax.jit(jax.vmap(jax.hessian(lambda q: ask(q).distance)))(positions)
+    assert np.abs(found).max() > 0.1
+    assert np.abs(found - StateFunction(robot).hessians(positions[:, None])).max() <= 1e-12
+    for other in (jax.jacfwd(jax.jacfwd(lambda q: ask(q).distance)), jax.jacrev(jax.jacrev(lambda q: ask(q).distance))):
+        assert np.abs(other(positions[0]) - found[0]).max() <= 1e-12
+
+
+def test_other_second_derivatives_are_an_error():
     def distance(height):
         pose = jax.numpy.eye(4).at[2, 3].set(height)
         return bridge.distances(Sphere(1.0), jax.numpy.eye(4), Sphere(0.5), pose).distance
 
-    with pytest.raises(ValueError, match="cannot be differentiated"):
+    with pytest.raises(NotImplementedError, match="second derivatives"):
         jax.hessian(distance)(3.0)
 
 

@@ -107,6 +107,14 @@ def test_meshes_are_solids_if_they_are_closed():
     assert CollisionDistances(model, geometry).shapes[0].volume() == pytest.approx(0.024)
 
 
+def test_a_height_field_is_the_solid_under_it():
+    heights = np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.9]])
+    model, geometry = two(coal.HeightFieldOBBRSS(2.0, 1.0, heights, -0.1), coal.Sphere(0.1))
+    terrain = CollisionDistances(model, geometry).shapes[0]
+    assert terrain == Mesh.from_heights(heights[::-1], (2.0, 1.0), -0.1)
+    assert terrain.vertices[0].tolist() == [-1.0, -0.5, 0.4]  # the last row of Coal
+
+
 def test_geometries_without_a_shape_are_refused():
     model, geometry = two(coal.Plane(np.array([0.0, 0.0, 1.0]), 0.0), coal.Sphere(0.1))
     with pytest.raises(ValueError, match="Plane has no shape"):

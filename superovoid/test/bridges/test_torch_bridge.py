@@ -101,7 +101,13 @@ def test_single_precision_comes_back_in_single_precision():
     assert pose.grad[:, :3, 3].tolist() == [[1.0, 0.0, 0.0]] * 2
 
 
-def test_second_derivatives_are_an_error():
+def test_second_derivatives_by_joints_are_those_of_differences():
+    ask = bridge.StateDistances(bridged.robot_without_base())
+    positions = tensor([[0.3, -0.5], [0.8, 0.6]], True)
+    assert torch.autograd.gradgradcheck(lambda q: ask(q).distance, positions, eps=1e-5, atol=1e-5)
+
+
+def test_other_second_derivatives_are_an_error():
     pose = tensor(bridged.random_poses(np.random.default_rng(10), reach=3.0), True)
     distance = bridge.distances(Sphere(1.0), tensor(np.eye(4)), Sphere(0.5), pose).distance
     with pytest.raises(RuntimeError, match="create_graph"):

@@ -12,8 +12,9 @@ import pytest
 import trimesh
 from scipy.spatial import ConvexHull
 
-from superovoid import Box, Capsule, Cylinder, Sphere, Superovoid
+from superovoid import Box, Capsule, Cone, Cylinder, HalfSpace, Mesh, Sphere, Superovoid, Torus, point_distances
 from superovoid.cli import main
+from superovoid.fitting import tessellate
 from superovoid.fitting.tessellated import package_name, tessellation_around, write_mesh_around
 from superovoid.robot import Robot
 from superovoid.robot.mesh_files import read_triangles
@@ -130,3 +131,33 @@ def test_urchin_and_pinocchio_read_the_package(written):
     model = pinocchio.buildModelFromUrdf(path)
     kind = pinocchio.GeometryType.COLLISION
     assert pinocchio.buildGeomFromUrdf(model, path, kind, package_dirs=folders).ngeoms == 3
+
+
+ROUND = [
+    Superovoid((0.3, 0.2, 0.5), section_exponent=0.4, profile_exponent=1.3, taper=(0.4, -0.3)),
+    Superovoid((0.3, 0.2, 0.5), section_exponent=0.9, profile_exponent=0.9, taper=(0.45, 0.0)),
+    Capsule(0.2, 0.7),
+    Cylinder(0.3, 0.5),
+    Cone(0.3, 0.8),
+    Torus(0.4, 0.15),
+]
+
+
+@pytest.mark.parametrize("shape", [*ROUND, Box((0.3, 0.5, 0.7))], ids=repr)
+def test_a_mesh_of_a_tolerance_is_that_near_to_the_surface(shape, tmp_path):
+    mesh = tessellate(shape, 0.005)
+    assert mesh.is_watertight and len(mesh.faces) < 6000
+    points = trimesh.sample.sample_surface(mesh, 200, seed=1)[0]
+    assert np.abs(point_distances(shape, points).distance).max() < 0.0055
+    back = point_distances(Mesh.from_trimesh(mesh), shape.sample_surface(200, 1))
+    assert np.abs(back.distance).max() < 0.0055
+    for kind in ("stl", "obj", "glb"):
+        mesh.export(tmp_path / f"body.{kind}")
+        assert len(trimesh.load_mesh(tmp_path / f"body.{kind}").faces) == len(mesh.faces)
+
+
+def test_a_mesh_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match="no closed mesh"):
+        tessellate(HalfSpace(), 0.1)
+    with pytest.raises(ValueError, match="in reach"):
+        tessellate(Torus(0.4, 0.15), 0.0)

@@ -86,3 +86,9 @@ def robot() -> Robot:
 def states(rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Return positions of its joints (count, 2), and poses of its base (count, 4, 4)."""
     return rng.uniform((0.2, -1.0), (1.0, 1.0), (count, 2)), random_poses(rng, count, reach=1.5)
+
+
+def robot_without_base() -> Robot:
+    """Return the same robot with the floating body fixed."""
+    fixed = arm.URDF.replace('type="floating">', 'type="fixed"><origin xyz="1.2 0.9 0.1"/>')
+    return Robot.from_urdf(fixed, srdf=arm.SRDF)
