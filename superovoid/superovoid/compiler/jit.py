@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compile kernels in this process by numba's public interface.
+"""Compile kernels in a process with numba, which keeps the machine code on disk.
 
 Used for kernels of other packages, which may call kernels of this package, and for SUPEROVOID_KERNELS=jit.
 """
@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from types import CodeType, ModuleType
 from typing import Any
 
 import llvmlite
 import numba
 from numba.core import config, types
+from numba.core.caching import FunctionCache
 from numba.core.registry import cpu_target
 
 # No reassociation: the residuals and the certificate rely on the order of operations.
@@ -42,8 +44,8 @@ def names_in(code: CodeType) -> set[str]:
 
 
 def python_of(kernel: Any) -> Any:
-    """Return the Python function of a kernel or an entry point."""
-    return getattr(kernel, "python_function", kernel)
+    """Return the Python function of a kernel, of an entry point, or of numba's dispatcher of one."""
+    return getattr(kernel, "python_function", None) or getattr(kernel, "py_func", kernel)
 
 
 def kernels_in(function: Callable[..., Any]) -> Iterator[Any]:
@@ -86,13 +88,38 @@ def let_numba_see(function: Callable[..., Any], dispatcher_of: Callable[[Any], A
             each._numba_type_ = cpu_target.typing_context.resolve_value_type(intrinsic)
 
 
-def _dispatcher_of(kernel: Any) -> Any:
+class _OnDisk(FunctionCache):
+    """Machine code of a kernel on disk, which is compiled again if the kernel, or anything that it uses, changes.
+
+    numba compares only the file that has the kernel.
+    """
+
+    def __init__(self, kernel: Any) -> None:
+        super().__init__(python_of(kernel))
+        self._kernel = kernel
+
+    def _index_key(self, signature: Any, codegen: Any) -> Any:
+        from superovoid.compiler.digests import digest_of  # late: it imports this module
+
+        self._cache_file._source_stamp = digest_of(self._kernel, ())
+        return super()._index_key(signature, codegen)
+
+
+def _dispatcher_of(kernel: Any, **settings: Any) -> Any:
     options = {name: value for name, value in kernel.kernel_options.items() if name not in ("separate", "_nrt")}
-    return numba.njit(python_of(kernel), **{**SETTINGS, **options})
+    return numba.njit(python_of(kernel), **{**SETTINGS, **settings, **options})
+
+
+def _dispatcher_of_called(kernel: Any) -> Any:
+    # Functions by which Python and C call it would take a third of the time.
+    return _dispatcher_of(kernel, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Compile a function, and the kernels of this package that it calls, with numba on the first call.
+
+    Later processes load the machine code, if numba finds a folder to write to (NUMBA_CACHE_DIR, `__pycache__` next to
+    the module, or one of the user).
 
     Parameters
     ----------
@@ -110,4 +137,8 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
         return lambda each: kernel(each, **options)
     if not hasattr(function, "kernel_options"):
         function.kernel_options = options  # type: ignore[attr-defined]
-    return show(function, _dispatcher_of)
+    let_numba_see(python_of(function), _dispatcher_of_called)
+    dispatcher = show(function, _dispatcher_of)
+    with suppress(RuntimeError):  # no such folder
+        dispatcher._cache = _OnDisk(function)
+    return dispatcher

@@ -54,7 +54,7 @@ def numbers_of(shape):
 
 @pytest.mark.parametrize("shape", SMOOTH, ids=repr)
 def test_integrals_are_the_limit_of_those_of_finer_meshes(shape):
-    coarse, fine = mesh_of(shape, 256), mesh_of(shape, 512)
+    coarse, fine = mesh_of(shape, 128), mesh_of(shape, 256)
     np.testing.assert_allclose(numbers_of(shape), (4.0 * fine - coarse) / 3.0, rtol=3e-5, atol=1e-6)
 
 
@@ -99,7 +99,7 @@ def test_points_of_the_surface_lie_on_it_and_fill_octants_by_their_area(shape):
     if not isinstance(shape, Torus | Mesh):  # seen from the middle, the surface is met once
         inner, outer = (middle + (points - middle) * scale for scale in (1.0 - 1e-9, 1.0 + 1e-9))
         assert shape.contains(inner).all() and not shape.contains(outer).any()
-    mesh = trimesh.Trimesh(*shape.triangles(100), process=False).subdivide_to_size(0.03 * half.max())
+    mesh = trimesh.Trimesh(*shape.triangles(100), process=False).subdivide_to_size(0.06 * half.max())
     centre = middle + 0.3 * half
     octants = (mesh.triangles_center > centre) @ (1, 2, 4)
     expected = np.bincount(octants, mesh.area_faces, minlength=8) / mesh.area
