@@ -453,6 +453,7 @@ def test_rules_of_all_pairs_have_a_reason_and_change_at_run_time(state):
 # --- before the node is active, before the state is known ---
 
 
+@pytest.mark.ci
 def test_an_inactive_node_takes_objects_from_topics_and_forgets_them_when_cleaned_up(start_node, client):
     node = start_node("distance_service", name="waiting", autostart=False, robot_description=arm.URDF, rate=0.0)
     lifecycle.bring(client, "/waiting", "inactive")
