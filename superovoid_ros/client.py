@@ -114,8 +114,7 @@ class DistanceClient:
         check_names("service", [service])
         self.timeout = float(timeout)
         self._is_closed = False
-        self._heard: frozenset[bytes] | None = None
-        """Servers that have responded to this client, as in `_Served`; None: none has."""
+        self._is_heard = False  # whether the present servers have responded to this client
         self._world: _Served | None = None
         with ExitStack() as undo:
             if node is None:
@@ -305,39 +304,29 @@ class DistanceClient:
             future.changed.clear()
             if future.answered > answered:
                 answered, until = future.answered, time.monotonic() + self.timeout + (future.deadline or 0.0)
-                self._note_heard()
+                self._is_heard = True
             if future.done():
                 break
             try:
                 self._require_open()
                 before, servers = servers, self._servers(self._client)
                 if servers > before:
-                    self._heard = None
+                    self._is_heard = False
                     future.send()  # the previous server may have ended before its response
                 elif time.monotonic() >= until:
                     raise self._no_answer(self._client)
                 elif time.monotonic() >= again:
-                    if self._heard is None or not self._processes() <= self._heard:
-                        self._heard = None
+                    if not self._is_heard:
                         future.send(keep_earlier=True)
                     again += self.timeout / _TRIES
             except ServiceUnavailableError:
                 future.drop()
                 raise
-        self._note_heard()
+        self._is_heard = True
         return future.result()
 
-    def _note_heard(self) -> None:
-        """Record which nodes have answered; a later one may not know this client yet."""
-        if self._heard is None:
-            self._heard = self._processes()
-
-    def _processes(self) -> frozenset[bytes]:
-        """Return what distinguishes the nodes of the service's name, and the lives of each, for the middleware."""
-        return frozenset().union(*self._ends())
-
     def _ends(self) -> tuple[frozenset[bytes], ...]:
-        """Return the endpoints of these nodes on each of `_TOPICS`."""
+        """Return the endpoints of the nodes of the service's name on each of `_TOPICS`: they differ for each life."""
         own = self._client.srv_name.rpartition("/")[0]
         return tuple(
             frozenset(

@@ -135,7 +135,7 @@ class Shared:
 
     def begin(self, client: Client, program: str, parameters: dict[str, object]) -> TestedNode:
         """Configure and activate the node of a program with parameters."""
-        if program != self._program:
+        if program != self._program or self.node.process.poll() is not None:
             self.stop()
         if self.node is None:
             self._program, self.node = program, TestedNode(program, {"autostart": False}, name="distance_service")

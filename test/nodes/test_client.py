@@ -362,7 +362,7 @@ def test_a_call_to_a_restarted_service_is_repeated(loopback_domain):
         calling = threading.Thread(target=lambda: found.append(client.distances([[0.0]], joint_names=["a"])))
         calling.start()
         assert silent.asked.wait(60.0)
-        assert client._client._pending_requests
+        assert until(lambda: client._client._pending_requests)  # the call is kept after it is sent
         anew = Silent("restarted")
         anew.serve((True, "", [0, 0]))
         calling.join()  # if the first answer is lost, the client asks again after a third of its timeout

@@ -15,16 +15,15 @@ from superovoid_ros.nodes.common.conversions import to_nanoseconds, to_time
 
 import arm
 
-SERVICE = "/simulated/get_min_distance"
+NAME = "/distance_service"
+SERVICE = f"{NAME}/get_min_distance"
 SECOND = 1_000_000_000
 
 
 @pytest.fixture(scope="module")
-def simulated(start_node):
+def simulated(serve):
     """A node that follows /clock; the tests make the time."""
-    return start_node(
-        "distance_service",
-        name="simulated",
+    return serve(
         use_sim_time=True,
         **arm.DESCRIPTIONS,
         rate=10.0,
@@ -53,7 +52,7 @@ def advance(client, seconds):
 
 def published_in_ten_periods(client, seconds):
     """Count what is published while the time goes on by ten periods, from one of the first after `seconds` on."""
-    messages = client.collect(DistanceArray, "/simulated/distances")
+    messages = client.collect(DistanceArray, f"{NAME}/distances")
     client.wait_for_silence(messages, 0.5)  # time stands still
     begin = 0
     while not messages:
@@ -129,11 +128,11 @@ def test_topics_go_on_after_a_jump_back(simulated, client):
 
 def test_rate_is_judged_in_simulated_time(simulated, client):
     begin(client, 12.0)
-    client.collect(DistanceArray, "/simulated/distances")
+    client.collect(DistanceArray, f"{NAME}/distances")
     messages = client.collect(DiagnosticArray, "/diagnostics")
 
     def rate_found():
-        found = [s for message in messages for s in message.status if s.name == "simulated: topics"]
+        found = [s for message in messages for s in message.status if s.name == "distance_service: topics"]
         return [s for s in found if "of 10 Hz" in s.message]
 
     # Faster than real time, but on a slow machine: the wall clock would give more than 10 Hz.

@@ -15,6 +15,8 @@ from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from superovoid_interfaces.srv import GetMinDistance
 
+pytestmark = pytest.mark.ci  # a process of its own takes more than 2 s
+
 MIN_DISTANCE = "/distance_service/get_min_distance"
 NAMES = ["rod_lift", "rod_turn", "cap_lift"]
 # A block with a slot, open upwards: its hull has none. Half a metre wide, its lowest face at z = 0.
@@ -114,7 +116,6 @@ def describe(client, place):
     client.call_until(lambda r: r.success, GetMinDistance, MIN_DISTANCE)
 
 
-@pytest.mark.ci
 @pytest.mark.parametrize("place", ["package://parts", "package://indexed", "file"])
 def test_distances_are_those_of_closed_forms(service, client, folder, place):
     describe(client, f"file://{folder / 'parts'}" if place == "file" else place)

@@ -10,13 +10,13 @@ from superovoid_interfaces.srv import GetMinDistance
 
 import arm
 
-SERVICE = "/late/get_min_distance"
+SERVICE = "/distance_service/get_min_distance"
 
 
 @pytest.fixture(scope="module")
-def late(start_node):
+def late(serve):
     """A service that starts without a robot."""
-    return start_node("distance_service", name="late")
+    return serve()
 
 
 def answer(client, words):
@@ -76,11 +76,6 @@ def test_robot_from_topics_works_after_all_that(late, client):
     assert response.distances.pairs_considered == 4
     client.send_text("robot_description_semantic", arm.SRDF)
     client.call_until(lambda response: response.distances.pairs_considered == 2, GetMinDistance, SERVICE)
-
-
-def test_two_interrupts_end_the_node_cleanly(late, client):
-    assert late.interrupt(times=2) == 0
-    assert "Traceback" not in late.output()
 
 
 @pytest.mark.ci

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.ci  # a process of its own takes more than 2 s
+
 COMMAND = [sys.executable, "-m", "superovoid.cli"]
 DEADLINE = 120.0  # s; a machine that has much else to do is waited for
 
@@ -122,7 +124,6 @@ def test_clients_and_node_end_when_the_load_test_is_killed(start):
     wait_until_gone(helpers)
 
 
-@pytest.mark.ci
 def test_demo_ends_when_its_terminal_is_closed(start):
     master, slave = pty.openpty()
     process = start("demo", stdin=slave, stdout=slave, stderr=slave, start_new_session=True)

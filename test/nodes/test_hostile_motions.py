@@ -96,7 +96,7 @@ class Machine:
 
 
 @pytest.fixture(scope="module")
-def start_service(start_node, client, tmp_path_factory):
+def start_service(serve, client, tmp_path_factory):
     """Return a function that starts the service if it is not running."""
     one = {"type": "FollowJointTrajectory", "joints": list(panda.ARM)}
     manager = {"controller_names": ["arm_controller"], "arm_controller": one}
@@ -113,8 +113,7 @@ def start_service(start_node, client, tmp_path_factory):
 
     def start():
         if not started or started[-1].process.poll() is not None:
-            started.append(start_node("distance_service", robot_description=panda.urdf(), **options))
-            started[-1].wait_for_output("robot 'panda'")
+            started.append(serve(robot_description=panda.urdf(), **options))
         return started[-1]
 
     return start

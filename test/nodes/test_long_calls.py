@@ -18,15 +18,13 @@ SHARE = share_directory()
 URDF = (SHARE / "urdf/icub_hands.urdf").read_text(encoding="utf-8")
 SRDF = (SHARE / "config/icub_hands.srdf").read_text(encoding="utf-8")
 HANDS = Robot.from_urdf(URDF, srdf=SRDF)
-NAME = "/hands_service"
+NAME = "/distance_service"
 
 
 @pytest.fixture(scope="module")
-def hands(start_node):
+def hands(serve):
     """Both hands of the iCub."""
-    node = start_node("distance_service", NAME[1:], robot_description=URDF, robot_description_semantic=SRDF, rate=0.0)
-    node.wait_for_output("robot 'icub_hands'")
-    return node
+    return serve(robot_description=URDF, robot_description_semantic=SRDF, rate=0.0)
 
 
 def long_request(count):

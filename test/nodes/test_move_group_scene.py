@@ -17,6 +17,8 @@ import arm
 from parameters import set_parameters
 from world import MIN_DISTANCE, RELIABLE, cup, distance, put, scene_diff, sphere, thing
 
+pytestmark = pytest.mark.ci  # a process of its own takes more than 2 s
+
 MONITORED = "monitored_planning_scene"
 FLAT = SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[float("nan")])
 
@@ -95,7 +97,6 @@ def there(client, name, expected):
 CUP = np.hypot(0.5, 2.0) - 0.15
 
 
-@pytest.mark.ci
 def test_objects_from_before_the_node_listened_are_there(client, service):
     put(client, [0.0, 0.0])
     words = told(client)
@@ -146,7 +147,6 @@ def test_after_a_gap_the_scene_is_requested_again(client, move_group):
     move_group.service, move_group.publisher = other.service, other.publisher
 
 
-@pytest.mark.ci
 def test_a_difference_that_does_not_fit_repeats_the_request(client, move_group):
     there(client, "cup", CUP)
     there(client, "stone", None)
@@ -159,7 +159,6 @@ def test_a_difference_that_does_not_fit_repeats_the_request(client, move_group):
     there(client, "stone", np.hypot(0.5, 3.0) - 0.15)
 
 
-@pytest.mark.ci
 def test_an_unreadable_scene_is_not_requested_for_ever_and_never_counts_as_whole(client, move_group):
     there(client, "cup", CUP)
     count = move_group.asked
@@ -188,7 +187,6 @@ def test_a_lost_message_repeats_the_request(client, service, move_group):
     there(client, "cup", np.hypot(0.5, 1.0) - 0.15)
 
 
-@pytest.mark.ci
 def test_an_answer_without_a_robot_is_no_empty_world(client, move_group):
     there(client, "cup", CUP)
     count, move_group.name, move_group.objects = move_group.asked, "", []

@@ -17,6 +17,7 @@ from geometry_msgs.msg import TransformStamped
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld
 from rclpy.serialization import serialize_message
 from std_msgs.msg import String
+from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import SetPairRules
 
 from superovoid_ros.nodes.common.conversions import to_pose
@@ -28,7 +29,7 @@ from superovoid_ros.nodes.distance_service.world import current, moveit_changes
 from superovoid_ros.nodes.distance_service.world import world as world_module
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.moveit_world import MoveItWorld
-from superovoid_ros.nodes.distance_service.world.own_changes import RulesChange
+from superovoid_ros.nodes.distance_service.world.own_changes import RulesChange, SuperovoidChanges
 
 import arm
 import parts
@@ -473,6 +474,21 @@ def test_what_stands_on_an_object_whose_place_is_not_known_is_missing_too(descri
     described.send(thing("plate", primitives=[sphere()], frame="cup"))
     described.jobs.finish()
     assert described.objects == {"cup": 3.0, "plate": 3.0}
+
+
+def test_a_superovoid_is_refused_before_the_state_is_known_only_if_the_state_matters(described):
+    egg = SuperovoidObject(id="egg", pose=to_pose(arm.at(0.7, 0.0, 0.0)), size=[0.1] * 3, epsilon=[1.0] * 2)
+    egg.attach_link = "hand"
+
+    def applied():
+        found = described.world.change("apply_objects", [egg.header.frame_id], lambda: SuperovoidChanges([egg]))
+        described.jobs.finish()
+        return found.result()
+
+    with pytest.raises(InputError, match="no position of joint"):
+        applied()
+    egg.header.frame_id = "hand"
+    assert applied().objects["egg"].link == "hand"
 
 
 def test_an_object_moved_by_tf_is_not_attached_at_its_old_pose(described):

@@ -49,7 +49,7 @@ def test_a_state_is_clear_if_every_distance_exceeds_its_padding(padding, group):
     paddings = model.paddings(group)
     assert paddings is model.paddings(group)
     seen = set()
-    for positions in states(model, 150):
+    for positions in states(model, 60):
         scene = planning.scene.fork()
         scene.set_link_poses(model.robot.forward_kinematics(positions, BALL))
         expected = bool((planning.clearances(scene.query(pairs=pairs)).lower > 0.0).all())

@@ -13,6 +13,8 @@ from superovoid.planning.trail import trail
 from superovoid_ros.icub import grasp_problem
 from superovoid_ros.nodes.common.endpoints import LATCHED
 
+pytestmark = pytest.mark.ci  # a process of its own takes more than 2 s
+
 
 @pytest.fixture(scope="module")
 def example():

@@ -14,6 +14,8 @@ from superovoid_interfaces.srv import GetMinDistance
 
 import arm
 
+pytestmark = pytest.mark.ci  # a process of its own takes more than 2 s
+
 RELIABLE, BEST_EFFORT = ReliabilityPolicy.RELIABLE, ReliabilityPolicy.BEST_EFFORT
 VOLATILE, TRANSIENT_LOCAL = DurabilityPolicy.VOLATILE, DurabilityPolicy.TRANSIENT_LOCAL
 
@@ -58,7 +60,6 @@ def offered(client, node, topic):
     return found[-1].reliability, found[-1].durability
 
 
-@pytest.mark.ci
 @pytest.mark.parametrize(
     ("topic", "expected"),
     [
@@ -76,7 +77,6 @@ def test_defaults(plain, client, topic, expected):
     assert offered(client, "plain", topic) == expected
 
 
-@pytest.mark.ci
 @pytest.mark.parametrize(
     ("topic", "expected"),
     [
@@ -111,7 +111,6 @@ def test_remapped_names_are_the_ones_that_work(tuned, client):
     assert client.wait(lambda: messages)
 
 
-@pytest.mark.ci
 def test_mismatched_ends_are_reported_once(plain, client):
     client.node.create_publisher(
         String, "/robot_description", QoSProfile(depth=1)

@@ -15,6 +15,8 @@ from superovoid_ros.nodes.common.conversions import to_transform
 
 import arm
 
+pytestmark = pytest.mark.ci  # a process of its own takes more than 2 s
+
 LEFT, RIGHT = "/left/distance_service/get_min_distance", "/right/distance_service/get_min_distance"
 
 
@@ -65,7 +67,6 @@ def send(client, side, positions, ball):
     )
 
 
-@pytest.mark.ci
 def test_each_node_answers_about_its_own_robot(robots, client):
     left = send(client, "left", [0.0, 0.0], arm.at(2.0, 0.0, 0.0))
     right = send(client, "right", [0.0, 0.0], arm.at(2.0, 0.0, 0.0))

@@ -15,6 +15,8 @@ from superovoid_ros.nodes.common.conversions import to_pose
 
 import arm
 
+pytestmark = pytest.mark.ci  # a process of its own takes more than 2 s
+
 NAME = "/distance_service"
 
 
@@ -32,7 +34,6 @@ def asker(service, client):
     return client
 
 
-@pytest.mark.ci
 def test_distances_are_answered_without_moveit_msgs(asker):
     answer = asker.call(GetMinDistance, f"{NAME}/get_min_distance", max_results=1)
     assert answer.success, answer.message

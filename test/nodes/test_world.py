@@ -450,9 +450,10 @@ def test_rules_of_all_pairs_have_a_reason_and_change_at_run_time(state):
     assert distance(state, "thumb", "ball") is not None and distance(state, "hand", "thumb") is None
 
 
-# --- before the node is active, before the state is known ---
+# --- before the node is active ---
 
 
+@pytest.mark.ci
 def test_an_inactive_node_takes_objects_from_topics_and_forgets_them_when_cleaned_up(start_node, client):
     node = start_node("distance_service", name="waiting", autostart=False, robot_description=arm.URDF, rate=0.0)
     lifecycle.bring(client, "/waiting", "inactive")
@@ -473,18 +474,5 @@ def test_an_inactive_node_takes_objects_from_topics_and_forgets_them_when_cleane
     lifecycle.bring(client, "/waiting", "unconfigured")
     lifecycle.bring(client, "/waiting", "active")
     assert not client.call(*rules, links_a=["cup"]).success
-    node.is_tested = False
-    node.stop()
-
-
-@pytest.mark.ci
-def test_an_object_is_refused_before_the_state_is_known_only_if_the_state_matters(start_node, client):
-    node = start_node("distance_service", name="early", robot_description=arm.URDF, rate=0.0)
-    node.wait_for_output("robot 'arm'")
-    on_hand = ovoid(pose=arm.at(0.7, 0.0, 0.0), attach_link="hand")
-    response = client.call(ApplyObjects, "/early/apply_objects", objects=[on_hand])
-    assert not response.success and "no position of joint" in response.message
-    on_hand.header.frame_id = "hand"
-    assert client.call(ApplyObjects, "/early/apply_objects", objects=[on_hand, ovoid("egg2")]).success
     node.is_tested = False
     node.stop()

@@ -83,8 +83,8 @@ def check_service(service: str, timeout: float) -> list[Check]:
         checks.append(_state_check(service, label))
         if label != "active":
             return checks
+        caller.wait(lambda: bool(diagnostics), timeout)  # meanwhile its topics are discovered
         checks += _topic_checks(caller.node, *full_name)
-        caller.wait(lambda: bool(diagnostics), timeout)
         checks += [
             Check(task, status.level == DiagnosticStatus.OK, status.message)
             for task, status in diagnostics.items()
@@ -125,7 +125,7 @@ def _topic_checks(node: Node, name: str, namespace: str) -> list[Check]:
     checks = []
     for topic, types in sorted(subscribed.items()):
         remedy = next((_INPUTS[kind] for kind in types if kind in _INPUTS), None)
-        if remedy is None or topic.endswith(("_static", "_semantic")):
+        if remedy is None or topic.endswith(("_static", "_semantic", "_event")):
             continue
         senders = node.get_publishers_info_by_topic(topic)  # one may be the node itself, of /tf
         count = sum((sender.node_name, sender.node_namespace) != (name, namespace) for sender in senders)

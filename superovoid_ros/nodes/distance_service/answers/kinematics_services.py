@@ -20,8 +20,7 @@ from std_msgs.msg import Header
 from superovoid.planning import GroupPlanner, MotionValidator, PoseGoal, SceneValidity, Search
 from superovoid.planning.inverse import Solution, any_state
 from superovoid.robot.groups import Group
-from superovoid.robot.kinematics import OUTSIDE
-from superovoid_ros.nodes.common.conversions import from_pose, to_pose, to_transform
+from superovoid_ros.nodes.common.conversions import from_pose, to_pose
 from superovoid_ros.nodes.common.mistakes import listing, refusals
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, success
 from superovoid_ros.nodes.distance_service.answers.goals import (
@@ -37,7 +36,7 @@ from superovoid_ros.nodes.distance_service.jobs import Kind
 from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
-from superovoid_ros.nodes.distance_service.world.current_scene import attached_messages
+from superovoid_ros.nodes.distance_service.world.current_scene import attached_messages, joints_message
 
 DEFAULT_TIMEOUT, LONGEST_TIMEOUT = 1.0, 60.0  # s
 MOST_POSES = 50  # of a request; with more, one start alone takes longer than most timeouts
@@ -190,22 +189,12 @@ def _goals_of(
 
 
 def state_message(asked: RequestedState, positions: Mapping[str, float], stamp: Time) -> RobotState:
-    """Return a whole state, which is the same when it is asked about again.
+    """Return a whole state, with attached objects, which is the same when it is asked about again."""
 
-    It has all joints with one position, mimic joints included, the places of links on floating and
-    planar joints, and attached objects.
-    """
-    robot, message, header = asked.planning.robot, RobotState(), Header(stamp=stamp, frame_id=asked.frame)
-    message.joint_state.header = message.multi_dof_joint_state.header = header
-    for name, joint in robot.joints.items():
-        value = None if joint.kind == "fixed" else robot.position_of(name, positions)
-        if value is not None:
-            message.joint_state.name.append(name)
-            message.joint_state.position.append(float(value))
-        if joint.kind in OUTSIDE and joint.parent in (robot.root, robot.root_link):
-            parent_from_child = np.linalg.inv(asked.poses[joint.parent]) @ asked.poses[joint.child]
-            pose = np.linalg.inv(joint.parent_from_joint) @ parent_from_child
-            message.multi_dof_joint_state.joint_names.append(name)
-            message.multi_dof_joint_state.transforms.append(to_transform("", "", pose, stamp).transform)
+    def pose_of(parent: str, child: str) -> np.ndarray:
+        return np.linalg.inv(asked.poses[parent]) @ asked.poses[child]
+
+    header = Header(stamp=stamp, frame_id=asked.frame)
+    message = joints_message(asked.planning.robot, positions, pose_of, header)
     message.attached_collision_objects = attached_messages(asked.planning, lambda link: Header(frame_id=link))
     return message

@@ -8,10 +8,9 @@ What is answered can be sent back, as a whole scene or as a difference, and chan
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
-from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
 from moveit_msgs.msg import (
     AttachedCollisionObject,
@@ -73,7 +72,7 @@ class CurrentScene(Part):
             message.fixed_frame_transforms = self._fixed_frames(model)
         if wanted(part.ROBOT_STATE) or wanted(part.ROBOT_STATE_ATTACHED_OBJECTS):
             # As in move_group attached objects come with the joints.
-            self._fill_joints(message.robot_state, model)
+            message.robot_state = self._measured(model)
             message.robot_state.is_diff = not wanted(part.ROBOT_STATE_ATTACHED_OBJECTS)
         if wanted(part.ROBOT_STATE_ATTACHED_OBJECTS):
             message.robot_state.attached_collision_objects = attached_messages(
@@ -143,37 +142,58 @@ class CurrentScene(Part):
             for frame in (root, *(frame for frame, link in robot.fixed_frames.items() if link == robot.root))
         ]
 
-    def _fill_joints(self, message: RobotState, model: Model) -> None:
-        """Write what was measured into a state; what was not is left out, and the log names it."""
-        robot, measurements = model.robot, self._measurements
-        message.joint_state.header = self._header(robot, robot.root)
-        message.joint_state.header.stamp = self.node.get_clock().now().to_msg()
-        message.multi_dof_joint_state.header = message.joint_state.header
-        problems = []
-        positions = {}
+    def _measured(self, model: Model) -> RobotState:
+        """Return what was measured; what was not is left out, and the log names it."""
+        robot, problems, positions = model.robot, [], {}
         for name in robot.joint_names:
             try:
-                positions |= measurements.positions(robot, [name])[0]
+                positions |= self._measurements.positions(robot, [name])[0]
             except InputError as error:
                 problems.append(str(error))
-        for name in robot.joints:
-            position = robot.position_of(name, positions)
-            if position is not None:
-                message.joint_state.name.append(name)
-                message.joint_state.position.append(position)
-        for name, joint in robot.joints.items():
-            if joint.kind not in OUTSIDE or joint.parent not in (robot.root, robot.root_link):
-                continue
+
+        def pose_of(parent: str, child: str) -> np.ndarray | None:
             try:
-                parent_from_link = measurements.where(robot, joint.parent, joint.child)
+                return self._measurements.where(robot, parent, child)
             except InputError as error:
                 problems.append(str(error))
-                continue
-            pose = np.linalg.inv(joint.parent_from_joint) @ parent_from_link
-            message.multi_dof_joint_state.joint_names.append(name)
-            message.multi_dof_joint_state.transforms.append(to_transform("", "", pose, Time()).transform)
+                return None
+
+        header = self._header(robot, robot.root)
+        header.stamp = self.node.get_clock().now().to_msg()
+        message = joints_message(robot, positions, pose_of, header)
         if problems:
             self.log.warning("joints left out", f"get_planning_scene: joints left out: {'; '.join(problems)}")
+        return message
+
+
+def joints_message(
+    robot: Robot, positions: Mapping[str, float], pose_of: Callable[[str, str], np.ndarray | None], header: Header
+) -> RobotState:
+    """Return the positions of all joints, mimic joints included, and the places of links on floating and planar joints.
+
+    Parameters
+    ----------
+    robot, positions
+        Joints without a position are left out.
+    pose_of
+        Returns parent_from_child of two links, shape (4, 4); None if it is not known.
+    header
+        Of both parts.
+    """
+    message = RobotState()
+    message.joint_state.header = message.multi_dof_joint_state.header = header
+    for name, joint in robot.joints.items():
+        value = None if joint.kind == "fixed" else robot.position_of(name, positions)
+        if value is not None:
+            message.joint_state.name.append(name)
+            message.joint_state.position.append(float(value))
+        if joint.kind in OUTSIDE and joint.parent in (robot.root, robot.root_link):
+            pose = pose_of(joint.parent, joint.child)
+            if pose is not None:
+                pose = np.linalg.inv(joint.parent_from_joint) @ pose
+                message.multi_dof_joint_state.joint_names.append(name)
+                message.multi_dof_joint_state.transforms.append(to_transform("", "", pose, header.stamp).transform)
+    return message
 
 
 def attached_messages(planning: Planning, header_of: Callable[[str], Header]) -> list[AttachedCollisionObject]:
