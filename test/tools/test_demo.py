@@ -177,7 +177,7 @@ def test_visible_nodes_do_not_join_others_with_their_names(client, start_node, t
     node.is_tested = False
     node.stop()
     assert done.returncode == 1
-    assert "a node sweep_player runs here already" in done.stderr
+    assert "a node sweep_player is already running" in done.stderr
 
 
 def test_legend_of_the_plot_does_not_hide_the_curve(tmp_path, monkeypatch):
