@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where packages are, and so which folders a robot description may have meshes read from."""
+"""Locations of packages, which are the folders from which a robot description may load meshes."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from superovoid_ros.nodes.common.mistakes import InputError
 
 
 def package_folders(entries: Sequence[str] = ()) -> dict[str, Path]:
-    """Return folders of packages by name: those that a parameter gives, then all that the ament index has now.
+    """Return the folders of packages by name: those in the ament index, overridden by those in a parameter.
 
     Parameters
     ----------
     entries
-        ``name=/folder`` each; blank ones count for nothing.
+        Entries of the parameter, each ``name=/folder``; blank ones are ignored.
 
     Raises
     ------
     InputError
-        If an entry has another form, or its folder is none.
+        If an entry is malformed, or its folder does not exist.
     """
     try:
         found = {name: Path(prefix) / "share" / name for name, prefix in get_packages_with_prefixes().items()}
