@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Recordings of the motions that come with this package, from the tables that `superovoid demo` writes."""
+"""Recordings of this package's motions, from the tables that `superovoid demo` writes."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from superovoid_ros.motions.replays import REPLAYS
 from superovoid_ros.resources import share_directory
 
 MOTION_COLUMNS = ("motion", "representation", "links_a", "links_b", "frame", "distance_m")
-"""What is read of the demo's table."""
+"""Columns of the demo's table that the recording uses."""
 
 
 def recognise(table: Table) -> Recording | None:
-    """Return the recording of a demo's table; None if it is no such table.
+    """Return the recording of a demo's table; None if it is not such a table.
 
     Raises
     ------
     RecordingError
-        If it is one, and cannot be read.
+        If it is such a table but invalid.
     """
     if "motion" not in table.names:
         return None
@@ -32,17 +32,17 @@ def recognise(table: Table) -> Recording | None:
         )
     at = {name: table.names.index(name) for name in MOTION_COLUMNS}
     first = table.rows[0][1]
-    said = {name: first[at[name]] for name in MOTION_COLUMNS[:4]}
+    settings = {name: first[at[name]] for name in MOTION_COLUMNS[:4]}
     for row, line in table.rows:
-        for name, value in said.items():
+        for name, value in settings.items():
             if line[at[name]] != value:
                 raise RecordingError(
                     f"{table.path}: row {row}, column {name}: {line[at[name]][:40]!r} after {value[:40]!r}"
                 )
-    replay = REPLAYS.get(said["motion"])
+    replay = REPLAYS.get(settings["motion"])
     if replay is None:
         raise RecordingError(
-            f"{table.path}: column motion: {said['motion'][:40]!r} must be one of {', '.join(sorted(REPLAYS))}"
+            f"{table.path}: column motion: {settings['motion'][:40]!r} must be one of {', '.join(sorted(REPLAYS))}"
         )
     share = share_directory()
     rules = share / "config" / f"{replay.robot}.srdf"
@@ -50,9 +50,9 @@ def recognise(table: Table) -> Recording | None:
         robot = Robot.from_urdf(
             (share / "urdf" / f"{replay.robot}.urdf").read_text(encoding="utf-8"),
             srdf=rules.read_text(encoding="utf-8") if rules.is_file() else None,
-            representation=said["representation"],
+            representation=settings["representation"],
         )
-        sides = tuple(said[name].split() for name in ("links_a", "links_b"))
+        sides = tuple(settings[name].split() for name in ("links_a", "links_b"))
         for side in sides:
             robot.links_of(side)
     except ValueError as error:

@@ -63,7 +63,7 @@ PLAYER = [
     (["-p", "motion:=legs"], ["motion = 'legs': must be one of hands, arms, bite"]),
     (["-p", "motion:=bite", "-p", "start_frame:=181"], ["start_frame = 181"]),
     (["-p", "motion:=arms", "-p", "arms_file:=/nowhere/arms.yaml"], ["arms_file = '"]),
-    (["-p", "motion:=arms", "-p", "arms_file:=ARMS"], ["sweep.touch_distance = 0.5, but the sweep played has"]),
+    (["-p", "motion:=arms", "-p", "arms_file:=ARMS"], ["sweep.touch_distance = 0.5, but this sweep has"]),
 ]
 TRAIL = [
     (["-p", "path:=[]"], ["path"]),
