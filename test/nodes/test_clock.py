@@ -89,7 +89,7 @@ def test_missing_clock_is_reported(simulated, client):
 
     def told():
         found = [status for message in messages for status in message.status if "measurements" in status.name]
-        return any("nothing came on /clock" in status.message for status in found if status.level != 0) or any(
+        return any("nothing was received on /clock" in status.message for status in found if status.level != 0) or any(
             pair.value == "simulated, nothing received on /clock" for status in found for pair in status.values
         )
 

@@ -98,7 +98,7 @@ def test_an_unmeasured_joint_has_its_assumed_position_and_no_age():
     assert joints.of(["a"], {"a": 1.0}) == ({"a": 1.0}, None) and joints.newest(["a"]) is None
     joints.update(["b"], [2.0], 10, 10)
     assert joints.of(["a", "b"], {"a": 1.0, "b": 5.0}) == ({"a": 1.0, "b": 2.0}, 10)
-    assert joints.unheard(["a", "b"]) == ["a"] and joints.newest(["a", "b"]) == 10
+    assert joints.unmeasured(["a", "b"]) == ["a"] and joints.newest(["a", "b"]) == 10
     with pytest.raises(InputError, match="no position of joint c"):
         joints.of(["a", "c"], {"a": 1.0})
 

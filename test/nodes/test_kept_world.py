@@ -176,7 +176,7 @@ def test_objects_are_forgotten_with_the_life_of_the_node_and_not_with_the_robot(
     assert gap(client, "ground", "cup") == pytest.approx(1.8, abs=1e-9)
     assert gap(client, "ground", "plate") == pytest.approx(3.8, abs=1e-9)
     client.send_text("robot_description", "")
-    client.call_until(refused("nothing came on topic"), GetMinDistance, MIN_DISTANCE, **STATE)
+    client.call_until(refused("nothing was received on topic"), GetMinDistance, MIN_DISTANCE, **STATE)
     send(client, cup(name="fork"))
     wait_until_waiting(client, 1)
     begin_again(client)
