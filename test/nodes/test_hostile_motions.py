@@ -189,8 +189,8 @@ def test_a_joint_may_be_measured_a_little_beyond_its_limit(robot, beyond, words)
     limit = 2.8973
     robot.machine.state[6], robot.machine.accepts = limit + beyond, False
     begin, end = (*LEFT[:6], limit if beyond < 0.01 else limit + beyond), (*LEFT[:6], 2.0)
-    code = Code(message="begins at")
-    while "begins at" in code.message:  # the measured state of before
+    code = Code(message="starts at")
+    while "starts at" in code.message:  # the measured state of before
         code = code_of(robot, execute(robot, trajectory((0.0, begin), (1.0, end))))
     assert words in code.message
 

@@ -483,7 +483,7 @@ def test_an_object_moved_by_tf_is_not_attached_at_its_old_pose(described):
     described.jobs.finish()
     described.transforms.where = arm.at(0.5, 0.0, 0.0)
     described.send(attached(name="cup", link="ground"))
-    refused(described, "'cup' stands in frame 'map'", "by 0.5 m")
+    refused(described, "'cup' was placed in frame 'map'", "by 0.5 m")
     described.send(attached(name="cup", link="ground", frame="map", primitives=[sphere()]))
     described.jobs.finish()
     assert described.objects == {"cup": 0.5}
@@ -525,7 +525,7 @@ def test_a_message_that_is_read_again_keeps_the_poses_of_its_arrival(described):
     described.send(attached(name="cup", link="ground"))
     described.transforms.where = np.eye(4)
     described.jobs.finish()
-    refused(described, "'cup' stands in frame 'map'", "by 5 m")
+    refused(described, "'cup' was placed in frame 'map'", "by 5 m")
     assert described.current.current.planning.objects["cup"].pose[0, 3] == 1.0
     described.send(cup(x=1.0, frame="map"))
     described.jobs.step()
