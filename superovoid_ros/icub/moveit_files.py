@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Generator of the MoveIt and ros2_control files that list the joints of a robot.
+"""The files of MoveIt and ros2_control that list the joints of a robot.
 
-Names and layout are those of MoveIt's Setup Assistant, so that ``MoveItConfigsBuilder`` finds the files by default:
-``joint_limits.yaml``, ``kinematics.yaml``, ``ompl_planning.yaml``, ``moveit_controllers.yaml``,
-``ros2_controllers.yaml``, ``initial_positions.yaml``, ``<robot>.ros2_control.xacro``. Files without joints
+Named and laid out as MoveIt's Setup Assistant writes them, so that ``MoveItConfigsBuilder`` finds them by
+default: ``joint_limits.yaml``, ``kinematics.yaml``, ``ompl_planning.yaml``, ``moveit_controllers.yaml``,
+``ros2_controllers.yaml``, ``initial_positions.yaml``, ``<robot>.ros2_control.xacro``.  Files without joints
 (``sensors_3d.yaml``, ``pilz_cartesian_limits.yaml``, ``.setup_assistant``, ``<robot>.urdf.xacro``) are written by hand.
 """
 
@@ -19,17 +19,17 @@ Names = Mapping[str, Sequence[str]]
 States = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 CONTROLLED = ("torso", "left_arm", "right_arm", "left_hand", "right_hand")
-"""Disjoint groups that contain all moving joints; each group has a controller."""
+"""Groups that share out the joints: each has a controller."""
 SOLVED = ("left_arm", "right_arm")
-"""Groups with an inverse kinematics solver: chains with at least six joints."""
+"""Groups of one chain with as many joints as a pose needs: they have an inverse kinematics solver."""
 PLANNED = (*CONTROLLED, "arms", "upper_body")
 INITIAL = {"torso": "home", "left_arm": "sweep_first", "right_arm": "sweep_first", "left_hand": "sweep"} | {
     "right_hand": "sweep"
 }
-"""Named state of each group in which the demo's simulated robot starts: before the grasp, with the hands apart."""
+"""Where the simulated robot of the demo begins: before the grasp, hands apart."""
 
 _PLANNERS = {
-    # Two planners that find a path and three that optimise; 0.0 selects OMPL's default.
+    # The two that find, the three that improve; figures are OMPL's own defaults where 0.0 stands.
     "RRTConnectkConfigDefault": {"type": "geometric::RRTConnect", "range": 0.0},
     "RRTkConfigDefault": {"type": "geometric::RRT", "range": 0.0, "goal_bias": 0.05},
     "RRTstarkConfigDefault": {
@@ -46,23 +46,19 @@ _PLANNERS = {
 def moveit_files(
     description: Description, groups: Names, states: States, limits: Mapping[str, float]
 ) -> dict[str, str]:
-    """Return the contents of the files by name.
+    """Return the texts of the files, by name.
 
     Parameters
     ----------
     description : Description
         The robot.
     groups : mapping of str to sequence of str
-        Links of the SRDF's groups.
+        The SRDF's groups, as links.
     states : mapping
-        For each group and named state: positions of joints, rad.
+        Group -> name of a state -> positions of joints, rad.
     limits : mapping of str to float
         ``velocity`` (rad/s) and ``acceleration`` (rad/s^2) of the joints of torso and arms, ``hand_velocity`` and
-        ``hand_acceleration`` of the joints of the hands.
-
-    Returns
-    -------
-    dict of str to str
+        ``hand_acceleration`` of those of the hands.
     """
     joints = {group: _moving(description, groups[group]) for group in PLANNED}
     note = "# Written by superovoid_ros.icub.upper_body from the figures in config/; not edited by hand.\n"
@@ -80,7 +76,7 @@ def moveit_files(
 
 
 def _moving(description: Description, links: Sequence[str]) -> list[Joint]:
-    """Return the independent moving joints of a group: those whose child is one of its links."""
+    """The independent moving joints of a group: those that hold one of its links."""
     return [
         joint
         for joint in description.joints

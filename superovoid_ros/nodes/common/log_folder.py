@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Folder of ROS log files: a temporary one if the usual folder is not writable, such as a read-only home."""
+"""The folder of ROS log files: another one if the usual folder is not writable, such as a read-only home."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _is_writable(folder: Path) -> bool:
 
 
 def _usual_folder() -> Path:
-    """Return the folder that rcl uses: ROS_LOG_DIR, or log/ in ROS_HOME, or in ~/.ros."""
+    """Return the folder that rcl takes: ROS_LOG_DIR, or log/ in ROS_HOME, or in ~/.ros."""
     named = os.environ.get("ROS_LOG_DIR")
     if named:
         return Path(named).expanduser()
@@ -30,9 +30,10 @@ def _usual_folder() -> Path:
 
 
 def ensure_log_folder() -> None:
-    """Ensure that a folder for log files exists, without which `rclpy.init` fails; call this before it.
+    """Make sure that there is a folder for log files, without which `rclpy.init` fails; to be called before it.
 
-    If the usual folder cannot be written, set ROS_LOG_DIR to a temporary one, for this process and its children.
+    Where the usual one cannot be written, ROS_LOG_DIR names a temporary one from now on, for processes started by this
+    one too.
     """
     folder = _usual_folder()
     if _is_writable(folder):
