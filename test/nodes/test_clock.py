@@ -151,7 +151,7 @@ def test_a_time_before_zero_is_ignored_and_logged(simulated, client):
 
     def is_told():
         set_time(client, -1.0)
-        return "/clock: what arrived cannot be read and is ignored" in simulated.output()
+        return "/clock: ignored an unreadable message" in simulated.output()
 
     assert client.wait(is_told)
     assert "Traceback" not in simulated.output() and "INTERNAL" not in simulated.output()

@@ -129,7 +129,7 @@ def test_unmeasured_joints_are_assumed_if_the_parameter_allows_it(start_node, cl
     assert answer.distances.pairs[0].distance == pytest.approx(math.hypot(1.5, 50.0) - 0.15, abs=1e-9)
     assert client.wait(
         lambda: any(
-            (pair.key, pair.value) == ("joints assumed", "slide, wrist")
+            (pair.key, pair.value) == ("assumed joints", "slide, wrist")
             for message in messages
             for status in message.status
             for pair in status.values

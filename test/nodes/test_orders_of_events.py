@@ -371,7 +371,7 @@ def test_where_a_scene_is_required_nothing_is_answered_before_one_has_come():
     service = Service(require_scene=True)
     service.describe(arm.URDF)
     service.send(cup())
-    refused(service, "no whole planning scene has come yet (require_scene: true)")
+    refused(service, "no whole planning scene received yet (require_scene: true)")
     with pytest.raises(InputError, match="require_scene"):
         service.current.known()
     service.send(scene_diff(cup()))
