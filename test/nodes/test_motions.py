@@ -260,7 +260,7 @@ def arm_and_finger(client, seconds, *, is_served=True):
     while True:
         code = Goal(client, ExecuteTrajectory, "execute_trajectory", goal).result()[1].error_code
         # The node discovers a controller a little after it has begun to serve.
-        if not is_served or "nobody serves" not in code.message:
+        if not is_served or "no server" not in code.message:
             return code
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Services `compute_fk`, `compute_ik` and `get_urdf`: names and types of move_group's."""
+"""Services `compute_fk`, `compute_ik` and `get_urdf`, with the names and types of move_group's."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.current_scene import attached_messages
 
 DEFAULT_TIMEOUT, LONGEST_TIMEOUT = 1.0, 60.0  # s
-MOST_POSES = 50  # of a request; with more, one start alone takes longer than most timeouts
+MOST_POSES = 50  # in a request; with more, a single start takes longer than most timeouts
 
 
 class Searches(Part):
@@ -66,7 +66,7 @@ class Searches(Part):
 
 
 class KinematicsServices(Searches):
-    """Answers where links are, which joint positions put them somewhere, and what a group is.
+    """Part that answers requests for link poses, inverse kinematics, and the URDF of a group.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class KinematicsServices(Searches):
             self.activity.require()
             robot = self.current.model().robot
             if request.group_name not in robot.groups:
-                words = f"group_name: '{request.group_name}' is no group (groups: {listing(robot.groups)})"
+                words = f"group_name: '{request.group_name}' is not a group (groups: {listing(robot.groups)})"
                 raise CodedError(MoveItErrorCodes.FAILURE, words)
             response.urdf_string = _urdf_of_links(
                 self._urdf(), request.group_name, robot.group(request.group_name).links
@@ -141,7 +141,7 @@ class KinematicsServices(Searches):
 
             def work() -> Solution:
                 accept = asked.condition(wanted.constraints, "constraints") or any_state
-                # Its time begins with its turn.
+                # The time limit starts when the search does.
                 search = Search(until=time.monotonic() + seconds, starts=10_000, stop=asked.stop.is_set)
                 with refusals("ik_request"):
                     return _seeded(asked).inverse_kinematics(
@@ -149,7 +149,7 @@ class KinematicsServices(Searches):
                     )
 
             def why_not(now: RequestedState) -> str:
-                """Return the pair that has come into contact, or the violated part of the request."""
+                """Return the pair that is now in contact, or the violated part of the request."""
                 before = now.at({joint: state.positions[joint] for joint in joints})
                 link = _missed(_goals_of(wanted, several, before, asked.group), now.at(reached()), tolerance)
                 if link:
@@ -177,7 +177,7 @@ class KinematicsServices(Searches):
 
 
 def _urdf_of_links(urdf: str, name: str, links: Collection[str]) -> str:
-    """Return the URDF of some links and of the joints that lead to them; other parent links are empty there."""
+    """Return the URDF of some links and the joints that lead to them; other parent links have no content."""
     robot = ElementTree.fromstring(urdf)
     kept = ElementTree.Element("robot", name=name)
     joints = [one for one in robot.findall("joint") if one.find("child").get("link") in links]
@@ -189,14 +189,14 @@ def _urdf_of_links(urdf: str, name: str, links: Collection[str]) -> str:
 
 
 def _seeded(asked: GroupRequest) -> GroupPlanner:
-    """Return a planner from a state with the group's joints within their limits: a search may begin anywhere."""
+    """Return a planner from a state with the group's joints moved into their limits: a search may start anywhere."""
     positions, limits = asked.state.positions, asked.robot.joint_limits
     within = {name: float(np.clip(positions[name], *limits[name])) for name in asked.group.joints}
     return replace(asked, state=replace(asked.state, positions={**positions, **within})).planner()
 
 
 def _missed(goals: Iterable[PoseGoal], asked: RequestedState, tolerance: float) -> str:
-    """Return the first link farther from its goal than a tolerance of points near it, m; empty: none."""
+    """Return the first link that is farther from its goal than the tolerance of points near it, m; empty if none is."""
     for goal in goals:
         if not motion_between(asked.poses[goal.link], goal.pose, np.zeros(3), REACH) <= tolerance:
             return goal.link
@@ -206,7 +206,7 @@ def _missed(goals: Iterable[PoseGoal], asked: RequestedState, tolerance: float) 
 def _goals_of(
     wanted: PositionIKRequest, several: Iterable[PoseStamped], asked: RequestedState, group: Group
 ) -> list[PoseGoal]:
-    """Return the poses of a request, each with its link."""
+    """Return the poses in a request, each with its link."""
     several = list(several)
     names = list(wanted.ik_link_names) if len(wanted.pose_stamped_vector) else [wanted.ik_link_name]
     if len(wanted.pose_stamped_vector) == 1 and not names:
@@ -214,7 +214,7 @@ def _goals_of(
     if len(names) != len(several):
         raise CodedError(
             MoveItErrorCodes.INVALID_LINK_NAME,
-            f"ik_link_names: {len(names)} links, {len(several)} poses: must be equally many",
+            f"ik_link_names: {len(names)} links, {len(several)} poses: must be the same number",
         )
     if len(several) > MOST_POSES:
         words = f"pose_stamped_vector: {len(several)} poses, at most {MOST_POSES}"
@@ -229,10 +229,10 @@ def _goals_of(
 
 
 def state_message(asked: RequestedState, positions: Mapping[str, float], stamp: Time) -> RobotState:
-    """Return a whole state, which is the same when it is asked about again.
+    """Return a full state, which gives the same state if a client sends it back.
 
-    It has all joints with one position, mimic joints included, the places of links on floating and
-    planar joints, and attached objects.
+    It has all joints with one position, including mimic joints, the poses of links on floating and planar joints, and
+    attached objects.
     """
     robot, message, header = asked.planning.robot, RobotState(), Header(stamp=stamp, frame_id=asked.frame)
     message.joint_state.header = message.multi_dof_joint_state.header = header

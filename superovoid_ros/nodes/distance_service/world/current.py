@@ -215,7 +215,7 @@ class CurrentModel:
         self.proposed: Model | None = None
 
     def model(self) -> Model:
-        """Return the model; raise `InputError` if there is none, or if requests are refused because it is incomplete."""
+        """Return the model; raise `InputError` if there is none, or if it is incomplete and requests are refused."""
         if self.missing and self._refuses():
             raise InputError(self.missing, Code.INCOMPLETE_WORLD)
         if self.snapshot.model is None:
