@@ -326,7 +326,7 @@ MESSAGES = [
     (carried_ball("elbow"), "link 'elbow' does not exist"),
     (carried_ball(touch_links=["elbow"]), "may touch 'elbow'"),
     (carried(), "has no shape, and"),
-    (carried(operation=MOVE), "MOVE is for objects"),
+    (carried(operation=MOVE), "MOVE applies only to objects"),
     (carried(operation=REMOVE), "no object of that name is attached"),
 ]
 
