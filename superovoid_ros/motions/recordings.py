@@ -32,17 +32,17 @@ def recognise(table: Table) -> Recording | None:
         )
     at = {name: table.names.index(name) for name in MOTION_COLUMNS}
     first = table.rows[0][1]
-    settings = {name: first[at[name]] for name in MOTION_COLUMNS[:4]}
+    said = {name: first[at[name]] for name in MOTION_COLUMNS[:4]}
     for row, line in table.rows:
-        for name, value in settings.items():
+        for name, value in said.items():
             if line[at[name]] != value:
                 raise RecordingError(
                     f"{table.path}: row {row}, column {name}: {line[at[name]][:40]!r} after {value[:40]!r}"
                 )
-    replay = REPLAYS.get(settings["motion"])
+    replay = REPLAYS.get(said["motion"])
     if replay is None:
         raise RecordingError(
-            f"{table.path}: column motion: {settings['motion'][:40]!r} must be one of {', '.join(sorted(REPLAYS))}"
+            f"{table.path}: column motion: {said['motion'][:40]!r} must be one of {', '.join(sorted(REPLAYS))}"
         )
     share = share_directory()
     rules = share / "config" / f"{replay.robot}.srdf"
@@ -50,9 +50,9 @@ def recognise(table: Table) -> Recording | None:
         robot = Robot.from_urdf(
             (share / "urdf" / f"{replay.robot}.urdf").read_text(encoding="utf-8"),
             srdf=rules.read_text(encoding="utf-8") if rules.is_file() else None,
-            representation=settings["representation"],
+            representation=said["representation"],
         )
-        sides = tuple(settings[name].split() for name in ("links_a", "links_b"))
+        sides = tuple(said[name].split() for name in ("links_a", "links_b"))
         for side in sides:
             robot.links_of(side)
     except ValueError as error:

@@ -248,7 +248,7 @@ def test_a_planned_motion_stops_if_another_robot_is_described(robot):
     assert set_parameters(robot, "/distance_service", {"robot_description": other}).successful
     code = code_of(robot, goal)
     assert set_parameters(robot, "/distance_service", {"robot_description": panda.urdf()}).successful
-    assert code.val == Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE and "robot description was replaced" in code.message
+    assert code.val == Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE and "was replaced" in code.message
     assert robot.machine.cancelled
 
 

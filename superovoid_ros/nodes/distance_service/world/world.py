@@ -250,7 +250,7 @@ class World(Part):
         def fill() -> str:
             planning = self._current.model().planning
             with refusals("request", code=Code.UNKNOWN_LINK):
-                pairs = _requested_pairs(planning, request.links_a, request.links_b)
+                pairs = _asked_pairs(planning, request.links_a, request.links_b)
             verdicts = [planning.rules.why(*pair) for pair in pairs]
             response.link_a, response.link_b = [a for a, _ in pairs], [b for _, b in pairs]
             response.checked = [verdict.checked for verdict in verdicts]
@@ -271,7 +271,7 @@ class World(Part):
         )
 
 
-def _requested_pairs(planning: Planning, names_a: Sequence[str], names_b: Sequence[str]) -> list[tuple[str, str]]:
+def _asked_pairs(planning: Planning, names_a: Sequence[str], names_b: Sequence[str]) -> list[tuple[str, str]]:
     """Return pairs of links and objects, each once, with one of `names_a` first.
 
     If either side is empty (any), two objects of the world form a pair only if a rule concerns them, and no link or
