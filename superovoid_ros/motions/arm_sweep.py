@@ -209,7 +209,7 @@ def shipped() -> ArmSweep:
 
 @dataclass(frozen=True)
 class Residuals:
-    """How well the arms follow the sweep: worst values over all frames."""
+    """Accuracy with which the arms follow the sweep: worst values over all frames."""
 
     position: float
     """Position error of a palm, m."""

@@ -46,7 +46,7 @@ class Replay:
         return len(self.kind.from_file(share_directory() / "config" / self.config))
 
     def motion(self) -> Motion | ArmSweep:
-        """The motion itself, read from this package."""
+        """Read the motion from this package."""
         config = share_directory() / "config"
         motion = self.kind.from_file(config / self.config)
         if self.by_arms and isinstance(motion, GraspSweep):

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The service with a Panda, and the messages of tests of its plans, motions and inverse kinematics."""
+"""The service with a Panda robot, and messages for tests of plans, motions and inverse kinematics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEFT, RIGHT = ((sign * 0.7, 0.3, 0.0, -1.9, 0.0, 2.2, 0.8) for sign in (1, -1))
 
 
 def start(start_node: Callable, program: str = "distance_service", **parameters: object) -> object:
-    """Start the service with the Panda, and return it once it has read the robot."""
+    """Start the service with the Panda, and return the node once it has read the robot."""
     descriptions = {"robot_description": panda.urdf(), "robot_description_semantic": panda.srdf()}
     node = start_node(program, "distance_service", rate=0.0, **descriptions, **parameters)
     node.wait_for_output("robot 'panda'")
@@ -30,7 +30,7 @@ def start(start_node: Callable, program: str = "distance_service", **parameters:
 
 
 def tip(values: Sequence[float]) -> np.ndarray:
-    """Return the pose of the tip, in that of the root."""
+    """Return the pose root_from_tip, shape (4, 4), m."""
     return ROBOT.forward_kinematics(panda.state_of(values))[TIP]
 
 
@@ -47,7 +47,7 @@ def joint_range(name: str, position: float, tolerance: float) -> JointConstraint
 
 
 def joint_goal(values: Iterable[float], tolerance: float = 1e-4, names: Iterable[str] = panda.ARM) -> Constraints:
-    """Return a goal of joints, by default of the arm's."""
+    """Return a joint goal, by default for the arm's joints."""
     ranges = [joint_range(name, value, tolerance) for name, value in zip(names, values, strict=True)]
     return Constraints(joint_constraints=ranges)
 
@@ -68,7 +68,7 @@ def block(name: str, body: object) -> CollisionObject:
 
 
 def apply(client: object, *objects: CollisionObject, whole: bool = False) -> None:
-    """Add objects to the scene; `whole`: in place of all others."""
+    """Add objects to the scene; if `whole`, they replace all others."""
     scene = PlanningScene(is_diff=not whole)
     scene.world.collision_objects = list(objects)
     assert client.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success

@@ -51,7 +51,7 @@ POLICIES = (QoSPolicyKind.HISTORY, QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILIT
 
 
 class LostMessages:
-    """Counts the lost messages of a topic, from the sequence numbers of each publisher.
+    """Counter of the lost messages of a topic, from the sequence numbers of each publisher.
 
     A full queue drops its oldest message, and Fast DDS reports no event for it. Then the number of the next message
     does not follow the previous number.

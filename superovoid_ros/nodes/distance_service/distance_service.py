@@ -271,7 +271,7 @@ class DistanceService(LifecycleNode):
             raise problems[0]
 
     def end(self) -> bool:
-        """Deactivate the node before its end; return True once no work is left that others must learn the end of."""
+        """Deactivate the node before its end; return True once all clients have their results."""
         if self._activity.is_active:
             self._deactivate()
         return all(part.is_done() for part in self.parts)

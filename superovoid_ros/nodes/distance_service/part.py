@@ -48,7 +48,7 @@ Result = TypeVar("Result")
 
 
 class Activity:
-    """Whether the node is active, so that requests are answered and topics published.
+    """State of activity of the node: if active, it answers requests and publishes topics.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class Part:
         """Stop publishing."""
 
     def is_done(self) -> bool:
-        """Return True once no work is left that others must learn the end of; called after `deactivate`."""
+        """Return True once all clients have their results; called after `deactivate`."""
         return True
 
     def clean_up(self) -> None:

@@ -240,7 +240,7 @@ def unreadable_goals(what: str) -> Iterator[None]:
 
 
 class _Sampler:
-    """Draws poses of a link that satisfy a position constraint, an orientation constraint, or both."""
+    """Sampler of poses of a link that satisfy a position constraint, an orientation constraint, or both."""
 
     def __init__(
         self,

@@ -43,7 +43,7 @@ class Finding:
 
 
 class RateMeter:
-    """Measures a rate from the count of events at the times of the diagnostics."""
+    """Measurement of a rate, from the count of events at the times of the diagnostics."""
 
     def __init__(self) -> None:
         self.clear()

@@ -23,7 +23,7 @@ recording played in a loop or a reset clock."""
 
 
 class Newest:
-    """Distinguishes new measurements from late ones by their stamps.
+    """Filter that distinguishes new measurements from late ones by their stamps.
 
     Parameters
     ----------
