@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""MoveIt's demo of the upper body, with the distance service next to move_group.
+"""MoveIt demo of the upper body, with the distance service next to move_group.
 
-move_group, RViz with the panel for planning, robot_state_publisher, and ros2_control with simulated joints. The service
-takes URDF and SRDF from the topics that robot_state_publisher and move_group publish them on.
+Starts move_group, RViz with the planning panel, robot_state_publisher, and ros2_control with simulated joints. The
+service receives URDF and SRDF on the topics that robot_state_publisher and move_group publish.
 """
 
 from launch import LaunchDescription
@@ -27,7 +27,7 @@ def generate_launch_description() -> LaunchDescription:
             package="superovoid_ros",
             executable="distance_service",
             output="screen",
-            # move_group serves these names itself, and publishes what its scene has become.
+            # move_group serves these names itself, and publishes its changed scene.
             remappings=[
                 ("check_state_validity", "~/check_state_validity"),
                 ("apply_planning_scene", "~/apply_planning_scene"),

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Two molars that bite, in RViz: replay.launch.py for the teeth."""
+"""The bite of two molars in RViz: includes replay.launch.py."""
 
 from pathlib import Path
 
@@ -11,6 +11,6 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 
 
 def generate_launch_description() -> LaunchDescription:
-    # A plain path: `--show-args` reads included files only where their names need no context.
+    # A plain path: `--show-args` reads included files only if their names need no context.
     replay = PythonLaunchDescriptionSource(str(Path(__file__).parent / "replay.launch.py"))
     return LaunchDescription([IncludeLaunchDescription(replay, launch_arguments={"motion": "bite"}.items())])

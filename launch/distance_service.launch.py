@@ -3,11 +3,11 @@
 
 """Start the distance service for any robot.
 
-The robot comes from the topics robot_description and robot_description_semantic, as robot_state_publisher and
-MoveIt publish them, or from files: urdf:=/path/to/robot.urdf srdf:=/path/to/robot.srdf
+The robot comes from the topics robot_description and robot_description_semantic, as robot_state_publisher and MoveIt
+publish them, or from files: urdf:=/path/to/robot.urdf srdf:=/path/to/robot.srdf
 
-An argument overrides params_file, which overrides the default of the node. An empty argument overrides nothing; the
-arguments that are parameters of the node are empty by default.
+An argument overrides params_file, which overrides the default of the node. Arguments that set parameters of the node
+are empty by default; an empty argument overrides nothing.
 """
 
 from launch import LaunchContext, LaunchDescription
@@ -35,14 +35,14 @@ ARGUMENTS = {
     "rate": ("", "[Hz] publishing rate of distances and markers (default 20)"),
     "max_distance": ("", "[m] largest distance of the pairs in ~/distances (default 0.05)"),
     "frame_prefix": ("", "prefix of the frames of the robot's links on TF"),
-    "use_sim_time": ("", "take the time from /clock (default false)"),
+    "use_sim_time": ("", "use the time on /clock (default false)"),
     "autostart": ("", "configure and activate the node (default true); false: a lifecycle manager does this"),
     "namespace": ("", "namespace of the node"),
     "log_level": ("info", "least severity of log messages: debug, info, warn, error or fatal"),
     "respawn": ("false", "restart the node if its process ends"),
     "require_scene": (
         "",
-        "answer nothing until a full planning scene has been received; empty: true if respawn is true, otherwise as "
+        "refuse requests until a full planning scene has been received; empty: true if respawn is true, otherwise as "
         "in params_file",
     ),
     "respawn_delay": ("2.0", "[s] delay before a restart"),
@@ -54,18 +54,18 @@ def start(context: LaunchContext) -> list[LifecycleNode]:
     if switch(value, "respawn") and not value["require_scene"]:
         value["require_scene"] = "true"  # a restarted node has lost its objects
     parameters = {
-        # Named a string: else launch reads the text as YAML to guess its type.
+        # Declared as a string; otherwise launch parses the text as YAML to guess its type.
         name: ParameterValue(given, value_type=str) if isinstance(given, str) else given
         for name, given in distance_service(value).items()
     }
     return [
-        # A lifecycle node: launch files that include this one can react to its transitions, or ask for them.
+        # A lifecycle node, so that launch files that include this one can react to its transitions or request them.
         LifecycleNode(
             package="superovoid_ros",
             executable="distance_service",
             name="distance_service",
             namespace=value["namespace"],
-            # Of two entries for one parameter the later one holds.
+            # If a parameter has two entries, the later one applies.
             parameters=[*([value["params_file"]] if value["params_file"] else []), parameters],
             ros_arguments=["--log-level", value["log_level"]],
             respawn=switch(value, "respawn"),

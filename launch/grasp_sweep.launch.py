@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The two hands sweeping through each other, in RViz: replay.launch.py for the hands.
+"""The grasp sweep of two hands in RViz: includes replay.launch.py.
 
-With arms:=true the iCub's arms move the hands, by joint states alone; otherwise they float, moved by transforms.
+With arms:=true the iCub's arms move the hands, by joint states alone; otherwise the hands float, moved by transforms.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ from launch.substitutions import LaunchConfiguration
 
 
 def generate_launch_description() -> LaunchDescription:
-    # A plain path: `--show-args` reads included files only where their names need no context.
+    # A plain path: `--show-args` reads included files only if their names need no context.
     replay = PythonLaunchDescriptionSource(str(Path(__file__).parent / "replay.launch.py"))
     given = {"motion": "hands", "arms": LaunchConfiguration("arms")}
     return LaunchDescription(

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""RViz with MoveIt's panel for planning."""
+"""Start RViz with MoveIt's planning panel."""
 
 from launch import LaunchDescription
 from moveit_configs_utils import MoveItConfigsBuilder

@@ -1,9 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A motion that comes with this package: player, distance service, robot_state_publisher and RViz.
+"""Play a motion of this package: player, distance service, robot_state_publisher and RViz.
 
-grasp_sweep.launch.py and dental_bite.launch.py include it and select the motion; their other arguments are those below.
+grasp_sweep.launch.py and dental_bite.launch.py include this file and select the motion; their other arguments are those
+below.
 """
 
 from pathlib import Path
@@ -25,7 +26,7 @@ ARGUMENTS = {
     "loop": ("true", "repeat the motion after the last frame"),
     "paused": ("false", "publish frames only on requests to ~/play_frame"),
     "representation": ("mixed", "contact geometry to use: mixed, superovoids or superellipsoids"),
-    "use_sim_time": ("false", "take the time of all nodes from the player, which publishes /clock"),
+    "use_sim_time": ("false", "let all nodes use the player's time, which it publishes on /clock"),
 }
 
 
@@ -38,13 +39,13 @@ def is_installed(package: str) -> bool:
 
 
 def text_file(path: Path) -> ParameterValue:
-    # Named a string: else launch reads the text as YAML to guess its type.
+    # Declared as a string; otherwise launch parses the text as YAML to guess its type.
     return ParameterValue(path.read_text(encoding="utf-8"), value_type=str)
 
 
 def start(context: LaunchContext) -> list[Node | LogInfo]:
     value = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
-    # Not declared: the files that include this one set them, and not all have them as arguments.
+    # Not declared here: the including files set these, and not all of them have them as arguments.
     for name, default in (("motion", "hands"), ("arms", "false")):
         value[name] = LaunchConfiguration(name, default=default).perform(context)
     if switch(value, "arms"):
@@ -71,7 +72,7 @@ def start(context: LaunchContext) -> list[Node | LogInfo]:
         ],
         output="screen",
     )
-    # One side against the other: fingers of one hand are always near each other.
+    # Only pairs across the two sides: fingers of one hand are always near each other.
     pairs = [f"{a} {b}" for a in replay.links[0] for b in replay.links[1]]
     service = Node(
         package="superovoid_ros",
@@ -80,7 +81,7 @@ def start(context: LaunchContext) -> list[Node | LogInfo]:
         output="screen",
     )
     actions: list[Node | LogInfo] = [player, service]
-    # Neither is needed for distances; a machine without them still serves the motion.
+    # Distances need neither, so the motion can be played on a machine without them.
     if is_installed("robot_state_publisher"):
         actions.append(
             Node(
@@ -98,7 +99,7 @@ def start(context: LaunchContext) -> list[Node | LogInfo]:
                 Node(package="rviz2", executable="rviz2", arguments=["-d", configuration], parameters=[clock])
             )
         else:
-            actions.append(LogInfo(msg="rviz2 is not installed: going on without it (rviz:=false)"))
+            actions.append(LogInfo(msg="rviz2 is not installed: continuing without it (rviz:=false)"))
     return actions
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""robot_state_publisher with the upper body."""
+"""Start robot_state_publisher for the upper body."""
 
 from launch import LaunchDescription
 from moveit_configs_utils import MoveItConfigsBuilder

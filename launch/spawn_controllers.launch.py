@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The controllers of config/ros2_controllers.yaml, started."""
+"""Start the controllers of config/ros2_controllers.yaml."""
 
 from launch import LaunchDescription
 from moveit_configs_utils import MoveItConfigsBuilder

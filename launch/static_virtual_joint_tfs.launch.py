@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The transform of the SRDF's virtual joint, from world to base_link."""
+"""Publish the transform of the SRDF's virtual joint, from world to base_link."""
 
 from launch import LaunchDescription
 from moveit_configs_utils import MoveItConfigsBuilder

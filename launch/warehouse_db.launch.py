@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""MoveIt's data base of scenes and states (demo.launch.py db:=true); needs moveit_ros_warehouse and MongoDB."""
+"""Start MoveIt's database of scenes and states (demo.launch.py db:=true); needs moveit_ros_warehouse and MongoDB."""
 
 from launch import LaunchDescription
 from moveit_configs_utils import MoveItConfigsBuilder

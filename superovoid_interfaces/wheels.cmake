@@ -1,9 +1,9 @@
-# For builds against the ROS 2 wheels of PyPI; changes nothing where ROS 2 is installed otherwise. To be included before
+# Adaptations to the ROS 2 wheels of PyPI; no effect if ROS 2 is installed in another way. Include this file before
 # rosidl_generate_interfaces.
 
-# What pip installs is used by rclpy with Fast DDS, the only middleware that has wheels. It loads the Python modules, the
-# C structures behind them, the C type support of Fast DDS, and that of introspection, from which it describes types to
-# others. The rest (C++, a Python module for each type support) is left out if setup.py leaves it out.
+# Only rclpy with Fast DDS, the only middleware with wheels, uses a build by pip. It loads the Python modules, the
+# C structures behind them, the C type support of Fast DDS, and that of introspection, by which it describes types to
+# others. If setup.py sets this option, the rest (C++, a Python module for each type support) is not generated.
 option(SUPEROVOID_PYTHON_ONLY "Generate only what rclpy with Fast DDS loads" OFF)
 if(SUPEROVOID_PYTHON_ONLY)
   list(FILTER AMENT_EXTENSIONS_rosidl_generate_idl_interfaces EXCLUDE
@@ -12,8 +12,8 @@ if(SUPEROVOID_PYTHON_ONLY)
     set(${variable} "rosidl_typesupport_c")
   endmacro()
 
-  # Most of the compile time is that of headers: several sources are compiled as one, in as many parts as there are cores
-  # to share them.
+  # Headers take most of the compile time, so several sources are compiled as one, in as many parts as there are
+  # processor cores.
   function(_compile_together)
     foreach(kind rosidl_typesupport_fastrtps_c rosidl_typesupport_introspection_c rosidl_generator_py rosidl_typesupport_c)
       set(target ${PROJECT_NAME}__${kind})
@@ -28,8 +28,8 @@ if(SUPEROVOID_PYTHON_ONLY)
 endif()
 
 # The wheels export targets that name the Python headers of the machine that built the wheels. CMake refuses an imported
-# target with an include folder that does not exist, so once everything is found and before anything is generated, such
-# folders are taken off; Python and NumPy are found again by this build itself.
+# target with an include folder that does not exist. So after all packages are found, and before anything is generated,
+# such folders are removed; this build finds Python and NumPy by itself.
 function(_drop_missing_includes)
   get_property(targets DIRECTORY PROPERTY IMPORTED_TARGETS)
   foreach(target IN LISTS targets)
@@ -39,7 +39,7 @@ function(_drop_missing_includes)
     endif()
     set(kept "")
     foreach(include IN LISTS includes)
-      # A generator expression is no path yet and passes.
+      # Generator expressions are not paths yet; keep them.
       if(include MATCHES "^\\$<" OR NOT IS_ABSOLUTE "${include}" OR EXISTS "${include}")
         list(APPEND kept "${include}")
       endif()

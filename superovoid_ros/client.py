@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A client of the node `distance_service` for Python: numpy in, numpy out.
+"""Python client of the node `distance_service`: NumPy arrays in, NumPy arrays out.
 
 from superovoid_ros.client import DistanceClient
 
-with DistanceClient() as client:                              # a script; DistanceClient(node) inside a node
+with DistanceClient() as client:                              # in a script; DistanceClient(node) inside a node
     now = client.distances(links_a=["left_hand"])             # the measured state
     found = client.distances(positions, joint_names=names, max_distance=0.02, gradients=True)
     found.closest                                             # least distance of each state
@@ -50,20 +50,20 @@ __all__ = [
     "ServiceUnavailableError",
 ]
 
-_TRIES = 3  # of a first call, within the timeout
-_PAUSE = 0.2  # s, between two questions whether it is ready
-_TOPICS = ("/parameter_events", "/diagnostics")  # topics of every node, and of every configured one
-_NAMED = 1.0  # s; a node's topics are known a moment before its name is
-_LOOK = 0.05  # s, between two checks for a service, since rclpy reports no event for it
+_TRIES = 3  # calls within the timeout, if the service has not responded to this client before
+_PAUSE = 0.2  # s between two requests that check whether the node is ready
+_TOPICS = ("/parameter_events", "/diagnostics")  # every node publishes the first, every configured one the second
+_NAMED = 1.0  # s; the topics of a node are discovered shortly before its name
+_LOOK = 0.05  # s between two checks for a service, since rclpy reports no event for it
 
 
 class ServiceUnavailableError(RuntimeError):
-    """A service is not available, did not answer in time, or cannot answer yet.
+    """The service is unavailable, did not respond in time, or is not ready.
 
     Attributes
     ----------
     code : Code
-        The reason why the service cannot answer yet; `Code.SUCCESS` if it gave none.
+        The reason why the node is not ready; `Code.SUCCESS` if the node gave none.
     """
 
     def __init__(self, words: str, code: Code = Code.SUCCESS) -> None:
@@ -72,12 +72,12 @@ class ServiceUnavailableError(RuntimeError):
 
 
 class RequestRefusedError(ValueError):
-    """The node could not answer; the words are the node's.
+    """The node refused a request; the message is the node's.
 
     Attributes
     ----------
     code : Code
-        Why: `superovoid_interfaces/msg/ErrorCode`.
+        The reason: `superovoid_interfaces/msg/ErrorCode`.
     """
 
     def __init__(self, words: str, code: Code = Code.INVALID_REQUEST) -> None:
@@ -86,26 +86,27 @@ class RequestRefusedError(ValueError):
 
 
 class ServiceFailedError(RuntimeError):
-    """The node made a mistake, and has no answer for that; the words are the node's."""
+    """The node failed because of a bug; the message is the node's."""
 
 
 class DistanceClient:
-    """Calls `~/get_distances` of a distance service, blocking or not, and `~/apply_objects`.
+    """Client of a distance service: calls `~/get_distances`, blocking or not, and `~/apply_objects`.
 
     Parameters
     ----------
     node : Node, optional
         The node to call from. Its executor must spin during a blocking call: in another thread or, if a callback makes
         the call, in other threads of a MultiThreadedExecutor. In callbacks of a single-threaded executor, use
-        `distances_async`. By default, the client makes its own node, context and thread.
+        `distances_async`. By default, the client creates its own node, context and thread.
     service : str, optional
-        Full name of the node that serves the requests.
+        Full name of the node that provides the services.
     timeout : float, optional
-        Time limit for discovery of the service, and for the response of one service call (beyond a deadline), s.
+        Time limit for the discovery of the service, and for the response to one service call (in addition to its
+        deadline), s.
 
     Notes
     -----
-    Methods may be called from several threads. `close`, or the end of the ``with`` block, closes node and thread.
+    Methods may be called from several threads. `close`, or the end of the ``with`` block, closes the node and thread.
     """
 
     def __init__(self, node: Node | None = None, service: str = "/distance_service", *, timeout: float = 10.0) -> None:
@@ -136,7 +137,7 @@ class DistanceClient:
             self._undo = undo.pop_all()
 
     def __reduce__(self) -> str:
-        raise TypeError("a DistanceClient is not pickled or copied: its node is of this process; make one in each")
+        raise TypeError("a DistanceClient cannot be pickled or copied: its node is of this process; create one in each")
 
     def __enter__(self) -> DistanceClient:
         return self
@@ -145,7 +146,7 @@ class DistanceClient:
         self.close()
 
     def close(self) -> None:
-        """Leave the network. Calls in flight are never answered, and every other method raises an error."""
+        """Close the node and its thread. Pending calls get no response, and every other method raises an error."""
         self._is_closed = True
         self._undo.close()
 
@@ -161,7 +162,7 @@ class DistanceClient:
         Parameters
         ----------
         timeout : float, optional
-            s; default: that of the client.
+            Time limit, s; default: the timeout of the client.
         ready : bool, optional
             If true, also wait until the node has a robot and has read all messages about objects. It does not wait for
             measurements.
@@ -169,7 +170,7 @@ class DistanceClient:
         Raises
         ------
         ServiceUnavailableError
-            If it is not available in time; with the available services of its type, or with the node's reason.
+            If the service is not available in time; with the available services of its type, or with the node's reason.
         """
         self._require_open()
         limit = self.timeout if timeout is None else timeout
@@ -185,40 +186,40 @@ class DistanceClient:
             self._require_open()
 
     def _why_not_ready(self) -> RequestRefusedError | None:
-        """Ask for one pair; return the node's refusal if it may answer later."""
+        """Request one pair; return the node's refusal if the node may answer later."""
         try:
-            self.result(self._asked(Question(max_results=1), lambda: None))
+            self.result(self._request(Question(max_results=1), lambda: None))
         except RequestRefusedError as error:
             return error if error.code in LATER else None
         except ServiceFailedError:
-            pass  # waiting mends no mistake
+            pass  # waiting does not help against a bug
         return None
 
     def _wait_for(self, client: Client, limit: float) -> None:
         until = time.monotonic() + limit
         while not client.service_is_ready():
             if time.monotonic() >= until:
-                raise self._not_there(client, limit)
+                raise self._unavailable(client, limit)
             time.sleep(_LOOK)
             self._require_open()
 
-    def _not_there(self, client: Client, limit: float) -> ServiceUnavailableError:
+    def _unavailable(self, client: Client, limit: float) -> ServiceUnavailableError:
         node = client.srv_name.rpartition("/")[0]
         if self._node.count_services(f"{node}/get_state"):
             return ServiceUnavailableError(
-                f"no service '{client.srv_name}' after {limit:.1f} s, though node '{node}' is there: it is not "
-                "configured. With autostart false a lifecycle manager configures it"
+                f"no service '{client.srv_name}' after {limit:.1f} s, although node '{node}' is running: it is not "
+                "configured. If its parameter autostart is false, a lifecycle manager must configure it"
             )
         kind = client.srv_type.__name__
         there = self._node.get_service_names_and_types()
         others = {name for name, kinds in there if f"superovoid_interfaces/srv/{kind}" in kinds} - {client.srv_name}
         return ServiceUnavailableError(
             f"no service '{client.srv_name}' after {limit:.1f} s; other services of type {kind}: "
-            f"{', '.join(sorted(others)) or 'none'}. Is the node started, in the same ROS_DOMAIN_ID?"
+            f"{', '.join(sorted(others)) or 'none'}. Is the node running, with the same ROS_DOMAIN_ID?"
         )
 
     def distances(self, positions: ArrayLike | None = None, **options: Unpack[QuestionOptions]) -> Distances:
-        """Compute the signed distances of near pairs of bodies in many states.
+        """Compute the signed distances of pairs of bodies in one or many states.
 
         Parameters
         ----------
@@ -232,66 +233,69 @@ class DistanceClient:
         Raises
         ------
         ValueError
-            If an argument has not the shape or range it must have.
+            If an argument has an invalid shape or value.
         RequestRefusedError
-            If the node cannot answer; with its reason.
+            If the node refuses the request; with its reason.
         ServiceFailedError
-            If the node made a mistake; with its words.
+            If the node fails because of a bug; with its message.
         ServiceUnavailableError
-            If the service is not available or does not respond in time, or the client is closed; also if the node was
+            If the service is unavailable or does not respond in time, or the client is closed; also if the node was
             restarted or cleaned up after this client's `apply_objects`, until that is called again: the node's world
             is empty.
         """
-        question = Question(positions=positions, **options)  # checked before anything is waited for
+        question = Question(positions=positions, **options)  # validates the arguments before waiting
         self.wait()
-        return self.result(self._asked(question, self._check_world))
+        return self.result(self._request(question, self._check_world))
 
     def distances_async(self, positions: ArrayLike | None = None, **options: Unpack[QuestionOptions]) -> Future:
-        """`distances` without waiting for anything: the service must be there already (see `wait`).
+        """Request `distances` without blocking; the service must be available already (see `wait`).
 
         Parameters
         ----------
         positions, **options
-            As for `distances`, and checked at once.
+            As for `distances`; validated at once.
 
         Returns
         -------
         rclpy.task.Future
-            Of a `Distances`: to be awaited in a coroutine that the executor runs, given a callback by
-            `add_done_callback`, or waited for by `result` in another thread.
+            Future of a `Distances`: await it in a coroutine that the executor runs, add a callback by
+            `add_done_callback`, or wait for it by `result` in another thread.
 
         Raises
         ------
         ValueError, ServiceUnavailableError
-            As `distances`; the other error comes with the answer.
+            As for `distances`; the future raises the other errors.
         """
-        return self._asked(Question(positions=positions, **options), self._check_world)
+        return self._request(Question(positions=positions, **options), self._check_world)
 
-    def _asked(self, question: Question, check: Callable[[], None]) -> _Answer:
-        """Ask, and check each response."""
+    def _request(self, question: Question, check: Callable[[], None]) -> _Answer:
+        """Send the first request; return the future of the complete answer."""
         requests = question.requests()
         self._require_open()
         if not self._client.service_is_ready():
-            raise self._not_there(self._client, 0.0)
+            raise self._unavailable(self._client, 0.0)
         answer = _Answer(self._client, requests, question.deadline, self._node.executor, check)
         answer.send()
         return answer
 
     def result(self, future: Future) -> Distances:
-        """Wait for a future of `distances_async`.
+        """Wait for a future returned by `distances_async`, and return its result.
 
         Raises
         ------
         TypeError
-            If the future is none of `distances_async`.
+            If the future does not come from `distances_async`.
         RequestRefusedError
-            If the node cannot answer; with its reason.
+            If the node refuses the request; with its reason.
         ServiceFailedError
-            If the node made a mistake; with its words.
+            If the node fails because of a bug; with its message.
         ServiceUnavailableError
-            If one of its service calls takes longer than the timeout (and the deadline) of the call. A call is repeated
-            if the service has restarted, or has not yet responded to this client: the middleware loses responses of a
-            service that has not discovered the client.
+            If a service call takes longer than the timeout (plus the deadline).
+
+        Notes
+        -----
+        A call is repeated if the service has restarted, or has not yet responded to this client: the middleware loses
+        responses of a service that has not discovered the client.
         """
         if not isinstance(future, _Answer):
             raise TypeError(f"future: must be one of distances_async(), found {type(future).__name__}")
@@ -299,7 +303,7 @@ class DistanceClient:
         until = time.monotonic() + self.timeout + (future.deadline or 0.0)
         again = time.monotonic() + self.timeout / _TRIES
         while not future.done():
-            # Wakes for every response of a service call; the period is for the discovery of a restarted service.
+            # Every response sets the event; the period serves to discover a restarted service.
             future.changed.wait(_LOOK)
             future.changed.clear()
             if future.answered > answered:
@@ -338,32 +342,33 @@ class DistanceClient:
         )
 
     def _servers(self, client: Client) -> int:
-        """Return how many nodes are known to offer a service; of one that crashed it is known for a while."""
+        """Return how many known nodes offer a service; a crashed node remains known for a while."""
         return self._node.count_services(client.srv_name)
 
     def apply_objects(self, objects: Sequence[SuperovoidObject]) -> str:
-        """Add superovoids to the node's world or to links, move or remove them: all or none, before it returns.
+        """Add, move or remove superovoids in the node's world or on links: all or none, before this method returns.
 
         Parameters
         ----------
         objects : sequence of SuperovoidObject
+            The changes, in order.
 
         Returns
         -------
         str
-            What there is then, in words.
+            Summary of the node's objects after the change.
 
         Raises
         ------
         RequestRefusedError, ServiceFailedError, ServiceUnavailableError
-            As for `distances`; also if the service is restarted before it answers.
+            As for `distances`; also if the service restarts before it responds.
         """
         self._require_open()
         self._wait_for(self._apply, self.timeout)
         done = threading.Event()
         known = time.monotonic() + _NAMED
         while self._servers(self._apply) < self._servers(self._client) and time.monotonic() < known:
-            time.sleep(_LOOK)  # otherwise a new server seems to start during the call
+            time.sleep(_LOOK)  # otherwise a server discovered late would count as a restart
         servers = self._servers(self._apply)
         call = self._apply.call_async(ApplyObjects.Request(objects=list(objects)))
         call.add_done_callback(lambda _: done.set())
@@ -374,7 +379,7 @@ class DistanceClient:
                 before, servers = servers, self._servers(self._apply)
                 if servers > before:
                     raise ServiceUnavailableError(
-                        f"'{self._apply.srv_name}' was started anew before it answered: its world is empty again"
+                        f"'{self._apply.srv_name}' restarted before it responded: its world is empty"
                     )
                 if time.monotonic() >= until:
                     raise self._no_answer(self._apply)
@@ -383,32 +388,32 @@ class DistanceClient:
             raise
         response = call.result()
         _require_success(response)
-        self._world = self._served()
+        self._world = self._current_servers()
         return response.message
 
-    def _served(self) -> _Served:
-        """Return by whom this client is served just now."""
+    def _current_servers(self) -> _Servers:
+        """Return which nodes serve this client at present."""
         until = time.monotonic() + _NAMED
-        while not any(found := self._ends()) and time.monotonic() < until and self._node.context.ok():
+        while not any(found := self._endpoints()) and time.monotonic() < until and self._node.context.ok():
             time.sleep(_LOOK)
-        return _Served(found, max(1, self._servers(self._client)))
+        return _Servers(found, max(1, self._servers(self._client)))
 
     def _check_world(self) -> None:
-        """Raise where what this client has applied may be missing in an answer."""
+        """Raise `ServiceUnavailableError` if the node's world may lack the objects that this client applied."""
         if self._world is None:
             return
-        now = self._served()
-        if not now.is_left_of(self._world):
+        now = self._current_servers()
+        if not now.continues(self._world):
             raise ServiceUnavailableError(
-                f"'{self._client.srv_name}' was started anew since apply_objects, or cleaned up, or another node has "
-                "its name: its world may be without what was applied, and so may the answer. Apply all objects again"
+                f"'{self._client.srv_name}' was restarted or cleaned up after apply_objects, or another node has "
+                "its name: the applied objects may be missing in its world and in the answer. Apply all objects again"
             )
         self._world = now
 
     def _no_answer(self, client: Client) -> ServiceUnavailableError:
         return ServiceUnavailableError(
-            f"no answer from '{client.srv_name}' after {self.timeout:.1f} s: the node has ended or is "
-            "busy for longer (see timeout, batch and deadline), or the executor of this node is not spinning "
+            f"no answer from '{client.srv_name}' after {self.timeout:.1f} s: the node has ended, or is "
+            "busy for longer (see timeout, batch and deadline), or the executor of the client's node is not spinning "
             "(in callbacks of a single-threaded executor use distances_async)"
         )
 
@@ -427,22 +432,22 @@ def _full_name(end: TopicEndpointInfo) -> str:
 
 
 @dataclass(frozen=True)
-class _Served:
-    """By whom a client is served."""
+class _Servers:
+    """The nodes that serve a client."""
 
     ends: tuple[frozenset[bytes], ...]
-    """of the nodes of that name, on each of `_TOPICS`, to distinguish their lives; empty: not known yet"""
+    """Their endpoints on each of `_TOPICS`, which differ between runs of a node; empty: not discovered yet."""
     servers: int
-    """how many of them, by another way: a node may be known some time before its name is"""
+    """Their number, counted by services: a service is discovered shortly before the name of its node."""
 
-    def is_left_of(self, before: _Served) -> bool:
-        """Return whether no new node serves, and an earlier one still does. A crashed node disappears later."""
+    def continues(self, before: _Servers) -> bool:
+        """Return True if no new node serves, and an earlier one still does. A crashed node disappears later."""
         pairs = zip(self.ends, before.ends, strict=True)
         return self.servers <= before.servers and all(now and now <= known for now, known in pairs if known)
 
 
 class _Answer(Future):
-    """The answer to a question that takes several service calls, one after the other."""
+    """Future of an answer that takes several service calls, one after another."""
 
     def __init__(
         self,
@@ -460,11 +465,11 @@ class _Answer(Future):
         self._client, self._requests = client, requests
         self._responses: list[GetDistances.Response] = []
         self._until = None if deadline is None else time.monotonic() + deadline
-        self._calls: list[Future] = []  # calls of the next request, more than one if answers were lost
-        self._lock = threading.RLock()  # an answer may come while the request is sent once more
+        self._calls: list[Future] = []  # calls for the next request; more than one if responses were lost
+        self._lock = threading.RLock()  # a response may arrive while the request is sent again
 
     def send(self, *, keep_earlier: bool = False) -> None:
-        """Send the next request, in addition to earlier calls if `keep_earlier`, otherwise in place of them."""
+        """Send the next request: in addition to earlier calls if `keep_earlier`, otherwise instead of them."""
         with self._lock:
             if self.done():
                 return
@@ -478,7 +483,7 @@ class _Answer(Future):
         call.add_done_callback(self._take)
 
     def drop(self) -> None:
-        """Let the answers to what was sent last count for nothing."""
+        """Discard the pending calls: their responses are ignored."""
         with self._lock:
             while self._calls:
                 self._client.remove_pending_request(self._calls.pop())
@@ -497,14 +502,14 @@ class _Answer(Future):
                 self.answered += 1
                 is_over = self._until is not None and time.monotonic() >= self._until
                 if self.answered == len(self._requests) or response.message or is_over:
-                    self.set_result(joined(self._responses, response.message or self._what_is_left()))
+                    self.set_result(joined(self._responses, response.message or self._missing_part()))
                 else:
                     self.send()
             except Exception as error:
                 self.set_exception(error)
         self.changed.set()
 
-    def _what_is_left(self) -> str:
+    def _missing_part(self) -> str:
         if self.answered == len(self._requests):
             return ""
-        return f"{self.answered} of {len(self._requests)} service calls: the deadline was over"
+        return f"{self.answered} of {len(self._requests)} service calls: the deadline was reached"

@@ -24,15 +24,15 @@ FloatArray = NDArray[np.float64]
 __all__ = ["BLACK", "BLUE", "GREEN", "GREY", "ORANGE", "PURPLE", "RED", "SKY", "YELLOW", "draw_bodies", "projection"]
 
 _LIGHT = np.array([-0.4, 0.5, 0.8]) / np.linalg.norm([-0.4, 0.5, 0.8])
-"""Direction to the light: right, up, towards the eye."""
+"""Direction to the light, in axes right, up, towards the eye."""
 _SHARPNESS = 1.3
-"""Pixels drawn for each pixel of the axes."""
+"""Rendered pixels for each pixel of the axes."""
 _SMOOTH = 0.85
-"""Cosine of the largest angle between a face and a vertex normal that shades it; wider edges stay sharp."""
+"""Cosine of the largest angle between a face and a vertex normal at which the face is shaded smoothly."""
 
 
 def projection(towards: Sequence[float]) -> FloatArray:
-    """Return the matrix (2, 3) from points in the world to the axes of `draw_bodies`."""
+    """Return the matrix from points in the world to the axes of `draw_bodies`, shape (2, 3)."""
     return Camera.at(np.zeros((1, 3)), towards, 1, 1).axes[:2]
 
 
@@ -46,29 +46,29 @@ def draw_bodies(
     normals: float = 0.0,
     axes: Axes | None = None,
 ) -> Axes:
-    """Draw bodies, and the witness points of their closest pairs, by a parallel projection.
+    """Draw bodies, and the witness points of their closest pairs, in parallel projection.
 
     Parameters
     ----------
     bodies : iterable of (Shape, (4, 4) ndarray, str)
         Shape, pose (body to world, m) and colour of each body.
     results : DistanceResult, DistanceResults, ContactSet, optional
-        Answers whose points are joined by lines.
+        Answers whose witness points are joined by lines.
     towards : (3,) sequence of float
         Direction from the bodies to the eye, in the world.
     most : int
         Largest number of answers to draw.
     through : float
-        Weight, 0 to 1, with which a body shows through the one before it.
+        Opacity, 0 to 1, with which a hidden body shows through the body in front of it.
     normals : float
         Length of the outward normals drawn at the points, m; 0: none.
     axes : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; a new figure by default.
 
     Returns
     -------
     Axes
-        Its coordinates are those of the projection, m: right and up.
+        Their coordinates are those of the projection, m: right and up.
     """
     import matplotlib.pyplot as plt
     from matplotlib.colors import to_rgb
@@ -118,7 +118,7 @@ def draw_bodies(
 
 
 def _corner_normals(mesh: Any) -> FloatArray:
-    """Return a normal for each corner of each face, (m, 3, 3): that of the vertex, or of the face at a sharp edge."""
+    """Return a normal for each corner of each face, shape (m, 3, 3): of the vertex, or of the face at sharp edges."""
     corners = mesh.vertices[mesh.faces]
     face = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     vertex = np.zeros_like(mesh.vertices)
@@ -135,17 +135,17 @@ def _unit(vectors: FloatArray) -> FloatArray:
 def _shaded(
     triangles: FloatArray, normals: FloatArray, owner: NDArray[np.int64], colours: FloatArray, camera: Camera
 ) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Return a picture with outlines, (height, width, 3), and the body at each pixel, -1 for none."""
+    """Return an image with outlines, shape (height, width, 3), and the index of the body at each pixel, -1 for none."""
     layer = draw(triangles, camera)
     seen = layer.triangle >= 0
     body = np.where(seen, owner[layer.triangle], -1)
     chosen = layer.triangle[seen]
     point = camera.points(layer.depth)[seen]
-    # Barycentric coordinates by areas of the three parts of the triangle.
+    # Barycentric coordinates from the areas of the three sub-triangles.
     a, b, c = (triangles[chosen, k] - point for k in range(3))
     areas = np.linalg.norm(np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], axis=1), axis=2, keepdims=True)
     normal = _unit((areas * normals[chosen]).sum(axis=1) @ camera.axes.T)
-    normal *= np.where(normal[:, 2:] < 0.0, -1.0, 1.0)  # sheets have no outside
+    normal *= np.where(normal[:, 2:] < 0.0, -1.0, 1.0)  # open surfaces have no outside
     bright = 0.55 + 0.45 * np.clip(normal @ _LIGHT, 0.0, 1.0)
     image = np.ones((*body.shape, 3))
     image[seen] = colours[body[seen]] * bright[:, None]

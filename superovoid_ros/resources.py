@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where the files of this package are: urdf/, config/ and launch/, installed or in a source checkout. Reading YAML."""
+"""Locations of this package's files (urdf/, config/, launch/), installed or in a source checkout; reading of YAML."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ PACKAGE = "superovoid_ros"
 
 
 def share_directory() -> Path:
-    """Return the folder that holds `urdf/`, `config/` and `launch/` of this package.
+    """Return the folder that contains `urdf/`, `config/` and `launch/` of this package.
 
-    The search order: next to the imported Python package if it is a source checkout (so that edited files are used),
-    in every prefix of the ament index (`AMENT_PREFIX_PATH`, set by a sourced
-    ROS 2 workspace), and under `sys.prefix` (pip in a virtual environment).
+    The search order is: next to the imported Python package if it is a source checkout (so that edited files are used),
+    every prefix in the ament index (`AMENT_PREFIX_PATH`, set by a sourced ROS 2 workspace), and `sys.prefix` (pip in a
+    virtual environment).
 
     Returns
     -------
@@ -52,17 +52,18 @@ def robot_documents(name: str) -> tuple[str, str]:
 
 
 def read_yaml(path: Path | str) -> Any:
-    """Return what a file of YAML has, in plain types.
+    """Return the content of a YAML file as plain Python types.
 
-    By libyaml where PyYAML was built with it: it takes a tenth of the time, which is 0.3 s for the figures of a hand.
+    This uses libyaml if PyYAML was built with it, which takes a tenth of the time (otherwise 0.3 s for a hand's
+    figures).
 
     Raises
     ------
     OSError, UnicodeDecodeError
         If the file cannot be read.
     yaml.YAMLError
-        If it is no YAML.
+        If the file is not valid YAML.
     """
-    import yaml  # late: most callers read no file
+    import yaml  # imported here, since most callers read no file
 
     return yaml.load(Path(path).read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`superovoid demo`: a motion through the services."""
+"""`superovoid demo`: play a motion through the services of two nodes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def add(commands: argparse._SubParsersAction) -> None:
     command = commands.add_parser(
         "demo",
         help="replay the two-hands grasp sweep, or a bite, through the ROS 2 services",
-        description="Start the distance service and the sweep player, follow the motion through the services, and "
-        "write a CSV file and a plot. The nodes are in a ROS domain of their own, on this machine only.",
+        description="Start the distance service and the sweep player, query the distances of each frame, and "
+        "write a CSV file and a plot. The nodes use a separate ROS domain, on this machine only.",
         example="superovoid demo --frames 20:60 --view",
     )
     option_values.add_output(command, "superovoid_demo")
@@ -33,7 +33,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     moved = command.add_mutually_exclusive_group()
     for name, text in (
         ("arms", "let the iCub's arms move the hands"),
-        ("bite", "two molars that bite, instead of the hands"),
+        ("bite", "play the bite of two molars instead of the hands"),
     ):
         moved.add_argument(f"--{name}", dest="motion", action="store_const", const=name, default="hands", help=text)
     command.add_argument(
@@ -53,24 +53,24 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 
 def check(arguments: argparse.Namespace) -> str:
-    """Return what is wrong with the combination of options; empty if nothing is."""
+    """Return the error in a combination of options; empty if it is valid."""
     if arguments.motion == "bite" and arguments.representation:
-        return "argument --representation: is about hands; omit it with --bite"
+        return "argument --representation: applies to hands; omit it with --bite"
     if arguments.frames is not None:
         from superovoid_ros.motions.replays import REPLAYS
 
         last = REPLAYS[arguments.motion].frames() - 1
         if arguments.frames[1] > last:
-            return f"argument --frames: {'{}:{}'.format(*arguments.frames)}: there are frames 0 to {last}"
+            return f"argument --frames: {'{}:{}'.format(*arguments.frames)}: must be within 0 to {last}"
     return ""
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Follow a motion through the services and report."""
+    """Play a motion through the services and report the results."""
     if arguments.view:
         view.require_viser()
-    # ROS 2 is needed by this command only. Its wheels may restart Python once to set the library path, so they come
-    # before any output.
+    # Only this command needs ROS 2. Its wheels may restart Python once to set the library path, so import them before
+    # any output.
     try:
         from superovoid_ros.tools.demo.walk import run_sweep
     except ModuleNotFoundError as error:

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`superovoid grasp`: both hands to a grasp around an object."""
+"""`superovoid grasp`: plan the motion of both hands to a grasp around an object."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def add(commands: argparse._SubParsersAction) -> None:
     command = commands.add_parser(
         "grasp",
         help="plan the iCub's hands to a grasp of an object, without unwanted contact",
-        description="Find a grasp, plan the way there (OMPL), shorten it and keep a margin by gradients of distances; "
-        "check it by independent means, write CSV and plots. The exit code is 1 if that check fails.",
+        description="Find a grasp, plan a path to it (OMPL), shorten it and keep a margin by gradients of distances; "
+        "check it independently, and write CSV and plots. The exit code is 1 if that check fails.",
         example="superovoid grasp --seed 2 --view",
     )
     option_values.add_search(command, 300.0)
@@ -35,12 +35,12 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Plan both hands to a grasp around an object."""
+    """Plan the motion of both hands to a grasp around an object."""
     if arguments.view:
         view.require_viser()
     options = {}
     if arguments.service:
-        # ROS wheels may restart Python once to set the library path, so they come before any output.
+        # ROS wheels may restart Python once to set the library path, so import them before any output.
         try:
             from superovoid_ros.tools.service_planner import planning_service
         except ModuleNotFoundError as error:
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     from superovoid_ros.icub import grasp_planning
 
     code = grasp_planning.main(arguments.seed, arguments.time, arguments.output, **options)
-    # A path that the independent check refused can be viewed too; the exit code stays that of the check.
+    # A path that fails the independent check can be viewed too; the exit code remains that of the check.
     if not arguments.view:
         return code
     return view.serve_recording(arguments.output / grasp_planning.STATES) or code

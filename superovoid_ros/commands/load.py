@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`superovoid dev load`: the distance service under load."""
+"""`superovoid dev load`: measure the distance service under load."""
 
 from __future__ import annotations
 
@@ -38,8 +38,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         type=option_values.numbers(_rate),
         default="100,max",
         metavar="HZ,..",
-        help="calls per second, of all clients; max: each client calls again at once after each answer "
-        "(default: 100,max)",
+        help="calls per second, of all clients; max: each client calls again after each answer (default: 100,max)",
     )
     command.add_argument(
         "--duration",
@@ -68,7 +67,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         type=view.node,
         metavar="NAME",
         help="running distance service, with the two hands as its robot, such as /distance_service "
-        "(default: start one in a ROS domain of its own)",
+        "(default: start one in a separate ROS domain)",
     )
     option_values.add_output(command, "superovoid_load", "folder for the CSV file")
     option_values.add_reporting(command)

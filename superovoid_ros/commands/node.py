@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`superovoid node check`: what a running distance service lacks before it can answer."""
+"""`superovoid node check`: find out why a running distance service cannot answer."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def add(commands: argparse._SubParsersAction) -> None:
     """Add the command to the command line."""
     command = commands.add_parser(
         "node",
-        help="find out what a running distance service lacks",
+        help="check a running distance service",
         description="Commands about a running distance service.",
         example="superovoid node check /distance_service",
     )
     check = command.add_subparsers(metavar="COMMAND").add_parser(
         "check",
-        help="what a running distance service lacks, and how to provide it",
+        help="find out why a running distance service cannot answer, and how to fix it",
         description="Check a running distance service: its state, its robot, joint states, transforms and objects, and "
         "one answer. The exit code is 1 if it cannot answer.",
         example="superovoid node check /distance_service",
@@ -40,14 +40,14 @@ def add(commands: argparse._SubParsersAction) -> None:
         type=option_values.number(most=3600.0, unit="seconds"),
         default=10.0,
         metavar="S",
-        help="how long to wait for the node, its diagnostics and its answer, each (default: 10)",
+        help="time limit for each of: finding the node, its diagnostics, an answer (default: 10)",
     )
     option_values.add_reporting(check)
     check.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check a running distance service."""
+    """Check a running distance service; return 1 if it cannot answer."""
     try:
         from superovoid_ros.nodes.clients.first_aid import check_service
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What generates the files of one robot, the iCub: hands, upper body, MoveIt files, fits."""
+"""Generators of the files of one robot, the iCub: hands, upper body, MoveIt files, fits."""

@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Both hands of the iCub from apart to a grasp around an egg: the planning example (docs/how_to/planning.md).
+"""Planning example: both hands of the iCub move to a grasp around an egg (docs/how_to/planning.md).
 
-The palms slide and swing as in the grasp sweep (`grasp_sweep.py`), the left one too; the sixteen joints of the fingers
-are planned with them. The straight way from start to grasp leads through the egg.
+The palms slide and swing as in the grasp sweep (`grasp_sweep.py`); the left palm moves too. The sixteen joints of the
+fingers are planned together with them. The straight path from start to grasp leads through the egg.
 """
 
 from __future__ import annotations
@@ -49,33 +49,33 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class Effort:
-    """What a stage took."""
+    """Effort of a stage."""
 
     elapsed: float
-    """s"""
+    """Elapsed time, s."""
     processor: float
     """s, of this process"""
 
 
 @dataclass(frozen=True)
 class GraspPlan:
-    """The example solved."""
+    """Solution of the example."""
 
     example: GraspExample
     straight: bool
-    """Whether the straight way would have done."""
+    """True if the straight path from start to grasp is free."""
     found: FloatArray
-    """The planner's path, to the grasp; shape (k, joints)."""
+    """Path found by the planner, from the start to the grasp, shape (k, joints)."""
     shortened: FloatArray
     optimised: OptimisedPath
     motions: int
     checked: int
     efforts: Mapping[str, Effort]
-    """By stage."""
+    """Effort of each stage."""
 
     @property
     def grasp(self) -> FloatArray:
-        """The last state."""
+        """The last state of the path, shape (joints,)."""
         return self.found[-1]
 
 
@@ -87,20 +87,24 @@ def solve(
     deadline: float = 300.0,
     on_stage: Callable[[str], None] = lambda text: None,
 ) -> GraspPlan:
-    """Find the grasp, the way back out of it, a path from the start to there, and make it better.
+    """Find a grasp, a retreat from it, and a path from the start to the grasp; then optimise the path.
 
     Parameters
     ----------
     example : GraspExample
-        What to plan.
+        The planning problem, with its start and the guess of the grasp.
     validity : Validity
-        Where distances come from.
+        Source of the distances.
     seed : int
-        Of the planner.
+        Seed of the planner.
     deadline : float
         Time after which the planner gives up, s.
     on_stage : callable, optional
-        Called with what is being done.
+        Called with a description of the current stage.
+
+    Returns
+    -------
+    GraspPlan
 
     Raises
     ------
@@ -116,8 +120,8 @@ def solve(
         answer, efforts[name] = effort_of(lambda: function(problem, validity, *arguments, **options))
         return answer
 
-    goal = timed("grasp", "looking for the grasp", grasp, example.guess)
-    back = timed("retreat", "a way out of the grasp", retreat, goal)
+    goal = timed("grasp", "searching a grasp", grasp, example.guess)
+    back = timed("retreat", "retreating from the grasp", retreat, goal)
     straight = MotionValidator(problem, validity).check(example.start, goal).valid
     result = timed(
         "search",
@@ -155,7 +159,7 @@ HANDS, FINGERS, WANTED = "hands and object", "fingers of a hand", "wanted"
 
 
 def groups(problem: PlanningProblem) -> dict[str, NDArray[np.bool_]]:
-    """Which pairs are of both hands or a hand and the object, of one hand, and of wanted contact."""
+    """Return masks of the pairs: between both hands or hand and object, within one hand, and of wanted contact."""
     sides = np.array([body.link.split("_")[0] for body in problem.bodies])[problem.pairs]
     across = sides[:, 0] != sides[:, 1]
     return {HANDS: across & ~problem.is_wanted, FINGERS: ~across & ~problem.is_wanted, WANTED: problem.is_wanted}
@@ -163,17 +167,17 @@ def groups(problem: PlanningProblem) -> dict[str, NDArray[np.bool_]]:
 
 @dataclass(frozen=True)
 class Profile:
-    """Clearances along a path, one row a state of `dense`."""
+    """Distances along a path, one row for each of the evenly spaced states."""
 
     along: FloatArray
-    """Length of the path up to there, m."""
+    """Length of the path up to each state, m."""
     states: FloatArray
     nearest: Mapping[str, FloatArray]
-    """Certified distance of the nearest pair of each of `groups`, m."""
+    """Lower bound of the distance of the nearest pair in each of `groups`, m."""
 
 
 def profile(problem: PlanningProblem, validity: Validity, path: FloatArray, spacing: float, most: float) -> Profile:
-    """Clearances at evenly spaced states of a path, up to `most` metres."""
+    """Compute the distances at evenly spaced states of a path, up to `most` metres."""
     states = dense(problem, path, spacing)
     found = validity.clearances(states, np.full(len(states), most))
     nearest = {}
@@ -184,14 +188,14 @@ def profile(problem: PlanningProblem, validity: Validity, path: FloatArray, spac
 
 
 def checked(problem: PlanningProblem, check: PathCheck) -> dict[str, FloatArray]:
-    """The nearest pair of each of `groups` as the independent check has it, m."""
+    """Return the lower bound of the nearest pair in each of `groups`, according to the independent check, m."""
     return {name: check.bounds[:, pairs].min(axis=1) for name, pairs in groups(problem).items()}
 
 
 def write_csv(
     profile: Profile, check: Mapping[str, FloatArray], problem: PlanningProblem, path: Path, seed: int
 ) -> None:
-    """Write one line a state of the optimised path: clearances, those of the independent check, joints."""
+    """Write one line for each state of the optimised path: distances, those of the independent check, joints."""
     names = [name.replace(" ", "_") for name in check]
     columns = [f"{name}{end}_m" for end in ("", "_independent") for name in names]
     clearances = np.column_stack([*profile.nearest.values(), *check.values()])
@@ -205,7 +209,7 @@ def write_csv(
 def plot(
     profiles: Mapping[str, Profile], check: Mapping[str, FloatArray], plan: GraspPlan, margin: float, path: Path
 ) -> None:
-    """Draw the clearances along the paths, and the independent check of the last one."""
+    """Plot the distances along the paths, and the independent check of the last path."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.0, 9.0), layout="constrained")
@@ -237,7 +241,7 @@ def plot(
 
 
 def picture(plan: GraspPlan, path: Path) -> None:
-    """Draw hands, object and the finger tips' trails at states of the optimised path."""
+    """Draw hands, object and trails of the finger tips at states of the optimised path."""
     from matplotlib.figure import Figure
 
     problem, states = plan.example.problem, plan.optimised.states
@@ -309,14 +313,14 @@ def tables(
 
 
 def _below(curve: Profile, margin: float) -> float:
-    """Length of a path on which both hands, or a hand and the object, are nearer than is kept of the margin, mm."""
+    """Return the path length, mm, on which hands or object are nearer to each other than the margin to keep."""
     near = np.minimum(curve.nearest[HANDS], curve.nearest[WANTED]) < KEPT * margin
     return 1e3 * float(np.diff(curve.along)[near[1:] & near[:-1]].sum())
 
 
 @contextmanager
 def in_process(example: GraspExample) -> Iterator[SceneValidity]:
-    """Distances of a scene in this process."""
+    """Yield distances computed in this process."""
     yield SceneValidity(example.problem)
 
 
@@ -326,19 +330,24 @@ def main(
     output: Path = Path("superovoid_grasp"),
     distances: Callable[[GraspExample], AbstractContextManager[Validity]] = in_process,
 ) -> int:
-    """Plan, check, print and write; the exit code is 0 if the independent check agrees.
+    """Plan, check, print and write files; return exit code 0 if the independent check agrees.
 
     Parameters
     ----------
     seed, deadline
         As for `solve`.
     output : Path
-        Folder for what is written.
+        Folder for the files.
     distances : callable
-        Opens what answers for distances.
+        Returns a context manager that yields the source of the distances.
+
+    Returns
+    -------
+    int
+        Exit code.
     """
     try:
-        output.mkdir(parents=True, exist_ok=True)  # before minutes are spent on what goes there
+        output.mkdir(parents=True, exist_ok=True)  # fail before the minutes of planning
     except OSError as error:
         raise ValueError(f"output = {output}: {error.strerror}") from error
     example = shipped()
@@ -383,5 +392,5 @@ def main(
 
 
 STATES = "plan_grasp.csv"
-"""The file with the states of the path."""
+"""Name of the file with the states of the path."""
 _FILES = {"state by state": STATES, "clearances": "plan_grasp.png", "hands": "plan_grasp_hands.png"}

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The planning problem that comes with this package: both hands of the iCub to a grasp around an egg."""
+"""Planning problem of this package: both hands of the iCub move to a grasp around an egg."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ COLOURS = {"left": GREEN, "right": BLUE, OBJECT: ORANGE}
 
 @dataclass(frozen=True)
 class GraspExample:
-    """The problem with what belongs to it."""
+    """A planning problem with its start, guess and robot description."""
 
     problem: PlanningProblem
     start: FloatArray
     guess: FloatArray
-    """Where the search for the grasp begins."""
+    """State at which the search for a grasp starts, shape (joints,)."""
     urdf: str
-    """Of the problem's robot."""
+    """URDF of the problem's robot."""
     srdf: str
     margin: float
     spacing: float
@@ -64,10 +64,14 @@ def shipped(path: Path | None = None) -> GraspExample:
     path : Path, optional
         Parameter file; default: ``config/plan_grasp.yaml`` of this package.
 
+    Returns
+    -------
+    GraspExample
+
     Raises
     ------
     ValueError
-        If the file is no mapping, or a parameter is missing or wrong.
+        If the file is not a mapping, or a parameter is missing or invalid.
     """
     path = share_directory() / "config" / "plan_grasp.yaml" if path is None else Path(path)
     figures = read_yaml(path)
@@ -101,13 +105,13 @@ def shipped(path: Path | None = None) -> GraspExample:
 
 
 def joint_columns(problem: PlanningProblem) -> list[str]:
-    """Names of the columns of a path's states: joints, with the unit of their positions."""
+    """Return the names of the columns of a path's states: joints with the unit of their positions."""
     kinds = {joint: problem.robot.joints[joint].kind for joint in problem.joints}
     return [f"{joint}_{'m' if kind == 'prismatic' else 'rad'}" for joint, kind in kinds.items()]
 
 
 def recognise(table: Table) -> Recording | None:
-    """Return the recording of a path of the problem that comes with this package; None if the columns are others."""
+    """Return the recording of a path of this package's problem; None if the columns differ."""
     example = shipped()
     if not set(joint_columns(example.problem)) <= set(table.names):
         return None

@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Fit the links of the iCub's hand: ``config/icub_hand.yaml`` in, ``config/icub_hand_fits.yaml`` out.
+"""Fit the links of the iCub's hand: reads ``config/icub_hand.yaml``, writes ``config/icub_hand_fits.yaml``.
 
-Every link of the right hand is rebuilt from its spheres, cylinders and boxes, and a superellipsoid and a convex
-superovoid are fitted to its convex hull. The left hand is the mirror image and needs no fit of its own.
+Each link of the right hand is built from its spheres, cylinders and boxes; a superellipsoid and a convex superovoid are
+fitted to its convex hull. The left hand is the mirror image of the right one.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ def fit_link(
     parts : list of mapping
         The link's parts (see `superovoid.fitting.hulls.hull_points`).
     options : mapping, optional
-        For each kind, keyword arguments of its fit other than the usual ones.
+        For each kind, keyword arguments of its fit that override the defaults.
     kinds : sequence of str
-        Kinds to fit. A superellipsoid fitted before is one of the superovoid's starts, so that the superovoid cannot be
-        the worse of the two.
+        Kinds to fit, in order. The superovoid starts from the fitted superellipsoid, among others, so it cannot be
+        worse.
 
     Returns
     -------
     dict of str to Fit
-        By kind.
+        Fit of each kind.
     """
     points = hull_points(parts)
     fits: dict[str, Fit] = {}
@@ -63,19 +63,19 @@ def fit_link(
 
 
 def fit_hands(config: Path, report: Callable[[str], None] | None = None) -> Path:
-    """Fit all links and write the result next to the figures.
+    """Fit all links and write the file of fits.
 
     Parameters
     ----------
-    config : path
-        The folder of ``icub_hand.yaml``.
+    config : Path
+        Folder of ``icub_hand.yaml``.
     report : callable, optional
-        Called with one line of text for each body; ``print`` for a command.
+        Called with one line of text for each body, such as ``print``.
 
     Returns
     -------
-    path
-        The file written.
+    Path
+        The written file.
     """
     figures = read_yaml(config / FIGURES)
     lines = [_HEADER + "links:"]
@@ -83,7 +83,7 @@ def fit_hands(config: Path, report: Callable[[str], None] | None = None) -> Path
         for link in finger["links"]:
             lines.append(f"  {link['name']}:")
             for kind, fit in fit_link(link["parts"], link.get("fit")).items():
-                lines += [f"    {kind}:", *(f"      {line}" for line in _described(fit))]
+                lines += [f"    {kind}:", *(f"      {line}" for line in _fit_lines(fit))]
                 if report:
                     report(_summary(link["name"], kind, fit))
     path = config / FITS
@@ -91,7 +91,7 @@ def fit_hands(config: Path, report: Callable[[str], None] | None = None) -> Path
     return path
 
 
-def _described(fit: Fit) -> list[str]:
+def _fit_lines(fit: Fit) -> list[str]:
     residuals = ", ".join(
         f"{name}: {value:.4f}" if name == "volume_ratio" else f"{name}: {1e3 * value:.4f}"
         for name, value in asdict(fit.report).items()

@@ -1,17 +1,17 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The models of the iCub's hands, written from one set of figures.
+"""Generator of the models of the iCub's hands, from one set of figures.
 
 ``config/icub_hand.yaml`` has the right hand's joints, parts and palm, ``config/icub_hand_fits.yaml`` the bodies fitted
-to its links.  From these `write_hands` makes
+to its links. From these `write_hands` generates
 
 * ``urdf/icub_hands.urdf``: both hands under a root link ``world``, the left as the mirror image of the right;
-* ``urdf/meshes/*.stl``: the bodies as triangles, for programs that know meshes only; both hands use the same files,
-  because a body is its own mirror image;
+* ``urdf/meshes/*.stl``: the bodies as triangles, for programs that read only meshes; both hands use the same files,
+because each body is its own mirror image;
 * ``config/icub_hands.srdf``: the groups, and the pairs of links that need no checking, found by sampling.
 
-Nothing in these files is edited by hand; a test writes them again and compares.
+Do not edit these files by hand: a test generates them again and compares.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ _SHAPES = {
     "ellipsoid": (Ellipsoid, ("size",)),
 }
 _GRID = 1e-7
-"""Mesh vertices are rounded to 0.1 micrometres, so that they do not depend on the last bit of a power."""
+"""Grid to which mesh vertices are rounded, m, so that they do not depend on the last bit of a power."""
 
 _SAMPLES = 3000
 _CLEAR = 2e-3
-"""A pair is taken to be never in collision if it stays this far apart (m) in all samples: a margin for what falls
-between them."""
+"""Distance, m, at which a pair in all samples counts as never in collision: a margin for postures between the samples.
+"""
 
 
 @dataclass(frozen=True)
 class Body:
-    """A body of a link: ``tag`` and figures as the URDF writes them, right hand."""
+    """A body of a link of the right hand, with the element name (``tag``) and figures of the URDF."""
 
     tag: str
     figures: Mapping[str, Sequence[float]]
@@ -58,26 +58,26 @@ class Body:
 
     @property
     def solid(self) -> bool:
-        """Whether it is part of the mixed representation, which is shown, meshed and weighed."""
+        """True if the body belongs to the mixed representation, which defines visuals, meshes and masses."""
         return self.representation is None or self.mixed
 
     def shape(self) -> Superovoid:
-        """Return it as a shape, in its own frame."""
+        """Return the shape of the body, in its own frame."""
         make, names = _SHAPES[self.tag]
         return make(*(self.figures[name] for name in names))
 
     def triangles(self) -> trimesh.Trimesh:
-        """Return it as triangles in its own frame, vertices on a grid of 0.1 micrometres."""
+        """Return the body as triangles in its own frame, with vertices on a grid of 0.1 micrometres."""
         mesh = self.shape().tessellate()
         return trimesh.Trimesh(np.round(mesh.vertices / _GRID) * _GRID, mesh.faces, process=False)
 
     def stl(self) -> bytes:
-        """Return its triangles as binary STL."""
+        """Return the body's triangles as binary STL."""
         return _stl(self.triangles())
 
 
 def placed_body(entry: Mapping[str, Mapping], mesh: str) -> Body:
-    """Return a body of our own design, the same in every representation: ``{kind: figures, xyz: ..., rpy: ...}``."""
+    """Return a body from ``{kind: figures, xyz: ..., rpy: ...}``, the same in every representation."""
     tag = next(name for name in entry if name not in ("xyz", "rpy"))
     return Body(tag, {**entry[tag], "xyz": entry["xyz"], "rpy": entry["rpy"]}, mesh)
 
@@ -91,13 +91,13 @@ class HandFigures:
         self.name, self.package = self.figures["robot"], self.figures["package"]
 
     def links(self) -> Iterator[tuple[str, Mapping]]:
-        """Yield finger and figures of every finger link, from the base of each finger to its tip."""
+        """Yield the finger and figures of every finger link, from the base of each finger to its tip."""
         for finger, chain in self.figures["fingers"].items():
             for link in chain["links"]:
                 yield finger, link
 
     def bodies(self, link: str) -> list[Body]:
-        """Return the bodies of a link (its name without side); the palm has several, in every representation."""
+        """Return the bodies of a link, named without its side; all bodies of the palm are in every representation."""
         if link == "palm":
             return [placed_body(body, f"palm_{number}") for number, body in enumerate(self.figures["palm"])]
         mixed = next(figures.get("mixed", "superellipsoid") for _, figures in self.links() if figures["name"] == link)
@@ -106,7 +106,7 @@ class HandFigures:
         ]
 
     def solids(self, link: str) -> list[Body]:
-        """Return the bodies of the mixed representation, which have a picture, a mesh and a mass."""
+        """Return the bodies of the mixed representation, which have a visual, a mesh and a mass."""
         return [body for body in self.bodies(link) if body.solid]
 
 
@@ -116,12 +116,12 @@ def write_hands(share: Path) -> list[Path]:
     Parameters
     ----------
     share : path
-        The folder with ``config``, which has the figures; ``urdf`` is written next to it.
+        Folder that contains ``config`` with the figures; ``urdf`` is written next to it.
 
     Returns
     -------
     list of path
-        The files written.
+        The written files.
     """
     hand = HandFigures(share / "config")
     urdf = hands_urdf(hand)
@@ -144,7 +144,7 @@ def hand_meshes(hand: HandFigures) -> dict[str, bytes]:
 
 
 def _stl(mesh: trimesh.Trimesh) -> bytes:
-    """Binary STL: 80 bytes of header, the number of triangles, then normal and corners of each."""
+    """Return a mesh as binary STL: 80 bytes of header, the number of triangles, the normal and corners of each."""
     corners = mesh.vertices[mesh.faces]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     lengths = np.linalg.norm(normals, axis=1, keepdims=True)
@@ -168,7 +168,7 @@ def hands_urdf(hand: HandFigures) -> str:
         '  <link name="world"/>',
     ]
     for side in SIDES:
-        # Its pose comes from TF: the arms move the hands.
+        # The palm's pose comes from TF, since the arms move the hands.
         lines += hand_elements(hand, side, parent="world", joint="floating")
     return "\n".join([*lines, "</robot>"]) + "\n"
 
@@ -179,7 +179,7 @@ def materials() -> list[str]:
 
 
 def hand_elements(hand: HandFigures, side: str, *, parent: str, joint: str) -> Iterator[str]:
-    """Yield the URDF elements of one hand, from the joint of this kind that holds its palm to a parent link."""
+    """Yield the URDF elements of one hand; a joint of the type `joint` connects its palm to `parent`."""
     yield f"  <!-- {side} hand -->"
     yield f'  <joint name="{side}_palm_joint" type="{joint}">'
     yield f'    <parent link="{parent}"/><child link="{side}_palm"/>'
@@ -242,7 +242,7 @@ def body_elements(package: str, bodies: Sequence[Body], side: str, *, material: 
 
 
 def _inertial(hand: HandFigures, side: str, link: str) -> Iterator[str]:
-    """Mass, centre and inertia of the hull of the link's bodies at the density of the figures."""
+    """Yield the inertial element: mass, centre and inertia of the convex hull of the link's bodies."""
     placed = [
         trimesh.transform_points(body.triangles().vertices, _pose(body.figures, side)) for body in hand.solids(link)
     ]
@@ -252,7 +252,7 @@ def _inertial(hand: HandFigures, side: str, link: str) -> Iterator[str]:
     yield "    <inertial>"
     yield f'      <origin xyz="{" ".join(_short(value, 1e-7) for value in hull.center_mass)}" rpy="0 0 0"/>'
     yield f'      <mass value="{hull.mass:.5g}"/>'
-    # To a thousandth of the largest moment, which is finer than the density is known.
+    # Round to a thousandth of the largest moment; the density is known less precisely.
     step = 1e-3 * float(f"{np.abs(inertia).max():.1g}")
     names = (("ixx", 0, 0), ("ixy", 0, 1), ("ixz", 0, 2), ("iyy", 1, 1), ("iyz", 1, 2), ("izz", 2, 2))
     yield "      <inertia " + " ".join(f'{name}="{_short(inertia[i, j], step)}"' for name, i, j in names) + "/>"
@@ -260,12 +260,12 @@ def _inertial(hand: HandFigures, side: str, link: str) -> Iterator[str]:
 
 
 def _masters(hand: HandFigures) -> dict[str, str]:
-    """Which joint follows which: of the joints one motor drives, the first is the master."""
+    """Return the master of each coupled joint: the first of the joints that one motor drives."""
     return {follower: names[0] for names in hand.figures["coupling"].values() for follower in names[1:]}
 
 
 def mirrored(figures: Mapping[str, Sequence[float]], side: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """xyz and rpy for a side: M T M with M = diag(1, -1, 1) on the left."""
+    """Return xyz and rpy for a side: those of M T M with M = diag(1, -1, 1) on the left."""
     (x, y, z), (roll, pitch, yaw) = figures["xyz"], figures["rpy"]
     return ((x, y, z), (roll, pitch, yaw)) if side == "right" else ((x, -y, z), (-roll, pitch, -yaw))
 
@@ -280,7 +280,7 @@ def _origin(figures: Mapping[str, Sequence[float]], side: str) -> str:
 
 
 def join(values: Sequence[float]) -> str:
-    """Return numbers as the URDF writes them."""
+    """Return numbers as text for the URDF."""
     return " ".join(f"{value + 0.0:.10g}" for value in values)  # + 0.0 makes 0 of -0
 
 
@@ -292,7 +292,7 @@ def _short(value: float, step: float) -> str:
 
 
 def hands_srdf(hand: HandFigures, urdf: str) -> str:
-    """Return the SRDF: groups, end effectors, and the pairs that need no checking."""
+    """Return the SRDF: groups, end effectors, and pairs that need no checking."""
     lines = [
         '<?xml version="1.0"?>',
         f"<!-- Written by superovoid_ros.icub.hand_models from config/{FIGURES} and {FITS}: change those.",
@@ -303,7 +303,7 @@ def hands_srdf(hand: HandFigures, urdf: str) -> str:
     for side in SIDES:
         lines += hand_groups(hand, side)
     lines += [f'  <end_effector name="{side}" parent_link="{side}_palm" group="{side}_fingers"/>' for side in SIDES]
-    # The left hand is the mirror image, so the right one speaks for both.
+    # The left hand is the mirror image, so the pairs of the right hand apply to both.
     robot = Robot.from_urdf(urdf)
     links = [link for link in robot.links if link.startswith("right_") and link not in robot.links_without_geometry]
     joints = [joint for joint in robot.joint_names if joint.startswith("right_")]
@@ -340,27 +340,28 @@ def disabled(link_a: str, link_b: str, reason: str) -> str:
 def never_checked(
     urdf: str, links: Sequence[str], joints: Sequence[str], of: str | None = None
 ) -> dict[tuple[str, str], str]:
-    """Pairs of links that need no checking, with MoveIt's names of the reasons.
+    """Return pairs of links that need no checking, with the reasons as MoveIt names them.
 
-    Adjacent: at most one moving joint is between them. Default: they overlap with all joints at zero. Always: they
-    overlap in every sample. Never: they stay well clear of each other in every sample. The representations differ by
-    less than the clearance, so the mixed one speaks for all. Samples are the corners of the joints' ranges and random
-    postures.
+    Adjacent: at most one moving joint is between the links. Default: they overlap with all joints at zero. Always: they
+    overlap in every sample. Never: their distance stays large in every sample. The samples are the corners of the
+    joints' ranges and random postures. Only the mixed representation is sampled: the others differ from it by less than
+    the required distance.
 
     Parameters
     ----------
     urdf : str
-        The robot.
+        URDF of the robot.
     links : sequence of str
-        The links whose pairs are judged, in the order of the names in the answer.
+        Links whose pairs are tested, in the order of the names in the result.
     joints : sequence of str
-        The joints between them that move; all others stay at zero.
+        Moving joints between them; all others stay at zero.
     of : str, optional
-        The one of these links whose pairs alone are judged; default: all.
+        If set, test only the pairs of this link.
 
     Returns
     -------
     dict of (str, str) to str
+        Reason for each pair that needs no checking.
     """
     robot = Robot.from_urdf(urdf)
     lower, upper = np.array([robot.joint_limits[joint] for joint in joints]).T
@@ -402,7 +403,7 @@ def never_checked(
 
 
 def _moving_joints(urdf: str) -> dict[str, frozenset[str]]:
-    """The moving joints between the root and each link."""
+    """Return the moving joints between the root and each link."""
     description = read_urdf(urdf)
     by_child = {joint.child: joint for joint in description.joints}
     result = {}

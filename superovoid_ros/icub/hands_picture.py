@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A picture of the two hands, or the upper body, in frames of the grasp sweep: bodies, closest points, segments."""
+"""Draw the two hands or the upper body in frames of the grasp sweep, with the closest points of near pairs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from superovoid_ros.motions import arm_sweep, grasp_sweep
 from superovoid_ros.pictures import draw_bodies
 
 _COLOURS = {"l": GREEN, "r": BLUE}
-_SEGMENTS = 12  # closest pairs whose points are drawn
+_SEGMENTS = 12  # number of closest pairs whose points are drawn
 
 
 def _draw(axes: Axes, scene: Scene, result: SceneResult, title: str, towards: tuple[float, float, float]) -> None:
@@ -42,9 +42,9 @@ def draw_frames(frames: Sequence[int], path: Path, near: float = 0.02, *, arms: 
     path : Path
         PNG file to write.
     near : float
-        Pairs of finger links at most this far apart get their closest points drawn, m.
+        Draw the closest points of finger links at most this far apart, m.
     arms : bool
-        Draw the upper body, whose arms move the hands.
+        If true, draw the upper body, whose arms move the hands.
     """
     robot, sweep = (arm_sweep.upper_body(), arm_sweep.shipped()) if arms else grasp_sweep.shipped()
     scene = robot.scene()
@@ -65,11 +65,11 @@ def draw_frames(frames: Sequence[int], path: Path, near: float = 0.02, *, arms: 
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the picture of the README; with ``--arms`` that of docs/reference/hands.md."""
+    """Write the picture for the README, or with ``--arms`` the one for docs/reference/hands.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("path", type=Path, help="PNG file to write")
     parser.add_argument("--frames", type=int, nargs="+", default=[24, 92], help="frames of the sweep")
-    parser.add_argument("--arms", action="store_true", help="the upper body, not the hands alone")
+    parser.add_argument("--arms", action="store_true", help="draw the upper body instead of the hands alone")
     chosen = parser.parse_args(arguments)
     draw_frames(chosen.frames, chosen.path, arms=chosen.arms)
 

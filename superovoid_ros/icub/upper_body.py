@@ -1,16 +1,16 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The model of the iCub's upper body, torso and arms with both hands, written from its figures.
+"""Generator of the model of the iCub's upper body: torso, arms and hands.
 
-``config/icub_arm.yaml`` has the joints of torso and right arm, `superovoid_ros.icub.hand_models` the hands.  From these
-`write_upper_body` makes
+``config/icub_arm.yaml`` has the joints of torso and right arm, `superovoid_ros.icub.hand_models` the hands. From these
+`write_upper_body` generates
 
 * ``urdf/icub_upper_body.urdf``: base_link, torso, both arms, both hands; the left arm as the mirror image of the right;
 * ``urdf/meshes/*.stl``: the bodies of chest and arms as triangles;
 * ``config/icub_upper_body.srdf``: groups, end effectors, named states, and the pairs that need no checking.
 
-Nothing in these files is edited by hand; a test writes them again and compares.
+Do not edit these files by hand: a test generates them again and compares.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ ROBOT = "icub_upper_body"
 WRIST = ("wrist_pitch", "wrist_yaw")
 SWEEP_ARMS = "grasp_sweep_arms.yaml"
 _LATERAL = np.diag([1.0, 1.0, -1.0, 1.0])
-"""Mirror of the frame the shoulders are mounted in, whose z is lateral."""
+"""Mirror matrix in the frame of the shoulders' mounts, whose z axis is lateral."""
 _MIRROR = np.diag([1.0, -1.0, 1.0, 1.0])
 
 
 def prefix(side: str) -> str:
-    """Return the public names' prefix of a side: ``l_`` or ``r_``."""
+    """Return the prefix of the public names of a side: ``l_`` or ``r_``."""
     return f"{side[0]}_"
 
 
@@ -64,13 +64,13 @@ class ArmFigures:
         self.name = self.figures["robot"]
 
     def bodies(self, link: str) -> list[Body]:
-        """Return the bodies of a link (its name without side); many have none."""
+        """Return the bodies of a link, named without its side; many links have none."""
         entries = self.figures["bodies"].get(link, [])
         numbered = len(entries) > 1
         return [placed_body(entry, f"{link}_{n}" if numbered else link) for n, entry in enumerate(entries)]
 
     def shoulder(self, side: str) -> np.ndarray:
-        """chest_from_shoulder_1 with the joint at zero, shape (4, 4)."""
+        """Return chest_from_shoulder_1 with the joint at zero, shape (4, 4), m."""
         result = np.eye(4)
         for step in self.figures["mount"]:
             pose = pose_matrix(step["xyz"], step["rpy"])
@@ -85,14 +85,14 @@ def write_upper_body(share: Path) -> list[Path]:
 
     Parameters
     ----------
-    share : path
-        The folder with ``config``, which has the figures, the sweep's files and the hands' SRDF (`write_hands`);
+    share : Path
+        Folder that contains ``config`` with the figures, the sweep's files and the hands' SRDF (`write_hands`);
         ``urdf`` is written next to it.
 
     Returns
     -------
-    list of path
-        The files written.
+    list of Path
+        The written files.
     """
     config = share / "config"
     hand, arm = HandFigures(config), ArmFigures(config)
@@ -198,9 +198,9 @@ def _origin(xyz: np.ndarray, rpy: np.ndarray) -> str:
 
 
 def named_states(hand: HandFigures, arm: ArmFigures, config: Path) -> dict[str, dict[str, dict[str, float]]]:
-    """Return the named states: group -> state -> positions of its independent joints.
+    """Return the named states: for each group and state, positions of the group's independent joints, rad.
 
-    ``home``: upright, the arms hanging within the limits. ``open`` and ``bent`` hands. ``sweep_first`` and
+    ``home``: upright, the arms hanging within the limits. ``open`` and ``bent``: hands. ``sweep_first`` and
     ``sweep_last``: the first and last frame of the grasp sweep.
     """
     arms = read_yaml(config / SWEEP_ARMS)
@@ -223,7 +223,7 @@ def named_states(hand: HandFigures, arm: ArmFigures, config: Path) -> dict[str, 
         names = [f"{side}_{joint['name']}" for joint in fingers]
         states[f"{side}_hand"] = {
             "open": dict.fromkeys(names, 0.0),
-            # Much farther, and the tips of neighbouring fingers meet, since nothing spreads them in this model.
+            # If bent much farther, neighbouring finger tips touch, since this model cannot spread the fingers.
             "bent": dict.fromkeys(names, 0.3),
             "sweep": {name: float(thumb[name]) for name in names},
         }
@@ -237,9 +237,9 @@ def named_states(hand: HandFigures, arm: ArmFigures, config: Path) -> dict[str, 
 def upper_body_srdf(
     hand: HandFigures, arm: ArmFigures, urdf: str, states: Mapping, within_hand: Mapping[tuple[str, str], str]
 ) -> str:
-    """Return the SRDF: groups, named states, end effectors, the fixed base, and the pairs that need no checking.
+    """Return the SRDF: groups, named states, end effectors, the fixed base, and pairs that need no checking.
 
-    ``within_hand`` are those of the right hand, with their reasons.
+    ``within_hand`` contains these pairs of the right hand, with their reasons.
     """
     torso, last = arm.figures["torso"][-1]["child"], arm.figures["arm"][-1]["child"]
     lines = [
@@ -281,11 +281,12 @@ def upper_body_srdf(
 
 
 def _disabled_pairs(urdf: str, within_hand: Mapping[tuple[str, str], str]) -> dict[tuple[str, str], str]:
-    """Pairs of links that need no checking.
+    """Return the pairs of links that need no checking, with their reasons.
 
-    Between a hand and its forearm by sampling the joints between them, as within the right hand, whose pairs are
-    given; the right side speaks for the left, its mirror image. Neighbours along the arm, with links without bodies
-    between them, are adjacent. All else can meet, the arms the chest and each other, and stays on.
+    The pairs of a hand and its forearm are found by sampling the joints between them, as are the pairs within the right
+    hand (`within_hand`). The left side is the mirror image of the right. Neighbours along the arm, with links without
+    bodies between them, are adjacent. All other pairs can collide (arms with the chest and with each other) and are
+    checked.
     """
     robot = Robot.from_urdf(urdf)
     with_bodies = [link for link in robot.links if link not in robot.links_without_geometry]

@@ -1,16 +1,16 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The two-hands grasp sweep moved by the arms: joint positions for the palms of the sweep.
+"""The two-hands grasp sweep, with the hands moved by the arms.
 
-`superovoid_ros.motions.grasp_sweep` gives the pose of the right palm relative to the left one. The iCub's arms move the
-palms there in front of its chest: `follow` finds the joint positions frame by frame, each beginning at those of the
-frame before (`superovoid.robot.reach`).  They are kept in ``config/grasp_sweep_arms.yaml``, which
+`superovoid_ros.motions.grasp_sweep` defines the pose of the right palm relative to the left one. The iCub's arms move
+the palms to it in front of its chest: `follow` solves for the joint positions frame by frame, each frame starting from
+the previous one (`superovoid.robot.reach`). The positions are stored in ``config/grasp_sweep_arms.yaml``. The command
 
     python -m superovoid_ros.motions.arm_sweep
 
-writes again and measures: how far the palms are from the sweep's, the room to the joints' limits, the longest step from
-frame to frame, and what of the arms comes near what.
+writes this file and measures it: distance of the palms from those of the sweep, least distance of a joint to its
+limits, longest step between frames, and the nearest links other than hand to hand.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FILE = "grasp_sweep_arms.yaml"
 COMMAND = "python -m superovoid_ros.motions.arm_sweep"
 _FIGURES = ("touch_distance", "approach", "approach_frames", "rotate_frames", "end_angle", "lateral_offset")
 _DIGITS = 15
-"""Decimals of the positions written: their rounding moves a palm by less than 1e-14 m."""
+"""Decimals of the written positions: their rounding moves a palm by less than 1e-14 m."""
 
 COMFORTABLE = {
     "shoulder_pitch": -0.9,
@@ -43,22 +43,22 @@ COMFORTABLE = {
     "wrist_pitch": -0.4,
     "wrist_yaw": 0.1,
 }
-"""Of both arms: hands raised before the chest. Fourteen joints reach a pose of six coordinates in many ways; the one
-taken is nearest to this."""
+"""Preferred positions of both arms, hands raised in front of the chest. Fourteen joints reach a pose of six coordinates
+in many ways; the solution nearest to this posture is used."""
 
 
 @dataclass(frozen=True)
 class ArmSweep:
-    """The sweep by joints alone. ``len(sweep)`` frames, ``sweep.frame(i)``; iterable.
+    """The sweep defined by joint positions alone. ``len(sweep)`` frames, ``sweep.frame(i)``; iterable.
 
     Attributes
     ----------
     sweep : GraspSweep
-        Where the palms are, and the positions of the hands' joints.
+        Poses of the palms and positions of the hands' joints.
     joints : tuple of str
         Joints of torso and arms.
     rows : array, shape (frames, joints)
-        Their positions, rad.
+        Positions of `joints` in each frame, rad.
     """
 
     sweep: GraspSweep
@@ -81,7 +81,7 @@ class ArmSweep:
         Raises
         ------
         ValueError
-            If it is malformed or was written for another sweep than the one given.
+            If the file is malformed or was written for a sweep other than `sweep`.
         """
         values = read_yaml(path)
         if not isinstance(values, Mapping) or not {"sweep", "joints", "frames"} <= values.keys():
@@ -95,8 +95,8 @@ class ArmSweep:
             found, expected = values["sweep"].get(name), getattr(sweep, name)
             if found != expected:
                 raise ValueError(
-                    f"{path}: sweep.{name} = {found}, but the sweep played has {expected}: the arms would move the "
-                    f"hands elsewhere (write it again: {COMMAND})"
+                    f"{path}: sweep.{name} = {found}, but this sweep has {expected}: the arms would move the "
+                    f"hands elsewhere (to update the file: {COMMAND})"
                 )
         try:
             rows = np.array(values["frames"], dtype=float)
@@ -111,7 +111,7 @@ class ArmSweep:
         return (self.frame(index) for index in range(len(self)))
 
     def frame(self, index: int) -> SweepFrame:
-        """Return frame ``index``, counted from 0: all joint positions, and no poses of palms, since the arms have them.
+        """Return frame ``index``, counted from 0, with the positions of all joints and no base poses.
 
         Raises
         ------
@@ -124,22 +124,22 @@ class ArmSweep:
 
 
 def wanted_pose(sweep: GraspSweep, index: int) -> np.ndarray:
-    """left_palm_from_right_palm in a frame of the sweep, shape (4, 4)."""
+    """Return left_palm_from_right_palm in a frame of the sweep, shape (4, 4), m."""
     poses = sweep.frame(index).base_poses
     return np.linalg.inv(poses[sweep.left_palm]) @ poses[sweep.right_palm]
 
 
 def follow(robot: Robot, sweep: GraspSweep) -> ArmSweep:
-    """Find the joint positions of torso and arms in every frame.
+    """Compute the positions of the joints of torso and arms in every frame.
 
-    The torso stays upright: it moves both hands alike.
+    The torso stays upright: it would move both hands in the same way.
 
     Parameters
     ----------
     robot : Robot
         The iCub's upper body.
     sweep : GraspSweep
-        The sweep.
+        The sweep to follow.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def follow(robot: Robot, sweep: GraspSweep) -> ArmSweep:
         if max(reached.position_error, reached.angle_error) > 1e-9:
             raise ValueError(
                 f"frame {index}: out of reach of the arms: {reached.position_error:.3g} m and "
-                f"{reached.angle_error:.3g} rad are missing"
+                f"{reached.angle_error:.3g} rad are left"
             )
         positions |= reached.positions
         rows[index] = [round(positions[name], _DIGITS) for name in joints]
@@ -197,28 +197,28 @@ def upper_body(representation: str = "mixed") -> Robot:
 
 
 def shipped() -> ArmSweep:
-    """Read the sweep by arms that comes with this package."""
+    """Read the sweep by the arms in this package."""
     config = share_directory() / "config"
     return ArmSweep.from_file(config / FILE, GraspSweep.from_file(config / "grasp_sweep.yaml"))
 
 
 @dataclass(frozen=True)
 class Residuals:
-    """How well the arms follow: the worst of all frames."""
+    """Accuracy with which the arms follow the sweep: worst values over all frames."""
 
     position: float
-    """m"""
+    """Position error of a palm, m."""
     angle: float
-    """rad"""
+    """Orientation error of a palm, rad."""
     limit: float
-    """The least room left to a limit of a moving joint, rad; negative: past it."""
+    """Least distance of a moving joint to its limits, rad; negative: beyond a limit."""
     limit_joint: str
     step: float
-    """The largest change of a joint from one frame to the next, rad."""
+    """Largest change of a joint between two frames, rad."""
 
 
 def measure(robot: Robot, arms: ArmSweep) -> Residuals:
-    """Measure the distances of the palms from those of the sweep, and the motion of the joints."""
+    """Compare the palms with those of the sweep, and measure the motion of the joints."""
     position = angle = 0.0
     for frame in arms:
         wanted = wanted_pose(arms.sweep, frame.index)
@@ -232,7 +232,7 @@ def measure(robot: Robot, arms: ArmSweep) -> Residuals:
 
 
 def nearest_besides_hands(robot: Robot, arms: ArmSweep) -> tuple[float, int, str, str]:
-    """The smallest distance of any allowed pair but of hand to hand, over all frames: m, frame, both links."""
+    """Return the least distance, m, of allowed pairs other than hand to hand, over all frames; its frame and links."""
     scene = robot.scene()
     left, right = set(robot.groups["left_hand"]), set(robot.groups["right_hand"])
     links = [body.link for body in robot.bodies]
@@ -253,14 +253,14 @@ def nearest_besides_hands(robot: Robot, arms: ArmSweep) -> tuple[float, int, str
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the file again and print how well the arms follow."""
+    """Write the file and print how well the arms follow the sweep."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--share", type=Path, help="folder with config and urdf (default: the package's)")
     parser.add_argument("--measure-only", action="store_true", help="write nothing")
     chosen = parser.parse_args(arguments)
     share = chosen.share or share_directory()
     sweep = GraspSweep.from_file(share / "config" / "grasp_sweep.yaml")
-    # The allowed pairs are in the SRDF, which names states of the file written here: so not read for that.
+    # Without the SRDF, since its named states come from the file written here.
     urdf = (share / "urdf" / "icub_upper_body.urdf").read_text(encoding="utf-8")
     robot = Robot.from_urdf(urdf)
     path = share / "config" / FILE

@@ -1,13 +1,13 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The bite of two molars of Gonçalves et al. 2017, section 5.3: its frames from a few parameters.
+"""The bite of two molars of Gonçalves et al. 2017, section 5.3, generated from a few parameters.
 
-The lower crown stands still. The upper one comes down along z by the same step every frame, presses in, and goes up
-again. The crowns are eight superovoids each (``urdf/molars.urdf``). The paper's were fitted to an unpublished scan of a
-jaw; these are drawn after the sizes of first molars, and touch in the frames in which the paper's do.
+The lower crown is fixed. The upper one moves down along z by the same step in every frame, penetrates the lower one,
+and moves up again. Each crown consists of eight superovoids (``urdf/molars.urdf``). The paper's crowns were fitted to
+an unpublished scan of a jaw; these have the sizes of first molars, and touch in the same frames as the paper's.
 
-Metres.
+Lengths are in metres.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LOWER, UPPER = "lower_molar", "upper_molar"
 
 @dataclass(frozen=True)
 class BiteFrame(Frame):
-    """One frame; ``height`` of the upper crown's frame over the lower one's, m. Nothing floats: no base poses."""
+    """One frame; ``height``: of the upper crown's frame above the lower one's, m. There are no base poses."""
 
     index: int
     height: float
@@ -48,9 +48,9 @@ class DentalBite(Motion):
     start : float
         Height in frame 0, m.
     step : float
-        How far it moves from frame to frame, m.
+        Motion of the upper crown between two frames, m.
     turn_frame : float
-        When it is lowest, in frames; may be between two.
+        Frame at which the crown is lowest; may be a fraction.
     """
 
     joint: str
@@ -84,7 +84,7 @@ class DentalBite(Motion):
 
 
 def shipped() -> tuple[Robot, DentalBite]:
-    """Read the molars and the bite that come with this package.
+    """Read the molars and the bite in this package.
 
     Returns
     -------

@@ -1,14 +1,14 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The two-hands grasp sweep of Gonçalves et al. 2017, section 5.2: its frames from a few parameters.
+"""The two-hands grasp sweep of Gonçalves et al. 2017, section 5.2, generated from a few parameters.
 
-The left hand stands still at the origin of the world. The right one, palm to palm with it, approaches until the thumb
-tips touch, and then turns about its wrist so that its fingers swing through the fingers of the left:
+The left hand is fixed at the origin of the world. The right one faces it, palm to palm, and approaches until the thumb
+tips touch. Then it turns about its wrist, so that its fingers swing through the fingers of the left hand:
 
     left_palm_from_right_palm(D, theta) = Trans(0, lateral_offset, D) RotY(-theta) RotX(pi).
 
-Metres, radians.
+Lengths are in metres, angles in radians.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from superovoid_ros.resources import robot_documents, share_directory
 class SweepFrame(Frame):
     """One frame: joint states and transforms.
 
-    ``phase`` is "approach" or "rotate"; ``base_poses`` are world_from_link (4, 4) of both palms.
+    ``phase`` is "approach" or "rotate"; ``base_poses`` are world_from_link of both palms, shape (4, 4), m.
     """
 
     index: int
@@ -58,7 +58,7 @@ class GraspSweep(Motion):
     lateral_offset : float
         Offset of the right palm along y of the left, m.
     left_palm, right_palm : str
-        Names of the links.
+        Names of the palm links.
     """
 
     positions: Mapping[str, float]
@@ -116,7 +116,7 @@ class GraspSweep(Motion):
 
 @dataclass(frozen=True)
 class SweepCounts:
-    """What a run over the whole sweep meets; ``first`` and ``last`` are the frames with contact (None if none)."""
+    """Counts over the whole sweep; ``first`` and ``last`` are the frames with contact (None if there are none)."""
 
     pairs: int
     past_sphere: int
@@ -130,7 +130,7 @@ class SweepCounts:
 
 
 def count_contacts(robot: Robot, sweep: GraspSweep, links_a: Sequence[str], links_b: Sequence[str]) -> SweepCounts:
-    """Run over all frames and count the pairs that pass each stage.
+    """Query all frames and count the pairs that pass each stage.
 
     Parameters
     ----------
@@ -139,14 +139,14 @@ def count_contacts(robot: Robot, sweep: GraspSweep, links_a: Sequence[str], link
     sweep : GraspSweep
         The sweep.
     links_a, links_b : sequence of str
-        Links and groups to be checked against each other, as for `Robot.body_pairs`.
+        Links and groups on either side of the pairs, as for `Robot.body_pairs`.
 
     Returns
     -------
     SweepCounts
-        ``past_sphere`` and ``past_obb``: pairs whose bounding volumes overlap; ``intersecting``: pairs that do;
-        ``distinct``: different pairs among these; ``most``: intersecting pairs in one frame; ``deepest``: the largest
-        penetration, m.
+        ``past_sphere`` and ``past_obb``: pairs whose bounding volumes overlap; ``intersecting``: pairs that overlap;
+        ``distinct``: different pairs among these; ``most``: overlapping pairs in one frame; ``deepest``: the largest
+        penetration depth, m.
     """
     scene = robot.scene()
     wanted = robot.body_pairs(links_a, links_b)
@@ -171,7 +171,7 @@ def count_contacts(robot: Robot, sweep: GraspSweep, links_a: Sequence[str], link
 
 
 def shipped(representation: str = "mixed") -> tuple[Robot, GraspSweep]:
-    """Read the hands and the sweep that come with this package.
+    """Read the hands and the sweep in this package.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def shipped(representation: str = "mixed") -> tuple[Robot, GraspSweep]:
 
 
 def main() -> None:
-    """Print the counts of the shipped hands and sweep, in all three representations."""
+    """Print the counts for the hands and sweep in this package, in all three representations."""
     print("representation   links    pairs  spheres   OBBs  intersecting  distinct  most  first  last  deepest")
     for representation in ("superellipsoids", "superovoids", "mixed"):
         robot, sweep = shipped(representation)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Functions shared by recorded motions: frames counted from 0, and files of checked parameters."""
+"""Base classes of motions: frames counted from 0, and parameter files with checked values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from superovoid_ros.resources import read_yaml
 class Frame:
     """One frame: joint states and transforms.
 
-    ``base_poses`` are world_from_link (4, 4) of the links that float.
+    ``base_poses`` are world_from_link of the floating links, shape (4, 4), m.
     """
 
     index: int
@@ -28,16 +28,16 @@ class Frame:
 
 
 class Motion(ABC):
-    """Base of motions: frozen dataclasses of parameters. ``len(motion)`` frames, ``motion.frame(i)``; iterable."""
+    """Base class of motions: dataclasses of parameters. ``len(motion)`` frames, ``motion.frame(i)``; iterable."""
 
     @classmethod
     def from_file(cls, path: Path | str) -> Self:
-        """Read a YAML file of the parameters, as those in ``config/``.
+        """Read a YAML file of the parameters, such as those in ``config/``.
 
         Raises
         ------
         ValueError
-            If it is no mapping, or a parameter is missing, unknown or wrong.
+            If the file is not a mapping, or a parameter is missing, unknown or invalid.
         """
         values = read_yaml(path)
         if not isinstance(values, Mapping):
@@ -52,7 +52,7 @@ class Motion(ABC):
 
     @abstractmethod
     def frame(self, index: int) -> Frame:
-        """Return frame ``index``, counted from 0; IndexError if there is no such frame."""
+        """Return frame ``index``, counted from 0; raise IndexError if there is no such frame."""
 
     def __iter__(self) -> Iterator[Frame]:
         return (self.frame(index) for index in range(len(self)))

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Recordings of the motions that come with this package, from the tables that `superovoid demo` writes."""
+"""Recordings of this package's motions, from the tables that `superovoid demo` writes."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from superovoid_ros.motions.replays import REPLAYS
 from superovoid_ros.resources import robot_documents
 
 MOTION_COLUMNS = ("motion", "representation", "links_a", "links_b", "frame", "distance_m")
-"""What is read of the demo's table."""
+"""Columns of the demo's table that the recording uses."""
 
 
 def recognise(table: Table) -> Recording | None:
-    """Return the recording of a demo's table; None if it is no such table.
+    """Return the recording of a demo's table; None if it is not such a table.
 
     Raises
     ------
     RecordingError
-        If it is one, and cannot be read.
+        If it is such a table but invalid.
     """
     if "motion" not in table.names:
         return None

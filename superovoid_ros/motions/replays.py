@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The motions that come with this package, to be played to a distance service, one entry a motion in `REPLAYS`."""
+"""Motions in this package that can be played to a distance service: one entry for each in `REPLAYS`."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from superovoid_ros.resources import share_directory
 
 @dataclass(frozen=True)
 class Replay:
-    """A robot and how it moves."""
+    """A robot and its motion."""
 
     title: str
     file: str
-    """Of what is written about it: CSV and plot, without ending."""
+    """Name of the CSV and plot files, without extension."""
     robot: str
-    """``urdf/ROBOT.urdf`` and ``config/ROBOT.srdf``, if there is such a file."""
+    """Name of ``urdf/ROBOT.urdf`` and, if it exists, ``config/ROBOT.srdf``."""
     kind: type[Motion]
     config: str
     """File in ``config/`` that `kind` reads."""
     links: tuple[tuple[str, ...], tuple[str, ...]]
-    """Links or groups of a query, those of one side against those of the other."""
+    """Links or groups on either side of the queried pairs."""
     pairs: int
-    """Number of these pairs in all frames: figures for others are not comparable."""
+    """Number of these pairs over all frames; published counts apply only to them."""
     subject: str
-    """What the closest pair is a pair of."""
+    """Description of the bodies in the closest pair."""
     view: str
-    """``config/VIEW.rviz``"""
+    """Name of ``config/VIEW.rviz``."""
     by_arms: bool = False
-    """Whether torso and arms move it, by the positions of `arm_sweep.FILE`."""
+    """If true, torso and arms move the robot, with the positions in `arm_sweep.FILE`."""
     published: Mapping[str, int] = field(default_factory=dict)
-    """Figures to compare with, by their names in the table of the demo; they are about."""
+    """Published approximate counts, by their names in the demo's table."""
 
     def frames(self) -> int:
-        """How many frames the motion has that comes with this package."""
+        """Number of frames of the motion."""
         return len(self.kind.from_file(share_directory() / "config" / self.config))
 
     def motion(self) -> Motion | ArmSweep:
-        """The motion that comes with this package, frame by frame."""
+        """Read the motion from this package."""
         config = share_directory() / "config"
         motion = self.kind.from_file(config / self.config)
         if self.by_arms and isinstance(motion, GraspSweep):
@@ -54,10 +54,10 @@ class Replay:
         return motion
 
 
-# Counts published with the sweep, for superovoids fitted without regard to convexity; ours are refitted.
+# Published with the sweep, for superovoids fitted without regard to convexity; this package's fits are convex.
 _HANDS = {"pairs": 94374, "intersecting": 1541, "first contact, frame": 30, "last contact, frame": 204}
 _FINGERS = (("left_fingers",), ("right_fingers",))
-# The paper's figures of its bite.
+# Published in the paper about the bite.
 _BITE = {"frames": 181, "first contact, frame": 47, "last contact, frame": 111}
 
 REPLAYS = {
@@ -74,4 +74,4 @@ REPLAYS = {
         ((dental_bite.LOWER,), (dental_bite.UPPER,)), 11584, "surfaces", "dental_bite", published=_BITE,
     ),
 }  # fmt: skip
-"""Name, as the parameter `motion` of sweep_player has it -> what is played."""
+"""Motions by name, as in the parameter `motion` of sweep_player."""

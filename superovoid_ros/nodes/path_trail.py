@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A node that shows where finger tips go along a path that `superovoid grasp` wrote: `~/trail`, latched.
+"""Node that shows the trails of finger tips along a path written by `superovoid grasp`: `~/trail`, latched.
 
 ros2 run superovoid_ros path_trail --ros-args -p path:=superovoid_grasp/plan_grasp.csv
 """
@@ -28,11 +28,11 @@ from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.common.parameters import Parameters, text
 
 WIDTH = 0.001
-"""m, of a line"""
+"""Width of a line, m."""
 
 
 def trail_markers(points: Mapping[str, np.ndarray], frame: str) -> MarkerArray:
-    """Return one line strip a link, namespace `trail`, by the points (n, 3) of each in a frame."""
+    """Return a line strip for each link in namespace `trail`, from its points in `frame`, shape (n, 3), m."""
     markers = []
     for number, (link, line) in enumerate(points.items()):
         marker = Marker(ns="trail", id=number, type=Marker.LINE_STRIP, points=[to_point(point) for point in line])
@@ -46,17 +46,17 @@ def trail_markers(points: Mapping[str, np.ndarray], frame: str) -> MarkerArray:
 
 
 def read_path(path: Path, problem: PlanningProblem) -> np.ndarray:
-    """Return the states (k, joints) of a CSV file of `superovoid grasp`; `InputError` if it is none."""
+    """Return the states, shape (k, joints), in a CSV file of `superovoid grasp`; `InputError` if it is invalid."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         return problem.check_path([[float(row[name]) for name in grasp_problem.joint_columns(problem)] for row in rows])
     except (OSError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"path = '{path}': no path of `superovoid grasp`: {error}") from error
+        raise InputError(f"path = '{path}': not a path of `superovoid grasp`: {error}") from error
 
 
 class PathTrail(Node):
-    """Publishes the trail once, latched for late subscribers."""
+    """Node that publishes the trail once, latched for late subscribers."""
 
     def __init__(self) -> None:
         super().__init__("path_trail")

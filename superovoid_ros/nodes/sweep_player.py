@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Node `sweep_player`: replays a motion as joint states and transforms: the grasp sweep of the hands, or a bite.
+"""Node `sweep_player`: replays a motion (the grasp sweep or the bite) as joint states and transforms.
 
-It plays by itself at a set rate, or frame by frame when a client asks (parameter `paused`, service
-`~/play_frame`). docs/reference/ros.md describes topics, services and parameters for users.
+It plays at the rate of its parameter, or one frame for each call of `~/play_frame` (parameter `paused`).
+docs/reference/ros.md documents topics, services and parameters for users.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from superovoid_ros.resources import robot_documents
 
 
 class SweepPlayer(Node):
-    """Publishes one frame of the motion after another."""
+    """Node that publishes the frames of a motion one after another."""
 
     def __init__(self) -> None:
         super().__init__("sweep_player")
@@ -44,7 +44,7 @@ class SweepPlayer(Node):
         self._frame = self._first
         self._finished = False
         self._own_clock = bool(self._declared.value("publish_clock"))
-        self._simulated = 0  # nanoseconds of the clock that this node publishes
+        self._simulated = 0  # time on /clock if this node publishes it, ns
 
         self._joints_publisher = self.create_publisher(JointState, "joint_states", qos_profile_system_default)
         # If the joints alone move everything, no poses are published.
@@ -89,7 +89,7 @@ class SweepPlayer(Node):
         )
 
     def _range(self, start: int, end: int) -> tuple[int, int]:
-        """Return the first and last frame to play, both in the sweep and in this order."""
+        """Return the first and last frame to play; raise `InputError` if they are out of order or out of range."""
         count = len(self._sweep)
         last = count - 1 if end == -1 else end
         if not 0 <= start <= last < count:
@@ -125,7 +125,7 @@ class SweepPlayer(Node):
             self.destroy_timer(self._timer)
             self._timer = None
         if not self._declared.value("paused"):
-            # Paced by the machine's steady clock: the node's own may be the one that it drives.
+            # Use the machine's steady clock, since this node may drive the ROS clock itself.
             steady = Clock(clock_type=ClockType.STEADY_TIME)
             self._timer = self.create_timer(1.0 / self._rate(), self._play, clock=steady)
 
@@ -152,7 +152,7 @@ class SweepPlayer(Node):
         return response
 
     def _publish_frame(self, index: int) -> Time:
-        """Publish joint states, transforms and number of one frame; return their stamp."""
+        """Publish joint states, transforms and index of one frame; return their stamp."""
         frame = self._sweep.frame(index)
         stamp = self._next_stamp()
         joints = JointState(name=list(frame.positions), position=[float(q) for q in frame.positions.values()])
@@ -165,7 +165,7 @@ class SweepPlayer(Node):
         return stamp
 
     def _next_stamp(self) -> Time:
-        """Return the stamp of the next frame, and publish it if this node publishes the clock."""
+        """Return the stamp of the next frame; publish it on /clock if this node provides the clock."""
         if self._clock_publisher is None:
             return self.get_clock().now().to_msg()
         self._simulated += round(NANOSECONDS / self._rate())

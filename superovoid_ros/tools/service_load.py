@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Measure the distance service under load: client processes call it about the two hands of the iCub.
+"""Measure the distance service under load: client processes query distances of both hands of the iCub.
 
-Latency counts from the time at which a call was due. At a given rate the clients call on a schedule and do not wait for
-replies, so that a late reply to one call delays all calls due before it.
+Latency is measured from the time at which a call was due. At a fixed rate the clients call on a schedule and do not
+wait for responses, so that one late response adds to the latency of all calls due before it.
 """
 
 from __future__ import annotations
@@ -33,43 +33,43 @@ from superovoid_ros.tools.process.child import NodeError, NodeProcess, end_with_
 from superovoid_ros.tools.process.network import own_network
 from superovoid_ros.tools.service_planner import wait_until_there
 
-GIVE_UP = 30.0  # s after which a call without a reply is lost
+GIVE_UP = 30.0  # s without a response, after which a call counts as lost
 _GROUPS = "left_fingers", "right_fingers"
 _STATES = 64
 _JOINT_NOISE = 0.1  # rad
-_LEAD = 0.2  # s from an order to its first call, in which all clients receive it
-_TOLERANCE = 1e-9  # m, between the service's and the library's distance
+_LEAD = 0.2  # s between an order and its first call, so that all clients receive the order in time
+_TOLERANCE = 1e-9  # m, largest difference between the distances of the service and the library
 
 Distances = Mapping[frozenset[str], float]
-"""Names of the two bodies of a pair -> distance, m."""
+"""Distances of one state, m, keyed by the names of the two bodies."""
 
 
 @dataclass(frozen=True)
 class Row(CsvRow):
-    """A measurement: one kind of call at one rate from a number of clients."""
+    """Measurement of one kind of call at one rate from a number of clients."""
 
     service: str
     kind: str
     clients: int
     rate: float = column("due_per_s")
-    """calls due per second, of all clients; inf: each client calls again as soon as it is answered"""
+    """Calls due per second, over all clients; inf: each client calls again as soon as it has a response."""
     calls: int
     errors: int
-    """refusals, and states of the last replies that differ from the library's answer"""
+    """Number of refusals, and of states in the last responses that differ from the library's answer."""
     lost: int
-    """calls without a reply"""
+    """Number of calls without a response."""
     throughput: float = column("replies_per_s")
     median: float = column("median_ms")
     p99: float = column("p99_ms")
     worst: float = column("worst_ms")
     node_share: float = column("node_cores")
-    """processor time of the service per second; nan: this command did not start it"""
+    """Processor time of the service per second; nan: this command did not start the service."""
     client_share: float = column("clients_cores")
-    """processor time of all clients per second"""
+    """Processor time of all clients per second."""
 
 
 def sweep_states() -> tuple[States, list[Distances]]:
-    """Return states of the grasp sweep with random offsets of the joints, and the library's answers about them."""
+    """Return states of the grasp sweep with random joint offsets, and the library's answers for them."""
     robot, sweep = shipped()
     rng = np.random.default_rng(0)
     frames = [sweep.frame(int(index)) for index in rng.integers(0, len(sweep), _STATES)]
@@ -86,7 +86,7 @@ def sweep_states() -> tuple[States, list[Distances]]:
 
 
 def differs(kind: str, reply: Distances, library: Distances) -> bool:
-    """Return whether a reply about one state differs from the library's answer, in its pairs or their distances."""
+    """Return True if the pairs or distances of a response differ from the library's answer for that state."""
     limit = {"closest": min(library.values()), "penetration": 0.0}.get(kind, MAX_DISTANCE)
     missing = {pair for pair, distance in library.items() if distance < limit - _TOLERANCE} - reply.keys()
     is_alone = kind != "closest" or len(reply) == 1
@@ -101,7 +101,7 @@ def differs(kind: str, reply: Distances, library: Distances) -> bool:
 
 
 def errors_of(kind: str, report: Report, library: Sequence[Distances]) -> list[str]:
-    """Return a line for each refusal, and for each state whose reply differs from the library's answer."""
+    """Return a line for each refusal, and for each state whose response differs from the library's answer."""
     found = [f"{kind}: refused: {message}" for message in report.refusals]
     for numbers, states in report.replies:
         if len(states) != len(numbers):
@@ -113,7 +113,7 @@ def errors_of(kind: str, report: Report, library: Sequence[Distances]) -> list[s
 
 
 def summary(kind: str, rate: float, start: float, reports: Sequence[Report], errors: int, node_time: float) -> Row:
-    """Summarize the reports of all clients; `start`: time of the first call due; `node_time`: processor time, s."""
+    """Summarize the reports of all clients; `start`: time of the first due call; `node_time`: processor time, s."""
     latencies = 1e3 * np.concatenate([report.latencies for report in reports])
     answered = latencies[~np.isnan(latencies)]
     median, p99, worst = np.quantile(answered, (0.5, 0.99, 1.0)).tolist() if len(answered) else 3 * [math.nan]
@@ -136,7 +136,7 @@ def summary(kind: str, rate: float, start: float, reports: Sequence[Report], err
 
 
 def table(rows: Sequence[Row]) -> Table:
-    """Return the measurements as they are printed."""
+    """Return the measurements as a table for printing."""
     result = Table(title="Calls of the distance service")
     forms = {"rate": "g", "throughput": ".0f", "node_share": ".2f", "client_share": ".2f"}
     forms |= dict.fromkeys(("median", "p99", "worst"), ".1f")
@@ -150,11 +150,11 @@ def table(rows: Sequence[Row]) -> Table:
 
 
 def _client_process(connection: Connection, *arguments: object) -> None:
-    """Follow orders and send a report for each, until the connection is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C at the terminal is for the process that started this one
+    """Execute orders and send a report for each until the connection is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles Ctrl-C
     end_with_parent()
     with TimedCaller(f"load_client_{os.getpid()}", *arguments) as caller:
-        # A garbage collection through all modules stops the client for 100 ms, which would count as the service's.
+        # A full garbage collection stops the client for 100 ms, which would count as latency of the service.
         gc.collect()
         gc.freeze()
         connection.send("ready")
@@ -176,7 +176,7 @@ class _Client:
         theirs.close()
 
     def close(self) -> None:
-        """End the process, by force if it does not end by itself."""
+        """Stop the process; kill it if it does not end in time."""
         self.connection.close()
         self.process.join(5.0)
         self.process.kill()
@@ -184,11 +184,11 @@ class _Client:
 
 
 class ServiceLoad:
-    """A distance service that knows the two hands, and client processes that call it; a context manager.
+    """A distance service with both hands, and client processes that call it; a context manager.
 
-    `service` is the name of a node that runs already; None: start one, in a ROS domain of its own. `states_per_call` is
-    the number of states in a call of the kind `many`. Raises `NodeError` if the node or a client process ends,
-    `ServiceUnavailableError` or `RequestRefusedError` if the service is not there or cannot answer.
+    `service` is the name of a running node; None: start one in a separate ROS domain. `states_per_call` is the number
+    of states in a call of the kind `many`. Raises `NodeError` if the node or a client process ends,
+    `ServiceUnavailableError` or `RequestRefusedError` if the service is unavailable or refuses requests.
     """
 
     def __init__(self, clients: int, service: str | None = None, states_per_call: int = 8) -> None:
@@ -205,7 +205,7 @@ class ServiceLoad:
                 self._clients.append(_Client(service, states, states_per_call))
                 stack.callback(self._clients[-1].close)
             for client in self._clients:
-                self._hear(client)
+                self._receive(client)
             self._undo = stack.pop_all()
 
     def __enter__(self) -> ServiceLoad:
@@ -224,8 +224,8 @@ class ServiceLoad:
                 wait_until_there(self._node, client)
             client.distances(states.positions[0], **options)
 
-    def _hear(self, client: _Client) -> object:
-        """Return what a client sends next."""
+    def _receive(self, client: _Client) -> object:
+        """Return the next message of a client."""
         while not client.connection.poll(0.1):
             INTERRUPTS.check()
             if self._node is not None:
@@ -238,14 +238,14 @@ class ServiceLoad:
             raise NodeError(f"a client (process {process.pid}) ended with exit code {process.exitcode}") from error
 
     def measure(self, kind: str, clients: int, rate: float, duration: float) -> tuple[Row, list[str]]:
-        """Let clients call for `duration` seconds, `rate` times per second; return the measurement and the errors."""
+        """Let clients make `rate` calls per second for `duration` s; return the measurement and lines about errors."""
         chosen, used = self._clients[:clients], self._node_time()
         interval = 0.0 if math.isinf(rate) else clients / rate
         start = time.monotonic() + _LEAD
         for number, client in enumerate(chosen):
             first = start + number * interval / clients
             client.connection.send((kind, first, first + duration, interval, GIVE_UP))
-        reports = [self._hear(client) for client in chosen]
+        reports = [self._receive(client) for client in chosen]
         used = self._node_time() - used
         errors = [line for report in reports for line in errors_of(kind, report, self._library)]
         return summary(kind, rate, start, reports, len(errors), used), errors

@@ -1,13 +1,13 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Planning with the distances of a `distance_service`: the second answer to `superovoid.planning.Validity`.
+"""Planning with the distances of a `distance_service`, as an implementation of `superovoid.planning.Validity`.
 
-with DistanceClient() as client:                            # of a service that runs and knows robot and obstacles
+with DistanceClient() as client:                            # a running service that has the robot and obstacles
     validity = ServiceValidity(problem, client)
     path = find_path(problem, validity, start, goal)
 
-with planning_service(problem, urdf, srdf) as validity:     # or of a service started for the problem
+with planning_service(problem, urdf, srdf) as validity:     # or a service started for the problem
     path = find_path(problem, validity, start, goal)
 """
 
@@ -27,42 +27,42 @@ from superovoid_ros.tools.process.child import NodeError, NodeProcess, inside, w
 from superovoid_ros.tools.process.network import own_network
 
 FAILURES = NodeError, ServiceUnavailableError
-"""What can go wrong with a service, besides `ValueError` for what it refuses."""
+"""Errors of the service or its process; for refused requests it raises `ValueError`."""
 _ANSWER_TIMEOUT = 600.0  # s
-_LOOK = 0.5  # s, between two looks whether a node that starts works
+_LOOK = 0.5  # s between two checks whether a starting node works
 
 
 class ServiceValidity:
-    """The answers of a distance service.
+    """Distances of a planning problem, computed by a distance service.
 
     Parameters
     ----------
     problem : PlanningProblem
-        Its robot is that of the service, its obstacles the objects in the service's world, by the same names.
+        The service must have the same robot, and objects with the names of the problem's obstacles.
     client : DistanceClient
-        Of that service.
+        Client of the service.
 
     Raises
     ------
     PlanningError
-        If the service knows other bodies than the problem, or does not check one of its pairs.
+        If the service has bodies that the problem lacks, or does not check one of the problem's pairs.
     """
 
     def __init__(self, problem: PlanningProblem, client: DistanceClient) -> None:
         self._problem, self._client = problem, client
         self._body = {body.name: number for number, body in enumerate(problem.bodies)}
         self._doubtful = doubtful_pairs(problem)
-        # A pair that the service does not check would look as if it were far away.
+        # A pair that the service does not check would appear to be far away.
         answered = self.clearances(problem.lower[None], np.array([np.inf])).pair
         missing = np.setdiff1d(np.arange(len(problem.pairs)), answered)
         if len(missing):
             raise PlanningError(
                 f"the service does not check {problem.name_of(int(missing[0]))} ({len(missing)} of "
-                f"{len(problem.pairs)} pairs of the problem): ask its get_pair_rules why"
+                f"{len(problem.pairs)} pairs of the problem): call its get_pair_rules for the reason"
             )
 
     def clearances(self, states: FloatArray, max_distance: FloatArray, gradients: bool = False) -> Clearances:
-        """See `superovoid.planning.Validity`: one service call for all states."""
+        """Compute distances with one service call for all states; see `superovoid.planning.Validity`."""
         problem = self._problem
         farthest = np.inf if self._doubtful.any() else float(np.max(max_distance, initial=1e-9))
         found = self._client.distances(
@@ -88,28 +88,28 @@ class ServiceValidity:
 
 @contextmanager
 def planning_service(problem: PlanningProblem, urdf: str, srdf: str = "") -> Iterator[ServiceValidity]:
-    """Start a distance service in a process of its own, put a problem's obstacles into its world, and ask it.
+    """Start a distance service as a child process, with the obstacles of a problem in its world.
 
     Parameters
     ----------
     problem : PlanningProblem
         Its obstacles must be superovoids.
     urdf, srdf : str
-        The documents that the problem's robot was read from.
+        Contents of the files that define the problem's robot.
 
     Yields
     ------
     ServiceValidity
-        As long as the block runs; then the process is ended.
+        Valid inside the block; the process is stopped at its end.
 
     Raises
     ------
     ValueError
-        If an obstacle is no superovoid, or the node refuses one.
+        If an obstacle is not a superovoid, or the node refuses one.
     NodeError, ServiceUnavailableError
-        If the node ends or does not answer.
+        If the node ends or does not respond.
     PlanningError
-        If the node does not check what the problem needs.
+        If the node does not check a pair of the problem.
     """
     objects = [superovoid_object(body) for body in problem.obstacles]
     parameters = {"rate": 0.0, "robot_description": urdf, "robot_description_semantic": srdf}
@@ -126,7 +126,7 @@ def planning_service(problem: PlanningProblem, urdf: str, srdf: str = "") -> Ite
 
 
 def wait_until_there(node: NodeProcess, client: DistanceClient) -> None:
-    """Wait until a starting node can answer, or gives a reason; `NodeError` if it ends or takes too long."""
+    """Wait until a starting node answers, or gives its reason not to; `NodeError` if it ends or takes too long."""
 
     def is_there() -> bool:
         try:

@@ -17,18 +17,18 @@ _REPEATABLE = ("Get", "List", "Describe", "SetParameters", "SetPairRules", "Appl
 
 
 class Asker(Caller):
-    """Waits up to the time-out and fails after it."""
+    """A client node whose waits have a time-out."""
 
     def wait(self, condition: Callable[[], bool], timeout: float = ANSWER_TIMEOUT, **options: object) -> bool:
         """Handle messages until `condition` holds; return False after the time-out."""
         return super().wait(condition, timeout, **options)
 
     def spin(self, seconds: float) -> None:
-        """Handle messages for a while."""
+        """Handle messages for `seconds`."""
         self.wait(lambda: False, seconds)
 
     def wait_for_silence(self, messages: list, seconds: float = 0.3) -> None:
-        """Wait for a silence of `seconds`, and discard the messages before it: they were on their way."""
+        """Wait until no message arrives for `seconds`, and discard the messages that were still on their way."""
         deadline = time.monotonic() + ANSWER_TIMEOUT
         count = -1
         while len(messages) != count:
@@ -38,17 +38,17 @@ class Asker(Caller):
         messages.clear()
 
     def call(self, kind: type, service: str, timeout: float = ANSWER_TIMEOUT, **request: object) -> object:
-        """Call a service and return its response; repeat a repeatable call if its answer is lost."""
+        """Call a service and return its response; repeat a repeatable call if the response is lost."""
         client = self.client(kind, service)
         assert self.wait(client.service_is_ready), f"no service {service}"
         if kind.__name__.startswith(_REPEATABLE):
             return self.ask(client, kind.Request(**request), timeout)
         future = client.call_async(kind.Request(**request))
-        assert self.wait(future.done, timeout), f"no answer from {service}"
+        assert self.wait(future.done, timeout), f"no response from {service}"
         return future.result()
 
     def call_until(self, accept: Callable[[object], bool], kind: type, service: str, **request: object) -> object:
-        """Call a service until its answer is accepted, since an earlier message may still be on its way."""
+        """Call a service until `accept` accepts its response, since an earlier message may still be on its way."""
         deadline = time.monotonic() + ANSWER_TIMEOUT
         while True:
             response = self.call(kind, service, **request)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A distance service whose jobs begin when a test lets them (`test/nodes/held_service.py`)."""
+"""A distance service whose jobs start when a test releases them (`test/nodes/held_service.py`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SERVICE = str(Path(__file__).resolve().parents[1] / "nodes" / "held_service.py")
 
 
 def hold(client, kind: str, is_held: bool) -> int:
-    """Hold jobs of a kind, or let them go on; return how many were submitted."""
+    """Hold or release the jobs of a kind; return how many were submitted."""
     return int(client.call(SetBool, f"/distance_service/hold_{kind}", data=is_held).message)
 
 

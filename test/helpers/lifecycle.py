@@ -17,7 +17,7 @@ _ENDS = {
 
 
 def change(client, name: str, transition: int) -> bool:
-    """Request a transition; return its success, by the node's state if the answer is lost."""
+    """Request a transition; return its success, from the node's state if the response is lost."""
     asking = client.client(ChangeState, f"{name}/change_state")
     assert client.wait(asking.service_is_ready), f"no service of {name}"
     future = asking.call_async(ChangeState.Request(transition=Transition(id=transition)))
@@ -38,7 +38,7 @@ _STATES = ("unconfigured", "inactive", "active")
 
 
 def bring(client, name: str, label: str) -> None:
-    """Take a node from any state to a given one."""
+    """Bring a node from any state to the state `label`."""
     now, wanted = _STATES.index(state(client, name)), _STATES.index(label)
     for transition in (*_UPWARDS[now:wanted], *reversed(_DOWNWARDS[wanted:now])):
         assert change(client, name, transition), label

@@ -41,7 +41,7 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, relia
 
 @pytest.fixture(scope="session", autouse=True)
 def loopback_domain() -> Iterator[int]:
-    """Take a separate DDS domain for this process, on this machine only."""
+    """Reserve a separate DDS domain for this process, on this machine only."""
     domain = take_domain()
     names = "ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE", "PYTHONPATH", "PYTHONFAULTHANDLER"
     before = {name: os.environ.get(name) for name in names}
@@ -74,7 +74,7 @@ def run_to_the_end(arguments: Sequence[str]) -> tuple[int, str]:
 
 
 class TestedNode(NodeProcess):
-    """A node of a test."""
+    """A node started by a test."""
 
     __test__ = False  # for pytest
     is_tested = True
@@ -90,7 +90,7 @@ class TestedNode(NodeProcess):
         return super().output(self._printed_before + start)
 
     def wait_for_output(self, text: str) -> None:
-        """Wait until the node prints `text` while it works; at most `ANSWER_TIMEOUT` if it has other work."""
+        """Wait until the node prints `text`; fail after `ANSWER_TIMEOUT` or if the node ends."""
         until = time.monotonic() + ANSWER_TIMEOUT
         try:
             wait_for(self, lambda: text in self.output() or time.monotonic() > until, "no such output")
@@ -239,7 +239,7 @@ class Client(Asker):
         if topic not in self._publishers:
             self._publishers[topic] = publisher = self.node.create_publisher(kind, topic, qos)
             assert self.wait(lambda: publisher.get_subscription_count() > 0), f"no subscriber of {topic}"
-            # The subscriber discovers us a little later than we discover it, and misses messages until then.
+            # The subscriber discovers this node a little later than vice versa, and misses messages until then.
             self.spin(0.5)
         return self._publishers[topic]
 
@@ -268,7 +268,7 @@ class Client(Asker):
         self.publisher(TFMessage, topic, qos).publish(message)
 
     def send_text(self, topic: str, text: str) -> None:
-        """Publish a latched text."""
+        """Publish a latched string."""
         self.publisher(String, topic, LATCHED).publish(String(data=text))
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The service with a Panda, and the messages of tests of its plans, motions and inverse kinematics."""
+"""The service with a Panda robot, and messages for tests of plans, motions and inverse kinematics."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def start(serve: Callable, *program: str, **parameters: object) -> object:
 
 
 def tip(values: Sequence[float]) -> np.ndarray:
-    """Return the pose of the tip, in that of the root."""
+    """Return the pose root_from_tip, shape (4, 4), m."""
     return ROBOT.forward_kinematics(panda.state_of(values))[TIP]
 
 
@@ -45,7 +45,7 @@ def joint_range(name: str, position: float, tolerance: float) -> JointConstraint
 
 
 def joint_goal(values: Iterable[float], tolerance: float = 1e-4, names: Iterable[str] = panda.ARM) -> Constraints:
-    """Return a goal of joints, by default of the arm's."""
+    """Return a joint goal, by default for the arm's joints."""
     ranges = [joint_range(name, value, tolerance) for name, value in zip(names, values, strict=True)]
     return Constraints(joint_constraints=ranges)
 
@@ -66,7 +66,7 @@ def block(name: str, body: object) -> CollisionObject:
 
 
 def apply(client: object, *objects: CollisionObject, whole: bool = False) -> None:
-    """Add objects to the scene; `whole`: in place of all others."""
+    """Add objects to the scene; if `whole`, they replace all others."""
     scene = PlanningScene(is_diff=not whole)
     scene.world.collision_objects = list(objects)
     assert client.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success

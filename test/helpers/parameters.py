@@ -12,7 +12,7 @@ from rclpy.parameter import Parameter
 
 
 def set_parameters(client, name: str, values: Mapping[str, object]):
-    """Set parameters together and return the verdict."""
+    """Set parameters together and return the node's result."""
     parameters = [
         value.to_parameter_msg() if isinstance(value, Parameter) else Parameter(key, value=value).to_parameter_msg()
         for key, value in values.items()

@@ -14,7 +14,7 @@ from superovoid_ros.nodes.distance_service.part import Activity, Common
 
 
 class Lines:
-    """A log that keeps its lines."""
+    """A log that stores its lines."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -65,7 +65,7 @@ class Subscription:
 
 
 class Publisher:
-    """Keeps published messages; has one subscriber at first."""
+    """A publisher that stores its messages; it has one subscriber at first."""
 
     def __init__(self, messages: list) -> None:
         self.publish, self.count = messages.append, 1
@@ -108,11 +108,11 @@ class StepJobs:
             if not self.waiting:
                 return
             self.step()
-        raise AssertionError("it works for ever")
+        raise AssertionError("the jobs do not end")
 
 
 class FakeNode:
-    """A node that opens nothing and keeps services and subscriptions by name."""
+    """A node that opens nothing and stores services and subscriptions by name."""
 
     def __init__(self, executor: object = None) -> None:
         self.executor, self.logger, self.now = executor, Lines(), 0
@@ -165,9 +165,9 @@ def common(node: object = None, is_active: bool = True, **values: object) -> Com
 
 
 def run(coroutine) -> object:
-    """Return the answer of a callback without waits."""
+    """Return the result of a coroutine that must not wait."""
     try:
         coroutine.send(None)
     except StopIteration as stop:
         return stop.value
-    raise AssertionError("it waits for something")
+    raise AssertionError("the coroutine waits")

@@ -50,7 +50,7 @@ def reset(client):
 
 
 def distance(client, a, b):
-    """Return the distance of two links or objects; None if the service reports that there is none."""
+    """Return the distance of two links or objects; None if the service reports none."""
     response = client.call(GetMinDistance, MIN_DISTANCE, links_a=[a], links_b=[b])
     if not response.success:
         return None
@@ -126,7 +126,7 @@ def cube_mesh():
 
 
 def prism(*points, height=3.0):
-    """Return a prism of the points of a polygon, in single precision as in the message."""
+    """Return a prism over a polygon, in single precision as in the message."""
     message = SolidPrimitive(type=SolidPrimitive.PRISM, dimensions=[height])
     message.polygon.points = [Point32(x=x, y=y) for x, y in points]
     return message
@@ -143,7 +143,7 @@ def matrix(names, *allowed, defaults=()):
 
 
 def octomap(cells, pose=None, frame="ground", resolution=0.1, binary=True, **fields):
-    """Return an octomap of occupied cells, given by the coordinates of their lowest corners in cells."""
+    """Return an octomap of occupied cells, from the integer coordinates of their lowest corners."""
     keys = {tuple(HALF + i for i in cell): True for cell in cells}
     message = OctomapWithPose(origin=to_pose(np.eye(4) if pose is None else pose))
     message.header.frame_id = frame

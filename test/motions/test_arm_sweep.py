@@ -107,7 +107,7 @@ def test_a_sweep_out_of_reach_is_reported_with_its_frame():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda values: values["sweep"].update(touch_distance=0.1), "sweep.touch_distance = 0.1, but the sweep played"),
+        (lambda values: values["sweep"].update(touch_distance=0.1), "sweep.touch_distance = 0.1, but this sweep has"),
         (lambda values: values["frames"].pop(), "expected a row for each of 214 frames"),
         (lambda values: values["frames"][3].pop(), "arms.yaml: "),
         (lambda values: values["frames"][3].__setitem__(0, float("nan")), "not finite"),

@@ -63,7 +63,7 @@ PLAYER = [
 ]
 TRAIL = [
     (["-p", "path:=[]"], ["path"]),
-    (["-p", "path:=CSV"], ["no path of `superovoid grasp`: 'left_distance_m'"]),
+    (["-p", "path:=CSV"], ["not a path of `superovoid grasp`: 'left_distance_m'"]),
 ]
 NODES = {
     "distance_service": (distance_service.DistanceService, SERVICE),

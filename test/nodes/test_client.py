@@ -159,7 +159,7 @@ def test_waiting_for_an_unconfigured_node_or_one_without_a_robot_reports_that(st
     start_node("distance_service", "late_service", autostart=False)
     with DistanceClient(service="/late_service", timeout=ANSWER_TIMEOUT) as asking:
         assert until(lambda: asking._node.count_services("/late_service/get_state"))
-        with pytest.raises(ServiceUnavailableError, match="node '/late_service' is there: it is not configured"):
+        with pytest.raises(ServiceUnavailableError, match="node '/late_service' is running: it is not configured"):
             asking.wait(0.1)
         bring(client, "/late_service", "active")
         asking.wait()
@@ -170,7 +170,7 @@ def test_waiting_for_an_unconfigured_node_or_one_without_a_robot_reports_that(st
 def test_a_node_without_a_spinning_executor_is_an_error(service, node):
     client = DistanceClient(node, service, timeout=1.0)
     client.wait(10.0)
-    with pytest.raises(ServiceUnavailableError, match="executor of this node is not spinning"):
+    with pytest.raises(ServiceUnavailableError, match="executor of the client's node is not spinning"):
         client.distances([0.0, 0.0], joint_names=arm.JOINTS, base_poses={"ball": np.eye(4)})
 
 
@@ -209,7 +209,7 @@ def test_a_cleanup_a_restart_and_an_end_in_mid_call_are_errors(start_node, clien
         def is_missing():
             asking.wait(ready=True)
             for _ in range(3):
-                with pytest.raises(ServiceUnavailableError, match="started anew since apply_objects"):
+                with pytest.raises(ServiceUnavailableError, match="restarted or cleaned up after apply_objects"):
                     asking.distances(**QUESTION)
 
         asking.wait(ready=True)

@@ -88,7 +88,7 @@ def test_missing_clock_is_reported(simulated, client):
 
     def told():
         found = [status for message in messages for status in message.status if "measurements" in status.name]
-        return any("nothing came on /clock" in status.message for status in found if status.level != 0) or any(
+        return any("nothing was received on /clock" in status.message for status in found if status.level != 0) or any(
             pair.value == "simulated, nothing received on /clock" for status in found for pair in status.values
         )
 
@@ -150,7 +150,7 @@ def test_a_time_before_zero_is_ignored_and_logged(simulated, client):
 
     def is_told():
         set_time(client, -1.0)
-        return "/clock: what arrived cannot be read and is ignored" in simulated.output()
+        return "/clock: ignored an unreadable message" in simulated.output()
 
     assert client.wait(is_told)
     assert "Traceback" not in simulated.output() and "INTERNAL" not in simulated.output()

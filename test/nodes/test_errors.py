@@ -87,4 +87,4 @@ def test_lines_of_a_kind_are_few_in_a_period_and_those_left_out_are_counted():
     now[0] = 6.0
     log.error("a", "again")
     log.error("a", "and again")
-    assert node.lines[-2:] == [f"again ({left_out} lines like this one were left out before it)", "and again"]
+    assert node.lines[-2:] == [f"again ({left_out} similar lines omitted)", "and again"]

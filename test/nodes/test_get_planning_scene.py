@@ -262,6 +262,6 @@ def test_frames_of_tf_are_those_of_the_prefixed_tree(service, state):
     wait_for_distance(state, "ground", "cup", 5.8)
     before = len(service.output())
     send(state, cup(y=-2.0, frame="table"))
-    assert state.wait(lambda: "frame_id 'table' is no link and no object" in service.output()[before:], 5.0)
+    assert state.wait(lambda: "frame_id 'table' is neither a link nor an object" in service.output()[before:], 5.0)
     assert apply_scene(state, scene_diff(cup(y=-3.0, frame="left/table")))  # what was refused is missing until then
     assert distance(state, "ground", "cup") == pytest.approx(7.8, abs=1e-9)

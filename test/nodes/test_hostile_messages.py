@@ -126,7 +126,7 @@ def test_damaged_bytes_on_every_topic_leave_the_answers_right(state, service):
 @pytest.mark.parametrize("data", [b"", b"\x00\x01\x00", b"\x00\x01\x00\x03", b"\x00\x01\x00\x01", b"\x01\x00\x00\x00"])
 def test_malformed_bytes_are_refused_before_a_read_beyond_them(data):
     for kind in (String, TFMessage, JointState):
-        with pytest.raises(UnreadableError, match=f"{len(data)} bytes that are no .*/{kind.__name__}"):
+        with pytest.raises(UnreadableError, match=f"{len(data)} bytes that are not a .*/{kind.__name__}"):
             read(data, kind)
 
 

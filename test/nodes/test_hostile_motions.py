@@ -188,8 +188,8 @@ def test_a_joint_may_be_measured_a_little_beyond_its_limit(robot, beyond, words)
     limit = 2.8973
     robot.machine.state[6], robot.machine.accepts = limit + beyond, False
     begin, end = (*LEFT[:6], limit if beyond < 0.01 else limit + beyond), (*LEFT[:6], 2.0)
-    code = Code(message="begins at")
-    while "begins at" in code.message:  # the measured state of before
+    code = Code(message="starts at")
+    while "starts at" in code.message:  # the measured state of before
         code = code_of(robot, execute(robot, trajectory((0.0, begin), (1.0, end))))
     assert words in code.message
 
@@ -247,7 +247,7 @@ def test_a_planned_motion_stops_if_another_robot_is_described(robot):
     assert set_parameters(robot, "/distance_service", {"robot_description": other}).successful
     code = code_of(robot, goal)
     assert set_parameters(robot, "/distance_service", {"robot_description": panda.urdf()}).successful
-    assert code.val == Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE and "another robot" in code.message
+    assert code.val == Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE and "was replaced" in code.message
     assert robot.machine.cancelled
 
 

@@ -74,7 +74,7 @@ def test_what_is_missing_is_in_diagnostics_scene_and_markers(state):
     send(state, cup(frame="nowhere"))
     wait_refused(state)
     assert state.wait(lambda: on_robot().level == DiagnosticStatus.ERROR and "'nowhere'" in on_robot().message)
-    assert "'nowhere'" in {one.key: one.value for one in on_robot().values}["could not be read"]
+    assert "'nowhere'" in {one.key: one.value for one in on_robot().values}["unreadable objects"]
     (listed,) = state.call(GetPlanningScene, "/get_planning_scene").scene.world.collision_objects
     assert listed.id == "cup" and not listed.primitives
 
@@ -87,7 +87,7 @@ def test_what_is_missing_is_in_diagnostics_scene_and_markers(state):
     wait_answered(state)
     assert state.wait(lambda: texts()[-1].action == Marker.DELETE)
     assert state.wait(lambda: on_robot().level == DiagnosticStatus.OK)
-    assert {one.key: one.value for one in on_robot().values}["could not be read"] == "nothing"
+    assert {one.key: one.value for one in on_robot().values}["unreadable objects"] == "nothing"
 
 
 def test_with_the_parameter_warn_requests_are_answered_with_a_warning(state):

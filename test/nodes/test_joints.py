@@ -99,7 +99,7 @@ def test_an_unmeasured_joint_has_its_assumed_position_and_no_age():
     assert joints.of(["a"], {"a": 1.0}) == ({"a": 1.0}, None) and joints.newest(["a"]) is None
     joints.update(["b"], [2.0], 10, 10)
     assert joints.of(["a", "b"], {"a": 1.0, "b": 5.0}) == ({"a": 1.0, "b": 2.0}, 10)
-    assert joints.unheard(["a", "b"]) == ["a"] and joints.newest(["a", "b"]) == 10
+    assert joints.unmeasured(["a", "b"]) == ["a"] and joints.newest(["a", "b"]) == 10
     with pytest.raises(InputError, match="no position of joint c"):
         joints.of(["a", "c"], {"a": 1.0})
 
@@ -130,7 +130,7 @@ def test_unmeasured_joints_are_assumed_if_the_parameter_allows_it(serve, client)
     assert answer.distances.pairs[0].distance == pytest.approx(math.hypot(1.5, 50.0) - 0.15, abs=1e-9)
     assert client.wait(
         lambda: any(
-            (pair.key, pair.value) == ("joints assumed", "slide, wrist")
+            (pair.key, pair.value) == ("assumed joints", "slide, wrist")
             for message in messages
             for status in message.status
             for pair in status.values

@@ -180,7 +180,7 @@ def test_a_plan_for_another_robot_than_that_of_now_is_not_answered(scene):
     other = panda.urdf().replace('size="0.05 0.2 0.06"', 'size="0.05 0.25 0.06"')
     assert set_parameters(scene, NAME, {"robot_description": other}).successful
     response = end(scene, future)
-    assert is_invalidated(response) and "another robot" in response.error_code.message, response.error_code
+    assert is_invalidated(response) and "was replaced" in response.error_code.message, response.error_code
 
 
 def test_a_node_that_is_deactivated_answers_no_plan(scene):

@@ -285,7 +285,7 @@ def against():
 @pytest.mark.parametrize(
     ("goal", "fields", "code", "words"),
     [
-        (joint_goal(RIGHT), {"group_name": "leg"}, Code.INVALID_GROUP_NAME, "'leg' is no group"),
+        (joint_goal(RIGHT), {"group_name": "leg"}, Code.INVALID_GROUP_NAME, "'leg' is not a group"),
         (Constraints(), {}, Code.INVALID_GOAL_CONSTRAINTS, "no constraint"),
         (joint_goal(against()), {}, Code.GOAL_IN_COLLISION, "wall"),
         (pose_goal(tip(LEFT), link="thumb"), {}, Code.INVALID_LINK_NAME, "thumb"),

@@ -105,7 +105,7 @@ def test_objects_from_before_the_node_listened_are_there(client, service):
     made.objects = [cup()]
     there(client, "cup", CUP)
     assert made.asked == 1
-    assert client.wait(lambda: "taken 1 times from /get_planning_scene" in words())
+    assert client.wait(lambda: "received 1 times from /get_planning_scene" in words())
     made.say(cup(y=-1.0))  # later messages are followed
     there(client, "cup", np.hypot(0.5, 1.0) - 0.15)
     client.spin(1.5)
@@ -201,7 +201,7 @@ def test_an_answer_without_a_robot_is_no_empty_world(client, move_group):
 def test_no_scene_is_requested_without_the_parameter(client, service):
     assert set_parameters(client, "/distance_service", {"planning_scene_service": ""}).successful
     words = told(client)
-    assert client.wait(lambda: "not asked for" in words())
+    assert client.wait(lambda: "not requested" in words())
     put(client, [0.0, 0.0])
     made = MoveGroup(client)
     made.objects = [thing("late", primitives=[sphere()])]

@@ -100,4 +100,4 @@ def test_a_plane_may_shift_a_little_and_not_turn():
 
 def test_an_unknown_frame_is_refused_with_its_object():
     random = np.random.default_rng(0)
-    assert "'thing0' stands in frame 'map'" in is_still(scene_of(random, 2).commit())
+    assert "'thing0' was placed in frame 'map'" in is_still(scene_of(random, 2).commit())

@@ -374,7 +374,7 @@ def test_where_a_scene_is_required_nothing_is_answered_before_one_has_come():
     service = Service(require_scene=True)
     service.describe(arm.URDF)
     service.send(cup())
-    refused(service, "no whole planning scene has come yet (require_scene: true)")
+    refused(service, "no whole planning scene received yet (require_scene: true)")
     with pytest.raises(InputError, match="require_scene"):
         service.current.known()
     service.send(scene_diff(cup()))
@@ -501,7 +501,7 @@ def test_an_object_moved_by_tf_is_not_attached_at_its_old_pose(described):
     described.jobs.finish()
     described.transforms.where = arm.at(0.5, 0.0, 0.0)
     described.send(attached(name="cup", link="ground"))
-    refused(described, "'cup' stands in frame 'map'", "by 0.5 m")
+    refused(described, "'cup' was placed in frame 'map'", "by 0.5 m")
     described.send(attached(name="cup", link="ground", frame="map", primitives=[sphere()]))
     described.jobs.finish()
     assert described.objects == {"cup": 0.5}

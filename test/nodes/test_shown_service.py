@@ -37,7 +37,7 @@ def node(serve):
 def service(node, client):
     arm.set_state(client, NODE, (0.75, 0.0))
     with ShownService(NODE) as service:
-        until(client, lambda: service._heard.placed() and service._said is not None and service._values)
+        until(client, lambda: service._bodies.has_all_frames() and service._answer is not None and service._values)
         yield service
     client.call(ApplyObjects, f"{NODE}/apply_objects", objects=[SuperovoidObject(operation=SuperovoidObject.REMOVE)])
 
@@ -102,7 +102,7 @@ def test_a_near_pair_colours_its_bodies_as_the_node_does(service, client):
     (pair, *_) = picture.pairs
     assert {pair.name_a, pair.name_b} == {"hand", "ball"} and pair.lower <= 0.05 <= pair.upper
     # The markers have the same colours.
-    until(client, lambda: all(h.meaning == found[h.body.name] for h in service._heard.bodies.values()), (1.30, 0.0))
+    until(client, lambda: all(h.meaning == found[h.body.name] for h in service._bodies.bodies.values()), (1.30, 0.0))
 
 
 def test_objects_are_added_moved_and_removed_by_the_node(service, client):
@@ -142,7 +142,7 @@ def test_a_node_that_falls_silent_leaves_nothing_known(start_node, client):
     mortal = start_node("distance_service", name="mortal", **arm.DESCRIPTIONS)
     arm.set_state(client, "/mortal", (0.75, 0.0))
     with ShownService("/mortal") as service:
-        until(client, lambda: service._heard.placed() and service._said is not None)
+        until(client, lambda: service._bodies.has_all_frames() and service._answer is not None)
         news = []
         service.on_news(lambda: news.append(1))
         mortal.interrupt()

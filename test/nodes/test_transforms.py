@@ -148,7 +148,7 @@ def test_every_source_refuses_an_infinite_transform(client, tf2_double, source, 
 
 
 def test_the_words_of_tf2_about_a_missing_frame_are_passed_on_with_the_known_frames(with_tf2):
-    words = r"no transform from 'tool' to 'world': .*does not exist\.; frames known: camera, left, right, world"
+    words = r"no transform from 'tool' to 'world': .*does not exist\.; known frames: camera, left, right, world"
     with pytest.raises(InputError, match=words):
         with_tf2.lookup("world", "tool")
 

@@ -144,7 +144,7 @@ def test_an_octomap_is_one_object_of_the_world_in_contacts(state):
 def test_a_group_limits_the_check_to_links_that_its_joints_move(service, state):
     put(state, ball("low", x=0.0), ball("high", x=0.6))
     assert pairs(check(state)) == pairs(check(state, group_name="elbow")) == [("ground", "low"), ("hand", "high")]
-    service.wait_for_output("'elbow' is no group of 'arm'")
+    service.wait_for_output("'elbow' is not a group of 'arm'")
     for group in ("sliding", "turning", "gripper"):  # the hand is in none of the first's links, but its joint moves it
         assert pairs(check(state, group_name=group)) == [("hand", "high")]
     put(state, thing("high", REMOVE))
@@ -411,4 +411,4 @@ def test_of_several_constraints_a_wrong_one_is_not_satisfied(service, state):
     response = check(state, constraints=asked)
     assert not response.valid
     assert [result.result for result in response.constraint_result] == [False, True]
-    service.wait_for_output("joint 'elbow' is no joint with one position")
+    service.wait_for_output("joint 'elbow' is not a joint with one position")

@@ -135,9 +135,9 @@ def test_demo_of_the_bite_equals_the_answers_of_the_library(tmp_path):
         (["--frames", "9:3"], "the first not after the last"),
         (["--representation", "mesh"], "unknown 'mesh': must be one of superellipsoids, "),
         (["--bite", "--arms"], "not allowed with argument"),
-        (["--bite", "--representation", "mixed"], "is about hands"),
-        (["--frames", "0:1000"], "there are frames 0 to 213"),
-        (["--bite", "--frames", "181:181"], "there are frames 0 to 180"),
+        (["--bite", "--representation", "mixed"], "applies to hands"),
+        (["--frames", "0:1000"], "must be within 0 to 213"),
+        (["--bite", "--frames", "181:181"], "must be within 0 to 180"),
         (["--visible", "nan"], "must be more than 0"),
     ],
 )
@@ -177,7 +177,7 @@ def test_visible_nodes_do_not_join_others_with_their_names(client, start_node, t
     node.is_tested = False
     node.stop()
     assert done.returncode == 1
-    assert "a node sweep_player runs here already" in done.stderr
+    assert "a node sweep_player is already running" in done.stderr
 
 
 def test_legend_of_the_plot_does_not_hide_the_curve(tmp_path, monkeypatch):

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Check what a running distance service lacks before it can answer, and how to provide it."""
+"""Check why a running distance service cannot answer, and suggest remedies."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _INPUTS = {
     "sensor_msgs/msg/JointState": "a driver, a simulator or joint_state_publisher publishes it",
     "tf2_msgs/msg/TFMessage": "robot_state_publisher, localisation or a static transform publishes it",
 }
-"""Type of a topic -> how to provide it."""
+"""How to provide the input, by type of its topic."""
 _REMEDIES = {
     Code.NO_ROBOT: _INPUTS["std_msgs/msg/String"],
     Code.READING: "wait until the robot description has been read",
-    Code.NOT_MEASURED: "publish what is named; for joints, the parameter unmeasured_joints may be set to default",
-    Code.INCOMPLETE_WORLD: "send the objects or a whole planning scene again, or remove the objects",
+    Code.NOT_MEASURED: "publish the missing input; for joints, the parameter unmeasured_joints can be set to default",
+    Code.INCOMPLETE_WORLD: "re-send the objects or a whole planning scene, or remove the objects",
     Code.BUSY: "wait, or send fewer requests",
-    Code.INTERNAL: "please report it, with the output of the node",
+    Code.INTERNAL: "report this bug with the output of the node",
 }
 
 
@@ -40,27 +40,27 @@ class Check:
     """The result of one check."""
 
     name: str
-    """What was checked: ``node``, ``state``, a topic, a diagnostic task, or ``distance``."""
+    """Subject of the check: ``node``, ``state``, a topic, a diagnostic task, or ``distance``."""
     ok: bool
     found: str
     remedy: str = ""
-    """How to provide what is missing; empty if nothing is."""
+    """How to provide what is missing; empty if nothing is missing."""
 
 
 def check_service(service: str, timeout: float) -> list[Check]:
-    """Check a distance service, up to the first answer.
+    """Check a distance service, from its node to a first answer.
 
     Parameters
     ----------
     service : str
         Full name of the node, such as ``/distance_service``.
     timeout : float
-        How long to wait for the node, for its diagnostics and for an answer, s each.
+        Time limit for each of: finding the node, its diagnostics, an answer; s.
 
     Returns
     -------
     list of Check
-        In the order in which a user mends them. The last one is an answer of the node if it is active.
+        In the order in which a user should fix them. If the node is active, the last one is an answer of the node.
     """
     with Caller("superovoid_node_check", global_arguments=False) as caller:
         diagnostics: dict[str, DiagnosticStatus] = {}
@@ -70,7 +70,7 @@ def check_service(service: str, timeout: float) -> list[Check]:
         full_name = (name, namespace or "/")
 
         def is_known() -> bool:
-            # The graph has the name of a node a moment later than its services.
+            # A node's services are discovered shortly before its name.
             return state.service_is_ready() and full_name in caller.node.get_node_names_and_namespaces()
 
         if not caller.wait(is_known, timeout):
@@ -94,7 +94,7 @@ def check_service(service: str, timeout: float) -> list[Check]:
 
 
 def _keeper(service: str, kept: dict[str, DiagnosticStatus]) -> Callable[[DiagnosticArray], None]:
-    """Return a callback that keeps the last status of each task of the node."""
+    """Return a callback that stores the last status of each diagnostic task of the node."""
     prefix = f"{service.lstrip('/')}: "
 
     def keep(message: DiagnosticArray) -> None:
@@ -109,7 +109,7 @@ def _missing_node(node: Node, service: str) -> Check:
     domain = os.environ.get("ROS_DOMAIN_ID", "0")
     found = f"no node {service} in ROS domain {domain}"
     if others:
-        return Check("node", False, found, f"name one of: {', '.join(others)}")
+        return Check("node", False, found, f"use one of: {', '.join(others)}")
     return Check("node", False, found, f"start it ({_NEW_NODE}), or set ROS_DOMAIN_ID to that of the node")
 
 
@@ -120,14 +120,14 @@ def _state_check(service: str, label: str) -> Check:
 
 
 def _topic_checks(node: Node, name: str, namespace: str) -> list[Check]:
-    """Check that others publish the inputs to which a node subscribes."""
+    """Check that the inputs to which a node subscribes have publishers."""
     subscribed = dict(node.get_subscriber_names_and_types_by_node(name, namespace))
     checks = []
     for topic, types in sorted(subscribed.items()):
         remedy = next((_INPUTS[kind] for kind in types if kind in _INPUTS), None)
         if remedy is None or topic.endswith(("_static", "_semantic", "_event")):
             continue
-        senders = node.get_publishers_info_by_topic(topic)  # one may be the node itself, of /tf
+        senders = node.get_publishers_info_by_topic(topic)  # the node itself may be one, on /tf
         count = sum((sender.node_name, sender.node_namespace) != (name, namespace) for sender in senders)
         found = f"{count} publisher{'' if count == 1 else 's'}"
         checks.append(Check(topic, count > 0, found, "" if count else remedy))

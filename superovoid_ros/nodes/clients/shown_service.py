@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pictures of the state of a running distance service, for `superovoid view --node`.
+"""The state of a running distance service as pictures, for `superovoid view --node`.
 
-Bodies and their places are those of its markers and of the frames that come with them; pairs are those of its topic
-`distances`. Objects are added, moved and removed by its services. Nothing is computed here: values that the
-node does not publish, and old values, are unknown.
+Bodies and their poses come from its markers and the frames published with them, pairs from its topic `distances`. Its
+services add, move and remove objects. This module computes no distances: values that the node does not publish, and old
+values, are unknown.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ try:
     from moveit_msgs.msg import PlanningSceneComponents
     from moveit_msgs.srv import GetPlanningScene
 except ModuleNotFoundError:
-    GetPlanningScene = None  # links and objects cannot be distinguished: no object has a handle
+    GetPlanningScene = None  # without it, links and objects cannot be distinguished: no object has a handle
 
 from superovoid.robot.planning_scene import OCTOMAP
 from superovoid.shapes import Superovoid
@@ -47,7 +47,7 @@ from superovoid.viewing.picture import (
     extent_of,
     round_length,
 )
-from superovoid_ros.nodes.clients.heard_bodies import HeardBodies, HeardBody
+from superovoid_ros.nodes.clients.marker_bodies import MarkerBodies, MarkerBody
 from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose
 from superovoid_ros.nodes.common.endpoints import SERVICE, read
@@ -55,28 +55,29 @@ from superovoid_ros.nodes.common.mistakes import InputError, shortened
 
 FloatArray = NDArray[np.float64]
 
-_SILENCE, _PERIODS = 2.0, 5.0  # s, and periods of its rate, without a word after which nothing is known
+_SILENCE, _PERIODS = 2.0, 5.0  # s, and periods of its rate, without a message after which everything is unknown
 _POLL = 0.5  # s, between two rounds of requests
-_AGAIN = 5.0  # s, after which a question without an answer is asked again
-_PATIENCE = 10.0  # s, for a response in a blocking call
-_LOOK = 0.02  # s, between two looks for a service
-_SETTLED = 0.6  # s without a new body, after which all are taken to be there
+_AGAIN = 5.0  # s without a response after which a request is sent again
+_PATIENCE = 10.0  # s, longest wait for the response to a blocking call
+_LOOK = 0.02  # s between two checks for a service
+_SETTLED = 0.6  # s without a new body after which all bodies are assumed to be known
 _PARAMETERS = ("rate", "max_distance", "near_distance", "pairs")
 
 
 class ShownService:
-    """A running distance service. `close` leaves the network.
+    """View of a running distance service. `close` closes its connection.
 
     Parameters
     ----------
     service : str
-        Name of the node, its namespace included.
+        Full name of the node, including its namespace.
     near : float, optional
-        Pairs at most this far apart are shown as near, m; default: the node's `near_distance`.
+        Distance up to which pairs are shown as near, m; default: the node's `near_distance`.
 
     Attributes
     ----------
     near : float
+        Distance up to which pairs are shown as near, m.
     """
 
     def __init__(self, service: str = "/distance_service", near: float | None = None) -> None:
@@ -84,14 +85,14 @@ class ShownService:
         self._near = None if near is None else checked_near(near)
         self._prefix = service.strip("/") + "/"
         self._lock = threading.Lock()
-        self._heard = HeardBodies(self._prefix)
-        self._said: DistanceArray | None = None
-        self._said_at = -math.inf
+        self._bodies = MarkerBodies(self._prefix)
+        self._answer: DistanceArray | None = None
+        self._answered_at = -math.inf
         self._refusal = ""
         self._values: dict[str, object] = {}
         self._links: frozenset[str] = frozenset()
         self._moveit_objects: Mapping[str, FloatArray] = {}
-        self._links_asked, self._clearings_asked = -math.inf, -1
+        self._links_requested_at, self._clearings_requested = -math.inf, -1
         self._calls: dict[Client, tuple[Future, float]] = {}
         self._news: list[Callable[[], None]] = []
         self._caller = Caller("superovoid_view", global_arguments=False)
@@ -105,12 +106,12 @@ class ShownService:
     def _open(self, service: str) -> None:
         node, space = self._caller.node, service.rpartition("/")[0]
         for kind, topic, take, depth in (
-            (MarkerArray, f"{service}/markers", self._heard.take_markers, 1000),
+            (MarkerArray, f"{service}/markers", self._bodies.take_markers, 1000),
             (DistanceArray, f"{service}/distances", self._take_distances, 10),
-            (TFMessage, "/tf", self._heard.take_frames, 100),
+            (TFMessage, "/tf", self._bodies.take_frames, 100),
         ):
             node.create_subscription(
-                kind, topic, lambda data, kind=kind, take=take: self._hear(data, kind, take), depth, raw=True
+                kind, topic, lambda data, kind=kind, take=take: self._receive(data, kind, take), depth, raw=True
             )
 
         def client(kind: type, name: str) -> Client:
@@ -124,7 +125,7 @@ class ShownService:
         node.create_timer(_POLL, self._poll)
 
     def close(self) -> None:
-        """Leave the network."""
+        """Close the node and its thread."""
         self._news.clear()
         self._caller.close()
 
@@ -135,7 +136,7 @@ class ShownService:
         self.close()
 
     def on_news(self, tell: Callable[[], None]) -> None:
-        """Have something called, from another thread, when there is something new."""
+        """Call `tell` from another thread whenever a message arrives."""
         self._news.append(tell)
 
     def wait(self, on_wait: Callable[[str], None], look: Callable[[], None] = lambda: None) -> None:
@@ -144,58 +145,58 @@ class ShownService:
         Parameters
         ----------
         on_wait
-            Called with the awaited thing, whenever it changes.
+            Called with a description of the awaited input, whenever it changes.
         look
-            Called again and again; what it raises ends the waiting.
+            Called repeatedly; an exception raised by it ends the wait.
         """
-        told = ""
+        shown = ""
         while True:
             with self._lock:
-                settled = self._heard.placed() and time.monotonic() > self._heard.changed_at + _SETTLED
+                settled = self._bodies.has_all_frames() and time.monotonic() > self._bodies.changed_at + _SETTLED
             if settled and not self._silent():
                 return
-            words = self._why_silent() or "waiting for its bodies (drawn where its parameter 'markers.bodies' is true)"
-            if words != told:
+            words = self._why_silent() or "waiting for its bodies (published if its parameter 'markers.bodies' is true)"
+            if words != shown:
                 on_wait(words)
-                told = words
+                shown = words
             look()
             time.sleep(0.05)
 
     # -- received messages --------------------------------------------------------------------------------------------
 
-    def _hear(self, data: bytes, kind: type, take: Callable[[object], None]) -> None:
+    def _receive(self, data: bytes, kind: type, take: Callable[[object], None]) -> None:
         try:
             message = read(data, kind)
             with self._lock:
                 take(message)
         except InputError as error:
-            if kind is MarkerArray:  # a body may be missing; of the other topics the next message has all
-                self._heard.trouble = shortened(f"a message of its markers that cannot be read: {error}", 300)
+            if kind is MarkerArray:  # a body may be missing; on other topics the next message is complete
+                self._bodies.trouble = shortened(f"one of its marker messages could not be read: {error}", 300)
         for tell in tuple(self._news):
             tell()
 
     def _take_distances(self, message: DistanceArray) -> None:
-        self._said, self._said_at = message, time.monotonic()
+        self._answer, self._answered_at = message, time.monotonic()
 
-    # -- what is asked --------------------------------------------------------------------------------------------
+    # -- requests -------------------------------------------------------------------------------------------------
 
     def _poll(self) -> None:
-        """Request parameters, the robot's links, and the reason for missing topics."""
+        """Request the parameters, the robot's links, and the reason if the node publishes no distances."""
         self._ask(self._ask_values, GetParameters.Request(names=list(_PARAMETERS)), self._take_values)
         if self._silent():
             self._ask(self._ask_state, GetMinDistance.Request(max_results=1), self._take_refusal)
         else:
             self._refusal = ""
-        clearings = self._heard.clearings
-        is_due = clearings != self._clearings_asked or time.monotonic() > self._links_asked + _AGAIN
+        clearings = self._bodies.clearings
+        is_due = clearings != self._clearings_requested or time.monotonic() > self._links_requested_at + _AGAIN
         if self._ask_scene is not None and is_due:
             part = PlanningSceneComponents.LINK_PADDING_AND_SCALING | PlanningSceneComponents.WORLD_OBJECT_GEOMETRY
             request = GetPlanningScene.Request(components=PlanningSceneComponents(components=part))
             if self._ask(self._ask_scene, request, self._take_scene):
-                self._clearings_asked, self._links_asked = clearings, time.monotonic()
+                self._clearings_requested, self._links_requested_at = clearings, time.monotonic()
 
     def _ask(self, client: Client, request: object, take: Callable[[object], None]) -> bool:
-        """Send a request, unless one is pending or there is no server; return whether it was sent."""
+        """Send a request unless one is pending or there is no server; return whether it was sent."""
         before, asked = self._calls.get(client, (None, -math.inf))
         if before is not None and not before.done():
             if time.monotonic() < asked + _AGAIN:
@@ -228,42 +229,42 @@ class ShownService:
         self._refusal = "" if answer.success else answer.message
 
     def _take_scene(self, answer: GetPlanningScene.Response) -> None:
-        self._links = frozenset(one.link_name for one in answer.scene.link_scale)  # all with bodies
+        self._links = frozenset(one.link_name for one in answer.scene.link_scale)  # all links that have bodies
         found = {}
         for thing in answer.scene.world.collision_objects:
-            if self._said is not None and thing.header.frame_id == self._said.header.frame_id:
+            if self._answer is not None and thing.header.frame_id == self._answer.header.frame_id:
                 try:
                     found[thing.id] = from_pose(thing.pose, f"object '{shortened(thing.id, 80)}'")
                 except InputError:
-                    pass  # it has no handle
+                    pass  # the object has no handle
         self._moveit_objects = found
 
     def _silent(self) -> bool:
         rate = self._values.get("rate")
         period = 1.0 / rate if isinstance(rate, float) and rate > 0.0 else 0.0
-        return time.monotonic() > self._said_at + max(_SILENCE, _PERIODS * period)
+        return time.monotonic() > self._answered_at + max(_SILENCE, _PERIODS * period)
 
     def _publishes(self) -> bool:
         return self._caller.node.count_publishers(f"{self.title}/distances") > 0
 
     def _why_silent(self) -> str:
-        """Why there is no answer, in words; empty: there is."""
+        """Return the reason why there is no answer; empty if there is one."""
         if not self._silent():
             return ""
         if not self._publishes():
-            return f"there is no node {self.title}, or it is not active"
+            return f"node {self.title} does not exist, or is not active"
         if self._values.get("rate") == 0.0:
             return f"{self.title} publishes nothing: its parameter 'rate' is 0"
         if self._refusal:
             return f"{self.title}: {shortened(self._refusal, 300)}"
-        ago = time.monotonic() - self._said_at
-        return f"{self.title} has said nothing" + (f" for {ago:.0f} s" if math.isfinite(ago) else " yet")
+        ago = time.monotonic() - self._answered_at
+        return f"{self.title} has published nothing" + (f" for {ago:.0f} s" if math.isfinite(ago) else " yet")
 
     def _call(self, client: Client, request: object) -> object:
-        """Call and wait for the response; `ValueError` with the reason if the node refuses or is absent."""
+        """Call a service and wait for the response; raise `ValueError` if the node refuses or is absent."""
         until = time.monotonic() + _PATIENCE
         while not client.service_is_ready():
-            # What a node offers is found name by name: a service may be found after the answers that it publishes.
+            # Endpoints are discovered one by one: a service may be discovered after the node's topics.
             if not self._publishes() or time.monotonic() >= until:
                 raise InputError(f"no service {client.srv_name}")
             time.sleep(_LOOK)
@@ -272,7 +273,7 @@ class ShownService:
         future.add_done_callback(lambda _: done.set())
         if not done.wait(_PATIENCE):
             client.remove_pending_request(future)
-            raise InputError(f"{client.srv_name} has not answered for {_PATIENCE:g} s")
+            raise InputError(f"{client.srv_name} has not responded for {_PATIENCE:g} s")
         answer = future.result()
         if not answer.success:
             raise InputError(answer.message)
@@ -282,27 +283,28 @@ class ShownService:
 
     @property
     def objects(self) -> Mapping[str, FloatArray]:
-        """Objects of the world that can be moved by name, frame_from_object (4, 4), m.
+        """Objects of the world that can be moved by name: frame_from_object, shape (4, 4), m.
 
-        MoveIt's are those of `get_planning_scene`. A superovoid is none of these, and stands where its body is.
+        The poses of MoveIt objects come from `get_planning_scene`. That service does not list superovoids; their poses
+        are those of their bodies.
         """
         with self._lock:
-            poses = self._poses_said()
+            poses = self._link_poses()
             if not self._links:
                 return {}
             found = {}
-            for heard in self._heard.all():
-                root = None if self._said is None else self._said.header.frame_id
-                if heard.owner in self._links or heard.owner == OCTOMAP or heard.body.link != root:
-                    continue  # of the robot, or in its hand
-                pose = poses[root] @ heard.body.link_from_body if root in poses else None
-                pose = self._moveit_objects.get(heard.owner, pose)
+            for one in self._bodies.bodies_to_show():
+                root = None if self._answer is None else self._answer.header.frame_id
+                if one.owner in self._links or one.owner == OCTOMAP or one.body.link != root:
+                    continue  # part of the robot, or attached to it
+                pose = poses[root] @ one.body.link_from_body if root in poses else None
+                pose = self._moveit_objects.get(one.owner, pose)
                 if pose is not None:
-                    found[heard.owner] = pose
+                    found[one.owner] = pose
             return found
 
     def add_object(self, name: str, shape: Superovoid, pose: FloatArray) -> None:
-        """Add a superovoid to the world; `ValueError` if the node refuses."""
+        """Add a superovoid to the world; raise `ValueError` if the node refuses."""
         size, epsilon, taper = (
             tuple(map(float, values))
             for values in (shape.semi_axes, (shape.section_exponent, shape.profile_exponent), shape.taper)
@@ -310,19 +312,19 @@ class ShownService:
         self._change(SuperovoidObject.ADD, name, pose, size=size, epsilon=epsilon, taper=taper)
 
     def move_object(self, name: str, pose: FloatArray) -> None:
-        """Put an object somewhere else; `ValueError` if the node refuses."""
+        """Move an object to a new pose; raise `ValueError` if the node refuses."""
         self._change(SuperovoidObject.MOVE, name, pose)
 
     def remove_object(self, name: str) -> None:
-        """Remove an object; `ValueError` if the node refuses."""
-        if name:  # without one all are meant
+        """Remove an object; raise `ValueError` if the node refuses."""
+        if name:  # an empty name would remove all objects
             self._change(SuperovoidObject.REMOVE, name, np.eye(4))
 
     def _change(self, operation: int, name: str, pose: FloatArray, **shape: tuple[float, ...]) -> None:
-        if self._said is None:
+        if self._answer is None:
             raise InputError("the frame of the picture is not known yet")
         thing = SuperovoidObject(
-            header=Header(frame_id=self._said.header.frame_id),
+            header=Header(frame_id=self._answer.header.frame_id),
             id=name,
             operation=operation,
             pose=to_pose(pose),
@@ -331,7 +333,7 @@ class ShownService:
         self._call(self._apply, ApplyObjects.Request(objects=[thing]))
 
     def why(self, name_a: str, name_b: str) -> tuple[bool, str]:
-        """Whether two links or objects are checked against each other, and why, in words."""
+        """Return whether two links or objects are checked against each other, and the reason."""
         answer = self._call(self._ask_rules, GetPairRules.Request(links_a=[name_a], links_b=[name_b]))
         if not answer.checked:
             return False, "there is no such pair"
@@ -341,65 +343,65 @@ class ShownService:
 
     @property
     def near(self) -> float:
-        """Distance up to which pairs are near, m: the set one, else the node's, else about `NEAR` of the extent."""
+        """Distance up to which pairs are near, m: the set value, or the node's, or about `NEAR` times the extent."""
         if self._near is not None:
             return self._near
         value, max_distance = self._values.get("near_distance") or 0.0, self._values.get("max_distance") or math.inf
-        # As the markers have it: of what is beyond `max_distance` nothing more is known.
+        # As in the node's markers: nothing is known about pairs beyond `max_distance`.
         return min(value or round_length(NEAR * extent_of(self.box())), max_distance)
 
     def set_near(self, near: float) -> None:
-        """Show pairs at most this far apart, m."""
+        """Set the distance up to which pairs are shown as near, m."""
         self._near = checked_near(near)
 
     def box(self) -> tuple[FloatArray, FloatArray]:
-        """Corners of a box around the bodies, m; around the origin if there are none."""
+        """Return the corners of a box around the bodies, m; of a unit box at the origin if there are none."""
         with self._lock:
-            poses = self._poses_said()
+            poses = self._link_poses()
             found = [
-                (poses[heard.body.link] @ heard.body.link_from_body, heard.body.shape.vertices)
-                for heard in self._heard.all()
-                if heard.body.link in poses and len(heard.body.shape.vertices)
+                (poses[one.body.link] @ one.body.link_from_body, one.body.shape.vertices)
+                for one in self._bodies.bodies_to_show()
+                if one.body.link in poses and len(one.body.shape.vertices)
             ]
         if not found:
             return np.full(3, -0.5), np.full(3, 0.5)
         corners = np.concatenate([vertices @ pose[:3, :3].T + pose[:3, 3] for pose, vertices in found])
         return corners.min(axis=0), corners.max(axis=0)
 
-    def _poses_said(self) -> dict[str, FloatArray]:
-        """Of the links in the frame of the answers."""
-        return self._heard.poses(None if self._said is None else self._said.header.frame_id)
+    def _link_poses(self) -> dict[str, FloatArray]:
+        """Return root_from_link of the links whose poses are known in the frame of the answers."""
+        return self._bodies.poses(None if self._answer is None else self._answer.header.frame_id)
 
-    def unanswered(self, reason: str = "not heard yet") -> Picture:
-        """The picture without an answer: nothing is known."""
+    def unanswered(self, reason: str = "nothing received yet") -> Picture:
+        """Return a picture in which all distances are unknown."""
         with self._lock:
-            poses, heard = self._poses_said(), self._heard.all()
-        bodies = tuple(DrawnBody(one.body, one.owner, Meaning.UNKNOWN) for one in heard if one.body.link in poses)
+            poses, known = self._link_poses(), self._bodies.bodies_to_show()
+        bodies = tuple(DrawnBody(one.body, one.owner, Meaning.UNKNOWN) for one in known if one.body.link in poses)
         clearance = Clearance(math.nan, math.nan, Meaning.UNKNOWN, reason)
         return Picture(poses, bodies, (), 0, clearance, clearance, 0, ())
 
     def answer(self) -> Picture:
-        """The last answer of the node; nothing is known if it is too old."""
+        """Return a picture of the node's last answer; everything is unknown if that is too old."""
         silent = self._why_silent()
         if silent:
             return self.unanswered(silent)
         near = self.near
         with self._lock:
-            said, poses, heard = self._said, self._poses_said(), self._heard.all()
-            missing = self._missing(said, poses)
+            answer, poses, known = self._answer, self._link_poses(), self._bodies.bodies_to_show()
+            missing = self._missing(answer, poses)
         max_distance = float(self._values.get("max_distance", math.nan)) or math.inf
-        pairs = said.pairs
+        pairs = answer.pairs
         lower, upper = (np.array([getattr(pair, name) for pair in pairs]) for name in ("lower", "upper"))
         found = meanings(lower, upper, near)
         worst: dict[str, int] = {}
         for pair, meaning in zip(pairs, found.tolist(), strict=True):
             for name in (pair.body_a, pair.body_b):
                 worst[name] = max(worst.get(name, Meaning.UNCHECKED), meaning)
-        # A body without a pair in the answer is farther than `max_distance` from all that it is checked with.
+        # A body without a pair in the answer is farther than `max_distance` from every body that it is checked against.
         far = Meaning.APART if near <= max_distance else Meaning.NEAR if max_distance > 0.0 else Meaning.UNKNOWN
         bodies = tuple(
             DrawnBody(one.body, one.owner, self._meaning(one, worst.get(one.body.name), far))
-            for one in heard
+            for one in known
             if one.body.link in poses
         )
         rows = [row for row in range(len(pairs)) if row == 0 or found[row] >= Meaning.NEAR]
@@ -409,42 +411,42 @@ class ShownService:
             least = min(float(lower.min()), max_distance), float(upper.min())
         else:
             meaning, least = int(far), (max_distance, math.inf)
-            if not said.pairs_considered or not math.isfinite(max_distance):
+            if not answer.pairs_considered or not math.isfinite(max_distance):
                 meaning, least, missing = Meaning.UNKNOWN, (math.nan, math.nan), missing or "no pair is checked"
         if missing:
             meaning = max(meaning, Meaning.UNKNOWN)
         clearance = Clearance(*least, Meaning(meaning), missing)
-        return Picture(poses, bodies, drawn, len(rows), clearance, clearance, said.pairs_considered, ())
+        return Picture(poses, bodies, drawn, len(rows), clearance, clearance, answer.pairs_considered, ())
 
     @staticmethod
-    def _meaning(heard: HeardBody, worst: int | None, far: Meaning) -> Meaning:
-        """The meaning of a body: from its pairs in the answer, otherwise from the colour of its marker."""
-        if heard.meaning in (Meaning.UNCHECKED, Meaning.UNKNOWN):
-            return Meaning(max(worst or 0, heard.meaning))
+    def _meaning(body: MarkerBody, worst: int | None, far: Meaning) -> Meaning:
+        """Return the meaning of a body: from its pairs in the answer, otherwise from the colour of its marker."""
+        if body.meaning in (Meaning.UNCHECKED, Meaning.UNKNOWN):
+            return Meaning(max(worst or 0, body.meaning))
         return far if worst is None else Meaning(max(worst, far))
 
-    def _missing(self, said: DistanceArray, poses: Mapping[str, FloatArray]) -> str:
-        """What is not part of the answer, or makes it doubtful, in words."""
-        words = [self._heard.incomplete.replace("\n", " ")] if self._heard.incomplete else []
-        if said.stale:
-            ages = (("joint states", said.uses_joint_states, said.joint_state_age),
-                    ("transforms", said.uses_transforms, said.base_pose_age))  # fmt: skip
+    def _missing(self, answer: DistanceArray, poses: Mapping[str, FloatArray]) -> str:
+        """Describe what is missing in the answer, or makes it doubtful."""
+        words = [self._bodies.incomplete.replace("\n", " ")] if self._bodies.incomplete else []
+        if answer.stale:
+            ages = (("joint states", answer.uses_joint_states, answer.joint_state_age),
+                    ("transforms", answer.uses_transforms, answer.base_pose_age))  # fmt: skip
             old = ", ".join(f"{what} {age:.1f} s" for what, uses, age in ages if uses)
-            words.append(f"what was measured is too old: {old}")
+            words.append(f"measurements are too old: {old}")
         if not self._values:
             words.append("the node's parameters are not known yet")
         elif any(map(str.strip, self._values.get("pairs", ()))):
             words.append("only the pairs of its parameter 'pairs' are watched")
-        lost = sorted({one.body.link for one in self._heard.bodies.values()} - poses.keys())
+        lost = sorted({one.body.link for one in self._bodies.bodies.values()} - poses.keys())
         if lost:
-            words.append(f"no frame {self._prefix}{lost[0]} on /tf in frame '{said.header.frame_id}'")
-        if self._heard.trouble:
-            words.append(self._heard.trouble)
+            words.append(f"no frame {self._prefix}{lost[0]} on /tf in frame '{answer.header.frame_id}'")
+        if self._bodies.trouble:
+            words.append(self._bodies.trouble)
         return "; ".join(words)
 
 
 def _drawn(pair: PairDistance, meaning: Meaning) -> DrawnPair:
-    """A pair of an answer, to be drawn."""
+    """Return a pair of an answer as a drawn pair."""
     points = (np.array((one.x, one.y, one.z)) for one in (pair.point_a, pair.point_b, pair.normal))
     return DrawnPair(
         pair.body_a, pair.body_b, pair.link_a, pair.link_b, pair.distance, pair.lower, pair.upper, *points, meaning,

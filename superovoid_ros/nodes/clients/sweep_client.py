@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A client of both nodes that walk through a motion: the player of frames and the distance service."""
+"""Client of the two nodes of the demo: the player of frames and the distance service."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from superovoid_ros.nodes.common.caller import Caller
 
 
 class SweepClient(Caller):
-    """Calls `sweep_player` and `distance_service`.
+    """Client of `sweep_player` and `distance_service`.
 
     Parameters
     ----------
     namespace
-        Of both nodes.
+        Namespace of both nodes.
     look
-        As of `Caller`.
+        As for `Caller`.
 
     Attributes
     ----------
     of_player, of_service : list of rclpy.client.Client
-        For each called service of the node.
+        The clients of each node's services.
     """
 
     def __init__(self, namespace: str, look: Callable[[], None]) -> None:
@@ -38,19 +38,19 @@ class SweepClient(Caller):
         self.of_service: list[Client] = [self._distance, self._penetration]
 
     def play(self, frame: int, each_turn: Callable[[], None]) -> PlayFrame.Response:
-        """Have a frame published, by `Caller.ask`, which repeats a lost call."""
+        """Request that a frame be published; `Caller.ask` repeats a lost call."""
         return self.ask(self._play, PlayFrame.Request(frame=frame), each_turn=each_turn)
 
     def nearest(
         self, links_a: Sequence[str], links_b: Sequence[str], each_turn: Callable[[], None]
     ) -> GetMinDistance.Response:
-        """Ask for the closest pair."""
+        """Request the closest pair."""
         request = GetMinDistance.Request(links_a=list(links_a), links_b=list(links_b), max_results=1)
         return self.ask(self._distance, request, each_turn=each_turn)
 
     def overlapping(
         self, links_a: Sequence[str], links_b: Sequence[str], each_turn: Callable[[], None]
     ) -> GetPenetration.Response:
-        """Ask for all pairs that overlap."""
+        """Request all overlapping pairs."""
         request = GetPenetration.Request(links_a=list(links_a), links_b=list(links_b))
         return self.ask(self._penetration, request, each_turn=each_turn)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A client that calls the distance service at scheduled times, or as fast as it answers, and records every reply."""
+"""Client that calls the distance service on a schedule, or as fast as it responds, and records every response."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from superovoid_ros.nodes.common.conversions import to_transforms
 from superovoid_ros.nodes.common.questions import Question
 
 MAX_DISTANCE = 0.01
-"""Largest distance in the replies to calls of the kinds `near` and `many`, m."""
+"""Largest distance in the responses to calls of the kinds `near` and `many`, m."""
 SERVICES = {
     "closest": (GetMinDistance, "get_min_distance", {"max_results": 1}),
     "near": (GetMinDistance, "get_min_distance", {"max_distance": MAX_DISTANCE}),
     "penetration": (GetPenetration, "get_penetration", {}),
     "many": (GetDistances, "get_distances", {"max_distance": MAX_DISTANCE}),
 }
-"""Kind of call -> type of the service, its name, and fields of the request."""
-_COMPARED = 64  # states of the last replies, which are kept
+"""For each kind of call: type of the service, its name, and fields of the request."""
+_COMPARED = 64  # number of states in the last responses, which are recorded
 _DISCOVERY = 60.0  # s
 _POLL = 0.05  # s
 
@@ -41,23 +41,24 @@ class States(NamedTuple):
     groups: tuple[str, str]
     joint_names: list[str]
     positions: np.ndarray
-    """shape (states, joints), rad or m"""
+    """Joint positions, rad or m, shape (states, joints)."""
     base_poses: dict[str, np.ndarray]
-    """root_from_link, shape (states, 4, 4), m"""
+    """Pose root_from_link of each base, m, shape (states, 4, 4)."""
 
 
 @dataclass
 class Report:
-    """What a client recorded."""
+    """Recorded results of one client."""
 
     latencies: list[float] = field(default_factory=list)
-    """One per call, s, from the time at which the call was due; nan: no reply."""
+    """Latency of each call from the time at which it was due, s; nan: no response."""
     last: float = 0.0
-    """Time of the last reply (time.monotonic, s)."""
+    """Time of the last response (time.monotonic, s)."""
     refusals: list[str] = field(default_factory=list)
-    """Messages of replies without success."""
+    """Messages of responses without success."""
     replies: list[tuple[list[int], list[dict[frozenset[str], float]]]] = field(default_factory=list)
-    """The last replies: numbers of their states; for each state the names of pairs of bodies -> distance, m."""
+    """The last responses: indices of their states, and for each state distances, m, keyed by the names of two bodies.
+    """
     processor: float = 0.0
     """Processor time of the client, s."""
 
@@ -85,7 +86,7 @@ def _distances(response: object) -> list[dict[frozenset[str], float]]:
 
 
 class TimedCaller(Caller):
-    """Calls the services of the node `service` (its full name) about states in turn.
+    """Client that calls the services of the node `service` (full name) with each state in turn.
 
     `states_per_call` is the number of states in a call of the kind `many`. Raises `TimeoutError` if a service does not
     appear or does not answer.
@@ -103,13 +104,13 @@ class TimedCaller(Caller):
             chosen = [[(first + k) % total for k in range(size)] for first in range(total)]
             requests = [_request(kind, states, numbers) for numbers in chosen]
             self._calls[kind] = client, chosen, requests
-            self.ask(client, requests[0], _DISCOVERY)  # the reply to the first call of a client can get lost
+            self.ask(client, requests[0], _DISCOVERY)  # the response to a client's first call can get lost
 
     def follow(self, kind: str, start: float, end: float, interval: float, give_up: float) -> Report:
-        """Make calls of one kind from `start` to `end` (time.monotonic, s); return once each is answered or lost.
+        """Make calls of one kind from `start` to `end` (time.monotonic, s), and wait for the responses.
 
-        Calls are due every `interval` seconds; 0: one after another, each once the previous one is answered. A call
-        without a reply after `give_up` seconds is lost.
+        Calls are due every `interval` seconds; 0: each after the response to the previous one. A call
+        without a response after `give_up` seconds is lost.
         """
         client, chosen, requests = self._calls[kind]
         report, began = Report(), time.process_time()

@@ -1,4 +1,4 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What all nodes share: conversions, parameters, quality of service, the life of a process."""
+"""Shared code of all nodes: conversions, parameters, endpoints, and the main function."""

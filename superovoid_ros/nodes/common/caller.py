@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A node that asks others: programs and tests call services with it and wait, in the thread that they run in."""
+"""A node with which programs and tests call services and wait for the responses in their own thread."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from rclpy.task import Future
 from superovoid_ros.nodes.common.endpoints import SERVICE
 from superovoid_ros.nodes.common.shared_memory import make_room
 
-_FIRST_PATIENCE = 10.0  # s without a first answer of a service, after which is asked again
-_LATER_PATIENCE = 30.0  # s without a later answer: long searches should not be repeated
+_FIRST_PATIENCE = 10.0  # s without the first response of a service, after which the call is repeated
+_LATER_PATIENCE = 30.0  # s without a later response: long searches should not be repeated
 _TURN = 0.02  # s
 
 
@@ -30,11 +30,11 @@ class Caller:
     Parameters
     ----------
     name, namespace
-        Of the node.
+        Name and namespace of the node.
     look
-        Called at each turn; what it raises ends the waiting. Says for instance that a process has ended.
+        Called at each turn; an exception raised by it ends the wait, for instance if a process has ended.
     global_arguments
-        Whether the command line of this process is for this node too.
+        If true, the command line of this process applies to this node too.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Caller:
     ) -> None:
         self._look = look
         self._clients: dict[str, Client] = {}
-        self._heard: set[Client] = set()
+        self._responded: set[Client] = set()
         self._thread: threading.Thread | None = None
         self.context = Context()
         make_room()
@@ -75,9 +75,9 @@ class Caller:
         self.close()
 
     def close(self) -> None:
-        """Leave the network."""
+        """Destroy the node and shut down its context."""
         if self._thread is not None:
-            self.context.try_shutdown()  # ends the spinning
+            self.context.try_shutdown()  # ends the thread's spinning
         self.executor.shutdown()
         if self._thread is not None:
             self._thread.join()
@@ -96,23 +96,23 @@ class Caller:
             pass
 
     def turn(self, seconds: float = _TURN) -> None:
-        """Do what is due, or wait a moment for something."""
+        """Run the callbacks that are due, or wait up to `seconds` for one."""
         self._look()
         self.executor.spin_once(timeout_sec=seconds)
 
     def wait(
         self, condition: Callable[[], bool], timeout: float = math.inf, each_turn: Callable[[], None] = lambda: None
     ) -> bool:
-        """Turn until a condition holds; false if it does not in time.
+        """Spin until a condition holds; return False if it does not hold in time.
 
         Parameters
         ----------
         condition
             Checked before each turn.
         timeout
-            s.
+            Time limit, s.
         each_turn
-            Called after each turn in vain.
+            Called after each turn in which the condition does not hold.
         """
         until = time.monotonic() + timeout
         while not condition():
@@ -124,13 +124,13 @@ class Caller:
         return True
 
     def client(self, kind: type, service: str) -> Client:
-        """Return the client of a service, made when it is asked for the first time."""
+        """Return the client of a service, created at the first call."""
         if service not in self._clients:
             self._clients[service] = self.node.create_client(kind, service, qos_profile=SERVICE)
         return self._clients[service]
 
     def answer(self, future: Future, timeout: float = math.inf) -> object:
-        """Return what a future becomes; `TimeoutError` if it does not in time."""
+        """Wait for a future and return its result; raise `TimeoutError` if it is not done in time."""
         if not self.wait(future.done, timeout):
             raise TimeoutError(f"no answer after {timeout:g} s")
         return future.result()
@@ -142,14 +142,14 @@ class Caller:
         timeout: float = math.inf,
         each_turn: Callable[[], None] = lambda: None,
     ) -> object:
-        """Make a call that changes nothing, and return its answer; `TimeoutError` if none comes in time.
+        """Call a service without side effects and return the response; raise `TimeoutError` if none comes in time.
 
         The middleware loses the response of a service that has not discovered the client yet: a new service, or one
-        opened again since its last response. So the call is repeated, each time after twice the wait; the first
-        response counts.
+        reopened since its last response. So the call is repeated, each time after twice the wait; the first response
+        counts.
         """
         until = time.monotonic() + timeout
-        patience = _LATER_PATIENCE if client in self._heard else _FIRST_PATIENCE
+        patience = _LATER_PATIENCE if client in self._responded else _FIRST_PATIENCE
         calls: list[Future] = []
         while not any(call.done() for call in calls):
             left = until - time.monotonic()
@@ -163,5 +163,5 @@ class Caller:
             client.remove_pending_request(call)
         if not answers:
             raise TimeoutError(f"no answer after {timeout:g} s")
-        self._heard.add(client)
+        self._responded.add(client)
         return answers[0]

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Between the library's arrays and ROS messages."""
+"""Conversions between the library's arrays and ROS messages."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def to_nanoseconds(stamp: Time) -> int:
 
 
 def stamp_of(stamp: Time, name: str) -> int:
-    """Return the stamp of a measurement in nanoseconds; `InputError` for an invalid one.
+    """Return the stamp of a measurement in nanoseconds; raise `InputError` if it is invalid.
 
-    What is accepted can be written into an answer again.
+    A response can repeat any accepted stamp.
     """
     if stamp.sec < 0 or stamp.nanosec >= NANOSECONDS:
         raise InputError(
@@ -91,7 +91,7 @@ def from_transform(transform: Transform, name: str) -> np.ndarray:
     transform
         Translation [m] and rotation.
     name
-        What the transform is, for the error message.
+        Description of the transform, for error messages.
 
     Returns
     -------
@@ -107,16 +107,17 @@ def from_transform(transform: Transform, name: str) -> np.ndarray:
 
 
 def from_pose(pose: Pose, name: str) -> np.ndarray:
-    """Return a pose as a matrix, shape (4, 4), its quaternion made one of unit length, as MoveIt does with objects.
+    """Return a pose as a matrix, shape (4, 4), m; its quaternion is normalized, as MoveIt does for objects.
 
-    `InputError` if a number is not finite or the quaternion is 0: MoveIt takes it for no rotation, with a warning.
+    Raise `InputError` if a number is not finite or the quaternion is 0. (MoveIt replaces a zero quaternion by no
+    rotation, with a warning.)
     """
     p, q = pose.position, pose.orientation
     quaternion = q.x, q.y, q.z, q.w
     largest = max(map(abs, quaternion))
     if not (all(map(math.isfinite, quaternion)) and largest > 0.0):
         raise InputError(f"{name}: orientation {list(quaternion)}: must be a finite quaternion that is not 0")
-    # By the largest first, so that no square is beyond what doubles hold.
+    # Divide by the largest component first, so that squares cannot overflow.
     scaled = [value / largest for value in quaternion]
     length = math.hypot(*scaled)
     return _matrix((p.x, p.y, p.z), tuple([value / length for value in scaled]), name, "position", "orientation")
@@ -129,10 +130,10 @@ def _matrix(
         raise InputError(f"{name}: {where} {list(translation)}: must be finite")
     (px, py, pz), (x, y, z, w) = translation, quaternion
     square = x * x + y * y + z * z + w * w
-    # Of NaN neither comparison holds, so NaN is caught here too.
+    # This comparison is false for NaN, so NaN is refused too.
     if not abs(square - 1.0) <= QUATERNION_TOLERANCE:
         raise InputError(f"{name}: {turned} {list(quaternion)}: must be a quaternion of unit length")
-    # As `robot.forward.poses_of_numbers`, in plain Python: the call of a kernel takes longer.
+    # Same as `robot.forward.poses_of_numbers`, in plain Python: calling a kernel takes longer.
     s = 2.0 / square
     return np.array(
         (
@@ -145,7 +146,7 @@ def _matrix(
 
 
 def flat(code: str, values: np.ndarray) -> array:
-    """Return an array of a message, row after row, of the type that `array.array` calls by a letter."""
+    """Return values as a flat array for a message, row by row; `code` is a type code of `array.array`."""
     found = array(code)
     found.frombytes(np.ascontiguousarray(values, dtype=found.typecode).tobytes())
     return found

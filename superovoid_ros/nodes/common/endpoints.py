@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Topics, services and timers of a node: quality of service, guarded callbacks, and closing them together.
+"""Topics, services and timers of a node: quality of service, guarded callbacks, and closing.
 
-rclpy's executors raise what a callback raises, which ends the node. The callbacks of `Endpoints` never raise: an error
-is handed to its owner, which logs and counts it.
+An exception in a callback would pass through rclpy's executor and end the node. The callbacks of `Endpoints` never
+raise: errors are passed to their owner, which logs and counts them.
 """
 
 from __future__ import annotations
@@ -35,51 +35,51 @@ from superovoid_ros.nodes.common.mistakes import InputError, UnreadableError, re
 from superovoid_ros.nodes.common.throttle import Log
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
-# The usual depth of a service is 10: of 16 calls that arrive while one is answered, 6 would be lost without a word.
+# A service's default depth is 10: of 16 calls that arrive during another one, 6 would be lost silently.
 SERVICE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
-# What a client may publish at once. Fast DDS keeps at most 5000 messages of a topic: of a longer queue it refuses the
-# newest ones instead of dropping the oldest, which shows much later.
+# Number of messages that a client may publish at once. Fast DDS keeps at most 5000 messages of a topic: for a longer
+# queue it refuses the newest instead of dropping the oldest, which is noticed much later.
 EVERY = QoSProfile(depth=5000, reliability=ReliabilityPolicy.RELIABLE)
-_MOST_PUBLISHERS = 1_000  # of a topic, whose numbers are kept
-_TAKEN_TOGETHER = 200  # of a topic whose messages all count, before anything else has its turn
-_REST = 0.05  # s, after messages of a topic that wake the node no more often
-_DELIVERY = 1.0  # s, longest wait of `close` for acknowledgments: a killed subscriber sends none
+_MOST_PUBLISHERS = 1_000  # of a topic, whose message numbers are stored
+_TAKEN_TOGETHER = 200  # messages of a topic handled before other callbacks run
+_REST = 0.05  # s between two wake-ups by a topic whose messages need no immediate reaction
+_DELIVERY = 1.0  # s, longest wait of `close` for acknowledgments, which a killed subscriber does not send
 POLICIES = (QoSPolicyKind.HISTORY, QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY, QoSPolicyKind.DURABILITY)
-"""What `qos_overrides.<topic>.<subscription or publisher>.<policy>` can set."""
+"""Policies that the parameters `qos_overrides.<topic>.<subscription or publisher>.<policy>` can set."""
 
 
 class LostMessages:
-    """Count the lost messages of a topic, by the numbers that each publisher gives to its messages.
+    """Counter of the lost messages of a topic, from the sequence numbers of each publisher.
 
-    A full queue drops its oldest message, and Fast DDS raises no event for it: the number of the next message does not
-    follow the previous number.
+    A full queue drops its oldest message, and Fast DDS reports no event for it. Then the number of the next message
+    does not follow the previous number.
 
-        numbers taken of a publisher    lost
-        1 2 3                           0
-        7 8                             0: the first six were published before this subscription was there
-        1 2 5                           2
-        7 8, from a queue that was full 1 at least: the first six may have been dropped
+        numbers received from a publisher   lost
+        1 2 3                               0
+        7 8                                 0: the first six were published before this subscription existed
+        1 2 5                               2
+        7 8, from a queue that was full     at least 1: the first six may have been dropped
 
     Parameters
     ----------
     depth
-        How many messages the queue holds.
+        Depth of the queue.
     """
 
     def __init__(self, depth: int) -> None:
         self._depth = depth
-        self._newest: dict[bytes, int] = {}  # number, by publisher, the one silent for longest first
+        self._newest: dict[bytes, int] = {}  # number by publisher, longest silent first
         self._taken = 0
         self._begins_late = self._has_forgotten = False
 
     def before(self, info: Mapping[str, Any]) -> int:
-        """Return how many messages were lost between a message and the one before it of the same publisher.
+        """Return how many messages of the same publisher were lost just before a message.
 
         Parameters
         ----------
         info
-            rclpy's information about the message. With middleware that does not number messages, or does not name
-            publishers, only a full queue shows a loss.
+            rclpy's information about the message. If the middleware provides no numbers or publishers, only a full
+            queue reveals a loss.
         """
         self._taken += 1
         number, publisher = info.get("publication_sequence_number"), info.get("publisher_gid")
@@ -104,40 +104,40 @@ class LostMessages:
         return lost
 
     def is_empty(self) -> None:
-        """Note that the queue was found empty: until now nothing else was dropped."""
+        """Record that the queue was found empty, so that nothing more was dropped until now."""
         self._taken, self._begins_late = 0, False
 
 
 class TakenMessage(NamedTuple):
-    """What was taken of a topic."""
+    """A message taken from a topic."""
 
     message: object
-    """Or an `UnreadableError`."""
+    """The message, or an `UnreadableError`."""
     lost: int
     """Number of messages of the same publisher lost just before it."""
     size: int
-    """Bytes."""
+    """Size of the serialized message, bytes."""
 
 
 Failed = Callable[[str, Exception], None]
-"""Takes the name of a topic, service or timer and what its callback raised."""
+"""Function that receives the name of a topic, service or timer, and the exception of its callback."""
 
 
 def failures_of(node: Node) -> Failed:
-    """Return the receiver of callback errors: the node's method `failed` if it has one, otherwise its log."""
+    """Return the receiver of callback errors: the node's method `failed` if it exists, otherwise its log."""
     log = Log(node)
     return getattr(node, "failed", None) or (lambda what, error: log.error(what, words_of(what, error)))
 
 
 def words_of(what: str, error: Exception) -> str:
-    """Return a line for the log about an error of a callback."""
+    """Return a log line about an error in a callback."""
     if isinstance(error, UnreadableError):
-        return f"{what}: what arrived cannot be read and is ignored: {error}"
+        return f"{what}: ignored an unreadable message: {error}"
     return f"{what}: {reason_of(error)}"
 
 
 class _Rests(ReentrantCallbackGroup):
-    """Keeps a subscription out of the executor's wait set for a while after each message."""
+    """Callback group that keeps a subscription out of the executor's wait set for a while after each message."""
 
     def __init__(self, wakes: Callable[[], bool]) -> None:
         super().__init__()
@@ -148,7 +148,7 @@ class _Rests(ReentrantCallbackGroup):
         return self._wakes() or time.monotonic() >= self._until
 
     def rest(self) -> None:
-        """Begin a rest."""
+        """Start a pause."""
         self._until = time.monotonic() + _REST
 
 
@@ -158,17 +158,17 @@ class Endpoints:
     Parameters
     ----------
     node
-        On which they are opened.
+        The node that opens them.
     failed
         Receives exceptions of callbacks. Default: `failures_of` the node.
     """
 
     def __init__(self, node: Node, failed: Failed | None = None) -> None:
         self._node, self._failed = node, failed or failures_of(node)
-        self._opened: dict[object, Callable[[Any], object]] = {}  # with what closes it
+        self._opened: dict[object, Callable[[Any], object]] = {}  # with the function that closes each
 
     def close(self) -> None:
-        """Close all of them. Wait for acknowledgments first: closing a publisher discards undelivered messages."""
+        """Close all endpoints; first wait for acknowledgments, since closing a publisher discards pending messages."""
         end = time.monotonic() + _DELIVERY
         for publisher in (entity for entity in self._opened if isinstance(entity, Publisher)):
             with contextlib.suppress(RuntimeError):  # middleware without acknowledgments
@@ -178,7 +178,7 @@ class Endpoints:
             destroy(entity)
 
     def listen(self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile | int) -> Subscription:
-        """Subscribe with a quality of service that parameters override.
+        """Subscribe with a quality of service that parameters can override.
 
         Messages come as bytes and are read here (`read`), so that malformed bytes are logged and counted. A turn of
         rclpy's executor takes one message of a subscription. If turns take longer than the sender's period, messages
@@ -187,7 +187,7 @@ class Endpoints:
         Raises
         ------
         InputError
-            If an override makes no sense.
+            If an override is invalid.
         """
         handle = self._guarded(topic, lambda data: callback(read(data, kind)))
 
@@ -201,21 +201,21 @@ class Endpoints:
     def listen_to_every(
         self, kind: type, topic: str, callback: Callable[[Sequence[TakenMessage]], None], qos: QoSProfile = EVERY
     ) -> Subscription:
-        """Subscribe to a topic whose lost messages must be noticed.
+        """Subscribe to a topic whose lost messages must be detected.
 
         Parameters
         ----------
         kind, topic
             As for `listen`.
         callback
-            Takes all messages that arrived together, in order.
+            Receives all messages that arrived together, in order.
         qos
-            Parameters override it; the depth must be in [1, 5000].
+            Default quality of service; parameters can override it. The depth must be in [1, 5000].
 
         Raises
         ------
         InputError
-            As for `listen`, and for a depth out of range.
+            As for `listen`; also for a depth out of range.
         """
 
         def take(data: bytes, info: Mapping[str, Any]) -> None:
@@ -233,7 +233,7 @@ class Endpoints:
         depth = subscription.qos_profile.depth
         if not 1 <= depth <= EVERY.depth:
             name = f"qos_overrides.{self._node.resolve_topic_name(topic)}.subscription.depth"
-            raise InputError(f"{name} = {depth}: must be in [1, {EVERY.depth}], so that a lost message is noticed")
+            raise InputError(f"{name} = {depth}: must be in [1, {EVERY.depth}], so that a lost message is detected")
         lost = LostMessages(depth)
         return subscription
 
@@ -246,28 +246,28 @@ class Endpoints:
         wakes: Callable[[], bool],
         changed: Callable[[], None],
     ) -> Callable[[], None]:
-        """Subscribe to a topic that may be fast, and whose messages count only when they are used.
+        """Subscribe to a fast topic whose messages are needed only when another callback uses them.
 
         For each message that wakes it, rclpy's executor lists all entities of the node twice, which takes longer than
-        reading the message. So messages wake the node every `_REST` at most, and who uses them takes all that have
-        arrived first.
+        reading the message. So messages wake the node at most every `_REST` seconds, and code that uses them takes all
+        arrived messages first.
 
         Parameters
         ----------
         kind, topic, callback
-            As for `listen`; the callback is for any thread.
+            As for `listen`; the callback may run in any thread.
         qos
-            Parameters override it. The depth should suffice for the messages of two rests and of a turn of the
-            executor.
+            Default quality of service; parameters can override it. The depth should suffice for the messages during two
+            pauses and a turn of the executor.
         wakes
-            Returns whether every message is to wake the node.
+            Returns whether every message should wake the node.
         changed
             Called on the executor's thread after messages that woke the node.
 
         Returns
         -------
         callable
-            Takes what has arrived; for any thread.
+            Takes all messages that have arrived; may be called from any thread.
 
         Raises
         ------
@@ -307,7 +307,7 @@ class Endpoints:
                 _own(qos),
                 callback_group=group,
                 raw=True,
-                # `mismatches.py` reports what these would.
+                # `mismatches.py` reports the mismatches that these events would report.
                 event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
                 qos_overriding_options=QoSOverridingOptions(POLICIES),
             ),
@@ -316,9 +316,9 @@ class Endpoints:
     def advertise(
         self, kind: type, topic: str, qos: QoSProfile | int, matched: Callable[[], None] | None = None
     ) -> Publisher:
-        """Advertise with a quality of service that parameters override; `InputError` as `listen`.
+        """Create a publisher with a quality of service that parameters can override; raises as `listen` does.
 
-        `matched` is called when a subscriber has come or gone.
+        `matched` is called when a subscriber appears or disappears.
         """
         events = PublisherEventCallbacks(
             matched=matched and self._guarded(topic, lambda _status: matched()), use_default_callbacks=False
@@ -353,23 +353,23 @@ class Endpoints:
         execute: Callable[[ServerGoalHandle], Any],
         cancel: Callable[[ServerGoalHandle], None],
     ) -> ActionServer:
-        """Open an action; several goals may be under way.
+        """Open an action; several goals may run at once.
 
         Parameters
         ----------
         kind, name
-            Of the action.
+            Type and name of the action.
         execute
             Coroutine function that ends a goal and returns its result.
         cancel
-            Hears that a goal is to end.
+            Called if a client cancels a goal.
         """
 
         def accept(handle: ServerGoalHandle) -> CancelResponse:
             self._guarded(name, cancel)(handle)
             return CancelResponse.ACCEPT
 
-        # Remapping rules are for services and topics; ours may name an action.
+        # ROS remaps services and topics but not actions, so the name is resolved as that of a service.
         resolved, group = self._node.resolve_service_name(name), ReentrantCallbackGroup()
         server = ActionServer(self._node, kind, resolved, execute, callback_group=group, cancel_callback=accept)
         self._opened[server] = lambda opened: opened.destroy()
@@ -383,7 +383,7 @@ class Endpoints:
         return client
 
     def every(self, seconds: float, callback: Callable[[], None], *, steady: bool = True) -> Timer:
-        """Start a timer, by a steady clock (`steady`), or by the clock of the node, which a simulation may stop."""
+        """Start a timer, by a steady clock (`steady`) or by the clock of the node, which a simulation may stop."""
         timer = self._node.create_timer(
             seconds,
             self._guarded("timer", callback),
@@ -393,7 +393,7 @@ class Endpoints:
         return timer
 
     def stop(self, timer: Timer | None) -> None:
-        """Close a timer, if there is one and `close` has not."""
+        """Close a timer, unless it is None or already closed."""
         if timer in self._opened:
             self._opened.pop(timer)(timer)
 
@@ -402,7 +402,7 @@ class Endpoints:
             try:
                 callback(*arguments)
             except Exception as error:
-                if self._node.context.ok():  # else the node is ending
+                if self._node.context.ok():  # otherwise the node is ending
                     self._failed(what, error)
 
         return run
@@ -410,7 +410,7 @@ class Endpoints:
     def _open(self, topic: str, destroy: Callable[[Any], object], create: Callable[[], Any]) -> Any:
         try:
             entity = create()
-        # What rclpy raises for a policy that does not exist, a wrong type and a negative depth.
+        # rclpy raises these for an unknown policy, a wrong type and a negative depth.
         except (ParameterException, RuntimeError, TypeError, ValueError, AssertionError) as error:
             raise InputError(f"qos_overrides.{self._node.resolve_topic_name(topic)}: {error}") from error
         self._opened[entity] = destroy
@@ -436,28 +436,28 @@ def _taken(data: bytes, info: Mapping[str, Any], kind: type, lost: LostMessages)
 
 
 def read(data: bytes, kind: type) -> object:
-    """Return the message that bytes are.
+    """Return the message in serialized data.
 
     Raises
     ------
     UnreadableError
-        If they are none.
+        If the data are not a message of this type.
     """
-    # The first four bytes give byte order and encoding, and their last two bits the number of padding bytes at the
+    # The first four bytes define byte order and encoding, and their last two bits the number of padding bytes at the
     # end. If the data are shorter than that, Fast CDR 2.3.3 reads beyond the end of its buffer
-    # (`Cdr::read_encapsulation`): foreign memory becomes a message, or the process ends by SIGSEGV.
+    # (`Cdr::read_encapsulation`): the message contains foreign memory, or the process ends by SIGSEGV.
     if len(data) < 4 or data[3] & 3 > len(data) - 4:
-        raise UnreadableError(f"{_named(data, kind)}: they end before the message begins")
+        raise UnreadableError(f"{_named(data, kind)}: too short for a header")
     try:
         return deserialize_message(data, kind)
-    except Exception as error:  # whatever rclpy raises; the type depends on the field
+    except Exception as error:  # the type of rclpy's exception depends on the field
         raise UnreadableError(_named(data, kind)) from error
 
 
 def _named(data: bytes, kind: type) -> str:
-    return f"{len(data)} bytes that are no {kind.__module__.partition('.')[0]}/{kind.__name__}"
+    return f"{len(data)} bytes that are not a {kind.__module__.partition('.')[0]}/{kind.__name__}"
 
 
 def _own(qos: QoSProfile | int) -> QoSProfile:
-    """Return a profile that rclpy may write overrides into."""
+    """Return a copy of a profile, into which rclpy may write overrides."""
     return QoSProfile(depth=qos) if isinstance(qos, int) else copy.copy(qos)

@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values of launch arguments: texts, given types here, with errors that name the argument. The nodes check values.
+"""Conversion of launch arguments from strings, with errors that name the argument. The nodes check the values.
 
-The launch files are in `launch/`; this module imports nothing of launch, so that a test needs no ROS 2.
+The launch files are in `launch/`; this module imports nothing of launch, so that its test needs no ROS 2.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ _SWITCHED = ("use_sim_time", "autostart", "require_scene")
 
 
 def distance_service(values: Mapping[str, str]) -> dict[str, object]:
-    """Return the parameters of the node that arguments of `distance_service.launch.py` set.
+    """Return the node parameters that the arguments of `distance_service.launch.py` set.
 
     Parameters
     ----------
     values
-        The arguments as texts. Empty ones set nothing: the parameter file and the defaults of the node apply.
+        The arguments as strings. Empty ones set nothing: the parameter file and the node's defaults apply.
 
     Returns
     -------
     dict
-        Values by the names of the node's parameters.
+        Parameter values by name.
 
     Raises
     ------
     ValueError
-        For a value of another type, or a file that cannot be read; it begins with the name of the argument.
+        If a value has the wrong type or a file cannot be read; the message begins with the name of the argument.
     """
-    given = {name for name, value in values.items() if value}
-    parameters: dict[str, object] = {name: values[name] for name in _TEXTS if name in given}
-    parameters |= {name: number(values, name) for name in _NUMBERS if name in given}
-    parameters |= {name: switch(values, name) for name in _SWITCHED if name in given}
+    present = {name for name, value in values.items() if value}
+    parameters: dict[str, object] = {name: values[name] for name in _TEXTS if name in present}
+    parameters |= {name: number(values, name) for name in _NUMBERS if name in present}
+    parameters |= {name: switch(values, name) for name in _SWITCHED if name in present}
     for name, parameter in (("urdf", "robot_description"), ("srdf", "robot_description_semantic")):
-        if name in given:
+        if name in present:
             parameters[parameter] = file_text(values, name)
-    if "package_directories" in given:
+    if "package_directories" in present:
         parameters["package_directories"] = [entry.strip() for entry in values["package_directories"].split(",")]
     return parameters
 
 
 def number(values: Mapping[str, str], name: str) -> float:
-    """Read a number."""
+    """Return an argument as a number."""
     try:
         return float(values[name])
     except ValueError:
@@ -56,7 +56,7 @@ def number(values: Mapping[str, str], name: str) -> float:
 
 
 def switch(values: Mapping[str, str], name: str) -> bool:
-    """Read true or false."""
+    """Return an argument as true or false."""
     try:
         return _SWITCHES[values[name].lower()]
     except KeyError:
@@ -64,7 +64,7 @@ def switch(values: Mapping[str, str], name: str) -> bool:
 
 
 def file_text(values: Mapping[str, str], name: str) -> str:
-    """Read the text of a file."""
+    """Return the text of the file that an argument names."""
     path = Path(values[name]).expanduser()
     try:
         return path.read_text(encoding="utf-8")

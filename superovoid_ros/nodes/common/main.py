@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The main function of a node: create it, spin it, end with an exit code."""
+"""Main function of a node: create it, spin it, and end with an exit code."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from superovoid_ros.nodes.common.mistakes import UnreadableError, reason_of, sho
 from superovoid_ros.nodes.common.shared_memory import make_room
 
 USAGE = 2
-"""Exit code for a command line that cannot be used."""
+"""Exit code for an invalid command line."""
 _SIGNALS = signal.SIGINT, signal.SIGTERM
 _LONGEST_END = 5.0
-"""[s] The end of a process waits at most so long for what the node has to end elsewhere."""
+"""Longest time that the end of a process waits for the node to stop work elsewhere, s."""
 _LAST_ANSWERS = 0.2
-"""[s] In which the answers to what has ended leave."""
+"""Time for sending the last responses, s."""
 _LONGEST_WAIT = 0.1
-"""[s] Neither a signal nor rclpy's shutdown always wakes an executor that waits."""
+"""Longest wait of the executor, s, since a signal or rclpy's shutdown does not always wake it."""
 
 
 def run(create_node: Callable[[], Node], args: Sequence[str] | None = None) -> int:
@@ -42,20 +42,20 @@ def run(create_node: Callable[[], Node], args: Sequence[str] | None = None) -> i
     Parameters
     ----------
     create_node
-        Returns the node; called after `rclpy.init`. If the node has a method `end`, this is called before
-        the node is destroyed, again and again until it returns True, at most 5 s; meanwhile the node is spun.
+        Returns the node; called after `rclpy.init`. If the node has a method `end`, this is called repeatedly before
+        the node is destroyed, until it returns True or 5 s have passed; the node spins in the meantime.
     args
-        Command line without the program's name. Default: `sys.argv`.
+        Command line without the name of the program. Default: `sys.argv`.
 
     Returns
     -------
     int
         Exit code of the process: 0 after a requested end, 1 if the node cannot start or continue, 2 for an invalid
-        command line. The reason is on the standard error.
+        command line. The reason is printed to the standard error.
     """
     ending = threading.Event()
     for number in _SIGNALS:
-        # rclpy's handlers would shut down before the node can tell others of its end.
+        # rclpy's handlers would shut down before the node can notify others of its end.
         signal.signal(number, lambda *_: ending.set())
     try:
         problem = start_ros(args)
@@ -65,7 +65,7 @@ def run(create_node: Callable[[], Node], args: Sequence[str] | None = None) -> i
         return _spin(create_node, ending)
     finally:
         for number in _SIGNALS:
-            signal.signal(number, signal.SIG_IGN)  # another one must not disturb the clean-up
+            signal.signal(number, signal.SIG_IGN)  # a second signal must not disturb the clean-up
         rclpy.try_shutdown()
 
 
@@ -90,8 +90,8 @@ def start_ros(args: Sequence[str] | None) -> str:
 def _spin(create_node: Callable[[], Node], ending: threading.Event) -> int:
     """Create a node, spin it and destroy it; return the exit code of the process."""
     node, doing = None, "start"
-    # Searches for garbage would take a fifth of the time of the node's imports and find none. One that includes all
-    # modules would stop the node for 0.04 s.
+    # Garbage collection would take a fifth of the import time and find nothing. A collection that includes all modules
+    # would stop the node for 0.04 s.
     gc.disable()
     try:
         node = create_node()
@@ -103,15 +103,15 @@ def _spin(create_node: Callable[[], Node], ending: threading.Event) -> int:
         gc.enable()
         executor = SingleThreadedExecutor()
         executor.add_node(node)
-        doing = "go on"
+        doing = "continue"
 
         def spin(is_over: Callable[[], bool]) -> None:
             while rclpy.ok() and not is_over():
                 try:
                     executor.spin_once(timeout_sec=_LONGEST_WAIT)
                 except InvalidHandle:
-                    pass  # a service was closed while a call of it was being answered
-                except ValueError as error:  # rclpy reads /clock, and raises for a time before 0
+                    pass  # a service was closed while it answered a call
+                except ValueError as error:  # raised by rclpy for a negative time on /clock
                     failed("/clock", UnreadableError(str(error)))
 
         spin(ending.is_set)
@@ -153,6 +153,6 @@ def _guarded(
 
 
 def _words(error: Exception) -> str:
-    """Return the text of an error of ROS, without the places in rcl's sources."""
+    """Return the text of a ROS error, without locations in rcl's sources."""
     words = str(error).removeprefix("failed to initialize rcl: ")
     return shortened(re.sub(r"\s*,? at /\S+?:\d+", "", words).strip())

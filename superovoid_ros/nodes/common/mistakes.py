@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The one error of the nodes that stands for a mistake of the caller, and texts for answers and logs."""
+"""The error for mistakes of callers, and the texts of errors in responses and logs."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from enum import IntEnum
 from superovoid.values.checks import is_refusal
 
 LOG_PERIOD = 5.0
-"""[s] A message that repeats (no joint states, no transform) is logged at most this often."""
+"""Shortest period of a repeated log message (such as no joint states, no transform), s."""
 INTERNAL = "INTERNAL"
-"""Prefix of the message of an answer if an error of the node prevents an answer."""
+"""Prefix of a response's message if a bug of the node prevents an answer."""
 
 LONGEST_NAME = 1000
-"""Characters of the name of a joint or frame; longer ones are refused, since names are kept."""
+"""Largest number of characters in the name of a joint or frame. Longer ones are refused, since names are stored."""
 
-_MOST_WORDS = 1000  # characters of an answer's message or a line of the log
+_MOST_WORDS = 1000  # characters in the message of a response or in a log line
 _MOST_NAME = 80  # characters of a name in a list
 _MOST_TRACEBACK = 10_000  # characters
-_TRACEBACKS = 100  # different ones printed by a process
+_TRACEBACKS = 100  # number of different tracebacks that a process prints
 _traced: set[tuple[type, str, int]] = set()
 
 
 class Code(IntEnum):
-    """Why a request is refused: `superovoid_interfaces/msg/ErrorCode`."""
+    """Reason for a refused request: `superovoid_interfaces/msg/ErrorCode`."""
 
     SUCCESS = 0
     INVALID_REQUEST = 1
@@ -46,18 +46,18 @@ class Code(IntEnum):
 
 
 LATER = frozenset((Code.INACTIVE, Code.NO_ROBOT, Code.READING, Code.INCOMPLETE_WORLD, Code.BUSY))
-"""Codes of requests that the node may answer later, without another measurement."""
+"""Codes of refusals that may end without another measurement."""
 
 
 class InputError(ValueError):
-    """An invalid request, message or parameter; the text names it, what was found and what is expected.
+    """An invalid request, message or parameter; the text names it, the value found and the value expected.
 
     Parameters
     ----------
     words
-        For people.
+        Message for users.
     code
-        For programs.
+        Code for programs.
     """
 
     def __init__(self, words: str, code: Code = Code.INVALID_REQUEST) -> None:
@@ -66,33 +66,33 @@ class InputError(ValueError):
 
 
 def code_of(error: BaseException) -> Code:
-    """Return the code of an error: what is not the caller's mistake is one of the node."""
+    """Return the code of an error; an error other than `InputError` is a bug of the node."""
     return error.code if isinstance(error, InputError) else Code.INTERNAL
 
 
 class UnreadableError(InputError):
-    """Bytes that came on a topic are no message of its type."""
+    """Bytes received on a topic that are not a message of its type."""
 
 
 def check_name(name: str, what: str) -> None:
-    """Raise `InputError` for a name too long to store."""
+    """Raise `InputError` if a name is too long to store."""
     if len(name) > LONGEST_NAME:
         raise InputError(f"{what} has {len(name)} characters ({shortened(name, 80)}): must be at most {LONGEST_NAME}")
 
 
 @contextmanager
 def refusals(what: str = "", remedy: str = "", code: Code = Code.INVALID_REQUEST) -> Iterator[None]:
-    """Turn what the library refuses in a caller's data into `InputError`; for the places where such data enter it.
+    """Convert the library's errors about a caller's data to `InputError`; use it wherever such data enter the library.
 
-    The library refuses by raising `ValueError`. numpy and the interpreter raise it too, for mistakes of ours (arrays
-    that do not fit, a singular matrix); these pass unchanged.
+    The library refuses data by raising `ValueError`. NumPy and the interpreter raise it too, for bugs of this package
+    (arrays that do not fit, a singular matrix); these errors pass unchanged.
 
     Parameters
     ----------
     what, remedy
-        Put before and behind the library's words, with colons.
+        Text before and after the library's message, separated by colons.
     code
-        Of the error.
+        Code of the error.
     """
     try:
         yield
@@ -105,7 +105,7 @@ def refusals(what: str = "", remedy: str = "", code: Code = Code.INVALID_REQUEST
 
 
 def shortened(words: object, most: int = _MOST_WORDS) -> str:
-    """Return words on one line, whatever a caller put into them, the middle of long ones left out."""
+    """Return text on one line, with unprintable characters escaped and the middle of long text omitted."""
     words = str(words)
     if len(words) > most:
         begin, end = words[: 2 * most // 3], words[-most // 3 :]
@@ -121,10 +121,10 @@ def listing(names: object, limit: int = 12) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return words for an answer or a log.
+    """Return a message for a response or log.
 
-    `InputError` alone is the caller's mistake. Anything else is one of the node: it is named as such, its traceback is
-    printed when it comes for the first time, and the node lives on.
+    Only an `InputError` is the caller's mistake. Any other error is a bug of the node: the message says so, and the
+    traceback is printed at its first occurrence. The node keeps running.
     """
     if isinstance(error, InputError):
         return shortened(error)
@@ -133,7 +133,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def trace(error: BaseException) -> None:
-    """Print the traceback of an error; only the first one of each place."""
+    """Print the traceback of an error, once for each place that raises it."""
     last = traceback.extract_tb(error.__traceback__)[-1:]
     place = (type(error), last[0].filename, last[0].lineno) if last else (type(error), "", 0)
     if place in _traced or len(_traced) >= _TRACEBACKS:

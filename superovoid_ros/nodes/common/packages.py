@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where packages are, and so which folders a robot description may have meshes read from."""
+"""Locations of packages, which are the folders from which a robot description may load meshes."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def package_folders(entries: Sequence[str] = ()) -> PackageFolders:
     Parameters
     ----------
     entries
-        ``name=/folder`` each; blank ones count for nothing.
+        Entries of the parameter, each ``name=/folder``; blank ones are ignored.
 
     Raises
     ------
     InputError
-        If an entry has another form, or its folder is none.
+        If an entry is malformed, or its folder does not exist.
     """
     try:
         prefixes = get_packages_with_prefixes().items()

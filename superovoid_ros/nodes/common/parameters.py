@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parameters of a node: declared in tables, checked all together before any of them takes effect."""
+"""Parameters of a node: declared in tables, and all checked before any takes effect."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from rclpy.parameter import Parameter
 from superovoid_ros.nodes.common.mistakes import InputError
 
 Check = Callable[[object], object]
-"""Raises `InputError` for a value that makes no sense."""
+"""Function that raises `InputError` if a value is invalid."""
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """A parameter as a part of the node declares it."""
+    """Declaration of a parameter by a part of the node."""
 
     name: str
     default: object
     descriptor: ParameterDescriptor
     check: Check | None = None
-    """For conditions beyond ranges."""
+    """Check of conditions other than ranges."""
 
 
 def text(
@@ -52,7 +52,7 @@ def text(
 def choice(
     name: str, default: str, choices: Sequence[str], description: str, *, read_only: bool = False
 ) -> Declaration:
-    """Return the declaration of one of some words."""
+    """Return the declaration of a string that must be one of `choices`."""
     constraints = f"one of {', '.join(choices)}"
 
     def check(value: object) -> None:
@@ -63,7 +63,7 @@ def choice(
 
 
 def number(name: str, default: float, low: float, high: float, description: str, *, least: float = 0.0) -> Declaration:
-    """Return the declaration of a finite number in [low, high]; with `least`, of 0 or one in [least, high]."""
+    """Return the declaration of a finite number in [low, high]; with `least`, of 0 or a number in [least, high]."""
     constraints = f"0, or {least:g} to {high:g}" if least else ""
     descriptor = ParameterDescriptor(
         description=description,
@@ -85,7 +85,7 @@ def count(name: str, default: int, low: int, high: int, description: str) -> Dec
 
 
 def switch(name: str, description: str, default: bool = True, *, read_only: bool = False) -> Declaration:
-    """Return the declaration of a switch."""
+    """Return the declaration of a boolean."""
     return Declaration(name, default, ParameterDescriptor(description=description, read_only=read_only))
 
 
@@ -95,7 +95,7 @@ class Parameters:
     Parameters
     ----------
     node
-        Where they are declared, with the values given at its start.
+        The node that declares them; its initial values are used.
     """
 
     def __init__(self, node: Node) -> None:
@@ -104,7 +104,7 @@ class Parameters:
         self._defaults: dict[str, object] = {}
 
     def declare(self, declared: Iterable[Declaration]) -> None:
-        """Declare parameters; `InputError` if a value given at the start makes no sense."""
+        """Declare parameters; raise `InputError` if an initial value is invalid."""
         for one in declared:
             self._defaults[one.name] = one.default
             self._node.declare_parameter(one.name, one.default, one.descriptor)
@@ -113,19 +113,19 @@ class Parameters:
         self.check(self._node.get_parameters_by_prefix("").values())
 
     def value(self, name: str) -> object:
-        """Return the present value of a parameter."""
+        """Return the current value of a parameter."""
         return self._node.get_parameter(name).value
 
     def check(self, parameters: Iterable[Parameter]) -> None:
-        """Raise `InputError` for values that make no sense and that their ranges let pass."""
+        """Raise `InputError` if a value is invalid, beyond the range that its descriptor declares."""
         for parameter in parameters:
             name, value = parameter.name, parameter.value
-            if not name:  # rclpy declares it
+            if not name:  # rclpy would declare it
                 raise InputError("a parameter without a name")
-            if value is None:  # which would undeclare it
+            if value is None:  # this would undeclare the parameter
                 like = f", expected one like {self._defaults[name]!r}" if name in self._defaults else ""
-                raise InputError(f"{name}: has no value (a list without entries has none either){like}")
-            # NaN is outside no range.
+                raise InputError(f"{name}: has no value (an empty list counts as no value){like}")
+            # Ranges accept NaN.
             if isinstance(value, float) and not math.isfinite(value):
                 raise InputError(f"{name} = {value}: must be finite")
             if name in self._checks:

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What `DistanceClient` is asked and answers: arrays on one side, messages on the other."""
+"""Requests and answers of `DistanceClient`: conversion between arrays and messages."""
 
 from __future__ import annotations
 
@@ -23,81 +23,82 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 BATCH = 1000
-"""States of one service call."""
-_MOST_RESULTS = 2**32 - 1  # the message has 32 bits
+"""Number of states in one service call."""
+_MOST_RESULTS = 2**32 - 1  # the field of the message has 32 bits
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DistanceRow(Result):
-    """A row of `Distances`."""
+    """One row of `Distances`: a pair in a state."""
 
     distance: float
-    """Signed, m."""
+    """Signed distance, m."""
     lower: float
-    """Certified interval around the distance, m."""
+    """Bounds of the proved interval of the distance, m."""
     upper: float
     point_a: FloatArray
-    """Shape (3,), m, in `Distances.frame`."""
+    """Witness points, shape (3,), m, in `Distances.frame`."""
     point_b: FloatArray
     normal: FloatArray
-    """Unit vector from a to b, shape (3,), in `Distances.frame`."""
+    """Unit vector from body a to body b, shape (3,), in `Distances.frame`."""
     status: Status
     body_a: int
-    """Index in `Distances.bodies`."""
+    """Indices of the bodies in `Distances.bodies`."""
     body_b: int
     name_a: str
-    """Name of the first body."""
+    """Names of the bodies."""
     name_b: str
     link_a: str
-    """The link or object that the first body is on."""
+    """Links or objects to which the bodies belong."""
     link_b: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Distances(StateTable):
-    """Answers in many states, one row a pair; the rows of a state are sorted by ascending distance.
+    """Answers for many states, one row for each pair; the rows of a state are sorted by ascending distance.
 
-    The rows of state s are ``first[s]`` to ``first[s + 1] - 1``. ``found[0]`` is a row, a `DistanceRow`; ``found[:10]``
-    and ``found[found.certified & (found.distance < 0.01)]`` are fewer rows, in the order of the states, and a loop goes
-    over rows. Answers are equal when all their fields are, and have no hash.
+    The rows of state s are ``first[s]`` to ``first[s + 1] - 1``. ``found[0]`` is one row, a `DistanceRow`. A slice such
+    as ``found[:10]`` or a mask such as ``found[found.certified & (found.distance < 0.01)]`` selects rows, in the order
+    of the states; iteration yields rows. Answers are equal if all their fields are equal. They have no hash.
     """
 
     done: int
     """Number of states answered, always the first ones; fewer than requested if the deadline was reached."""
     first: IntArray
-    """Shape (done + 1,)."""
+    """First row of each state, and the number of rows; shape (done + 1,)."""
     bodies: tuple[str, ...]
-    """Names that `body_a` and `body_b` are indices of."""
+    """Names of bodies; `body_a` and `body_b` are indices into them."""
     links: tuple[str, ...]
-    """The link or object that each of `bodies` is on."""
+    """The link or object to which each of `bodies` belongs."""
     body_a: IntArray
     body_b: IntArray
     distance: FloatArray
-    """Signed, m, shape (rows,)."""
+    """Signed distances, m, shape (rows,)."""
     lower: FloatArray
-    """Certified interval around the distance, m."""
+    """Bounds of the proved intervals of the distances, m, shape (rows,)."""
     upper: FloatArray
     status: NDArray[np.uint8]
-    """Flags of `Status` as numbers; `status_words` has them in words."""
+    """Flags of `Status` as numbers, shape (rows,); `status_words` returns them as text."""
     point_a: FloatArray
-    """Shape (rows, 3), m, in `frame`."""
+    """Witness points, m, in `frame`, shape (rows, 3)."""
     point_b: FloatArray
     normal: FloatArray
-    """Unit vectors from a to b, shape (rows, 3), in `frame`."""
+    """Unit vectors from body a to body b, in `frame`, shape (rows, 3)."""
     gradients: FloatArray | None
-    """d(distance)/dq, shape (rows, len(gradient_joints)), m/rad or m/m; None where not asked for. Those of the points
-    and the normal of the row: see `differentiable`."""
+    """d(distance)/dq, m/rad or m/m, shape (rows, len(gradient_joints)); None if not requested. It is the gradient at
+    the witness points and normal of the row: see `differentiable`."""
     gradient_joints: tuple[str, ...]
     base_gradients: FloatArray | None
-    """By the twist (linear; angular) of each of `gradient_bases`, shape (rows, bases, 6), axes of the root link."""
+    """Derivatives with respect to the twist (linear; angular) of each of `gradient_bases`, m/m or m/rad, in axes of the
+    root link, shape (rows, bases, 6); None if not requested."""
     gradient_bases: tuple[str, ...]
     frame: str
     stamp: int
-    """When the measured part of the states was measured, nanoseconds; of the oldest measurement in it."""
+    """Time of the oldest measurement in the states, ns."""
     stale: bool
-    """Whether a measurement in it is older than the node's parameter `stale_timeout`."""
+    """If true, a measurement in the states is older than the node's parameter `stale_timeout`."""
     message: str
-    """Why there are fewer states than were asked for; empty if there are not."""
+    """Reason why fewer states were answered than requested; empty if all were answered."""
 
     PER_ROW: ClassVar[tuple[str, ...]] = (
         *("distance", "lower", "upper", "point_a", "point_b", "normal", "status"),
@@ -120,7 +121,7 @@ class Distances(StateTable):
         return f"{words}; {self.message}" if self.message else words
 
     def of_state(self, state: int) -> Distances:
-        """The rows of one state.
+        """Return the rows of one state.
 
         Raises
         ------
@@ -134,38 +135,39 @@ class Distances(StateTable):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Question(Record):
-    """What `DistanceClient` is asked.
+    """Fields of a request by `DistanceClient`.
 
     Raises
     ------
     ValueError
-        If an argument has not the shape or range it must have.
+        If an argument has an invalid shape or value.
     """
 
     positions: ArrayLike | None = None
-    """Of `joint_names`, rad or m, shape (states, joints) or (joints,). Joints left out keep their measured position."""
+    """Positions of `joint_names`, rad or m, shape (states, joints) or (joints,). Other joints keep their measured
+    position."""
     joint_names: Sequence[str] = ()
-    """The columns of `positions`."""
+    """Joints of the columns of `positions`."""
     base_poses: Mapping[str, PosesLike] = field(default_factory=dict)
-    """Poses of links on floating joints, m, in `base_frame`, shape (4, 4) for all states or (states, 4, 4).
-    Links left out keep their pose from TF."""
+    """Poses of links on floating joints, m, in `base_frame`, shape (4, 4) for all states or (states, 4, 4). Other such
+    links keep their pose from TF."""
     base_frame: str = ""
-    """Default: the robot's root link."""
+    """Frame of `base_poses`; default: the robot's root link."""
     links_a: Sequence[str] = ()
-    """Links, groups or objects on either side; default: any."""
+    """Links, groups or objects on either side of the pairs; default: any."""
     links_b: Sequence[str] = ()
     max_distance: float | None = None
     """Largest distance to report, m."""
     max_results: int | None = None
-    """Largest number of pairs a state, the closest ones."""
+    """Largest number of pairs for each state; the closest ones are reported."""
     gradients: bool = False
-    """Whether derivatives by the joints are wanted."""
+    """If true, compute derivatives with respect to the joints."""
     base_gradients: bool = False
-    """Whether derivatives by base poses are wanted."""
+    """If true, compute derivatives with respect to base poses."""
     deadline: float | None = None
-    """Time after which no further state is begun, s."""
+    """Time after which no further state is started, s."""
     batch: int = BATCH
-    """States of one service call; more are split into several."""
+    """Largest number of states in one service call; more states are split into several calls."""
 
     def __post_init__(self) -> None:
         for what in ("joint_names", "links_a", "links_b"):
@@ -181,7 +183,7 @@ class Question(Record):
         _check_count("batch", self.batch, _MOST_RESULTS)
 
     def requests(self) -> list[GetDistances.Request]:
-        """The service calls, each of at most `batch` states."""
+        """Return the service calls, each with at most `batch` states."""
         rows, bases = self._rows(), _base_rows(self.base_poses or {})
         if len(rows) and len(bases) not in (0, 1, len(rows)):
             raise ValueError(f"base_poses: must be one pose for all states or {len(rows)}, found {len(bases)}")
@@ -206,7 +208,7 @@ class Question(Record):
         return requests
 
     def _rows(self) -> FloatArray:
-        """Joint positions, shape (states, joints); no rows where none are given."""
+        """Return joint positions, shape (states, joints); no rows if there are none."""
         count = len(self.joint_names)
         rows = np.empty((0, count))
         if self.positions is not None:
@@ -220,7 +222,7 @@ class Question(Record):
 
 
 class QuestionOptions(TypedDict, total=False):
-    """The fields of `Question` but `positions`, for a type checker: what `DistanceClient` takes by name."""
+    """Fields of `Question` without `positions`: the type of the keyword arguments of `DistanceClient`."""
 
     joint_names: Sequence[str]
     base_poses: Mapping[str, PosesLike]
@@ -236,15 +238,15 @@ class QuestionOptions(TypedDict, total=False):
 
 
 def check_names(what: str, names: Sequence[str]) -> None:
-    """Raise `ValueError` for what is no sequence of names that a message can have."""
+    """Raise `ValueError` if `names` is not a sequence of names that a message can contain."""
     if isinstance(names, str):
         raise ValueError(f"{what} = {names!r}: must be a sequence of names, found one name")
     for name in names:
         if not isinstance(name, str):
             raise ValueError(f"{what}: must be names, found {name!r}")
-        # What a message would end at, or cannot have at all.
+        # A NUL would truncate the string in the message; surrogates cannot be encoded.
         if "\0" in name or any("\ud800" <= c <= "\udfff" for c in name):
-            raise ValueError(f"{what}: {name!r} has a character that no name in a message can have")
+            raise ValueError(f"{what}: {name!r} has a character that a name in a message cannot contain")
 
 
 def _check_count(what: str, value: object, most: int, otherwise: str = "") -> None:
@@ -253,7 +255,7 @@ def _check_count(what: str, value: object, most: int, otherwise: str = "") -> No
 
 
 def _base_rows(base_poses: Mapping[str, PosesLike]) -> FloatArray:
-    """Poses as rows of a request, shape (states or 1, 7 for each link)."""
+    """Return poses as rows of a request (position, quaternion), shape (states or 1, 7 * links)."""
     numbers = []
     for link, pose in base_poses.items():
         matrices = as_matrices(f"base_poses[{link!r}]", pose)
@@ -268,13 +270,13 @@ def _base_rows(base_poses: Mapping[str, PosesLike]) -> FloatArray:
     for link, rows in zip(base_poses, numbers, strict=True):
         if len(rows) not in (1, states):
             raise ValueError(
-                f"base_poses[{link!r}]: {len(rows)} poses, others have {states}: must be equally many or 1"
+                f"base_poses[{link!r}]: {len(rows)} poses, others have {states}: must be the same number, or 1"
             )
     return np.hstack([np.broadcast_to(rows, (states, 7)) for rows in numbers])
 
 
 def joined(responses: list[GetDistances.Response], message: str) -> Distances:
-    """Return one answer from those of consecutive states."""
+    """Merge the responses for consecutive states into one answer."""
     last = responses[-1]
     place: dict[tuple[str, str], int] = {}
     for response in responses:
@@ -285,7 +287,7 @@ def joined(responses: list[GetDistances.Response], message: str) -> Distances:
         return np.concatenate([np.asarray(getattr(response, name)) for response in responses]).reshape(-1, *shape)
 
     def bodies(name: str) -> IntArray:
-        """Indices into the bodies of all."""
+        """Return indices into the merged list of bodies."""
         parts = []
         for response in responses:
             table = [place[body] for body in zip(response.bodies, response.body_links, strict=True)]

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Log lines about messages and calls of others: shortened, and limited in rate."""
+"""Log lines about messages and calls of other nodes, limited in length and rate."""
 
 from __future__ import annotations
 
@@ -13,45 +13,45 @@ from rclpy.node import Node
 from superovoid_ros.nodes.common.mistakes import LOG_PERIOD, shortened
 
 MOST = 10_000
-"""Characters of one kind of line in one period; the line that goes beyond is the last."""
-_KINDS = 200  # counted separately; others share one count
+"""Largest number of characters for one kind of line in one period; the line that exceeds it is the last."""
+_KINDS = 200  # kinds counted separately; others share one count
 
 
 class Log:
-    """A node's log for whatever other nodes can cause.
+    """A node's log for lines that other nodes can cause.
 
-    Of each kind of line come at most `MOST` characters in five seconds, some fifty lines; those left out are counted,
-    and the next line of the kind gives their number.
+    Each kind of line may write `MOST` characters in five seconds, about fifty lines. Lines beyond that are omitted and
+    counted; the next line of the kind reports their number.
 
     Parameters
     ----------
     node
-        Whose log it is.
+        The node whose logger is used.
     steady
-        Returns the time in seconds; never set.
+        Clock that returns monotonic time, s.
     """
 
     def __init__(self, node: Node, steady: Callable[[], float] = time.monotonic) -> None:
         self._logger = node.get_logger()
         self._steady = steady
         self._kinds: dict[str, list[float]] = {}
-        """kind -> beginning of the period, characters in it, lines left out"""
+        """For each kind: start of the period, s, characters written in it, lines omitted."""
         self.left_out = 0
 
     def error(self, kind: str, words: object) -> None:
-        """Say what went wrong; `kind` is what it went wrong with, a topic or a service."""
+        """Log an error; `kind` groups lines for the limit, such as a topic or a service."""
         line = self._line(kind, words)
         if line:
             self._logger.error(line)
 
     def warning(self, kind: str, words: object) -> None:
-        """Log a line for people."""
+        """Log a warning; `kind` as for `error`."""
         line = self._line(kind, words)
         if line:
-            self._logger.warning(line)  # rclpy wants one severity at one place
+            self._logger.warning(line)  # rclpy allows only one severity for each call site
 
     def _line(self, kind: str, words: object) -> str:
-        """Return the line to write; empty: none."""
+        """Return the line to write; empty if it is omitted."""
         if kind not in self._kinds and len(self._kinds) >= _KINDS:
             kind = ""
         now = self._steady()
@@ -64,6 +64,6 @@ class Log:
             return ""
         line = shortened(words)
         counts[1] += len(line)
-        more = f" ({counts[2]} lines like this one were left out before it)" if counts[2] else ""
+        more = f" ({counts[2]} similar lines omitted)" if counts[2] else ""
         counts[2] = 0
         return line + more

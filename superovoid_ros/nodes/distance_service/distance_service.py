@@ -1,12 +1,12 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Node `distance_service`: minimum distances and penetrations of a robot, as services, topic and markers.
+"""Node `distance_service`: distances and penetration depths of a robot, as services, topics and markers.
 
-A managed node (rclpy.lifecycle) made of parts, see `part.py`. Data flow: robot description, and messages about objects
-and rules -> `Model` (`robot_state.py`, `world.py`), exchanged whole (`current.py`); joint states, TF and
+It is a managed node (rclpy.lifecycle) made of parts, see `part.py`. Data flow: robot description, and messages about
+objects and rules -> `Model` (`robot_state.py`, `world.py`), replaced as a whole (`current.py`); joint states, TF and
 requests -> `States` (`measurements.py`); scene query -> messages (`distances.py`, `topics.py`). docs/reference/ros.md
-describes topics, services, parameters, states and errors for users.
+documents topics, services, parameters, states and errors for users.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ PLANNING = switch(
     read_only=True,
 )
 NO_MOVEIT = (
-    "moveit_msgs is not installed: MoveIt's objects and planning scenes are not heard, and there are no services "
+    "moveit_msgs is not installed: MoveIt's objects and planning scenes are not received, and there are no services "
     "check_state_validity, compute_fk, compute_ik, plan_kinematic_path, get_planning_scene and apply_planning_scene, "
     "and no actions "
     "(without ROS 2: pip install ./superovoid_interfaces/compat/moveit)"
@@ -54,20 +54,20 @@ NO_MOVEIT = (
 
 
 class DistanceService(LifecycleNode):
-    """Answers distance questions about a robot, and publishes distances and markers at a set rate.
+    """Node that answers distance queries about a robot, and publishes distances and markers at a set rate.
 
-    The node makes its parts, each with those that it needs. No part knows the others of the node.
+    The node creates its parts and passes to each the parts that it uses. No part accesses others through the node.
 
     Attributes
     ----------
     common : Common
-        What every part is made with.
+        Shared services passed to every part.
     current : CurrentModel
-        The robot with the objects around it, or why there is none.
+        The robot with the objects around it, or the reason why there is none.
     statistics : Statistics
-        What was asked and answered, for the diagnostics.
+        Counts of requests and answers, for the diagnostics.
     parts : tuple of Part
-        All that the node does, in the order of their configuration.
+        All parts, in the order of their configuration.
     """
 
     def __init__(self) -> None:
@@ -93,9 +93,9 @@ class DistanceService(LifecycleNode):
                     raise InputError(self._problem)
 
     def _make_parts(self) -> None:
-        """Import and make the parts."""
-        # Here, because these imports take most of the start: meanwhile other processes discover this node. If they
-        # discover it while it opens its services, Fast DDS often loses these for three seconds.
+        """Import and create the parts."""
+        # Imported here, because these imports take most of the start-up time: meanwhile other processes discover this
+        # node. If they discover it while it opens its services, Fast DDS often loses these services for three seconds.
         from superovoid_ros.nodes.distance_service.answers.distances import Distances
         from superovoid_ros.nodes.distance_service.answers.topics import Topics
         from superovoid_ros.nodes.distance_service.health.bond import Bond
@@ -128,7 +128,7 @@ class DistanceService(LifecycleNode):
         )
 
     def _parts_of_moveit(self, measurements: Measurements) -> list[Part]:
-        """Make the parts that use MoveIt's messages, and with the parameter `planning` those that move the robot."""
+        """Create the parts that use MoveIt's messages and, with the parameter `planning`, those that move the robot."""
         from superovoid_ros.nodes.distance_service.answers.state_validity import Validity
         from superovoid_ros.nodes.distance_service.world.current_scene import CurrentScene
         from superovoid_ros.nodes.distance_service.world.move_group import MoveGroupScene
@@ -149,7 +149,7 @@ class DistanceService(LifecycleNode):
         return parts
 
     def failed(self, what: str, error: Exception) -> None:
-        """Log and count what a callback raised."""
+        """Log and count an exception raised by a callback."""
         self.common.failed(what, error)
 
     def _facts(self) -> dict[str, object]:
@@ -159,7 +159,7 @@ class DistanceService(LifecycleNode):
     # --- Parameters ---
 
     def _check_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
-        """Accept or refuse new values, all together, before any takes effect; a refusal has the reason."""
+        """Accept or refuse new values, all together, before any takes effect; a refusal gives the reason."""
         try:
             self._parameters_declared.check(parameters)
             new = {parameter.name: parameter.value for parameter in parameters}
@@ -172,52 +172,51 @@ class DistanceService(LifecycleNode):
         return SetParametersResult(successful=True)
 
     def _apply_parameters(self, parameters: list[Parameter]) -> None:
-        """Let accepted values take effect."""
+        """Apply accepted values."""
         if self._is_configured:
             names = frozenset(parameter.name for parameter in parameters)
             self._let_all(lambda part: part.apply(names))
 
     def _let_all(self, act: Callable[[Part], None]) -> None:
-        """Let every part do something; one that fails, which is a mistake, neither stops the others nor the node."""
+        """Call `act` with every part; a bug in one part stops neither the others nor the node."""
         for part in self.parts:
             try:
                 act(part)
             except Exception as error:
                 self.failed(type(part).__name__, error)
 
-    # --- Life ---
+    # --- Lifecycle ---
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Read the robot, begin to listen, open the services."""
+        """Read the robot, subscribe to topics, and open the services."""
         return self._transition("configure", self._configure, undo=self._clean_up)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Begin to answer and to publish."""
+        """Start to answer requests and to publish."""
         return self._transition("activate", self._activate, undo=self._deactivate)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Fall silent; measurements are still taken."""
+        """Stop answering and publishing; measurements are still received."""
         return self._transition("deactivate", self._deactivate)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Close everything that `configure` opened and forget robot and measurements."""
+        """Close everything that `configure` opened, and discard robot and measurements."""
         return self._transition("clean up", self._clean_up)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Close everything, for good."""
+        """Close everything before the end of the node."""
         return self._transition("shut down", self._clean_up)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Close everything after a transition failed half way: the node can be configured again."""
+        """Close everything after a failed transition, so that the node can be configured again."""
         return self._transition("recover", self._clean_up)
 
     def _transition(
         self, name: str, act: Callable[[], None], undo: Callable[[], None] | None = None
     ) -> TransitionCallbackReturn:
-        """Do a transition and log what prevents it, which rclpy would keep to itself.
+        """Run a transition; log the error that prevents it, which rclpy would not log.
 
-        Wrong input refuses a transition, which leaves the node in the state of before; anything else is an error,
-        after which `on_error` is called.
+        Invalid input refuses the transition, and the node stays in its state. Any other error leads to `on_error`.
         """
         try:
             act()
@@ -245,13 +244,13 @@ class DistanceService(LifecycleNode):
 
     def _deactivate(self) -> None:
         self._activity.is_active = False
-        self._jobs.cancel(QUERIES, "the node was deactivated before this was answered")
+        self._jobs.cancel(QUERIES, "the node was deactivated before it could respond")
         problems = self._end("deactivate")
         if problems:
             raise problems[0]
 
     def _end(self, what: str) -> list[Exception]:
-        """End something of every part, last first; one that fails stops no other."""
+        """Call the method `what` of every part, last part first; return the exceptions that it raised."""
         problems = []
         for part in reversed(self.parts):
             try:
@@ -264,7 +263,7 @@ class DistanceService(LifecycleNode):
         was_active = self._activity.is_active
         self._activity.is_active = self._is_configured = False
         problems = self._end("deactivate") if was_active else []
-        self._jobs.cancel(Kind, "the node was cleaned up before this was done")
+        self._jobs.cancel(Kind, "the node was cleaned up before it could respond")
         problems += self._end("clean_up")
         for part in self.parts:
             part.endpoints.close()
@@ -272,13 +271,13 @@ class DistanceService(LifecycleNode):
             raise problems[0]
 
     def end(self) -> bool:
-        """Deactivate the node before its end; return whether nothing is under way whose end others must hear of."""
+        """Deactivate the node before its end; return True once all clients have their results."""
         if self._activity.is_active:
             self._deactivate()
         return all(part.is_done() for part in self.parts)
 
     def destroy_node(self) -> None:
-        """Close everything."""
+        """Close everything, and destroy the node."""
         self._jobs.close()
         if self._activity.is_active:
             self._end("deactivate")

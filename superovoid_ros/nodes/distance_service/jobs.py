@@ -1,12 +1,12 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Work that takes long: done in threads, its results used on the executor's thread.
+"""Long work: it runs in threads, and its results are used on the executor's thread.
 
     submit (executor's thread) -> work (a thread) -> done (executor's thread) -> the next job of its kind
 
-Jobs of a kind begin in the order in which they were submitted. Each kind has a number of threads of its own, so that no
-job waits for one of another kind. `READ` has one: robots, objects and rules are read one after the other.
+Jobs of a kind start in the order of submission. Each kind has its own threads, so that no job waits for one of another
+kind. `READ` has one thread: robots, objects and rules are read one after another.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from superovoid_ros.nodes.common.mistakes import Code, InputError
 Result = TypeVar("Result")
 
 AT_ONCE = 2000
-"""Pairs of bodies, times states: a query of at most this many is answered without another thread."""
-_MOST_WAITING = 1000  # jobs of a kind; each holds its request
+"""Largest number of pairs of bodies, times states, of a query that runs on the executor's thread."""
+_MOST_WAITING = 1000  # waiting jobs of a kind; each stores its request
 
 
 class Kind(Enum):
-    """Kinds of jobs, with what they are called in errors."""
+    """Kinds of jobs, with their descriptions in errors."""
 
     READ = "messages and requests to be read"
     QUERY = "long queries"
@@ -51,17 +51,17 @@ QUERIES = frozenset((Kind.QUERY, Kind.INVERSE, Kind.PLAN))
 
 @dataclass(eq=False)
 class Job:
-    """Work, and what is done with its result."""
+    """Work, and the use of its result."""
 
     kind: Kind
     work: Callable[[], Any]
-    """Called in a thread; touches nothing of the node."""
+    """Called in a thread; must not access the node."""
     done: Callable[[Any, Exception | None], bool | None]
-    """Takes the result, or what the work raised, on the executor's thread. Returns False to have it done again."""
+    """Receives the result of the work, or its exception, on the executor's thread. Returns False to repeat the work."""
 
 
 def settle(future: Future, found: Any, problem: Exception | None) -> None:
-    """Give a future its result, or its exception if there is a problem."""
+    """Set the result of a future, or its exception if there is a problem."""
     if problem is None:
         future.set_result(found)
     else:
@@ -74,14 +74,14 @@ class Jobs:
     Parameters
     ----------
     node
-        Whose executor calls `Job.done`.
+        The node whose executor calls `Job.done`.
     failed
         Receives exceptions of `Job.done`.
 
     Attributes
     ----------
     stop : threading.Event
-        Set when the queries under way are cancelled: their work should end. The next ones have another event.
+        Set when the running queries are cancelled, so that their work ends. Later queries have another event.
     """
 
     def __init__(self, node: Node, failed: Failed) -> None:
@@ -96,29 +96,29 @@ class Jobs:
         self.stop = threading.Event()
 
     def count(self, kind: Kind) -> int:
-        """Return how many jobs of a kind wait or are under way."""
+        """Return the number of jobs of a kind that wait or run."""
         return len(self._waiting[kind]) + len(self._running[kind])
 
     def last_waiting(self, kind: Kind) -> Job | None:
-        """Return the job of a kind that would begin last; None if none waits."""
+        """Return the waiting job of a kind that would start last; None if none waits."""
         return self._waiting[kind][-1] if self._waiting[kind] else None
 
     def submit(self, job: Job) -> None:
-        """Have a job done; `InputError` if too many of its kind wait."""
+        """Submit a job; raise `InputError` if too many of its kind wait."""
         waiting = self._waiting[job.kind]
         if len(waiting) >= _MOST_WAITING:
-            raise InputError(f"busy: {len(waiting)} {job.kind.value} are waiting, ask again later", Code.BUSY)
+            raise InputError(f"busy: {len(waiting)} {job.kind.value} are waiting, try again later", Code.BUSY)
         waiting.append(job)
         self._begin(job.kind)
 
     async def result(self, kind: Kind, work: Callable[[], Result]) -> Result:
-        """Do work in a thread and return its result; for coroutines. `InputError` if too much waits, or as `cancel`."""
+        """Do work in a thread and return its result, for coroutines; `InputError` if too much waits or if cancelled."""
         future: Future[Result] = Future()
         self.submit(Job(kind, work, partial(settle, future)))
         return await future
 
     def cancel(self, kinds: Collection[Kind], reason: str) -> None:
-        """Tell the jobs of some kinds that nothing comes of them: `Job.done` gets an `InputError` with the reason."""
+        """Cancel the jobs of some kinds: `Job.done` receives an `InputError` with the reason."""
         if QUERIES & set(kinds):
             self.stop.set()
             self.stop = threading.Event()
@@ -126,12 +126,12 @@ class Jobs:
         for kind in kinds:
             cancelled += [*self._running[kind], *self._waiting[kind]]
             self._waiting[kind].clear()
-            self._running[kind].clear()  # whatever these threads return is not used
+            self._running[kind].clear()  # results of these threads are discarded
         for job in cancelled:
             self._use(job, None, InputError(reason, Code.CANCELLED))
 
     def close(self) -> None:
-        """Start no further job, and drop all results."""
+        """Start no more jobs, and discard all results."""
         self.stop.set()
         for jobs in (*self._waiting.values(), *self._running.values()):
             jobs.clear()
@@ -144,7 +144,7 @@ class Jobs:
             self._pool.submit(self._work, job)
 
     def _work(self, job: Job) -> None:
-        """Do a job in a thread."""
+        """Do the work of a job in a thread."""
         try:
             found, problem = job.work(), None
         except Exception as error:
@@ -154,7 +154,7 @@ class Jobs:
             self._guard.trigger()
 
     def _use_finished(self) -> None:
-        """Use what threads have found since the last call."""
+        """Use the results that threads have finished since the last call."""
         while self._finished:
             job, found, problem = self._finished.popleft()
             running = self._running[job.kind]

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parameters of the node `distance_service` as a file: `config/distance_service.yaml` is written by this module.
+"""Generator of `config/distance_service.yaml`, the file with all parameters of the node `distance_service`.
 
 `python -m superovoid_ros.nodes.distance_service.parameter_file config/distance_service.yaml`
 """
@@ -29,7 +29,7 @@ from superovoid_ros.nodes.distance_service.world.move_group import MoveGroupScen
 from superovoid_ros.nodes.distance_service.world.moveit_world import MoveItWorld
 
 SECTIONS: Mapping[str, Sequence[Declaration]] = {
-    "Life": (AUTOSTART, PLANNING),
+    "Lifecycle and start": (AUTOSTART, PLANNING),
     "Robot": OF_ROBOT,
     "State of the robot": Measurements.parameters,
     "Objects, limits, state validity": (
@@ -79,7 +79,7 @@ def text() -> str:
 
 
 def _comment(one: Declaration) -> str:
-    """Return what a parameter means and which values it takes."""
+    """Return the description of a parameter and its valid values."""
     descriptor = one.descriptor
     parts = [descriptor.description]
     bounds = [*descriptor.floating_point_range, *descriptor.integer_range]

@@ -49,7 +49,7 @@ Result = TypeVar("Result")
 
 
 class Activity:
-    """Whether questions are answered and topics published.
+    """State of activity of the node: if active, it answers requests and publishes topics.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Activity:
         self._name = name
 
     def require(self) -> None:
-        """Raise `InputError` saying what to do if the node is not active."""
+        """Raise `InputError`, with the remedy, if the node is not active."""
         if not self.is_active:
             raise InputError(
                 f"{self._name} is inactive and answers nothing; to activate it: "
@@ -76,19 +76,19 @@ class Common:
     """Shared services passed to every part."""
 
     node: Node
-    """opens topics, services and timers; has clock, names and executor"""
+    """The node, which opens endpoints and provides clock, names and executor."""
     value: Callable[[str], object]
-    """returns the present value of a parameter"""
+    """Returns the current value of a parameter."""
     log: Log
-    """for what others cause"""
+    """Log for lines that other nodes can cause."""
     statistics: Statistics
-    """what was asked and answered, for the diagnostics"""
+    """Counts of requests and answers, for the diagnostics."""
     activity: Activity
     jobs: Jobs
-    """does what takes long"""
+    """Runs long work in threads."""
 
     def failed(self, what: str, error: Exception) -> None:
-        """Log and count what the callback of a topic, service, timer or job raised."""
+        """Log and count the exception of a callback of a topic, service, timer or job."""
         self.log.error(what, words_of(what, error))
         self.statistics.fault(is_read=not isinstance(error, UnreadableError))
 
@@ -103,7 +103,7 @@ class Part:
     """
 
     parameters: tuple[Declaration, ...] = ()
-    """What the part declares; there from the start of the process on, in every state of the node."""
+    """Parameters of the part, declared at the start of the process, in every state of the node."""
 
     def __init__(self, common: Common) -> None:
         self.node, self.value, self.log, self.statistics = common.node, common.value, common.log, common.statistics
@@ -111,20 +111,20 @@ class Part:
         self.endpoints = Endpoints(common.node, common.failed)
 
     def configure(self) -> None:
-        """Create services, subscriptions and publishers; `InputError` if the parameters do not allow it."""
+        """Create services, subscriptions and publishers; raise `InputError` if the parameters do not allow it."""
 
     def activate(self) -> None:
-        """Begin to publish."""
+        """Start to publish."""
 
     def deactivate(self) -> None:
-        """Publish nothing from now on."""
+        """Stop publishing."""
 
     def is_done(self) -> bool:
-        """Return whether nothing is under way whose end others must hear of; called after `deactivate`."""
+        """Return True once all clients have their results; called after `deactivate`."""
         return True
 
     def clean_up(self) -> None:
-        """Forget everything that came after `configure`; called after failures too."""
+        """Discard everything since `configure`; also called after failures."""
 
     def check(self, new: Mapping[str, object]) -> None:
         """Raise `InputError` if new values cannot be used; nothing else may change.
@@ -134,13 +134,13 @@ class Part:
         """
 
     def apply(self, names: AbstractSet[str]) -> None:
-        """Take over the new values of parameters, which `check` has accepted; not called while unconfigured."""
+        """Apply the new values of parameters, which `check` has accepted; not called while unconfigured."""
 
     def model_changed(self) -> None:
-        """Drop what was made from the model of before; `CurrentModel` has the new one."""
+        """Discard everything computed from the previous model; `CurrentModel` has the new one."""
 
     def facts(self) -> Mapping[str, object]:
-        """Return facts of this part for the diagnostics of the robot, like `{"objects": 3}`."""
+        """Return facts of this part for the diagnostics of the robot, such as `{"objects": 3}`."""
         return {}
 
     def serve(self, kind: type, name: str, answer: Callable[[Any, Any], Any]) -> None:

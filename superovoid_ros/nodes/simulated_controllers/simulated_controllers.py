@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A node that stands in for controllers and a robot: it follows trajectories exactly, and publishes the joints.
+"""Node that simulates controllers and a robot: it follows trajectories exactly and publishes the joints.
 
 ros2 run superovoid_ros simulated_controllers --ros-args -p controllers:=moveit_controllers.yaml
 
-For demos and tests of clients of `move_action`. Joints have no dynamics, and contact does not stop them.
+Use it in demos, and to test clients of `move_action`. Joints have no dynamics, and contact does not stop them.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from superovoid_ros.nodes.distance_service.answers.controllers import (
 )
 
 PERIOD = 0.01
-"""s, between two states."""
+"""Time between two published states, s."""
 GRIPPER_SPEED = 0.1
-"""rad/s or m/s"""
+"""Speed of gripper joints, rad/s or m/s."""
 
 
 @dataclass(frozen=True)
 class _Share:
-    """A motion of the joints of one controller."""
+    """A goal under way: the motion of one controller's joints."""
 
     handle: ServerGoalHandle
     motion: Trajectory
@@ -54,7 +54,7 @@ class _Share:
 
 
 class SimulatedControllers(Node):
-    """Serves the actions of controllers, and publishes `joint_states`."""
+    """Node that serves the actions of controllers and publishes `joint_states`."""
 
     def __init__(self) -> None:
         super().__init__("simulated_controllers")
@@ -100,7 +100,7 @@ class SimulatedControllers(Node):
         self._shares.pop(name).ended.set_result(None)
 
     async def _follow(self, controller: Controller, handle: ServerGoalHandle) -> Any:
-        """Lead joints until the goal ends; a new goal of the same controller takes its place."""
+        """Move the joints until the goal ends; a new goal of the same controller replaces it."""
         result = controller.kind.Result()
         try:
             share = self._share(controller, handle)
@@ -135,7 +135,7 @@ class SimulatedControllers(Node):
             message = handle.request.trajectory
         unknown = [joint for joint in message.joint_names if joint not in controller.joints]
         if unknown or not len(message.points):
-            raise InputError(f"joint '{unknown[0]}' is not its own" if unknown else "the trajectory is empty")
+            raise InputError(f"it does not control joint '{unknown[0]}'" if unknown else "the trajectory is empty")
         check_joint_trajectory(message)
         measured = {joint: self._positions[joint] for joint in message.joint_names}
         return _Share(handle, followed(message, measured), self._now())

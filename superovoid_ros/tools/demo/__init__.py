@@ -1,4 +1,4 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The demo: a motion through the services of two nodes."""
+"""Demo that plays a motion and queries its distances through the services of two nodes."""

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a walk through a motion leaves behind: a table, a CSV file and a plot."""
+"""Results of the demo: printed tables, a CSV file and a plot."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from superovoid_ros.motions.replays import Replay
 
 @dataclass(frozen=True)
 class SweepRow:
-    """One frame as the services saw it, the closest pair by its bodies; times in seconds, distances in metres."""
+    """Results for one frame, with the closest pair of bodies; times in s, distances in m."""
 
     frame: int
     pairs: int
@@ -38,14 +38,14 @@ class SweepRow:
 
 
 def tables(rows: Sequence[SweepRow], replay: Replay) -> tuple[Table, Table]:
-    """Counts compared with the published ones, and times.
+    """Return a table of counts next to the published ones, and a table of times.
 
     Parameters
     ----------
     rows : sequence of SweepRow
         At least one.
     replay : Replay
-        What was played.
+        The motion that was played.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def tables(rows: Sequence[SweepRow], replay: Replay) -> tuple[Table, Table]:
     counts = Table(title=replay.title, title_justify="left")
     counts.add_column("")
     counts.add_column("here", justify="right")
-    whole = pairs == replay.pairs  # else there is nothing to compare with
+    whole = pairs == replay.pairs  # otherwise the published counts do not apply
     if whole:
         counts.add_column("published", justify="right")
 
@@ -118,24 +118,24 @@ COLUMNS: dict[str, Callable[[SweepRow], object]] = {
     "get_penetration_query_s": lambda row: row.penetration_solve_time,
     "get_penetration_round_trip_s": lambda row: row.penetration_service_time,
 }
-"""Of the CSV file, in the words of the tables; what was walked stands before them (`Walked`)."""
+"""Columns of the CSV file, named as in the printed tables; those of `Walked` come first."""
 
 
 @dataclass(frozen=True)
 class Walked:
-    """What a table is about, the same in each of its lines: `superovoid view` shows the motion by it."""
+    """Settings of a run, repeated in each line of the CSV file: `superovoid view` uses them to show the motion."""
 
     motion: str
     """One of `superovoid_ros.motions.replays.REPLAYS`."""
     representation: str
     """Contact geometry of the hands."""
     links_a: Sequence[str]
-    """Links and groups of one side of the pairs."""
+    """Links and groups on one side of the pairs."""
     links_b: Sequence[str]
 
 
 def write_csv(rows: Sequence[SweepRow], path: Path, walked: Walked) -> None:
-    """Write one line a frame."""
+    """Write the results as CSV, one line for each frame."""
     about = {
         "motion": walked.motion,
         "representation": walked.representation,
@@ -147,7 +147,7 @@ def write_csv(rows: Sequence[SweepRow], path: Path, walked: Walked) -> None:
 
 
 def plot(rows: Sequence[SweepRow], path: Path, replay: Replay) -> None:
-    """Draw distance and penetration, and the pairs in contact, against the frame."""
+    """Plot the distance or penetration, and the number of pairs in contact, against the frame."""
     from matplotlib.figure import Figure
 
     frames = np.array([row.frame for row in rows])

@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A motion through the services: both nodes as processes, and a client that walks the frames.
+"""Play a motion: start both nodes as processes, and query the distances of each frame through the services.
 
-The client asks the player for a frame, then the distance service until the answer bears that frame's stamp, so that
-every row of the table belongs to exactly one frame whatever the machine's speed.
+The client requests a frame from the player, then calls the distance service until the response has the stamp of that
+frame. So every row of the table belongs to exactly one frame, however slow the machine is.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from superovoid_ros.tools.demo.report import SweepRow
 from superovoid_ros.tools.process.child import NodeError, NodeProcess, Watch, inside
 from superovoid_ros.tools.process.network import own_network
 
-_REPLAY_AFTER = 0.5  # s
-_LOST_BECAUSE = "what was sent to it, or its answer, was lost; is /dev/shm full, or does something else use its topics?"
-_DISCOVERY = 4.0  # s, in which the others are found once one is
-_SHOWN_RATE = 20.0  # Hz, of markers
+_REPLAY_AFTER = 0.5  # s without the frame at the distance service, after which the frame is played again
+_LOST_BECAUSE = "a request or its response was lost; is /dev/shm full, or does another program use these topics?"
+_DISCOVERY = 4.0  # s to discover other nodes, counted from the discovery of our own probe
+_SHOWN_RATE = 20.0  # Hz, rate of the markers if visible
 
 
 class DemoError(NodeError):
-    """The demo cannot go on."""
+    """The demo cannot continue."""
 
 
 class _Client:
-    """Calls services while it watches over the processes."""
+    """Client of the services that also checks that both processes are running."""
 
     def __init__(self, namespace: str) -> None:
         self._processes: Sequence[NodeProcess] = ()
@@ -47,8 +47,8 @@ class _Client:
             process.check()
 
     def refuse_company(self) -> None:
-        """Raise where nodes of these names run already."""
-        # How long it takes to find others depends on the machine: at least until a second node of ours is found.
+        """Raise `DemoError` if nodes with these names are already running."""
+        # Discovery takes an unknown time: wait at least until our own second node (the probe) is discovered.
         with Caller(f"sweep_demo_probe_{os.getpid()}") as probe:
             found = None
             while found is None or time.monotonic() < found + _DISCOVERY:
@@ -59,12 +59,12 @@ class _Client:
                 there = {"distance_service", "sweep_player"} & names
                 if there:
                     raise DemoError(
-                        f"a node {' and a node '.join(sorted(there))} runs here already: end it, set another "
+                        f"a node {' and a node '.join(sorted(there))} is already running: stop it, set another "
                         "ROS_DOMAIN_ID, or leave out --visible"
                     )
 
     def wait_for_services(self, service: NodeProcess, player: NodeProcess) -> None:
-        """Wait until both nodes can be called; from then on they are watched."""
+        """Wait until both nodes offer their services; from then on, check their processes during each wait."""
         self._service, self._player = self._processes = service, player
         for process, clients in ((player, self._caller.of_player), (service, self._caller.of_service)):
             for client in clients:
@@ -73,23 +73,23 @@ class _Client:
                 self._caller.wait(client.service_is_ready, each_turn=lambda: watch.look(words))  # noqa: B023
 
     def pause(self, until: float) -> None:
-        """Wait until a time of time.monotonic."""
+        """Wait until `until`, a time of time.monotonic."""
         self._caller.wait(lambda: time.monotonic() >= until)
 
     def _watched(self, process: NodeProcess, name: str) -> Callable[[], None]:
-        """Return a callback for turns without a response of a process."""
+        """Return a callback for each turn without a response; it raises if the process ended or takes too long."""
         watch = Watch(process, cause=_LOST_BECAUSE)
         return lambda: watch.look(f"{name} did not answer")
 
     def play(self, frame: int) -> object:
-        """Have a frame published; return the player's answer."""
+        """Request that the player publish a frame; return its response."""
         response = self._caller.play(frame, self._watched(self._player, "play_frame"))
         if not response.success:
             raise DemoError(f"play_frame: {response.message}")
         return response
 
     def ask(self, frame: int, links_a: Sequence[str], links_b: Sequence[str]) -> SweepRow:
-        """Play a frame and ask both services about it."""
+        """Play a frame, query both services and return the results."""
         stamp = self.play(frame).stamp
         played, watch = time.monotonic(), Watch(self._service, cause=_LOST_BECAUSE)
         while True:
@@ -101,7 +101,8 @@ class _Client:
             self._caller.turn()
             watch.look(f"frame {frame} did not reach the distance service ({nearest.message})")
             if time.monotonic() > played + _REPLAY_AFTER:
-                # Joint states and transforms are sent once and may be lost, the first of a player above all.
+                # Joint states and transforms are published once and may be lost, especially the first ones of a new
+                # publisher.
                 stamp = self.play(frame).stamp
                 played = time.monotonic()
         started = time.perf_counter()
@@ -139,33 +140,33 @@ def run_sweep(
     visible: float = 0.0,
     on_row: Callable[[SweepRow, int], None] = lambda row, total: None,
 ) -> list[SweepRow]:
-    """Start both nodes, walk through the motion, end them.
+    """Start both nodes, query the distances of all frames, and stop the nodes.
 
     Parameters
     ----------
     frames : sequence of int, optional
-        Frames to ask about; default: all.
+        Frames to query; default: all.
     links_a, links_b : sequence of str
-        Links or groups whose pairs are asked about.
+        Links or groups on either side of the queried pairs.
     motion : str
         One of `superovoid_ros.motions.replays.REPLAYS`.
     representation : str
         Contact geometry, if the robot has several.
     visible : float
-        Frames per second, Hz; the nodes are then in this process's ROS domain, with their usual names. 0: they are in
-        a domain and a namespace of their own, and walk at full speed.
+        Frames per second, Hz; the nodes then use this process's ROS domain and their usual names. 0: the nodes use
+        a separate domain and namespace, and the motion runs at full speed.
     on_row : callable
-        Called with each row and the number of rows to come in all.
+        Called with each row and the total number of rows.
 
     Returns
     -------
     list of SweepRow
-        One row a frame.
+        One row for each frame.
 
     Raises
     ------
     NodeError
-        If a node ends, or does not answer.
+        If a node ends or does not respond.
     """
     with ExitStack() as stack:
         namespace = "" if visible else stack.enter_context(own_network("demo"))

@@ -1,4 +1,4 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Nodes as processes: start them, wait for them, on a network of their own."""
+"""Start nodes as processes in a separate ROS network, and wait for them."""

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A node as a process of its own, started and ended by another program."""
+"""Run a node as a child process."""
 
 from __future__ import annotations
 
@@ -21,45 +21,45 @@ from superovoid.cli.interruption import INTERRUPTS
 from superovoid_ros.resources import robot_documents
 
 PATIENCE = 180.0
-"""s, after which it is an error that a process has not done what is waited for"""
+"""Time after which a process that has not reached the awaited state is an error, s."""
 
-_STOP_TIMEOUT = 10.0  # s from Ctrl-C on; what does not end by then is ended by force
+_STOP_TIMEOUT = 10.0  # s from Ctrl-C to SIGKILL
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PR_SET_PDEATHSIG = 1
-_PAUSE = 0.02  # s, between two looks
+_PAUSE = 0.02  # s between two checks
 _DISCOVERY = (
-    "the machine is busy, or processes of this machine do not find each other by DDS. A firewall, a container or "
+    "the machine is busy, or processes on this machine do not discover each other by DDS. A firewall, a container or "
     "FASTRTPS_DEFAULT_PROFILES_FILE may keep them apart; multicast or the loopback interface may be off "
     "(ip link show lo); /dev/shm may be full"
 )
-# Topics with the same name in every namespace, without remapping.
+# These topics have the same name in every namespace unless they are remapped.
 _ABSOLUTE = ("/tf", "/tf_static", "/clock", "/diagnostics")
 
 
 def end_with_parent() -> None:
-    """Let the kernel end this process by SIGTERM when the one that started it is gone; Linux."""
+    """Make the kernel send SIGTERM to this process when its parent ends; Linux only."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 class NodeError(RuntimeError):
-    """A node or service fails; the text names it, with its last output."""
+    """A node or service failed; the message names it and ends with its last output."""
 
 
 class NodeProcess:
-    """A node of this package in a process of its own, its output kept for an error.
+    """A node of this package in a child process, whose output is recorded for error messages.
 
-    It ends with this process, however that ends.
+    The node ends when this process ends, even by a crash.
 
     Parameters
     ----------
     module
-        Module to run, its full name, or a script.
+        Full name of the module to run, or a script.
     parameters
-        ROS parameters by name; a text may be long, as that of a URDF.
+        ROS parameters by name; a string may be as long as a URDF.
     rules
-        Remappings, each `from:=to`; see `inside`.
+        Remapping rules, each `from:=to`; see `inside`.
     name
-        For messages; default: the last part of the module's.
+        Name in messages; default: the last part of the module's name.
 
     Attributes
     ----------
@@ -83,13 +83,13 @@ class NodeProcess:
             preexec_fn=end_with_parent,
             stdout=self._log.fileno(),
             stderr=subprocess.STDOUT,
-            # A Ctrl-C at the terminal is for the client, which then ends its nodes in order.
+            # Ctrl-C must reach only the client, which then stops its nodes in order.
             start_new_session=True,
         )
         self.name = name or module.rsplit(".", 1)[-1]
 
     def processor_time(self) -> float:
-        """Return the processor time used so far [s]; Linux."""
+        """Return the processor time used so far, s; Linux only."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         return sum(map(int, fields[11:13])) / _TICKS
 
@@ -101,20 +101,20 @@ class NodeProcess:
             raise NodeError(f"{self.name} ended {ended}; it printed:\n{self.output() or '(nothing)'}")
 
     def output(self, start: int = 0) -> str:
-        """Return what it printed, from a byte on."""
+        """Return the output of the process from byte `start` on."""
         printed = os.fstat(self._log.fileno()).st_size
         return os.pread(self._log.fileno(), max(0, printed - start), start).decode(errors="replace").strip()
 
     def kill(self) -> None:
-        """End it as a crash does."""
+        """Kill the process, as in a crash."""
         self.process.kill()
         self.process.wait()
 
     def stop(self) -> None:
-        """End it as Ctrl-C does, and by force if that does not help."""
+        """Stop the process by Ctrl-C; kill it if it does not end in time."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
-            self.process.send_signal(signal.SIGCONT)  # a stopped process would not receive it
+            self.process.send_signal(signal.SIGCONT)  # a suspended process would not handle the signal
             try:
                 self.process.wait(_STOP_TIMEOUT)
             except subprocess.TimeoutExpired:
@@ -124,16 +124,16 @@ class NodeProcess:
 
 
 class Watch:
-    """Ends the waiting for a process that has ended, or that takes too long.
+    """Time limit for a process: raises an error if the process ends or takes too long.
 
     Parameters
     ----------
     process
-        The process that must act.
+        The process that must reach the awaited state.
     patience
-        s, as `PATIENCE`.
+        Time limit, s.
     cause
-        Why it may be waited for in vain, and what can be done.
+        Possible cause of a timeout, and the remedy.
     """
 
     def __init__(self, process: NodeProcess, patience: float = PATIENCE, cause: str = _DISCOVERY) -> None:
@@ -141,14 +141,14 @@ class Watch:
         self._patience, self._until = patience, time.monotonic() + patience
 
     def look(self, problem: str) -> None:
-        """Raise `NodeError` if there is nothing more to wait for; `problem` is like "service /a did not appear"."""
+        """Raise `NodeError`, which begins with `problem`, if the process ended or the time limit is over."""
         self._process.check()
         if time.monotonic() >= self._until:
             raise NodeError(f"{problem} within {self._patience:g} s: {self._cause}")
 
 
 def wait_for(process: NodeProcess, condition: Callable[[], bool], problem: str, pause: float = _PAUSE) -> None:
-    """Wait until a process makes a condition hold, checked every `pause` seconds; `NodeError` as `Watch.look`."""
+    """Wait until `condition` holds, checked every `pause` seconds; raise `NodeError` as `Watch.look` does."""
     watch = Watch(process)
     while not condition():
         INTERRUPTS.check()
@@ -157,7 +157,7 @@ def wait_for(process: NodeProcess, condition: Callable[[], bool], problem: str, 
 
 
 def inside(namespace: str) -> list[str]:
-    """Return the rules that put a node into a namespace, transforms, clock and diagnostics included; empty: in none."""
+    """Return remapping rules that put a node, its transforms, clock and diagnostics into a namespace; none if empty."""
     if not namespace:
         return []
     return [f"__ns:={namespace}", *(f"{topic}:={namespace}{topic}" for topic in _ABSOLUTE)]

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A separate ROS network: its nodes neither see nor disturb a running robot."""
+"""A separate ROS network, whose nodes neither see nor disturb a running robot."""
 
 from __future__ import annotations
 
@@ -15,52 +15,52 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 _NUMBERS = itertools.count()
-_DOMAINS = range(1, 101)  # their ports are below those that the system gives to other programs
-# Each makes nodes find each other beyond this machine, or decides it against what is set here.
+_DOMAINS = range(1, 101)  # their ports are below the system's ephemeral ports
+# Each of these enables discovery beyond this machine, or overrides the settings made here.
 _ELSEWHERE = ("ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER", "ROS_LOCALHOST_ONLY")
 
 
 class Domain(NamedTuple):
-    """A DDS domain that no other program of this package has on this machine, as long as it is held."""
+    """A DDS domain that no other program of this package uses on this machine until it is released."""
 
     number: int
     hold: socket.socket
-    """closed at the end of the domain or of the process"""
+    """Socket that reserves the domain until it is closed or the process ends."""
 
 
 def take_domain() -> Domain:
-    """Choose a free domain at random, other than that of this process."""
+    """Reserve a free domain, chosen at random, other than the domain of this process."""
     present = os.environ.get("ROS_DOMAIN_ID") or "0"
     numbers = [number for number in _DOMAINS if str(number) != present]
     random.shuffle(numbers)
     for number in numbers:
         hold = socket.socket(socket.AF_UNIX)
         try:
-            # An abstract name, which ends with the process; on systems without them, nothing is held.
+            # An abstract socket name disappears with the process. Systems without abstract names reserve nothing.
             hold.bind(f"\0superovoid_ros domain {number}")
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 hold.close()
                 continue
         return Domain(number, hold)
-    return Domain(numbers[0], socket.socket(socket.AF_UNIX))  # all are taken: shared with the other, as names differ
+    return Domain(numbers[0], socket.socket(socket.AF_UNIX))  # none is free: share one, since the namespaces differ
 
 
 @contextmanager
 def own_network(name: str) -> Iterator[str]:
-    """Use a separate DDS domain, on this machine only, for contexts and processes made in the block.
+    """Use a separate DDS domain, on this machine only, for contexts and processes created in the block.
 
-    It changes environment variables during the block; contexts and processes keep their domain after it.
+    The block changes environment variables and restores them. Contexts and processes keep their domain afterwards.
 
     Parameters
     ----------
     name
-        What runs there: begins its namespace.
+        First part of the namespace; describes its use.
 
     Yields
     ------
     str
-        A namespace that no other has.
+        A unique namespace.
     """
     domain = take_domain()
     changed = {"ROS_DOMAIN_ID": str(domain.number), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""How fast the bodies of a robot approach each other, from distances and measured velocities of its joints. No ROS."""
+"""Approach speeds of bodies, computed from distances and measured joint velocities. Does not use ROS."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from superovoid.scene import SceneResult
 from superovoid_ros.nodes.distance_service.robot_state.measurements import States
 from superovoid_ros.nodes.distance_service.world.model import Model, Selection
 
-_ROUNDING = 1.0 - 1e-12  # of a time, which is the quotient of a bound and a sum of bounds
+_ROUNDING = 1.0 - 1e-12  # factor on a time that is a quotient of a bound and a sum of bounds
 
 
 class Approach:
-    """Bounds of the relative speeds of the pairs of a selection, computed once.
+    """Bounds on the relative speeds of the pairs in a selection, computed once.
 
     Parameters
     ----------
     model
         Robot and objects.
     selection
-        Of the model.
+        A selection of the model.
     """
 
     def __init__(self, model: Model, selection: Selection) -> None:
         self._model, self._count = model, len(model.scene.bodies)
-        # The boxes of an octomap do not move, so that one stands for all of them.
+        # The boxes of an octomap do not move, so one represents all.
         self._stands_for = np.arange(self._count)
         boxes = model.planning.bodies_of(OCTOMAP)
         self._stands_for[boxes] = boxes[:1]
@@ -45,14 +45,14 @@ class Approach:
         return np.minimum(a, b) * self._count + np.maximum(a, b)
 
     def seconds(self, result: SceneResult, velocities: np.ndarray) -> float:
-        """Return a lower bound of the time until a pair touches, s, if no joint becomes faster.
+        """Return a lower bound on the time until a pair touches, s, if no joint moves faster than measured.
 
         Parameters
         ----------
         result
-            All pairs of the selection, of a body and the octomap only the closest.
+            All pairs of the selection; for each body only the closest pair with the octomap.
         velocities
-            Of `Robot.joint_names`, rad/s or m/s.
+            Velocities of `Robot.joint_names`, rad/s or m/s.
         """
         rows = np.searchsorted(self._keys, self._keys_of(result.body_a, result.body_b))
         moving = velocities != 0.0  # a bound may be infinite
@@ -62,16 +62,16 @@ class Approach:
         return _ROUNDING * float(seconds.min())
 
     def closing_speed(self, closest: SceneResult, state: States, velocities: np.ndarray) -> float:
-        """Return the rate at which a distance decreases, m/s.
+        """Return the rate at which the distance of the closest pair decreases, m/s.
 
         Parameters
         ----------
         closest
-            One row, in the frame of the state.
+            Result with one row, in the frame of the state.
         state
-            The state of the answer.
+            State at which the result was computed.
         velocities
-            Of `Robot.joint_names`, rad/s or m/s.
+            Velocities of `Robot.joint_names`, rad/s or m/s.
         """
         bodies = [self._model.scene.bodies[i] for i in (int(closest.body_a[0]), int(closest.body_b[0]))]
         row = replace(closest, body_a=np.array([0]), body_b=np.array([1]))

@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Service `compute_cartesian_path`: name and type of move_group's; every step is proved free of contact.
+"""Service `compute_cartesian_path`, with the name and type of move_group's; every step is proved free of contact.
 
-The poses between waypoints lie on straight lines, and turn about fixed axes, in steps of `max_step`. Inverse kinematics
-lead from each to the next. The path ends before the first step without a solution, with contact, against the
-constraints, or with a jump.
+The poses between waypoints lie on straight lines and rotate about fixed axes, in steps of `max_step`. Inverse
+kinematics is solved from each to the next. The path ends before the first step that has no solution, makes contact,
+violates constraints or jumps.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ from superovoid_ros.nodes.distance_service.jobs import Kind
 
 MOST_WAYPOINTS, MOST_STEPS = 1000, 20_000
 LONGEST_TIME = 60.0
-"""s; the path of what was followed until then is returned."""
+"""Time limit, s, at which the path found so far is returned."""
 TURN_PER_STEP = 3.5
-"""rad/m: a step turns at most this times `max_step`, as in MoveIt."""
-FEWEST_STEPS = 10  # if jumps are compared with the mean step
+"""Largest rotation of a step divided by `max_step`, rad/m, as in MoveIt."""
+FEWEST_STEPS = 10  # for a comparison of jumps with the mean step
 
 
 class CartesianPaths(Searches):
-    """Answers with joint positions that lead a link in straight lines."""
+    """Part that computes joint positions that move a link along straight lines."""
 
     def configure(self) -> None:
         """Open the service."""
@@ -94,7 +94,7 @@ class CartesianPaths(Searches):
 
 
 def _check(request: GetCartesianPath.Request) -> None:
-    """Raise `CodedError` for a request that makes no sense, or asks for what is not served."""
+    """Raise `CodedError` for a request that is invalid or not supported."""
     failure = MoveItErrorCodes.FAILURE
     if not (math.isfinite(request.max_step) and request.max_step > 0.0):
         raise CodedError(failure, f"max_step = {request.max_step}: must be positive and finite")
@@ -117,7 +117,7 @@ def _followed(
     poses: Sequence[np.ndarray],
     limits: MotionLimits,
 ) -> tuple[ProvedMotion, float]:
-    """Lead a link through poses as far as possible; return the timed motion, and its share of the path."""
+    """Move a link through poses as far as possible; return the timed motion, and the fraction of the path."""
     until, windows = time.monotonic() + LONGEST_TIME, asked.windows()
     accept = asked.condition(request.path_constraints, "path_constraints")
     planner = asked.planner()
@@ -156,7 +156,7 @@ def _followed(
             break
         path.append(found.state)
     kept = _before_jump(np.array(path), problem, request)
-    # A path of one state has no motion to be timed.
+    # A path with one state needs no times.
     timed = kept if len(kept) > 1 else np.repeat(kept, 2, axis=0)
     trajectory = time_path(problem, validity, timed, limits, accept=accept)
     fraction = (len(kept) - 1) / len(steps) if steps else 1.0
@@ -168,8 +168,8 @@ def _followed(
 
 
 def _steps(poses: Sequence[np.ndarray], request: GetCartesianPath.Request) -> Iterator[np.ndarray]:
-    """Yield the poses along lines between poses, the first one left out."""
-    from scipy.spatial.transform import Rotation, Slerp  # late: the import is slow
+    """Yield the poses on lines between poses, without the first."""
+    from scipy.spatial.transform import Rotation, Slerp  # imported here, since it is slow
 
     total = 0
     for before, after in itertools.pairwise(poses):
@@ -193,7 +193,7 @@ def _steps(poses: Sequence[np.ndarray], request: GetCartesianPath.Request) -> It
 
 
 def _before_jump(path: np.ndarray, problem: PlanningProblem, request: GetCartesianPath.Request) -> np.ndarray:
-    """Return a path up to the first jump by the thresholds of a request."""
+    """Return a path up to the first jump, according to the thresholds in a request."""
     moves = np.abs(np.diff(path, axis=0))
     jumps = np.zeros(len(moves), dtype=bool)
     lengths = np.linalg.norm(moves, axis=1)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Controllers of a moveit_controllers.yaml, limits of execution, and the share of each controller in a trajectory."""
+"""Controllers in a moveit_controllers.yaml, limits of execution, and splitting of trajectories among controllers."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ KINDS = {"FollowJointTrajectory": FollowJointTrajectory, "GripperCommand": Gripp
 
 @dataclass(frozen=True)
 class Controller:
-    """A controller, as moveit_simple_controller_manager describes it."""
+    """A controller as described for moveit_simple_controller_manager."""
 
     name: str
     kind: type
-    """Of its action."""
+    """Type of its action."""
     action: str
     joints: tuple[str, ...]
     is_default: bool
@@ -42,16 +42,16 @@ class ExecutionLimits:
     """Limits of the execution of a trajectory: the mapping `trajectory_execution` of a moveit_controllers.yaml."""
 
     execution_duration_monitoring: bool = True
-    """Whether a motion that takes too long is stopped."""
+    """If true, a motion that takes too long is stopped."""
     allowed_execution_duration_scaling: float = 1.2
     allowed_goal_duration_margin: float = 0.5
-    """s, in addition to the scaled duration."""
+    """Margin in addition to the scaled duration, s."""
     allowed_start_tolerance: float = 0.01
-    """rad or m: largest distance of a joint from the first point of its trajectory. 0 disables this check, as in
-    MoveIt, and that of stale joint states."""
+    """Largest distance of a joint from the first point of its trajectory, rad or m. As in MoveIt, 0 disables this
+    check; it also disables the check for stale joint states."""
 
     def seconds(self, trajectory: JointTrajectory) -> float:
-        """Return the time that controllers may take, s; infinite without monitoring."""
+        """Return the time limit for the controllers, s; infinite without monitoring."""
         if not self.execution_duration_monitoring:
             return math.inf
         duration = seconds_of(trajectory.points[-1])
@@ -61,17 +61,17 @@ class ExecutionLimits:
         """Raise `CodedError` if a joint is too far from the first point of its trajectory."""
         tolerance = self.allowed_start_tolerance
         if tolerance and not abs(measured - position) <= tolerance:
-            words = f"joint '{joint}' is at {measured:.4g}, its trajectory begins at {position:.4g}"
+            words = f"joint '{joint}' is at {measured:.4g}, its trajectory starts at {position:.4g}"
             raise CodedError(MoveItErrorCodes.CONTROL_FAILED, f"{words}: must be within {tolerance:g}")
 
 
 def read_mapping(parameter: str, path: str, key: str, *, is_needed: bool = True) -> dict[str, object]:
-    """Return the mapping `key` of a YAML file of MoveIt that a parameter names; an empty one for no path.
+    """Return the mapping `key` in the YAML file of MoveIt that a parameter names; empty if the path is empty.
 
     Raises
     ------
     InputError
-        If the file cannot be read, `key` is no mapping, or it is needed and missing.
+        If the file cannot be read, or `key` is not a mapping, or is required but missing.
     """
     if not path:
         return {}
@@ -87,12 +87,12 @@ def read_mapping(parameter: str, path: str, key: str, *, is_needed: bool = True)
 
 
 def read_execution_limits(path: str) -> ExecutionLimits:
-    """Return the limits of a file; defaults for those that it does not have, or for no path.
+    """Return the limits in a file; missing ones have their defaults, all of them if the path is empty.
 
     Raises
     ------
     InputError
-        If the file cannot be read, or a limit is of the wrong type or negative.
+        If the file cannot be read, or a limit has the wrong type or is negative.
     """
     given = read_mapping("controllers", path, EXECUTION, is_needed=False)
     defaults, found = ExecutionLimits(), {}
@@ -106,12 +106,12 @@ def read_execution_limits(path: str) -> ExecutionLimits:
 
 
 def read_controllers(path: str) -> tuple[Controller, ...]:
-    """Return the controllers of a file, default ones first; none for no path.
+    """Return the controllers in a file, default controllers first; none if the path is empty.
 
     Raises
     ------
     InputError
-        If the file cannot be read or describes a controller incompletely.
+        If the file cannot be read, or the description of a controller is incomplete.
     """
     manager = read_mapping("controllers", path, MANAGER)
     names, found = manager.get("controller_names", []), []
@@ -134,15 +134,16 @@ def read_controllers(path: str) -> tuple[Controller, ...]:
 def shares_of(
     trajectory: JointTrajectory, controllers: Sequence[Controller], passive: Collection[str]
 ) -> list[tuple[Controller, object]]:
-    """Return which controllers follow a trajectory, each with its goal; every joint has one controller.
+    """Split a trajectory among controllers: return each with its goal; every joint has one controller.
 
     Parameters
     ----------
     trajectory
+        The trajectory of a plan.
     controllers
-        Those to choose from, in the order in which they are preferred.
+        Available controllers, in order of preference.
     passive
-        Joints that follow others, which need no controller.
+        Mimic joints, which need no controller.
 
     Raises
     ------
@@ -156,7 +157,7 @@ def shares_of(
             columns.setdefault(chosen, []).append(column)
         elif joint not in passive:
             known = listing([one.name for one in controllers])
-            words = f"joint '{joint}' has no controller (parameter controllers, controller_names; those: {known})"
+            words = f"joint '{joint}' has no controller (parameter controllers, controller_names; known: {known})"
             raise CodedError(MoveItErrorCodes.CONTROL_FAILED, words)
     return [(one, _goal_of(one, trajectory, rows)) for one, rows in columns.items()]
 
@@ -178,14 +179,14 @@ def _goal_of(controller: Controller, trajectory: JointTrajectory, columns: Seque
 
 
 def check_joint_trajectory(trajectory: JointTrajectory) -> None:
-    """Raise `CodedError` for a trajectory that no controller can follow, or that each follows in another way."""
+    """Raise `CodedError` for a trajectory that controllers cannot follow, or would follow in different ways."""
     names, before = trajectory.joint_names, 0.0
-    words = "joint_names: a joint is named twice" if len(set(names)) < len(names) else ""
-    # Between a point with velocities and one without, each controller interpolates in its own way.
+    words = "joint_names: a joint occurs twice" if len(set(names)) < len(names) else ""
+    # Controllers differ in how they interpolate between a point with velocities and one without.
     first = trajectory.points[0]
     derivatives = [name for name in ("velocities", "accelerations") if len(getattr(first, name))]
     if derivatives == ["accelerations"]:
-        words = "point 0: velocities: must be given with accelerations"
+        words = "point 0: accelerations: require velocities"
     for number, point in enumerate(trajectory.points):
         numbers = {name: getattr(point, name) for name in ("positions", "velocities", "accelerations", "effort")}
         wanted = {"positions", *derivatives, *(["effort"] if len(point.effort) else [])}
@@ -206,10 +207,10 @@ def check_joint_trajectory(trajectory: JointTrajectory) -> None:
 
 
 def followed(message: JointTrajectory, measured: Mapping[str, float]) -> Trajectory:
-    """Return how controllers move joints that are `measured` when they receive a message; rad or m.
+    """Return the motion of joints that controllers generate from a message; `measured`: start positions, rad or m.
 
-    As joint_trajectory_controller interpolates: by polynomials through all that the points have. Without velocities
-    joints move straight from point to point, as if they came to rest at each.
+    Interpolation is as in joint_trajectory_controller: by polynomials through the values of the points. Without
+    velocities, joints move straight from point to point.
     """
     columns, given = [list(message.joint_names).index(joint) for joint in measured], {}
     for name in ("positions", "velocities", "accelerations"):

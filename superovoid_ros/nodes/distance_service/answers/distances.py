@@ -5,9 +5,9 @@
 
     request -> Question -> [a thread, if it is long: StateQuery] -> response
 
-The measured state, a state of a request and many states are the same question, with one row a state. It takes what it
-needs (robot, objects, measurements, transforms) when the call comes in, so nothing that happens later changes its
-answer. No warm start of an earlier one goes in. Long questions are answered by threads without the interpreter's lock.
+The measured state, a requested state and many states are handled alike, with one row for each state. A `Question`
+stores everything that it needs (robot, objects, measurements, transforms) when the call arrives, so later events do not
+change its answer. It uses no warm start. Long questions run in threads without the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -42,35 +42,35 @@ from superovoid_ros.nodes.distance_service.robot_state.measurements import (
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.model import Model, Selection
 
-# Pairs of an answer with a message for each; more are refused. So many take a second to be written.
+# Largest number of pairs in a response with a message for each. Serializing these takes a second.
 _MOST_PAIRS = 20_000
 _MOST_SPARE = 1000
-# Rows that end an answer as arrays; about 300 MB without gradients.
+# Number of rows that ends a response with arrays; about 300 MB without gradients.
 _MOST_ROWS = 2_000_000
-_POSE = 7  # numbers of a pose: x y z qx qy qz qw
+_POSE = 7  # numbers in a pose: x y z qx qy qz qw
 OneState = GetMinDistance.Response | GetPenetration.Response
 
 
 @dataclass
 class Question:
-    """Which pairs are asked about, and in which states."""
+    """The pairs and states of a request."""
 
     model: Model
     selection: Selection
     states: States
     queries: Sequence[StateQuery]
-    """About some of the pairs each."""
+    """Queries, each for some of the pairs."""
     deadline: float | None = None
-    """Of `time.perf_counter`, s."""
+    """Deadline on the clock `time.perf_counter`, s."""
     stop: threading.Event | None = None
-    """Ends the work between states once it is set."""
+    """Ends the work between states when set."""
     max_results: int | None = None
     solve_time: float = 0.0
-    """s."""
+    """Time spent on the queries, s."""
 
     @property
     def cost(self) -> int:
-        """Pairs of bodies to check."""
+        """Number of pairs of bodies to check, times states."""
         return len(self.states.positions) * len(self.selection.pairs)
 
     def run(self, threads: int = 1) -> list[StateDistances]:
@@ -93,26 +93,26 @@ class Question:
         return found
 
     def run_once(self) -> SceneResult:
-        """Return the pairs of the first state, the closest first."""
+        """Return the pairs of the first state, closest first."""
         return joined_parts([found.of_state(0) for found in self.run()], self.max_results)
 
 
 def closest_question(model: Model, selection: Selection, states: States, **limits: object) -> Question:
-    """Return the question about the closest pairs in one state, of a body and the octomap only one."""
+    """Return the question about the closest pairs in one state, with only one pair for each body and the octomap."""
     queries = model.closest_queries(selection, **limits)
     return Question(model, selection, states, queries, max_results=limits.get("max_results"))
 
 
 def message_of(question: Question, result: SceneResult, spare: list[PairDistance] | None = None) -> DistanceArray:
-    """Return the answer in one state as a message.
+    """Return the answer for one state as a message.
 
-    `spare` has messages of pairs for reuse, and takes new ones: making one takes as long as filling three.
-    What they were part of before must have been sent.
+    `spare` contains messages of pairs for reuse and is extended: creating one takes as long as filling three. The
+    message that contained them before must have been sent.
     """
     if len(result.distance) > _MOST_PAIRS:
         raise InputError(
-            f"{len(result.distance)} pairs are more than an answer can have ({_MOST_PAIRS}): ask with max_distance or "
-            "max_results, or by get_distances"
+            f"{len(result.distance)} pairs exceed the largest response ({_MOST_PAIRS}): set max_distance or "
+            "max_results, or call get_distances"
         )
     message = DistanceArray()
     message.solve_time = question.solve_time
@@ -132,7 +132,7 @@ def message_of(question: Question, result: SceneResult, spare: list[PairDistance
         strict=True,
     )
     used = iter(tuple(spare or ()))
-    # Field by field: the constructor of a message makes every field that it is given once more.
+    # Set the fields one by one, since the constructor of a message would create each of them twice.
     for a, b, distance, lower, upper, point_a, point_b, normal, status, iterations in rows:
         pair = next(used, None)
         if pair is None:
@@ -153,7 +153,7 @@ def message_of(question: Question, result: SceneResult, spare: list[PairDistance
 
 
 class Distances(Part):
-    """Answers questions about distances."""
+    """Part that answers requests for distances."""
 
     parameters = (
         count(
@@ -168,7 +168,7 @@ class Distances(Part):
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
         self._current, self._measurements = current, measurements
-        # Send an answer before computing the next one.
+        # Send each response before computing the next.
         self._spare: list[PairDistance] = []
 
     def configure(self) -> None:
@@ -206,9 +206,9 @@ class Distances(Part):
         return self._fill(response, question, found)
 
     def _question(self, request: GetDistances.Request, started: float) -> Question:
-        """Read a request, which came at a time of `time.perf_counter`; `InputError` if it makes no sense."""
+        """Convert a request that arrived at `started` (time.perf_counter, s); raise `InputError` if it is invalid."""
         max_distance = _max_distance(request)
-        # Of NaN no comparison holds.
+        # This comparison is false for NaN.
         if not request.deadline >= 0.0:
             raise InputError(f"request: deadline = {request.deadline}: must be positive, or 0 for none")
         model = self._current.model()
@@ -225,20 +225,20 @@ class Distances(Part):
         return Question(model, selection, states, [query], deadline, self.jobs.stop)
 
     def _states(self, model: Model, selection: Selection, given: GivenStates) -> States:
-        """Return the states of a request; `InputError` if they, or what the pairs are about, are not known."""
+        """Return the states of a request; raise `InputError` if they, or objects in the pairs, have unknown poses."""
         states = self._measurements.states(model.robot, given, model.planning)
         self._measurements.require_world(model.planning, selection.pairs, states.unplaced)
         return states
 
     def _given(self, request: GetDistances.Request, robot: Robot) -> GivenStates:
-        """Return what a request gives of its states."""
+        """Return the values of the states in a request."""
         names, rows = request.joint_names, _rows_of_joints(request)
-        # The first state's names and numbers as those of any request; the other states have the same names.
+        # Check the names, and the numbers of the first state, as for other requests.
         joints_given(robot, names, rows[0].tolist() if len(rows) else ())
         bases = _matrices_of_bases(request)
         if len(rows) and len(bases) not in (0, 1, len(rows)):
             raise InputError(
-                f"request: joint_positions are {len(rows)} states, base_poses {len(bases)}: must be equally many, "
+                f"request: joint_positions are {len(rows)} states, base_poses {len(bases)}: must be the same number, "
                 "or one row of base_poses for all"
             )
         frame, poses = request.base_frame.removeprefix("/"), {}
@@ -248,7 +248,7 @@ class Distances(Part):
         return GivenStates(tuple(names), rows, poses)
 
     def _fill(self, response: GetDistances.Response, question: Question, found: StateDistances) -> str:
-        """Put an answer into a response and return its message."""
+        """Fill a response with an answer, and return its message."""
         response.states = found.done
         response.first = flat("I", found.first[: found.done + 1])
         unproven = 0
@@ -266,13 +266,13 @@ class Distances(Part):
         response.solved = int(found.statistics.solved[: found.done].sum())
         response.unproven = unproven
         response.solve_time = question.solve_time
-        # As of a query about one state: many states take long without anything being wrong.
+        # The time of one state: many states take long without being slow.
         self.statistics.query("GetDistances", question.solve_time / max(1, found.done), unproven)
         return self._current.noted("" if found.done == found.states else _why_not_all(question, found))
 
     @staticmethod
     def _fill_pairs(response: GetDistances.Response, question: Question, found: StateDistances) -> None:
-        """Put the rows of an answer into a response."""
+        """Fill a response with the rows of an answer."""
         bodies, owners = question.model.scene.bodies, question.selection.owners
         found = question.selection.in_order(found)
         appears = np.zeros(len(bodies), dtype=bool)
@@ -287,10 +287,10 @@ class Distances(Part):
 
 
 def _why_not_all(question: Question, found: StateDistances) -> str:
-    """Return words for an answer with fewer states than were asked for."""
-    reason = "the deadline was over"
+    """Return a message about an answer with fewer states than requested."""
+    reason = "the deadline was reached"
     if len(found) >= _MOST_ROWS:
-        reason = f"the answer is full with {len(found)} rows: ask with max_distance, max_results or fewer states"
+        reason = f"the answer is full with {len(found)} rows: set max_distance or max_results, or request fewer states"
     elif question.stop is not None and question.stop.is_set():
         reason = "the node was deactivated"
     return f"{found.done} of {found.states} states: {reason}"
@@ -298,14 +298,14 @@ def _why_not_all(question: Question, found: StateDistances) -> str:
 
 def _max_distance(request: GetMinDistance.Request | GetDistances.Request) -> float:
     """Return the largest distance to report, m."""
-    # Of NaN no comparison holds.
+    # This comparison is false for NaN.
     if not request.max_distance >= 0.0:
         raise InputError(f"request: max_distance = {request.max_distance}: must be positive, or 0 for no limit")
     return request.max_distance or np.inf
 
 
 def _rows_of_joints(request: GetDistances.Request) -> np.ndarray:
-    """Return joint positions, shape (states, joint_names); no rows where neither names nor positions are given."""
+    """Return joint positions, shape (states, joint_names); no rows if there are neither names nor positions."""
     positions, count = np.asarray(request.joint_positions, dtype=float), len(request.joint_names)
     if not count and not len(positions):
         return np.empty((0, 0))
@@ -323,7 +323,7 @@ def _rows_of_joints(request: GetDistances.Request) -> np.ndarray:
 
 
 def _matrices_of_bases(request: GetDistances.Request) -> np.ndarray:
-    """Return base_frame_from_link, shape (states or 1, base_links, 4, 4); no rows where nothing is given."""
+    """Return base_frame_from_link, m, shape (states or 1, base_links, 4, 4); no rows if the request has none."""
     numbers, links = np.asarray(request.base_poses, dtype=float), request.base_links
     if not links and not len(numbers):
         return np.empty((0, 0, 4, 4))
@@ -345,7 +345,7 @@ def _matrices_of_bases(request: GetDistances.Request) -> np.ndarray:
 
 
 def _summary(distances: DistanceArray, stale: str) -> str:
-    """Return words for an answer, first why its state is stale."""
+    """Return a message about an answer, starting with the reason why its state is stale."""
     notes = [stale] if stale else []
     if distances.unproven:
         notes.append(f"{distances.unproven} pairs with status UNPROVEN")

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Errors of the services of kinematics and plans as move_group's codes."""
+"""Conversion of errors in kinematics and planning services to move_group's codes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SOURCE = "distance_service"
 
 
 class CodedError(InputError):
-    """A request that cannot be answered, with a code of MoveIt."""
+    """An error of a request, with a code of MoveIt."""
 
     def __init__(self, moveit_code: int, words: str) -> None:
         super().__init__(words)
@@ -25,7 +25,7 @@ class CodedError(InputError):
 
 
 def success(*notes: str) -> MoveItErrorCodes:
-    """Return the code of an answer, with notes; empty notes are dropped."""
+    """Return the code of a response, with notes; empty notes are dropped."""
     return MoveItErrorCodes(val=MoveItErrorCodes.SUCCESS, message="; ".join(filter(None, notes)), source=SOURCE)
 
 
@@ -45,7 +45,7 @@ _MOVEIT_CODES = {
 
 
 def moveit_code(error: InputError, other: int) -> int:
-    """Return move_group's code of an error; `other` if it has none."""
+    """Return move_group's code for an error; `other` if it has none."""
     return error.moveit_code if isinstance(error, CodedError) else _MOVEIT_CODES.get(error.code, other)
 
 

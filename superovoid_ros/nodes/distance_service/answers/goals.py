@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Constraints of requests as goals and conditions of the planner, `superovoid.planning`."""
+"""Conversion of constraints in requests to goals and conditions of the planner, `superovoid.planning`."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ from superovoid_ros.nodes.distance_service.answers.state_validity import (
     wanted_rotation,
 )
 
-_DRAWS = 200  # points tried for one within a region
-_LEAST = 1e-9  # rad or m, that a range is wide at least to either side
+_DRAWS = 200  # number of attempts to draw a point within a region
+_LEAST = 1e-9  # rad or m, least half-width of a range
 Accept = Callable[[np.ndarray], bool]
 Ranges = Mapping[str, tuple[float, float]]
 
 
 @dataclass(frozen=True)
 class GroupRequest:
-    """What requests about a group have in common."""
+    """Common fields of requests about a group."""
 
     group: Group
     state: RequestedState
     start: RobotState
-    """The message that `state` was made of."""
+    """The message from which `state` was read."""
     frame_ids: Sequence[str]
-    """Frames that the request names elsewhere."""
+    """Frames that other fields of the request name."""
     stop: threading.Event
-    """Ends its search."""
+    """Ends the search when set."""
 
     @property
     def robot(self) -> Robot:
@@ -60,16 +60,16 @@ class GroupRequest:
         return self.state.planning.robot
 
     def planner(self) -> GroupPlanner:
-        """Return a planner of the group in the state."""
+        """Return a planner for the group, starting from the state."""
         state = self.state
         return GroupPlanner(state.planning, self.group.name, positions=state.positions, base_poses=state.base_poses)
 
     def condition(self, constraints: Constraints, what: str) -> Accept | None:
-        """See `condition`."""
+        """Return the test of constraints as the function `condition` does."""
         return condition(constraints, self.state, self.group.joints, self.stop, what)
 
     def windows(self, goals: Iterable[Constraints] = ()) -> Ranges:
-        """Return `windows_of` the start, and of goals for joints that do not turn."""
+        """Return `windows_of` the start and of goals for joints without limits."""
         ends = {joint: [self.state.positions[joint]] for joint in self.group.joints}
         for one in (one for goal in goals for one in goal.joint_constraints):
             if one.joint_name in ends and self.robot.joints[one.joint_name].kind != "continuous":
@@ -85,7 +85,7 @@ def condition(
     Raises
     ------
     CodedError
-        If one of them cannot be judged, which is found at the state of the request.
+        If a constraint cannot be evaluated, which is tested in the state of the request.
     """
     if not count_of(constraints):
         return None
@@ -104,18 +104,18 @@ def condition(
 
 @dataclass(frozen=True)
 class JointGoals:
-    """The meaning of constraints of joints."""
+    """Joint constraints, converted to ranges."""
 
     ranges: Ranges
-    """Of planned joints, rad or m."""
+    """Ranges of planned joints, rad or m."""
     preferred: Mapping[str, float]
-    """The positions wanted of them, within the ranges."""
+    """Preferred positions within the ranges, rad or m."""
     others: Sequence[JointConstraint]
-    """Constraints of joints outside the plan."""
+    """Constraints of joints that are not planned."""
 
 
 def windows_of(robot: Robot, ends: Mapping[str, Sequence[float]]) -> Ranges:
-    """Return where joints without limits may be: half a turn beyond positions of joints, rad or m."""
+    """Return ranges of joints without limits: half a turn beyond the given positions of each joint, rad or m."""
     windows = {}
     for joint, positions in ends.items():
         lower, upper = robot.joint_limits[joint]
@@ -127,17 +127,18 @@ def windows_of(robot: Robot, ends: Mapping[str, Sequence[float]]) -> Ranges:
 def joint_goals(
     constraints: Sequence[JointConstraint], asked: GroupRequest, windows: Ranges, path: Ranges | None = None
 ) -> JointGoals:
-    """Return the meaning of constraints of joints.
-
-    They have been judged once (`condition`), so that their numbers make sense.
+    """Convert joint constraints to ranges; `condition` has already checked their numbers.
 
     Parameters
     ----------
-    constraints, asked
+    constraints
+        Joint constraints.
+    asked
+        The request.
     windows
-        Of the request. Constraints of a joint that turns without limits mean the turn nearest to it.
+        Ranges of joints without limits in the request. A constraint of such a joint selects the nearest turn.
     path
-        Ranges along the way, which bound a goal's; None: these are the constraints of the way.
+        Ranges of the path constraints, which also limit a goal; None: `constraints` are the path constraints.
 
     Raises
     ------
@@ -162,12 +163,12 @@ def joint_goals(
             wanted = middle + math.remainder(wanted - middle, 2.0 * math.pi)
             below, above = min(below, math.pi), min(above, math.pi)
             if path is None:
-                # Wherever the way leads: it is one range, for the start is in it.
+                # The path constraint is one range around the start, without a choice of turns.
                 lower, upper = wanted - below, wanted + above
                 if upper - lower >= 2.0 * math.pi:
                     continue
         low, high = ranges.get(name, (lower, upper))
-        # As check_state_validity: what lies outside the joint's limits is taken to mean the limit.
+        # As in check_state_validity, a position beyond the joint's limits is moved to the limit.
         low, high = max(low, min(wanted - below, upper)), min(high, max(wanted + above, lower))
         if low > high:
             raise CodedError(
@@ -188,7 +189,7 @@ def joint_goals(
 
 
 def _wide_enough(low: float, high: float, lower: float, upper: float) -> tuple[float, float]:
-    """Return a range within limits, wide enough for planning."""
+    """Return a range within limits that is wide enough for planning."""
     middle, half = 0.5 * (low + high), max(0.5 * (high - low), _LEAST)
     low, high = max(lower, middle - half), min(upper, middle + half)
     if low >= high:
@@ -197,12 +198,12 @@ def _wide_enough(low: float, high: float, lower: float, upper: float) -> tuple[f
 
 
 def region_of(constraints: Constraints, asked: GroupRequest, windows: Ranges, path: Ranges) -> GoalRegion:
-    """Return the goal that constraints describe; windows and ranges along the way as for `joint_goals`.
+    """Return the goal region that constraints describe; `windows` and `path` as for `joint_goals`.
 
     Raises
     ------
     CodedError
-        If they are empty, contradict each other or cannot be judged.
+        If the constraints are empty, contradict each other or cannot be evaluated.
     """
     if not count_of(constraints):
         raise CodedError(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, "goal_constraints: a goal has no constraint")
@@ -228,7 +229,7 @@ def region_of(constraints: Constraints, asked: GroupRequest, windows: Ranges, pa
 
 @contextmanager
 def unreadable_goals(what: str) -> Iterator[None]:
-    """Turn what is refused in a goal into `CodedError`, and what the library refuses in it."""
+    """Convert errors about a goal, including those of the library, to `CodedError`."""
     try:
         with refusals(what):
             yield
@@ -239,7 +240,7 @@ def unreadable_goals(what: str) -> Iterator[None]:
 
 
 class _Sampler:
-    """Draws poses of a link that satisfy a constraint of its position, of its orientation, or both."""
+    """Sampler of poses of a link that satisfy a position constraint, an orientation constraint, or both."""
 
     def __init__(
         self,
@@ -260,12 +261,12 @@ class _Sampler:
             self._header_from_wanted, self._wanted = wanted_rotation(orientation, asked.frames)
 
     def draw(self, random: np.random.Generator | None) -> PoseGoal:
-        """Return a pose, or the requested part of it: the middle for None."""
+        """Return a random pose, or its constrained part; for `random` None the middle of the region."""
         pose, turned = self._now.copy(), self._orientation is not None
         if turned:
             pose[:3, :3] = self._rotation(random)
         elif self._offset.any() and random is not None:
-            from scipy.spatial.transform import Rotation  # late: the import is slow
+            from scipy.spatial.transform import Rotation  # imported here, since it is slow
 
             pose[:3, :3] = Rotation.random(random_state=random).as_matrix()
         if not self._regions:
@@ -276,7 +277,7 @@ class _Sampler:
     def _rotation(self, random: np.random.Generator | None) -> np.ndarray:
         if random is None:
             return self._wanted
-        from scipy.spatial.transform import Rotation  # late: the import is slow
+        from scipy.spatial.transform import Rotation  # imported here, since it is slow
 
         one = self._orientation
         tolerances = np.abs(
@@ -285,7 +286,7 @@ class _Sampler:
         angles = random.uniform(-1.0, 1.0, 3) * np.minimum(tolerances, math.pi)
         if one.parameterization == OrientationConstraint.ROTATION_VECTOR:
             return self._wanted @ Rotation.from_rotvec(self._header_from_wanted.T @ angles).as_matrix()
-        # As the constraint is judged: about x, y, z as they turn along.
+        # As in the test of the constraint: about the rotating axes x, y, z.
         return self._wanted @ Rotation.from_euler("XYZ", angles).as_matrix()
 
     def _point(self, random: np.random.Generator | None) -> np.ndarray:
@@ -306,29 +307,30 @@ def group_of(robot: Robot, name: str) -> Group:
     Raises
     ------
     CodedError
-        If there is none, none of its joints can be planned, or some that move the robot are not.
+        If the group does not exist, none of its joints can be planned, or joints that move its links cannot.
     """
     invalid = MoveItErrorCodes.INVALID_GROUP_NAME
     if name not in robot.groups:
         raise CodedError(
-            invalid, f"group_name: '{name}' is no group of '{robot.name}' (groups: {listing(robot.groups)})"
+            invalid, f"group_name: '{name}' is not a group of '{robot.name}' (groups: {listing(robot.groups)})"
         )
     group = robot.group(name)
     if not group.joints:
         raise CodedError(invalid, f"group_name: group '{name}' has no joint that can be planned")
     if group.outside:
         raise CodedError(
-            invalid, f"group_name: group '{name}' has joint '{group.outside[0]}': floating and planar are not planned"
+            invalid,
+            f"group_name: group '{name}' has joint '{group.outside[0]}': floating and planar joints cannot be planned",
         )
     return group
 
 
 def link_of(asked: RequestedState, name: str, group: Group | None = None) -> str:
-    """Return a link of a request by its name, or a group's tip for no name; `CodedError` if there is none."""
+    """Return the link that a request names, or the tip of a group if the name is empty; raise `CodedError` if none."""
     links, words = asked.planning.robot.links, ""
     if not name and group is not None:
         name = group.tip or ""
-        words = "" if name else f"group '{group.name}' has no tip: name a link"
+        words = "" if name else f"group '{group.name}' has no tip: the request must name a link"
     if name not in links:
         words = words or f"link '{name}' does not exist; links: {listing(links)}"
         raise CodedError(MoveItErrorCodes.INVALID_LINK_NAME, words)
@@ -336,7 +338,7 @@ def link_of(asked: RequestedState, name: str, group: Group | None = None) -> str
 
 
 def frame_of(asked: RequestedState, frame: str, what: str) -> np.ndarray:
-    """Return root_from_frame; `CodedError` for an unknown frame."""
+    """Return root_from_frame; raise `CodedError` for an unknown frame."""
     try:
         return asked.frames.lookup(frame, what)
     except InputError as error:

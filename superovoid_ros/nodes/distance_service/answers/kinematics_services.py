@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Services `compute_fk`, `compute_ik` and `get_urdf`: names and types of move_group's."""
+"""Services `compute_fk`, `compute_ik` and `get_urdf`, with the names and types of move_group's."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.current_scene import attached_messages, joints_message
 
 DEFAULT_TIMEOUT, LONGEST_TIMEOUT = 1.0, 60.0  # s
-MOST_POSES = 50  # of a request; with more, one start alone takes longer than most timeouts
+MOST_POSES = 50  # in a request; with more, a single start takes longer than most timeouts
 
 
 class KinematicsServices(Searches):
-    """Answers where links are, which joint positions put them somewhere, and what a group is.
+    """Part that answers requests for link poses, inverse kinematics, and the URDF of a group.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class KinematicsServices(Searches):
 
 
 def _urdf_of_links(urdf: str, name: str, links: Collection[str]) -> str:
-    """Return the URDF of some links and of the joints that lead to them; other parent links are empty there."""
+    """Return the URDF of some links and the joints that lead to them; other parent links have no content."""
     robot = ElementTree.fromstring(urdf)
     kept = ElementTree.Element("robot", name=name)
     joints = [one for one in robot.findall("joint") if one.find("child").get("link") in links]
@@ -149,14 +149,14 @@ def _urdf_of_links(urdf: str, name: str, links: Collection[str]) -> str:
 
 
 def _seeded(asked: GroupRequest) -> GroupPlanner:
-    """Return a planner from a state with the group's joints within their limits: a search may begin anywhere."""
+    """Return a planner from a state with the group's joints moved into their limits: a search may start anywhere."""
     positions, limits = asked.state.positions, asked.robot.joint_limits
     within = {name: float(np.clip(positions[name], *limits[name])) for name in asked.group.joints}
     return replace(asked, state=replace(asked.state, positions={**positions, **within})).planner()
 
 
 def _missed(goals: Iterable[PoseGoal], asked: RequestedState, tolerance: float) -> str:
-    """Return the first link farther from its goal than a tolerance of points near it, m; empty: none."""
+    """Return the first link that is farther from its goal than the tolerance of points near it, m; empty if none is."""
     for goal in goals:
         if not motion_between(asked.poses[goal.link], goal.pose, np.zeros(3), REACH) <= tolerance:
             return goal.link
@@ -166,7 +166,7 @@ def _missed(goals: Iterable[PoseGoal], asked: RequestedState, tolerance: float) 
 def _goals_of(
     wanted: PositionIKRequest, several: Iterable[PoseStamped], asked: RequestedState, group: Group
 ) -> list[PoseGoal]:
-    """Return the poses of a request, each with its link."""
+    """Return the poses in a request, each with its link."""
     several = list(several)
     names = list(wanted.ik_link_names) if len(wanted.pose_stamped_vector) else [wanted.ik_link_name]
     if len(wanted.pose_stamped_vector) == 1 and not names:
@@ -174,7 +174,7 @@ def _goals_of(
     if len(names) != len(several):
         raise CodedError(
             MoveItErrorCodes.INVALID_LINK_NAME,
-            f"ik_link_names: {len(names)} links, {len(several)} poses: must be equally many",
+            f"ik_link_names: {len(names)} links, {len(several)} poses: must be the same number",
         )
     if len(several) > MOST_POSES:
         words = f"pose_stamped_vector: {len(several)} poses, at most {MOST_POSES}"

@@ -1,19 +1,19 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the node knows, as markers: bodies, closest points, segments, normals, distances.
+"""Markers of the scene: bodies, closest points, segments, normals, distances.
 
-Namespaces: `bodies` (one triangle list a body, id = index of the body; the cubes of an octomap as one cube list for
-each of their sizes, id = index of the first of them), `points` (one sphere list),
-`segments` (one line list), `normals` (one line list, of the closest pairs: outward at both closest points), `distances`
-(one text a pair, of the closest ones).
+Namespaces: `bodies` (a triangle list for each body, id = index of the body; the cubes of an octomap as a cube list for
+each size, id = index of the first cube), `points` (one sphere list), `segments` (one line list), `normals` (one line
+list with the outward normals at both closest points, for the closest pairs), `distances` (a text for each of the
+closest pairs).
 
-Colours are those of `superovoid.viewing.meanings`, as on pages: they follow from the proved intervals. The field
-`text` of a body's marker, which displays do not draw, has its name and, in a second line, its link or object.
+Colours are those of `superovoid.viewing.meanings`, as on pages: they follow from the proved intervals. The field `text`
+of a body's marker, which displays do not draw, contains its name and, in a second line, its link or object.
 
-A body is sent once, in the frame of its link, and again where its colour changes. The frames move: they are sent on
-/tf, as transforms of links, under names of this node's own, so that bodies, points and distances belong to one state
-and no other node need publish the links.
+A body is sent once, in the frame of its link, and again if its colour changes. The frames move: they are sent on /tf as
+transforms of the links, under names of this node's own. So bodies, points and distances belong to one state, and no
+other node needs to publish the links.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ from superovoid_ros.nodes.common.mistakes import shortened
 
 WHITE = ColorRGBA(r=1.0, g=1.0, b=1.0, a=1.0)
 NORMAL_LENGTH = 5.0
-"""Of a normal, in diameters of a closest point."""
+"""Length of a normal, in diameters of a closest point."""
 LETTER = 4.0
 """Height of a letter, in diameters of a closest point."""
 NORMALS = 5
-"""Pairs at most whose normals are drawn, the closest: of all those that overlap they are a thicket."""
+"""Largest number of pairs whose normals are drawn, closest first."""
 LINE, COLUMN = 1.3, 8.0
-"""Between texts that stand above each other, and between places whose texts do not, in heights of a letter."""
+"""Vertical spacing of texts in a column, and the distance from which texts form separate columns, in letter heights."""
 SIZE = 1.0 / 150.0
-"""Diameter of a closest point where none is set, in extents of the scene."""
+"""Default diameter of a closest point, in extents of the scene."""
 NEAR_SHARE = 1.0 / 50.0
-"""Near distance if none is set, in extents of the scene."""
+"""Default near distance, in extents of the scene."""
 _POINTS_AT_ONCE = 10_000
-"""corners of triangles in one message: what takes longer to send delays the distances"""
+"""Triangle corners in one message; sending more would delay the distances."""
 _REFRESH = 5
-"""Number of updates after which one more body is re-sent, for listeners that missed a message."""
+"""Number of updates after which one more body is re-sent, for subscribers that missed a message."""
 
 
 @dataclass(frozen=True)
 class MarkerOptions:
-    """Which markers are drawn, and how."""
+    """Which markers to draw, and how."""
 
     bodies: bool = True
     points: bool = True
@@ -62,17 +62,17 @@ class MarkerOptions:
     normals: bool = True
     text: bool = True
     labels: int = 5
-    """largest number of pairs with their distance as text, the closest ones"""
+    """Largest number of pairs with their distance as text, closest first."""
     opacity: float = 0.6
-    """of the bodies, 0 to 1"""
+    """Opacity of the bodies, 0 to 1."""
     size: float = 0.0
-    """[m] diameter of a closest point; lines and letters are in proportion; 0: `SIZE` of the scene's extent"""
+    """Diameter of a closest point, m, with lines and letters in proportion; 0: `SIZE` of the scene's extent."""
     resolution: int = 32
-    """facets round a body"""
+    """Number of facets around a body."""
 
 
 def extent_of(bodies: Sequence[Body], link_poses: Mapping[str, np.ndarray]) -> float:
-    """Diagonal [m] of the box around the bounding spheres of bodies except half-spaces; 1 m if there are no others."""
+    """Return the diagonal of the box around the bodies' bounding spheres, m; without half-spaces, 1 if none remain."""
     corners = []
     for body in bodies:
         sphere = body.shape.bounding_sphere()
@@ -83,7 +83,7 @@ def extent_of(bodies: Sequence[Body], link_poses: Mapping[str, np.ndarray]) -> f
 
 
 def missing_marker(words: str, frame: str) -> Marker:
-    """Return the text over a robot that names missing objects; an empty one is deleted."""
+    """Return the text above a robot that names missing objects; an empty text deletes the marker."""
     marker = Marker(ns="incomplete", id=0, type=Marker.TEXT_VIEW_FACING, frame_locked=True)
     marker.header.frame_id = frame
     marker.action = Marker.ADD if words else Marker.DELETE
@@ -94,22 +94,22 @@ def missing_marker(words: str, frame: str) -> Marker:
 
 
 class SceneMarkers:
-    """Markers of a scene, kept between updates: triangles are made once, and only what changed is sent again.
+    """Markers of a scene, stored between updates: triangles are computed once, and only changes are sent.
 
     Parameters
     ----------
     bodies
         The bodies of the scene.
     options
-        What to draw.
+        Which markers to draw.
     frames
-        What the names of the links' frames begin with, like "distance_service/".
+        Prefix of the links' frames, such as "distance_service/".
     cubes
         Indices of the cubes, all with one orientation and on one link: drawn in one colour, that of unchecked bodies.
     watched
-        Indices of the bodies in checked pairs; sizes follow their extent.
+        Indices of the bodies in checked pairs, whose extent determines the sizes.
     owners
-        The link or object that each body is a part of; default: its link.
+        The link or object to which each body belongs; default: its link.
     """
 
     def __init__(
@@ -166,23 +166,23 @@ class SceneMarkers:
         near_distance: float,
         max_distance: float = np.inf,
     ) -> MarkerArray:
-        """Return the markers that changed since the last update; of many triangles a part, the rest with the next.
+        """Return the markers that changed since the last update; many triangles are spread over several updates.
 
         Parameters
         ----------
         frame
             Frame of poses and results.
         link_poses
-            Link -> `frame_from_link`, shape (4, 4).
+            Pose frame_from_link of each link, m, shape (4, 4).
         result
-            Pairs to draw points, segments, normals and text of: those near or overlapping, and the closest
-            one. Closest first.
+            Pairs, closest first. Points, segments, normals and text are drawn for near and overlapping pairs, and for
+            the closest one.
         near_distance
-            [m] Pairs at most this far apart count as near; 0: `NEAR_SHARE` of the scene's extent.
+            Largest distance of near pairs, m; 0: `NEAR_SHARE` of the scene's extent.
         max_distance
-            [m] Pairs farther apart are not in `result`, so that at most this counts as near.
+            Largest distance of pairs in `result`, m, and therefore of near pairs.
         """
-        if self._extent is None:  # the first state's, so that nothing flickers
+        if self._extent is None:  # from the first state, so that sizes do not change
             self._extent = extent_of(self._watched, link_poses)
         states = meanings(result.lower, result.upper, min(near_distance or NEAR_SHARE * self._extent, max_distance))
         drawn = np.flatnonzero((states != Meaning.APART) | (np.arange(len(states)) == 0))
@@ -193,17 +193,17 @@ class SceneMarkers:
         return self._message(worst, self._pair_markers(frame, result, states, drawn))
 
     def unanswered(self) -> MarkerArray:
-        """Return the changed markers if there is no answer: no pair, and no coloured body."""
+        """Return the changed markers if there is no answer: no pairs, and all bodies of unknown meaning."""
         return self._message(self._of_all(Meaning.UNKNOWN), [])
 
     def _of_all(self, meaning: Meaning) -> np.ndarray:
-        """Return what each body means where all pairs mean the same."""
+        """Return the meaning of each body if all pairs have the same meaning."""
         found = np.full(len(self._bodies), int(Meaning.UNCHECKED))
         found[self._checked] = meaning
         return found
 
     def _message(self, worst: np.ndarray, pair_markers: list[Marker]) -> MarkerArray:
-        """Return bodies with a new meaning, pairs, and markers to delete."""
+        """Return bodies with a new meaning, pairs, and deletions of outdated markers."""
         frame = self._frame
         markers = self._update_bodies(worst) if self._options.bodies else []
         alive = {(marker.ns, marker.id) for marker in pair_markers}
@@ -243,7 +243,7 @@ class SceneMarkers:
         return changed
 
     def _make_body_markers(self) -> dict[int, Marker]:
-        """Return the markers of bodies and cubes, without colour, by the body whose pose is theirs."""
+        """Return the markers of bodies and cubes, without colour, keyed by the body that defines their pose."""
         in_lists = {index for cubes in self._cubes for index in cubes}
         single = [index for index in range(len(self._bodies)) if index not in in_lists]
         made = {index: self._body_marker(index) for index in single} | {
@@ -257,7 +257,7 @@ class SceneMarkers:
         return made
 
     def _cube_marker(self, cubes: list[int]) -> Marker:
-        """Return cubes of one size, in the coordinates of the first of them."""
+        """Return a marker of cubes of one size, in the coordinates of the first cube."""
         poses = np.array([self._bodies[index].link_from_body for index in cubes])
         marker = Marker(ns="bodies", id=cubes[0], type=Marker.CUBE_LIST)
         side = self._bodies[cubes[0]].shape.lengths[0]
@@ -266,7 +266,7 @@ class SceneMarkers:
         return marker
 
     def _body_marker(self, index: int) -> Marker:
-        """Return the triangles of one body, in its own coordinates."""
+        """Return a marker with the triangles of a body, in the body's coordinates."""
         vertices, faces = self._bodies[index].shape.triangles(self._options.resolution)
         marker = Marker(ns="bodies", id=index, type=Marker.TRIANGLE_LIST)
         marker.scale = Vector3(x=1.0, y=1.0, z=1.0)
@@ -314,17 +314,20 @@ class SceneMarkers:
 
 
 def text_places(middles: np.ndarray, height: float) -> list[np.ndarray]:
-    """Return positions for the texts of pairs: a letter above their middles; close ones form a column.
+    """Return positions for the texts of pairs: a letter height above their middles; near ones form a column.
 
-    Texts face the viewer and are wider than high. In a column, above each other on one upright line, they cover each
-    other from no side, whichever way their places lie.
+    Texts face the viewer and are wider than high. In a vertical column they do not cover each other from any side.
 
     Parameters
     ----------
     middles : (n, 3) ndarray
-        Between the closest points of each pair, the closest pair first: it is the lowest of its column.
+        Middle between the closest points of each pair, m, closest pair first, which is lowest in its column.
     height : float
-        Of a letter.
+        Height of a letter, m.
+
+    Returns
+    -------
+    list of (3,) ndarray
     """
     columns: list[list[np.ndarray]] = []
     places = []

@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Service `plan_kinematic_path`: name and type of move_group's; its motions are proved.
+"""Service `plan_kinematic_path`, with the name and type of move_group's; its motions are proved.
 
     request -> group, start, goals, conditions -> [thread: plan, times] -> trajectory
 
-What cannot be read, or judged, makes the answer an error with a code and words, never a plan.
+A request that cannot be read or evaluated leads to an error with code and message, never to a plan.
 """
 
 from __future__ import annotations
@@ -52,19 +52,19 @@ from superovoid_ros.nodes.distance_service.answers.searches import Searches
 from superovoid_ros.nodes.distance_service.answers.state_validity import count_of, evaluate
 from superovoid_ros.nodes.distance_service.jobs import Kind
 
-DEFAULT_TIME, LONGEST_TIME = 1.0, 600.0  # s, of planning
+DEFAULT_TIME, LONGEST_TIME = 1.0, 600.0  # s, planning time
 LONGEST_MOTION = 1e6  # s
 MOST_ATTEMPTS, MOST_GOALS = 100, 100
 MODULES = ("ompl", "toppra")
-"""That planning uses."""
+"""Modules that planning needs."""
 PIPELINES = ("", "ompl", "move_group")
-"""What a request may ask for: the others promise motions of another kind."""
+"""Accepted pipelines; others promise different kinds of motions."""
 _MEASURED_BEYOND, _BEYOND_LIMIT = 0.01, 1e-6  # rad or m
-_FOLLOWING = 1e-6  # rad or m, by which a joint of a trajectory may differ from its position as a mimic joint
+_FOLLOWING = 1e-6  # rad or m, largest error of a mimic joint in a trajectory
 
 
 def read_joint_limits(path: str) -> dict[str, Mapping[str, object]]:
-    """Return the limits of a joint_limits.yaml of MoveIt; none for no path. `InputError` if it has none."""
+    """Return the limits in a joint_limits.yaml of MoveIt, none if the path is empty; raise `InputError` if invalid."""
     limits = read_mapping("joint_limits", path, "joint_limits")
     if not all(isinstance(one, Mapping) for one in limits.values()):
         raise InputError(f"joint_limits = {path}: has no mapping 'joint_limits' of joints to their limits")
@@ -73,33 +73,34 @@ def read_joint_limits(path: str) -> dict[str, Mapping[str, object]]:
 
 @dataclass(frozen=True)
 class ProvedMotion:
-    """A motion, and what it is proved to satisfy in a world that may change."""
+    """A motion, and the conditions for which it is proved in a world that may change."""
 
     trajectory: Trajectory
     ranges: Ranges
-    """Of joints along the way; each joint without finite limits has one."""
+    """Ranges of joints along the motion; each joint without finite limits has one."""
     start: RobotState
-    """State of the request, of which the measured state of the moment makes a whole one."""
+    """State in the request, completed by the measured state at the time of use."""
     frame_ids: Sequence[str]
     """Frames that conditions and goals name."""
     stop: threading.Event
     conditions: Constraints = field(default_factory=Constraints)
-    """Of states along the way, in addition to the ranges. They depend on frames, other joints and links."""
+    """Conditions on states along the motion, in addition to the ranges. They depend on frames, other joints and links.
+    """
     goals: Sequence[Constraints] = ()
-    """The last state satisfies one of them, if there are any."""
+    """If there are any, the last state satisfies one of them."""
     avoids_contact: bool = True
 
     def why_not(self, now: RequestedState, after: float = 0.0) -> str:
-        """Return why the rest of the motion is not proved in a state; empty if it is; for any thread.
+        """Return why the rest of the motion is not proved in a state, empty if it is; may be called from any thread.
 
         Parameters
         ----------
         now
             The state of the request in the present world.
         after
-            Time since the motion began, s.
+            Time since the start of the motion, s.
         """
-        # Controllers may be late: the rest begins before the passed point that is nearest to the joints.
+        # Controllers may be late: the rest starts at the passed point that is nearest to the measured joints.
         whole, joints = self.trajectory, self.trajectory.joints
         passed = whole.positions[: max(1, np.searchsorted(whole.times, after, side="right"))]
         state = np.array([now.positions[joint] for joint in joints])
@@ -116,12 +117,12 @@ class ProvedMotion:
             if self.avoids_contact:
                 check = check_trajectory(problem, SceneValidity(problem), trajectory)
                 if check.pair is not None:
-                    return f"on the way {problem.name_of(check.pair)} are too near each other"
+                    return f"during the motion {problem.name_of(check.pair)} are too near each other"
                 if not check.valid:
-                    return "on the way a joint leaves its limits"
+                    return "during the motion a joint leaves its limits"
             accept = condition(self.conditions, now, joints, self.stop, "path_constraints")
             if accept is not None and not all(map(accept, along(problem, trajectory, ACCEPT_SPACING))):
-                return "a state on the way does not satisfy path_constraints, whose frames or joints have moved"
+                return "a state of the motion does not satisfy path_constraints, whose frames or joints have moved"
             last = now.at(dict(zip(joints, trajectory.positions[-1].tolist(), strict=True)))
             for goal in self.goals:
                 results, problems = evaluate(goal, last, self.stop)
@@ -131,22 +132,22 @@ class ProvedMotion:
 
 
 def motion_of(message: JointTrajectory, now: RequestedState, stop: threading.Event) -> ProvedMotion:
-    """Return the motion by which controllers follow a message from a measured state on.
+    """Return the motion with which controllers follow a message from the measured state.
 
-    `controllers.check_joint_trajectory` has accepted the message. Positions a little beyond limits of joints, as
-    sensors and rounding have them, count as at the limits.
+    `controllers.check_joint_trajectory` must have accepted the message. Positions slightly beyond joint limits, as from
+    sensors and rounding, count as at the limits.
 
     Raises
     ------
     CodedError
-        If a joint does not exist, cannot be proved, or moves otherwise than the joint that it mimics.
+        If a joint does not exist, its motion cannot be proved, or a mimic joint does not follow its master.
     """
     robot, names = now.planning.robot, list(message.joint_names)
     measured = {name: now.positions[name] for name in names if name in robot.joint_names}
     words = "" if measured else "trajectory: moves no joint"
     for column, name in enumerate(names):
         if name not in measured and name not in robot.mimic:
-            words = f"trajectory: joint '{name}' is no joint of '{robot.name}' that can be proved"
+            words = f"trajectory: joint '{name}' is not a joint of '{robot.name}' whose motion can be proved"
         elif name in robot.mimic and not words:
             for point in message.points:
                 at = robot.position_of(name, {**now.positions, **dict(zip(names, point.positions, strict=True))})
@@ -166,7 +167,7 @@ def motion_of(message: JointTrajectory, now: RequestedState, stop: threading.Eve
 
 
 class MotionPlans(Searches):
-    """Answers with motions of groups, in time."""
+    """Part that plans timed motions of groups."""
 
     parameters = (
         text(
@@ -211,11 +212,11 @@ class MotionPlans(Searches):
 
 
 def _check(request: MotionPlanRequest) -> None:
-    """Raise `CodedError` for a request that makes no sense, or asks for what is not served."""
+    """Raise `CodedError` for a request that is invalid or not supported."""
     failure, invalid = MoveItErrorCodes.FAILURE, MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS
     goals, pipeline = len(request.goal_constraints), request.pipeline_id
     if pipeline not in PIPELINES:
-        raise CodedError(failure, f"pipeline_id = '{pipeline}': is not here; those: {', '.join(PIPELINES[1:])}")
+        raise CodedError(failure, f"pipeline_id = '{pipeline}': is not available; known: {', '.join(PIPELINES[1:])}")
     if len(request.trajectory_constraints.constraints):
         raise CodedError(failure, "trajectory_constraints: are not supported, must be empty")
     if request.max_cartesian_speed > 0.0:
@@ -228,7 +229,7 @@ def _check(request: MotionPlanRequest) -> None:
 
 
 def require_modules(*names: str) -> None:
-    """Raise `CodedError` if a module that planning uses is missing."""
+    """Raise `CodedError` if a module that planning needs is missing."""
     for name in names:
         if importlib.util.find_spec(name) is None:
             words = f"planning needs {name}, which is missing: pip install 'superovoid[plan]'"
@@ -236,9 +237,9 @@ def require_modules(*names: str) -> None:
 
 
 def _planned(request: MotionPlanRequest, asked: GroupRequest, limits: MotionLimits) -> ProvedMotion:
-    """Plan, as often as asked for while there is time; return the shortest in time."""
+    """Plan as many attempts as requested while time remains; return the fastest trajectory."""
     for module in MODULES:
-        importlib.import_module(module)  # which takes seconds the first time, and is no part of the search
+        importlib.import_module(module)  # takes seconds the first time, not part of the search
     allowed = request.allowed_planning_time
     until = time.monotonic() + min(allowed if allowed > 0.0 else DEFAULT_TIME, LONGEST_TIME)
     windows, positions = asked.windows(request.goal_constraints), asked.state.positions
@@ -280,7 +281,7 @@ def _planned(request: MotionPlanRequest, asked: GroupRequest, limits: MotionLimi
                 raise
             break
         if not trajectory.duration <= LONGEST_MOTION:
-            words = f"the motion would take {trajectory.duration:.3g} s, at most {LONGEST_MOTION:g} s can be answered"
+            words = f"the motion would take {trajectory.duration:.3g} s, must be at most {LONGEST_MOTION:g} s"
             raise CodedError(MoveItErrorCodes.FAILURE, words)
         if best is None or trajectory.duration < best.duration:
             best = trajectory
@@ -288,7 +289,10 @@ def _planned(request: MotionPlanRequest, asked: GroupRequest, limits: MotionLimi
 
 
 def limits_of(asked: GroupRequest, path: str, request: MotionPlanRequest | GetCartesianPath.Request) -> MotionLimits:
-    """Return the limits of a group's joints by a joint_limits.yaml, scaled; by 1 for an invalid factor, as MoveIt."""
+    """Return the limits of a group's joints from a joint_limits.yaml, scaled by the request's factors.
+
+    As in MoveIt, an invalid factor counts as 1.
+    """
     factors = request.max_velocity_scaling_factor, request.max_acceleration_scaling_factor
     velocity, acceleration = (factor if 0.0 < factor <= 1.0 else 1.0 for factor in factors)
     robot, joints, limits = asked.robot, asked.group.joints, read_joint_limits(path)
@@ -297,7 +301,7 @@ def limits_of(asked: GroupRequest, path: str, request: MotionPlanRequest | GetCa
 
 
 def trajectory_message(trajectory: Trajectory, frame: str) -> RobotTrajectory:
-    """Return a trajectory as a message without stamp: it begins when it is executed."""
+    """Return a trajectory as a message without stamp, so that it starts when it is executed."""
     message = JointTrajectory(joint_names=list(trajectory.joints))
     message.header.frame_id = frame
     for at, positions, velocities in zip(

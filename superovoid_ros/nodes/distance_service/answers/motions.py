@@ -1,11 +1,12 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Actions `move_action` and `execute_trajectory`: names, types and codes of move_group's.
+"""Actions `move_action` and `execute_trajectory`, with the names, types and codes of move_group's.
 
     goal -> plan or trajectory, proved (`motion_plans.py`) -> goals of the controllers (`controllers.py`) -> results
 
-Controllers follow one motion at a time. A new goal to execute stops the previous one, and waits for its end.
+Controllers follow one motion at a time. A new goal that moves the robot stops the previous motion and waits for its
+end.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ from superovoid_ros.nodes.distance_service.robot_state.measurements import Measu
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 
 EVENT = "trajectory_execution_event"
-_LOOK = 0.1  # s, between two looks at the measured state during a motion
-_END = 5.0  # s, in which controllers must end once they are stopped
+_LOOK = 0.1  # s between two checks of the measured state during a motion
+_END = 5.0  # s, time limit for stopped controllers to end
 _FAILED = MoveItErrorCodes.CONTROL_FAILED
 
 
@@ -63,7 +64,7 @@ class Motion:
     feedback
         Type of the action's feedback.
     endpoints
-        For timers.
+        Endpoints that run timers.
 
     Attributes
     ----------
@@ -72,21 +73,21 @@ class Motion:
     over : Future
         Done once the goal has its result.
     problem : CodedError or None
-        Why the motion was stopped.
+        Reason why the motion was stopped.
     proof : ProvedMotion or None
-        What controllers are to follow.
+        Motion that controllers should follow.
     began : float or None
-        Time of the node's clock at which they began, s.
+        Time of the node's clock at which the controllers started, s.
     proved : RequestedState or None
-        State in which the rest was proved last, or is being proved.
+        State in which the rest of the motion was last proved, or is being proved.
     """
 
     def __init__(self, handle: ServerGoalHandle, feedback: type, endpoints: Endpoints) -> None:
         self._handle, self._feedback, self._endpoints = handle, feedback, endpoints
         self._timers: list[Timer] = []
-        self._unended: dict[str, ActionClient] = {}  # controllers that have, or will have, a share
+        self._unended: dict[str, ActionClient] = {}  # controllers that have, or will have, a goal
         self._unaccepted: set[str] = set()
-        self._goals: dict[str, Any] = {}  # of controllers that follow their share
+        self._goals: dict[str, Any] = {}  # goals of controllers that follow their trajectory
         self._followed: Future = Future()
         self.stop, self.over = threading.Event(), Future()
         self.problem: CodedError | None = None
@@ -100,7 +101,7 @@ class Motion:
         return self._handle == handle
 
     def close(self, succeeded: bool) -> None:
-        """End the goal, as cancelled if the client has cancelled it."""
+        """End the goal; its status is cancelled if the client has cancelled it."""
         if succeeded:
             self._handle.succeed()
         elif self._handle.is_cancel_requested:
@@ -110,18 +111,18 @@ class Motion:
         self.over.set_result(None)
 
     def require(self) -> None:
-        """Raise why the motion was stopped, if it was."""
+        """Raise the reason why the motion was stopped, if it was."""
         if self._handle.is_cancel_requested:
             self.end(MoveItErrorCodes.PREEMPTED, "the goal was cancelled")
         if self.problem is not None:
             raise self.problem
 
     def tell(self, state: str) -> None:
-        """Publish what becomes of the goal."""
+        """Publish the state of the goal as feedback."""
         self._handle.publish_feedback(self._feedback(state=state))
 
     def end(self, code: int, words: str) -> None:
-        """Stop planning, and all controllers, those too that accept their goals later; the first reason counts."""
+        """Stop planning and all controllers, even those that accept their goals later; only the first reason counts."""
         if self.problem is None:
             self.problem = CodedError(code, words)
             if self._unended:
@@ -131,7 +132,7 @@ class Motion:
             goal.cancel_goal_async()
 
     def _give_up_after(self, seconds: float, *, steady: bool = True) -> None:
-        """End the motion after a time without waiting for controllers any longer."""
+        """End the motion after a time, without waiting for controllers any longer."""
         words = f"controllers did not end after {seconds:.3g} s"
 
         def give_up() -> None:
@@ -147,18 +148,18 @@ class Motion:
     async def follow(
         self, shares: list[tuple[str, ActionClient, object]], seconds: float, look: Callable[[], None]
     ) -> None:
-        """Let controllers follow their shares until all have ended; raise why they did not.
+        """Let controllers follow their goals until all have ended; raise the reason if one fails.
 
         The feedback is MONITOR once all have accepted.
 
         Parameters
         ----------
         shares
-            Names of controllers, clients of their actions, and goals.
+            For each controller: its name, the client of its action, and its goal.
         seconds
-            Time that they may take.
+            Time limit, s.
         look
-            Called again and again until they have ended.
+            Called repeatedly until all have ended.
         """
         self._unended = {name: client for name, client, _ in shares}
         self._unaccepted = set(self._unended)
@@ -177,7 +178,7 @@ class Motion:
     def _look_for_controllers(self) -> None:
         for name, client in list(self._unended.items()):
             if not client.server_is_ready():
-                self._end_share(name, "is gone: nobody serves its action")
+                self._end_share(name, "is gone: its action has no server")
 
     def _take_goal(self, name: str, future: Future) -> None:
         goal = future.result()
@@ -204,7 +205,7 @@ class Motion:
         self._end_share(name, words)
 
     def _end_share(self, name: str, words: str) -> None:
-        """Wait for a controller no longer, and stop the others if there are words about its failure."""
+        """Stop waiting for a controller; if `words` describe its failure, stop the others."""
         was_awaited = self._unended.pop(name, None) is not None
         if words and was_awaited:
             self.end(_FAILED, f"controller '{name}' {words}")
@@ -213,7 +214,7 @@ class Motion:
 
 
 class Motions(Searches):
-    """Plans motions and lets controllers follow them."""
+    """Part that plans motions and lets controllers follow them."""
 
     parameters = (
         text(
@@ -231,11 +232,11 @@ class Motions(Searches):
         self._plans = plans
         self._controllers: tuple[Controller, ...] = ()
         self._limits = ExecutionLimits()
-        # Open beyond `clean_up`: a controller that accepts its goal later must be stopped.
+        # Kept open after `clean_up`: a controller that accepts its goal later must be stopped.
         self._clients: dict[Controller, ActionClient] = {}
         self._lasting = Endpoints(common.node, common.failed)
         self._motions: list[Motion] = []
-        self._motion: Motion | None = None  # that controllers follow, or will follow
+        self._motion: Motion | None = None  # the motion that controllers follow, or will follow
 
     def configure(self) -> None:
         """Open the actions, and clients of the controllers."""
@@ -258,16 +259,16 @@ class Motions(Searches):
         return not self._motions
 
     def clean_up(self) -> None:
-        """Forget controllers and motions."""
+        """Discard controllers and motions."""
         self._controllers, self._motions, self._motion = (), [], None
 
     def model_changed(self) -> None:
-        """Prove the rest of the present motion again, and stop it if it is not free."""
+        """Prove the rest of the present motion again, and stop it if the proof fails."""
         if self._motion is not None:
             self._look_at(self._motion)
 
     def _look_at(self, motion: Motion) -> None:
-        """Prove the rest of a motion again if world or measured state have changed; stop it if it fails."""
+        """If the world or measured state has changed, prove the rest of a motion again; stop it if this fails."""
         if motion.began is None or motion.is_being_proved or motion.problem is not None:
             return
 
@@ -301,7 +302,7 @@ class Motions(Searches):
         return 1e-9 * self.node.get_clock().now().nanoseconds
 
     def _take_event(self, message: String) -> None:
-        """Stop the motion as MoveIt's clients ask for it."""
+        """Stop the motion when a MoveIt client requests it."""
         if message.data != "stop":
             self.log.warning(EVENT, f"{EVENT}: '{message.data}' is ignored: must be 'stop'")
         elif self._motion is not None:
@@ -339,7 +340,7 @@ class Motions(Searches):
             by_name = {one.name: one for one in self._controllers}
             unknown = [name for name in goal.controller_names if name not in by_name]
             if unknown:
-                raise CodedError(_FAILED, f"controller '{unknown[0]}' is unknown; those: {listing(by_name)}")
+                raise CodedError(_FAILED, f"controller '{unknown[0]}' is unknown; known: {listing(by_name)}")
             named = tuple(by_name[name] for name in goal.controller_names)
             await self._follow(motion, goal.trajectory, named or self._controllers)
             return success()
@@ -355,13 +356,13 @@ class Motions(Searches):
         *,
         moves: bool,
     ) -> Any:
-        """Stop the motion before if this one `moves`, act, and end the goal with its result."""
+        """If the goal `moves` the robot, stop the previous motion; act, and end the goal with its result."""
         motion, result = Motion(handle, action.Feedback, self.endpoints), action.Result()
         self._motions.append(motion)
         before, self._motion = self._motion, motion if moves else self._motion
         try:
             if moves and before is not None:
-                before.end(MoveItErrorCodes.PREEMPTED, "another goal came")
+                before.end(MoveItErrorCodes.PREEMPTED, "replaced by another goal")
                 await before.over
             motion.require()
             self.activity.require()
@@ -382,7 +383,7 @@ class Motions(Searches):
         return result
 
     async def _follow(self, motion: Motion, trajectory: RobotTrajectory, controllers: Sequence[Controller]) -> None:
-        """Prove a trajectory in the present world, and let controllers follow it; raise why that failed."""
+        """Prove a trajectory in the present world, and let controllers follow it; raise the reason if this fails."""
         joints = trajectory.joint_trajectory
         if len(trajectory.multi_dof_joint_trajectory.points):
             raise CodedError(_FAILED, "multi_dof_joint_trajectory: is not supported, must be empty")
@@ -401,7 +402,7 @@ class Motions(Searches):
         ]
         for name, client, _ in shares:
             if not client.server_is_ready():
-                raise CodedError(_FAILED, f"controller '{name}': nobody serves its action")
+                raise CodedError(_FAILED, f"controller '{name}': its action has no server")
         motion.proved = now
         words = await self.jobs.result(Kind.QUERY, lambda: motion.proof.why_not(now))
         if words:
@@ -412,7 +413,7 @@ class Motions(Searches):
         await motion.follow(shares, self._limits.seconds(joints), lambda: self._look_at(motion))
 
     def _check_start(self, trajectory: JointTrajectory) -> None:
-        """Raise `CodedError` if a joint is not measured where a trajectory begins."""
+        """Raise `CodedError` if a joint is too far from the start of a trajectory."""
         now = self._state_for(None)
         robot = now.planning.robot
         for name, position in zip(trajectory.joint_names, trajectory.points[0].positions, strict=True):

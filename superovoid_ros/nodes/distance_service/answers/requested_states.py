@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The state that a request is about: what was measured, with what the request gives in its place."""
+"""States of requests: measured values, with the values in the request in their place."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from superovoid_ros.nodes.distance_service.world.moveit_changes import attach_fo
 
 @dataclass(frozen=True)
 class RequestedState:
-    """The state that a request is about."""
+    """The state of a request."""
 
     model: Model
-    """That it was asked of."""
+    """Model that answers the request."""
     positions: Mapping[str, float]
-    """Of all independent joints."""
+    """Positions of all independent joints, rad or m."""
     poses: Mapping[str, np.ndarray]
-    """link -> root_from_link"""
+    """Pose root_from_link of each link, m, shape (4, 4)."""
     planning: Planning
-    """With the attached objects of the request."""
+    """Planning scene with the attached objects of the request."""
     frames: Frames
-    """With those that the request names."""
+    """Frames, including those that the request names."""
     frame: str
-    """Name on TF of the frame of the poses: the root's, or the root link's if its pose is unknown."""
+    """Name on TF of the frame of the poses: that of the root, or of the root link if its pose is unknown."""
     unplaced: str = ""
-    """Why it is unknown; empty if it is known."""
+    """Reason why the pose is unknown; empty if it is known."""
     stale: str = ""
-    """Why its measurements are stale; empty if they are not."""
+    """Reason why the measurements are stale; empty if they are not."""
 
     @property
     def base_poses(self) -> dict[str, np.ndarray]:
@@ -51,7 +51,7 @@ class RequestedState:
         return {link: self.poses[link] for link in self.planning.robot.base_links}
 
     def at(self, positions: Mapping[str, float]) -> RequestedState:
-        """Return the same with joints elsewhere, for any thread."""
+        """Return the state with other joint positions; may be called from any thread."""
         positions = {**self.positions, **positions}
         poses = self.planning.robot.forward_kinematics(positions, self.base_poses)
         return replace(self, positions=positions, poses=poses, frames=self.frames.with_links(poses))
@@ -98,7 +98,7 @@ class RequestedStates(Part):
         surroundings = self._measurements.surroundings(robot, [*named, *frames_of(planning)], known)
         frames = Frames(surroundings, edit)
         has_joints = len(message.joint_state.name) or len(message.multi_dof_joint_state.joint_names)
-        # As move_group: a full state replaces all attached objects, but an empty one replaces none.
+        # As in move_group, a full state replaces all attached objects, but an empty one replaces none.
         if message.is_diff or has_joints:
             if _changes_attached(planning, message):
                 with refusals("robot_state"):
@@ -112,27 +112,27 @@ class RequestedStates(Part):
 
 
 def positions_of(message: JointState, what: str) -> list[tuple[str, float]]:
-    """Return names and positions of joints; `InputError` if their numbers differ."""
+    """Return names and positions of joints; raise `InputError` if their numbers differ."""
     names, positions = message.name, message.position
     if len(names) != len(positions):
-        raise InputError(f"{what}: {len(names)} joint names, {len(positions)} positions: must be equally many")
+        raise InputError(f"{what}: {len(names)} joint names, {len(positions)} positions: must be the same number")
     return list(zip(names, positions, strict=True))
 
 
 def _joints_of(model: Model, message: RobotState) -> dict[str, float]:
-    """Return the positions of independent joints of a request; those that follow others are left to these."""
+    """Return the positions of independent joints in a request; mimic joints are left out."""
     pairs = positions_of(message.joint_state, "robot_state")
     kept = [(name, position) for name, position in pairs if name not in model.robot.mimic]
     return joints_given(model.robot, [name for name, _ in kept], [position for _, position in kept])
 
 
 def _base_poses_of(model: Model, message: RobotState, prefix: str) -> dict[str, tuple[str, np.ndarray]]:
-    """Return the poses of links on floating and planar joints of a request, each after its frame."""
+    """Return the poses of links on floating and planar joints in a request, each with its parent frame."""
     joints, robot = message.multi_dof_joint_state, model.robot
     if len(joints.joint_names) != len(joints.transforms):
         raise InputError(
             f"robot_state: {len(joints.joint_names)} multi_dof joints, {len(joints.transforms)} transforms: "
-            "must be equally many"
+            "must be the same number"
         )
     frame = joints.header.frame_id.removeprefix("/")
     found: dict[str, tuple[str, np.ndarray]] = {}
@@ -141,20 +141,20 @@ def _base_poses_of(model: Model, message: RobotState, prefix: str) -> dict[str, 
         joint = robot.joints.get(name)
         pose = from_transform(transform, what)
         if joint is None and np.allclose(pose, np.eye(4), atol=1e-12):
-            continue  # a virtual joint of an SRDF, that has the robot where this node has it
+            continue  # a virtual joint of an SRDF, with the same pose as in this node
         if joint is None or joint.kind not in OUTSIDE:
             floating = [name for name, joint in robot.joints.items() if joint.kind in OUTSIDE]
-            raise InputError(f"{what}: is no floating or planar joint of '{robot.name}'; those: {listing(floating)}")
+            raise InputError(f"{what}: is not a floating or planar joint of '{robot.name}'; known: {listing(floating)}")
         if joint.parent not in (robot.root, robot.root_link):
-            raise InputError(f"{what}: hangs on link '{joint.parent}'; only those on the root link are supported here")
+            raise InputError(f"{what}: is on link '{joint.parent}'; only joints on the root link are supported")
         root = "" if joint.parent == robot.root else prefix + robot.root_link
-        # As in move_group: of all joints one frame, that of the world or one that TF knows in it.
+        # As in move_group, one frame for all joints: that of the world, or one whose pose in it TF knows.
         if robot.root == robot.root_link and frame not in ("", robot.root, prefix + robot.root):
-            raise InputError(f"{what}: given in frame '{frame}', must be in that of the root link, '{robot.root}'")
+            raise InputError(f"{what}: has frame '{frame}': must be that of the root link, '{robot.root}'")
         if joint.child == robot.root_link and frame != prefix + robot.root_link:
             root = frame
         if joint.child in found:
-            raise InputError(f"{what}: is given twice")
+            raise InputError(f"{what}: occurs twice")
         found[joint.child] = root, joint.parent_from_joint @ pose
     return found
 

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether what took long to be found holds in the world as it is when it is answered.
+"""Re-validate slow results against the world at the time of the response.
 
 Objects, rules, the robot's base, its other joints and the frames of the request may have moved during the search. If
 they have, the result is validated again, so that no response describes an outdated world without a warning.
@@ -25,7 +25,7 @@ from superovoid_ros.nodes.distance_service.jobs import Kind
 Found = TypeVar("Found")
 _MOST_TIMES = 5  # that it is validated again
 REACH = 1.0
-"""m, about a frame's origin: where what is given in it is taken to be."""
+"""Radius around a frame's origin that contains whatever refers to the frame, m."""
 
 
 class Searches(RequestedStates):
@@ -87,7 +87,7 @@ class Searches(RequestedStates):
             model = self._current.model()
             changed = model is not before.model
             if changed and model.robot is not before.model.robot:
-                raise _outdated("another robot was described meanwhile")
+                raise _outdated("the robot description was replaced in the meantime")
             if not changed and time:
                 return ""
             now = self.state_of(message, frame_ids)
@@ -97,7 +97,7 @@ class Searches(RequestedStates):
             if words:
                 raise _outdated(words)
             before = now
-        return "the world goes on changing: proved for one of its last states"
+        return "the world keeps changing: proved for one of its last states"
 
     def has_changed(
         self, before: RequestedState, now: RequestedState, frame_ids: Collection[str], moved: Collection[str]
@@ -115,12 +115,12 @@ class Searches(RequestedStates):
 def _outdated(words: str) -> CodedError:
     return CodedError(
         MoveItErrorCodes.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE,
-        f"the world has changed since the request came, and what was found does not hold any more: {words}",
+        f"the world has changed since the request, and the result is no longer valid: {words}",
     )
 
 
 def _has_moved(before: RequestedState, now: RequestedState, tolerance: float) -> bool:
-    """Whether a body of the robot has moved by more than a tolerance, m."""
+    """Return whether a body of the robot has moved by more than a tolerance, m."""
     for body in before.planning.robot.bodies:
         sphere = body.shape.bounding_sphere()
         poses = [asked.poses[body.link] @ body.link_from_body for asked in (before, now)]
@@ -130,7 +130,7 @@ def _has_moved(before: RequestedState, now: RequestedState, tolerance: float) ->
 
 
 def _have_moved(frame_ids: Iterable[str], before: RequestedState, now: RequestedState, tolerance: float) -> bool:
-    """Whether a point within `REACH` of the origin of a frame has moved by more than a tolerance, m."""
+    """Return whether a point within `REACH` of the origin of a frame has moved by more than a tolerance, m."""
     for frame in frame_ids:
         poses = [_pose_of(frame, asked) for asked in (before, now)]
         if any(pose is None for pose in poses) or not motion_between(*poses, np.zeros(3), REACH) <= tolerance:
@@ -146,7 +146,7 @@ def _pose_of(frame: str, asked: RequestedState) -> np.ndarray | None:
 
 
 def motion_between(before: np.ndarray, now: np.ndarray, centre: np.ndarray, radius: float) -> float:
-    """Return how far a ball's points move at most between two poses, m."""
+    """Return a bound on how far the points of a ball move between two poses, m."""
     first, second = (pose[:3, :3] @ centre + pose[:3, 3] for pose in (before, now))
     turned = np.linalg.norm(now[:3, :3] - before[:3, :3]) / np.sqrt(2.0)  # at least 2 sin(angle / 2)
     return float(np.linalg.norm(second - first) + turned * radius)

@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Services `check_state_validity` and `check_multi_state_validity`: as move_group's, answered from proved distances.
+"""Services `check_state_validity` and `check_multi_state_validity`, as in move_group, but with proved distances.
 
 A state is valid if the clearance of every checked pair is proved to be positive, and every constraint of the request
-holds. As in move_group, joint limits are not checked. docs/explanation/moveit.md has the differences.
+holds. As in move_group, joint limits are not checked. docs/explanation/moveit.md lists the differences.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ try:
 except ImportError:  # moveit_msgs has it since 2025
     GetMultiStateValidity = None
 
-# Cut-off beyond the paddings [m], so that no pair is missed whose proved bound is below its padding and whose
-# distance is above it by rounding.
+# Cut-off beyond the paddings, m, so that rounding hides no pair whose proved bound is below its padding and whose
+# distance is above it.
 _SLACK = 1e-9
-_FEW_PAIRS = 5000  # that are looked at one after the other
-# Of the pyramid that stands for a cone of vision. More do not make it rounder to any purpose.
+_FEW_PAIRS = 5000  # checked one after another
+# Largest number of sides of the pyramid that represents a visibility cone; more would not make it usefully rounder.
 _MOST_SIDES = 1000
-MOST_CONSTRAINTS = 1000  # of a request
-_EPSILON = 2.0 * np.finfo(float).eps  # that of MoveIt's comparisons
+MOST_CONSTRAINTS = 1000  # in a request
+_EPSILON = 2.0 * np.finfo(float).eps  # as in MoveIt's comparisons
 
 
 STALE = "stale_validity"
@@ -76,8 +76,8 @@ class Validity(RequestedStates):
             STALE,
             "refuse",
             ("refuse", "warn"),
-            "Reply of check_state_validity if a measurement of the state is stale: not valid (refuse), or that of "
-            "the last measurement, with a warning in the log, as from move_group (warn)",
+            "Response of check_state_validity to stale measurements of the state: not valid (refuse), or that for "
+            "the last measurement, with a warning in the log, as in move_group (warn)",
         ),
     )
 
@@ -103,7 +103,7 @@ class Validity(RequestedStates):
         model = asked.model
         group = self._group(service, model, request.group_name)
         planning, paddings = asked.planning, None
-        # Objects that the request attaches are in no scene of the model; of many pairs a scene keeps a tree.
+        # Attached objects in the request are in no scene of the model. For many pairs, a scene stores a tree.
         if planning is model.planning and planning.scene.pair_count <= _FEW_PAIRS:
             paddings = model.paddings(group)
         pairs = None
@@ -132,25 +132,25 @@ class Validity(RequestedStates):
             contact.header.frame_id, contact.header.stamp = asked.frame, stamp
 
     def _group(self, service: str, model: Model, name: str) -> str:
-        """Return the group whose pairs are checked; empty: every pair."""
+        """Return the group whose pairs are checked; empty: all pairs."""
         if name and name not in model.robot.groups:
-            # As move_group, which checks everything then.
+            # In this case move_group checks everything.
             self.log.warning(
                 "group_name",
-                f"{service}: group_name '{name}' is no group of '{model.robot.name}' (groups: "
-                f"{listing(model.robot.groups)}): every pair is checked",
+                f"{service}: group_name '{name}' is not a group of '{model.robot.name}' (groups: "
+                f"{listing(model.robot.groups)}): all pairs are checked",
             )
             return ""
         return name
 
 
 def states_of(state: RobotState, joint_states: Sequence[JointState]) -> Iterator[RobotState]:
-    """Yield a robot state with the joints of each of `joint_states`; joints that one does not name stay as before.
+    """Yield a robot state for each of `joint_states`; joints that one does not name keep their previous positions.
 
     Raises
     ------
     InputError
-        If there are no joint states, or the numbers of names and positions of one differ.
+        If there are no joint states, or one has different numbers of names and positions.
     """
     if not len(joint_states):
         raise InputError("joint_states: is empty, expected at least one state")
@@ -168,7 +168,7 @@ def states_of(state: RobotState, joint_states: Sequence[JointState]) -> Iterator
 def _found(
     asked: RequestedState, pairs: np.ndarray | None, paddings: Paddings | None
 ) -> tuple[list[ContactInformation], list[CostSource]]:
-    """Return contacts and their costs; none if all pairs are proved clear, which the faster yes/no query finds out."""
+    """Return contacts and their costs; none if a faster yes/no query proves all pairs clear."""
     if paddings is not None:
         with refusals("robot_state"):
             if paddings.are_kept(asked.positions, asked.base_poses):
@@ -177,7 +177,7 @@ def _found(
 
 
 def count_of(*several: Constraints) -> int:
-    """Return how many constraints there are; `CodedError` for too many."""
+    """Return the number of constraints; raise `CodedError` if there are too many."""
     kinds = ("joint", "position", "orientation", "visibility")
     count = sum(len(getattr(one, f"{kind}_constraints")) for one in several for kind in kinds)
     if count > MOST_CONSTRAINTS:
@@ -187,15 +187,15 @@ def count_of(*several: Constraints) -> int:
 
 
 def _cost_of(planning: Planning, pairs: np.ndarray | None, constraints: Constraints) -> int:
-    """Return how many pairs of bodies a request looks at: a cone of vision is a pair with every body of the robot."""
-    # The body of a cone is made for the request, which takes as long as many pairs.
+    """Return how many pairs of bodies a request checks; a visibility cone forms a pair with every body of the robot."""
+    # Building the body of a cone takes as long as many pairs.
     per_cone = AT_ONCE // 2 + len(planning.robot.bodies)
     checked = planning.scene.pair_count if pairs is None else len(pairs)
     return checked + count_of(constraints) + len(constraints.visibility_constraints) * per_cone
 
 
 def _contacts(asked: RequestedState, pairs: np.ndarray | None) -> tuple[list[ContactInformation], list[CostSource]]:
-    """Return one contact for each pair of links and objects without clearance, deepest first, with costs."""
+    """Return a contact for each pair of links and objects without clearance, deepest first, with costs."""
     planning = asked.planning
     scene = planning.scene.fork()
     with refusals("robot_state"):
@@ -203,13 +203,13 @@ def _contacts(asked: RequestedState, pairs: np.ndarray | None) -> tuple[list[Con
     result = scene.query(max_distance=planning.largest_padding() + _SLACK, pairs=pairs)
     world_from_body = scene.poses
     clear = planning.clearances(result)
-    rows = np.flatnonzero(~(clear.lower > 0.0))  # of NaN no comparison holds
+    rows = np.flatnonzero(~(clear.lower > 0.0))  # also true for NaN
     rows = rows[np.argsort(clear.distance[rows], kind="stable")]
     contacts, costs, seen = [], [], set()
     for row in rows.tolist():
         a, b = int(result.body_a[row]), int(result.body_b[row])
         names = planning.owners[a], planning.owners[b]
-        if frozenset(names) in seen:  # as move_group: one contact of two links
+        if frozenset(names) in seen:  # as in move_group: one contact for two links
             continue
         seen.add(frozenset(names))
         contacts.append(_contact(planning, names, result, row, max(0.0, -float(clear.distance[row]))))
@@ -225,7 +225,7 @@ def _contacts(asked: RequestedState, pairs: np.ndarray | None) -> tuple[list[Con
 def _contact(
     planning: Planning, names: tuple[str, str], result: SceneResult, row: int, depth: float
 ) -> ContactInformation:
-    """Return a contact as move_group's: half way between the two points, the normal from body 1 to body 2."""
+    """Return a contact as in move_group: midway between the two points, normal from body 1 to body 2."""
     types = [
         ContactInformation.WORLD_OBJECT
         if planning.in_world(name)
@@ -246,7 +246,7 @@ def _contact(
 
 
 def _cost(scene: Scene, world_from_body: np.ndarray, a: int, b: int) -> CostSource | None:
-    """Return the intersection of the boxes around two bodies along the axes of the frame; None if it is unbounded."""
+    """Return the intersection of the axis-aligned boxes around two bodies; None if it is unbounded."""
     lower, upper = np.full(3, -np.inf), np.full(3, np.inf)
     for index in (a, b):
         pose = world_from_body[index]
@@ -270,9 +270,9 @@ def evaluate(
     Returns
     -------
     results
-        One each. What cannot be evaluated is not satisfied, at distance infinity.
+        One for each constraint. If it cannot be evaluated, it is not satisfied, at infinite distance.
     problems
-        Why something could not be evaluated.
+        Errors of constraints that could not be evaluated.
     """
     results, problems = [], []
     for kind, measure in (
@@ -311,13 +311,13 @@ def _joint_constraint(constraint: JointConstraint, asked: RequestedState) -> tup
         raise InputError(f"joint '{name}': tolerances {above}, {below}: must not be negative")
     value = robot.position_of(name, asked.positions)
     if value is None:
-        raise InputError(f"joint '{name}' is no joint with one position; those: {listing(robot.joint_names)}")
+        raise InputError(f"joint '{name}' is not a joint with one position; known: {listing(robot.joint_names)}")
     wanted = constraint.position
     joint = robot.joints[name]
     if joint.kind == "continuous":
         difference = math.remainder(value - wanted, 2.0 * math.pi)
     else:
-        # As move_group: what lies outside the joint's limits is taken to mean the limit.
+        # As in move_group, a position beyond the joint's limits is moved to the limit.
         low, high = joint.limits
         if wanted + above < low:
             wanted, above = low, np.finfo(float).eps
@@ -340,7 +340,7 @@ def _position_constraint(constraint: PositionConstraint, asked: RequestedState) 
 
 
 def placed_shapes(constraint: PositionConstraint, frames: Frames) -> list[tuple[np.ndarray, Shape]]:
-    """Return the shapes that a position may be in, each after its pose in the root link's frame, shape (4, 4)."""
+    """Return the shapes that may contain a position, each with its pose in the root link, m, shape (4, 4)."""
     root_from_header = frames.lookup(constraint.header.frame_id, "constraint_region")
     region = constraint.constraint_region
     shapes = [shape_of_primitive(one, f"primitives[{i}]") for i, one in enumerate(region.primitives)]
@@ -361,7 +361,7 @@ def _orientation_constraint(constraint: OrientationConstraint, asked: RequestedS
     header_from_wanted, wanted = wanted_rotation(constraint, frames)
     difference = wanted.T @ frames.link(constraint.link_name)[:3, :3]
     if constraint.parameterization == OrientationConstraint.ROTATION_VECTOR:
-        from scipy.spatial.transform import Rotation  # late: the import is slow
+        from scipy.spatial.transform import Rotation  # imported here, since it is slow
 
         errors = np.abs(header_from_wanted @ Rotation.from_matrix(difference).as_rotvec())
     else:
@@ -371,7 +371,7 @@ def _orientation_constraint(constraint: OrientationConstraint, asked: RequestedS
 
 
 def wanted_rotation(constraint: OrientationConstraint, frames: Frames) -> tuple[np.ndarray, np.ndarray]:
-    """Return the requested rotation in the frame of the constraint, and in the root link's, shape (3, 3) each."""
+    """Return the requested rotation in the frame of the constraint and in the root link, shape (3, 3) each."""
     q = constraint.orientation
     quaternion = np.array([q.x, q.y, q.z, q.w])
     if not abs(np.linalg.norm(quaternion) - 1.0) <= 1e-3:
@@ -381,11 +381,11 @@ def wanted_rotation(constraint: OrientationConstraint, frames: Frames) -> tuple[
 
 
 def _visibility_constraint(constraint: VisibilityConstraint, asked: RequestedState) -> tuple[bool, float]:
-    """Whether the sensor sees the target disc: both angles, and no link in the cone between the two.
+    """Evaluate whether a sensor sees a target disc: both angles, and no link in the cone between sensor and disc.
 
-    As in move_group: the view angle is that between the sensor's axis and the disc's normal turned round, the range
-    angle that between the sensor's axis and the way to the disc's centre; objects of the world do not hide the disc,
-    nor do attached ones, nor the links that carry sensor and target. The distance is the depth of a link in the cone.
+    As in move_group, the view angle is between the sensor's axis and the reversed normal of the disc, and the range
+    angle between the sensor's axis and the direction to the disc's centre. Objects, attached or not, and the links that
+    carry sensor and target do not hide the disc. The distance is the depth of a link in the cone.
     """
     frames = asked.frames
     if asked.unplaced:
@@ -408,7 +408,7 @@ def _visibility_constraint(constraint: VisibilityConstraint, asked: RequestedSta
     towards = to_target / (np.linalg.norm(to_target) or 1.0)
     small = np.finfo(float).eps
     for most, direction in ((view, -target[:3, 2]), (spread, towards)):
-        # Beyond a right angle the sensor looks at the wrong side, however much is allowed.
+        # Beyond a right angle the sensor faces away, whatever the limit.
         if most > small and _angle(axis, direction) > min(most, 0.5 * math.pi):
             return False, 0.0
     if radius <= small:
@@ -426,7 +426,7 @@ def _angle(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def _cone(radius: float, sides: int, target_from_sensor: np.ndarray) -> ConvexMesh:
-    """Return the pyramid over the target disc with its tip at the sensor, in the target's frame."""
+    """Return the pyramid over the target disc with its apex at the sensor, in the target's frame."""
     angle = 2.0 * math.pi * np.arange(sides) / sides
     ring = np.column_stack([radius * np.sin(angle), radius * np.cos(angle), np.zeros(sides)])
     with refusals("the sensor lies in the plane of the target disc: there is no cone between them"):
@@ -436,7 +436,7 @@ def _cone(radius: float, sides: int, target_from_sensor: np.ndarray) -> ConvexMe
 def _depth_in_cone(
     asked: RequestedState, cone: ConvexMesh, root_from_cone: np.ndarray, excepted: set[str]
 ) -> float | None:
-    """Return how deep the links but those excepted reach into a cone [m]; None if all are proved to be outside."""
+    """Return how deep links other than `excepted` reach into a cone, m; None if all are proved to be outside."""
     planning = asked.planning
     robot = planning.robot
     links = [body for body in robot.bodies if body.link not in excepted]
@@ -450,7 +450,7 @@ def _depth_in_cone(
 
 
 def _euler_errors(rotation: np.ndarray, tolerances: Sequence[float]) -> np.ndarray:
-    """Return the angles about x, y, z as they turn along, absolute values; what is x or z alike counts as allowed."""
+    """Return the absolute angles about the rotating axes x, y, z; ambiguous angles use the tolerances."""
     sine = rotation[0, 2]
     if abs(sine) < 1.0 - 1e-9:
         angles = np.array(
@@ -461,7 +461,7 @@ def _euler_errors(rotation: np.ndarray, tolerances: Sequence[float]) -> np.ndarr
             ]
         )
     else:
-        # Gimbal lock: x and z turn about one axis. As move_group: about x, or about z beyond the tolerance of x.
+        # Gimbal lock: x and z rotate about the same axis. As in move_group, use x, and z beyond the tolerance of x.
         angles = np.array([math.atan2(rotation[2, 1], rotation[1, 1]), math.copysign(0.5 * math.pi, sine), 0.0])
         if abs(angles[0]) > tolerances[2] + np.finfo(float).eps:
             angles = np.array([0.0, angles[1], angles[0]])

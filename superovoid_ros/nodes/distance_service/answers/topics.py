@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The topics `~/distances` and `~/markers` at a set rate, `~/clearance` and `~/min_distance` with every joint state."""
+"""Topics `~/distances` and `~/markers` at a set rate, `~/clearance` and `~/min_distance` after every joint state."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def _words(problem: Exception) -> str:
 
 
 class Topics(Part):
-    """Publishes distances, markers and the clearance of the measured state while the node is active.
+    """Part that publishes distances, markers and the clearance of the measured state while the node is active.
 
     Attributes
     ----------
     published : int
         Number of publications of distances or markers.
     problem : str
-        The reason if the last publication failed; otherwise empty.
+        Reason why the last publication failed; empty if it did not.
     """
 
     parameters = (
@@ -82,12 +82,12 @@ class Topics(Part):
             0.0,
             0.0,
             1e3,
-            "[m] Largest distance of pairs drawn as near; 0: chosen by the size of the scene",
+            "[m] Largest distance of pairs drawn as near; 0: a fraction of the scene's extent",
         ),
         text(
             "pairs",
             [""],
-            "Pairs of the topics, each two names of links or groups; empty: every allowed pair",
+            "Pairs on the topics, each as two names of links or groups; empty: all allowed pairs",
             "entries like 'left_hand right_hand'",
             check=_check_pairs,
         ),
@@ -102,7 +102,7 @@ class Topics(Part):
             0.0,
             0.0,
             10.0,
-            "[m] Diameter of a closest point, with the other markers in proportion; 0: chosen by the size of the scene",
+            "[m] Diameter of a closest point, other markers in proportion; 0: a fraction of the scene's extent",
         ),
         count("markers.labels", 5, 0, 1000, "Largest number of pairs with a written distance, closest first"),
         count("markers.resolution", 32, 4, 128, "Number of facets around a body"),
@@ -114,8 +114,8 @@ class Topics(Part):
         self._watched: Selection | None = None
         self._markers: SceneMarkers | None = None
         self._approach: Approach | None = None
-        self._is_cleared = False  # the clearance was published since the last turn of the timer
-        self._timer = self._late = None  # the first only while there are subscribers
+        self._is_cleared = False  # whether the clearance was published since the timer's last callback
+        self._timer = self._late = None  # the first runs only while there are subscribers
         self._idle_until = 0.0
         self._spare: list[PairDistance] = []
         self.published = 0
@@ -141,13 +141,13 @@ class Topics(Part):
         self._framed, self._marked = 0, ("", 0)
 
     def activate(self) -> None:
-        """Start publishing; listeners get all markers again."""
+        """Start publishing; subscribers receive all markers again."""
         self._markers = None
         self._measurements.joints_changed = self._publish_clearance
         self._update_timer()
 
     def deactivate(self) -> None:
-        """Stop publishing. The last clearance is unknown, because displays keep it."""
+        """Stop publishing. Publish an unknown clearance last, because displays keep the last message."""
         self._stop_timers()
         self._measurements.joints_changed, self._measurements.is_followed = lambda: None, False
         try:
@@ -161,11 +161,11 @@ class Topics(Part):
         self._timer = self._late = None
 
     def clean_up(self) -> None:
-        """Forget what was drawn."""
+        """Discard the markers."""
         self._watched = self._markers = self._approach = None
 
     def check(self, new: Mapping[str, object]) -> None:
-        """Find the pairs on the robot."""
+        """Check that the robot has the pairs."""
         model = self._current.candidate
         if "pairs" in new and model is not None:
             try:
@@ -174,7 +174,7 @@ class Topics(Part):
                 raise InputError(f"pairs: {reason_of(error)}") from error
 
     def apply(self, names: AbstractSet[str]) -> None:
-        """Watch other pairs, draw otherwise, publish at another rate."""
+        """Apply the new pairs, marker options or rate."""
         if "pairs" in names:
             self._load_watched()
         if any(name.startswith("markers.") for name in names):
@@ -184,12 +184,12 @@ class Topics(Part):
             self._update_timer()
 
     def model_changed(self) -> None:
-        """Find the watched pairs on the new robot and draw it."""
+        """Find the watched pairs on the new robot, and draw it."""
         self._markers = None
         self._load_watched()
 
     def _load_watched(self) -> None:
-        """Turn the parameter `pairs` into pairs of the current robot."""
+        """Find the pairs of the parameter `pairs` on the current robot."""
         self._watched = self._approach = None
         model = self._current.snapshot.model
         if model is None:
@@ -198,10 +198,10 @@ class Topics(Part):
             self._watched = model.watch(self.value("pairs"))
         except Exception as error:
             reason = reason_of(error)
-            self.log.error("pairs", f"pairs does not fit this robot, every pair is watched: {reason}")
+            self.log.error("pairs", f"pairs does not fit this robot, all pairs are watched: {reason}")
 
     def _update_timer(self) -> None:
-        """Run the timer, and follow joint states, while the node is active and has subscribers."""
+        """Run the timer, and react to joint states, while the node is active and has subscribers."""
         self._measurements.is_followed = self.activity.is_active and self._clearance_listeners > 0
         rate = float(self.value("rate"))
         if not (rate > 0.0 and self.activity.is_active and self._has_subscribers()):
@@ -213,7 +213,7 @@ class Topics(Part):
         return self.listeners + self._clearance_listeners > 0
 
     def _publish(self) -> None:
-        """Publish distances and markers of the measured state, and the clearance if no joint states came."""
+        """Publish distances and markers of the measured state, and the clearance if no joint states arrived."""
         if not self._is_cleared:
             self._publish_clearance()
         self._is_cleared = False
@@ -242,7 +242,7 @@ class Topics(Part):
             self._draw_unanswered()
 
     def _turn(self, publish: Callable[[], None]) -> Exception | None:
-        """Publish and return the error that prevents it; count the time that this takes."""
+        """Publish; return the error that prevented it, and measure the time spent."""
         used, problem = time.thread_time(), None
         try:
             publish()
@@ -253,20 +253,20 @@ class Topics(Part):
             if not isinstance(error, InputError):
                 self.statistics.fault()
             self.node.get_logger().warning(_words(error), throttle_duration_sec=LOG_PERIOD)
-        # At least half of this thread's processor time belongs to services and measurements, at any rate. The time of
-        # other processes does not count: services could not use it either.
+        # At any rate, leave at least half of this thread's processor time to services and measurements. Time of other
+        # processes does not count, since services could not use it.
         now = time.monotonic()
         self._idle_until = max(self._idle_until, now) + (time.thread_time() - used)
         return problem
 
     def _publish_later(self) -> None:
-        """Publish after the time for other work, so that a late turn does not cost the next one."""
+        """Publish after the time for other work, so that a late publication does not delay the next one."""
         if self._late is None:
             left = max(self._idle_until - time.monotonic(), 0.0)
             self._late = self.endpoints.every(left, self._publish_now)
 
     def _draw_unanswered(self) -> None:
-        """Take back what was drawn of an answer: a display would go on to show it."""
+        """Draw all pairs and bodies as unknown, since displays would keep showing the last answer."""
         if self._markers is not None:
             update = self._markers.unanswered()
             if update.markers:
@@ -284,7 +284,7 @@ class Topics(Part):
 
     def _publish_state(self, model: Model, wanted: bool, drawn: bool) -> None:
         state = self._measurements.states(model.robot)
-        self._measurements.require_world(model.planning, None, state.unplaced)  # all that there is is drawn
+        self._measurements.require_world(model.planning, None, state.unplaced)  # all objects are drawn
         selection = self._watched or model.select((), ())
         max_distance = float(self.value("max_distance")) or np.inf
         question = closest_question(model, selection, state, max_distance=max_distance)
@@ -295,8 +295,8 @@ class Topics(Part):
         if stale:
             self.node.get_logger().warning(
                 f"stale: {stale} (joint states: {message.joint_state_age:.1f} s, "
-                f"transforms: {message.base_pose_age:.1f} s): their sender has stopped, or its clock is another than "
-                "this node's (use_sim_time, times of the machines)",
+                f"transforms: {message.base_pose_age:.1f} s): their sender has stopped, or its clock differs from "
+                "this node's (check use_sim_time and the clocks of the machines)",
                 throttle_duration_sec=LOG_PERIOD,
             )
         if wanted:
@@ -310,7 +310,7 @@ class Topics(Part):
                 self._markers = SceneMarkers(model.scene.bodies, self._marker_options(), frames, cubes, watched, owners)
             near_distance = float(self.value("near_distance"))
             now = self.node.get_clock().now().nanoseconds
-            if now > self._framed or now < self._framed - NANOSECONDS:  # tf2 complains of a stamp that it has
+            if now > self._framed or now < self._framed - NANOSECONDS:  # tf2 warns about a repeated stamp
                 self._framed = now
                 transforms = self._markers.transforms(state.frame, link_poses, to_time(now))
                 if transforms:
@@ -320,7 +320,7 @@ class Topics(Part):
                 self._markers_publisher.publish(update)
 
     def _publish_clearance(self) -> None:
-        """Publish the clearance of the measured state, if there are subscribers and it is this thread's turn."""
+        """Publish the clearance of the measured state if there are subscribers and this thread has time for it."""
         if not self._clearance_listeners or time.monotonic() < self._idle_until:
             return
         self._is_cleared, message = True, _unknown_clearance()
@@ -328,7 +328,7 @@ class Topics(Part):
         self._send_clearance(message if problem is None else _unknown_clearance(), problem)
 
     def _fill_clearance(self, message: Clearance) -> None:
-        """Fill in the clearance of the measured state; `InputError` if it is unknown."""
+        """Fill in the clearance of the measured state; raise `InputError` if it is unknown."""
         model, measurements = self._current.model(), self._measurements
         selection = self._watched or model.select((), ())
         state = measurements.states(model.robot)
@@ -359,12 +359,12 @@ class Topics(Part):
         message.message = "; ".join(filter(None, notes))
 
     def _send_clearance(self, message: Clearance, problem: Exception | None) -> None:
-        """Publish a clearance, or why it is unknown."""
+        """Publish a clearance, or the reason why it is unknown."""
         if problem is not None:
             message.header.stamp = to_time(self.node.get_clock().now().nanoseconds)
             message.error_code.value, message.message = int(code_of(problem)), reason_of(problem)
         self._clearance_publisher.publish(message)
-        # A number alone cannot warn of an incomplete world.
+        # A single number cannot report an incomplete world.
         self._min_distance_publisher.publish(Float64(data=math.nan if self._current.missing else message.lower))
 
     def _marker_options(self) -> MarkerOptions:
@@ -372,7 +372,7 @@ class Topics(Part):
         return MarkerOptions(**{name: self.value(f"markers.{name}") for name in names})
 
     def _resend_markers(self) -> None:
-        """Send all markers in the next turn, because a subscriber has come or gone."""
+        """Send all markers at the next publication, because the number of subscribers changed."""
         if self._markers is not None:
             self._markers.resend()
         self._update_timer()

@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The node's end of a bond with a lifecycle manager, as of bond_core; without the package `bond` there is none.
+"""Bond with a lifecycle manager, as in bond_core; only if the package `bond` is installed.
 
-A manager publishes heartbeats on the topic `bond` with the name of a node as `id`. While the node is active it replies
-with heartbeats of its own. If they stop, the manager knows that the node has ended or hangs.
+A manager publishes heartbeats on the topic `bond` with the name of a node as `id`. While the node is active, it replies
+with its own heartbeats. If these stop, the manager knows that the node has ended or hangs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from superovoid_ros.nodes.distance_service.part import Common, Part
 
 TOPIC = "bond"
-_PERIODS = 0.05, 1.0  # s, the shortest and the longest between two heartbeats
+_PERIODS = 0.05, 1.0  # s, shortest and longest period of the heartbeats
 
 
 def status_type() -> type | None:
@@ -31,7 +31,7 @@ def status_type() -> type | None:
 
 
 class Bond(Part):
-    """Replies to the heartbeats of a lifecycle manager while the node is active."""
+    """Part that replies to the heartbeats of a lifecycle manager while the node is active."""
 
     def __init__(self, common: Common) -> None:
         super().__init__(common)
@@ -40,23 +40,23 @@ class Bond(Part):
         self._instance = self._period = self._heard_until = None
 
     def configure(self) -> None:
-        """Listen to managers."""
+        """Subscribe to the heartbeats of managers."""
         self._kind = status_type()
         if self._kind is not None:
             self._publisher = self.endpoints.advertise(self._kind, TOPIC, 5)
             self.endpoints.listen(self._kind, TOPIC, self._take, 30)
 
     def activate(self) -> None:
-        """Begin a bond that a manager may ask for."""
+        """Allow a manager to start a bond."""
         self._instance = str(uuid.uuid4())
 
     def deactivate(self) -> None:
-        """Break the bond."""
+        """End the bond."""
         self._end()
         self._instance = None
 
     def clean_up(self) -> None:
-        """Forget the topic."""
+        """Close the topic."""
         self._kind = self._publisher = self._timer = None
 
     def _take(self, status: Any) -> None:
@@ -68,7 +68,7 @@ class Bond(Part):
             self._end()
             return
         self._heard_until = time.monotonic() + max(_PERIODS[1], status.heartbeat_timeout)
-        period = min(max(_PERIODS[0], status.heartbeat_period), _PERIODS[1])  # NaN is the shortest
+        period = min(max(_PERIODS[0], status.heartbeat_period), _PERIODS[1])  # NaN becomes the shortest
         if self._timer is None or period != self._period:
             self.endpoints.stop(self._timer)
             self._period = period
@@ -76,7 +76,7 @@ class Bond(Part):
             self._beat()
 
     def _beat(self) -> None:
-        """Publish a heartbeat, as long as the manager does."""
+        """Publish a heartbeat, unless the manager's heartbeats have stopped."""
         if time.monotonic() > self._heard_until:
             self._end()
         else:

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Counts of what the node has done, for the diagnostics."""
+"""Counts for the diagnostics."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from superovoid_ros.nodes.common.mistakes import InputError, shortened
 
 @dataclass
 class Counts:
-    """Answers in a stretch of time."""
+    """Counts over a period."""
 
     calls: Counter[str] = field(default_factory=Counter)
-    """service -> calls"""
+    """Number of calls of each service."""
     refused: Counter[str] = field(default_factory=Counter)
-    """service -> calls answered with `success: false`, or with the like of it"""
+    """Number of refused calls of each service: with `success: false` or an error code."""
     internal_errors: int = 0
-    """calls, messages and timers that failed by a mistake of this package"""
+    """Number of calls, messages and timers that failed because of a bug in this package."""
     unreadable: int = 0
-    """messages and requests that rclpy could not read"""
+    """Number of messages and requests that rclpy could not deserialize."""
     refused_messages: Counter[str] = field(default_factory=Counter)
     """topic -> refused messages"""
     slowest: float = 0.0
-    """[s]"""
+    """Duration of the slowest query, s."""
     slowest_name: str = ""
     uncertified: int = 0
-    """pairs answered with status UNPROVEN"""
+    """Number of pairs answered with status UNPROVEN."""
 
 
 class Statistics:
-    """Counts since the start and since the last look.
+    """Counts since the start, and since the last call of `look`.
 
     Attributes
     ----------
     total, recent : Counts
-        Since the start of the process; since the last `look`.
+        Since the start of the process; since the last call of `look`.
     reasons : dict
-        Service -> why it refused its last call that it refused: some answers have no room for words.
+        Reason of the last refusal by each service, since some responses have no field for it.
     """
 
     def __init__(self) -> None:
@@ -49,12 +49,12 @@ class Statistics:
         self.reasons: dict[str, str] = {}
 
     def look(self) -> Counts:
-        """Return what happened since the last look."""
+        """Return the counts since the last call."""
         recent, self.recent = self.recent, Counts()
         return recent
 
     def call(self, service: str, error: Exception | None = None) -> None:
-        """Count a call of a service, and what kept it from an answer."""
+        """Count a call of a service, with the error that prevented an answer if there was one."""
         if error is not None:
             self.reasons[service] = shortened(str(error) or repr(error), 300)
         for counts in (self.total, self.recent):
@@ -70,13 +70,13 @@ class Statistics:
             counts.internal_errors += not isinstance(error, InputError)
 
     def fault(self, is_read: bool = True) -> None:
-        """Count a callback that failed, or what could not even be read."""
+        """Count a callback that failed, or with `is_read` false a message that could not be deserialized."""
         for counts in (self.total, self.recent):
             counts.internal_errors += is_read
             counts.unreadable += not is_read
 
     def query(self, name: str, seconds: float, uncertified: int) -> None:
-        """Count a query of the scene (or many in one call), by a service or for a topic."""
+        """Count a query of the scene (or many in one call) by a service or topic."""
         for counts in (self.total, self.recent):
             counts.uncertified += uncertified
             if seconds > counts.slowest:

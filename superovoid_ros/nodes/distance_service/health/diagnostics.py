@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Diagnostics of the node on `/diagnostics`, in the form of diagnostic_updater.
+"""Diagnostics of the node on `/diagnostics`, in the format of diagnostic_updater.
 
-Four statuses, each named `<node>: <task>`: `robot`, `measurements`, `topics`, `queries`. docs/reference/ros.md has the
-levels.
+Four statuses, each named `<node>: <task>`: `robot`, `measurements`, `topics`, `queries`. docs/reference/ros.md
+documents the levels.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from superovoid_ros.nodes.distance_service.robot_state.measurements import Measu
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 
 OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE
-# Shortest span for measuring a rate, in its periods and in seconds.
+# Shortest span for measuring a rate, in periods and in seconds.
 RATE_PERIODS = 5.0
 RATE_SECONDS = 2.0
 LEAST_RATE = 0.8  # of the requested one, below which the level is WARN, or ERROR if nothing can be published
@@ -32,39 +32,39 @@ LEAST_RATE = 0.8  # of the requested one, below which the level is WARN, or ERRO
 
 @dataclass
 class Finding:
-    """One status as it is found out."""
+    """One status while it is determined."""
 
     level: bytes = OK
     message: str = ""
     values: dict[str, object] = field(default_factory=dict)
 
     def note(self, level: bytes, words: str) -> None:
-        """Add words, and raise the level to that of these."""
+        """Append a message, and raise the level to `level` if that is higher."""
         self.level, self.message = max(self.level, level), f"{self.message}; {words}" if self.message else words
 
 
 class RateMeter:
-    """How often something happens, from its count at the times of the diagnostics."""
+    """Measurement of a rate, from the count of events at the times of the diagnostics."""
 
     def __init__(self) -> None:
         self.clear()
 
     def clear(self) -> None:
-        """Begin again."""
+        """Restart the measurement."""
         self._began: tuple[float, int] | None = None
         self._rate: float | None = None
 
     def update(self, now: float, count: int, wanted: float) -> float | None:
-        """Return the rate reached last [Hz]; None until it has been measured long enough.
+        """Return the last measured rate, Hz; None until it has been measured long enough.
 
         Parameters
         ----------
         now
-            Time [s]; if it runs backwards, the measurement starts again.
+            Time, s; if it runs backwards, the measurement restarts.
         count
-            How often it happened up to now.
+            Number of events up to now.
         wanted
-            The requested rate [Hz].
+            Requested rate, Hz.
         """
         if self._began is None or now < self._began[0]:
             self.clear()
@@ -76,12 +76,12 @@ class RateMeter:
 
 
 class Diagnostics(Part):
-    """Publishes what the node is doing, from `configure` on, whether it is active or not.
+    """Part that publishes the state of the node from `configure` on, active or not.
 
     Parameters
     ----------
     common, current, measurements, topics
-        The node, and the parts that the diagnostics describe.
+        The shared services, and the parts that the diagnostics describe.
     facts
         Returns further facts of the parts.
     """
@@ -117,11 +117,11 @@ class Diagnostics(Part):
         self._timer = None
         self._publisher = None
         self._meter = RateMeter()
-        self._measured = (0.0, False)  # requested rate, and whether it was due, while measuring
+        self._measured = (0.0, False)  # requested rate, and whether publishing was due, while measuring
         self._time_before = -1
 
     def configure(self) -> None:
-        """Begin to publish."""
+        """Start to publish."""
         self._publisher = self.endpoints.advertise(DiagnosticArray, "/diagnostics", 1)
         self._apply_values()
 
@@ -132,7 +132,7 @@ class Diagnostics(Part):
         self._meter.clear()
 
     def apply(self, names: AbstractSet[str]) -> None:
-        """Take over period and thresholds."""
+        """Apply period and thresholds."""
         if names & {one.name for one in self.parameters}:
             self._apply_values()
 
@@ -192,7 +192,7 @@ class Diagnostics(Part):
             elif self._current.missing:
                 found.note(WARN, self._current.missing)
             elif not model.robot.bodies:
-                found.note(WARN, f"no link of robot '{model.robot.name}' has contact geometry: nothing to measure")
+                found.note(WARN, f"no link of robot '{model.robot.name}' has contact geometry: no distances to compute")
             else:
                 found.message = model.describe()
         found.values |= self._facts()
@@ -203,7 +203,7 @@ class Diagnostics(Part):
         self._look_at_clock(found)
         model = self._current.snapshot.model
         if model is None:
-            found.message = found.message or "no robot to be measured"
+            found.message = found.message or "no robot"
             return found
         try:
             state = self._measurements.states(model.robot)
@@ -223,7 +223,7 @@ class Diagnostics(Part):
             if 0.0 < timeout < age:
                 found.note(STALE, f"{words}, stale after {timeout:g} s")
             elif 0.0 < warn_age < abs(age):
-                found.note(WARN, words if age > 0.0 else f"{words}, in the future: the sender's clock is another")
+                found.note(WARN, words if age > 0.0 else f"{words}, in the future: the sender's clock differs")
         ahead = (state.newest_stamp - now) / NANOSECONDS if state.newest_stamp is not None else 0.0
         if 0.0 < timeout < ahead:
             found.note(STALE, f"newest measurement {ahead:.1f} s in the future, stale beyond {timeout:g} s")
@@ -232,23 +232,23 @@ class Diagnostics(Part):
         return found
 
     def _look_at_clock(self, found: Finding) -> None:
-        """Find out which time this is."""
+        """Determine which clock the node uses, and whether it runs."""
         now = self.node.get_clock().now().nanoseconds
         before, self._time_before = self._time_before, now
         if not self.node.get_parameter("use_sim_time").value:
-            found.values["time"] = "of the system"
+            found.values["time"] = "system"
         elif now == 0:
             found.values["time"] = "simulated, nothing received on /clock"
-            found.note(WARN, "use_sim_time is set and nothing came on /clock")
+            found.note(WARN, "use_sim_time is set but nothing was received on /clock")
         else:
-            found.values["time"] = "simulated, stands still" if now == before else "simulated"
+            found.values["time"] = "simulated, stopped" if now == before else "simulated"
 
     def _on_topics(self) -> Finding:
         found = Finding()
         wanted, listeners = float(self.value("rate")), self._topics.listeners
         now = self.node.get_clock().now().nanoseconds / NANOSECONDS
         found.values |= {
-            "rate wanted [Hz]": wanted,
+            "requested rate [Hz]": wanted,
             "listeners": listeners,
             "published": self._topics.published,
         }
@@ -263,7 +263,7 @@ class Diagnostics(Part):
         else:
             reached = self._meter.update(now, self._topics.published, wanted)
             if reached is None:
-                found.message = "being measured"
+                found.message = "measuring the rate"
                 return found
             found.values["rate reached [Hz]"], found.message = reached, f"{reached:.1f} of {wanted:g} Hz"
             if reached < LEAST_RATE * wanted:
@@ -283,7 +283,7 @@ class Diagnostics(Part):
             "messages that cannot be read": total.unreadable,
             "log lines left out": self.log.left_out,
             "slowest query [s]": total.slowest,
-            "slowest query by": total.slowest_name or "none",
+            "slowest query in": total.slowest_name or "none",
             "uncertified answers": total.uncertified,
             "uncertified answers, new": recent.uncertified,
         }

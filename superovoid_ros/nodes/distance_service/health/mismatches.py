@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Says so where nothing can come through a topic of the node: another type, or a quality of service that does not fit.
+"""Log messages about topics on which a type or quality of service prevents communication with another node.
 
-rclpy reports this by events, two for every topic. Its executor checks all of them several times in every call of a
-service, which made a short call a tenth slower. So this module searches for mismatches periodically, and the message
-names the node at the other end.
+rclpy reports a mismatch by events, two for every topic. Its executor checks all of them several times in every call of
+a service, which made a short call a tenth slower. So this part searches for mismatches periodically, and its message
+names the other node.
 """
 
 from __future__ import annotations
@@ -20,36 +20,36 @@ from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from superovoid_ros.nodes.distance_service.part import Common, Part
 
-_LOOK = 2.0  # s, between two looks
-_UNNAMED = "_NODE_NAME_UNKNOWN_"  # the word of rmw
+_LOOK = 2.0  # s between two searches
+_UNNAMED = "_NODE_NAME_UNKNOWN_"  # placeholder of rmw
 _LOOKS_FOR_A_NAME = 5
 
 
 class Mismatches(Part):
-    """Compares the ends of a node's topics with those of other nodes, and logs each that does not fit once."""
+    """Part that compares the endpoints of the node's topics with those of other nodes, and logs each mismatch once."""
 
     def __init__(self, common: Common) -> None:
         super().__init__(common)
         self._reported: dict[tuple[str, bytes], str] = {}
-        self._nameless: dict[tuple[str, bytes], int] = {}  # looks at which an end's node had no name yet
+        self._nameless: dict[tuple[str, bytes], int] = {}  # number of searches in which an endpoint's node had no name
 
     def configure(self) -> None:
-        """Begin to look at other nodes."""
+        """Start to search."""
         self.endpoints.every(_LOOK, self._look)
 
     def clean_up(self) -> None:
-        """Forget what was logged."""
+        """Stop, and forget which mismatches were logged."""
         self._reported.clear()
         self._nameless.clear()
 
     def facts(self) -> dict[str, object]:
-        """Return how many other nodes' ends do not fit, for diagnostics."""
-        return {"mismatched topic ends": len(self._reported)}
+        """Return the number of mismatched endpoints of other nodes, for the diagnostics."""
+        return {"mismatched endpoints": len(self._reported)}
 
     def _look(self) -> None:
-        """Look at all topics."""
+        """Search all topics for mismatches, and log new ones."""
         found = dict(self._mismatches())
-        # Discovery finds a topic's end before its node. Ends without a name are reported later.
+        # A topic's endpoint is discovered before the name of its node. Report endpoints without a name later.
         self._nameless = {
             end: self._nameless.get(end, 0) + 1
             for end in found.keys() - self._reported.keys()
@@ -62,7 +62,7 @@ class Mismatches(Part):
         self._reported = found
 
     def _mismatches(self) -> Iterator[tuple[tuple[str, bytes], str]]:
-        """Yield the endpoints of others that do not match, with a line about each."""
+        """Yield mismatched endpoints of other nodes, with a log line about each."""
         node, name = self.node, self.node.get_fully_qualified_name()
         publishers, subscriptions = node.get_publishers_info_by_topic, node.get_subscriptions_info_by_topic
         for ours, entity in (
@@ -71,8 +71,8 @@ class Mismatches(Part):
         ):
             topic, listens = ours.topic_name, entity == "subscription"
             same, other = (subscriptions, publishers) if listens else (publishers, subscriptions)
-            # This node's own end as it is reported like all others, not the requested profile: an unset deadline is 0
-            # there, and infinite in the reported one.
+            # Use this node's endpoint as reported by discovery, not the requested profile: an unset deadline is 0 in
+            # the reported profile and infinite in the requested one.
             for own, theirs in product((end for end in same(topic) if _name(end) == name), other(topic)):
                 offered, wanted = (theirs, own) if listens else (own, theirs)
                 why = _why(theirs, ours, offered.qos_profile, wanted.qos_profile, entity)
@@ -85,15 +85,15 @@ class Mismatches(Part):
 def _why(
     theirs: TopicEndpointInfo, ours: Publisher | Subscription, offered: QoSProfile, wanted: QoSProfile, entity: str
 ) -> str:
-    """Return why nothing comes through and what can be done; empty if it does."""
+    """Return the reason for a mismatch and its remedy; empty if the endpoints match."""
     kind = f"{ours.msg_type.__module__.partition('.')[0]}/msg/{ours.msg_type.__name__}"
     if theirs.topic_type != kind:
-        return f"the type there is {theirs.topic_type}, here {kind}"
+        return f"its type is {theirs.topic_type}, this node's {kind}"
     verdict, reason = qos_check_compatible(offered, wanted)
     if verdict != QoSCompatibility.ERROR:
         return ""
     reason = reason.strip().removeprefix("ERROR: ").rstrip(";")
-    return f"{reason} (of this end: parameters qos_overrides.{ours.topic_name}.{entity}...)"
+    return f"{reason} (of this node: parameters qos_overrides.{ours.topic_name}.{entity}...)"
 
 
 def _name(end: TopicEndpointInfo) -> str:

@@ -1,4 +1,4 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where the robot is: joint states and transforms."""
+"""The robot and its measured state: robot description, joint states, transforms."""

@@ -13,21 +13,22 @@ from types import MappingProxyType
 
 from superovoid_ros.nodes.common.mistakes import Code, InputError, check_name, listing
 
-# Names of other robots are kept too, since this one may be replaced; those longest unheard of give way.
+# Joints of other robots are stored too, since the robot may be replaced; the joints longest without a measurement are
+# dropped first.
 _NAMES_KEPT = 10_000
 
 PATIENCE = 1.0
-"""[s] For this time without newer measurements, older ones count as late; after it, the sender's time has restarted,
-as with a recording played in a loop or a reset clock."""
+"""Time without newer measurements after which older stamps are accepted, s: the sender's time has restarted, as for a
+recording played in a loop or a reset clock."""
 
 
 class Newest:
-    """Distinguishes new measurements from late ones by their stamps.
+    """Filter that distinguishes new measurements from late ones by their stamps.
 
     Parameters
     ----------
     steady
-        Returns the time in seconds; never set.
+        Clock that returns monotonic time, s.
     """
 
     def __init__(self, steady: Callable[[], float] = time.monotonic) -> None:
@@ -35,10 +36,10 @@ class Newest:
         self._late_since: dict[str, float] = {}
 
     def takes(self, name: str, stamp: int, known: int | None) -> bool:
-        """Return whether a measurement of `name`, made at `stamp` [ns], is to replace that of the stamp `known`.
+        """Return whether a measurement of `name` with `stamp` replaces the one with stamp `known`, ns.
 
-        One of the same stamp does: a sender that never changes its stamps is believed in the order of arrival, and a
-        message that comes twice changes nothing.
+        An equal stamp replaces: measurements of a sender that never changes its stamps are used in the order of
+        arrival, and a repeated message changes nothing.
         """
         if known is not None and stamp < known:
             now = self._steady()
@@ -48,27 +49,27 @@ class Newest:
         return True
 
     def forget(self, name: str) -> None:
-        """Drop what is kept about `name`."""
+        """Forget the late measurements of `name`."""
         self._late_since.pop(name, None)
 
 
 class JointPositions:
     """Latest position, stamp and velocity of every known joint; several senders may each report a part.
 
-    `update` and `of` are for any thread.
+    `update` and `of` may be called from any thread.
 
     Parameters
     ----------
     topic
-        Where they come from, for error messages.
+        Name of the topic, for error messages.
     steady
-        Returns the time in seconds; never set.
+        Clock that returns monotonic time, s.
     """
 
     def __init__(self, topic: str = "joint_states", steady: Callable[[], float] = time.monotonic) -> None:
         self._topic = topic
         self._latest: dict[str, tuple[float, int, float]] = {}
-        """Position, stamp and velocity, which is NaN if it is not measured; the joint longest without news first."""
+        """Position, stamp and velocity (NaN if not measured); ordered by the last update, oldest first."""
         self._newest = Newest(steady)
         self._messages = 0
         self._lock = threading.Lock()
@@ -81,31 +82,30 @@ class JointPositions:
         now: int,
         velocities: Sequence[float] = (),
     ) -> None:
-        """Take over one message.
+        """Store the measurements of one message.
 
         Parameters
         ----------
         names, positions
-            Joint names and positions [rad] or [m]. No positions at all: a message about velocities or efforts
-            only.
+            Joint names and positions, rad or m. A message without positions (velocities or efforts only) is ignored.
         stamp
-            When they were measured, nanoseconds.
+            Time of the measurement, ns.
         now
-            The time, nanoseconds. A position older than the known one is ignored (messages may overtake each other),
-            unless the known one has a stamp in the future, or only older ones have followed it for a while: then the
-            time of their sender has restarted.
+            Current time, ns. A position older than the stored one is ignored (messages may overtake each other), unless
+            the stored stamp is in the future, or only older positions have arrived for a while: then the sender's time
+            has restarted.
         velocities
-            rad/s or m/s; if they are not as many as the names, none is measured.
+            Velocities, rad/s or m/s; ignored unless there is one for each name.
 
         Raises
         ------
         InputError
-            If the lengths differ, or a name is absurdly long; nothing is taken over.
+            If the lengths differ or a name is too long; then nothing is stored.
         """
         if len(positions) == 0 and len(names) > 0:
             return
         if len(names) != len(positions):
-            raise InputError(f"joint states: {len(names)} names, {len(positions)} positions: must be equally many")
+            raise InputError(f"joint states: {len(names)} names, {len(positions)} positions: must be the same number")
         for name in names:
             check_name(name, "joint states: a name")
         self._messages += 1
@@ -123,7 +123,7 @@ class JointPositions:
                 self._newest.forget(name)
 
     def forget_after(self, now: int) -> int:
-        """Forget positions measured after `now` [ns], and return how many."""
+        """Forget positions measured after `now`, ns, and return their number."""
         later = [name for name, (_, stamp, _) in self._latest.items() if stamp > now]
         for name in later:
             del self._latest[name]
@@ -137,21 +137,21 @@ class JointPositions:
         Parameters
         ----------
         joints
-            Their names.
+            Names of the joints.
         otherwise
-            Positions of joints that were never measured [rad] or [m].
+            Positions of joints that were never measured, rad or m.
 
         Returns
         -------
         positions : dict
-            Joint name -> position [rad] or [m].
+            Positions by joint, rad or m.
         stamp : int or None
-            Nanoseconds, of the oldest measured position; None if there is none.
+            Stamp of the oldest measured position, ns; None if there is none.
 
         Raises
         ------
         InputError
-            If a joint was never measured, and `otherwise` has none, or its last position is not a finite number.
+            If a joint was never measured and `otherwise` lacks it, or its last position is not finite.
         """
         joints = tuple(joints)
         with self._lock:
@@ -159,8 +159,10 @@ class JointPositions:
         assumed = {joint: otherwise[joint] for joint in joints if joint not in measured and joint in otherwise}
         missing = [joint for joint in joints if joint not in measured and joint not in assumed]
         if missing:
-            heard = f"{self._messages} messages received" if self._messages else "no message received yet"
-            raise InputError(f"no position of joint {listing(missing)} on {self._topic} ({heard})", Code.NOT_MEASURED)
+            received = f"{self._messages} messages received" if self._messages else "no message received yet"
+            raise InputError(
+                f"no position of joint {listing(missing)} on {self._topic} ({received})", Code.NOT_MEASURED
+            )
         positions = {joint: position for joint, (position, _, _) in measured.items()}
         broken = [joint for joint, position in positions.items() if not math.isfinite(position)]
         if broken:
@@ -171,17 +173,17 @@ class JointPositions:
         return assumed | positions, min((stamp for _, stamp, _ in measured.values()), default=None)
 
     def velocities(self, joints: Sequence[str]) -> list[float]:
-        """Return the latest velocities of joints [rad/s] or [m/s]; `InputError` if one is not known."""
+        """Return the latest velocities of joints, rad/s or m/s; raise `InputError` if one is unknown."""
         found = [self._latest[joint][2] if joint in self._latest else math.nan for joint in joints]
         missing = [joint for joint, velocity in zip(joints, found, strict=True) if not math.isfinite(velocity)]
         if missing:
             raise InputError(f"no velocity of joint {listing(missing)} on {self._topic}", Code.NOT_MEASURED)
         return found
 
-    def unheard(self, joints: Iterable[str]) -> list[str]:
+    def unmeasured(self, joints: Iterable[str]) -> list[str]:
         """Return the joints that were never measured."""
         return [joint for joint in joints if joint not in self._latest]
 
     def newest(self, joints: Iterable[str]) -> int | None:
-        """Return the newest stamp of measured joints, nanoseconds; None if there is none."""
+        """Return the newest stamp of measured joints, ns; None if there is none."""
         return max((self._latest[joint][1] for joint in joints if joint in self._latest), default=None)

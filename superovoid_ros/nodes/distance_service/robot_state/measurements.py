@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The measured state of the robot, from joint states and TF, and the state that a request describes."""
+"""The measured state of the robot, from joint states and TF, and states described by requests."""
 
 from __future__ import annotations
 
@@ -34,40 +34,40 @@ from superovoid_ros.nodes.distance_service.robot_state.transforms import (
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings, check_still, link_named, places
 
 UNMEASURED = "unmeasured_joints"
-# Messages wait while the node has no use for them: those of several fast senders must not push out those of a slow one.
+# Messages wait until the node uses them: those of several fast senders must not displace those of a slow one.
 JOINT_STATES = QoSProfile(depth=500, reliability=ReliabilityPolicy.BEST_EFFORT)
-_MOST_OF_SCENES = 10_000  # joints, of other robots too
+_MOST_OF_SCENES = 10_000  # joints, including those of other robots
 
 
 @dataclass(frozen=True, kw_only=True)
 class States:
-    """States of a robot, one row each, as measured and as a request gives them."""
+    """States of a robot, one row each, composed of measurements and the values in a request."""
 
     positions: np.ndarray
-    """Of `Robot.joint_names`, rad or m, shape (states, joints)."""
+    """Positions of `Robot.joint_names`, rad or m, shape (states, joints)."""
     base_poses: Mapping[str, np.ndarray]
-    """root_from_link of links on floating joints, shape (4, 4) or (states, 4, 4)."""
+    """Pose root_from_link of each link on a floating joint, m, shape (4, 4) or (states, 4, 4)."""
     frame_from_root: np.ndarray | None
-    """Shape (4, 4); None: the frame is that of the root."""
+    """Transform from the root to `frame`, m, shape (4, 4); None: `frame` is that of the root."""
     frame: str
-    """Of the answers."""
+    """Frame of the answers."""
     joint_stamp: int | None
-    """Nanoseconds, of the oldest joint position from joint states; None if none was used."""
+    """Stamp of the oldest position from joint states, ns; None if none was used."""
     transform_stamp: int | None
-    """Nanoseconds, of the oldest transform from TF; None if none was used, or static ones only."""
+    """Stamp of the oldest transform from TF, ns; None if none was used, or only static ones."""
     newest_stamp: int | None
-    """Nanoseconds, of the newest of all these; None if there is none."""
+    """Stamp of the newest of all these measurements, ns; None if there are none."""
     unplaced: str = ""
-    """The reason if the pose of the robot in the world is unknown: then poses in its root's frame are not valid, and
-    `frame` is that of its root link. Empty if it is known."""
+    """Reason why the pose of the robot in the world is unknown; empty if it is known. If unknown, poses in the frame of
+    the robot's root are invalid, and `frame` is that of its root link."""
 
     @property
     def oldest_stamp(self) -> int | None:
-        """Nanoseconds, of the oldest measurement; None if there is none."""
+        """Stamp of the oldest measurement, ns; None if there is none."""
         return min((stamp for stamp in (self.joint_stamp, self.transform_stamp) if stamp is not None), default=None)
 
     def link_poses(self, robot: Robot) -> Mapping[str, np.ndarray]:
-        """Return link -> frame_from_link of the first state; `InputError` if there are none."""
+        """Return frame_from_link of each link in the first state; raise `InputError` if there is no state."""
         positions = dict(zip(robot.joint_names, self.positions[0].tolist(), strict=True))
         bases = {link: pose if pose.ndim == 2 else pose[0] for link, pose in self.base_poses.items()}
         with refusals():
@@ -77,42 +77,42 @@ class States:
         return {link: self.frame_from_root @ pose for link, pose in poses.items()}
 
     def known_poses(self, robot: Robot) -> Mapping[str, np.ndarray]:
-        """Return `link_poses`; without that of the root if it is not known how the links are to it."""
+        """Return `link_poses`, without the root if the pose of the other links in it is unknown."""
         poses = self.link_poses(robot)
         return {link: pose for link, pose in poses.items() if not (self.unplaced and link == robot.root)}
 
 
 @dataclass(frozen=True)
 class GivenStates:
-    """The part of states that a request gives, in place of measurements; names and numbers have been checked."""
+    """The values of states in a request, which replace measurements; names and numbers are already checked."""
 
     joint_names: Sequence[str] = ()
     positions: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
-    """rad or m, shape (states, joint_names)."""
+    """Positions of `joint_names`, rad or m, shape (states, joint_names)."""
     base_poses: Mapping[str, tuple[str, np.ndarray]] = field(default_factory=dict)
-    """Link -> the frame it is given in, and frame_from_link, shape (4, 4) or (states, 4, 4)."""
+    """For each link: the parent frame, and frame_from_link, m, shape (4, 4) or (states, 4, 4)."""
 
     @property
     def states(self) -> int:
-        """How many states there are."""
+        """Number of states."""
         rows = [len(pose) for _, pose in self.base_poses.values() if pose.ndim == 3]
         return len(self.positions) or max(rows, default=1)
 
 
 @dataclass(frozen=True)
 class _Root:
-    """Where the URDF's root link is."""
+    """Pose of the URDF's root link."""
 
     link: str
-    """Link whose frame has all poses: the robot's root, or its root link if its pose is unknown."""
+    """Link in whose frame all poses are: the robot's root, or its root link if the pose of that is unknown."""
     pose: np.ndarray | None
-    """link_from_root_link, shape (4, 4) or (states, 4, 4); None: one and the same."""
+    """Pose link_from_root_link, m, shape (4, 4) or (states, 4, 4); None: both are the same link."""
     used: tuple[StampedTransform, ...] = ()
     unplaced: str = ""
     """As in `States`."""
 
     def carries(self, root_link_from_link: np.ndarray) -> np.ndarray:
-        """Return the pose of a link whose pose over the root link is given."""
+        """Return the pose of a link in the frame of `link` from its pose in the root link."""
         return root_link_from_link if self.pose is None else self.pose @ root_link_from_link
 
 
@@ -120,18 +120,20 @@ _NOTHING = GivenStates()
 
 
 def joints_given(robot: Robot, names: Sequence[str], positions: Sequence[float]) -> dict[str, float]:
-    """Return a request's joint positions by name; `InputError` for wrong lengths, names or numbers."""
+    """Return a request's joint positions by name; raise `InputError` for invalid lengths, names or numbers."""
     if len(names) != len(positions):
-        raise InputError(f"request: {len(names)} joint_names, {len(positions)} joint_positions: must be equally many")
+        raise InputError(
+            f"request: {len(names)} joint_names, {len(positions)} joint_positions: must be the same number"
+        )
     given: dict[str, float] = {}
     for name, position in zip(names, positions, strict=True):
         if name in robot.mimic:
             leader = robot.mimic[name].joint
-            raise InputError(f"request: joint '{name}' follows joint '{leader}': give that one's position")
+            raise InputError(f"request: joint '{name}' mimics joint '{leader}': set the position of that joint")
         if name not in robot.joint_names:
             raise InputError(f"request: unknown joint '{name}'; joints: {listing(robot.joint_names)}")
         if name in given:
-            raise InputError(f"request: joint '{name}' is given twice")
+            raise InputError(f"request: joint '{name}' occurs twice")
         if not math.isfinite(position):
             raise InputError(f"request: position of joint '{name}' = {position}: must be finite")
         given[name] = float(position)
@@ -139,7 +141,7 @@ def joints_given(robot: Robot, names: Sequence[str], positions: Sequence[float])
 
 
 class Measurements(Part):
-    """Listens to joint states and transforms, and makes states of them; from `configure` on."""
+    """Part that receives joint states and transforms from `configure` on, and composes states."""
 
     parameters = (
         text("frame", "", "Frame of all answers; empty: the root link of the robot. Any other frame needs TF"),
@@ -184,12 +186,12 @@ class Measurements(Part):
         self._jumps: JumpHandle | None = None
         self._take_arrived: Callable[[], None] = lambda: None
         self.is_followed = False
-        """Whether every message with joint states wakes the node."""
+        """If true, every message with joint states wakes the node."""
         self.joints_changed: Callable[[], None] = lambda: None
         """Called after messages with joint states that woke the node."""
 
     def configure(self) -> None:
-        """Begin to listen."""
+        """Subscribe to joint states and transforms."""
         node = self.node
         self._joints = JointPositions(node.resolve_topic_name("joint_states"))
         self._transforms = transform_source(self.endpoints, node.get_fully_qualified_name(), self._refuse)
@@ -205,7 +207,7 @@ class Measurements(Part):
         self._jumps = node.get_clock().create_jump_callback(back, post_callback=lambda _jump: self._forget_future())
 
     def clean_up(self) -> None:
-        """Forget what was measured."""
+        """Discard all measurements."""
         self._joints, self._of_scenes = JointPositions(), {}
         self._take_arrived = lambda: None
         self._transforms = None
@@ -214,13 +216,13 @@ class Measurements(Part):
         self._jumps = None
 
     def positions(self, robot: Robot, names: Collection[str]) -> tuple[dict[str, float], int | None]:
-        """Return positions of joints as `JointPositions.of`; unmeasured ones are assumed if the parameter allows it."""
-        if names and not self.is_followed:  # otherwise the executor takes each message, and tells of it
+        """Return positions of joints as `JointPositions.of` does; with assumed ones if the parameter allows them."""
+        if names and not self.is_followed:  # otherwise the executor takes each message
             self._take_arrived()
         return self._joints.of(names, self._assumed(robot))
 
     def take_scene(self, positions: Mapping[str, float]) -> None:
-        """Keep the joint positions of a planning scene, for joints that nothing measures."""
+        """Store the joint positions of a planning scene, for joints that are not measured."""
         kept = {name: position for name, position in self._of_scenes.items() if name not in positions}
         newest = [*kept.items(), *positions.items()][-_MOST_OF_SCENES:]
         self._of_scenes = dict(newest)
@@ -228,33 +230,33 @@ class Measurements(Part):
     def assumed(self, robot: Robot | None) -> dict[str, float]:
         """Return the assumed positions of unmeasured joints, for diagnostics."""
         found = {} if robot is None else self._assumed(robot)
-        return {name: found[name] for name in self._joints.unheard(found)}
+        return {name: found[name] for name in self._joints.unmeasured(found)}
 
     def _assumed(self, robot: Robot) -> dict[str, float]:
         if self.value(UNMEASURED) != "default":
             return {}
         of_scenes = {name: self._of_scenes[name] for name in robot.joint_names if name in self._of_scenes}
-        # Else as `setToDefaultValues` of MoveIt: 0 if the limits have it, else the middle between them.
+        # Otherwise as MoveIt's `setToDefaultValues`: 0 if it is within the limits, else their middle.
         limits = robot.joint_limits.items()
         middles = {name: 0.0 if lower <= 0.0 <= upper else 0.5 * (lower + upper) for name, (lower, upper) in limits}
         return middles | of_scenes
 
     @property
     def transforms(self) -> TransformSource:
-        """The frames that TF knows."""
+        """Source of the transforms on TF."""
         return self._transforms
 
     @property
     def prefix(self) -> str:
-        """What the frames of the robot's links begin with on TF."""
+        """Prefix of the frames of the robot's links on TF."""
         return str(self.value("frame_prefix"))
 
     def frame_of(self, robot: Robot, link: str) -> str:
-        """Return what a link's frame is called on TF; the frame of the world that a robot moves in has no prefix."""
+        """Return the name of a link's frame on TF; the frame of the world in which the robot moves has no prefix."""
         return link if link == robot.root != robot.root_link else self.prefix + link
 
     def where(self, robot: Robot, target: str, source: str) -> np.ndarray:
-        """Return target_from_source of two links as TF has it; `InputError` if it has not."""
+        """Return target_from_source of two links according to TF; raise `InputError` if TF lacks it."""
         if (target, source) == (robot.root, robot.root_link):
             root = self._root(robot)
             _require_placed(root.unplaced)
@@ -262,7 +264,7 @@ class Measurements(Part):
         return self._transforms.lookup(self.frame_of(robot, target), self.frame_of(robot, source)).target_from_source
 
     def _root(self, robot: Robot, given: np.ndarray | None = None) -> _Root:
-        """Return the pose of the root link, from the request if it has one, otherwise from TF."""
+        """Return the pose of the root link: `given` by the request, otherwise from TF."""
         if robot.root == robot.root_link:
             return _Root(robot.root, None)
         if given is not None:
@@ -274,14 +276,14 @@ class Measurements(Part):
             if self.value("unknown_root_pose") == "identity":
                 return _Root(robot.root, np.eye(4))
             words = (
-                f"not ready: where the robot's root link '{link}' is in '{root}' is not known: {error} "
-                "(virtual joint of the SRDF, or planning_frame; unknown_root_pose: identity takes its default)"
+                f"not ready: the pose of the robot's root link '{link}' in '{root}' is unknown: {error} "
+                "(virtual joint of the SRDF, or planning_frame; unknown_root_pose: identity uses the default pose)"
             )
             return _Root(robot.root_link, None, unplaced=words)
         return _Root(robot.root, found.target_from_source, (found,))
 
     def require_world(self, planning: PlanningScene, pairs: np.ndarray | None, unplaced: str) -> None:
-        """Raise `InputError` if pairs involve objects of the world of unknown pose; `unplaced` as in `States`."""
+        """Raise `InputError` if pairs involve objects of the world whose pose is unknown; `unplaced` as in `States`."""
         if planning.concerns_world(pairs):
             _require_placed(unplaced)
             self._check_still(planning)
@@ -298,16 +300,16 @@ class Measurements(Part):
     def surroundings(
         self, robot: Robot | None, frame_ids: Iterable[str], link_poses: Mapping[str, np.ndarray] | None = None
     ) -> Surroundings:
-        """Return where everything is now, for what is given in these frames; for any thread.
+        """Return the present poses of the frames that messages name; may be called from any thread.
 
         Parameters
         ----------
         robot
-            None: there is nothing that anything could be given in.
+            The robot; None: no frame is known.
         frame_ids
-            As headers name them.
+            Names of the frames, as in headers.
         link_poses
-            Of all links in some common frame; None: as measured.
+            Poses of all links in a common frame; None: as measured.
         """
         prefix = self.prefix
         if robot is None:
@@ -337,7 +339,7 @@ class Measurements(Part):
         joint_positions: Sequence[float] = (),
         base_poses: Sequence[TransformStamped] = (),
     ) -> GivenStates:
-        """Return what a request gives of one state; `InputError` if it makes no sense."""
+        """Return the values of one state in a request; raise `InputError` if they are invalid."""
         given = joints_given(robot, joint_names, joint_positions)
         poses: dict[str, tuple[str, np.ndarray]] = {}
         for stamped in base_poses:
@@ -347,33 +349,33 @@ class Measurements(Part):
         return GivenStates(tuple(given), np.array([list(given.values())]), poses)
 
     def base_link(self, robot: Robot, name: str, before: Container[str]) -> str:
-        """Return the link on a floating joint that a request names; `InputError` for others, or a repeated one."""
+        """Return the link on a floating joint that a request names; raise `InputError` for other or repeated links."""
         link = name if name in robot.base_links else name.removeprefix(self.prefix)
         if link not in robot.base_links:
             raise InputError(
-                f"request: base_poses names link '{link}', which hangs on no floating joint; "
-                f"links that do: {listing(robot.base_links)}"
+                f"request: base_poses names link '{link}', which is not on a floating joint; "
+                f"links on floating joints: {listing(robot.base_links)}"
             )
         if link in before:
-            raise InputError(f"request: base pose of link '{link}' is given twice")
+            raise InputError(f"request: base pose of link '{link}' occurs twice")
         return link
 
     def states(self, robot: Robot, given: GivenStates = _NOTHING, planning: PlanningScene | None = None) -> States:
-        """Return the measured state, with what a request gives in its place.
+        """Return the measured state, with the values of a request in place of measurements.
 
         Parameters
         ----------
         robot
             The robot.
         given
-            What the request gives. Default: nothing.
+            Values in the request. Default: none.
         planning
-            Its objects and their subframes count as frames for poses, at their measured poses.
+            Planning scene whose objects and their subframes are also valid frames, at their measured poses.
 
         Raises
         ------
         InputError
-            If something that the request leaves out was not measured, or a frame is unknown.
+            If a value that the request leaves out was not measured, or a frame is unknown.
         """
         column = {name: number for number, name in enumerate(given.joint_names)}
         left_out = [joint for joint in robot.joint_names if joint not in column]
@@ -406,14 +408,14 @@ class Measurements(Part):
     def _places(
         self, robot: Robot, given: Mapping[str, tuple[str, np.ndarray]], planning: PlanningScene | None
     ) -> tuple[_Root, dict[str, np.ndarray], list[StampedTransform]]:
-        """Return the poses of all base links in the frame of `_Root.link`, and the transforms that went into them.
+        """Return the poses of all base links in the frame of `_Root.link`, and the transforms used.
 
-        Links on the root link keep their measured pose relative to it if a request moves it.
+        If a request moves the root link, other links on it keep their measured pose relative to it.
         """
         used: list[StampedTransform] = []
 
         def placed(link: str, root: _Root | None) -> np.ndarray:
-            """Return a given pose of a link in the frame of the robot's root, or in that of `root` if known."""
+            """Return the requested pose of a link in the frame of the robot's root, or of `root` if known."""
             frame, pose = given[link]
             if root is not None and frame == self.prefix + robot.root_link:
                 return root.carries(pose)
@@ -441,7 +443,7 @@ class Measurements(Part):
         return root, poses, used
 
     def _of_object(self, robot: Robot, frame: str, planning: PlanningScene | None) -> StampedTransform | None:
-        """Return root_from_frame of an object or a subframe of one, as measured; None if the frame is neither."""
+        """Return root_from_frame of an object or its subframe, as measured; None if the frame is neither."""
         found = None if planning is None else object_frame(planning.objects, frame)
         if planning is None or found is None:
             return None
@@ -457,7 +459,7 @@ class Measurements(Part):
         return StampedTransform(root_from_link @ pose, state.oldest_stamp, state.newest_stamp)
 
     def _stamps(self, joints: Sequence[str], used: Sequence[StampedTransform]) -> tuple[int | None, int | None]:
-        """Return the oldest stamp of transforms, and the newest of these and of joint positions."""
+        """Return the oldest stamp of transforms, and the newest stamp of transforms and joint positions."""
         oldest = min((one.stamp for one in used if one.stamp is not None), default=None)
         newest = [one.newest for one in used] + [self._joints.newest(joints)]
         return oldest, max((stamp for stamp in newest if stamp is not None), default=None)
@@ -468,14 +470,14 @@ class Measurements(Part):
         Raises
         ------
         InputError
-            If one is not measured, or a base moves, whose velocity TF does not have.
+            If a joint's velocity is not measured, or the robot has moving bases, whose velocities TF does not contain.
         """
         if robot.base_links and state.transform_stamp is not None:
-            raise InputError(f"no velocity of {listing(robot.base_links)}: TF has poses alone", Code.NOT_MEASURED)
+            raise InputError(f"no velocity of {listing(robot.base_links)}: TF contains only poses", Code.NOT_MEASURED)
         return np.array(self._joints.velocities(robot.joint_names))
 
     def fill_freshness(self, message: DistanceArray | Clearance | GetDistances.Response, state: States) -> str:
-        """Write a state's frame, stamp and age into an answer about it; return why it is stale, if it is."""
+        """Write a state's frame, stamp and age into a response; return why the state is stale, or an empty string."""
         now, stamp = self._now(), state.oldest_stamp
         message.header.frame_id = state.frame
         message.header.stamp = to_time(now if stamp is None else stamp)
@@ -490,7 +492,7 @@ class Measurements(Part):
         return words
 
     def why_stale(self, state: States) -> str:
-        """Return why what is measured of a state is stale; empty if it is not, or nothing of it is measured."""
+        """Return why the measured part of a state is stale; empty if it is not, or if nothing of it is measured."""
         if state.newest_stamp is None:
             return ""
         timeout, now, oldest = float(self.value("stale_timeout")), self._now(), state.oldest_stamp
@@ -498,19 +500,19 @@ class Measurements(Part):
         ahead = (state.newest_stamp - now) / NANOSECONDS
         if not 0.0 < timeout < max(age, ahead):
             return ""
-        return f"state is {age:.1f} s old" if age > timeout else f"state bears a time {ahead:.1f} s in the future"
+        return f"state is {age:.1f} s old" if age > timeout else f"state is stamped {ahead:.1f} s in the future"
 
     def _now(self) -> int:
         return self.node.get_clock().now().nanoseconds
 
     def _forget_future(self) -> None:
-        """After a jump back in time, as of a simulation that begins again: forget what is not measured yet."""
+        """After a jump back in time, as at a restart of a simulation, forget measurements stamped in the future."""
         forgotten = self._joints.forget_after(self._now())
         if self._transforms is not None:
             forgotten += self._transforms.forget_after(self._now())
         if forgotten:
             self.node.get_logger().warning(
-                f"time jumped back: {forgotten} joint positions and transforms of later are forgotten"
+                f"time jumped back: {forgotten} later joint positions and transforms are dropped"
             )
 
     def _take_joint_states(self, message: JointState) -> None:

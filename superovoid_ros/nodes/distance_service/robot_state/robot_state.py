@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The robot of the node and its state: read from parameters or topics, replaced when a new description comes."""
+"""The robot of the node: read from parameters or topics, and replaced if a new description arrives."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from superovoid_ros.nodes.distance_service.world.current import (
 from superovoid_ros.nodes.distance_service.world.frames import frames_of
 
 TOPICS = ("robot_description", "robot_description_semantic")
-"""Topics, and the parameters of the same names."""
+"""Names of the topics, and of the parameters with the same content."""
 
 
 OF_ROBOT = (
@@ -79,7 +79,7 @@ OF_ROBOT = (
         "planar or floating virtual joint, or the root link if there is none",
     ),
 )
-"""With these the robot is read."""
+"""Parameters that determine how the robot is read."""
 OF_SCENE = (
     number("padding", 0.0, 0.0, 1e3, "[m] Padding of every link against objects, in check_state_validity"),
     number("safety_margin", 0.0, 0.0, 1e3, "[m] Clearance below which check_state_validity reports a contact"),
@@ -88,11 +88,11 @@ OF_SCENE = (
     count("max_objects", Limits().objects, 1, 100_000, "Largest number of objects, including attached objects"),
     count("max_pairs", Limits().pairs, 1, MOST_PAIRS, "Largest number of checked pairs of bodies"),
 )
-"""These are of the robot and its objects together."""
+"""Parameters of the robot and its objects together."""
 
 
 _Read: TypeAlias = tuple[Description, Snapshot, BuiltModel | None, Exception | None]
-"""What was read, the snapshot whose objects the model has taken over, the model (None: no description), a problem."""
+"""The description, the snapshot whose objects are in the model, the model (None: no description), and an error."""
 
 
 def _names(declared: tuple) -> frozenset[str]:
@@ -100,7 +100,7 @@ def _names(declared: tuple) -> frozenset[str]:
 
 
 class RobotState(Part):
-    """Reads the robot, and builds the model from it and from the objects there are."""
+    """Part that reads the robot, and builds the model from it and the present objects."""
 
     parameters = (*OF_ROBOT, *OF_SCENE)
 
@@ -112,29 +112,29 @@ class RobotState(Part):
         self._topic_text = dict.fromkeys(TOPICS, "")
 
     def configure(self) -> None:
-        """Listen to descriptions."""
+        """Subscribe to descriptions."""
         for topic in TOPICS:
             self.endpoints.listen(String, topic, self._taker(topic), LATCHED)
 
     def clean_up(self) -> None:
-        """Forget robot and objects."""
+        """Discard robot and objects."""
         self._proposed = self._made_from = self._current.proposed = None
         self._current.exchange(Snapshot())
         self._topic_text = dict.fromkeys(TOPICS, "")
 
     def facts(self) -> Mapping[str, object]:
-        """Return how much waits to be read, for diagnostics."""
+        """Return the number of jobs that wait to be read, for the diagnostics."""
         return {"waiting to be read": self.jobs.count(Kind.READ)}
 
     @property
     def urdf(self) -> str:
-        """The URDF that the robot was read from; empty if there is none."""
+        """URDF of the present robot; empty if there is none."""
         return "" if self._made_from is None else self._made_from.urdf
 
     # --- parameters ---
 
     def check(self, new: Mapping[str, object]) -> None:
-        """Build the model that the new values make."""
+        """Build the model that results from new parameter values; raise `InputError` if they are invalid."""
         self._proposed = self._current.proposed = None
         if new.keys() & _names(OF_ROBOT):
             self._check_robot(self._description(new))
@@ -144,7 +144,7 @@ class RobotState(Part):
             counts = len(planning.owners), len(planning.objects), planning.scene.pair_count
             for name, found in zip(("max_bodies", "max_objects", "max_pairs"), counts, strict=True):
                 if int(new.get(name, found)) < found:
-                    raise InputError(f"{name} = {new[name]}: there are {found} already")
+                    raise InputError(f"{name} = {new[name]}: there are already {found}")
 
     def _check_robot(self, description: Description) -> None:
         if not description.urdf:
@@ -154,13 +154,13 @@ class RobotState(Part):
             robot = description.read()
             built = self._build(robot, description, snapshot)
         except Exception as error:
-            raise InputError(f"robot not usable: {reason_of(error)}") from error
+            raise InputError(f"invalid robot: {reason_of(error)}") from error
         if built.model.missing and not (snapshot.model and snapshot.model.missing):
-            raise InputError(f"robot not usable: {built.model.missing}")
+            raise InputError(f"invalid robot: {built.model.missing}")
         self._proposed, self._current.proposed = built, built.model
 
     def apply(self, names: AbstractSet[str]) -> None:
-        """Use the model that `check` has built, or give that of now other limits and paddings."""
+        """Use the model that `check` built, or apply new limits and paddings to the present model."""
         if names & _names(OF_ROBOT):
             proposed = self._proposed
             self._proposed = self._current.proposed = None
@@ -171,7 +171,7 @@ class RobotState(Part):
     def _use_limits_and_paddings(self, description: Description) -> None:
         snapshot = self._current.snapshot
         if snapshot.model is None:
-            if description.urdf:  # it may fit by now
+            if description.urdf:  # it may be within the new limits
                 self.load()
             return
         try:
@@ -182,7 +182,7 @@ class RobotState(Part):
         self._made_from = description
 
     def _description(self, new: Mapping[str, object] | None = None) -> Description:
-        """Return what the robot is made from: parameters first, topics where those are empty."""
+        """Return the description of the robot: from parameters, or from topics if those are empty."""
         new = new or {}
 
         def parameter(name: str) -> object:
@@ -213,15 +213,16 @@ class RobotState(Part):
         return take
 
     def load(self) -> None:
-        """Have a thread read the robot from what is known when its turn comes; if that fails, answers have the reason.
+        """Read the robot in a thread, from the latest description when its turn comes.
 
-        It is read once more if objects, paddings or limits have changed meanwhile.
+        If this fails, answers give the reason. The robot is read again if objects, paddings or limits change in the
+        meantime.
         """
 
         def accept(found: _Read | None, problem: Exception | None) -> bool:
             if found is not None:
                 description, snapshot, built, problem = found
-                # Texts of topics that have arrived since are read next.
+                # Descriptions received in the meantime are read next.
                 changed = replace(self._description(), urdf="", srdf="") != replace(description, urdf="", srdf="")
                 if changed or not self._current.snapshot.has_world_of(snapshot):
                     self._announce()
@@ -239,27 +240,27 @@ class RobotState(Part):
             self._fail(error)
 
     def _announce(self) -> None:
-        """Let answers say that a description is being read, if there is no robot."""
+        """If there is no robot, let answers say that a description is being read."""
         snapshot, words = self._current.snapshot, "no robot yet: its description is being read"
         if snapshot.model is None and snapshot.problem != words and self._description().urdf:
             self._current.exchange(snapshot.without_model(words, Code.READING))
 
     def _read(self) -> _Read:
-        """Read and build in a thread."""
-        # In this order: parameters set after this line make another snapshot, or repeat this reading.
+        """Read the robot and build the model; called in a thread."""
+        # Keep this order: parameters set after this line lead to another snapshot, or repeat this reading.
         snapshot = self._current.snapshot
         description = self._description()
         if not description.urdf:
             return description, snapshot, None, None
         if snapshot.model is not None and description == self._made_from:
-            return description, snapshot, BuiltModel(snapshot.model), None  # by the reading before this one
+            return description, snapshot, BuiltModel(snapshot.model), None  # already read
         try:
             return description, snapshot, self._build(description.read(), description, snapshot), None
         except Exception as error:
             return description, snapshot, None, error
 
     def _build(self, robot: Robot, description: Description, snapshot: Snapshot) -> BuiltModel:
-        """Build a model, with the changes that wait at the present poses of their frames."""
+        """Build a model with the waiting changes, at the present poses of their frames."""
         frame_ids = {frame for one in snapshot.waiting for frame in one.frame_ids} | frames_of(snapshot.planning)
         return build(robot, description, snapshot, self._measurements.surroundings(robot, frame_ids))
 
@@ -275,7 +276,7 @@ class RobotState(Part):
         model, is_new = built.model, built.model is not snapshot.model
         try:
             self._current.exchange(snapshot.with_model(model))
-        except Exception as error:  # a mistake of ours: what is described now is not the model of before
+        except Exception as error:  # a bug; the former model does not fit the description
             self._fail(error)
             return
         self._made_from = description
@@ -290,7 +291,7 @@ class RobotState(Part):
                 self.log.error("robot", model.missing)
 
     def _fail(self, problem: Exception) -> None:
-        """Have no model, for a reason. Objects and rules are kept for the next."""
+        """Use no model, for a reason. Objects and rules are kept for the next robot."""
         self._made_from = None
         words = f"no robot: {reason_of(problem)}"
         self.log.error("robot", words)
@@ -299,7 +300,7 @@ class RobotState(Part):
 
     def _nothing_received(self) -> str:
         return (
-            "no robot: parameter robot_description is empty and nothing came on topic "
-            f"'{self.node.resolve_topic_name('robot_description')}': set the one, or publish the other as "
+            "no robot: parameter robot_description is empty and nothing was received on topic "
+            f"'{self.node.resolve_topic_name('robot_description')}': set the parameter, or publish the topic as "
             "robot_state_publisher does"
         )

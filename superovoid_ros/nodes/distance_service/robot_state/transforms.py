@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Poses of frames from /tf and /tf_static: by tf2_ros where installed, by a small listener elsewhere."""
+"""Poses of frames from /tf and /tf_static: by tf2_ros if it is installed, otherwise by a small listener."""
 
 from __future__ import annotations
 
@@ -22,49 +22,49 @@ from superovoid_ros.nodes.common.mistakes import Code, InputError, check_name, l
 from superovoid_ros.nodes.distance_service.robot_state.joints import Newest
 
 Refused = Callable[[str, Exception], None]
-"""Receives the topic of a refused transform, and the reason."""
+"""Function that receives the topic of an invalid transform, and the reason."""
 
 MOST_FRAMES = 10_000
 KEPT = 60.0
-"""[s] Time for which a frame without new transforms is kept if others need its space."""
+"""Time for which a frame without new transforms is kept if other frames need its space, s."""
 
 
 @dataclass(frozen=True)
 class StampedTransform:
-    """A transform and when it was measured."""
+    """A transform and the stamps of its measurements."""
 
     target_from_source: np.ndarray
-    """array, shape (4, 4)"""
+    """Transform, m, shape (4, 4)."""
     stamp: int | None
-    """Nanoseconds, of the oldest link of the chain; None if every link is static."""
+    """Stamp of the oldest link in the chain, ns; None if every link is static."""
     newest: int | None = None
-    """Nanoseconds, of the newest link; None if every link is static."""
+    """Stamp of the newest link in the chain, ns; None if every link is static."""
 
 
 class TransformTree:
     """The newest transform of every frame to its parent.
 
-    As in tf2 a frame has one parent: a transform from another parent replaces the earlier one. Nothing older
-    than the newest transform is kept.
+    As in tf2, a frame has one parent: a transform from another parent replaces the earlier one. Transforms older than
+    the newest are dropped.
 
-    At most `MOST_FRAMES` frames are known at a time. If more come, frames whose last transform is
-    older than `KEPT` are dropped (static ones never: they come once); if that makes no room, a new frame is refused.
+    At most `MOST_FRAMES` frames are known at a time. If more arrive, frames whose last transform is older than `KEPT`
+    are dropped (except static ones, which are published once); if this does not free space, a new frame is refused.
 
     Parameters
     ----------
     steady
-        Returns the time in seconds; never set.
+        Clock that returns monotonic time, s.
     """
 
     def __init__(self, steady: Callable[[], float] = time.monotonic) -> None:
         self._parents: dict[str, tuple[str, np.ndarray, int | None]] = {}
         self._came: dict[str, float] = {}
-        """Of frames that are not static; the one longest without a transform first."""
+        """Times of the last transform of frames that are not static, oldest first."""
         self._steady = steady
         self._newest = Newest(steady)
 
     def set(self, parent: str, child: str, parent_from_child: np.ndarray, stamp: int | None) -> None:
-        """Store a transform, shape (4, 4), measured at `stamp` nanoseconds (None: static), unless it is old."""
+        """Store a transform, m, shape (4, 4), measured at `stamp`, ns (None: static), unless it is old."""
         _check_frames(parent, child)
         if child not in self._parents:
             self._make_room(child)
@@ -79,7 +79,7 @@ class TransformTree:
         while len(self._parents) >= MOST_FRAMES:
             frame = next(iter(self._came), None)
             if frame is None or self._steady() - self._came[frame] < KEPT:
-                raise InputError(f"transform of frame '{child}': {MOST_FRAMES} frames are known, no other is kept")
+                raise InputError(f"transform of frame '{child}': {MOST_FRAMES} frames are known, the largest number")
             self._forget(frame)
 
     def _forget(self, frame: str) -> None:
@@ -88,7 +88,7 @@ class TransformTree:
         self._newest.forget(frame)
 
     def lookup(self, target: str, source: str) -> StampedTransform:
-        """Return the newest `target_from_source`; `InputError` if the frames are not connected."""
+        """Return the newest `target_from_source`; raise `InputError` if the frames are not connected."""
         up_from_source = self._ancestors(source)
         up_from_target = self._ancestors(target)
         for common, (common_from_source, stamps_source) in up_from_source.items():
@@ -99,22 +99,22 @@ class TransformTree:
                 return StampedTransform(matrix, min(stamps, default=None), max(stamps, default=None))
         known = _names({child: parent for child, (parent, _, _) in dict(self._parents).items()})
         raise InputError(
-            f"no transform from '{source}' to '{target}' on /tf or /tf_static; frames known: {known}", Code.NOT_MEASURED
+            f"no transform from '{source}' to '{target}' on /tf or /tf_static; known frames: {known}", Code.NOT_MEASURED
         )
 
     def lies_below(self, frame: str, above: str) -> bool:
-        """Whether a frame is carried by another, from parent to child."""
+        """Return whether `above` is an ancestor of a frame."""
         return above in self._ancestors(frame)
 
     def forget_after(self, now: int) -> int:
-        """Forget transforms measured after `now` [ns], and return how many."""
+        """Forget transforms measured after `now`, ns, and return their number."""
         later = [child for child, (_, _, stamp) in self._parents.items() if stamp is not None and stamp > now]
         for child in later:
             self._forget(child)
         return len(later)
 
     def _ancestors(self, frame: str) -> dict[str, tuple[np.ndarray, list[int]]]:
-        """Return ancestor -> (ancestor_from_frame, stamps between them), nearest first, beginning with the frame."""
+        """Return (ancestor_from_frame, stamps between them) by ancestor, nearest first, with the frame itself."""
         matrix, stamps = np.eye(4), []
         ancestors = {frame: (matrix, stamps)}
         while (link := self._parents.get(frame)) is not None:
@@ -127,7 +127,7 @@ class TransformTree:
 
 
 class TopicTransforms(TransformTree):
-    """Transforms of /tf and /tf_static, for installations without tf2_ros."""
+    """Transforms on /tf and /tf_static, for installations without tf2_ros."""
 
     def __init__(self, endpoints: Endpoints, name: str, refused: Refused) -> None:
         super().__init__()
@@ -141,7 +141,7 @@ class TopicTransforms(TransformTree):
 
 
 class BufferTransforms:
-    """Transforms of tf2_ros."""
+    """Transforms on /tf and /tf_static, stored by tf2_ros."""
 
     def __init__(self, endpoints: Endpoints, name: str, refused: Refused) -> None:
         import tf2_ros
@@ -150,7 +150,7 @@ class BufferTransforms:
         self._buffer = tf2_ros.Buffer()
         self._sender = name
         self._frames: set[str] = set()
-        # Not by tf2_ros.TransformListener: quality of service could not be overridden there.
+        # tf2_ros.TransformListener is not used, since its quality of service cannot be overridden.
         _listen(endpoints, name, self._store, refused)
 
     def _store(self, stamped: TransformStamped, *, static: bool) -> None:
@@ -158,18 +158,18 @@ class BufferTransforms:
         _check_frames(parent, child)
         what = f"transform from '{child}' to '{parent}'"
         stamp_of(stamped.header.stamp, what)
-        from_transform(stamped.transform, what)  # tf2 keeps infinite numbers, and ignores others without an error
+        from_transform(stamped.transform, what)  # tf2 stores infinite numbers, and ignores NaN without an error
         new = {parent, child} - self._frames
-        if len(self._frames) + len(new) > MOST_FRAMES:  # tf2 never forgets the name of a frame
-            raise InputError(f"transform of frame '{child}': {MOST_FRAMES} frames are known, no other is kept")
+        if len(self._frames) + len(new) > MOST_FRAMES:  # tf2 never drops the name of a frame
+            raise InputError(f"transform of frame '{child}': {MOST_FRAMES} frames are known, the largest number")
         (self._buffer.set_transform_static if static else self._buffer.set_transform)(stamped, self._sender)
         self._frames |= new
 
     def lookup(self, target: str, source: str) -> StampedTransform:
-        """Return the newest `target_from_source`; `InputError` if the frames are not connected.
+        """Return the newest `target_from_source`; raise `InputError` if the frames are not connected.
 
-        tf2 looks for a time at which it knows every link of the chain. Where it has none, since one sender stopped or
-        sends less than every ten seconds, the answer is made of the newest of each link, as by `TransformTree`.
+        tf2 looks for a time at which it knows every link of the chain. If there is none, since a sender stopped or
+        sends less than every ten seconds, the result combines the newest transform of each link, as in `TransformTree`.
         """
         try:
             try:
@@ -179,19 +179,19 @@ class BufferTransforms:
         except self._tf2_ros.TransformException as error:
             reason, known = str(error).strip(), _names(self._parents())
             raise InputError(
-                f"no transform from '{source}' to '{target}': {reason}; frames known: {known}", Code.NOT_MEASURED
+                f"no transform from '{source}' to '{target}': {reason}; known frames: {known}", Code.NOT_MEASURED
             ) from error
 
     def _newest(self, target: str, source: str) -> StampedTransform:
-        """Return `target_from_source` at the newest time that all links between them have in common."""
+        """Return `target_from_source` at the newest time that all links between the frames have in common."""
         stamped = self._buffer.lookup_transform(target, source, Time())
-        # tf2 answers a chain of static transforms with stamp 0.
+        # tf2 returns stamp 0 for a chain of static transforms.
         stamp = to_nanoseconds(stamped.header.stamp) or None
         matrix = from_transform(stamped.transform, f"transform from '{source}' to '{target}'")
         return StampedTransform(matrix, stamp, stamp)
 
     def _newest_of_each(self, target: str, source: str) -> StampedTransform:
-        """Return `target_from_source` from the newest transform of every link between them."""
+        """Return `target_from_source` from the newest transform of every link between the frames."""
         tree, parents = TransformTree(), self._parents()
         for frame in (target, source):
             while frame in parents:
@@ -202,19 +202,19 @@ class BufferTransforms:
         return tree.lookup(target, source)
 
     def _parents(self) -> dict[str, str]:
-        """Return frame -> parent of every frame with a known transform; tf2 returns it as text only."""
+        """Return the parent of every frame with a known transform; tf2 provides this only as text."""
         found = re.findall(r"^Frame (.+) exists with parent (.+)\.$", self._buffer.all_frames_as_string(), re.MULTILINE)
         return {frame: parent for frame, parent in found if parent != "NO_PARENT"}
 
     def lies_below(self, frame: str, above: str) -> bool:
-        """Whether a frame is carried by another, from parent to child."""
+        """Return whether `above` is an ancestor of a frame."""
         parents = self._parents()
         while frame != above and frame in parents:
             frame = parents.pop(frame)
         return frame == above
 
     def forget_after(self, now: int) -> int:
-        """Forget all but static transforms: tf2 would drop those to come for being older than those kept."""
+        """Forget all transforms except static ones: tf2 would drop future ones as older than those stored."""
         before = len(self._parents())
         self._buffer.clear()
         return before - len(self._parents())
@@ -224,14 +224,14 @@ TransformSource: TypeAlias = TopicTransforms | BufferTransforms
 
 
 def own_frames(name: str) -> str:
-    """Return the prefix of the frames that a node of a full name publishes for its markers."""
+    """Return the prefix of the frames that a node, given by its full name, publishes for its markers."""
     return name.lstrip("/") + "/"
 
 
 def _listen(endpoints: Endpoints, name: str, store: Callable[..., None], refused: Refused) -> None:
-    """Hand every transform of /tf and /tf_static to `store(stamped, static=...)`.
+    """Pass every transform on /tf and /tf_static to `store(stamped, static=...)`.
 
-    Those that the node of a full name publishes itself are left out.
+    Transforms published by the node `name` itself are left out.
     """
     from tf2_msgs.msg import TFMessage
 
@@ -243,10 +243,10 @@ def _listen(endpoints: Endpoints, name: str, store: Callable[..., None], refused
         for stamped in message.transforms:
             try:
                 store(stamped, static=static)
-            except Exception as error:  # of one transform; the others of the message are good
+            except Exception as error:  # only one transform is invalid; the others are used
                 refused(topic, error)
 
-    # The settings of tf2_ros.TransformListener, so that every broadcaster matches.
+    # Same settings as tf2_ros.TransformListener, so that every broadcaster matches.
     endpoints.listen(TFMessage, "/tf", lambda message: take(message, "/tf", static=False), 100)
     latched = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
     endpoints.listen(TFMessage, "/tf_static", lambda message: take(message, "/tf_static", static=True), latched)
@@ -279,5 +279,5 @@ def transform_source(endpoints: Endpoints, name: str, refused: Refused) -> Trans
 
 
 def _names(parents: Mapping[str, str]) -> str:
-    """Return the names of all frames of a tree, for an error message."""
+    """Return the names of all frames in a tree, for an error message."""
     return listing({*parents, *parents.values()})

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The model that questions are answered from, whole or not at all: exchanged in one assignment. No messages."""
+"""The current model, from which requests are answered: replaced as a whole in one assignment. No messages."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundi
 from superovoid_ros.nodes.distance_service.world.model import Model
 
 MOST_WAITING, MOST_BYTES = 5_000, 16_000_000
-"""Changes that wait for a robot, and the bytes of their messages together; what is read of a mesh takes several times
-as many."""
+"""Largest number of changes that wait for a robot, and of bytes of their messages together. The content read from a
+mesh takes several times as many bytes."""
 FROM_MOVEIT, FROM_SERVICE = "moveit", "superovoid"
-"""Who brought an object: a whole planning scene replaces those of MoveIt's messages, and no others."""
+"""Source of an object: a whole planning scene replaces those of MoveIt's messages, and no others."""
 SCENE = "<planning_scene>"
-"""Name of the problem with an unreadable matrix, padding or scale of a planning scene. The next whole scene removes it;
+"""Name of the problem with an unreadable matrix, padding or scale in a planning scene. The next whole scene removes it;
 objects do not."""
 
 Note: TypeAlias = str | Problem
-"""What is worth a warning, or could not be used while the rest was applied."""
+"""A warning, or a part that could not be used although the rest was applied."""
 Done: TypeAlias = Callable[[PlanningScene | None, Exception | None], None]
-"""Hears the planning scene after a change, or why there is none; neither if the change waits for a robot."""
+"""Function that receives the planning scene after a change, or the error; neither if the change waits for a robot."""
 
 
 class Change:
-    """A change of objects or rules, applied as a whole or not at all: if it raises, its edit is dropped.
+    """A change of objects or rules, applied as a whole or not at all: if it raises, its edit is discarded.
 
-    What is wrong with a message by itself is found when its change is made; what is wrong with it for this robot and
-    these objects, when the change is applied.
+    Errors in the message are found when its change is created; errors relative to this robot and these objects when the
+    change is applied.
     """
 
     is_of_one_object = False
-    """Whether it leaves the edit as it was if it raises."""
+    """If true, an edit is unchanged after `apply` raises."""
     replaces_all = False
-    """Whether it replaces all that MoveIt's messages have brought, attached objects too."""
+    """If true, the change replaces everything from MoveIt's messages, including attached objects."""
     positions: Mapping[str, float] = MappingProxyType({})
-    """Of joints [rad] or [m]: for those that nothing measures."""
+    """Joint positions, rad or m, for joints that are not measured."""
 
     def apply(self, edit: Edit, frames: Frames) -> list[Note]:
-        """Edit a planning scene, and return what is worth a warning; raise if it makes no sense."""
+        """Edit a planning scene and return warnings; raise if the change is invalid."""
         raise NotImplementedError
 
 
@@ -67,34 +67,34 @@ class Refusal(Change):
 
 @dataclass(frozen=True, eq=False)
 class Diff:
-    """The content of a message or a call about objects and rules, from its arrival until it is applied."""
+    """The content of a message or request about objects and rules, from its arrival until it is applied."""
 
     topic: str
-    """Or service, that it came by."""
+    """Topic or service of its arrival."""
     frame_ids: tuple[str, ...]
-    """That it names."""
+    """Frames that it names."""
     read: Callable[[], Change] | None
-    """Parses the message, which may take long; None after that."""
+    """Parses the message, which may take long; None once that is done."""
     done: Done = lambda planning, problem: None
     missing: Callable[[], Sequence[Problem]] = tuple
-    """Returns the missing objects if a message is refused, because its sender gets no response."""
+    """Returns the objects that are missing if a message is refused, since its sender gets no response."""
     size: int = 0
-    """Bytes of the message."""
+    """Size of the message, bytes."""
     waits: bool = False
-    """If there is no robot: true to wait for one, false to be refused."""
+    """If true, it waits while there is no robot; otherwise it is refused."""
     unheard: int = 0
-    """`Snapshot.unheard` at the time of its arrival."""
+    """`Snapshot.unheard` at its arrival."""
     surroundings: Surroundings | None = None
-    """When it came; None: as they are when there is a robot for it."""
+    """Poses at its arrival; None: use the poses at the time when a robot is available."""
     change: Change | None = None
-    """Its content, once it is read; None also if it is unreadable and nothing is missing without it."""
+    """Its content, once read; None also if it is unreadable and nothing is missing without it."""
     notes: tuple[str, ...] = ()
-    """Worth a warning, once it is applied."""
+    """Warnings after it was applied."""
     problem: Exception | None = None
-    """Why it, or a part of it, could not be read or applied."""
+    """Error because of which it, or a part of it, could not be read or applied."""
 
     def parsed(self) -> Diff:
-        """Return this with its change, or with the reason why there is none."""
+        """Return the diff with its change, or with the error in it."""
         if self.read is None:
             return self
         try:
@@ -104,7 +104,7 @@ class Diff:
             return self.refused(error)
 
     def refused(self, error: Exception) -> Diff:
-        """Return this with what is left of it if nothing of it can be used: it keeps what is missing."""
+        """Return the diff after its refusal: only its missing objects remain."""
         reason = f"{self.topic}: {reason_of(error)}"
         problems = [replace(problem, reason=reason) for problem in self.missing()]
         return replace(self, read=None, change=Refusal(problems) if problems else None, problem=error)
@@ -116,45 +116,46 @@ class Snapshot:
 
     model: Model | None = None
     problem: str = ""
-    """Why there is no model."""
+    """Reason why there is no model."""
     code: Code = Code.NO_ROBOT
-    """The same for programs."""
+    """Code of the reason."""
     planning: PlanningScene | None = None
-    """Objects and rules, of this model or of the last there was; None if there was none yet."""
+    """Objects and rules of this model, or of the last one; None if there has been none."""
     waiting: tuple[Diff, ...] = ()
-    """Changes that came while there was no model; none while there is one."""
+    """Changes that wait for a robot; none if there is a model."""
     waiting_bytes: int = 0
-    """Of their messages together."""
+    """Size of their messages together, bytes."""
     unheard: int = 0
-    """Messages lost, or too many to wait: their content is missing until a whole planning scene comes."""
+    """Number of messages that were lost or could not wait; their content is missing until a whole planning scene
+    arrives."""
     replaced: int = 0
-    """How many of them came before the last whole planning scene did."""
+    """Number of them before the last whole planning scene."""
     awaits_scene: bool = False
-    """Whether objects and rules are not known before a first whole planning scene comes."""
+    """If true, objects and rules are unknown until a first whole planning scene arrives."""
 
     def with_model(self, model: Model) -> Snapshot:
-        """Return this with a model, which has all that waited."""
+        """Return the snapshot with a model, which includes all waiting changes."""
         return replace(self, model=model, problem="", planning=model.planning, waiting=(), waiting_bytes=0)
 
     def has_world_of(self, other: Snapshot) -> bool:
-        """Return whether a model made from another snapshot can be made from this one: losses may differ."""
+        """Return whether a model built from another snapshot fits this one; lost messages may differ."""
         return self.model is other.model and self.planning is other.planning and self.waiting is other.waiting
 
     def without_model(self, problem: str, code: Code = Code.NO_ROBOT) -> Snapshot:
-        """Return this without a model, with its objects and rules for the next."""
+        """Return the snapshot without a model; its objects and rules are kept for the next."""
         return replace(self, model=None, problem=problem, code=code)
 
     def with_whole_scene(self, unheard: int) -> Snapshot:
-        """Return this after a whole planning scene was applied; `unheard` is that at the time of its request."""
+        """Return the snapshot after a whole planning scene; `unheard` is that at the time of its request."""
         return replace(self, replaced=max(self.replaced, unheard), awaits_scene=False)
 
     def with_lost(self, count: int) -> Snapshot:
-        """Return this after a number of messages were lost."""
+        """Return the snapshot after a number of messages were lost."""
         return replace(self, unheard=self.unheard + count)
 
     @property
     def lacks_scene(self) -> str:
-        """Why nothing is answered until a whole planning scene comes; empty if none is needed."""
+        """Reason why requests are refused until a whole planning scene arrives; empty if none is needed."""
         since = self.unheard - self.replaced
         if since:
             lost = "1 message" if since == 1 else f"{since} messages"
@@ -164,48 +165,48 @@ class Snapshot:
             )
         if self.awaits_scene:
             return (
-                "not ready: no whole planning scene has come yet (require_scene: true): send one (is_diff: false), or "
-                "let planning_scene_service name a node that has one"
+                "not ready: no whole planning scene received yet (require_scene: true): send one (is_diff: false), or "
+                "set planning_scene_service to the service of a node that has one"
             )
         return ""
 
     def with_waiting(self, waiting: Diff) -> Snapshot:
-        """Return this with one more diff that waits; `InputError` if too much does already."""
+        """Return the snapshot with one more waiting diff; raise `InputError` if too many wait."""
         count, size = len(self.waiting) + 1, self.waiting_bytes + waiting.size
         if count > MOST_WAITING or size > MOST_BYTES:
             raise InputError(
-                f"{len(self.waiting)} messages wait for a robot, at most {MOST_WAITING} and {MOST_BYTES} bytes can: "
-                "describe a robot, then send the whole planning scene"
+                f"{len(self.waiting)} messages wait for a robot, at most {MOST_WAITING} and {MOST_BYTES} bytes: "
+                "send a robot description, then a whole planning scene"
             )
         return replace(self, waiting=(*self.waiting, waiting), waiting_bytes=size)
 
     @property
     def missing(self) -> str:
-        """Why the model is incomplete; empty if it is complete, or if there is none."""
+        """Reason why the model is incomplete; empty if it is complete, or if there is none."""
         if self.model is None:
             return ""
         return self.lacks_scene or self.model.missing
 
 
 class CurrentModel:
-    """The model of now, or why there is none.
+    """The current model, or the reason why there is none.
 
-    A model is never changed: a new description makes a new one, as do objects and rules. Work that has begun with the
-    previous one ends with it.
+    Models are immutable: a new description, object or rule leads to a new model. Work that started with the previous
+    model finishes with it.
 
     Parameters
     ----------
     changed
-        Called after a new model replaced the former one, or messages about objects were lost.
+        Called after a new model replaced the previous one, or after messages about objects were lost.
     refuses
         Returns whether requests are refused while something is missing; otherwise the response has a warning.
 
     Attributes
     ----------
     snapshot : Snapshot
-        That of now; set by `exchange` alone.
+        The current snapshot; set only by `exchange`.
     proposed : Model or None
-        The model after the change of parameters under check; None: that of now.
+        The model with the parameter values under check; None: the current one.
     """
 
     def __init__(self, changed: Callable[[], None] = lambda: None, refuses: Callable[[], bool] = lambda: True) -> None:
@@ -214,7 +215,7 @@ class CurrentModel:
         self.proposed: Model | None = None
 
     def model(self) -> Model:
-        """Return the model; `InputError` if there is none, or if something is missing and requests are refused then."""
+        """Return the model; raise `InputError` if there is none, or if it is incomplete and requests are refused."""
         if self.missing and self._refuses():
             raise InputError(self.missing, Code.INCOMPLETE_WORLD)
         if self.snapshot.model is None:
@@ -224,26 +225,26 @@ class CurrentModel:
     def known(self) -> Model:
         """Return the model for a report of what is known; its `PlanningScene.problems` list what is missing.
 
-        `InputError` if they do not list every missing object.
+        Raise `InputError` if they do not list every missing object.
         """
         snapshot = self.snapshot
         return self.model() if snapshot.lacks_scene or snapshot.model is None else snapshot.model
 
     @property
     def candidate(self) -> Model | None:
-        """The model after the change of parameters under check; otherwise the present one."""
+        """The model with the parameter values under check, or the current one."""
         return self.proposed or self.snapshot.model
 
     @property
     def problem(self) -> str:
-        """Why nothing can be answered, for want of a model or of a part of it; empty if there is a whole one."""
+        """Reason why requests are refused; empty if the model is complete."""
         if self.snapshot.model is None:
             return self.snapshot.problem
         return self.missing if self._refuses() else ""
 
     @property
     def missing(self) -> str:
-        """What is missing, whether questions are answered nevertheless or not; empty if nothing is."""
+        """Description of missing content, even if requests are answered nevertheless; empty if there is none."""
         return self.snapshot.missing
 
     def noted(self, words: str) -> str:
@@ -251,36 +252,36 @@ class CurrentModel:
         return "; ".join(filter(None, (words, self.missing)))
 
     def exchange(self, snapshot: Snapshot) -> None:
-        """Exchange the snapshot in one assignment: other threads get the old model or the new one."""
+        """Replace the snapshot in one assignment, so that other threads see the old model or the new one."""
         before, self.snapshot = self.snapshot, snapshot
         if snapshot.model is not before.model or bool(snapshot.lacks_scene) != bool(before.lacks_scene):
             self._changed()
 
 
-# --- building; for any thread ---
+# --- building, in any thread ---
 
 
 @dataclass(frozen=True)
 class Description:
-    """What a model is made from, the objects apart."""
+    """Everything that determines a model, except its objects."""
 
     urdf: str
     srdf: str
-    """empty: none"""
+    """SRDF; empty: none."""
     representation: str
     rtol: float
     meshes: str
     packages: Mapping[str, Path]
     limits: Limits
-    """Of the planning scene."""
+    """Limits of the planning scene."""
     padding: Padding
-    """Of the planning scene; paddings by link name come from planning scenes only."""
+    """Paddings of the planning scene; those by link name come only from planning scenes."""
     strict: bool = False
     planning_frame: str = ""
-    """Frame of the world in which the robot moves; empty: the SRDF's."""
+    """Frame of the world in which the robot moves; empty: from the SRDF."""
 
     def read(self) -> Robot:
-        """Read the robot; `InputError` naming what is wrong with it."""
+        """Return the robot; raise `InputError` with the error in its description."""
         with refusals():
             return Robot.from_urdf(
                 self.urdf,
@@ -300,27 +301,27 @@ class BuiltModel:
 
     model: Model
     notes: Sequence[str] = ()
-    """Worth a warning."""
+    """Warnings."""
     problems: Sequence[tuple[str, Exception]] = field(default_factory=list)
-    """Topic and what was wrong, of changes that waited and could not be made."""
+    """Topic and error of each waiting change that could not be applied."""
 
 
 def build(robot: Robot, description: Description, snapshot: Snapshot, surroundings: Surroundings) -> BuiltModel:
-    """Return a robot with all objects, rules and paddings, and with the changes that waited for it.
+    """Build a model of a robot with all objects, rules and paddings, and apply the waiting changes.
 
     Parameters
     ----------
     robot, description
-        The robot, and what it was read from.
+        The robot, and the description from which it was read.
     snapshot
-        What is known now.
+        The current snapshot.
     surroundings
-        Of this robot, with the frames of the changes that wait.
+        Poses of this robot, and of the frames in waiting changes.
 
     Raises
     ------
     InputError
-        If the robot alone is more than there may be.
+        If the robot alone exceeds the limits.
     """
     kept, rtol = snapshot.planning, description.rtol
     with refusals():
@@ -339,17 +340,17 @@ def build(robot: Robot, description: Description, snapshot: Snapshot, surroundin
 
 
 class PartlyRefusedError(InputError):
-    """Parts of a message could not be used; the rest was."""
+    """Some parts of a message could not be used; the rest was applied."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__(f"the rest is applied, not: {'; '.join(map(str, problems))}")
 
 
 def apply_each(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Diff]]:
-    """Return a model with all diffs applied that can be, in their order, and the diffs with what came of each.
+    """Apply diffs to a model in order; return the new model, and the diffs with their results.
 
-    All together become one planning scene. An object that cannot be used is reported to it. If a diff of more than one
-    object cannot be applied, each half of them is tried by itself.
+    All together become one planning scene. An object that cannot be used is recorded in its diff. If a diff of more
+    than one object cannot be applied, the two halves of the diffs are tried separately.
     """
     try:
         return _applied(model, diffs)
@@ -364,7 +365,7 @@ def apply_each(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Diff]]:
 
 
 def _applied(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Diff]]:
-    """Return a model with diffs applied, all or none, and the diffs with what came of each."""
+    """Apply all diffs to a model, or none; return the model, and the diffs with their results."""
     applied = []
     with refusals():
         edit = model.planning.edit()
@@ -386,7 +387,7 @@ def _applied(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Diff]]:
 
 
 def repadded(model: Model, description: Description) -> Model:
-    """Return a model under other limits and with other paddings; `InputError` if there is too much of it."""
+    """Return a model with other limits and paddings; raise `InputError` if it exceeds the limits."""
     with refusals():
         edit = model.planning.edit()
         edit.limits, edit.padding = description.limits, replace(description.padding, by_name=edit.padding.by_name)
@@ -394,7 +395,7 @@ def repadded(model: Model, description: Description) -> Model:
 
 
 def settled(model: Model, planning: PlanningScene) -> Model:
-    """Return a model with another planning scene, in which objects that had no place have one if they can."""
+    """Return a model with another planning scene, in which objects without a place get one if possible."""
     if not all(problem.is_unread for problem in planning.problems.values()):
         planning = planning.for_robot(model.robot, rtol=model.rtol, limits=planning.limits)
     return model.with_planning(planning)

@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Service `get_planning_scene`: the name, type and meaning of move_group's.
+"""Service `get_planning_scene`: same name, type and meaning as move_group's.
 
-What is answered can be sent back, as a whole scene or as a difference, and changes nothing.
+If a client sends the response back, as a whole scene or as a difference, nothing changes.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from superovoid_ros.nodes.distance_service.world.objects import message_of_matri
 
 
 class CurrentScene(Part):
-    """Answers what the node knows of robot, objects and rules, in MoveIt's words.
+    """Part that reports robot, objects and rules as a planning scene of MoveIt.
 
-    Superovoids of ~/apply_objects are left out: no message of MoveIt has them, and a client that sends them back as
+    Superovoids of ~/apply_objects are left out: MoveIt has no message for them, and a client that sends them back as
     meshes would replace them.
     """
 
@@ -59,7 +59,7 @@ class CurrentScene(Part):
         response.scene = self._scene(self._current.known(), int(request.components.components))
 
     def _scene(self, model: Model, components: int) -> PlanningScene:
-        """Return the parts asked for; all for 0."""
+        """Return the requested components; all if `components` is 0."""
         planning, part = model.planning, PlanningSceneComponents
         message = PlanningScene()
 
@@ -122,7 +122,7 @@ class CurrentScene(Part):
         return Header(frame_id=self._measurements.frame_of(robot, link))
 
     def _missing_object(self, problem: Problem, robot: Robot) -> CollisionObject:
-        """Return the message of an object without its requested pose: its name, and no shapes."""
+        """Return the message of an object without its requested pose: its name, without shapes."""
         message = CollisionObject(id=problem.name)
         message.header = self._header(robot, problem.link or robot.root)
         return message
@@ -134,7 +134,7 @@ class CurrentScene(Part):
         return OctomapWithPose(header=header, origin=to_pose(thing.pose), octomap=octomap)
 
     def _fixed_frames(self, model: Model) -> list[TransformStamped]:
-        """Return the root link's own frame, as move_group does, and those of the SRDF's fixed virtual joints."""
+        """Return the root link's own frame, as move_group does, and the frames of the SRDF's fixed virtual joints."""
         robot, stamp = model.robot, self.node.get_clock().now().to_msg()
         root = self._header(robot, robot.root).frame_id
         return [
@@ -197,7 +197,7 @@ def joints_message(
 
 
 def attached_messages(planning: Planning, header_of: Callable[[str], Header]) -> list[AttachedCollisionObject]:
-    """Return the attached objects that came by MoveIt's messages, each in its link's frame."""
+    """Return the attached objects from MoveIt's messages, each in the frame of its link."""
     return [
         AttachedCollisionObject(
             link_name=thing.link,
@@ -218,7 +218,7 @@ def _object_message(thing: SceneObject, header: Header) -> CollisionObject:
 
 
 def _things(planning: Planning, *, attached: bool) -> list[SceneObject]:
-    """Return the objects that came by MoveIt's messages, the octomap apart."""
+    """Return the objects from MoveIt's messages, except the octomap."""
     return [
         thing
         for thing in planning.objects.values()

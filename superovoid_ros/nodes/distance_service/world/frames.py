@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Poses of frames in the root link's frame, for objects given in them. No messages."""
+"""Poses of frames relative to the root link, for objects whose poses refer to them. No messages."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from superovoid.robot.planning_scene import Edit, PlanningScene
 from superovoid.robot.scene_objects import GivenIn, SceneObject, object_frame
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing
 
-_NOT_TURNED = 1e-12  # rad; by so little a half-space may be turned: it reaches everywhere
+_NOT_TURNED = 1e-12  # rad; largest rotation of a half-space that counts as none, since a half-space is infinite
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Where everything was at one moment, so that another thread can read what is given in these frames."""
+    """Poses of links and frames at one moment, so that another thread can read objects that refer to them."""
 
     robot: Robot | None
     link_poses: Mapping[str, np.ndarray] | InputError
-    """Poses of all links in some common frame, or why they are not known."""
+    """Poses of all links in a common frame, m, or the error why they are unknown."""
     transforms: Mapping[str, np.ndarray | InputError]
-    """root_from_frame, shape (4, 4), of requested frames other than links, or the reason why it is unknown."""
+    """root_from_frame, m, shape (4, 4), of requested frames other than links, or the error why it is unknown."""
     prefix: str = ""
-    """What the frames of the robot's links begin with on TF."""
+    """Prefix of the frames of the robot's links on TF."""
     outside: frozenset[str] = frozenset()
-    """Of those frames: the ones that the robot does not carry, which may move against its root."""
+    """Those frames that the robot does not carry, which may move relative to its root."""
     tolerance: float = 0.0
-    """By which they may have moved an object since it came, m."""
+    """Largest motion of an object by such a frame since the object was received, m."""
 
     def with_frames_of(self, later: Surroundings) -> Surroundings:
-        """Return these with frames requested later only."""
+        """Return these poses, with those of frames that only `later` contains."""
         new = later.transforms.keys() - self.transforms.keys()
         if not new:
             return self
@@ -45,7 +45,7 @@ class Surroundings:
 
 
 def link_named(robot: Robot, frame: str, prefix: str) -> str | None:
-    """Return the link that a frame is that of; None if it is none. The frame of the world has no prefix."""
+    """Return the link to which a frame belongs; None if to none. The frame of the world has no prefix."""
     if frame in robot.links:
         return frame
     link = frame.removeprefix(prefix)
@@ -53,19 +53,19 @@ def link_named(robot: Robot, frame: str, prefix: str) -> str | None:
 
 
 class Frames:
-    """Poses of frames in the root link's frame. The state is read only if a frame needs it.
+    """Poses of frames relative to the root link. The state is read only if a frame needs it.
 
     Parameters
     ----------
     surroundings
-        With a robot.
+        Poses at the time of the message; must have a robot.
     edit
-        Its objects as they are now.
+        The planning scene with its present objects.
 
     Attributes
     ----------
     fixed : dict
-        Frames that a planning scene brings: frame -> root_from_frame, shape (4, 4).
+        root_from_frame, m, shape (4, 4), of frames that a planning scene defines.
     """
 
     def __init__(self, surroundings: Surroundings, edit: Edit) -> None:
@@ -74,12 +74,12 @@ class Frames:
         self._fixed_in: dict[str, GivenIn | None] = {}
 
     def with_links(self, link_poses: Mapping[str, np.ndarray]) -> Frames:
-        """Return the same with links elsewhere, and without frames of a planning scene."""
+        """Return frames with other poses of the links, without the frames of a planning scene."""
         return Frames(replace(self._surroundings, link_poses=link_poses), self._edit)
 
     @property
     def robot(self) -> Robot:
-        """Whose frames these are."""
+        """The robot to which the links belong."""
         return self._surroundings.robot
 
     def _pose(self, link: str) -> np.ndarray:
@@ -97,7 +97,7 @@ class Frames:
         return np.eye(4) if link == self.robot.root else self.between(self.robot.root, link)
 
     def in_link(self, link: str, root_from_object: np.ndarray, what: str) -> np.ndarray:
-        """Return link_from_object."""
+        """Return link_from_object, m, shape (4, 4)."""
         try:
             return np.linalg.inv(self.link(link)) @ root_from_object
         except InputError as error:
@@ -109,7 +109,7 @@ class Frames:
         return np.linalg.inv(self._pose(target)) @ source_pose
 
     def object(self, name: str) -> np.ndarray:
-        """Return root_from_object, shape (4, 4)."""
+        """Return root_from_object, m, shape (4, 4)."""
         thing = self._edit.object(name)
         if thing.link is not None:
             return self.link(thing.link) @ thing.pose
@@ -119,14 +119,14 @@ class Frames:
         return thing.pose
 
     def _transform(self, frame: str) -> np.ndarray:
-        """Return root_from_frame as TF had it; `InputError` if it had not."""
-        unasked = InputError(f"no transform of '{frame}' was looked for when the message came")
-        return _known(self._surroundings.transforms.get(frame, unasked))
+        """Return root_from_frame according to TF; raise `InputError` if it was unknown."""
+        unrequested = InputError(f"no transform of '{frame}' was requested when the message arrived")
+        return _known(self._surroundings.transforms.get(frame, unrequested))
 
     def link_of(self, frame: str) -> str | None:
-        """Return the link that a header's frame_id means, with or without prefix; None if it means none.
+        """Return the link that a header's frame_id names, with or without prefix; None if it names no link.
 
-        A leading slash is dropped, as tf2 and MoveIt do; empty is the root link.
+        A leading slash is dropped, as in tf2 and MoveIt. An empty frame_id is the root link.
         """
         robot, frame = self.robot, frame.removeprefix("/")
         if not frame:
@@ -134,7 +134,7 @@ class Frames:
         return link_named(robot, frame, self._surroundings.prefix)
 
     def lookup(self, frame: str, what: str) -> np.ndarray:
-        """Return root_from_frame for a header's frame_id, shape (4, 4); `InputError` for an unknown frame."""
+        """Return root_from_frame for a header's frame_id, m, shape (4, 4); raise `InputError` for an unknown frame."""
         robot, link = self.robot, self.link_of(frame)
         if link is not None:
             return self.link(link)
@@ -144,7 +144,7 @@ class Frames:
             problem = self._edit.problems.get(found[0].name)
             if problem is not None:
                 raise InputError(
-                    f"{what}: frame_id '{frame}' is that of an object that is not known: {problem.reason}",
+                    f"{what}: frame_id '{frame}' is an object that could not be used: {problem.reason}",
                     Code.UNKNOWN_FRAME,
                 )
             return self.object(found[0].name) @ found[1]
@@ -156,11 +156,11 @@ class Frames:
             return self._transform(frame)
         except InputError as error:
             raise InputError(
-                f"{what}: frame_id '{frame}' is no link and no object, and {error}", Code.UNKNOWN_FRAME
+                f"{what}: frame_id '{frame}' is neither a link nor an object, and {error}", Code.UNKNOWN_FRAME
             ) from error
 
     def given_in(self, frame: str) -> GivenIn | None:
-        """Return the frame outside the robot for a header's frame_id, and its pose; None if there is none."""
+        """Return the frame outside the robot that a header's frame_id names, and its pose; None if there is none."""
         if self.link_of(frame) is not None:
             return None
         frame = frame.removeprefix("/")
@@ -174,7 +174,7 @@ class Frames:
         return GivenIn(frame, self._surroundings.transforms[frame])
 
     def fix(self, child: str, parent: str, parent_from_child: np.ndarray) -> None:
-        """Add a frame of a planning scene; `InputError` if its parent is unknown."""
+        """Add a frame that a planning scene defines; raise `InputError` if its parent is unknown."""
         child = child.removeprefix("/")
         pose = self.lookup(parent, f"fixed_frame_transforms '{child}'") @ parent_from_child
         if child not in self.fixed:
@@ -188,24 +188,24 @@ def _known(found: object) -> object:
     return found
 
 
-# --- what stands in a frame that the robot does not carry ---
+# --- objects in frames that the robot does not carry ---
 
 
 class Place:
-    """Objects given in one frame at one pose of it. A query checks all of them at once."""
+    """Objects whose poses refer to one frame at one pose of it; a query checks all of them at once."""
 
     def __init__(self, things: Sequence[SceneObject]) -> None:
         self.frame, self._before = things[0].given_in
         counts = [len(thing.shapes) for thing in things]
         self._names = [thing.name for thing in things]
         self.first = self._names[0]
-        # Of each shape: its centre in the root frame, how far a point of it is at most from there, and its object.
+        # For each shape: its centre in the root frame, the largest distance of its points from the centre, its object.
         self._centres = np.concatenate([(thing.pose @ thing.object_from_shape)[:, :3, 3] for thing in things])
         self._reaches = np.repeat([_reach(thing) for thing in things], counts)
         self._owners = np.repeat(np.arange(len(things)), counts)
 
     def farthest(self, root_from_frame: np.ndarray, tolerance: float) -> tuple[str, float] | None:
-        """Return an object that a motion of the frame moves by more than a tolerance, and a bound of how far, m."""
+        """Return an object that a motion of the frame moves by more than `tolerance`, and a bound on its motion, m."""
         if np.array_equal(root_from_frame, self._before):
             return None
         motion = root_from_frame @ np.linalg.inv(self._before)
@@ -219,13 +219,13 @@ class Place:
         return (self._names[self._owners[beyond[0]]], float(moved[beyond[0]])) if len(beyond) else None
 
 
-# A scene and its objects never change: what is read of them once is kept as long as they are there.
+# A scene and its objects are immutable, so the result is cached for their lifetime.
 _places_of: WeakKeyDictionary[PlanningScene, list[Place]] = WeakKeyDictionary()
 _reach_of: WeakKeyDictionary[SceneObject, float] = WeakKeyDictionary()
 
 
 def places(planning: PlanningScene) -> list[Place]:
-    """Return the objects of a scene that stand in frames outside of the robot, by frame and place."""
+    """Return the objects of a scene in frames outside the robot, grouped by frame and its pose."""
     known = _places_of.get(planning)
     if known is None:
         together: dict[tuple[str, bytes], list[SceneObject]] = {}
@@ -238,7 +238,7 @@ def places(planning: PlanningScene) -> list[Place]:
 
 
 def frames_of(planning: PlanningScene | None) -> set[str]:
-    """Return the frames outside of the robot that objects of the world were given in."""
+    """Return the frames outside the robot to which poses of objects refer."""
     return set() if planning is None else {place.frame for place in places(planning)}
 
 
@@ -249,20 +249,20 @@ def check_still(
     tolerance: float,
     code: Code = Code.INCOMPLETE_WORLD,
 ) -> None:
-    """Raise `InputError` if TF has moved an object of the world by more than `tolerance` [m] since it was placed.
+    """Raise `InputError` if TF has moved an object of the world by more than `tolerance` since it was placed.
 
     Parameters
     ----------
     places
         The objects.
     lookup
-        Returns root_from_frame as TF has it now, shape (4, 4); `InputError` if it has not.
+        Returns root_from_frame according to TF, m, shape (4, 4); raises `InputError` if it is unknown.
     root
-        What the frame that they are placed in is called.
+        Name of the frame in which the objects are fixed.
     tolerance
-        m.
+        Largest motion of an object, m.
     code
-        Of the error.
+        Code of the error.
     """
     begin = "not ready: " if code is Code.INCOMPLETE_WORLD else ""
     for place in places:
@@ -270,19 +270,19 @@ def check_still(
             moved = place.farthest(lookup(place.frame), tolerance)
         except InputError as error:
             raise InputError(
-                f"{begin}object '{place.first}' stands in frame '{place.frame}', and {error}", code
+                f"{begin}object '{place.first}' was placed in frame '{place.frame}', and {error}", code
             ) from error
         if moved is not None:
             raise InputError(
-                f"{begin}object '{moved[0]}' stands in frame '{place.frame}', which TF has moved against '{root}' "
-                f"since it came, the object by {moved[1]:.3g} m (frame_tolerance: {tolerance:g} m): send it again, or "
+                f"{begin}object '{moved[0]}' was placed in frame '{place.frame}', which TF moved relative to '{root}' "
+                f"since then, the object by {moved[1]:.3g} m (frame_tolerance: {tolerance:g} m): send it again, or "
                 f"set planning_frame to a frame of the world, like '{place.frame}'",
                 code,
             )
 
 
 def _reach(thing: SceneObject) -> float:
-    """Return how far a point of any shape of an object is at most from the shape's frame, m."""
+    """Return the largest distance of a point on an object's shapes from the frame of its shape, m."""
     found = _reach_of.get(thing)
     if found is None:
         spheres = [shape.bounding_sphere() for shape in {id(shape): shape for shape in thing.shapes}.values()]

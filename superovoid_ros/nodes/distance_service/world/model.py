@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A robot and its scenes, and the choice of pairs: what a request's names and numbers mean for the scene."""
+"""A robot and its planning scene, and the selection of pairs from the names in a request."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from superovoid.states.verdicts import CLEAR, FloorQuery
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals, shortened
 
 Found = TypeVar("Found", SceneResult, StateDistances)
-# Selections kept ready; clients ask the same few again and again.
+# Number of cached selections, since clients repeat a few of them.
 _SELECTIONS_KEPT = 64
-# Largest number of their pairs together, of some 50 bytes each; a larger one is kept alone.
+# Largest number of their pairs together, about 50 bytes each; a larger selection is cached alone.
 _PAIRS_KEPT = 2_000_000
 
 
@@ -33,25 +33,25 @@ class Selection:
     """Allowed pairs between two sets of links and objects."""
 
     pairs: np.ndarray
-    """int array, shape (n, 2), indices of bodies"""
+    """Pairs of indices of bodies, int array, shape (n, 2)."""
     links_a: frozenset[str]
-    """Links and objects on one side, as `PlanningScene.owners` names them."""
+    """Links and objects on one side, named as in `PlanningScene.owners`."""
     links_b: frozenset[str]
     owners: tuple[str, ...]
-    """`PlanningScene.owners`"""
+    """The same as `PlanningScene.owners`."""
     parts: tuple[np.ndarray, ...]
     """`PlanningScene.parts` of the pairs."""
     queries: dict[tuple[int, bool, bool], list[StateQuery]] = field(default_factory=dict)
-    """By number of parts and wanted gradients, once they are prepared."""
+    """Prepared queries, by number of parts and requested gradients."""
 
     @cached_property
     def _on_sides(self) -> np.ndarray:
-        """Whether each body is on either side, shape (2, bodies)."""
+        """Return whether each body is on either side, shape (2, bodies)."""
         sides = self.links_a, self.links_b
         return np.array([[owner in links for owner in self.owners] for links in sides], dtype=bool)
 
     def in_order(self, found: Found) -> Found:
-        """Return an answer about the pairs with `links_a` on the first side: other rows are swapped."""
+        """Return an answer with the bodies of `links_a` first: rows in the other order are swapped."""
         on_a, on_b = self._on_sides
         swapped = ~(on_a[found.body_a] & on_b[found.body_b])
         if not swapped.any():
@@ -68,14 +68,14 @@ class Selection:
 
 
 class Paddings:
-    """Pairs of bodies, and whether all of them are clear: proved farther apart than their paddings.
+    """Pairs of bodies, and the test whether all are clear: proved farther apart than their paddings.
 
     Parameters
     ----------
     planning
         Robot and objects.
     pairs
-        Of its scene, shape (n, 2).
+        Pairs of the scene, shape (n, 2).
     """
 
     def __init__(self, planning: PlanningScene, pairs: np.ndarray) -> None:
@@ -85,23 +85,23 @@ class Paddings:
         self._ask = FloorQuery(planning.robot, planning.scene, pairs)
 
     def are_kept(self, positions: Mapping[str, float], base_poses: Mapping[str, np.ndarray]) -> bool:
-        """Whether it is proved in a state that all pairs are clear; what is undecided is not. For any thread.
+        """Return True if all pairs are proved clear in a state; undecided pairs are not. May be called from any thread.
 
-        `ValueError` if the state makes no sense.
+        Raise `ValueError` if the state is invalid.
         """
         row = [[positions[joint] for joint in self._joints]]
         return bool(self._ask(row, self._least, self._least, base_poses=base_poses, threads=1).verdicts[0] == CLEAR)
 
 
 class Model:
-    """A robot as the node uses it, with the objects around it.
+    """The robot as used by the node, with the objects around it.
 
     Parameters
     ----------
     robot
         Links, joints, bodies and allowed pairs.
     rtol
-        Width wanted of a certified interval, relative to the smaller body's largest semi-axis.
+        Largest width of a certified interval, relative to the smaller body's largest semi-axis.
     planning
         The robot with objects and rules; None: without objects.
 
@@ -123,12 +123,12 @@ class Model:
         self._paddings: dict[str, Paddings] = {}
 
     def with_planning(self, planning: PlanningScene) -> Model:
-        """Return the same robot with other objects or rules."""
+        """Return a model of the same robot with other objects or rules."""
         return Model(self.robot, self.rtol, planning)
 
     @property
     def missing(self) -> str:
-        """Why this model cannot be queried: objects without a place in it; empty if it is complete."""
+        """Reason why this model cannot be queried (objects that are unreadable or have no pose); empty if it can."""
         problems, parts = self.planning.problems, []
         unread = {name: problem for name, problem in problems.items() if problem.is_unread}
         unplaced = {name: problem for name, problem in problems.items() if not problem.is_unread}
@@ -164,8 +164,8 @@ class Model:
         Raises
         ------
         InputError
-            If a name is unknown, a link named has no contact geometry, or no pair between them is allowed; in
-            that case the message gives the rule that forbids it.
+            If a name is unknown, a named link has no contact geometry, or no pair is allowed; in the last case the
+            message gives the rule that forbids a pair.
         """
         key = (tuple(names_a), tuple(names_b))
         if key not in self._selections:
@@ -178,14 +178,14 @@ class Model:
     def query(
         self, selection: Selection, *, gradients: bool = False, base_gradients: bool = False, **limits: object
     ) -> StateQuery:
-        """Return the query about the pairs of a selection; what it takes is prepared when it is used first.
+        """Return the query of a selection's pairs, prepared at its first use.
 
         Parameters
         ----------
         selection
-            Of `select`.
+            A result of `select`.
         gradients, base_gradients, **limits
-            As for `superovoid.states.StateQuery`, limits as for `StateQuery.limited`.
+            As for `superovoid.states.StateQuery`; limits as for `StateQuery.limited`.
         """
         (prepared,) = self._prepared(selection, (selection.pairs,), gradients, base_gradients)
         return prepared.limited(**limits)
@@ -193,7 +193,7 @@ class Model:
     def closest_queries(
         self, selection: Selection, max_results: int | None = None, **limits: object
     ) -> list[StateQuery]:
-        """Return the queries whose answers together are the closest pairs: of a body and the octomap only one."""
+        """Return queries that together find the closest pairs, with only one pair for each body and the octomap."""
         first, *crowds = self._prepared(selection, selection.parts)
         return [
             first.limited(max_results=max_results, **limits),
@@ -212,7 +212,7 @@ class Model:
         return selection.queries[key]
 
     def paddings(self, group: str) -> Paddings:
-        """Return the pairs that a group can move, all for an empty name, with the question whether they are clear."""
+        """Return the pairs that a group can move, all if the name is empty, with the test whether they are clear."""
         found = self._paddings.get(group)
         if found is None:
             pairs = pairs_of_group(self.planning, group) if group else self.planning.scene.pairs
@@ -221,7 +221,7 @@ class Model:
         return found
 
     def watch(self, entries: Iterable[str]) -> Selection | None:
-        """Return the pairs of entries with two names each, joined; None if there is no entry."""
+        """Return the pairs of all entries, each with two names; None if there is no entry."""
         entries = [entry for entry in entries if entry.strip()]
         if not entries:
             return None
@@ -235,7 +235,7 @@ class Model:
 
     def _select(self, names_a: tuple[str, ...], names_b: tuple[str, ...]) -> Selection:
         if not self.links_with_bodies:
-            raise InputError(f"no link of robot '{self.robot.name}' has contact geometry: nothing to measure")
+            raise InputError(f"no link of robot '{self.robot.name}' has contact geometry: no distances to compute")
         links_a, links_b = self._links(names_a), self._links(names_b)
         pairs = self.planning.body_pairs(links_a if names_a else None, links_b if names_b else None)
         if not len(pairs):
@@ -243,13 +243,13 @@ class Model:
         return Selection(pairs, links_a, links_b, self.planning.owners, self.planning.parts(pairs))
 
     def _links(self, names: tuple[str, ...]) -> frozenset[str]:
-        """Return the named links and objects with bodies, all if no name is given."""
+        """Return the named links and objects that have bodies; all if there are no names."""
         if not names:
             return self.links_with_bodies
         for name in names:
             if name in self.robot.links and name not in self.links_with_bodies:
                 raise InputError(
-                    f"link '{name}' has no contact geometry; links that have: {listing(self.links_with_bodies)}",
+                    f"link '{name}' has no contact geometry; links with some: {listing(self.links_with_bodies)}",
                     Code.UNKNOWN_LINK,
                 )
         with refusals(code=Code.UNKNOWN_LINK):
@@ -265,7 +265,7 @@ class Model:
         links_a: frozenset[str],
         links_b: frozenset[str],
     ) -> str:
-        """Return words for the absence of pairs, with the reason of one of them."""
+        """Return a message for the absence of pairs, with the reason for one of them."""
         between = f"between {listing(names_a) if names_a else 'any'} and {listing(names_b) if names_b else 'any'}"
         all_a, all_b = sorted(links_a), sorted(links_b)
         others = ((link_a, link_b) for link_a in all_a for link_b in all_b if link_a != link_b)
@@ -283,14 +283,14 @@ def _counted(names: Collection[str], words: str = "") -> str:
 
 
 def _reasons(problems: Mapping[str, Problem]) -> str:
-    """Return why the first of them are not at their requested poses."""
+    """Return the reasons for the first of the problems, and how many more there are."""
     reasons = [shortened(problem.reason, 300) for problem in itertools.islice(problems.values(), 3)]
     more = f"; and {len(problems) - len(reasons)} more" if len(problems) > len(reasons) else ""
     return f"{'; '.join(reasons)}{more}"
 
 
 def split_pair(entry: str) -> list[str]:
-    """Return the two names of an entry of the parameter `pairs`; `InputError` if it has not two."""
+    """Return the two names in an entry of the parameter `pairs`; raise `InputError` if there are not two."""
     names = entry.replace(",", " ").split()
     if len(names) != 2:
         raise InputError(f"pairs: '{entry}': must be two names of links or groups, like 'left_hand right_hand'")

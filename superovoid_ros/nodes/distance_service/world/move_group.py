@@ -1,10 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Request the whole planning scene of a move_group: messages from before this node subscribed, or lost ones.
+"""Request the whole planning scene of a move_group, to recover messages lost or published before this node started.
 
-As MoveIt's display in RViz does it, once when the service is there; here again after a gap (the service was away, or
-another node publishes the scene) and when something about objects could not be read. Nothing waits for the answer.
+MoveIt's display in RViz sends this request once when the service appears. This part also sends it after a gap (the
+service was away, or another node publishes the scene), and if a message about objects could not be read. No other
+request waits for the response.
 """
 
 from __future__ import annotations
@@ -30,24 +31,24 @@ from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.moveit_world import MoveItWorld
 
 PERIOD = 0.5
-"""s, between two looks."""
-_PATIENCE = 10.0  # s, for an answer
-_AGAIN = 2.0  # s, after an answer without a scene
-_MOST_OUTDATED = 3  # responses in a row that are ignored because objects came after the request
+"""Time between two checks, s."""
+_PATIENCE = 10.0  # s to wait for a response
+_AGAIN = 2.0  # s after a response without a scene
+_MOST_OUTDATED = 3  # successive responses ignored because objects arrived after the request
 _PARTS = """SCENE_SETTINGS ROBOT_STATE ROBOT_STATE_ATTACHED_OBJECTS WORLD_OBJECT_NAMES WORLD_OBJECT_GEOMETRY OCTOMAP
 TRANSFORMS ALLOWED_COLLISION_MATRIX LINK_PADDING_AND_SCALING OBJECT_COLORS""".split()
 _ALL = sum(getattr(PlanningSceneComponents, name) for name in _PARTS)
 
 
-class _Question(NamedTuple):
-    """A request without an answer yet."""
+class _Request(NamedTuple):
+    """A pending request."""
 
     future: Future
     since: float
     heard: int
-    """Messages about objects until then."""
+    """Number of messages about objects received before it."""
     unheard: int
-    """Lost messages until then."""
+    """Number of lost messages before it."""
 
 
 def _check_name(value: object) -> None:
@@ -61,7 +62,7 @@ def _check_name(value: object) -> None:
 
 
 class MoveGroupScene(Part):
-    """Requests the planning scene of another node that serves it."""
+    """Part that requests the planning scene of another node."""
 
     parameters = (
         text(
@@ -76,49 +77,49 @@ class MoveGroupScene(Part):
     def __init__(self, common: Common, current: CurrentModel, world: MoveItWorld) -> None:
         super().__init__(common)
         self._current, self._world = current, world
-        self._asker: Node | None = None
+        self._client_node: Node | None = None
         self._forget()
 
     def configure(self) -> None:
-        """Begin to look for the service."""
+        """Start to look for the service."""
         self.endpoints.every(PERIOD, self._look)
 
     def _forget(self) -> None:
         self._client: Client | None = None
         self._name = ""
-        self._asked: _Question | None = None
+        self._pending: _Request | None = None
         self._outdated = 0
         self._is_there, self._is_wanted = False, False
         self._not_before = 0.0
-        self._missing: frozenset[object] = frozenset()  # problems of the last scene
+        self._missing: frozenset[object] = frozenset()  # problems in the last scene
         self._senders: frozenset[bytes] = frozenset()
         self._taken = 0
 
     def clean_up(self) -> None:
-        """Send no further request."""
-        asker, self._asker = self._asker, None
+        """Send no more requests."""
+        client_node, self._client_node = self._client_node, None
         self._forget()
-        if asker is not None:
+        if client_node is not None:
             if self.node.executor is not None:
-                self.node.executor.remove_node(asker)
-            asker.destroy_node()
+                self.node.executor.remove_node(client_node)
+            client_node.destroy_node()
 
     def facts(self) -> Mapping[str, object]:
-        """Return what became of the question, for diagnostics."""
+        """Return the state of the request, for the diagnostics."""
         name = self._service
         if not name:
-            words = "not asked for"
-        elif self._asked is not None or self._is_wanted:
-            words = f"awaited from {name}"
+            words = "not requested"
+        elif self._pending is not None or self._is_wanted:
+            words = f"requested from {name}"
         elif not self._is_there:
             words = f"no service {name}"
         else:
-            words = f"taken {self._taken} times from {name}"
+            words = f"received {self._taken} times from {name}"
         return {"planning scene of another node": words}
 
     @property
     def _service(self) -> str:
-        """The full name of the service; empty if none is requested: this node's own would answer itself."""
+        """Full name of the service; empty if there is none, or if it is a service of this node."""
         name = str(self.value("planning_scene_service")).strip()
         if not name:
             return ""
@@ -135,18 +136,18 @@ class MoveGroupScene(Part):
         if self._client is None:
             self._open(name)
         is_there = self._client.service_is_ready()
-        if self._asked is not None:
-            if is_there and now - self._asked.since < _PATIENCE:
+        if self._pending is not None:
+            if is_there and now - self._pending.since < _PATIENCE:
                 return
-            self._client.remove_pending_request(self._asked.future)
-            self._asked, self._is_wanted = None, True
+            self._client.remove_pending_request(self._pending.future)
+            self._pending, self._is_wanted = None, True
         self._is_wanted = self._is_wanted or self._has_gap(is_there)
         self._is_there = is_there
         if is_there and self._is_wanted and now >= self._not_before:
             self._ask(now)
 
     def _has_gap(self, is_there: bool) -> bool:
-        """Whether something was missed since the scene was taken."""
+        """Return whether messages may have been missed since the last scene."""
         topic = self.node.resolve_topic_name("planning_scene")
         senders = frozenset(bytes(one.endpoint_gid) for one in self.node.get_publishers_info_by_topic(topic))
         new, self._senders = senders - self._senders, senders
@@ -155,15 +156,15 @@ class MoveGroupScene(Part):
         return is_there and bool(is_new or self._current.snapshot.lacks_scene)
 
     def _missing_now(self) -> frozenset[object]:
-        """What of a message could not be read."""
+        """Return the unreadable objects with their reasons."""
         snapshot = self._current.snapshot
         problems = {} if snapshot.planning is None else snapshot.planning.problems
         return frozenset((name, one.reason) for name, one in problems.items() if one.is_unread)
 
     def _open(self, name: str) -> None:
-        # A remapping of this node's own service, for use with a move_group, would rename the client as well: so it
-        # belongs to a node without remappings.
-        self._asker = Node(
+        # A remapping that renames this node's own service, for use with a move_group, would also rename the client. So
+        # the client belongs to a node without remappings.
+        self._client_node = Node(
             f"_{self.node.get_name()}_asker",
             context=self.node.context,
             namespace=self.node.get_namespace(),
@@ -171,31 +172,31 @@ class MoveGroupScene(Part):
             enable_rosout=False,
             start_parameter_services=False,
         )
-        self._client = self._asker.create_client(GetPlanningScene, name, qos_profile=SERVICE)
+        self._client = self._client_node.create_client(GetPlanningScene, name, qos_profile=SERVICE)
         self._name = name
-        self.node.executor.add_node(self._asker)
+        self.node.executor.add_node(self._client_node)
 
     def _ask(self, now: float) -> None:
         request = GetPlanningScene.Request(components=PlanningSceneComponents(components=_ALL))
         future = self._client.call_async(request)
-        self._asked = _Question(future, now, self._world.heard, self._current.snapshot.unheard)
+        self._pending = _Request(future, now, self._world.heard, self._current.snapshot.unheard)
         self._is_wanted = False
         future.add_done_callback(self._answered)
 
     def _answered(self, future: Future) -> None:
-        """Apply an answer; never raises, since no caller would see the error."""
-        if self._asked is None or self._asked.future is not future:
-            return  # of a life before, or too late
-        asked, self._asked = self._asked, None
+        """Apply a response; never raises, since no caller would see the error."""
+        if self._pending is None or self._pending.future is not future:
+            return  # outdated, or of an earlier configuration
+        asked, self._pending = self._pending, None
         try:
             scene = future.result().scene
-            if not scene.robot_model_name:  # from a node without a robot: no scene, rather than an empty one
+            if not scene.robot_model_name:  # the other node has no robot, so this is not an empty scene
                 self._is_wanted, self._not_before = True, time.monotonic() + _AGAIN
                 return
             scene.is_diff = scene.robot_state.is_diff = False
             if asked.heard != self._world.heard:
-                # An object that came by a topic after the request may be missing from this scene, which would remove
-                # it. If objects come all the time, the scene is applied nevertheless, and requested again.
+                # An object received on a topic after the request may be missing in this scene, which would remove it.
+                # If objects keep arriving, the scene is applied nevertheless, and requested again.
                 self._is_wanted, self._outdated = True, self._outdated + 1
                 if self._outdated <= _MOST_OUTDATED:
                     return
@@ -209,6 +210,6 @@ class MoveGroupScene(Part):
         self._taken += problem is None
         self._missing = self._missing_now()
         if problem is not None:
-            self.log.error("planning scene", f"{self._service}: its scene is not applied: {reason_of(problem)}")
+            self.log.error("planning scene", f"{self._service}: its scene was not applied: {reason_of(problem)}")
         else:
-            self.node.get_logger().info(f"the planning scene was taken from {self._service}")
+            self.node.get_logger().info(f"received the planning scene from {self._service}")

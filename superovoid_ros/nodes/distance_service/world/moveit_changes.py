@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Changes of objects and rules from MoveIt's messages (`Change`)."""
+"""Changes (`Change`) of objects and rules, read from MoveIt's messages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ADD, REMOVE, APPEND, MOVE = (
     CollisionObject.APPEND,
     CollisionObject.MOVE,
 )
-_MOST_JOINTS = 1_000  # of a scene's state
+_MOST_JOINTS = 1_000  # in the state of a scene
 _NO_POSE = Pose()
 _OF_OCTOMAP = Problem(OCTOMAP, source=FROM_MOVEIT)
 Message: TypeAlias = CollisionObject | AttachedCollisionObject | PlanningScene | PlanningSceneWorld
@@ -46,18 +46,18 @@ Read = TypeVar("Read")
 
 
 class Options(NamedTuple):
-    """How messages are read."""
+    """Options for reading messages."""
 
     open_meshes: str = "hull"
-    """What open meshes of objects are, one of `OPEN_MESHES`."""
+    """Shape of open meshes of objects, one of `OPEN_MESHES`."""
     cubes: int = 0
-    """Largest number of occupied cubes of an octomap."""
+    """Largest number of occupied cubes in an octomap."""
     objects: int = Limits().objects
-    """Largest number of objects. A message that adds more is refused before anything in it is read."""
+    """Largest number of objects. A message that adds more is refused before it is read."""
 
 
 def change_of(message: Message, options: Options) -> Change:
-    """Read a message; `InputError` if it makes no sense."""
+    """Return the change that a message describes; raise `InputError` if the message is invalid."""
     if isinstance(message, CollisionObject):
         return ObjectChange(message, options.open_meshes)
     if isinstance(message, AttachedCollisionObject):
@@ -75,14 +75,14 @@ def frame_ids_of(message: Message) -> list[str]:
 
 
 def is_about_objects(message: Message) -> bool:
-    """Return whether a message is about objects, apart from the octomap, which is often sent again."""
+    """Return whether a message concerns objects other than the octomap, which is sent often."""
     return any(_things_of(message)) or not (isinstance(message, PlanningScene) and message.is_diff)
 
 
 def missing_without(message: Message, most_objects: int = Limits().objects) -> list[Problem]:
-    """Return what is missing if a message is refused.
+    """Return the problems that remain if a message is refused.
 
-    `MORE` stands for the objects of a planning scene that adds more than there may be.
+    The name `MORE` represents the objects of a planning scene that adds more than the largest number.
     """
     if isinstance(message, CollisionObject | AttachedCollisionObject):
         return [_problem_of(message)]
@@ -102,7 +102,7 @@ def missing_without(message: Message, most_objects: int = Limits().objects) -> l
 
 
 def attach_for_question(state: RobotState, open_meshes: str, edit: Edit, frames: Frames) -> None:
-    """Edit a planning scene for one question: what its state removes is gone, not put down in the world."""
+    """Apply a request's state to a planning scene; removed attached objects disappear instead of joining the world."""
     kept = []
     for change in [AttachedChange(one, open_meshes) for one in state.attached_collision_objects]:
         if change.attaches:
@@ -130,7 +130,7 @@ def _things_of(message: Message) -> tuple[list[CollisionObject], list[AttachedCo
 
 
 def _scene_of(message: PlanningScene | PlanningSceneWorld) -> PlanningScene:
-    """Return a message as a planning scene; a world is a difference that brings nothing else."""
+    """Return a message as a planning scene; a world becomes a difference without other parts."""
     if isinstance(message, PlanningScene):
         return message
     scene = PlanningScene(is_diff=True, world=message)
@@ -139,17 +139,17 @@ def _scene_of(message: PlanningScene | PlanningSceneWorld) -> PlanningScene:
 
 
 def _added(message: PlanningScene) -> int:
-    """Return how many objects a planning scene adds."""
+    """Return the number of objects that a planning scene adds."""
     things, attached = _things_of(message)
     return len({thing.id for thing in (*things, *(one.object for one in attached)) if thing.operation == ADD})
 
 
 def _problem_of(message: CollisionObject | AttachedCollisionObject) -> Problem:
-    """Return what is missing if a message about one object is refused; `ProblemKind.NOTHING` if nothing is."""
+    """Return the problem that remains if a message about one object is refused; `ProblemKind.NOTHING` if none."""
     kind = ProblemKind.ALL
     if isinstance(message, AttachedCollisionObject):
         if message.object.operation == REMOVE:
-            kind = ProblemKind.PUT_DOWN  # it would go on moving with its link
+            kind = ProblemKind.PUT_DOWN  # the model would let it move with its link
         return Problem(_kept(message.object.id), kind, link=_kept(message.link_name), source=FROM_MOVEIT)
     if message.operation == REMOVE:
         kind = ProblemKind.NOTHING
@@ -173,7 +173,7 @@ def _operation(message: CollisionObject) -> bytes:
 
 
 def _replaces_attached(state: RobotState, *, whole: bool = False) -> bool:
-    """Whether a robot state replaces all attached objects; its own joints do not matter for that of a whole scene."""
+    """Return whether a robot state replaces all attached objects; in a whole scene, whatever its own joints."""
     measured = len(state.joint_state.name) or len(state.multi_dof_joint_state.joint_names)
     return bool(not state.is_diff and (whole or measured))
 
@@ -182,7 +182,7 @@ def _replaces_attached(state: RobotState, *, whole: bool = False) -> bool:
 
 
 class _Contents:
-    """The shapes and poses that a message brings for an object."""
+    """The shapes and poses of an object in a message."""
 
     def __init__(self, message: CollisionObject, what: str, open_meshes: str) -> None:
         self.shapes, self._poses, self._within, self.notes = shapes_of(message, what, open_meshes)
@@ -191,10 +191,10 @@ class _Contents:
         self.subframes, self.kind = subframes_of(message, what), (message.type.db, message.type.key)
 
     def placed(self, *, appended: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Return object_from_shape, shape (n, 4, 4), and header_from_object.
+        """Return object_from_shape, m, shape (n, 4, 4), and header_from_object.
 
-        As in MoveIt, the pose of a single shape becomes that of the object if the object itself has none, unless the
-        shape is appended to an object with a pose.
+        As in MoveIt, the pose of a single shape becomes the pose of the object if the object itself has none, unless
+        the shape is appended to an object with a pose.
         """
         pose, poses = self._pose, self._poses
         if len(self.shapes) == 1 and not appended and not self.has_pose:
@@ -203,7 +203,7 @@ class _Contents:
 
 
 class ObjectChange(Change):
-    """An object of the world is added, appended to, moved or removed; without a name, all are removed."""
+    """Addition, extension, motion or removal of an object of the world; without a name, removal of all."""
 
     is_of_one_object = True
 
@@ -216,7 +216,7 @@ class ObjectChange(Change):
         if self.operation == MOVE:
             self._pose, self._moved = from_pose(message.pose, f"{what}: pose"), shape_poses_of(message, what)
             if has_shapes(message):
-                self._notes.append(f"{what}: moved; the shapes in the message are not looked at")
+                self._notes.append(f"{what}: moved; the shapes in the message are ignored")
         elif self.operation != REMOVE:
             self._brought = _Contents(message, what, open_meshes)
             self._notes += self._brought.notes
@@ -246,7 +246,7 @@ class ObjectChange(Change):
             edit.describe(name, brought.subframes, brought.kind)
         else:
             poses, pose = brought.placed()
-            # Its kind stays if none is given, as in MoveIt.
+            # As in MoveIt, its type is kept if the message has none.
             kind = edit.object(name).kind if name in edit.objects else ("", "")
             edit.add(name, brought.shapes, poses, root_from_header @ pose, source=FROM_MOVEIT, given_in=given_in)
             edit.describe(name, brought.subframes, brought.kind if any(brought.kind) else kind)
@@ -257,7 +257,7 @@ class ObjectChange(Change):
             edit.remove_all(but={SCENE})
             return []
         if not _is_known(edit, self.name):
-            return [f"{self._what}: to be removed, but does not exist (objects: {listing(edit.objects)})"]
+            return [f"{self._what}: cannot be removed: it does not exist (objects: {listing(edit.objects)})"]
         link = _link_of(edit, self.name)
         if link is not None:
             return [f"{self._what}: not removed from the world: it is attached to link '{link}'"]
@@ -266,7 +266,7 @@ class ObjectChange(Change):
 
 
 class AttachedChange(Change):
-    """An object is attached to a link, added to, or given back to the world; without a name, all are given back."""
+    """Attachment or extension of an object on a link, or its return to the world; without a name, return of all."""
 
     is_of_one_object = True
 
@@ -277,9 +277,7 @@ class AttachedChange(Change):
         self._touched = tuple(message.touch_links)
         self._brought: _Contents | None = None
         if self._operation == MOVE:
-            raise InputError(
-                f"{what}: MOVE is for objects of the world (MoveIt knows no other either): ADD it at its new pose"
-            )
+            raise InputError(f"{what}: MOVE applies only to objects of the world, as in MoveIt: ADD it at its new pose")
         if self.attaches:
             check_name(self.name)
             if self._operation != ADD or has_shapes(thing):
@@ -287,7 +285,7 @@ class AttachedChange(Change):
 
     @property
     def attaches(self) -> bool:
-        """Whether a link is to carry it."""
+        """True if a link carries the object afterwards."""
         return self._operation != REMOVE
 
     def apply(self, edit: Edit, frames: Frames) -> list[Note]:
@@ -296,13 +294,13 @@ class AttachedChange(Change):
         if not self.attaches:
             return self._detach(edit, frames)
         there = None
-        # An object that has no pose may be added again.
+        # An object without a pose may be added again.
         if name in edit.objects or (name in edit.problems and (self._operation != ADD or brought is None)):
             there = edit.object(name)
         if brought is None:
             if there is None:
                 raise InputError(
-                    f"{what}: brings no shape, and no object of that name exists (objects: {listing(edit.objects)})"
+                    f"{what}: has no shape, and no object of that name exists (objects: {listing(edit.objects)})"
                 )
             edit.attach(name, link, frames.in_link(link, frames.object(name), what), self._touched)
             return []
@@ -319,7 +317,7 @@ class AttachedChange(Change):
         else:
             if not brought.has_pose:
                 pose = there.pose if there.link == link else frames.in_link(link, frames.object(name), what)
-            # In this order: invalid names are refused before anything has changed.
+            # In this order, so that invalid names are refused before any change.
             edit.attach(name, link, pose, {*self._touched, *there.touch_links})
             edit.append(name, brought.shapes, poses)
         edit.describe(name, brought.subframes, brought.kind)
@@ -333,12 +331,12 @@ class AttachedChange(Change):
             carried = ((other, _link_of(edit, other)) for other in edit.objects)
             chosen = [other for other, by in carried if by is not None and link in ("", by)]
             nowhere = [other for other, problem in edit.problems.items() if problem.link is not None]
-            notes = [f"attached object '{other}': has no place to be put down at: remove it" for other in nowhere]
+            notes = [f"attached object '{other}': has no known pose in the world: remove it" for other in nowhere]
         elif not _is_known(edit, name) or edit.object(name).link is None:
-            return [f"{self._what}: to be detached, but nothing of that name is attached"]
+            return [f"{self._what}: cannot be detached: no object of that name is attached"]
         elif link not in ("", edit.object(name).link):
             raise InputError(
-                f"{self._what}: is attached to link '{edit.object(name).link}', not '{link}': name that link, or none"
+                f"{self._what}: is attached to link '{edit.object(name).link}', not '{link}': set that link, or none"
             )
         else:
             chosen = [name]
@@ -348,7 +346,7 @@ class AttachedChange(Change):
 
 
 class OctomapChange(Change):
-    """An octomap takes the place of the one before; without a message it is removed."""
+    """Replacement of the octomap; without a message, its removal."""
 
     name, problem = OCTOMAP, _OF_OCTOMAP
 
@@ -372,8 +370,8 @@ class OctomapChange(Change):
 class SceneChange(Change):
     """A planning scene, a difference to one, or a world, which replaces the last one.
 
-    An object, attached or not, or an octomap that cannot be used is refused, and all else is applied, as in MoveIt.
-    The parts of a difference that equal the present ones (matrix, paddings, octomap) change nothing.
+    As in MoveIt, an object or octomap that cannot be used is refused and the rest is applied. Parts of a difference
+    that equal the present ones (matrix, paddings, octomap) change nothing.
     """
 
     def __init__(self, message: PlanningScene | PlanningSceneWorld, options: Options) -> None:
@@ -415,8 +413,8 @@ class SceneChange(Change):
         self._octomap: OctomapChange | Problem | None = None
         if len(octomap.data):
             self._octomap = _read(OctomapChange, _OF_OCTOMAP, message, options.cubes)
-        # As in MoveIt, a difference without octomap leaves the previous one. An empty octomap differs from none by
-        # its id.
+        # As in MoveIt, a difference without octomap keeps the previous one. An empty octomap has an id; a missing one
+        # has none.
         elif octomap.id or self._whole or self._whole_world:
             self._octomap = OctomapChange()
         joints = zip(state.joint_state.name, state.joint_state.position, strict=False)
@@ -427,7 +425,7 @@ class SceneChange(Change):
     def apply(self, edit: Edit, frames: Frames) -> list[Note]:
         """Edit a planning scene."""
         notes = self._take_names(edit, frames)
-        if self._replaces_attached:  # but those of ~/apply_objects, which MoveIt does not know of
+        if self._replaces_attached:  # except those of ~/apply_objects, which MoveIt does not know
             edit.remove_all(attached=True, source=FROM_MOVEIT, but=_names(self._attached))
         notes += [note for change in self._attached for note in _tried(change, edit, frames)]
         if self._matrix is not None and self._matrix != edit.matrix_in_force():
@@ -443,7 +441,7 @@ class SceneChange(Change):
             edit.remove_all(source=FROM_MOVEIT, but=kept if self._whole else kept | {SCENE})
         attaches = _names(change for change in self._attached if change.attaches)
         for change in self._objects:
-            # move_group attaches an object with a REMOVE of the world in another part of the same message.
+            # move_group attaches an object and removes it from the world in different parts of the same message.
             name, removes = change.name, isinstance(change, ObjectChange) and change.operation == REMOVE
             if removes and _link_of(edit, name) is not None:
                 continue
@@ -454,7 +452,7 @@ class SceneChange(Change):
         return notes + ([] if self._octomap is None else _tried(self._octomap, edit, frames))
 
     def _take_names(self, edit: Edit, frames: Frames) -> list[Note]:
-        """Take over names, colours and the frames that a scene brings."""
+        """Apply the names, colours and frames that a scene defines."""
         message, robot = self._message, frames.robot.name
         if message.name or self._whole:
             edit.name = message.name
@@ -465,14 +463,14 @@ class SceneChange(Change):
             try:
                 frames.fix(child, parent, pose)
             except InputError:
-                pass  # not used here; an error only if an object is given in it
+                pass  # not used here; an error only if an object refers to it
         if message.robot_model_name not in ("", robot):
-            return [f"the planning scene is one of robot '{message.robot_model_name}'; this one is '{robot}'"]
+            return [f"the planning scene is for robot '{message.robot_model_name}'; this robot is '{robot}'"]
         return []
 
 
 def _read(read: Callable[..., Read], problem: Problem, *arguments: object) -> Read | Problem:
-    """Return what reads one object of a message, or the problem with it."""
+    """Return the change read from one object in a message, or the problem with it."""
     try:
         with refusals():
             return read(*arguments)
@@ -481,7 +479,7 @@ def _read(read: Callable[..., Read], problem: Problem, *arguments: object) -> Re
 
 
 def _tried(change: ObjectChange | AttachedChange | OctomapChange | Problem, edit: Edit, frames: Frames) -> list[Note]:
-    """Apply the change of one object; an error is reported, and the other objects go on."""
+    """Apply the change of one object; an error is reported, and the other objects are applied."""
     problem = change
     if not isinstance(change, Problem):
         try:
@@ -498,10 +496,10 @@ def _names(changes: Iterable[ObjectChange | AttachedChange | Problem]) -> set[st
 
 
 def _is_known(edit: Edit, name: str) -> bool:
-    """Whether there is an object of a name, whether it has a place or not."""
+    """Return whether an object of this name exists, with or without a pose."""
     return name in edit.objects or name in edit.problems
 
 
 def _link_of(edit: Edit, name: str) -> str | None:
-    """Return the link that carries an object; None if none does, or it has no place."""
+    """Return the link that carries an object; None if there is none, or the object has no pose."""
     return edit.object(name).link if name in edit.objects else None

@@ -29,7 +29,7 @@ from superovoid_ros.nodes.distance_service.world.world import World
 
 
 class MoveItWorld(World):
-    """Objects and rules from this node's services and from MoveIt."""
+    """Part with the objects and rules from this node's services and from MoveIt."""
 
     parameters = (
         count(
@@ -52,7 +52,7 @@ class MoveItWorld(World):
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common, current, measurements)
         self.heard = 0
-        """Number of messages about objects that came by topics."""
+        """Number of messages about objects received on topics."""
 
     def configure(self) -> None:
         """Listen to MoveIt's topics and open the services."""
@@ -75,15 +75,15 @@ class MoveItWorld(World):
         scene
             The scene.
         unheard
-            `Snapshot.unheard` when it was asked for.
+            `Snapshot.unheard` at the time of the request.
         done
-            Hears why it could not be applied; None: it was.
+            Receives the error because of which it could not be applied, or None.
         """
         applied = lambda _planning, problem: done(problem)  # noqa: E731
         self.submit([self._diff("planning_scene", scene, applied, unheard=unheard)])
 
     def _diff(self, topic: str, message: moveit_changes.Message, done: Done, **more: object) -> Diff:
-        """Return a message of a topic as it is to be read, under the parameters of now."""
+        """Return a message of a topic as a diff, to be read with the current parameters."""
         options = self._options()
         read = partial(moveit_changes.change_of, message, options)
         missing = partial(moveit_changes.missing_without, message, options.objects)
@@ -94,7 +94,7 @@ class MoveItWorld(World):
         return Options(*map(self.value, names))
 
     def _take(self, topic: str, taken: Sequence[TakenMessage]) -> None:
-        """Apply messages of a topic; what cannot be is written to the log, and kept as missing."""
+        """Apply messages of a topic; unusable ones are logged, and their objects recorded as missing."""
 
         def done(_planning: Planning | None, problem: Exception | None) -> None:
             if problem is not None:
@@ -114,19 +114,19 @@ class MoveItWorld(World):
                 lose(lost, InputError("published faster than they were received"))
             if isinstance(message, UnreadableError):
                 self.lose(1)
-                self.log.error(topic, f"{topic}: what arrived cannot be read and is lost: {message}")
+                self.log.error(topic, f"{topic}: lost an unreadable message: {message}")
                 self.statistics.fault(is_read=False)
                 continue
             try:
                 self.heard += moveit_changes.is_about_objects(message)
                 unheard = self._current.snapshot.unheard
                 diffs.append(self._diff(topic, message, done, size=size, waits=True, unheard=unheard))
-            except Exception as error:  # a mistake of the node
+            except Exception as error:  # a bug of the node
                 lose(1, error)
         try:
             if diffs:
                 self.submit(diffs)
-        except Exception as error:  # too much waits to be read, or a mistake of the node
+        except Exception as error:  # too many messages wait, or a bug of the node
             lose(len(diffs), error, len(diffs))
 
     async def _apply_planning_scene(

@@ -1,10 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""From MoveIt's messages to shapes, poses and matrices; every error names what it is about.
-
-And back, for those who ask what there is.
-"""
+"""Conversions of MoveIt's messages to shapes, poses and matrices, and back; every error names the object."""
 
 from __future__ import annotations
 
@@ -27,33 +24,33 @@ from superovoid.values.checks import is_refusal
 from superovoid_ros.nodes.common.conversions import from_pose, to_point, to_pose
 from superovoid_ros.nodes.common.mistakes import InputError, check_name, refusals
 
-# type -> name, names of the dimensions, and the shape made of them. Lengths are full ones, as in the message.
-_PRISM = 5  # SolidPrimitive.PRISM, which older shape_msgs do not name
+# For each type: its name, the names of its dimensions, and the shape. Lengths are full lengths, as in the message.
+_PRISM = 5  # SolidPrimitive.PRISM, which older shape_msgs do not define
 _PRIMITIVES = {
     SolidPrimitive.BOX: ("box", ("x", "y", "z"), lambda x, y, z: Box((x, y, z))),
     SolidPrimitive.SPHERE: ("sphere", ("radius",), Sphere),
     SolidPrimitive.CYLINDER: ("cylinder", ("height", "radius"), lambda height, radius: Cylinder(radius, height)),
     SolidPrimitive.CONE: ("cone", ("height", "radius"), lambda height, radius: Cone(radius, height)),
-    _PRISM: ("prism", ("height",), None),  # and a polygon
+    _PRISM: ("prism", ("height",), None),  # also has a polygon
 }
 _THINNEST = 1e-9
-"""[m] Replaces a side of 0 of a box, which MoveIt accepts: the body becomes larger, never smaller."""
+"""Length that replaces a box side of 0, which MoveIt accepts, m: the body becomes larger, never smaller."""
 _MOST_SUBFRAMES = 100  # of an object
-_MOST_DIMENSIONS = 3  # the bound of SolidPrimitive.dimensions; a sphere may bring some that mean nothing
-# A polygon whose area is less than that of its hull by more than this part of it is not convex: the coordinates of its
-# points are single precision.
+_MOST_DIMENSIONS = 3  # the bound of SolidPrimitive.dimensions; a sphere may have unused ones
+# Largest relative difference between the area of a convex polygon and that of its hull; the coordinates have single
+# precision.
 _CONVEX_WITHIN = 1e-4
 
 
 def shape_of_primitive(primitive: SolidPrimitive, name: str) -> Shape:
-    """Return the body of a primitive; `InputError` for one of unknown type or without volume."""
+    """Return the shape of a primitive; raise `InputError` if its type is unknown or it has no volume."""
     kind = int(primitive.type)
     if kind not in _PRIMITIVES:
         known = ", ".join(f"{number} ({words})" for number, (words, _, _) in _PRIMITIVES.items())
-        raise InputError(f"{name}: type {kind} is no primitive; types: {known}")
+        raise InputError(f"{name}: type {kind} is not a primitive; types: {known}")
     words, fields, make = _PRIMITIVES[kind]
     dimensions = [float(value) for value in primitive.dimensions]
-    # The bound of the message is not looked at by who receives it.
+    # Receivers do not enforce the bound of the message.
     if not len(fields) <= len(dimensions) <= _MOST_DIMENSIONS:
         raise InputError(f"{name}: a {words} has dimensions ({', '.join(fields)}), found {dimensions}")
     if kind == SolidPrimitive.BOX:
@@ -70,26 +67,26 @@ def shape_of_primitive(primitive: SolidPrimitive, name: str) -> Shape:
 
 
 def _prism(polygon: np.ndarray, height: float, name: str) -> ConvexMesh:
-    """Return a convex polygon, points (n, 2) in either order, drawn out by half of the height along z and -z."""
+    """Return a convex prism: a polygon, (n, 2) points in either order, extruded by half the height along z and -z."""
     what = f"{name}: polygon of the prism"
     if not np.isfinite(polygon).all():
         raise InputError(f"{what}: point {int(np.argmin(np.isfinite(polygon).all(axis=1)))} is not finite")
     corners = polygon[(polygon != np.roll(polygon, 1, axis=0)).any(axis=1)]
     if len(corners) < 3:
         raise InputError(f"{what}: has {len(corners)} different points, must have at least 3")
-    from scipy.spatial import ConvexHull, QhullError  # late: the import is slow
+    from scipy.spatial import ConvexHull, QhullError  # imported here, since it is slow
 
     try:
         hull = ConvexHull(corners)
     except QhullError:
-        raise InputError(f"{what}: its points are all on one line: it has no area") from None
+        raise InputError(f"{what}: its points are on one line, so it has no area") from None
     ahead = np.roll(corners, -1, axis=0)
     area = 0.5 * abs(float((corners[:, 0] * ahead[:, 1] - corners[:, 1] * ahead[:, 0]).sum()))
     sides = (ahead - corners) @ (1.0, 1.0j)
     turns = np.angle(np.roll(sides, -1) / sides).sum() / (2.0 * np.pi)
-    # In two dimensions the volume of scipy's hull is its area. A star goes round more than once.
+    # In two dimensions, the volume of scipy's hull is its area. A star winds around more than once.
     if abs(area - hull.volume) > _CONVEX_WITHIN * hull.volume or round(abs(turns)) != 1:
-        raise InputError(f"{what}: is not convex: send convex parts of it as prisms, or a mesh")
+        raise InputError(f"{what}: is not convex: send convex parts as prisms, or a mesh")
     corners = corners[hull.vertices]
     ends = [np.column_stack([corners, np.full(len(corners), z)]) for z in (-0.5 * height, 0.5 * height)]
     with refusals(what):
@@ -97,14 +94,14 @@ def _prism(polygon: np.ndarray, height: float, name: str) -> ConvexMesh:
 
 
 OPEN_MESHES = ("hull", "shell")
-"""What an open mesh of an object is: its convex hull, or its triangles without an inside."""
+"""Shape of an open mesh: its convex hull, or its triangles as a shell without an inside."""
 
 
 def shape_of_mesh(mesh: MeshMessage, name: str, open_meshes: str = "hull") -> tuple[Shape, str]:
-    """Return the body of a triangle mesh, and what is worth a warning about it.
+    """Return the shape of a triangle mesh, and a warning about it (may be empty).
 
-    Triangles may be turned either way. Where they do not close, the body is their convex hull, which is never smaller,
-    or the sheet that they are, one of `OPEN_MESHES`.
+    Triangles may have either orientation. If they do not close, `open_meshes` selects their convex hull, which is never
+    smaller, or a shell.
     """
     vertices = np.array([(p.x, p.y, p.z) for p in mesh.vertices], dtype=np.float64).reshape(-1, 3)
     faces = np.array([t.vertex_indices for t in mesh.triangles], dtype=np.int64).reshape(-1, 3)
@@ -113,13 +110,13 @@ def shape_of_mesh(mesh: MeshMessage, name: str, open_meshes: str = "hull") -> tu
     if not np.isfinite(vertices).all():
         raise InputError(f"{name}: vertex {int(np.argmin(np.isfinite(vertices).all(axis=1)))} is not finite")
     if faces.max() >= len(vertices):
-        raise InputError(f"{name}: a triangle names vertex {faces.max()}, there are {len(vertices)}")
+        raise InputError(f"{name}: a triangle refers to vertex {faces.max()}, but there are only {len(vertices)}")
     try:
         return Mesh.from_triangles(vertices, faces), ""
     except ValueError as error:
         if not is_refusal(error):
             raise
-        words = f"{name}: {error}: its convex hull is taken"
+        words = f"{name}: {error}: using its convex hull"
     if open_meshes == "shell":
         with refusals(name):
             return Shell(vertices, faces), ""
@@ -129,13 +126,13 @@ def shape_of_mesh(mesh: MeshMessage, name: str, open_meshes: str = "hull") -> tu
 
 
 def half_space(plane: PlaneMessage, name: str) -> np.ndarray:
-    """Return the pose of the half-space a x + b y + c z + d <= 0, shape (4, 4): solid below, z its outward normal."""
+    """Return the pose of the half-space a x + b y + c z + d <= 0, shape (4, 4): solid below, z the outward normal."""
     coefficients = np.array(plane.coef, dtype=np.float64)
     length = float(np.linalg.norm(coefficients[:3]))
     if not (np.isfinite(coefficients).all() and length > 1e-9):
         raise InputError(f"{name}: coefficients {coefficients.tolist()} must be finite, a, b, c not all 0")
     z = coefficients[:3] / length
-    # Across z as far as it may be along an axis: a plane z <= 0 is not turned.
+    # Choose an x axis across z that is nearest to a coordinate axis: the plane z <= 0 has no rotation.
     x = np.eye(3)[int(np.argmin(np.abs(z)))]
     x = x - (x @ z) * z
     x /= np.linalg.norm(x)
@@ -148,11 +145,10 @@ def half_space(plane: PlaneMessage, name: str) -> np.ndarray:
 def shapes_of(
     message: CollisionObject, what: str, open_meshes: str = "hull"
 ) -> tuple[list[Shape], list[np.ndarray], list[np.ndarray], list[str]]:
-    """Return the shapes of a collision object, object_from_shape as given, what turns each within that, and notes.
+    """Return a collision object's shapes, their poses in the message, the poses of planes within these, and warnings.
 
-    Nothing turns any if no shape is a plane; then the third list is empty.
-
-    Shapes are primitives, meshes, planes, in this order. As in MoveIt a shape without a pose is at the object's origin.
+    The third list is empty if no shape is a plane. The order of shapes is primitives, meshes, planes. As in MoveIt, a
+    shape without a pose is at the object's origin.
     """
 
     def poses_for(kind: str, count: int, given: Sequence[Pose]) -> list[np.ndarray]:
@@ -162,7 +158,7 @@ def shapes_of(
         return read + [np.eye(4)] * (count - len(given))
 
     if not has_shapes(message):
-        raise InputError(f"{what}: has no shape: give primitives, meshes or planes")
+        raise InputError(f"{what}: has no shape: add primitives, meshes or planes")
     shapes = [shape_of_primitive(one, f"{what}: primitives[{i}]") for i, one in enumerate(message.primitives)]
     meshes = [shape_of_mesh(mesh, f"{what}: meshes[{i}]", open_meshes) for i, mesh in enumerate(message.meshes)]
     shapes += [mesh for mesh, _ in meshes]
@@ -176,14 +172,14 @@ def shapes_of(
 
 
 def subframes_of(message: CollisionObject, what: str) -> dict[str, np.ndarray]:
-    """Return object_from_subframe of a message by name; of two with one name the later, as in MoveIt."""
+    """Return object_from_subframe by name, m, shape (4, 4); the later of two with one name is used, as in MoveIt."""
     names, poses = message.subframe_names, message.subframe_poses
     if len(names) != len(poses):
-        raise InputError(f"{what}: {len(names)} subframe_names, {len(poses)} subframe_poses: must be equally many")
+        raise InputError(f"{what}: {len(names)} subframe_names, {len(poses)} subframe_poses: must be the same number")
     if len(names) > _MOST_SUBFRAMES:
         raise InputError(f"{what}: {len(names)} subframes, at most {_MOST_SUBFRAMES} are allowed")
     for name in (*names, message.type.db, message.type.key):
-        check_name(name, f"{what}: a name of a subframe or type")
+        check_name(name, f"{what}: name of a subframe or type")
     return {
         name: from_pose(pose, f"{what}: subframe_poses[{i}]")
         for i, (name, pose) in enumerate(zip(names, poses, strict=True))
@@ -191,18 +187,18 @@ def subframes_of(message: CollisionObject, what: str) -> dict[str, np.ndarray]:
 
 
 def has_shapes(message: CollisionObject) -> bool:
-    """Whether a message brings any shape."""
+    """Return whether a message contains shapes."""
     return bool(len(message.primitives) or len(message.meshes) or len(message.planes))
 
 
 def shape_poses_of(message: CollisionObject, what: str) -> list[np.ndarray]:
-    """Return the poses of shapes of a message that moves them, in the order of `shapes_of`."""
+    """Return the poses of shapes in a message that moves them, in the order of `shapes_of`."""
     given = (*message.primitive_poses, *message.mesh_poses, *message.plane_poses)
     return [from_pose(pose, f"{what}: shape pose {i}") for i, pose in enumerate(given)]
 
 
 def matrix_of(message: MatrixMessage) -> AllowedCollisionMatrix:
-    """Return the content of the allowed collision matrix of a planning scene."""
+    """Return the allowed collision matrix in a planning scene."""
     with refusals():
         return AllowedCollisionMatrix.from_rows(
             message.entry_names,
@@ -213,7 +209,7 @@ def matrix_of(message: MatrixMessage) -> AllowedCollisionMatrix:
 
 
 def octree_of(octomap: Octomap) -> Octree:
-    """Return the octree of a message."""
+    """Return the octree in a message."""
     if octomap.id != "OcTree":
         raise InputError(f"octomap: id '{octomap.id}': must be 'OcTree', as for MoveIt")
     with refusals("octomap"):
@@ -222,7 +218,7 @@ def octree_of(octomap: Octomap) -> Octree:
         )
 
 
-# --- and back ---
+# --- back to messages ---
 
 
 def message_of_shapes(shapes: Sequence[Shape], object_from_shape: np.ndarray, what: str) -> CollisionObject:
@@ -252,11 +248,11 @@ def _message_of_primitive(shape: Shape, what: str) -> SolidPrimitive:
         return SolidPrimitive(type=SolidPrimitive.CONE, dimensions=[shape.length, shape.radius])
     if isinstance(shape, ConvexMesh):
         return _message_of_prism(shape)
-    raise TypeError(f"{what}: no message of MoveIt has a {type(shape).__name__}")
+    raise TypeError(f"{what}: MoveIt has no message for a {type(shape).__name__}")
 
 
 def _message_of_prism(prism: ConvexMesh) -> SolidPrimitive:
-    """Return the message of what `_prism` made."""
+    """Return the message of a prism made by `_prism`."""
     top = prism.vertices[prism.vertices[:, 2] > 0.0]
     around = top[:, :2] - top[:, :2].mean(axis=0)
     message = SolidPrimitive(type=_PRISM, dimensions=[2.0 * float(top[0, 2])])
@@ -273,7 +269,7 @@ def _message_of_mesh(mesh: Mesh) -> MeshMessage:
 
 
 def message_of_matrix(matrix: AllowedCollisionMatrix) -> MatrixMessage:
-    """Return the message of a matrix; other pairs of its names are not allowed to collide."""
+    """Return the message of a matrix; pairs of its names without an entry are not allowed to collide."""
     names = sorted(frozenset().union(*matrix.entries))
     rows = [MatrixEntry(enabled=[matrix.entries.get(frozenset((a, b)), False) for b in names]) for a in names]
     return MatrixMessage(

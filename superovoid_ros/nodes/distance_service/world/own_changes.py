@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Changes of objects and rules from the messages of this package (`Change`), and back."""
+"""Changes (`Change`) of objects and rules, read from this package's messages, and conversion back."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from superovoid_ros.nodes.distance_service.world.frames import Frames
 
 
 class SuperovoidChanges(Change):
-    """Superovoids are added, moved or removed, in order: all or none."""
+    """Addition, motion and removal of superovoids, in order: all or none."""
 
     def __init__(self, messages: Sequence[SuperovoidObject]) -> None:
         self._changes = [_SuperovoidChange(message) for message in messages]
@@ -67,7 +67,7 @@ class _SuperovoidChange(Change):
                 pose = frames.in_link(link, pose, self._what)
             else:
                 given_in = frames.given_in(frame)
-        # It may touch the link that carries it, as MoveIt's objects may not.
+        # Unlike MoveIt's objects, it may touch the link that carries it.
         touched = (*self._message.touch_links, link) if link else ()
         if operation == SuperovoidObject.ADD:
             options = {"link": link or None, "touch_links": touched, "source": FROM_SERVICE, "given_in": given_in}
@@ -80,15 +80,15 @@ class _SuperovoidChange(Change):
 
 
 class RulesChange(Change):
-    """Rules of the run time are set, and those of before forgotten if the request says so."""
+    """Addition of runtime rules, after removal of the previous ones if the request asks for that."""
 
     def __init__(self, request: SetPairRules.Request) -> None:
         self._request, count = request, len(request.links_a)
         if len(request.links_b) != count:
-            raise InputError(f"request: {count} links_a, {len(request.links_b)} links_b: must be equally many")
+            raise InputError(f"request: {count} links_a, {len(request.links_b)} links_b: must be the same number")
         if len(request.checked) not in (1, count):
             raise InputError(
-                f"request: {len(request.checked)} values of checked for {count} pairs: give one, or one a pair"
+                f"request: {len(request.checked)} values of checked for {count} pairs: must be 1, or 1 for each pair"
             )
         self._checked = list(request.checked) * (count if len(request.checked) == 1 else 1)
 
@@ -109,7 +109,7 @@ class RulesChange(Change):
 
 
 def _names_of(edit: Edit, robot: Robot, name: str) -> tuple[str | None, ...]:
-    """Return the links or objects that a name of a rule means; None is any."""
+    """Return the links or objects that a name in a rule means; None means any."""
     if not name:
         return (None,)
     if name in edit.objects:
@@ -126,9 +126,9 @@ def _superovoid_of(message: SuperovoidObject, what: str) -> Superovoid:
 
 
 def superovoid_object(body: Body) -> SuperovoidObject:
-    """Return the message that adds a body to the world of a service, with its link at the robot's root.
+    """Return the message that adds a body to the world of a service whose root is the body's link.
 
-    `InputError` for a body other than a superovoid.
+    Raise `InputError` if the body is not a superovoid.
     """
     if not isinstance(body.shape, Superovoid):
         raise InputError(f"object '{body.name}': must be a superovoid, found {body.shape!r}")
@@ -145,9 +145,9 @@ def superovoid_object(body: Body) -> SuperovoidObject:
 def check_name(name: str) -> None:
     """Raise `InputError` for a name that no object may have."""
     if not name:
-        raise InputError("object without id: give it one")
+        raise InputError("object without id: set its id")
     if name == OCTOMAP:
         raise InputError(
-            f"object '{OCTOMAP}': the name is MoveIt's own for its octomap, which planning scenes bring and remove: "
-            "take another"
+            f"object '{OCTOMAP}': MoveIt reserves this name for its octomap, which planning scenes add and remove: "
+            "use another"
         )

@@ -1,16 +1,16 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Objects and rules at run time, from the services of this node; `moveit_world.py` has those of MoveIt.
+"""Objects and rules at run time, from the services of this node; `moveit_world.py` adds those of MoveIt.
 
-    message -> Diff (`current.py`) -> its change (`own_changes.py`), in a thread -> another planning scene and another
-    model -> another Snapshot, exchanged in one assignment (`current.py`)
+    message -> Diff (`current.py`) -> its change (`own_changes.py`), in a thread -> new planning scene and model -> new
+    Snapshot, exchanged in one assignment (`current.py`)
 
-Messages that come together become one model. An object of a planning scene that cannot be used is refused, and the
-others are applied, as in move_group; all else is applied as a whole or not at all. What is wrong ends in the answer or,
-for topics, in the log. An object of a message that could not be used is kept as missing. The content of lost messages
-is unknown, so requests are refused until a whole planning scene comes.
-docs/explanation/moveit.md compares this with move_group.
+Messages that arrive together lead to one model. As in move_group, an object of a planning scene that cannot be used is
+refused and the others are applied; any other change is applied as a whole or not at all. Errors are in the response or,
+for topics, in the log. An object of a message that could not be used is recorded as missing. The content of lost
+messages is unknown, so requests are refused until a whole planning scene arrives. docs/explanation/moveit.md compares
+this with move_group.
 """
 
 from __future__ import annotations
@@ -46,20 +46,20 @@ from superovoid_ros.nodes.distance_service.world.frames import frames_of
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.own_changes import RulesChange, SuperovoidChanges
 
-_MOST_LISTED = 10  # reasons in the diagnostics
-_MOST_TOGETHER = 5_000  # requests read together
-_MOST_ASKED = 1_000_000  # pairs in an answer about rules
-_PERIOD = 0.02  # s, between two models built for messages of topics alone
+_MOST_LISTED = 10  # number of reasons in the diagnostics
+_MOST_TOGETHER = 5_000  # number of requests read together
+_MOST_RULE_PAIRS = 1_000_000  # number of pairs in a response about rules
+_PERIOD = 0.02  # s between two models built only for messages of topics
 
 INCOMPLETE = "incomplete_world"
 
 _Applied: TypeAlias = tuple[Snapshot, Model | None, list[Diff]]
-"""What came of diffs: the snapshot that the model was made of, the model (None: there is no robot for it yet), and the
-diffs."""
+"""Result of applying diffs: the snapshot from which the model was built, the model (None: there is no robot yet), and
+the diffs."""
 
 
 class World(Part):
-    """The objects around and on the robot, and the rules of its pairs.
+    """Part with the objects around and on the robot, and the rules for its pairs.
 
     Topics are received from `configure` on, like measurements, so that no message is missed while the node is inactive
     or has no robot; services need an active node and a robot.
@@ -74,7 +74,7 @@ class World(Part):
         ),
         switch(
             "require_scene",
-            "Answer nothing until a full planning scene has been received: for a restarted node, which does not know"
+            "Refuse requests until a full planning scene has been received: for a restarted node, which does not know"
             " the earlier objects",
             default=False,
             read_only=True,
@@ -85,7 +85,7 @@ class World(Part):
         super().__init__(common)
         self._current, self._measurements = current, measurements
         self._queued: list[tuple[Job, list[Diff]]] = []  # in the order of their jobs
-        self._built_at = -math.inf  # of `time.monotonic`, s
+        self._built_at = -math.inf  # time.monotonic, s
 
     def configure(self) -> None:
         """Listen to MoveIt's topics and open the services."""
@@ -96,7 +96,7 @@ class World(Part):
         self.serve(SetPairRules, "~/set_pair_rules", self._set_pair_rules)
 
     def facts(self) -> Mapping[str, object]:
-        """Return the number of objects, for diagnostics."""
+        """Return the number of objects, for the diagnostics."""
         snapshot = self._current.snapshot
         planning = snapshot.planning
         objects = {} if planning is None else planning.objects
@@ -109,8 +109,8 @@ class World(Part):
             "attached objects": attached,
             "octomap cubes": cubes,
             "objects without a place": sum(not problem.is_unread for problem in problems.values()),
-            "could not be read": "; ".join(shortened(one.reason, 200) for one in unread[:_MOST_LISTED]) or "nothing",
-            "joints assumed": ", ".join(self._measurements.assumed(snapshot.model and snapshot.model.robot)) or "none",
+            "unreadable objects": "; ".join(shortened(one.reason, 200) for one in unread[:_MOST_LISTED]) or "nothing",
+            "assumed joints": ", ".join(self._measurements.assumed(snapshot.model and snapshot.model.robot)) or "none",
             "waiting for a robot": len(snapshot.waiting),
             "lost messages": snapshot.unheard,
         }
@@ -118,16 +118,16 @@ class World(Part):
     # --- changes ---
 
     def lose(self, count: int) -> None:
-        """Record that the content of a number of messages is unknown."""
+        """Record that a number of messages were lost, so that their content is unknown."""
         self._current.exchange(self._current.snapshot.with_lost(count))
 
     def submit(self, diffs: list[Diff]) -> None:
-        """Have diffs read and applied, with those that wait if these came last; `InputError` if too many wait."""
+        """Read and apply diffs, together with those that wait if these arrived last; `InputError` if too many wait."""
         self._surround(diffs)
         if self._queued and self._queued[-1][0] is self.jobs.last_waiting(Kind.READ):
             others = self._queued[-1][1]
             if len(others) + len(diffs) > _MOST_TOGETHER:
-                words = f"{len(others)} messages and requests wait to be read: send fewer, or later"
+                words = f"{len(others)} messages and requests wait to be read: send fewer, or try again later"
                 raise InputError(words, Code.BUSY)
             others += diffs
             return
@@ -147,7 +147,7 @@ class World(Part):
             diffs[index] = replace(diff, surroundings=found if is_first else diff.surroundings.with_frames_of(found))
 
     def _work(self, diffs: list[Diff]) -> _Applied:
-        """Return a model with all of these. Messages of topics come in streams, and pause between two models."""
+        """Build a model with all diffs. For streams of messages on topics, pause between two models."""
         if all(diff.waits for diff in diffs):
             time.sleep(max(0.0, self._built_at + _PERIOD - time.monotonic()))
         self._built_at = time.monotonic()
@@ -159,7 +159,7 @@ class World(Part):
         return snapshot, *apply_each(snapshot.model, diffs)
 
     def _use(self, diffs: list[Diff], found: _Applied | None, problem: Exception | None) -> bool:
-        """Exchange the model and notify waiting calls; false if it is not the successor of the present one."""
+        """Install the model and notify waiting calls; return False if it is not a successor of the current model."""
         snapshot, model, applied = found or (self._current.snapshot, None, diffs)
         if problem is None and (
             not self._current.snapshot.has_world_of(snapshot) or (model is None and snapshot.model is not None)
@@ -180,7 +180,7 @@ class World(Part):
                 self._current.exchange(snapshot)
         except Exception as error:
             applied = [replace(diff, problem=diff.problem or error) for diff in applied]
-            if not isinstance(error, InputError):  # a mistake of the node
+            if not isinstance(error, InputError):  # a bug of the node
                 self.lose(sum(diff.waits for diff in diffs))
         for diff in applied:
             for note in diff.notes:
@@ -192,7 +192,7 @@ class World(Part):
         return True
 
     def _with_scene(self, snapshot: Snapshot, diff: Diff) -> Snapshot:
-        """Use what only a planning scene has."""
+        """Apply the parts of a diff that concern the whole scene: assumed joint positions, and the end of a loss."""
         if diff.change is not None:
             self._measurements.take_scene(diff.change.positions)
             if diff.change.replaces_all:
@@ -200,14 +200,14 @@ class World(Part):
         return snapshot
 
     def _wait(self, diffs: Sequence[Diff]) -> list[Diff]:
-        """Keep changes until there is a robot."""
+        """Store changes until there is a robot."""
         snapshot, ended = self._current.snapshot, []
         for diff in diffs:
             try:
                 if not diff.waits:
                     self._current.model()  # raises
                 if diff.change is not None:
-                    missing = tuple(diff.missing())  # the message itself need not be kept
+                    missing = tuple(diff.missing())  # drops the message itself
                     kept = replace(diff, surroundings=None, problem=None, missing=lambda missing=missing: missing)
                     snapshot = self._with_scene(snapshot.with_waiting(kept), diff)
             except InputError as error:
@@ -218,7 +218,7 @@ class World(Part):
         return ended
 
     def change(self, service: str, frame_ids: Sequence[str], read: Callable[[], Change]) -> Future:
-        """Apply a change; the future has the planning scene, or why there is none."""
+        """Apply a change; the result of the future is the planning scene, or the error."""
         future, unheard = Future(), self._current.snapshot.unheard
         self.submit([Diff(service, tuple(frame_ids), read, partial(settle, future), unheard=unheard)])
         return future
@@ -247,10 +247,10 @@ class World(Part):
 
 
 def _asked_pairs(planning: Planning, names_a: Sequence[str], names_b: Sequence[str]) -> list[tuple[str, str]]:
-    """Return pairs of links and objects, each once, the first one of `names_a`.
+    """Return pairs of links and objects, each once, with one of `names_a` first.
 
-    Where either side is any, two objects of the world are a pair only if a rule is about them, and nothing is paired
-    with itself.
+    If either side is empty (any), two objects of the world form a pair only if a rule concerns them, and no link or
+    object is paired with itself.
     """
     for name in (*names_a, *names_b):
         if name in planning.robot.links_without_geometry:
@@ -258,9 +258,9 @@ def _asked_pairs(planning: Planning, names_a: Sequence[str], names_b: Sequence[s
     sides = [planning.owners_of(names or None) for names in (names_a, names_b)]
     order = {owner: row for row, owner in enumerate(dict.fromkeys(planning.owners))}
     of_a, of_b = (sorted(side, key=order.__getitem__) for side in sides)
-    if len(of_a) * len(of_b) > _MOST_ASKED:
+    if len(of_a) * len(of_b) > _MOST_RULE_PAIRS:
         raise InputError(
-            f"request: {len(of_a)} times {len(of_b)} pairs of links and objects, at most {_MOST_ASKED}: name fewer"
+            f"request: {len(of_a)} times {len(of_b)} pairs of links and objects: must be at most {_MOST_RULE_PAIRS}"
         )
     named = bool(names_a) and bool(names_b)
     pairs: dict[frozenset[str], tuple[str, str]] = {}

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The bodies of a running distance service as its markers have them, and the frames that come with these."""
+"""Bodies of a running distance service as received in its markers, and the frames published with them."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from superovoid_ros.nodes.common.mistakes import InputError, shortened
 FloatArray = NDArray[np.float64]
 
 _QUIET = 2
-"""Messages in a row without a new body, after which a restarted node has sent all bodies: one message of five repeats
-a body, and may have no room for others."""
+"""Messages in a row without a new body after which a restarted node has sent all bodies: one message in five repeats a
+body, and may have no room for others."""
 _MOST_BODIES, _MOST_FRAMES = 20_000, 20_000
-_FARTHEST = 1e9  # m, of a corner: a page draws with single precision
+_FARTHEST = 1e9  # m, largest coordinate of a corner: a page draws in single precision
 _CUBE = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 _CUBE_FACES = np.array(
     [(0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1), (2, 3, 7), (2, 7, 6), (0, 2, 6), (0, 6, 4),
@@ -34,59 +34,59 @@ _CUBE_FACES = np.array(
 
 
 @dataclass
-class HeardBody:
-    """A body as its marker has it."""
+class MarkerBody:
+    """A body received as a marker."""
 
     body: TriangleBody
     owner: str
-    """The link or object that it is a part of."""
+    """The link or object to which the body belongs."""
     meaning: Meaning
 
 
-class HeardBodies:
-    """What a node sends of its bodies. Not for several threads at once.
+class MarkerBodies:
+    """Bodies and frames received from a node. Not thread-safe.
 
     Parameters
     ----------
     prefix : str
-        Of the node's frames, before the names of links.
+        Prefix of the node's frame names, before the names of links.
 
     Attributes
     ----------
-    bodies : dict of int to HeardBody
-        By the number of their marker.
+    bodies : dict of int to MarkerBody
+        Bodies by marker id.
     frames : dict of str to (str, array)
-        By link: the frame that its pose is in, and frame_from_link (4, 4), m.
+        For each link: the parent frame of its pose, and frame_from_link, shape (4, 4), m.
     incomplete : str
-        What the node reports as left out; empty: nothing.
+        The node's text about bodies that it left out; empty: none.
     trouble : str
-        What could not be read; empty: nothing.
+        Error in an unreadable message; empty: none.
     changed_at : float
-        Monotonic time of the last change of what bodies there are, s.
+        Monotonic time of the last change to the set of bodies, s.
     clearings : int
-        Number of times that the node restarted sending.
+        How many times the node deleted all markers and began to send its bodies again.
     """
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
-        self.bodies: dict[int, HeardBody] = {}
+        self.bodies: dict[int, MarkerBody] = {}
         self.frames: dict[str, tuple[str, FloatArray]] = {}
         self.incomplete = self.trouble = ""
         self.changed_at, self.clearings = -math.inf, 0
-        self._old: dict[str, HeardBody] = {}
-        """By name: the bodies from before a restart of the node, until each of them has come again."""
+        self._old: dict[str, MarkerBody] = {}
+        """By name: bodies from before a restart of the node, each kept until the node sends it again."""
         self._places = 0
-        """Counts bodies that came, and beginnings."""
+        """Counts received bodies and restarts."""
         self._quiet = 0
-        """Messages without a new body since there was one."""
+        """Number of consecutive messages without a new body."""
 
     def take_markers(self, message: MarkerArray) -> None:
-        """Take a message in; `InputError` if a body of it makes no sense."""
-        before, said = self._places, False
+        """Process a message; raise `InputError` if a body in it is invalid."""
+        before, counts = self._places, False
         for marker in message.markers:
-            said |= marker.ns != "incomplete"  # which comes alone
+            counts |= marker.ns != "incomplete"  # these markers come in messages of their own
             if marker.action == Marker.DELETEALL:
-                self._old = {heard.body.name: heard for heard in self.all()}
+                self._old = {one.body.name: one for one in self.bodies_to_show()}
                 self.bodies.clear()
                 self.incomplete = self.trouble = ""
                 self.changed_at = time.monotonic()
@@ -100,20 +100,20 @@ class HeardBodies:
                 self.bodies.pop(marker.id, None)
         if self._places != before:
             self._quiet = 0
-        elif said:
+        elif counts:
             self._quiet += 1
             if self._quiet >= _QUIET:
                 self._old.clear()
 
     def _take_body(self, marker: Marker) -> None:
         colour = 255.0 * np.array([marker.color.r, marker.color.g, marker.color.b])
-        # An unknown colour has no meaning.
+        # Other colours have no known meaning.
         meaning = next((one for one, ours in COLOURS.items() if (np.abs(colour - ours) < 0.5).all()), Meaning.UNKNOWN)
         link = marker.header.frame_id.removeprefix(self._prefix)
         name, _, owner = (marker.text or f"body {marker.id}").partition("\n")
-        heard = self.bodies.get(marker.id)
-        if heard is not None and (heard.body.link, heard.body.name) == (link, name):
-            heard.meaning = meaning
+        known = self.bodies.get(marker.id)
+        if known is not None and (known.body.link, known.body.name) == (link, name):
+            known.meaning = meaning
             return
         if len(self.bodies) >= _MOST_BODIES:
             raise InputError(f"more than {_MOST_BODIES} bodies")
@@ -131,29 +131,29 @@ class HeardBodies:
         old = self._old.pop(name, None)
         if old is not None and np.array_equal(old.body.shape.vertices, corners):
             body = TriangleBody(name, link, old.body.shape, pose)  # a page need not draw it again
-        self.bodies[marker.id] = HeardBody(body, owner or link, meaning)
+        self.bodies[marker.id] = MarkerBody(body, owner or link, meaning)
         self._places += 1
         self.changed_at = time.monotonic()
 
     def take_frames(self, message: TFMessage) -> None:
-        """Take the frames of links in, and leave those of others out."""
+        """Store the frames of this node's links; ignore all others."""
         for one in message.transforms:
             frame = one.child_frame_id
             link = frame.removeprefix(self._prefix)
             if link != frame and (link in self.frames or len(self.frames) < _MOST_FRAMES):
                 self.frames[link] = one.header.frame_id, from_transform(one.transform, shortened(frame, 80))
 
-    def all(self) -> list[HeardBody]:
-        """The present bodies, and those that may yet be sent again.
+    def bodies_to_show(self) -> list[MarkerBody]:
+        """Return the present bodies, and those from before a restart that the node may still send again.
 
-        A busy machine may take any time for that, so that messages count rather than time.
+        A busy machine may take any time to send them, so old bodies expire by a number of messages rather than by time.
         """
         return [*self.bodies.values(), *self._old.values()]
 
-    def placed(self) -> bool:
-        """Whether there are bodies, and a frame of each."""
-        return bool(self.bodies) and all(heard.body.link in self.frames for heard in self.bodies.values())
+    def has_all_frames(self) -> bool:
+        """Return True if there are bodies, and the frame of each is known."""
+        return bool(self.bodies) and all(one.body.link in self.frames for one in self.bodies.values())
 
     def poses(self, frame: str | None) -> dict[str, FloatArray]:
-        """Of the links known in a frame; None: in the frames of the messages."""
+        """Return poses of the links whose parent is `frame`; None: of all links, each in its own parent frame."""
         return {link: pose for link, (parent, pose) in self.frames.items() if frame in (None, parent)}

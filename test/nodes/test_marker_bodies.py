@@ -11,7 +11,7 @@ from rclpy.serialization import serialize_message
 from visualization_msgs.msg import Marker, MarkerArray
 
 from superovoid.viewing.meanings import COLOURS, Meaning
-from superovoid_ros.nodes.clients.heard_bodies import HeardBodies
+from superovoid_ros.nodes.clients.marker_bodies import MarkerBodies
 from superovoid_ros.nodes.common.endpoints import read
 from superovoid_ros.nodes.common.mistakes import InputError
 
@@ -29,20 +29,20 @@ def message_of(*names, clear=False, ns="bodies"):
     return MarkerArray(markers=markers)
 
 
-def names_of(heard):
-    return sorted(one.body.name for one in heard.all())
+def names_of(bodies):
+    return sorted(one.body.name for one in bodies.bodies_to_show())
 
 
 def taken(points=CORNERS, colour=(0.0, 0.0, 0.0), scale=1.0, kind=Marker.TRIANGLE_LIST):
-    """What is heard of a marker that came over the wire."""
+    """Return the body read from a serialized marker."""
     marker = Marker(ns="bodies", id=1, type=kind, points=list(points))
     marker.header.frame_id = "node/hand"
     marker.pose.orientation.w = 1.0
     marker.color.r, marker.color.g, marker.color.b = colour
     marker.scale.x = scale
-    heard = HeardBodies("node/")
-    heard.take_markers(read(serialize_message(MarkerArray(markers=[marker])), MarkerArray))
-    (body,) = heard.bodies.values()
+    bodies = MarkerBodies("node/")
+    bodies.take_markers(read(serialize_message(MarkerArray(markers=[marker])), MarkerArray))
+    (body,) = bodies.bodies.values()
     return body
 
 
@@ -68,25 +68,25 @@ def test_corners_that_cannot_be_drawn_are_refused_with_words(value):
 def test_bodies_stay_while_the_node_sends_all_again_for_any_time(monkeypatch):
     now = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
-    heard = HeardBodies("node/")
-    heard.take_markers(message_of("a", "b", "c", clear=True))
+    bodies = MarkerBodies("node/")
+    bodies.take_markers(message_of("a", "b", "c", clear=True))
     for message in (message_of(clear=True), message_of("a"), message_of("a"), message_of("b")):
-        heard.take_markers(message)
+        bodies.take_markers(message)
         now[0] += 3600.0
-        assert names_of(heard) == ["a", "b", "c"]
-    heard.take_markers(message_of("w", ns="incomplete"))
-    heard.take_markers(message_of("a"))
-    assert names_of(heard) == ["a", "b", "c"]  # a turn of a body that was sent already
-    heard.take_markers(message_of("p", ns="pairs"))
-    assert names_of(heard) == ["a", "b"]
+        assert names_of(bodies) == ["a", "b", "c"]
+    bodies.take_markers(message_of("w", ns="incomplete"))
+    bodies.take_markers(message_of("a"))
+    assert names_of(bodies) == ["a", "b", "c"]  # a turn of a body that was sent already
+    bodies.take_markers(message_of("p", ns="pairs"))
+    assert names_of(bodies) == ["a", "b"]
 
 
 def test_a_deleted_body_does_not_come_back():
-    heard = HeardBodies("node/")
-    heard.take_markers(message_of("a", clear=True))
-    heard.take_markers(message_of(clear=True))
-    heard.take_markers(message_of(clear=True))
-    assert names_of(heard) == ["a"]
+    bodies = MarkerBodies("node/")
+    bodies.take_markers(message_of("a", clear=True))
+    bodies.take_markers(message_of(clear=True))
+    bodies.take_markers(message_of(clear=True))
+    assert names_of(bodies) == ["a"]
     for _ in range(2):
-        heard.take_markers(message_of("p", ns="pairs"))
-    assert names_of(heard) == []
+        bodies.take_markers(message_of("p", ns="pairs"))
+    assert names_of(bodies) == []
