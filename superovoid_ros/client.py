@@ -116,7 +116,7 @@ class DistanceClient:
         self.timeout = float(timeout)
         self._is_closed = False
         self._is_heard = False  # whether the present servers have responded to this client
-        self._world: _Served | None = None
+        self._world: _Servers | None = None
         with ExitStack() as undo:
             if node is None:
                 own = Caller("distance_client", global_arguments=False)
@@ -329,7 +329,7 @@ class DistanceClient:
         self._is_heard = True
         return future.result()
 
-    def _ends(self) -> tuple[frozenset[bytes], ...]:
+    def _endpoints(self) -> tuple[frozenset[bytes], ...]:
         """Return the endpoints of the nodes of the service's name on each of `_TOPICS`: they differ for each life."""
         own = self._client.srv_name.rpartition("/")[0]
         return tuple(

@@ -44,7 +44,7 @@ def share_directory() -> Path:
 
 
 def robot_documents(name: str) -> tuple[str, str]:
-    """Return URDF and SRDF of a robot that comes with this package; the SRDF is empty if there is none."""
+    """Return URDF and SRDF of a robot in this package; the SRDF is empty if there is none."""
     share = share_directory()
     srdf = share / "config" / f"{name}.srdf"
     urdf = (share / "urdf" / f"{name}.urdf").read_text(encoding="utf-8")

@@ -54,7 +54,7 @@ class Effort:
     elapsed: float
     """Elapsed time, s."""
     processor: float
-    """s, of this process"""
+    """Processor time of this process, s."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def solve(
 
 
 def effort_of(function: Callable[[], Answer]) -> tuple[Answer, Effort]:
-    """Call a function; return its answer and what it took."""
+    """Call a function; return its result and its effort."""
     elapsed, processor = time.perf_counter(), time.process_time()
     answer = function()
     return answer, Effort(time.perf_counter() - elapsed, time.process_time() - processor)
@@ -280,7 +280,7 @@ def tables(
     margin: float,
     seed: int,
 ) -> tuple[Table, Table]:
-    """The paths, and how long everything took."""
+    """Return tables of the paths and of the time of each stage."""
     problem = plan.example.problem
     paths = Table(
         title=f"Both hands to a grasp: {len(problem.joints)} joints, seed {seed}; least distances on the way in mm",

@@ -44,7 +44,7 @@ class GraspExample:
 
 
 def hands_urdf() -> str:
-    """The hands that come with this package, the palms on joints: those of the sweep, and a slide for the left one."""
+    """Return the URDF of this package's hands, with the joints of the sweep and a slide for the left palm."""
     urdf, _ = robot_documents("icub_hands")
     slide = BaseJoint("left_distance", "prismatic", (0.0, 0.0, -1.0), 0.0, 0.3)
     sweep = (

@@ -191,7 +191,7 @@ def _number(value: float) -> str:
 
 
 def upper_body(representation: str = "mixed") -> Robot:
-    """Read the upper body that comes with this package."""
+    """Read the model of the upper body in this package."""
     urdf, srdf = robot_documents("icub_upper_body")
     return Robot.from_urdf(urdf, srdf=srdf, representation=representation)
 

@@ -53,7 +53,7 @@ def test_name_of_a_missing_node_is_answered_by_the_names_of_others(checked, clie
         code, text = run(capsys, "/nobody", "--timeout", "1")
         assert code == 1
         assert text.startswith("/nobody cannot answer\n")
-        return f"name one of: {NAME}" in text
+        return f"use one of: {NAME}" in text
 
     assert client.wait(is_named)
 

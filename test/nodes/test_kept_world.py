@@ -82,7 +82,7 @@ def test_objects_are_forgotten_with_the_life_of_the_node_and_not_with_the_robot(
     describe(service, arm.URDF)
     assert places(service) == {"cup": [0.0, -2.0, 0.0], "plate": [0.0, -4.0, 0.0]}
     describe(service, "")
-    refused(service, "nothing came on topic")
+    refused(service, "nothing was received on topic")
     service.send(cup(name="fork"))
     service.jobs.finish()
     service.source.clean_up()

@@ -543,7 +543,7 @@ def test_a_message_that_is_read_again_keeps_the_poses_of_its_arrival(described):
     described.send(attached(name="cup", link="ground"))
     described.transforms.where = np.eye(4)
     described.jobs.finish()
-    refused(described, "'cup' stands in frame 'map'", "by 5 m")
+    refused(described, "'cup' was placed in frame 'map'", "by 5 m")
     assert described.current.snapshot.model.planning.objects["cup"].pose[0, 3] == 1.0
     described.send(cup(x=1.0, frame="map"))
     described.jobs.step()

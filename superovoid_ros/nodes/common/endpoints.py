@@ -180,9 +180,9 @@ class Endpoints:
     def listen(self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile | int) -> Subscription:
         """Subscribe with a quality of service that parameters can override.
 
-        Messages come as bytes and are read here (`read`), so that malformed bytes are logged and counted. A turn of
-        rclpy's executor takes one message of a subscription. If turns take longer than the sender's period, messages
-        would wait until the queue is full, so the callback takes all that have arrived.
+        Messages arrive as bytes and are deserialized here (`read`), so that malformed ones are logged and counted. A
+        turn of rclpy's executor takes one message of a subscription. If turns took longer than the sender's period, the
+        queue would fill up, so the callback takes all messages that have arrived.
 
         Raises
         ------
@@ -338,7 +338,7 @@ class Endpoints:
     def serve(self, kind: type, name: str, callback: Callable[[Any, Any], Any]) -> None:
         """Open a service that many clients may call at once; its callback never raises.
 
-        The callback may be a coroutine function. While one call waits, others are begun: each service has a reentrant
+        The callback may be a coroutine function. Other calls start while one waits, since each service has a reentrant
         callback group.
         """
         service = self._node.create_service(
@@ -418,7 +418,7 @@ class Endpoints:
 
 
 def _take_arrived(subscription: Subscription, kind: type, handle: Callable[[bytes], None]) -> None:
-    """Take the messages that wait in the queue of a subscription; for any thread."""
+    """Take the messages in the queue of a subscription; may be called from any thread."""
     with contextlib.suppress(InvalidHandle), subscription.handle:  # a thread may outlast the subscription
         for _ in range(subscription.qos_profile.depth):
             found = subscription.handle.take_message(kind, True)

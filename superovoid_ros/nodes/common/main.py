@@ -70,7 +70,7 @@ def run(create_node: Callable[[], Node], args: Sequence[str] | None = None) -> i
 
 
 def start_ros(args: Sequence[str] | None) -> str:
-    """Initialize rclpy with a command line; return what is wrong with it, empty if nothing is."""
+    """Initialize rclpy with a command line; return the error in it, or an empty string."""
     make_room()
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)

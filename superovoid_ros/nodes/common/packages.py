@@ -14,14 +14,14 @@ from superovoid_ros.nodes.common.mistakes import InputError
 
 
 class PackageFolders(dict[str, Path]):
-    """Folders of packages by name, with words for errors about a package that is unknown."""
+    """Folders of packages by name, with a message for errors about unknown packages."""
 
     searched = "parameter package_directories, installed packages (AMENT_PREFIX_PATH)"
     option = "'{name}=/folder' in the parameter package_directories of the node"
 
 
 def package_folders(entries: Sequence[str] = ()) -> PackageFolders:
-    """Return folders of packages by name: those that a parameter gives, then all that the ament index has now.
+    """Return the folders of packages by name: those in the ament index, overridden by those in a parameter.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ def text(
     check: Check | None = None,
     read_only: bool = False,
 ) -> Declaration:
-    """Return the declaration of a string, or of a list of strings; an empty list is `[""]`, which has a type."""
+    """Return the declaration of a string, or of a list of strings (empty: `[""]`, since `[]` has no type)."""
     descriptor = ParameterDescriptor(
         type=ParameterType.PARAMETER_STRING if isinstance(default, str) else ParameterType.PARAMETER_STRING_ARRAY,
         description=description,

@@ -1,18 +1,18 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A part of the node `distance_service`: one thing it does, in a module of its own.
+"""Parts of the node `distance_service`: one module for each of its tasks.
 
-The node makes its parts, each with what it needs, and calls these methods of all of them, in order:
+The node creates its parts, passes to each the parts that it uses, and calls these methods of all parts, in order:
 
-    configure -> activate -> deactivate -> clean_up     the node's life
+    configure -> activate -> deactivate -> clean_up     the node's lifecycle
     check -> apply                                      new values of parameters
-    model_changed                                       another robot, other objects or rules, or none; lost messages
+    model_changed                                       new or no robot; changed objects or rules; lost messages
 
-A new part is a class here and one line in `DistanceService`, with the other parts that it uses:
+To add a part, write a class like this, and add a line to `DistanceService` with the other parts that it uses:
 
     class Greeter(Part):
-        parameters = (text("greeting", "hello", "What is answered"),)
+        parameters = (text("greeting", "hello", "Greeting in the response"),)
 
         def __init__(self, common, current):
             super().__init__(common)
@@ -24,8 +24,8 @@ A new part is a class here and one line in `DistanceService`, with the other par
         def _greet(self, request, response):
             return f"{self.value('greeting')}, {self._current.model().robot.name}"
 
-After the configuration of all parts, `model_changed` is called if there is a robot. What a part opens by its
-`endpoints` (services, subscriptions, publishers, timers) is closed after `clean_up`.
+After the configuration of all parts, `model_changed` is called if there is a robot. Services, subscriptions, publishers
+and timers that a part opens by its `endpoints` are closed after `clean_up`.
 """
 
 from __future__ import annotations
@@ -149,11 +149,11 @@ class Part:
         Parameters
         ----------
         kind, name
-            Type and name.
+            Type and name of the service.
         answer
             Function or coroutine function that takes request and response, fills the response, and returns the text of
-            its `message`, if it has one. While the node is inactive, it is not called, and the call is refused. What it
-            raises refuses the call too, with an empty response (`refuse`).
+            its `message`, if it has one. While the node is inactive, it is not called, and the call is refused. If it
+            raises, the call is refused too, with an empty response (`refuse`).
         """
 
         async def run(request: Any, response: Any) -> Any:
@@ -178,7 +178,7 @@ class Part:
         self.endpoints.serve(kind, name, run)
 
     def refuse(self, name: str, response: Any, error: Exception) -> None:
-        """Write into the empty response of a service why it is refused, or into the log if it has no text."""
+        """Fill an empty response with the reason of a refusal; log the reason if the response has no `message`."""
         words = reason_of(error)
         if not hasattr(response, "message"):
             self.log.error(name, f"{name}: refused: {words}")
@@ -188,8 +188,8 @@ class Part:
             response.error_code.value = int(code_of(error))
 
     async def query(self, cost: int, work: Callable[[], Result]) -> Result:
-        """Return the result of a query that costs a number of pairs of bodies, by a thread if they are many.
+        """Run a query of `cost` pairs of bodies and return its result; in a thread if the pairs are many.
 
-        The work touches nothing of the node.
+        The work must not access the node.
         """
         return work() if cost <= AT_ONCE else await self.jobs.result(Kind.QUERY, work)

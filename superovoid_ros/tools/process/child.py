@@ -164,7 +164,7 @@ def inside(namespace: str) -> list[str]:
 
 
 def hands_service(namespace: str, **more: object) -> NodeProcess:
-    """Start the distance service with the two hands of the iCub; it publishes nothing by default."""
+    """Start the distance service with both hands of the iCub; by default it publishes nothing."""
     urdf, srdf = robot_documents("icub_hands")
     parameters = {"rate": 0.0, "robot_description": urdf, "robot_description_semantic": srdf, **more}
     return NodeProcess("superovoid_ros.nodes.distance_service", parameters, inside(namespace))

@@ -200,7 +200,7 @@ class Distances(Part):
     async def _get_distances(self, request: GetDistances.Request, response: GetDistances.Response) -> str:
         question = self._question(request, time.perf_counter())
         threads = 1
-        if question.cost > AT_ONCE:  # a fair part of them
+        if question.cost > AT_ONCE:  # use only a fair share of them
             threads = max(1, (int(self.value("threads")) or processors()) // (1 + self.jobs.count(Kind.QUERY)))
         (found,) = await self.query(question.cost, lambda: question.run(threads))
         return self._fill(response, question, found)

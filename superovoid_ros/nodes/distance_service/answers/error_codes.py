@@ -37,7 +37,7 @@ OF_PLANNERS = (
     (PlanningError, MoveItErrorCodes.PLANNING_FAILED, MoveItErrorCodes.PLANNING_FAILED),
     (ModuleNotFoundError, MoveItErrorCodes.FAILURE, MoveItErrorCodes.FAILURE),
 )
-"""Errors of planners, their codes, and those if something is in contact."""
+"""Errors of planners, with their codes, without and with a contact."""
 _MOVEIT_CODES = {
     Code.UNKNOWN_FRAME: MoveItErrorCodes.FRAME_TRANSFORM_FAILURE,
     Code.UNKNOWN_LINK: MoveItErrorCodes.INVALID_LINK_NAME,
@@ -50,7 +50,7 @@ def moveit_code(error: InputError, other: int) -> int:
 
 
 def code_of(error: Exception) -> MoveItErrorCodes:
-    """Return the code of an error, with its words; FAILURE for one without a code."""
+    """Return the code and message of an error; FAILURE if it has no code."""
     value = MoveItErrorCodes.INVALID_ROBOT_STATE if isinstance(error, InputError) else MoveItErrorCodes.FAILURE
     value = error.moveit_code if isinstance(error, CodedError) else value
     return MoveItErrorCodes(val=value, message=reason_of(error), source=SOURCE)

@@ -105,7 +105,7 @@ class KinematicsServices(Searches):
 
         def work() -> Solution:
             accept = asked.condition(wanted.constraints, "constraints") or any_state
-            # Its time begins with its turn.
+            # The time limit starts when the search does.
             search = Search(until=time.monotonic() + seconds, starts=10_000, stop=asked.stop.is_set)
             with refusals("ik_request"):
                 return _seeded(asked).inverse_kinematics(
@@ -116,7 +116,7 @@ class KinematicsServices(Searches):
         reached = dict(zip(joints, found.state.tolist(), strict=True))
 
         def why_not(now: RequestedState) -> str:
-            """Return the pair that has come into contact, or the violated part of the request."""
+            """Return the pair in contact, or the violated part of the request."""
             before = now.at({joint: state.positions[joint] for joint in joints})
             link = _missed(_goals_of(wanted, several, before, asked.group), now.at(reached), tolerance)
             if link:

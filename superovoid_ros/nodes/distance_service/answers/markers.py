@@ -226,7 +226,7 @@ class SceneMarkers:
         if self._body_markers is None:
             self._body_markers = self._make_body_markers()
         changed, points = [], 0
-        # Again, one after the other, for listeners that missed a message.
+        # Re-send bodies one after another, for subscribers that missed a message.
         self._updates += 1
         turn, rest = divmod(self._updates, _REFRESH)
         again = list(self._body_markers)[turn % len(self._body_markers)] if self._body_markers and not rest else None

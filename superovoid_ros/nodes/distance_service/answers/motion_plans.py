@@ -187,7 +187,7 @@ class MotionPlans(Searches):
         response.motion_plan_response, _ = await self.plan(request.motion_plan_request, self.jobs.stop)
 
     async def plan(self, request: MotionPlanRequest, stop: threading.Event) -> tuple[MotionPlanResponse, ProvedMotion]:
-        """Return the answer to a request, and its motion; `stop` ends the search."""
+        """Plan the motion of a request; return the response and the motion. `stop` ends the search."""
         answer, began = MotionPlanResponse(group_name=request.group_name), time.monotonic()
         stamp = self.node.get_clock().now().to_msg()
         require_modules(*MODULES)

@@ -283,7 +283,7 @@ class Motions(Searches):
             before, proof = motion.proved, motion.proof
             now = self._state_for(proof)
             if now.model.robot is not before.model.robot:
-                raise InputError("another robot was described")
+                raise InputError("the robot description was replaced")
             if self.has_changed(before, now, proof.frame_ids, proof.trajectory.joints):
                 motion.proved, after = now, self._now() - motion.began
                 motion.is_being_proved = True

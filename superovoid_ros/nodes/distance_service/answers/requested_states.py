@@ -58,21 +58,21 @@ class RequestedState:
 
 
 class RequestedStates(Part):
-    """A part that answers about states of requests."""
+    """Base class of parts that answer requests with a state."""
 
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
         self._current, self._measurements = current, measurements
 
     def state_of(self, message: RobotState, frame_ids: Iterable[str] = (), *, placed: bool = True) -> RequestedState:
-        """Return the state of a request in the present world: the measured one, with what the request gives.
+        """Return the measured state in the present world, with the values of a request in place of measurements.
 
         Parameters
         ----------
         message
             The state in the request.
         frame_ids
-            Frames that it names elsewhere.
+            Frames that other fields of the request name.
         placed
             If true, the pose of the robot in the world must be known; otherwise the caller checks that
             (`Measurements.require_world`).

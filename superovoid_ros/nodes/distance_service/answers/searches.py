@@ -23,33 +23,33 @@ from superovoid_ros.nodes.distance_service.answers.requested_states import Reque
 from superovoid_ros.nodes.distance_service.jobs import Kind
 
 Found = TypeVar("Found")
-_MOST_TIMES = 5  # that it is validated again
+_MOST_TIMES = 5  # largest number of validations of a result
 REACH = 1.0
 """Radius around a frame's origin that contains whatever refers to the frame, m."""
 
 
 class Searches(RequestedStates):
-    """A part that answers with states and motions, which hold in the world at the time of the answer."""
+    """Base class of parts whose results (states, motions) must be valid in the world at the time of the response."""
 
     def refuse(self, name: str, response: Any, error: Exception) -> None:
-        """Write into a response why it is refused, as a code of MoveIt."""
+        """Fill a response with the reason of its refusal, as a code of MoveIt."""
         getattr(response, "motion_plan_response", response).error_code = code_of(error)
 
     def request_of(
         self, group: str, start: RobotState, frame_ids: Sequence[str], stop: threading.Event | None = None
     ) -> GroupRequest:
-        """Return what a request is about; `stop` ends its search, and by default that of all."""
+        """Return the group and state of a request; `stop` ends its search (default: the event that ends all)."""
         found = group_of(self._current.model().robot, group)
         return GroupRequest(found, self.state_of(start, frame_ids), start, frame_ids, stop or self.jobs.stop)
 
     async def search(self, kind: Kind, work: Callable[[], Found]) -> Found:
-        """Return the result of a search in a thread; what its planner raises becomes a `CodedError`."""
+        """Return the result of a search in a thread; errors of its planner become `CodedError`."""
         try:
             return await self.jobs.result(kind, work)
         except Exception as error:
             for planner_error, code, in_contact in OF_PLANNERS:
                 if isinstance(error, planner_error):
-                    # As move_group, compute_ik has one code for poses without a solution.
+                    # As in move_group, compute_ik has one code for poses without a solution.
                     touches = kind is Kind.PLAN and getattr(error, "in_contact", False)
                     raise CodedError(in_contact if touches else code, str(error)) from error
             raise
@@ -62,25 +62,25 @@ class Searches(RequestedStates):
         moved: Collection[str],
         why_not: Callable[[RequestedState], str],
     ) -> str:
-        """Return a note for the answer, empty if there is none.
+        """Re-validate a result in the present world; return a note for the response, or an empty string.
 
         Parameters
         ----------
         before
-            The state that the answer was found for.
+            State for which the result was found.
         message, frame_ids
-            Of the request, as for `state_of`.
+            State and frames of the request, as for `state_of`.
         moved
-            Joints that the answer is about.
+            Joints whose positions are part of the result.
         why_not
-            Returns why the answer is invalid in the present state, empty if it is valid; called in another thread.
+            Returns why the result is invalid in the present state, empty if it is valid; called in another thread.
 
         Raises
         ------
         CodedError
-            If the answer is no longer valid.
+            If the result is not valid in the present world.
         InputError
-            If the present state cannot be judged.
+            If the present state is unknown.
         """
         for time in range(_MOST_TIMES):
             self.activity.require()

@@ -69,7 +69,7 @@ STALE = "stale_validity"
 
 
 class Validity(RequestedStates):
-    """Answers whether states of the robot are free of contacts and satisfy constraints."""
+    """Part that answers whether states of the robot are free of contacts and satisfy constraints."""
 
     parameters = (
         choice(
@@ -91,14 +91,14 @@ class Validity(RequestedStates):
         await self._judge("check_state_validity", request, request.robot_state, response)
 
     async def _check_several(self, request: Any, response: Any) -> None:
-        """Answer about the first invalid state, or about the last one."""
+        """Fill a response about the first invalid state, or about the last one."""
         for state in states_of(request.robot_state, request.joint_states):
             await self._judge("check_multi_state_validity", request, state, response)
             if not response.valid:
                 return
 
     async def _judge(self, service: str, request: Any, state: RobotState, response: Any) -> None:
-        """Fill a response about one state, which is not valid if constraints cannot be evaluated."""
+        """Fill a response about one state; it is invalid if a constraint cannot be evaluated."""
         asked = self.state_of(state, frame_ids_of(request.constraints), placed=False)
         model = asked.model
         group = self._group(service, model, request.group_name)

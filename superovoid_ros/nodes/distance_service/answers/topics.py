@@ -273,7 +273,7 @@ class Topics(Part):
                 self._markers_publisher.publish(update)
 
     def _mark_missing(self) -> None:
-        """Write at the robot what the world lacks; once for every listener, and again if it changes."""
+        """Publish a text at the robot about missing objects, for each new subscriber and after each change."""
         words, model = self._current.missing, self._current.snapshot.model
         listeners = self._markers_publisher.get_subscription_count()
         if model is None or (words, listeners) == self._marked or (not words and not self._marked[0]):

@@ -24,7 +24,7 @@ class Counts:
     unreadable: int = 0
     """Number of messages and requests that rclpy could not deserialize."""
     refused_messages: Counter[str] = field(default_factory=Counter)
-    """topic -> refused messages"""
+    """Number of refused messages on each topic."""
     slowest: float = 0.0
     """Duration of the slowest query, s."""
     slowest_name: str = ""

@@ -27,7 +27,7 @@ OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticS
 # Shortest span for measuring a rate, in periods and in seconds.
 RATE_PERIODS = 5.0
 RATE_SECONDS = 2.0
-LEAST_RATE = 0.8  # of the requested one, below which the level is WARN, or ERROR if nothing can be published
+LEAST_RATE = 0.8  # fraction of the requested rate below which the level is WARN (ERROR if nothing can be published)
 
 
 @dataclass
@@ -265,7 +265,7 @@ class Diagnostics(Part):
             if reached is None:
                 found.message = "measuring the rate"
                 return found
-            found.values["rate reached [Hz]"], found.message = reached, f"{reached:.1f} of {wanted:g} Hz"
+            found.values["actual rate [Hz]"], found.message = reached, f"{reached:.1f} of {wanted:g} Hz"
             if reached < LEAST_RATE * wanted:
                 found.level = ERROR if self._topics.problem else WARN
                 found.message += f"; {self._topics.problem}" if self._topics.problem else ""
@@ -280,8 +280,8 @@ class Diagnostics(Part):
             "calls refused": total.refused.total(),
             "internal errors": total.internal_errors,
             "messages refused": total.refused_messages.total(),
-            "messages that cannot be read": total.unreadable,
-            "log lines left out": self.log.left_out,
+            "unreadable messages": total.unreadable,
+            "omitted log lines": self.log.left_out,
             "slowest query [s]": total.slowest,
             "slowest query in": total.slowest_name or "none",
             "uncertified answers": total.uncertified,
@@ -293,11 +293,11 @@ class Diagnostics(Part):
             if service in statistics.reasons:
                 found.values[f"last refusal of {service}"] = statistics.reasons[service]
         if recent.internal_errors:
-            found.note(ERROR, f"{recent.internal_errors} internal errors, see the log: please report them")
+            found.note(ERROR, f"{recent.internal_errors} internal errors: please report them, with the log")
         if recent.uncertified:
             found.note(WARN, f"{recent.uncertified} pairs answered with status UNPROVEN")
         if recent.unreadable:
-            found.note(WARN, f"{recent.unreadable} messages or requests that cannot be read, see the log")
+            found.note(WARN, f"{recent.unreadable} unreadable messages or requests, see the log")
         found.message = found.message or "certified"
         return found
 

@@ -54,7 +54,7 @@ OF_ROBOT = (
         "How to read a mesh of a collision element: as its convex hull; as its triangles, with an open mesh as its "
         "hull (triangles) or as a shell (shells); or not at all, with a warning",
     ),
-    # Read-only: it decides which files a sender of descriptions can have opened.
+    # Read-only, since it decides which files a sender of robot descriptions can have opened.
     text(
         "package_directories",
         [""],
@@ -107,8 +107,8 @@ class RobotState(Part):
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
         self._current, self._measurements = current, measurements
-        self._proposed: BuiltModel | None = None  # from the checked parameters
-        self._made_from: Description | None = None  # the model of now
+        self._proposed: BuiltModel | None = None  # built by `check` from new parameter values
+        self._made_from: Description | None = None  # description of the present model
         self._topic_text = dict.fromkeys(TOPICS, "")
 
     def configure(self) -> None:

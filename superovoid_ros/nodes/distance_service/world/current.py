@@ -248,7 +248,7 @@ class CurrentModel:
         return self.snapshot.missing
 
     def noted(self, words: str) -> str:
-        """Return the text of an answer, with what is missing."""
+        """Return the message of a response, followed by a description of missing content."""
         return "; ".join(filter(None, (words, self.missing)))
 
     def exchange(self, snapshot: Snapshot) -> None:

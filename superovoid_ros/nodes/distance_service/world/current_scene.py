@@ -55,7 +55,7 @@ class CurrentScene(Part):
         self.serve(GetPlanningScene, "get_planning_scene", self._answer)
 
     def _answer(self, request: GetPlanningScene.Request, response: GetPlanningScene.Response) -> None:
-        """Answer a request; if nothing is known, the scene is empty."""
+        """Fill a response; if nothing is known, its scene is empty."""
         response.scene = self._scene(self._current.known(), int(request.components.components))
 
     def _scene(self, model: Model, components: int) -> PlanningScene:
@@ -71,7 +71,7 @@ class CurrentScene(Part):
         if wanted(part.TRANSFORMS):
             message.fixed_frame_transforms = self._fixed_frames(model)
         if wanted(part.ROBOT_STATE) or wanted(part.ROBOT_STATE_ATTACHED_OBJECTS):
-            # As in move_group attached objects come with the joints.
+            # As in move_group, attached objects are part of the robot's state.
             message.robot_state = self._measured(model)
             message.robot_state.is_diff = not wanted(part.ROBOT_STATE_ATTACHED_OBJECTS)
         if wanted(part.ROBOT_STATE_ATTACHED_OBJECTS):

@@ -83,17 +83,17 @@ class Frames:
         return self._surroundings.robot
 
     def _pose(self, link: str) -> np.ndarray:
-        """Return the pose of a link in the frame that all have in common."""
+        """Return the pose of a link in the common frame of all links."""
         robot = self.robot
         if link not in robot.links:
             raise InputError(f"link '{link}' does not exist; links: {listing(robot.links)}", Code.UNKNOWN_LINK)
         poses = _known(self._surroundings.link_poses)
         if link not in poses:
-            raise InputError(f"where link '{robot.root_link}' is in '{robot.root}' is not known")
+            raise InputError(f"the pose of link '{robot.root_link}' in '{robot.root}' is unknown")
         return poses[link]
 
     def link(self, link: str) -> np.ndarray:
-        """Return root_from_link, shape (4, 4); `InputError` for an unknown link or an unknown state."""
+        """Return root_from_link, m, shape (4, 4); raise `InputError` if the link or its state is unknown."""
         return np.eye(4) if link == self.robot.root else self.between(self.robot.root, link)
 
     def in_link(self, link: str, root_from_object: np.ndarray, what: str) -> np.ndarray:
@@ -104,7 +104,10 @@ class Frames:
             raise InputError(f"{what}: {error}") from error
 
     def between(self, target: str, source: str) -> np.ndarray:
-        """Return target_from_source of two links, shape (4, 4); wherever the robot is in the world."""
+        """Return target_from_source of two links, m, shape (4, 4).
+
+        Unless one of them is the robot's root, this does not need the robot's pose in the world.
+        """
         source_pose = self._pose(source)
         return np.linalg.inv(self._pose(target)) @ source_pose
 

@@ -98,7 +98,7 @@ class MoveItWorld(World):
 
         def done(_planning: Planning | None, problem: Exception | None) -> None:
             if problem is not None:
-                # Each of these objects is not where its sender believes it to be.
+                # None of these objects is where its sender believes it to be.
                 self.log.error(topic, f"a message on {topic} is refused: {reason_of(problem)}")
                 self.statistics.message(topic, problem)
 

@@ -136,9 +136,9 @@ class World(Part):
         self._queued.append((job, diffs))
 
     def _surround(self, diffs: list[Diff]) -> None:
-        """Record the poses of frames and joints; a message that is read again keeps those of its arrival."""
+        """Record the poses of frames and joints; a message that is read again keeps the poses at its arrival."""
         model = self._current.snapshot.model
-        # Objects about to be attached may be in frames that these messages do not name.
+        # Objects to attach may be in frames that these messages do not name.
         before = itertools.chain(diffs, *(queued for _, queued in self._queued))
         frame_ids = {frame for diff in before for frame in diff.frame_ids} | frames_of(model and model.planning)
         found = self._measurements.surroundings(model and model.robot, frame_ids)
