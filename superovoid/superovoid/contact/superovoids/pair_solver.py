@@ -21,7 +21,7 @@ import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2, Floats3
 from superovoid.compiled.kernels import entry_point, kernel, out_of_line
-from superovoid.compiled.vector import LEAST_LENGTH, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.compiled.vector import dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.columns import DISTANCE, ITERATIONS, LOWER, NORMAL, POINT_A, POINT_B, STATUS, UPPER
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.answers import (
@@ -36,16 +36,14 @@ from superovoid.contact.superovoids.answers import (
 )
 from superovoid.contact.superovoids.certificate import gap_tolerance, rounding_margin
 from superovoid.contact.superovoids.directions import proved_support
-from superovoid.contact.superovoids.newton import observe, refine
+from superovoid.contact.superovoids.newton import observe
 from superovoid.contact.superovoids.over_dents import (
     apart_over_dents,
     dented_after_search,
     proved_contact,
 )
 from superovoid.contact.superovoids.search import UNKNOWN_CAP, Minimum, search
-from superovoid.contact.superovoids.tangent_balls import OTHER_NORMAL
 from superovoid.contact.superovoids.without_contact import apart_without_contact, points_along
-from superovoid.shapes.kernels.kinds import is_sphere
 from superovoid.shapes.kernels.support_function import LOOSE, support_candidate
 from superovoid.shapes.kernels.surface import (
     A1,
@@ -97,8 +95,7 @@ def _proved_at(pair, answer, goal):
     out_of_line()
     a, b = pair.a, pair.b
     k = observe(pair, answer.fa, answer.fb, min(a[SIZE], b[SIZE]))
-    fa, fb, k = refine(pair, answer.fa, answer.fb, k)
-    answer = certify(pair, fa, fb, k, goal, answer.iterations)
+    answer = certify(pair, answer.fa, answer.fb, k, goal, answer.iterations)
     return proved_contact(pair, answer, goal) if a[DENTED] + b[DENTED] > 0.0 else answer
 
 
@@ -326,37 +323,6 @@ def write_answer(a, b, pose_a, pose_b, straight, answer, goal, tolerance, out):
     out[ITERATIONS] = answer.iterations
 
 
-@kernel
-def _solve_spheres(a, b, pose_a, pose_b, tolerance, out):
-    """Solve two spheres: the distance of their centres less both radii. No earlier answer is needed.
-
-    If the centres coincide, the normal is the z-axis of the body that comes first in the order.
-    """
-    out_of_line()
-    offset = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
-    length = norm(offset)
-    if length > LEAST_LENGTH:
-        n = scale(1.0 / length, offset)
-    elif in_order(a, b, pose_a, pose_b):
-        n = (pose_a[0, 2], pose_a[1, 2], pose_a[2, 2])
-    else:
-        n = (-pose_b[0, 2], -pose_b[1, 2], -pose_b[2, 2])
-    distance = length - (a[A1] + b[A1])
-    margin, goal = rounding_margin(a, b, offset), gap_tolerance(a, b, offset, tolerance)
-    out[DISTANCE] = distance
-    out[LOWER] = distance - margin
-    out[UPPER] = distance + margin
-    for i in range(3):
-        out[POINT_A + i] = pose_a[i, 3] + a[A1] * n[i]
-        out[POINT_B + i] = pose_b[i, 3] - b[A1] * n[i]
-        out[NORMAL + i] = n[i]
-    status = ARBITRARY_NORMAL if distance < 0.0 and length * OTHER_NORMAL < goal else 0
-    if goal > 2.0 * tolerance * min(a[SIZE], b[SIZE]):
-        status |= PRECISION
-    out[STATUS] = status
-    out[ITERATIONS] = 0
-
-
 @entry_point(separate=True)
 def solve_pair(
     a: Floats1,
@@ -386,9 +352,6 @@ def solve_pair(
         Scratch.
     out : array, shape (RESULT_LENGTH,)
     """
-    if is_sphere(a) and is_sphere(b):
-        _solve_spheres(a, b, pose_a, pose_b, tolerance, out)
-        return
     straight = in_order(a, b, pose_a, pose_b)
     if not straight:
         a, b = b, a
