@@ -169,8 +169,11 @@ def is_flat(a, b, rotation, fa, fb, k, reach, goal):
     """Return whether points a reach to the side of a contact are as good as it, to within the goal."""
     if flatness(a, b, rotation, fa, fb, k) * reach * reach >= 2.0 * goal:
         return False
-    # A curvature may vanish at a point only, and next to a pole that is round, over sections with straight sides, a
-    # surface is flat except at the corners of these: heights decide.
+    # Off the planes of symmetry unequal tapers turn the straight lines of a surface; and next to a pole that is round,
+    # over sections with straight sides, it is flat except at the corners of these: heights decide.
+    beside = flatness(a, b, rotation, off_axes(a, fa), off_axes(b, fb), k) * reach * reach
+    if beside >= 2.0 * goal and a[TX] == a[TY] and b[TX] == b[TY]:
+        return False
     return _is_flat_beside(a, b, rotation, fa, fb, k, reach, goal)
 
 
