@@ -39,17 +39,16 @@ from superovoid.shapes.kernels.surface import DENT_DEFICIT, DENTED
 NEAR = 0.02  # of the goal: offset from the line
 _STEPS = 64  # of GJK
 _OF_HULLS = 0.5  # least share of a lower bound that a direction of the hulls proves
+HULL_GOAL = 1e-3  # of the smaller body: width to which the depth of hulls over a concavity is searched
 ALONG = 5.0  # goals; half of the allowed offset of the points of a proved distance from the normal
 
 
 class Aligned(NamedTuple):
-    """Points x of A and y of B (frame of A) with x - y along a direction n, and h_M along it."""
+    """Points x of A and y of B (frame of A) with x - y along a direction n, as long as h_M(n)."""
 
-    n: tuple
-    value: float
     x: tuple
     y: tuple
-    off: float  # length of x - y less `value` n
+    off: float  # length of x - y less h_M(n) n
 
 
 @kernel
@@ -73,7 +72,7 @@ def points_along(pair, n, value, goal, w):
     end = descend(touching, nothing_known(n), 4.0 * NEAR * goal, -math.inf, math.inf, w, _STEPS, True)
     y = sub(mean_point(w, end.count, Y), way)
     x, y = onto_surfaces(pair, mean_point(w, end.count, X), y, n, False)
-    return Aligned(n, value, x, y, off_line(x, y, value, n))
+    return Aligned(x, y, off_line(x, y, value, n))
 
 
 @kernel
@@ -137,9 +136,9 @@ def facing(pair, x, y, n, lower, goal, margin, w):
     h = difference_support(pair, n).h
     if not found.is_found and h <= -_OF_HULLS * lower:
         other = points_along(pair, n, h, goal, w)
-        along = _with_proof(other.x, other.y, other.n, other.value, goal, margin)
+        along = _with_proof(other.x, other.y, n, h, goal, margin)
         if not along.is_found:
-            along = _with_own_direction(pair, other.x, other.y, other.n, goal, margin)
+            along = _with_own_direction(pair, other.x, other.y, n, goal, margin)
         if along.is_found or (along.lower > found.lower and off_normal(along.x, along.y, along.n) <= ALONG * goal):
             found = along
     return found

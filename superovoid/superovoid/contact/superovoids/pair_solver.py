@@ -21,8 +21,9 @@ import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2, Floats3
 from superovoid.compiled.kernels import entry_point, kernel, out_of_line
-from superovoid.compiled.vector import dot, norm, rotate, rotate_back, scale, sub
+from superovoid.compiled.vector import LEAST_LENGTH, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.columns import DISTANCE, ITERATIONS, LOWER, NORMAL, POINT_A, POINT_B, STATUS, UPPER
+from superovoid.contact.minkowski.contact_points import HULL_GOAL
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.answers import (
     COLD_ITERATIONS,
@@ -43,7 +44,9 @@ from superovoid.contact.superovoids.over_dents import (
     proved_contact,
 )
 from superovoid.contact.superovoids.search import UNKNOWN_CAP, Minimum, search
+from superovoid.contact.superovoids.tangent_balls import OTHER_NORMAL
 from superovoid.contact.superovoids.without_contact import apart_without_contact, points_along
+from superovoid.shapes.kernels.kinds import is_sphere
 from superovoid.shapes.kernels.support_function import LOOSE, support_candidate
 from superovoid.shapes.kernels.surface import (
     A1,
@@ -65,7 +68,6 @@ _THIN_COST, _DENT_COST = 4, 12
 _THIN = 1e-2
 _FACING = 0.95  # cosine
 _SHARP = 0.25  # of the goal: largest gap between a contact and its lower end for a search to begin with it
-_HULL_GOAL = 2e-3  # of the smaller body, to which the depth of hulls is searched
 _TOUCHING = 0.03  # of the smaller body: bodies that seem to overlap by less at first may be apart
 _FIRST_LOOK = 64  # share of a search's budget after which its contact and points must prove the answer
 
@@ -122,7 +124,7 @@ def _after_search(pair, best, value, optimum, deficit, goal):
     else:
         # Newton cannot resolve the contact: parallel flats, or normals beyond the arithmetic.
         flat = points_along(pair, optimum.n, optimum.value, goal)
-        distance, direction, status = -flat.value, flat.n, NON_UNIQUE
+        distance, direction, status = -optimum.value, optimum.n, NON_UNIQUE
         lower, upper = distance - margin, hull_upper
         x, y = flat.x, rotate_back(rotation, sub(flat.y, centre))
         if distance > 0.0:
@@ -165,7 +167,7 @@ def prove(pair, n, best, goal, budget):
         if known and best.distance >= 0.0:
             search_goal = max(search_goal, 0.02 * (best.upper - best.lower))
         else:
-            search_goal = max(search_goal, min(0.25 * deficit, _HULL_GOAL * size))
+            search_goal = max(search_goal, min(0.25 * deficit, HULL_GOAL * size))
     tolerance = newton_tolerance(a, b, centre, goal)
     if not is_dented and (not known or best.distance >= 0.0):
         # Of separate bodies, points prove the distance, for which triangles of directions would have to be refined to
@@ -323,6 +325,37 @@ def write_answer(a, b, pose_a, pose_b, straight, answer, goal, tolerance, out):
     out[ITERATIONS] = answer.iterations
 
 
+@kernel
+def _solve_spheres(a, b, pose_a, pose_b, tolerance, out):
+    """Solve two spheres: the distance of their centres less both radii, exact to rounding.
+
+    If the centres coincide, the normal is the z-axis of the body that comes first in the order.
+    """
+    out_of_line()
+    offset = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
+    length = norm(offset)
+    if length > LEAST_LENGTH:
+        n = scale(1.0 / length, offset)
+    elif in_order(a, b, pose_a, pose_b):
+        n = (pose_a[0, 2], pose_a[1, 2], pose_a[2, 2])
+    else:
+        n = (-pose_b[0, 2], -pose_b[1, 2], -pose_b[2, 2])
+    distance = length - (a[A1] + b[A1])
+    margin, goal = rounding_margin(a, b, offset), gap_tolerance(a, b, offset, tolerance)
+    out[DISTANCE] = distance
+    out[LOWER] = distance - margin
+    out[UPPER] = distance + margin
+    for i in range(3):
+        out[POINT_A + i] = pose_a[i, 3] + a[A1] * n[i]
+        out[POINT_B + i] = pose_b[i, 3] - b[A1] * n[i]
+        out[NORMAL + i] = n[i]
+    status = ARBITRARY_NORMAL if distance < 0.0 and length * OTHER_NORMAL < goal else 0
+    if goal > 2.0 * tolerance * min(a[SIZE], b[SIZE]):
+        status |= PRECISION
+    out[STATUS] = status
+    out[ITERATIONS] = 0
+
+
 @entry_point(separate=True)
 def solve_pair(
     a: Floats1,
@@ -352,6 +385,9 @@ def solve_pair(
         Scratch.
     out : array, shape (RESULT_LENGTH,)
     """
+    if is_sphere(a) and is_sphere(b):
+        _solve_spheres(a, b, pose_a, pose_b, tolerance, out)
+        return
     straight = in_order(a, b, pose_a, pose_b)
     if not straight:
         a, b = b, a
