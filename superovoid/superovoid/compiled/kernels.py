@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import cached_property, update_wrapper
 from typing import Any, TypeVar
 
 MODES = ("library", "jit", "python")
@@ -43,9 +43,16 @@ def bundle(fields: Bundle) -> Bundle:
     """Let a NamedTuple of arrays keep the addresses of these, so that they are looked up once."""
     # Copies and pickles have other arrays: they take no addresses along.
     names = {"__doc__": fields.__doc__, "__module__": fields.__module__, "__getstate__": lambda _: None}
+    names["_words"] = cached_property(_words_of)
     named = type(fields.__name__, (fields,), names)
     named.__qualname__ = fields.__qualname__
     return named  # type: ignore[return-value]
+
+
+def _words_of(bundle: tuple[Any, ...]) -> bytes:
+    from superovoid.compiled import library
+
+    return library.words_of(bundle)
 
 
 def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:

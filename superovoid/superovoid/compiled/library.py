@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -147,9 +147,6 @@ def _library() -> tuple[ctypes.CDLL, ctypes.PyDLL]:
     return ctypes.CDLL(str(path())), ctypes.PyDLL(str(path()))
 
 
-_address_of, _first_byte = ctypes.addressof, ctypes.c_char.from_buffer
-
-
 def _address(array: Any, kind: np.dtype[Any], dimensions: int) -> int:
     """Return the address of the numbers of an array that a kernel takes."""
     if type(array) is not np.ndarray or array.dtype != kind or array.ndim != dimensions:
@@ -157,102 +154,54 @@ def _address(array: Any, kind: np.dtype[Any], dimensions: int) -> int:
     if not array.flags.c_contiguous:
         raise TypeError(f"expected a C-contiguous array, not one of strides {array.strides}")
     try:
-        return _address_of(_first_byte(array))
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # takes a third of the time of `array.ctypes`
     except (TypeError, ValueError):  # read-only, or empty
         return array.ctypes.data
 
 
-def _is_bundle(hint: Any) -> bool:
-    """Return whether tuples of a class keep what is packed of them (`kernels.bundle`)."""
-    return bool(getattr(hint, "__dictoffset__", 0))
+def _handed(value: str, hint: Any, key: Any, names: dict[str, Any]) -> tuple[str, str]:
+    """Return the words of a value, as `struct` names them, and their source; add to `names` what this refers to.
 
-
-class _Handed(NamedTuple):
-    """How a value is handed to the library."""
-
-    letters: str
-    """Its words, as `struct` names them."""
-    quick: str
-    """Source of these words if its arrays are as declared and writable, or if a bundle keeps them."""
-    careful: str
-    """Source of these words otherwise, or of an error."""
-    shapes: list[str]
-    """Lines that name the shapes of its arrays; they raise ValueError if an array has other dimensions."""
-    conditions: list[str]
-    """Sources of the check that arrays have the declared types of numbers."""
-
-
-_NAMES = {"_address": _address, "_at": _address_of, "_byte": _first_byte, "_error": struct.error}
-
-
-def _handed(value: str, hint: Any, key: Any, names: dict[str, Any]) -> _Handed:
-    """Return how a value with this source is handed over; add to `names` what the sources refer to, by this key."""
+    A bundle (`kernels.bundle`) computes its words once.
+    """
     fields, array = fields_of(hint), array_of(hint)
     if fields is not None:
-        layout = _layout_of(fields)
-        names[f"_packed_{key}"] = layout.packed
-        careful = f"_packed_{key}({value})"
-        return _Handed(layout.format, f"{value}._words" if _is_bundle(hint) else careful, careful, [], [])
+        names[f"_packed_{key}"] = layout = _layout_of(fields)
+        return layout.letters, f"{value}._words" if hasattr(hint, "_words") else f"_packed_{key}({value})"
     if array is None:
-        source = value if hint is float else f"int({value})"
-        return _Handed("d" if hint is float else "q", source, source, [], [])
-    kind, dimensions = array
-    names[f"_kind_{key}"] = kind
-    shape = ", ".join(f"_{key}_{axis}" for axis in range(dimensions))
-    return _Handed(
-        "P" + "q" * dimensions,
-        f"_at(_byte({value})), {shape}",
-        f"_address({value}, _kind_{key}, {dimensions}), *{value}.shape",
-        [f"({shape},) = {value}.shape"],
-        [f"{value}.dtype is _kind_{key}"],
-    )
+        return ("d", value) if hint is float else ("q", f"int({value})")
+    names[f"_kind_{key}"], dimensions = array
+    return "P" + "q" * dimensions, f"_address({value}, _kind_{key}, {dimensions}), *{value}.shape"
 
 
-def _chosen(quick: str, careful: str, handed: list[_Handed]) -> list[str]:
-    """Return the lines of a function that set `_words`, in the quick way if it is right."""
-    if quick == careful:
-        return [f"    _words = {quick}"]
-    conditions = [condition for each in handed for condition in each.conditions]
-    return [
-        "    try:",
-        *(f"        {line}" for each in handed for line in each.shapes),
-        f"        _words = {quick}" + (f" if {' and '.join(conditions)} else {careful}" if conditions else ""),
-        "    except (TypeError, ValueError, AttributeError, _error):",
-        f"        _words = {careful}",
-    ]
-
-
-class _Tuple:
+class _Layout:
     """How the fields of a tuple are laid out: a number each, or the address and shape of an array."""
 
     def __init__(self, hints: tuple[Any, ...]) -> None:
-        names: dict[str, Any] = dict(_NAMES)
+        names: dict[str, Any] = {"_address": _address}
         handed = [_handed(f"v[{i}]", hint, i, names) for i, hint in enumerate(hints)]
-        self.format = "".join(each.letters for each in handed)
-        quick: list[str] = []
-        careful: list[str] = []
+        self.letters = "".join(letters for letters, _ in handed)
+        parts = []
         for is_tuple, group in groupby(zip(hints, handed, strict=True), lambda each: fields_of(each[0]) is not None):
             run = [each for _, each in group]
-            pack = "" if is_tuple else f"_pack_{len(quick)}"
-            names[pack] = struct.Struct("".join(each.letters for each in run)).pack
-            join = " + " if is_tuple else ", "
-            quick.append(f"{pack}({join.join(each.quick for each in run)})")
-            careful.append(f"{pack}({join.join(each.careful for each in run)})")
-        lines = _chosen(" + ".join(quick) or "b''", " + ".join(careful) or "b''", handed)
-        exec("\n".join(["def pack(v):", *lines, "    return _words"]), names)
-        self._pack = names["pack"]
+            sources = [source for _, source in run]
+            names[f"_pack_{len(parts)}"] = struct.Struct("".join(letters for letters, _ in run)).pack
+            parts.append(" + ".join(sources) if is_tuple else f"_pack_{len(parts)}({', '.join(sources)})")
+        self._pack = eval(f"lambda v: {' + '.join(parts)}", names)
 
-    def packed(self, value: Any) -> bytes:
-        """Return a tuple as a kernel takes it; a bundle keeps that."""
-        kept = getattr(value, "__dict__", None)
-        if kept is None:
-            return self._pack(value)
-        if "_words" not in kept:
-            kept["_words"] = self._pack(value)
-        return kept["_words"]
+    def __call__(self, value: tuple[Any, ...]) -> bytes:
+        """Return a tuple as a kernel takes it."""
+        return self._pack(value)
 
 
-_layout_of = cache(_Tuple)
+_layout_of = cache(_Layout)
+
+
+def words_of(bundle: tuple[Any, ...]) -> bytes:
+    """Return a bundle as a kernel takes it."""
+    fields = fields_of(type(bundle))
+    assert fields is not None
+    return _layout_of(fields)(bundle)
 
 
 def _rebuilt(hint: Any, words: list[Any]) -> Any:
@@ -271,18 +220,17 @@ def caller_of(function: Callable[..., Any], code: Any) -> Callable[..., Any]:
     Its source is written out: a loop over the arguments would take as long as a query of two bodies.
     """
     hints, result = hints_of(function)
-    names: dict[str, Any] = {**_NAMES, "_code": code}
+    names: dict[str, Any] = {"_address": _address, "_code": code}
     handed = [_handed(name, hint, name, names) for name, hint in hints.items()]
-    letters = ["P" if fields_of(hint) else each.letters for hint, each in zip(hints.values(), handed, strict=True)]
+    letters = ["P" if fields_of(hint) else each[0] for hint, each in zip(hints.values(), handed, strict=True)]
     out = [] if result is None else ["_out"]
     types = {"P": ctypes.c_void_p, "q": ctypes.c_int64, "d": ctypes.c_double}
     code.argtypes, code.restype = [types[each] for each in "".join(letters) + "P" * len(out)], ctypes.c_int32
-    quick, careful = ([*(getattr(each, way) for each in handed), *out] for way in ("quick", "careful"))
     lines = [f"def {function.__name__}({', '.join(hints)}):", *(["    _out = _room()"] if out else [])]
-    lines += _chosen(f"({', '.join(quick)},)", f"({', '.join(careful)},)", handed)
-    lines += ["    if _code(*_words):", "        raise MemoryError('no memory for a query')"]
+    lines += [f"    if _code({', '.join([*(source for _, source in handed), *out])}):"]
+    lines += ["        raise MemoryError('no memory for a query')"]
     if out:
-        layout = struct.Struct(_layout_of((result,)).format)
+        layout = struct.Struct(_layout_of((result,)).letters)
         names |= {"_room": ctypes.c_char * layout.size, "_unpack": layout.unpack_from}
         names |= {"_rebuilt": _rebuilt, "_hint": result}
         is_number = result in (int, float)

@@ -36,6 +36,7 @@ from superovoid.contact.impact import (
 from superovoid.contact.inputs import TOLERANCE, as_poses, check_rtol
 from superovoid.contact.signed_distance import answer_rows
 from superovoid.shapes import HalfSpace, Shape, Sphere
+from superovoid.shapes.kernels.rounding import WIDENED
 from superovoid.shapes.kernels.surface import SIZE
 from superovoid.shapes.primitives import pack_shapes
 from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH, floats, greatest_distance
@@ -49,7 +50,6 @@ IntArray = NDArray[np.int64]
 _AT_ONCE = 1 << 16  # most points or rays, times bodies, in memory at once
 _INTERVAL = [columns.DISTANCE, columns.LOWER, columns.UPPER]
 _POINT, _NORMAL = (slice(first, first + 3) for first in (columns.POINT_A, columns.NORMAL))
-_BEYOND = 1.0 + 1e-9  # extends a path beyond a bounding sphere, so that rounding loses no contact
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -387,16 +387,16 @@ def _chords(bodies: _Bodies, starts: FloatArray, ways: FloatArray) -> tuple[Floa
     to_centre = bodies.centres - starts[:, None]
     along = np.einsum("nmi,ni->nm", to_centre, ways)
     across = np.linalg.norm(to_centre - along[..., None] * ways[:, None], axis=2)
-    reach = _BEYOND * bodies.radii + 1e-12 * np.linalg.norm(to_centre, axis=2)
+    reach = WIDENED * bodies.radii + 1e-12 * np.linalg.norm(to_centre, axis=2)
     with np.errstate(invalid="ignore"):
         half = np.sqrt((reach - across) * (reach + across))
-    enter, leave = np.maximum(along - half, 0.0), _BEYOND * (along + half)
+    enter, leave = np.maximum(along - half, 0.0), WIDENED * (along + half)
     enter[~(across <= reach) | (leave < 0.0)] = math.inf
     for k in (k for k, shape in enumerate(bodies.shapes) if isinstance(shape, HalfSpace)):
         up = bodies.poses[k, :3, 2]
         height, fall = (starts - bodies.poses[k, :3, 3]) @ up, -(ways @ up)
         with np.errstate(divide="ignore", invalid="ignore"):
             reached = np.where(height <= 0.0, 0.0, np.where(fall > 0.0, height / fall, math.inf))
-        enter[:, k], leave[:, k] = reached, _BEYOND * reached + np.abs(height) + 1.0
-        enter[:, k] *= 2.0 - _BEYOND
+        enter[:, k], leave[:, k] = reached, WIDENED * reached + np.abs(height) + 1.0
+        enter[:, k] *= 2.0 - WIDENED
     return enter, leave

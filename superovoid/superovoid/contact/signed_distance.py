@@ -44,7 +44,12 @@ def answer_pairs(pairs: Pairs, which: Ints1, tolerance: float, work: Floats1, ou
 
 
 class _Memory:
-    """Memory of one call of `distance`: allocating it and looking up its addresses would take longer than a solve."""
+    """Memory of one call of `distance`.
+
+    Making it takes 16 us, a solve 2 us, so calls pass it on. A call takes one from `_FREE`, or makes one if there is
+    none, and returns it at its end: calls in several threads, or in a signal handler during another one, share none.
+    `question` is a bundle, whose addresses are looked up once.
+    """
 
     def __init__(self) -> None:
         self.pose_a, self.pose_b, self.out = np.empty((4, 4)), np.empty((4, 4)), np.empty(columns.RESULT_LENGTH)
@@ -54,7 +59,7 @@ class _Memory:
 
 
 _DOUBLE = np.dtype(np.float64)
-_FREE: list[_Memory] = []  # a call takes one, or makes one, and returns it: there are as many as calls at the same time
+_FREE: list[_Memory] = []
 
 
 def _matrix(name: str, given: PosesLike) -> FloatArray:

@@ -128,7 +128,7 @@ def test_digest_of_an_entry_point_depends_only_on_what_it_calls():
 
 
 def test_a_tuple_with_exchanged_array_dimensions_is_refused():
-    packed = library._Tuple((Floats1, Floats2)).packed
+    packed = library._Layout((Floats1, Floats2))
     assert len(packed((np.zeros(3), np.zeros((2, 2))))) == 5 * 8
     with pytest.raises(TypeError, match="expected an array of float64 with 1 dimensions"):
         packed((np.zeros((2, 2)), np.zeros(3)))

@@ -13,17 +13,19 @@ import math
 from typing import NamedTuple
 
 from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.vector import add, rotate
 from superovoid.contact.minkowski.contact_points import holds_means
 from superovoid.contact.separation import is_inside, slack_of_level
 from superovoid.contact.superovoids.nearest_pieces import (
     MOST_VIEWS,
     Nearest,
     in_frame_of_b,
+    is_in_ovoids,
     nearest_of_pieces,
 )
 from superovoid.contact.superovoids.pieces import NO_POINT
 from superovoid.shapes.kernels import kinds
-from superovoid.shapes.kernels.surface import SIZE
+from superovoid.shapes.kernels.surface import SIZE, TX, TY, P
 
 _HALVINGS = 40  # of a radius
 
@@ -46,6 +48,14 @@ def is_for(pair):
     if holds_means(pair.a.row, a) and holds_means(pair.b.row, b):
         return False
     return not ((a == kinds.SUPEROVOID and b == kinds.SUPEROVOID) or a == kinds.MESH or b == kinds.MESH)
+
+
+@kernel
+def _middle_of_core(pair, swapped):
+    """Return the origin of the core, of a hull the middle of its box."""
+    core = pair.a if swapped else pair.b
+    p = (core.row[TX], core.row[TY], core.row[P]) if core.kind == kinds.CONVEX_MESH else (0.0, 0.0, 0.0)
+    return p if swapped else add(pair.centre, rotate(pair.rotation, p))
 
 
 @kernel
@@ -98,5 +108,7 @@ def nearest_points(pair, n, goal, beyond, margin):
     if found.overlap:
         swapped = pair.b.kind == kinds.SUPEROVOID
         x = y = found.common
-        upper = min(_height_in_core(pair, swapped, x) + margin, -_radius_in_ovoid(pair, swapped, x, margin))
+        middle = _middle_of_core(pair, swapped)
+        deepest = middle if is_in_ovoids(pair, middle, margin) else x
+        upper = min(_height_in_core(pair, swapped, deepest) + margin, -_radius_in_ovoid(pair, swapped, x, margin))
     return Proximity(found.lower, upper, x, y, found.n, found.views)

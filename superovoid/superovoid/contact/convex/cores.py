@@ -31,6 +31,7 @@ from superovoid.contact.convex.epa import are_sharp, expand, height_of_tetrahedr
 from superovoid.contact.minkowski import revolution
 from superovoid.contact.minkowski.contact_points import (
     ALONG,
+    HULL_GOAL,
     NEAR,
     Aligned,
     dent_deficit,
@@ -65,7 +66,6 @@ from superovoid.values.status import ARBITRARY_NORMAL, DENT
 
 _LEG, _LEGS, _LONGEST = 5, 5, 64  # GJK iterations before the first polish, times a leg, and without one
 _NEAR = 1e-6  # of the smaller body: distance below which the search takes over if GJK has stalled
-_HULL_GOAL = 1e-3  # of the smaller body: width at which a search of hulls over a concavity ends
 
 
 class Cores(NamedTuple):
@@ -183,7 +183,7 @@ def _of_hulls(pair, n, goal, beyond, budget, w):
         found = descend(pair, found, goal, -math.inf, beyond, w, steps, roughly)
         if found.overlap or found.lower > beyond:
             break
-        if curved:
+        if curved:  # the interval closes without, but the points and the normal are then exact to its root only
             answer = _polished(pair, found, margin, w)
             if answer.upper - answer.lower <= goal:
                 return answer
@@ -342,7 +342,7 @@ def overlapping(pair, descent, goal, margin, budget, w):
     ball_depth = depth
     # For a non-convex body, a search of hulls proves as much as that of a convex body inside it at most.
     deficit = dent_deficit(a, ka) + dent_deficit(b, kb)
-    width = 0.5 * goal + min(0.1 * deficit, _HULL_GOAL * min(a[SIZE], b[SIZE]))
+    width = 0.5 * goal + min(0.1 * deficit, HULL_GOAL * min(a[SIZE], b[SIZE]))
     if not (start.value - depth <= goal) and revolution.is_for(pair):
         start = revolution.search(pair, start, width, budget, w)
         depth = max(depth, start.proved)
@@ -351,14 +351,14 @@ def overlapping(pair, descent, goal, margin, budget, w):
         start = search(pair, Found(value, depth, n, x, y, is_polished, spent, rival), width, budget, w)
         depth = max(depth, start.proved)
     # On a face or an edge of M the support points of one direction lie anywhere.
-    end = Aligned(start.n, start.value, start.x, start.y, off_line(start.x, start.y, start.value, start.n))
+    end = Aligned(start.x, start.y, off_line(start.x, start.y, start.value, start.n))
     if end.off > NEAR * goal:
         end = points_along(pair, start.n, start.value, goal, w)
-    n, x, y, off, distance, upper, status = end.n, end.x, end.y, end.off, -end.value, margin - depth, 0
+    n, x, y, off, distance, upper, status = start.n, end.x, end.y, end.off, -start.value, margin - depth, 0
     if not has_means:
         # The depth of the hulls bounds that of the bodies from above; only sets inside the bodies bound it from below.
         c = difference_support(pair, n)
-        of_support = off_line(c.x, c.y, end.value, n)
+        of_support = off_line(c.x, c.y, start.value, n)
         if off > goal and of_support < off:
             x, y, off = c.x, c.y, of_support
         depth = max(ball_depth, start.proved - deficit)

@@ -23,6 +23,8 @@ of t cost more than the gap of the middle meridian.
 
 At the pole all azimuths are one direction, and an unturned point of B gives a better bound: n . y <= n_z y_z +
 n_s |y across z| for all azimuths. The cells begin at the angle from the pole up to which this bound is high enough.
+
+Without this search half of the overlaps of bodies on one axis stay open.
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ from superovoid.compiled.vector import add, dot, rotate, rotate_back, scale, sub
 from superovoid.contact.minkowski.difference import LOSS
 from superovoid.contact.superovoids.direction_lanes import HEIGHT, LACK, X, in_lane, put_in_lane
 from superovoid.shapes.kernels.dents import defect_between, highest, slice_defect
+from superovoid.shapes.kernels.rounding import WIDENED
 from superovoid.shapes.kernels.support_function import LOOSE, point_at_height, slice_at, support_candidate
 from superovoid.shapes.kernels.surface import (
     A3,
@@ -53,7 +54,6 @@ COLUMNS = 4  # height where an interval begins, -log alpha and a there, da/dT on
 _PARTS = 24  # of a concavity, on which the growth of a is bounded
 _MOST_STEPS = 400  # most intervals to try
 _STEEPEST = 8.0  # a
-_ROUNDED = 1.0 + 1e-9
 _NEAR_POLE = 1.0 - 1e-9
 _CUTS = 40  # of a bracket about a support point
 _SLACK = 0.02  # of a bracket: how far from its ends it is cut
@@ -79,7 +79,7 @@ def _interval_growth(v1, v2, big_1, big_2, defect, s, s_1, unlike, x, y, outward
         # N plus what a adds to it, times y^2 v^(2-s): no term grows towards the pole.
         stretch = y_1 * y_1 * max(v1 * v1 / big_1, v2 * v2 / big_2)
         added = stretch * (most * most + 2.0 * most * steep) + (2.0 * most * y_1 * v2 if outwards else 0.0)
-        if defect + _ROUNDED * added <= 0.0:
+        if defect + WIDENED * added <= 0.0:
             return 0.0
     if not (y_2 > 0.0):
         return math.inf

@@ -14,7 +14,10 @@ nearest point: its hull exceeds it by at most the square of its length. Means of
 core; those of a superovoid or an arc are projected onto it.
 
 The search serves non-convex bodies, whose hulls may overlap, and superovoids with nearly sharp edges and flats, on
-which Newton's method finds no contact.
+which Newton's method finds no contact. For two pieces of superovoids
+Newton's steps on the bound come before that algorithm: with u the difference of the support points, the bound n . u
+has the gradient of u across n and the Hessian -(R_P + R_Q + (n . u) I). Next to a contact found by Newton's method
+this step also decides how to cut.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from numpy.typing import NDArray
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import lift, without_first
 from superovoid.compiled.vector import (
+    LEAST_DIVISOR,
     add,
     combine,
     dot,
@@ -36,8 +40,10 @@ from superovoid.compiled.vector import (
     rotate_back,
     scale,
     sub,
+    tangent_frame,
 )
 from superovoid.contact.minkowski.difference import (
+    MOST_TURN,
     Corner,
     M,
     X,
@@ -58,6 +64,7 @@ from superovoid.contact.superovoids.pieces import (
     core_piece_unit,
     is_convex_core_piece,
     onto_core,
+    piece_radii,
 )
 from superovoid.shapes.kernels.kinds import CODE, SUPEROVOID, Core
 from superovoid.shapes.kernels.surface import SIZE, SurfacePoint
@@ -71,6 +78,12 @@ _CLOSE_ENOUGH = 0.1  # gap between the length of the nearest point of a simplex 
 _THINNEST = 1e-12  # least width of a slab or an arc
 _MARGIN = 0.2  # least distance of a cut from the ends of a slab or an arc, relative to its length
 _TOUCHING = 1e-12  # relative to the larger body
+_MOST_CLIMBS = 8  # most of Newton's steps for a pair of pieces
+_SHORTEST_PART, _LONGEST_PART = 0.02, 0.7  # of a step that went too far
+_AT_END = 1e-6  # a contact this close to an end of a slab counts as at the end, relative to its length
+_GRADING = 0.125  # share of a slab to cut off next to the contact by default
+_LEAST_SHARE, _GENEROUS = 2e-3, 1.5
+_STUCK = 8  # cuts that raise no bound along the normal of a contact: it lies on an edge, and GJK is used instead
 
 
 class Nearest(NamedTuple):
@@ -186,6 +199,42 @@ def _cut(lo, hi, at):
 
 
 @kernel
+def _climb(pair, cell, view, nearest, goal):
+    """Raise the bound of two pieces of superovoids from a view, by Newton's steps on the bound.
+
+    The bound of the hulls is concave, so it lies below its tangents at both ends of a step. A step that goes too far
+    is shortened to where they meet: at the end of a slab the support point jumps to its other end. The climb ends if
+    the tangent stays below the requested bound.
+
+    Returns the view with the largest bound, the nearest points known, and the number of views.
+    """
+    out_of_line()
+    best, step, used, shortened = view, view.n, 0, False
+    while True:
+        nearest = _nearer(nearest, view.x, view.y, view.p.f, view.q.f)
+        wanted = nearest.distance - goal
+        if best.bound >= wanted or used == _MOST_CLIMBS:
+            break
+        u = sub(best.y, best.x)
+        if not shortened:
+            step = _newton_step(pair, best)
+        if not (best.bound + dot(step, u) >= wanted):
+            break
+        m = add(best.n, step)
+        view = _look(pair, scale(1.0 / norm(m), m), cell)
+        used += 1
+        shortened = not (view.bound > best.bound)
+        if shortened:
+            rise, v = dot(step, u), sub(view.y, view.x)
+            fall = dot(step, v)
+            kink = dot(best.n, sub(v, u)) / (rise - fall) if fall < rise else 0.5
+            step = scale(min(_LONGEST_PART, max(_SHORTEST_PART, kink)), step)
+        else:
+            best = view
+    return best, nearest, used
+
+
+@kernel
 def _approach(pair, cell, view, nearest, goal, tries, w):
     """Find the nearest points of two pieces, unless they are farther apart than the known points of the bodies.
 
@@ -195,7 +244,10 @@ def _approach(pair, cell, view, nearest, goal, tries, w):
     """
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
-    former, count, used, best = math.inf, 0, 0, view
+    former, count, used = math.inf, 0, 0
+    if a.kind == SUPEROVOID and b.kind == SUPEROVOID:
+        view, nearest, used = _climb(pair, cell, view, nearest, goal)
+    best = view
     while True:
         nearest = _nearer(nearest, view.x, view.y, view.p.f, view.q.f)
         if view.bound > best.bound or not (best.bound > -math.inf):
@@ -234,6 +286,96 @@ def _approach(pair, cell, view, nearest, goal, tries, w):
         if a.kind != SUPEROVOID or b.kind != SUPEROVOID:
             common = x if b.kind == SUPEROVOID else y
     return _Approach(best.bound, best.n, nearest, cuts, view.n if serves else best.n, 1 + used, overlap, common)
+
+
+# --- near a contact ---------------------------------------------------------------------------------------------
+
+
+@kernel
+def _holds(lo, hi, w):
+    slack = _AT_END * (hi - lo)
+    return lo - slack <= w <= hi + slack
+
+
+@kernel
+def _is_between(lo, hi, w):
+    slack = _AT_END * (hi - lo)
+    return lo + slack < w < hi - slack
+
+
+@kernel
+def _graded_cut(lo, hi, w, share):
+    """Return the height at a share of the length of a slab from its end next to a contact at w."""
+    return lo + share * (hi - lo) if 2.0 * w < lo + hi else hi - share * (hi - lo)
+
+
+@kernel
+def _beside_contact(pair, cell, cuts_a, n, nearest, goal):
+    """Do as `_approach` for pieces of superovoids, one of them a slab, with the nearest points on them.
+
+    The search begins with a view along the normal n of these points; no direction helps if they are between the ends
+    of the slab to cut.
+
+    Over a concavity the far end of a slab of length L that begins at the contact is above the tangent plane, by e. If a
+    full step gains G for the far end alone, the part e / (2 G) of it brings both ends level, which costs e^2 / (4 G).
+    If this cost exceeds the goal, no plane serves, and the slab is cut. Slices recede from the other body as 2 G
+    (w/L)^2, and a concavity bulges by e over L: beyond the share e / (2 G) of the slab, the plane of the nearer end
+    serves, after that share of the step.
+    """
+    out_of_line()
+    at = (nearest.fa.w, nearest.fb.w)
+    if _is_between(cell[0], cell[1], at[0]) if cuts_a else _is_between(cell[2], cell[3], at[1]):
+        return _Approach(-math.inf, n, nearest, at, n, 0, False, n)
+    best, share, used = _look(pair, n, cell), _GRADING, 1
+    u = sub(best.y, best.x)
+    nearest = _nearer(nearest, best.x, best.y, best.p.f, best.q.f)
+    if best.bound >= nearest.distance - goal:
+        return _Approach(best.bound, n, nearest, at, n, used, False, n)
+    step = _newton_step(pair, best)
+    gain, rise = 0.5 * dot(step, u), nearest.distance - dot(n, u)
+    if rise > goal and gain > 0.0:
+        level = rise / (2.0 * gain)
+        share = min(0.5, max(_LEAST_SHARE, _GENEROUS * level))
+        if level * rise < 2.0 * goal:
+            m = combine(1.0, n, level, step)
+            view = _look(pair, scale(1.0 / norm(m), m), cell)
+            best = view if view.bound > best.bound else best
+            used = 2
+    after = combine(1.0, n, share, step)
+    after = scale(1.0 / norm(after), after)
+    cuts = (_graded_cut(cell[0], cell[1], at[0], share), _graded_cut(cell[2], cell[3], at[1], share))
+    return _Approach(best.bound, best.n, nearest, cuts, after, used, False, n)
+
+
+@kernel
+def _add_square(h, c, v1, v2):
+    return (h[0] + c * v1 * v1, h[1] + c * v1 * v2, h[2] + c * v2 * v2)
+
+
+@kernel
+def _newton_step(pair, view):
+    """Return the Newton step of a direction on the bound of two pieces of superovoids."""
+    out_of_line()
+    a, b, rotation, n = pair.a.row, pair.b.row, pair.rotation, view.n
+    u = sub(view.y, view.x)
+    t1, t2 = tangent_frame(n)
+    g1, g2 = dot(u, t1), dot(u, t2)
+    stiff = max(dot(n, u), 1e-3 * min(a[SIZE], b[SIZE]))
+    h = (stiff, 0.0, stiff)
+    alpha, e, beta, z = piece_radii(a, n, view.p.f, view.p.inside)
+    h = _add_square(h, alpha, dot(e, t1), dot(e, t2))
+    h = _add_square(h, beta, dot(z, t1), dot(z, t2))
+    alpha, e, beta, z = piece_radii(b, rotate_back(rotation, scale(-1.0, n)), view.q.f, view.q.inside)
+    e, z = rotate(rotation, e), rotate(rotation, z)
+    h = _add_square(h, alpha, dot(e, t1), dot(e, t2))
+    h = _add_square(h, beta, dot(z, t1), dot(z, t2))
+    det = h[0] * h[2] - h[1] * h[1]
+    if not (det > 0.0):
+        return (0.0, 0.0, 0.0)  # the radii are too unlike for this arithmetic
+    p1 = (h[2] * g1 - h[1] * g2) / det
+    p2 = (h[0] * g2 - h[1] * g1) / det
+    part = min(1.0, MOST_TURN / max(math.sqrt(p1 * p1 + p2 * p2), LEAST_DIVISOR))
+    return combine(part * p1, t1, part * p2, t2)
 
 
 # --- the search ---------------------------------------------------------------------------------------------------
@@ -341,7 +483,10 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
     w = new_workspace()
     _first_pairs(pair, n, cells, w)
     least = _Least(math.inf, n, math.inf)
-    views = 0
+    # Points that lie along n are a contact.
+    faces = dot(n, sub(nearest.y, nearest.x)) >= nearest.distance - goal
+    ovoids, contact, normal = a.kind == SUPEROVOID and b.kind == SUPEROVOID, nearest.distance, n
+    views = stuck = 0
     while cells.counts[0] > 0:
         first = cells.heap[0]
         bound = cells.key[first]
@@ -359,8 +504,13 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
         width_b = 0.0 if is_convex_core_piece(b, cell[2], cell[3]) else cell[3] - cell[2]
         width = max(width_a, width_b)
         cuts_a = core_piece_unit(a) * width_a >= core_piece_unit(b) * width_b  # the longer non-convex piece
-        view = _look(pair, (row[7], row[8], row[9]), cell)
-        found = _approach(pair, cell, view, nearest, goal, _TRIES if width > 0.0 else _MOST_TRIES, w)
+        beside = ovoids and faces and stuck < _STUCK and width > 0.0 and nearest.distance >= contact - goal
+        if beside and _holds(cell[0], cell[1], nearest.fa.w) and _holds(cell[2], cell[3], nearest.fb.w):
+            found = _beside_contact(pair, cell, cuts_a, normal, nearest, goal)
+            stuck += 0 if found.bound > bound or found.views == 0 else 1
+        else:
+            view = _look(pair, (row[7], row[8], row[9]), cell)
+            found = _approach(pair, cell, view, nearest, goal, _TRIES if width > 0.0 else _MOST_TRIES, w)
         nearest = found.nearest
         views += found.views
         if found.overlap and is_in_ovoids(pair, found.common, margin):

@@ -69,7 +69,6 @@ RUNNING, CONVERGED, FAILED, BEYOND = 0.0, 1.0, 2.0, 3.0  # floats, as stored in 
 # `_CLOSE` on.
 _SHORT_OF_RADIUS, _CLOSE = 0.1, 1e-2
 _HIGHEST = 1.3  # height, in semi-axes, up to which a moved point is used unchanged
-_ONE = np.int64(1)  # numba would compile once more for a literal
 
 
 class Contact(NamedTuple):
@@ -419,18 +418,3 @@ def solve(pair, fa, fb, tolerance, max_iterations):
         fa = retract(pair.a, x, n, move_a.r, move_a.by_point_1, move_a.by_point_2)
         x, n = target(move_b)
         fb = retract(pair.b, x, n, move_b.r, move_b.by_point_1, move_b.by_point_2)
-
-
-@kernel
-def refine(pair, fa, fb, k):
-    """Refine a converged pair by a few more steps, to the limit of the arithmetic, if these lower the residual.
-
-    A proof of a depth assumes a stationary contact, and is reduced by the remaining residual.
-    """
-    out_of_line()
-    for _ in range(3):
-        _, _, ga, gb, closer = solve(pair, fa, fb, 1e-17, _ONE)
-        if not (closer.residual < k.residual):
-            break
-        fa, fb, k = ga, gb, closer
-    return fa, fb, k

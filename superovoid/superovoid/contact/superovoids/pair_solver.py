@@ -23,6 +23,7 @@ from superovoid.compiled.arrays import Floats1, Floats2, Floats3
 from superovoid.compiled.kernels import entry_point, kernel, out_of_line
 from superovoid.compiled.vector import LEAST_LENGTH, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.columns import DISTANCE, ITERATIONS, LOWER, NORMAL, POINT_A, POINT_B, STATUS, UPPER
+from superovoid.contact.minkowski.contact_points import HULL_GOAL
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.answers import (
     COLD_ITERATIONS,
@@ -36,7 +37,7 @@ from superovoid.contact.superovoids.answers import (
 )
 from superovoid.contact.superovoids.certificate import gap_tolerance, rounding_margin
 from superovoid.contact.superovoids.directions import proved_support
-from superovoid.contact.superovoids.newton import observe, refine
+from superovoid.contact.superovoids.newton import observe
 from superovoid.contact.superovoids.over_dents import (
     apart_over_dents,
     dented_after_search,
@@ -67,7 +68,6 @@ _THIN_COST, _DENT_COST = 4, 12
 _THIN = 1e-2
 _FACING = 0.95  # cosine
 _SHARP = 0.25  # of the goal: largest gap between a contact and its lower end for a search to begin with it
-_HULL_GOAL = 2e-3  # of the smaller body, to which the depth of hulls is searched
 _TOUCHING = 0.03  # of the smaller body: bodies that seem to overlap by less at first may be apart
 _FIRST_LOOK = 64  # share of a search's budget after which its contact and points must prove the answer
 
@@ -97,8 +97,7 @@ def _proved_at(pair, answer, goal):
     out_of_line()
     a, b = pair.a, pair.b
     k = observe(pair, answer.fa, answer.fb, min(a[SIZE], b[SIZE]))
-    fa, fb, k = refine(pair, answer.fa, answer.fb, k)
-    answer = certify(pair, fa, fb, k, goal, answer.iterations)
+    answer = certify(pair, answer.fa, answer.fb, k, goal, answer.iterations)
     return proved_contact(pair, answer, goal) if a[DENTED] + b[DENTED] > 0.0 else answer
 
 
@@ -125,7 +124,7 @@ def _after_search(pair, best, value, optimum, deficit, goal):
     else:
         # Newton cannot resolve the contact: parallel flats, or normals beyond the arithmetic.
         flat = points_along(pair, optimum.n, optimum.value, goal)
-        distance, direction, status = -flat.value, flat.n, NON_UNIQUE
+        distance, direction, status = -optimum.value, optimum.n, NON_UNIQUE
         lower, upper = distance - margin, hull_upper
         x, y = flat.x, rotate_back(rotation, sub(flat.y, centre))
         if distance > 0.0:
@@ -168,7 +167,7 @@ def prove(pair, n, best, goal, budget):
         if known and best.distance >= 0.0:
             search_goal = max(search_goal, 0.02 * (best.upper - best.lower))
         else:
-            search_goal = max(search_goal, min(0.25 * deficit, _HULL_GOAL * size))
+            search_goal = max(search_goal, min(0.25 * deficit, HULL_GOAL * size))
     tolerance = newton_tolerance(a, b, centre, goal)
     if not is_dented and (not known or best.distance >= 0.0):
         # Of separate bodies, points prove the distance, for which triangles of directions would have to be refined to
@@ -328,7 +327,7 @@ def write_answer(a, b, pose_a, pose_b, straight, answer, goal, tolerance, out):
 
 @kernel
 def _solve_spheres(a, b, pose_a, pose_b, tolerance, out):
-    """Solve two spheres: the distance of their centres less both radii. No earlier answer is needed.
+    """Solve two spheres: the distance of their centres less both radii, exact to rounding.
 
     If the centres coincide, the normal is the z-axis of the body that comes first in the order.
     """

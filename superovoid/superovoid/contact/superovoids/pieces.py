@@ -32,6 +32,7 @@ from superovoid.shapes.kernels.support_function import (
 )
 from superovoid.shapes.kernels.surface import (
     A1,
+    A2,
     A3,
     DENT_CURVATURE,
     DENT_HI,
@@ -39,12 +40,20 @@ from superovoid.shapes.kernels.surface import (
     DENT_NU_HI,
     DENT_NU_LO,
     DENTED,
+    ON_AXIS,
+    S_,
+    SIZE,
+    TX,
+    TY,
+    Q,
     SurfacePoint,
     _point_from_normal_at,
+    dual_ratio,
     is_polar,
     position,
 )
 
+_LARGEST_RADIUS = 1e6  # largest radius of curvature, in sizes of the body
 _ARCS = 4  # number of first pieces of a circle
 NO_POINT = SurfacePoint(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)  # for cores other than superovoids
 
@@ -55,6 +64,7 @@ class PieceSupport(NamedTuple):
     x: tuple
     f: SurfacePoint
     upper: float  # proved upper bound of n . x over the piece
+    inside: bool  # whether the point is between the ends
 
 
 @kernel
@@ -94,12 +104,12 @@ def _support_of_slab(b, n, lo, hi):
             min(parabola_bound(middle, right, k), product_bound(middle, right, rise)),
         )
         if middle.phi >= max(left.phi, right.phi):
-            return PieceSupport(position(b, f), f, upper)
+            return PieceSupport(position(b, f), f, upper, True)
     else:
         upper = min(parabola_bound(left, right, k), product_bound(left, right, rise))
     if left.phi >= right.phi:
-        return PieceSupport(position(b, f_left), f_left, upper)
-    return PieceSupport(position(b, f_right), f_right, upper)
+        return PieceSupport(position(b, f_left), f_left, upper, False)
+    return PieceSupport(position(b, f_right), f_right, upper, False)
 
 
 @kernel(separate=True)
@@ -109,13 +119,45 @@ def piece_support(b, n, lo, hi):
     if is_polar(b, n):
         w = hi if n[2] > 0.0 else lo
         f = _point_from_normal_at(b, n, 1.0, 1.0, 0.0) if abs(w) == 1.0 else point_at_height(b, n, w)
-        return PieceSupport(position(b, f), f, profile_value(b, n, f))
+        return PieceSupport(position(b, f), f, profile_value(b, n, f), abs(w) == 1.0)
     if not is_convex_piece(b, lo, hi):
         return _support_of_slab(b, n, lo, hi)
     nu_lo = -math.inf if lo == -1.0 else b[DENT_NU_HI]
     nu_hi = math.inf if hi == 1.0 else b[DENT_NU_LO]
     f = support_between(b, n, nu_lo, nu_hi, OF_PIECES)
-    return PieceSupport(position(b, f), f, profile_value(b, n, f))
+    width = 1e-9 * (hi - lo)
+    inside = (lo == -1.0 or f.w > lo + width) and (hi == 1.0 or f.w < hi - width)
+    return PieceSupport(position(b, f), f, profile_value(b, n, f), inside)
+
+
+@kernel
+def piece_radii(b, n, f, inside):
+    """Estimate the radius matrix alpha e e^T + beta Z Z^T of a piece at a support point (`caps`).
+
+    Returns alpha, e, beta, Z; for a slice, only the first term. No proof depends on it.
+    """
+    kx, ky = 1.0 + b[TX] * f.w, 1.0 + b[TY] * f.w
+    q, s = b[Q], b[S_]
+    most = _LARGEST_RADIUS * b[SIZE]
+    g = max(b[A1] * kx * n[0] * f.C + b[A2] * ky * n[1] * f.S, ON_AXIS)
+    e = (b[A1] * kx * f.Sd, -b[A2] * ky * f.Cd, 0.0)
+    bend = dual_ratio(f.C * f.S, f.Cd * f.Sd, q)
+    alpha = min(f.r * (q - 1.0) * bend / g, most / max(e[0] * e[0] + e[1] * e[1], 1e-100))
+    if not inside:
+        return alpha, e, 0.0, e
+    tx, ty = b[TX] / kx, b[TY] / ky
+    c, d = f.C * f.Cd, f.S * f.Sd
+    dg = g * (c * tx + d * ty)
+    ddg = (q - 1.0) * c * d * (tx - ty) * (tx - ty) * g
+    sharp = dual_ratio(f.wd, f.w, s)
+    r_s = f.r * f.rd
+    mx = r_s * (tx + (q - 1.0) * (tx - ty) * d) - f.wd
+    my = r_s * (ty - (q - 1.0) * (tx - ty) * c) - f.wd
+    z = (b[A1] * kx * mx * f.C, b[A2] * ky * my * f.S, b[A3] * f.rd)
+    below = (s - 1.0) * sharp * g + 2.0 * f.r * f.wd * f.rd * dg - r_s * r_s * ddg
+    length = max(z[0] * z[0] + z[1] * z[1] + z[2] * z[2], 1e-100)
+    beta = min(f.r / below, most / length) if below > 0.0 else most / length
+    return alpha, e, beta, z
 
 
 # --- pieces of a core ---------------------------------------------------------------------------------------------
@@ -161,9 +203,9 @@ def core_piece_support(core, n, lo, hi):
         return piece_support(core.row, n, lo, hi)
     if core.kind == TORUS:
         x = _arc_support(core.row[A1], n, lo, hi)
-        return PieceSupport(x, NO_POINT, dot(n, x))
+        return PieceSupport(x, NO_POINT, dot(n, x), False)
     x, _, upper = core_support(core, n)
-    return PieceSupport(x, NO_POINT, upper)
+    return PieceSupport(x, NO_POINT, upper, False)
 
 
 @kernel

@@ -63,7 +63,7 @@ from superovoid.contact.superovoids.direction_net import (
 from superovoid.contact.superovoids.directions import descend, minkowski_support, proved_support
 from superovoid.contact.superovoids.inner_bodies import Inner, inner_difference
 from superovoid.contact.superovoids.nearest_pieces import cores_of
-from superovoid.contact.superovoids.newton import observe, refine, solve
+from superovoid.contact.superovoids.newton import observe, solve
 from superovoid.shapes.kernels.kinds import is_sphere
 from superovoid.shapes.kernels.support_function import EXACT, LOOSE
 from superovoid.shapes.kernels.surface import A1, SIZE, SurfacePoint, position
@@ -156,7 +156,6 @@ def _better(problem, best, n, m, fa, fb, counts):
             counts[SPENT] += used
             k = observe(pair, ga, gb, min(pair.a[SIZE], pair.b[SIZE]))
         if ok:
-            ga, gb, k = refine(pair, ga, gb, k)
             bound, direction = lower_bound(pair, ga, gb, k)
             if -bound <= value and k.residual < problem.tolerance:
                 value, n, fa, fb, converged = -bound, direction, ga, gb, True

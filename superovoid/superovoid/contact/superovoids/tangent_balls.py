@@ -27,11 +27,10 @@ from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.powers import power
 from superovoid.compiled.vector import add, combine, dot, norm
 from superovoid.contact.superovoids.ellipsoid_pairs import are_ellipsoids, cap_by_ellipsoid
-from superovoid.shapes.kernels.rounding import EPS
+from superovoid.shapes.kernels.rounding import EPS, WIDENED
 from superovoid.shapes.kernels.surface import A1, A2, A3, S_, TX, TY, P
 
 _ROUNDED = 16.0 * EPS  # rounding error of sums of powers, times their exponent, that cancel in a majorant
-_WIDENED = 1.0 + 1e-9  # factor of largest(Q), to exceed all rounding errors
 _SMALLEST = 1e-100  # least coordinate with a slope
 _SMALLEST_POWER = 1e-280  # least divisor: below, numbers lose their digits
 _ROUNDS = 3  # balls to try in each body
@@ -209,7 +208,7 @@ def tangent_ball(body, f, radius):
     if not steep < math.inf:
         return 0.0  # near the middle of a flat end: squares of slopes underflow and prove nothing
     # The box of the ball, slightly widened, and the part of it that can be in the body.
-    reach = _WIDENED * radius
+    reach = WIDENED * radius
     from_centre = radius / steep
     w_most = min(1.0, w + (reach - from_centre * gz) * iz + 1e-9)
     w_least = max(-1.0, w - (reach + from_centre * gz) * iz - 1e-9)
@@ -249,7 +248,7 @@ def tangent_ball(body, f, radius):
         more_u, more_v = _bends_of_norm(p, s, f.r, bend_u, bend_v, shared, u_most, v_most)
         other = _largest_bend(more_u, more_v, shared * bend_w, taper)
         largest = other if other < largest else largest
-    return min(radius, steep / (_WIDENED * largest)) if 0.0 < largest < math.inf else 0.0
+    return min(radius, steep / (WIDENED * largest)) if 0.0 < largest < math.inf else 0.0
 
 
 @kernel

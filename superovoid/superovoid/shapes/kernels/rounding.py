@@ -58,6 +58,8 @@ from superovoid.values.checks import MOST_LENGTH
 from superovoid.values.poses import ROTATION_TOLERANCE
 
 EPS = 2.220446049250313e-16
+WIDENED = 1.0 + 1e-9
+"""Factor that widens a bound by far more than the rounding errors of the formulas for it."""
 AS_IS = 16.0 * EPS
 _ONE_STEP = 1e-8  # of E: it is squared
 _PER_APART, _PER_RADIUS = 32.0, 64.0
