@@ -26,7 +26,7 @@ else:
 class DistanceLimit(mink.Limit):
     """A limit that keeps pairs of geoms farther apart than a margin.
 
-    In one step a distance loses at most `gain` of what it is above the margin, to first order.
+    In one step the proved lower bound of a distance loses at most `gain` of its excess over the margin, to first order.
 
     Parameters
     ----------
@@ -80,4 +80,4 @@ class DistanceLimit(mink.Limit):
             for sign, point, body in ((-1.0, found.point_a, found.body_a), (1.0, found.point_b, found.body_b)):
                 mujoco.mj_jac(model, data, of_point, None, point[i], bodies[body[i]])
                 slopes[i] += sign * normal @ of_point
-        return mink.Constraint(-slopes, self.gain * (found.distance - self.margin))
+        return mink.Constraint(-slopes, self.gain * (found.lower - self.margin))

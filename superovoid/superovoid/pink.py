@@ -24,6 +24,8 @@ FloatArray = NDArray[np.float64]
 class DistanceBarrier(Barrier):
     """A barrier that keeps all collision pairs of a geometry model farther apart than a margin.
 
+    Its value is the proved lower bound of a distance, which is the distance itself unless its status is `UNPROVEN`.
+
     Parameters
     ----------
     model : pinocchio.Model
@@ -54,8 +56,8 @@ class DistanceBarrier(Barrier):
         self._last: tuple[FloatArray, PairDistances] | None = None
 
     def compute_barrier(self, configuration: Any) -> FloatArray:
-        """Return the distances less the margin, in the order of the collision pairs."""
-        return self._answer(configuration).results.distance - self.margin
+        """Return the proved lower bounds of the distances less the margin, in the order of the collision pairs."""
+        return self._answer(configuration).results.lower - self.margin
 
     def compute_jacobian(self, configuration: Any) -> FloatArray:
         """Return the derivatives by the velocity, shape (pairs, nv)."""

@@ -23,11 +23,11 @@ def test_barriers_are_distances_less_the_margin(free):
     for _ in range(3):
         q = pinocchio.integrate(model, pinocchio.neutral(model), 0.3 * rng.standard_normal(model.nv))
         configuration, (results, by_velocity) = pink.Configuration(model, data[0], q), ask(*data, q)
-        assert np.array_equal(barrier.compute_barrier(configuration), results.distance - 0.1)
+        assert np.array_equal(barrier.compute_barrier(configuration), results.lower - 0.1)
         assert np.array_equal(barrier.compute_jacobian(configuration), by_velocity)
         matrix, bounds = barrier.compute_qp_inequalities(configuration, 0.01)
         assert np.abs(matrix + by_velocity / 0.01).max() <= 1e-12 * np.abs(matrix).max()
-        assert bounds == pytest.approx(3.0 * (results.distance - 0.1))
+        assert bounds == pytest.approx(3.0 * (results.lower - 0.1))
 
 
 def test_inverse_kinematics_keeps_clear_of_the_ball():
