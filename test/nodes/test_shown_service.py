@@ -146,7 +146,7 @@ def test_a_node_that_falls_silent_leaves_nothing_known(start_node, client):
         news = []
         service.on_news(lambda: news.append(1))
         mortal.interrupt()
-        until(client, lambda: "no node /mortal" in service.answer().clearance.words)
+        until(client, lambda: "node /mortal does not exist" in service.answer().clearance.words)
         picture = service.answer()
         assert (
             picture.clearance.meaning == Meaning.UNKNOWN and not picture.pairs and math.isnan(picture.clearance.lower)
@@ -155,7 +155,7 @@ def test_a_node_that_falls_silent_leaves_nothing_known(start_node, client):
         said = []
         with pytest.raises(KeyboardInterrupt):
             service.wait(said.append, interrupted)
-        assert "no node /mortal" in said[0]
+        assert "node /mortal does not exist" in said[0]
 
 
 def interrupted():

@@ -351,14 +351,14 @@ def overlapping(pair, descent, goal, margin, budget, w):
         start = search(pair, Found(value, depth, n, x, y, is_polished, spent, rival), width, budget, w)
         depth = max(depth, start.proved)
     # On a face or an edge of M the support points of one direction lie anywhere.
-    end = Aligned(start.x, start.y, off_line(start.x, start.y, start.value, start.n))
+    end = Aligned(start.n, start.value, start.x, start.y, off_line(start.x, start.y, start.value, start.n))
     if end.off > NEAR * goal:
         end = points_along(pair, start.n, start.value, goal, w)
-    n, x, y, off, distance, upper, status = start.n, end.x, end.y, end.off, -start.value, margin - depth, 0
+    n, x, y, off, distance, upper, status = end.n, end.x, end.y, end.off, -end.value, margin - depth, 0
     if not has_means:
         # The depth of the hulls bounds that of the bodies from above; only sets inside the bodies bound it from below.
         c = difference_support(pair, n)
-        of_support = off_line(c.x, c.y, start.value, n)
+        of_support = off_line(c.x, c.y, end.value, n)
         if off > goal and of_support < off:
             x, y, off = c.x, c.y, of_support
         depth = max(ball_depth, start.proved - deficit)

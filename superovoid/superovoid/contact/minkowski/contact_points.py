@@ -24,12 +24,16 @@ from typing import NamedTuple
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, scale, sub
 from superovoid.contact.minkowski.difference import (
+    M,
     X,
     Y,
     descend,
     difference_support,
+    gather,
     mean_point,
     nothing_known,
+    polish,
+    towards,
 )
 from superovoid.contact.minkowski.on_surfaces import direction_of, off_line, onto_surfaces
 from superovoid.contact.pair import Pair
@@ -38,17 +42,21 @@ from superovoid.shapes.kernels.surface import DENT_DEFICIT, DENTED
 
 NEAR = 0.02  # of the goal: offset from the line
 _STEPS = 64  # of GJK
+_ATTEMPTS, _MOST_STEPS = 5, 192  # directions tried for the points of a contact, and steps after which no other is
+_CLOSE = 0.1  # of the goal: points at most this far off the line are not improved
 _OF_HULLS = 0.5  # least share of a lower bound that a direction of the hulls proves
 HULL_GOAL = 1e-3  # of the smaller body: width to which the depth of hulls over a concavity is searched
 ALONG = 5.0  # goals; half of the allowed offset of the points of a proved distance from the normal
 
 
 class Aligned(NamedTuple):
-    """Points x of A and y of B (frame of A) with x - y along a direction n, as long as h_M(n)."""
+    """Points x of A and y of B (frame of A) with x - y along a direction n, and h_M along it."""
 
+    n: tuple
+    value: float
     x: tuple
     y: tuple
-    off: float  # length of x - y less h_M(n) n
+    off: float  # length of x - y less `value` n
 
 
 @kernel
@@ -65,14 +73,36 @@ def dent_deficit(row, kind):
 
 @kernel(separate=True)
 def points_along(pair, n, value, goal, w):
-    """Find points of two cores along a direction n with h_M(n) = `value`."""
+    """Find points of two cores along a direction n with h_M(n) = `value`, or along one next to it with a similar value.
+
+    If n is not precise enough, the normal of GJK's last simplex may be, or the result of Newton's method on its strata.
+    """
     out_of_line()
-    way = scale(value, n)
-    touching = Pair(pair.a, pair.b, pair.rotation, add(pair.centre, way))
-    end = descend(touching, nothing_known(n), 4.0 * NEAR * goal, -math.inf, math.inf, w, _STEPS, True)
-    y = sub(mean_point(w, end.count, Y), way)
-    x, y = onto_surfaces(pair, mean_point(w, end.count, X), y, n, False)
-    return Aligned(x, y, off_line(x, y, value, n))
+    limit, best, spent = value + _CLOSE * goal, Aligned(n, value, n, n, math.inf), 0
+    for attempt in range(_ATTEMPTS):
+        way = scale(value, n)
+        touching = Pair(pair.a, pair.b, pair.rotation, add(pair.centre, way))
+        end = descend(touching, nothing_known(n), 4.0 * NEAR * goal, -math.inf, math.inf, w, _STEPS, True)
+        spent += end.iterations
+        y = sub(mean_point(w, end.count, Y), way)
+        x, y = onto_surfaces(pair, mean_point(w, end.count, X), y, n, False)
+        off = off_line(x, y, value, n)
+        if attempt == 0 or off < best.off:
+            best = Aligned(n, value, x, y, off)
+        if off <= _CLOSE * goal or attempt == _ATTEMPTS - 1 or spent >= _MOST_STEPS:
+            break
+        v = mean_point(w, end.count, M)
+        normal = towards(w, end.count, v) if norm(v) > 0.0 else n
+        other, least = n, limit
+        newton = polish(pair, n, 0.0, w, gather(w, end.count)).n
+        for direction in (end.n, normal, newton):
+            h = difference_support(pair, direction).h
+            if h <= least and norm(sub(direction, n)) > 1e-16:
+                other, least = direction, h
+        if norm(sub(other, n)) <= 1e-16:
+            break
+        n, value = other, least
+    return best
 
 
 @kernel
@@ -136,9 +166,9 @@ def facing(pair, x, y, n, lower, goal, margin, w):
     h = difference_support(pair, n).h
     if not found.is_found and h <= -_OF_HULLS * lower:
         other = points_along(pair, n, h, goal, w)
-        along = _with_proof(other.x, other.y, n, h, goal, margin)
+        along = _with_proof(other.x, other.y, other.n, other.value, goal, margin)
         if not along.is_found:
-            along = _with_own_direction(pair, other.x, other.y, n, goal, margin)
+            along = _with_own_direction(pair, other.x, other.y, other.n, goal, margin)
         if along.is_found or (along.lower > found.lower and off_normal(along.x, along.y, along.n) <= ALONG * goal):
             found = along
     return found

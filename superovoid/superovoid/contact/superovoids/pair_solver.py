@@ -124,7 +124,7 @@ def _after_search(pair, best, value, optimum, deficit, goal):
     else:
         # Newton cannot resolve the contact: parallel flats, or normals beyond the arithmetic.
         flat = points_along(pair, optimum.n, optimum.value, goal)
-        distance, direction, status = -optimum.value, optimum.n, NON_UNIQUE
+        distance, direction, status = -flat.value, flat.n, NON_UNIQUE
         lower, upper = distance - margin, hull_upper
         x, y = flat.x, rotate_back(rotation, sub(flat.y, centre))
         if distance > 0.0:
