@@ -280,7 +280,16 @@ def _from_point(pair, margin):
 @kernel(_nrt=True)
 def _answer_cores(pair, n, goal, far, budget):
     w = difference.new_workspace()
-    return cores.solve_cores(pair, n, goal, far, budget, w)
+    answer = cores.solve_cores(pair, n, goal, far, budget, w)
+    beside = off_line(answer.x, answer.y, -norm(sub(answer.y, answer.x)), answer.n)
+    if answer.distance > 0.0 and beside > goal and answer.upper - answer.lower <= goal:
+        # Points are off the normal by the square root of a closed interval: a narrower interval brings them closer.
+        fine = 0.01 * goal
+        other = cores.solve_cores(pair, answer.n, fine, far, budget, w)
+        length = norm(sub(other.y, other.x))
+        if other.upper - other.lower <= goal and off_line(other.x, other.y, -length, other.n) < beside:
+            return other
+    return answer
 
 
 @kernel(separate=True)

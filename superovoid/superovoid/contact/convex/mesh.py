@@ -43,7 +43,7 @@ from superovoid.contact.convex.mesh_tree import (
     side_of_bodies,
 )
 from superovoid.contact.minkowski import difference
-from superovoid.contact.minkowski.contact_points import holds_means
+from superovoid.contact.minkowski.contact_points import holds_means, off_normal
 from superovoid.contact.minkowski.flats import REACH, touching_flats
 from superovoid.contact.minkowski.on_surfaces import direction_of, unit
 from superovoid.contact.pair import Pair
@@ -52,6 +52,7 @@ from superovoid.shapes.kernels.surface import A1, A2, A3, SIZE
 from superovoid.values.status import NON_CONVEX, NON_UNIQUE, UNPROVEN
 
 _STACK = 4096
+_NARROWER = 4  # times that an interval is made narrower for points along the normal
 _MOST_TOUCHED = 64  # limit of stored triangles that meet the other body
 _TRIED = 6  # translations tried
 _ADVANCES = 5  # places tried on the way back from one that separates the bodies by more than necessary
@@ -78,6 +79,26 @@ def _part_distance(pair, n, goal, beyond, w):
         return cores.Cores(k.distance, k.lower, k.upper, x, y, direction, k.iterations, k.status), touching
     k = cores.solve_cores(pair, n, goal, beyond, np.int64(0), w)
     return k, k.lower == -math.inf
+
+
+@kernel
+def _along_normal(pair, best, goal, beyond, margin, w):
+    """Return the same answer for a part of a mesh with points along the normal.
+
+    Near flats an interval as narrow as the goal may leave points far off the normal, and no direction near them that
+    proves as much. A narrower one has better directions.
+    """
+    out_of_line()
+    best, width = cores.with_facing_points(pair, best, goal, margin, w), goal
+    for _ in range(_NARROWER):
+        if off_normal(best.x, best.y, best.n) <= goal:
+            break
+        width *= 0.1
+        k, touching = _part_distance(pair, best.n, width, beyond, w)
+        if touching or not (k.upper - k.lower <= goal):
+            break
+        best = cores.with_facing_points(pair, k, goal, margin, w)
+    return best
 
 
 @kernel(_nrt=True)
@@ -143,7 +164,7 @@ def separation(pair, n, goal, beyond, below, others, w):
                     parts = Pair(kinds.Core(part_a, part_kind, pool_a), triangle, rotation, centre)
                     k, touching = _part_distance(parts, best.n, 0.25 * goal, cut, w)
                     if not touching and ka != kinds.TORUS and below + ball <= k.upper < best.upper + ball:
-                        k = cores.with_facing_points(parts, k, 0.25 * goal, margin, w)
+                        k = _along_normal(parts, k, 0.25 * goal, cut, margin, w)
                     iterations += k.iterations
                     k = cores.with_balls(k, ball, 0.0)
                     lower, upper, x, y = min(lower, k.lower), k.upper, k.x, k.y
