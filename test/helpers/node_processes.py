@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,8 +21,6 @@ pytest.importorskip("superovoid_interfaces.msg", reason="pip install ./superovoi
 pytest.importorskip("moveit_msgs.msg", reason="pip install ./superovoid_interfaces/compat/moveit, or MoveIt")
 
 import numpy as np
-from rcl_interfaces.msg import Parameter
-from rcl_interfaces.srv import GetParameters, ListParameters, SetParametersAtomically
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -39,13 +38,17 @@ ROOT = Path(__file__).resolve().parents[2]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
 
 
+_domain_of_this_process = cache(take_domain)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def loopback_domain() -> Iterator[int]:
     """Reserve a separate DDS domain for this process, on this machine only."""
-    domain = take_domain()
+    domain = _domain_of_this_process()
     names = "ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE", "PYTHONPATH", "PYTHONFAULTHANDLER"
     before = {name: os.environ.get(name) for name in names}
-    # Several folders of tests have this fixture; each keeps the path set by the previous one.
+    # Several folders of tests have this fixture, in one process: they have one domain, and each keeps the path set by
+    # the previous one.
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path and path != str(ROOT)]
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *paths])
     os.environ["PYTHONFAULTHANDLER"] = "1"  # prints the location of a crash in compiled code
@@ -122,25 +125,17 @@ def nodes() -> Iterator[list[TestedNode]]:
 
 
 class Shared:
-    """The distance service that the modules of a session use one after the other, in one process.
-
-    Between two modules it is unconfigured, with the parameters of its start.
-    """
+    """The distance service of a module, configured with parameters that can be set."""
 
     NAME = "/distance_service"
 
     def __init__(self) -> None:
         self.node: TestedNode | None = None
-        self._program, self._begun = "", {}
 
     def begin(self, client: Client, program: str, parameters: dict[str, object]) -> TestedNode:
         """Configure and activate the node of a program with parameters."""
-        if program != self._program or self.node.process.poll() is not None:
-            self.stop()
-        if self.node is None:
-            self._program, self.node = program, TestedNode(program, {"autostart": False}, name="distance_service")
-            self._begun = self._parameters(client)
-        self.node.is_tested = True
+        self.stop()
+        self.node = TestedNode(program, {"autostart": False}, name="distance_service")
         self.node.begin()
         verdict = set_parameters(client, self.NAME, parameters)
         assert verdict.successful, verdict.reason
@@ -149,42 +144,27 @@ class Shared:
             self.node.wait_for_output("allowed pairs")
         return self.node
 
-    def end(self, client: Client) -> None:
-        """Clean the node up, and give all parameters the values of its start."""
-        if self.node is not None and self.node.process.poll() is None:
-            bring(client, self.NAME, "unconfigured")
-            now = self._parameters(client)
-            changed = [Parameter(name=name, value=value) for name, value in self._begun.items() if now[name] != value]
-            service = f"{self.NAME}/set_parameters_atomically"
-            verdict = client.call(SetParametersAtomically, service, parameters=changed).result
-            assert verdict.successful, verdict.reason
-        else:
-            self.stop()
-
     def stop(self) -> None:
         """End the process."""
         if self.node is not None:
+            self.node.is_tested = False
             self.node.stop()
-        self.node, self._program = None, ""
+        self.node = None
 
-    def _parameters(self, client: Client) -> dict[str, object]:
-        names = client.call(ListParameters, f"{self.NAME}/list_parameters").result.names
-        return dict(
-            zip(names, client.call(GetParameters, f"{self.NAME}/get_parameters", names=names).values, strict=True)
-        )
+
+_SHARED = Shared()
 
 
 @pytest.fixture(scope="session")
 def shared(loopback_domain: int) -> Iterator[Shared]:
-    """Return the process of the distance service that modules share."""
-    shared = Shared()
-    yield shared
-    shared.stop()
+    """Return the distance service of the present module; it is one for all folders of tests."""
+    yield _SHARED
+    _SHARED.stop()
 
 
 @pytest.fixture(scope="module")
 def serve(shared: Shared, nodes: list[TestedNode], client: Client) -> Iterator[Callable[..., TestedNode]]:
-    """Return a function that begins a life of the shared distance service, with parameters that can be set."""
+    """Return a function that starts the distance service with parameters that can be set."""
 
     def begin(program: str = "superovoid_ros.nodes.distance_service", **parameters: object) -> TestedNode:
         nodes.append(shared.begin(client, program, parameters))
@@ -193,7 +173,7 @@ def serve(shared: Shared, nodes: list[TestedNode], client: Client) -> Iterator[C
     yield begin
     if shared.node in nodes:
         nodes.remove(shared.node)
-    shared.end(client)
+    shared.stop()
 
 
 @pytest.fixture(scope="module")
