@@ -81,7 +81,7 @@ class NodePage(Page):
         self._held: dict[str, float] = {}
         self._things = threading.Lock()
         super().__init__(server, model, notes)
-        # A busy node sends its bodies one after another: those of a client's connection count.
+        # A busy node sends its bodies one after another. A client's camera shows those known when it connects.
         server.on_client_connect(lambda client: look_at(client.camera, model.box()))
         self._mover = Refresher(self._send_moves, lambda error: self._show_message(str(error)))
         self._ended = threading.Event()
