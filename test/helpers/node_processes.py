@@ -82,15 +82,6 @@ class TestedNode(NodeProcess):
     __test__ = False  # for pytest
     is_tested = True
     """If true, the end of the node is a failure."""
-    _printed_before = 0
-
-    def begin(self) -> None:
-        """Forget what was printed so far."""
-        self._printed_before += len(self.output().encode())
-
-    def output(self, start: int = 0) -> str:
-        """Return what it printed since `begin`, from a byte on."""
-        return super().output(self._printed_before + start)
 
     def wait_for_output(self, text: str) -> None:
         """Wait until the node prints `text`; fail after `ANSWER_TIMEOUT` or if the node ends."""
@@ -124,60 +115,33 @@ def nodes() -> Iterator[list[TestedNode]]:
         node.stop()
 
 
-class Shared:
-    """The distance service of a module, configured with parameters that can be set."""
-
-    NAME = "/distance_service"
-
-    def __init__(self) -> None:
-        self.node: TestedNode | None = None
-
-    def begin(self, client: Client, program: str, parameters: dict[str, object]) -> TestedNode:
-        """Configure and activate the node of a program with parameters."""
-        self.stop()
-        self.node = TestedNode(program, {"autostart": False}, name="distance_service")
-        self.node.begin()
-        verdict = set_parameters(client, self.NAME, parameters)
-        assert verdict.successful, verdict.reason
-        bring(client, self.NAME, "active")
-        if parameters.get("robot_description"):
-            self.node.wait_for_output("allowed pairs")
-        return self.node
-
-    def stop(self) -> None:
-        """End the process."""
-        if self.node is not None:
-            self.node.is_tested = False
-            self.node.stop()
-        self.node = None
-
-
-_SHARED = Shared()
-
-
-@pytest.fixture(scope="session")
-def shared(loopback_domain: int) -> Iterator[Shared]:
-    """Return the distance service of the present module; it is one for all folders of tests."""
-    yield _SHARED
-    _SHARED.stop()
+def _stop_services(nodes: list[TestedNode]) -> None:
+    """Stop the distance services of a module: one at a time has the name."""
+    for node in nodes:
+        if node.name == "distance_service":
+            node.is_tested = False
+            node.stop()
 
 
 @pytest.fixture(scope="module")
-def serve(shared: Shared, nodes: list[TestedNode], client: Client) -> Iterator[Callable[..., TestedNode]]:
+def serve(nodes: list[TestedNode], client: Client) -> Callable[..., TestedNode]:
     """Return a function that starts the distance service with parameters that can be set."""
 
     def begin(program: str = "superovoid_ros.nodes.distance_service", **parameters: object) -> TestedNode:
-        nodes.append(shared.begin(client, program, parameters))
-        return nodes[-1]
+        _stop_services(nodes)
+        nodes.append(node := TestedNode(program, {"autostart": False}, name="distance_service"))
+        verdict = set_parameters(client, "/distance_service", parameters)
+        assert verdict.successful, verdict.reason
+        bring(client, "/distance_service", "active")
+        if parameters.get("robot_description"):
+            node.wait_for_output("allowed pairs")
+        return node
 
-    yield begin
-    if shared.node in nodes:
-        nodes.remove(shared.node)
-    shared.stop()
+    return begin
 
 
 @pytest.fixture(scope="module")
-def start_node(shared: Shared, nodes: list[TestedNode]) -> Callable[..., TestedNode]:
+def start_node(nodes: list[TestedNode]) -> Callable[..., TestedNode]:
     """Return a function that starts a node with parameters."""
 
     def start(
@@ -190,7 +154,7 @@ def start_node(shared: Shared, nodes: list[TestedNode]) -> Callable[..., TestedN
     ) -> TestedNode:
         name = name or module
         if name == "distance_service" and not namespace:
-            shared.stop()
+            _stop_services(nodes)
         # A module of the package, or a script of the tests.
         program = module if module.endswith(".py") else f"superovoid_ros.nodes.{module}"
         rules = [f"__node:={name}", *([f"__ns:={namespace}"] if namespace else []), *remap]

@@ -22,7 +22,7 @@ LEFT, RIGHT = ((sign * 0.7, 0.3, 0.0, -1.9, 0.0, 2.2, 0.8) for sign in (1, -1))
 
 
 def start(serve: Callable, *program: str, **parameters: object) -> object:
-    """Begin a life of the shared service with the Panda, and return it once it has read the robot."""
+    """Start the service with the Panda, and return it once it has read the robot."""
     descriptions = {"robot_description": panda.urdf(), "robot_description_semantic": panda.srdf()}
     return serve(*program, rate=0.0, **descriptions, **parameters)
 

@@ -3,6 +3,6 @@
 
 """Fixtures of tests with nodes."""
 
-from node_processes import client, loopback_domain, nodes, shared, start_node
+from node_processes import client, loopback_domain, nodes, start_node
 
-__all__ = ["client", "loopback_domain", "nodes", "shared", "start_node"]
+__all__ = ["client", "loopback_domain", "nodes", "start_node"]
