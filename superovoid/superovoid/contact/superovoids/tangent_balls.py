@@ -186,8 +186,7 @@ def tangent_ball(body, f, radius):
     # Mirror the body so that no coordinate of the point is negative.
     sign = 1.0 if f.w >= 0.0 else -1.0
     u, v, w = f.r * abs(f.C), f.r * abs(f.S), min(abs(f.w), 1.0)
-    if f.r < 1e-6 and s != p:
-        return 0.0
+    is_clear = f.r >= 1e-6 or s == p  # no early return: LLVM would not vectorise loops over lanes
     taper_x, taper_y = sign * body[TX], sign * body[TY]
     kx, ky = 1.0 + taper_x * w, 1.0 + taper_y * w
     tx, ty = taper_x / kx, taper_y / ky
@@ -195,8 +194,7 @@ def tangent_ball(body, f, radius):
     r_to_s = f.r * f.rd
     w_to_s = w * abs(f.wd)
     r_to_p = r_to_s if s == p else power(f.r, p)
-    if not (r_to_p > _SMALLEST_POWER and r_to_s > _SMALLEST_POWER):
-        return 0.0
+    is_clear &= r_to_p > _SMALLEST_POWER and r_to_s > _SMALLEST_POWER
     chain = s / p * r_to_s / r_to_p if s <= p else 1.0
     slope_w = s * abs(f.wd) if s <= p else p * r_to_p / r_to_s * abs(f.wd)
     u_to_p, v_to_p = r_to_p * f.C * f.Cd, r_to_p * f.S * f.Sd
@@ -205,8 +203,7 @@ def tangent_ball(body, f, radius):
     gx, gy = slope_u * ix, slope_v * iy
     gz = slope_w * iz - (slope_u * u * tx + slope_v * v * ty) * iz
     steep = math.sqrt(gx * gx + gy * gy + gz * gz)
-    if not steep < math.inf:
-        return 0.0  # near the middle of a flat end: squares of slopes underflow and prove nothing
+    is_clear &= steep < math.inf  # near the middle of a flat end squares of slopes underflow and prove nothing
     # The box of the ball, slightly widened, and the part of it that can be in the body.
     reach = WIDENED * radius
     from_centre = radius / steep
@@ -248,7 +245,7 @@ def tangent_ball(body, f, radius):
         more_u, more_v = _bends_of_norm(p, s, f.r, bend_u, bend_v, shared, u_most, v_most)
         other = _largest_bend(more_u, more_v, shared * bend_w, taper)
         largest = other if other < largest else largest
-    return min(radius, steep / (WIDENED * largest)) if 0.0 < largest < math.inf else 0.0
+    return min(radius, steep / (WIDENED * largest)) if is_clear and 0.0 < largest < math.inf else 0.0
 
 
 @kernel
