@@ -18,7 +18,6 @@ from superovoid.contact.inputs import as_poses
 from superovoid.contact.one_pair import WORK_LENGTH
 from superovoid.contact.pair import Placed
 from superovoid.shapes import Shape, ShapeArray
-from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID
 from superovoid.shapes.primitives import pack_shapes
 from superovoid.shapes.shape import EMPTY_POOL
 from superovoid.values.checks import floats, short
@@ -58,12 +57,6 @@ class Pairs(NamedTuple):
     def length(self) -> int:
         """Number of pairs."""
         return len(self.a.body)
-
-    @property
-    def of_superovoids(self) -> NDArray[np.bool_]:
-        """Which pairs are of two superovoids."""
-        of_a, of_b = ((side.rows[:, KIND] == SUPEROVOID)[side.body] for side in (self.a, self.b))
-        return of_a & of_b
 
 
 @kernel

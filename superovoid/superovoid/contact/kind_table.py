@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub, vector_at
 from superovoid.contact import columns
-from superovoid.contact.convex import alternating, cores, mesh, torus
+from superovoid.contact.convex import alternating, cores, mesh, nearest_to_core, torus
 from superovoid.contact.minkowski import difference
 from superovoid.contact.minkowski.flats import flat_on_plane, touching_flats
 from superovoid.contact.minkowski.on_surfaces import off_line, onto_surfaces, unit
@@ -151,9 +151,15 @@ def _middle_of(core):
 
 @kernel
 def start_direction(task, state):
-    """Return the direction of an earlier answer if it is near the line of the middles; otherwise that line."""
+    """Return the direction of an earlier answer if it is near the line of the middles; otherwise that line.
+
+    The middle of a core with a projection is the point of it next to the other body's.
+    """
     pair = task.pair
-    line = sub(add(pair.centre, rotate(pair.rotation, _middle_of(pair.b))), _middle_of(pair.a))
+    middle_b = add(pair.centre, rotate(pair.rotation, _middle_of(pair.b)))
+    line = sub(middle_b, _middle_of(pair.a))
+    if nearest_to_core.is_for(pair):
+        line = nearest_to_core.line_to(pair.a.row, pair.a.kind, middle_b)
     n = vector_at(state, columns.START)
     if state[columns.STARTED] == (1.0 if task.straight else 2.0) and dot(n, line) >= _SAME_WAY * norm(line):
         return n
@@ -304,7 +310,11 @@ def solve_convex(first, second, limit, state, out):
     ball_a, ball_b = kinds.ball_radius(a, ka), kinds.ball_radius(b, kb)
     balls = ball_a + ball_b
     far = limit.beyond + balls
-    answer = alternating.nearest_points(pair, goal, margin, far)
+    n, is_curved = start_direction(task, state), False
+    if nearest_to_core.is_for(pair):
+        answer, is_curved = nearest_to_core.solve(pair, n, goal, margin, far)
+    else:
+        answer = alternating.nearest_points(pair, goal, margin, far)
     if not (answer.upper - answer.lower <= goal or answer.lower > far):
         closed = ka == kinds.POINT
         if ka == kinds.POINT and kb == kinds.CONVEX_MESH:
@@ -314,10 +324,12 @@ def solve_convex(first, second, limit, state, out):
         if closed:
             answer = _from_point(pair, margin)
         else:
-            answer = _answer_cores(pair, start_direction(task, state), goal, far + margin, limit.budget)
+            answer = _answer_cores(pair, n, goal, far + margin, limit.budget)
+            is_curved = False
     status, is_far = answer.status, answer.lower > far
     if not is_far:
-        if ka != kinds.POINT and touching_flats(pair, answer.x, answer.y, answer.n, min(a[SIZE], b[SIZE])):
+        has_flats = ka != kinds.POINT and not is_curved
+        if has_flats and touching_flats(pair, answer.x, answer.y, answer.n, min(a[SIZE], b[SIZE])):
             status |= NON_UNIQUE
         if answer.distance >= balls:
             status &= ~ARBITRARY_NORMAL

@@ -21,7 +21,7 @@ from superovoid.shapes import Shape, Superovoid
 from superovoid.values.poses import ORIGIN, PosesLike, as_matrices
 
 FloatArray = NDArray[np.float64]
-BATCH = 512  # pairs of superovoids from which on SIMD lanes are used
+BATCH = 512  # pairs of one way of `many_pairs` from which on SIMD lanes are used
 
 
 @entry_point(nogil=True)
@@ -188,8 +188,10 @@ def distances(
     ValueError
         If lengths do not match, a pose is not a rigid transform, or `threads` is not positive.
 
-    Notes ----- Each answer is that of `distance`, bit by bit, whatever the other pairs and their order. The exception
-    is superovoids in calls with 512 pairs of them and more, which are solved in SIMD lanes
+    Notes
+    -----
+    Each answer is that of `distance`, bit by bit, whatever the other pairs and their order. Calls with 512 pairs of
+    superovoids and more, or 512 pairs of a superovoid and a box, capsule or cylinder, solve these in SIMD lanes
     (docs/explanation/search.md): each of their answers is the same in all such calls, and agrees with that of
     `distance` within both intervals.
     """
@@ -198,13 +200,19 @@ def distances(
 
 
 def answer_rows(pairs: Pairs, rtol: float, threads: int | None) -> FloatArray:
-    """Return the result rows of pairs, shape (n, RESULT_LENGTH): superovoids in SIMD lanes, if there are many."""
+    """Return the result rows of pairs, shape (n, RESULT_LENGTH): in SIMD lanes, if there are many for them."""
     n = pairs.length
-    out = np.empty((n, columns.RESULT_LENGTH))
-    in_lanes = pairs.of_superovoids if n >= BATCH else np.zeros(n, np.bool_)
-    if in_lanes.sum() < BATCH:
-        in_lanes[:] = False
-    states = np.zeros((n, columns.STATE_LENGTH))
-    many_pairs.solve_batch(pairs, np.flatnonzero(in_lanes), rtol, SEARCH_BUDGET, states, out, threads)
-    share_pairs(np.flatnonzero(~in_lanes), lambda which, work: answer_pairs(pairs, which, rtol, work, out), threads)
+    out, states = np.empty((n, columns.RESULT_LENGTH)), np.zeros((n, columns.STATE_LENGTH))
+    ways = np.full(n, many_pairs.NO_LANES)
+    if n >= BATCH:
+        many_pairs.ways_of(pairs, ways)
+    for way in (many_pairs.OVOIDS, many_pairs.TO_CORES):
+        which = np.flatnonzero(ways == way)
+        if len(which) < BATCH:
+            ways[which] = many_pairs.NO_LANES
+        else:
+            to_cores = way == many_pairs.TO_CORES
+            many_pairs.solve_batch(pairs, which, to_cores, rtol, SEARCH_BUDGET, states, out, threads)
+    left = np.flatnonzero(ways == many_pairs.NO_LANES)
+    share_pairs(left, lambda which, work: answer_pairs(pairs, which, rtol, work, out), threads)
     return out

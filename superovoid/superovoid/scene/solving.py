@@ -48,7 +48,7 @@ from superovoid.scene.culling import (
     worlds_for,
 )
 from superovoid.scene.pair_table import WarmStarts, pair_key, slot_of, warm_starts
-from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID, Core, is_sphere, kind_of
+from superovoid.shapes.kernels.kinds import Core, kind_of
 from superovoid.shapes.kernels.rounding import turn_of_plane
 from superovoid.shapes.kernels.surface import RADIUS, SIZE
 from superovoid.values.status import PRECISION
@@ -222,12 +222,6 @@ def widen(out, loss, wanted):
 # -- lanes ---------------------------------------------------------------------------------------------------------
 
 
-@kernel
-def is_for_lanes(a, b):
-    """Return whether lanes may answer a pair: superovoids, but not two spheres."""
-    return a[KIND] == SUPEROVOID and b[KIND] == SUPEROVOID and not (is_sphere(a) and is_sphere(b))
-
-
 @kernel(forceinline=True)
 def _store(block, i, rows, row, tolerance):
     """Store the result of lanes for a pair of the block."""
@@ -247,15 +241,15 @@ def _store(block, i, rows, row, tolerance):
 
 
 @kernel(nogil=True, separate=True)
-def _ask_lanes(local, poses, rows, count, tolerance, pool, is_warm, lanes):
-    """Solve the first `count` candidates of `rows.asked` in lanes.
+def _ask_lanes(local, poses, rows, begin, end, to_cores, tolerance, pool, is_warm, lanes):
+    """Solve candidates of `rows.asked` in lanes, all of one way.
 
     `poses` has the poses of the bodies in each state. If `is_warm`, lanes start from the points of earlier answers;
     otherwise an answer depends on its pair and poses alone.
     """
     block, packed = lanes.block, local.packed
-    for first in range(0, count, many_pairs.CHUNK):
-        filled = min(many_pairs.CHUNK, count - first)
+    for first in range(begin, end, many_pairs.CHUNK):
+        filled = min(many_pairs.CHUNK, end - first)
         for i in range(filled):
             row = rows.asked[first + i]
             state, a, b = rows.states[row], rows.pairs[row, 0], rows.pairs[row, 1]
@@ -265,13 +259,13 @@ def _ask_lanes(local, poses, rows, count, tolerance, pool, is_warm, lanes):
             row = rows.asked[first + i]
             state, a, b = rows.states[row], rows.pairs[row, 0], rows.pairs[row, 1]
             many_pairs.load_poses(block, i, poses[state, a], poses[state, b])
-            if is_warm:
+            if is_warm and not to_cores:
                 many_pairs.load_points(block, i, pool.states[slot_of(pool, pair_key(a, b))])
             else:
                 many_pairs.load_no_points(block, i)
         many_pairs.prepare(block, filled, tolerance)
-        many_pairs.converge(lanes.newton, lanes.running, block, filled)
-        many_pairs.prove(block, filled)
+        many_pairs.converge(lanes.newton, lanes.running, block, filled, to_cores)
+        many_pairs.prove(block, filled, to_cores)
         for i in range(filled):
             _store(block, i, rows, rows.asked[first + i], tolerance)
 
@@ -303,8 +297,9 @@ def _raise_bound(local, vertices, world, rows, row, limit, tolerance):
     a, b = rows.pairs[row, 0], rows.pairs[row, 1]
     if rows.stages[row] == SPHERES:
         gap = gap_of_oriented_boxes(local, world, a, b, limit)
-        # For two superovoids, lanes find a pair beyond its limit faster than support points do.
-        rows.stages[row] = BOUNDED_ALONG if is_for_lanes(local.packed[a], local.packed[b]) else BOXES
+        # Newton's method finds a pair beyond its limit faster than support points do.
+        way = many_pairs.way_of(local.packed[a], local.packed[b])
+        rows.stages[row] = BOXES if way == many_pairs.NO_LANES else BOUNDED_ALONG
     else:
         sphere_a, sphere_b = world.spheres[a], world.spheres[b]
         line = (sphere_b[0] - sphere_a[0], sphere_b[1] - sphere_a[1], sphere_b[2] - sphere_a[2])
@@ -476,42 +471,57 @@ def _end_of_group(rows, begin, end):
     return row
 
 
+class Asked(NamedTuple):
+    """Lengths of the lists of candidates for lanes: of superovoids from the front, next to cores from the back."""
+
+    ovoids: int
+    cores: int
+
+
 @kernel
-def _ask(local, world, rows, row, limit, count):
-    """List a candidate for lanes; return the length of the list."""
+def _ask(local, world, rows, row, limit, asked):
+    """List a candidate for lanes; return the lengths of the lists."""
     a, b = rows.pairs[row, 0], rows.pairs[row, 1]
-    if not is_for_lanes(local.packed[a], local.packed[b]):
-        return count
+    way = many_pairs.way_of(local.packed[a], local.packed[b])
+    if way == many_pairs.NO_LANES:
+        return asked
     # The sign of a distance is always wanted.
-    rows.limits[row], rows.asked[count] = max(limit, 0.0) + 2.0 * lost(local.packed, world, a, b), row
-    return count + 1
+    rows.limits[row] = max(limit, 0.0) + 2.0 * lost(local.packed, world, a, b)
+    if way == many_pairs.OVOIDS:
+        rows.asked[asked.ovoids] = row
+        return Asked(asked.ovoids + 1, asked.cores)
+    rows.asked[rows.asked.shape[0] - 1 - asked.cores] = row
+    return Asked(asked.ovoids, asked.cores + 1)
 
 
 @kernel(forceinline=True)
-def _choose_of_group(local, vertices, world, memory, begin, end, wanted, turn, count):
+def _choose_of_group(local, vertices, world, memory, begin, end, wanted, turn, asked):
     """List candidates of a group for lanes: first all, or the first of the heap; later those that may be closer."""
     rows, limit = memory.rows, wanted.max_distance
     if end - begin <= wanted.most:
         for row in range(begin, end if turn == 0 else begin):
-            count = _ask(local, world, rows, row, limit, count)
+            asked = _ask(local, world, rows, row, limit, asked)
     elif wanted.most == 1 and turn == 0:
         heap = memory.scratch.waiting
         left = _line_up(local, world, rows, begin, end, wanted, heap)
         first = _first_of_heap(local, vertices, world, rows, heap, left, limit, wanted.tolerance)
         if first >= 0:
-            count = _ask(local, world, rows, first, limit, count)
+            asked = _ask(local, world, rows, first, limit, asked)
     elif wanted.most == 1:
         for row in range(begin, end):
             if rows.stages[row] == CLOSED or rows.stages[row] == CONTACT:
                 limit = min(limit, rows.out[row, DISTANCE if rows.stages[row] == CLOSED else UPPER])
         for row in range(begin, end):
-            if not is_for_lanes(local.packed[rows.pairs[row, 0]], local.packed[rows.pairs[row, 1]]):
+            if (
+                many_pairs.way_of(local.packed[rows.pairs[row, 0]], local.packed[rows.pairs[row, 1]])
+                == many_pairs.NO_LANES
+            ):
                 continue
             if rows.stages[row] == SPHERES and rows.bounds[row] <= limit:
                 _raise_bound(local, vertices, world, rows, row, limit, wanted.tolerance)
             if rows.stages[row] == BOUNDED_ALONG and rows.bounds[row] <= limit:
-                count = _ask(local, world, rows, row, limit, count)
-    return count
+                asked = _ask(local, world, rows, row, limit, asked)
+    return asked
 
 
 @kernel(nogil=True, separate=True)
@@ -519,15 +529,18 @@ def ask_lanes(local, vertices, memory, states, wanted):
     """Solve candidates of states in lanes: first the certainly wanted ones, then those that may be closer."""
     rows, worlds = memory.rows, memory.worlds
     for turn in range(1 if wanted.of_scene else 2):
-        count = 0
+        asked = Asked(0, 0)
         for i in range(states):
             world, begin = world_at(worlds, i), memory.first[i]
             while begin < memory.first[i + 1]:
                 end = _end_of_group(rows, begin, memory.first[i + 1])
-                count = _choose_of_group(local, vertices, world, memory, begin, end, wanted, turn, count)
+                asked = _choose_of_group(local, vertices, world, memory, begin, end, wanted, turn, asked)
                 begin = end
-        if count >= LEAST or not wanted.of_scene:
-            _ask_lanes(local, worlds.poses, rows, count, wanted.tolerance, memory.pool, wanted.of_scene, memory.lanes)
+        room = rows.asked.shape[0]
+        for begin, end, to_cores in ((0, asked.ovoids, False), (room - asked.cores, room, True)):
+            if end - begin >= LEAST or not wanted.of_scene:
+                how = to_cores, wanted.tolerance, memory.pool, wanted.of_scene, memory.lanes
+                _ask_lanes(local, worlds.poses, rows, begin, end, *how)
 
 
 @kernel(nogil=True, separate=True)

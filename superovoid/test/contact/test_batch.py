@@ -8,16 +8,17 @@ import re
 import llvmlite.binding
 import numpy as np
 import pytest
+from numba.core.caching import NullCache
 from scipy.spatial.transform import Rotation
 
-from superovoid import Ellipsoid, Sphere, distances
+from superovoid import Box, Capsule, Cylinder, Ellipsoid, Sphere, Superovoid, distance, distances
 from superovoid.compiler.jit import kernel
 from superovoid.contact import Status, broadcasting, columns
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid.contact.lanes import many_pairs, newton_lanes, simd
 from superovoid.contact.signed_distance import BATCH
 from superovoid.contact.superovoids import pair_solver
-from superovoid.shapes.kernels import bodies, surface
+from superovoid.shapes.kernels import bodies, kinds, surface
 
 BUDGET = 500  # of the search: open intervals are as valid as closed ones, and quicker
 
@@ -26,7 +27,7 @@ class Pairs:
     """Packed pairs with states and answers."""
 
     def __init__(self, parameters, poses):
-        self.bodies = np.zeros((2, parameters.shape[1], surface.BODY_LENGTH))
+        self.bodies = np.zeros((2, parameters.shape[1], kinds.ROW_LENGTH))
         for packed, rows in zip(self.bodies, parameters, strict=True):
             for row, numbers in zip(packed, rows, strict=True):
                 bodies.pack(row, *numbers)
@@ -53,10 +54,10 @@ class Pairs:
     def batch(self, threads=1):
         """Solve in lanes; `left` counts the pairs solved by the scalar solver."""
         count = len(self.out)
-        rows, number = self.bodies.reshape(-1, surface.BODY_LENGTH), np.arange(count)
+        rows, number = self.bodies.reshape(-1, kinds.ROW_LENGTH), np.arange(count)
         sides = zip((number, number + count), self.poses, strict=True)
         pairs = broadcasting.Pairs(*(broadcasting.Side(rows, np.zeros(1), *side) for side in sides))
-        self.left = many_pairs.solve_batch(pairs, number, TOLERANCE, BUDGET, self.states, self.out, threads)
+        self.left = many_pairs.solve_batch(pairs, number, False, TOLERANCE, BUDGET, self.states, self.out, threads)
         return self.out
 
     def scalar(self):
@@ -219,18 +220,78 @@ def test_search_effort_is_passed_on(monkeypatch):
     assert (pairs.out[:, columns.STATUS] == 0).sum() > (few.out[:, columns.STATUS] == 0).sum()
 
 
+# -- superovoids next to boxes, capsules and cylinders -----------------------------------------------
+
+
+def pairs_with_cores(seed, count):
+    """Return random pairs of a superovoid and another body, apart, near and overlapping, in either order."""
+    rng = np.random.default_rng(seed)
+    pairs = []
+    for k in range(count):
+        size, (e1, e2), taper = rng.uniform(0.03, 0.3, 3), rng.uniform(0.02, 1.98, 2), rng.uniform(-0.2, 0.2)
+        ovoid = Superovoid(size, section_exponent=e1, profile_exponent=e2, taper=(taper, taper))
+        a, b, c = rng.uniform(0.01, 0.5, 3)
+        core = (Box((a, b, c)), Capsule(a, b), Cylinder(a, b))[k % 3]
+        pose_a, pose_b = np.tile(np.eye(4), (2, 1, 1))
+        pose_a[:3, :3], pose_b[:3, :3] = Rotation.random(2, random_state=rng).as_matrix()
+        pose_b[:3, 3] = rng.normal(size=3) * rng.uniform(0.1, 1.0)
+        pairs.append((ovoid, pose_a, core, pose_b) if rng.random() < 0.5 else (core, pose_a, ovoid, pose_b))
+    return pairs
+
+
+def of_all(pairs, order=slice(None)):
+    a, pose_a, b, pose_b = zip(*pairs, strict=True)
+    return distances(a[order], np.array(pose_a)[order], b[order], np.array(pose_b)[order])
+
+
+def test_lanes_next_to_boxes_capsules_and_cylinders_agree_with_single_answers():
+    pairs = pairs_with_cores(3, 3 * BATCH)
+    found = of_all(pairs)
+    for i, pair in enumerate(pairs):
+        alone = distance(*pair)
+        assert max(alone.lower, found.lower[i]) <= min(alone.upper, found.upper[i]), pair
+        assert alone.status == found.status[i], pair
+        if alone.status == Status.CERTIFIED and alone.distance > 1e-3:
+            np.testing.assert_allclose(found.point_a[i], alone.point_a, atol=2e-5)
+            np.testing.assert_allclose(found.normal[i], alone.normal, atol=2e-5)
+
+
+def test_lanes_next_to_cores_do_not_depend_on_order_and_swap_bit_by_bit():
+    pairs = pairs_with_cores(4, 2 * BATCH)
+    found, backwards = of_all(pairs), of_all(pairs, slice(None, None, -1))
+    swapped = of_all([(b, pose_b, a, pose_a) for a, pose_a, b, pose_b in pairs])
+    for name in ("distance", "lower", "upper", "point_a", "point_b", "normal", "status"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(backwards, name)[::-1])
+    np.testing.assert_array_equal(swapped.point_b, found.point_a)
+    np.testing.assert_array_equal(swapped.normal, -found.normal)
+    np.testing.assert_array_equal(swapped.lower, found.lower)
+
+
 # -- SIMD ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 @pytest.mark.skipif(
     not {"avx2", "fma"} <= {name for name, has in llvmlite.binding.get_host_cpu_features().items() if has},
     reason="looks for AVX2 instructions",
 )
-@pytest.mark.parametrize("function", (newton_lanes.retract, newton_lanes.advance, many_pairs.prepare, many_pairs.prove))
+@pytest.mark.parametrize(
+    "function",
+    (
+        newton_lanes.retract,
+        newton_lanes.advance,
+        newton_lanes.retract_second,
+        newton_lanes.advance_to_cores,
+        many_pairs.prepare,
+        many_pairs.prove_pairs,
+        many_pairs.prove_cores,
+    ),
+)
 def test_loops_over_lanes_are_packed_throughout(function):
     fresh = kernel(function)
-    counts = {many_pairs.prepare: (many_pairs.CHUNK, 1e-9), many_pairs.prove: (many_pairs.CHUNK,)}
+    fresh._cache = NullCache()  # numba does not show the assembly of code from the disk
+    count = (many_pairs.CHUNK,)
+    counts = {many_pairs.prepare: (*count, 1e-9), many_pairs.prove_pairs: count, many_pairs.prove_cores: count}
     fresh(np.zeros(max(newton_lanes.LENGTH, many_pairs.LENGTH)), *counts.get(function, ()))
     (assembly,) = fresh.inspect_asm().values()
     assert len(re.findall(r"vfn?m(?:add|sub)\d+pd\s.*[yz]mm", assembly)) > 30

@@ -26,6 +26,8 @@ from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.compiled.vector import Vector, add, scale, sub
 from superovoid.contact import columns
 from superovoid.contact.broadcasting import MOST_AT_ONCE, Pairs, bodies_of, share_pairs
+from superovoid.contact.convex import cores, nearest_to_core
+from superovoid.contact.kind_table import solve_within
 from superovoid.contact.lanes import newton_lanes
 from superovoid.contact.lanes.newton_lanes import (
     POINT_LENGTH,
@@ -34,21 +36,21 @@ from superovoid.contact.lanes.newton_lanes import (
     observe,
 )
 from superovoid.contact.lanes.simd import IN_LANES, Layout, in_lanes, inlined, loader, rotate, rotate_back, storer
-from superovoid.contact.pair import Pair
+from superovoid.contact.pair import Limit, Pair
 from superovoid.contact.superovoids import answers, certificate, pair_solver, tangent_balls
 from superovoid.contact.superovoids.answers import COLD_ITERATIONS, WARM_ITERATIONS
 from superovoid.contact.superovoids.certificate import clear_of_dent, flatness
 from superovoid.contact.superovoids.newton import BEGUN, CONVERGED, RUNNING, Task, first_move
 from superovoid.contact.superovoids.tangent_balls import depth_of_balls, radius_wanted, wider_balls
-from superovoid.shapes.kernels.surface import (
-    BODY_LENGTH,
-    DENTED,
-    SIZE,
-    SurfacePoint,
-)
+from superovoid.shapes.kernels.kinds import CAPSULE, KIND, SUPEROVOID, is_sphere
+from superovoid.shapes.kernels.surface import A1, DENTED, SIZE, SurfacePoint
 from superovoid.values import status
+from superovoid.values.status import NON_UNIQUE
 
 FloatArray = NDArray[np.float64]
+
+NO_LANES, OVOIDS, TO_CORES = 0, 1, 2
+"""Ways of lanes to answer a pair: none; two superovoids; a superovoid next to a core (`nearest_to_core`)."""
 
 CHUNK = MOST_AT_ONCE  # 0.6 MB a block
 ROW = 2 * CHUNK + 8
@@ -56,7 +58,7 @@ _POSE_LENGTH = 12  # translation, then rotation row by row: the order in which `
 
 _layout = Layout(ROW)
 # Of each body.
-BODY, POSE = _layout.place(BODY_LENGTH), _layout.place(_POSE_LENGTH)
+BODY, POSE = _layout.place(KIND + 1), _layout.place(_POSE_LENGTH)
 POINT, START = _layout.place(SurfacePoint), _layout.place(Vector)  # START: the normal at which Newton begins cold
 # Of each pair.
 SWAPPED, WARM, ROTATION, CENTRE = _layout.place(), _layout.place(), _layout.place(9), _layout.place(Vector)
@@ -69,9 +71,27 @@ POINT_A, POINT_B, NORMAL, STATUS = _layout.place(Vector), _layout.place(Vector),
 LENGTH = _layout.length
 
 load_3, load_9, load_12, load_shape, load_body, load_point, load_task = (
-    loader(kind, ROW) for kind in (Vector, 9, _POSE_LENGTH, SHAPE_LENGTH, BODY_LENGTH, SurfacePoint, Task)
+    loader(kind, ROW) for kind in (Vector, 9, _POSE_LENGTH, SHAPE_LENGTH, KIND + 1, SurfacePoint, Task)
 )
 store_3, store_point, store_task = (storer(kind, ROW) for kind in (Vector, SurfacePoint, Task))
+
+
+@kernel
+def way_of(a, b):
+    """Return the way of lanes to answer a pair of packed bodies; two spheres have a closed form."""
+    if a[KIND] == SUPEROVOID and b[KIND] == SUPEROVOID:
+        return NO_LANES if is_sphere(a) and is_sphere(b) else OVOIDS
+    core, ovoid = (a, b) if b[KIND] == SUPEROVOID else (b, a)
+    is_near_core = nearest_to_core.has_projection(core[KIND]) and ovoid[KIND] == SUPEROVOID and ovoid[DENTED] == 0.0
+    return TO_CORES if is_near_core and not is_sphere(ovoid) else NO_LANES
+
+
+@entry_point
+def ways_of(pairs: Pairs, out: Ints1) -> None:
+    """Fill in the way of lanes to answer each pair."""
+    for i in range(out.shape[0]):
+        a, b = bodies_of(pairs, i)
+        out[i] = way_of(a.row, b.row)
 
 
 @kernel
@@ -99,7 +119,7 @@ def proved_depth(pair, fa, fb, k, goal):
 
 @inlined
 def _load_body(block, at, body):
-    for j in range(BODY_LENGTH):
+    for j in range(KIND + 1):
         block[at + j * ROW] = body[j]
 
 
@@ -120,7 +140,10 @@ def _load_point(block, at, state, k):
 @inlined
 def load_bodies(block, i, a, b, pose_a, pose_b):
     """Load the bodies of a pair into a column of the block, in the order in which they are solved."""
-    straight = pair_solver.in_order(a, b, pose_a, pose_b)
+    if a[KIND] == b[KIND]:
+        straight = pair_solver.in_order(a, b, pose_a, pose_b)
+    else:
+        straight = b[KIND] == SUPEROVOID  # cores come first
     at_a, at_b = (i, CHUNK + i) if straight else (CHUNK + i, i)
     block[SWAPPED + i] = 0.0 if straight else 1.0
     _load_body(block, BODY + at_a, a)
@@ -158,8 +181,13 @@ def load_no_points(block, i):
 
 @inlined
 def store_points(block, i, state):
-    """Write the points of a pair to a state."""
+    """Write the points of a pair, or the direction from a core, to a state."""
     at_a, at_b = places_of(block, i)
+    if block[BODY + KIND * ROW + i] != SUPEROVOID:
+        state[columns.STARTED] = 1.0 + block[SWAPPED + i]
+        for j in range(3):
+            state[columns.START + j] = block[START + j * ROW + i]
+        return
     for j in range(POINT_LENGTH):
         state[j] = block[POINT + j * ROW + at_a]
         state[POINT_LENGTH + j] = block[POINT + j * ROW + at_b]
@@ -190,6 +218,12 @@ def store_pair(block, i, tolerance, state, row):
 # --- in a block -------------------------------------------------------------------------------------------------
 
 
+@inlined
+def ball_of(body):
+    """Return the radius of the ball around the core of a body: `kinds.ball_radius`."""
+    return body[A1] if body[KIND] == CAPSULE else 0.0
+
+
 @kernel
 def _whole(count):
     """Round a number of columns up to full registers, so that no loop over them has a remainder."""
@@ -203,6 +237,7 @@ def _store_column(block, at, v):
 
 
 line_of_centres = in_lanes(pair_solver.line_of_centres)
+line_to = in_lanes(nearest_to_core.line_to)
 gap_tolerance = in_lanes(certificate.gap_tolerance)
 newton_tolerance = in_lanes(answers.newton_tolerance)
 still_face = in_lanes(pair_solver.still_face)
@@ -228,11 +263,11 @@ def prepare(block: Floats1, count: int, tolerance: float) -> None:
         goal = gap_tolerance(a, b, centre, tolerance)
         # The goal is four times the rounding error, and an answer may lie below the distance by once that error.
         convex = (a[DENTED] == 0.0) & (b[DENTED] == 0.0)
-        cut = block[LIMIT + i] + 2.0 * goal if convex else math.inf
+        cut = block[LIMIT + i] + ball_of(a) + 2.0 * goal if convex else math.inf
         size, residual = min(a[SIZE], b[SIZE]), newton_tolerance(a, b, centre, goal)
         most = float(WARM_ITERATIONS if is_warm else COLD_ITERATIONS)
         store_task(block, TASK + i, Task(size, residual, most, cut))
-        n = line_of_centres(centre)
+        n = line_of_centres(line_to(a, a[KIND], centre) if a[KIND] != SUPEROVOID else centre)
         block[GOAL + i], block[WARM + i] = goal, 1.0 if is_warm else 0.0
         store_3(block, START + i, n)
         store_3(block, START + CHUNK + i, rotate_back(rotation, scale(-1.0, n)))
@@ -250,6 +285,7 @@ def _enter(lanes, lane, block, i):
     newton_lanes.store_9(lanes, newton_lanes.ROTATION + lane, load_9(block, ROTATION + i))
     newton_lanes.store_3(lanes, newton_lanes.CENTRE + lane, load_3(block, CENTRE + i))
     newton_lanes.store_task(lanes, newton_lanes.TASK + lane, load_task(block, TASK + i))
+    lanes[newton_lanes.KIND + lane] = block[BODY + KIND * ROW + i]
     newton_lanes.store_progress(lanes, newton_lanes.PROGRESS + lane, BEGUN)
 
 
@@ -263,8 +299,11 @@ def _leave(lanes, lane, block, i):
 
 
 @entry_point(nogil=True, separate=True)
-def converge(lanes: Floats1, pair: Ints1, block: Floats1, count: int) -> None:
-    """Run Newton's method for the pairs of a block; a finished lane takes in the next pair. `pair` is scratch."""
+def converge(lanes: Floats1, pair: Ints1, block: Floats1, count: int, to_cores: bool) -> None:
+    """Run Newton's method for the pairs of a block; a finished lane takes in the next pair. `pair` is scratch.
+
+    All pairs of a block are of two superovoids or, `to_cores`, of a core and a superovoid.
+    """
     following = 0
     for lane in range(WIDTH):
         pair[lane] = -1
@@ -284,18 +323,29 @@ def converge(lanes: Floats1, pair: Ints1, block: Floats1, count: int) -> None:
                 idle += 1
         if idle == WIDTH:
             return
-        newton_lanes.sweep(lanes)
+        newton_lanes.sweep(lanes, to_cores)
 
 
 IN_LANES[certificate.hull_excess] = in_lanes(hull_excess)
 IN_LANES[certificate.is_flat] = in_lanes(is_flat)
 IN_LANES[tangent_balls.proved_depth] = in_lanes(proved_depth)
 certify = in_lanes(answers.certify)
+observe_core, certify_core = in_lanes(nearest_to_core.observe), in_lanes(nearest_to_core.certify)
+rounding_margin, with_balls = in_lanes(certificate.rounding_margin), in_lanes(cores.with_balls)
 
 
 @inlined
 def _pick(first, u, v):
     return (u[0] if first else v[0], u[1] if first else v[1], u[2] if first else v[2])
+
+
+@inlined
+def _store_contact(block, i, x, y, n):
+    """Store points and normal, in the world, in the caller's order of the bodies."""
+    swapped = block[SWAPPED + i] != 0.0
+    store_3(block, POINT_A + i, _pick(swapped, y, x))
+    store_3(block, POINT_B + i, _pick(swapped, x, y))
+    store_3(block, NORMAL + i, scale(-1.0 if swapped else 1.0, n))
 
 
 @inlined
@@ -310,18 +360,49 @@ def _prove_pair(block, i):
     pose_a, pose_b = load_12(block, POSE + i), load_12(block, POSE + CHUNK + i)
     x = add(pose_a[:3], rotate(pose_a[3:], answer.x))
     y = add(pose_b[:3], rotate(pose_b[3:], answer.y))
-    n = rotate(pose_a[3:], answer.n)
-    swapped = block[SWAPPED + i] != 0.0
-    store_3(block, POINT_A + i, _pick(swapped, y, x))
-    store_3(block, POINT_B + i, _pick(swapped, x, y))
-    store_3(block, NORMAL + i, scale(-1.0 if swapped else 1.0, n))
+    _store_contact(block, i, x, y, rotate(pose_a[3:], answer.n))
 
 
-@entry_point(nogil=True, separate=True)
-def prove(block: Floats1, count: int) -> None:
+@inlined
+def _prove_core(block, i):
+    core, body = load_body(block, BODY + i), load_body(block, BODY + CHUNK + i)
+    rotation, centre, f = load_9(block, ROTATION + i), load_3(block, CENTRE + i), load_point(block, POINT + CHUNK + i)
+    k = observe_core(core, core[KIND], body, rotation, centre, f, block[UNIT + i])
+    margin = rounding_margin(core, body, centre)
+    answer, is_curved = certify_core(core, core[KIND], body, rotation, f, k, margin, 0)
+    # The scalar solver tells what else may be as near.
+    is_alone = is_curved & (answer.distance > block[GOAL + i])
+    block[STATUS + i] = 0.0 if is_alone else float(NON_UNIQUE)
+    answer = with_balls(answer, ball_of(core), 0.0)
+    block[DISTANCE + i], block[LOWER + i], block[UPPER + i] = answer.distance, answer.lower, answer.upper
+    store_3(block, START + i, answer.n)
+    pose = load_12(block, POSE + i)
+    x = add(pose[:3], rotate(pose[3:], answer.x))
+    y = add(pose[:3], rotate(pose[3:], answer.y))
+    _store_contact(block, i, x, y, rotate(pose[3:], answer.n))
+
+
+@kernel(nogil=True, separate=True)
+def prove_pairs(block, count):
     """Compute certificates and answers, in the world, of the converged pairs among the first of a block."""
     for i in range(_whole(count)):
         _prove_pair(block, i)
+
+
+@kernel(nogil=True, separate=True)
+def prove_cores(block, count):
+    """Do as `prove_pairs` for cores and superovoids."""
+    for i in range(_whole(count)):
+        _prove_core(block, i)
+
+
+@entry_point(nogil=True)
+def prove(block: Floats1, count: int, to_cores: bool) -> None:
+    """Compute certificates and answers of the pairs of a block."""
+    if to_cores:
+        prove_cores(block, count)
+    else:
+        prove_pairs(block, count)
 
 
 # --- pairs and blocks -------------------------------------------------------------------------------------------
@@ -348,11 +429,19 @@ def lanes_for(used: bool) -> Lanes:
 
 @entry_point(nogil=True)
 def answer_in_lanes(
-    pairs: Pairs, which: Ints1, tolerance: float, budget: int, states: Floats2, lanes: Lanes, out: Floats2
+    pairs: Pairs,
+    which: Ints1,
+    to_cores: bool,
+    tolerance: float,
+    budget: int,
+    states: Floats2,
+    lanes: Lanes,
+    out: Floats2,
 ) -> int:
-    """Solve the given pairs of superovoids, at most CHUNK; return how many were left to the scalar solver.
+    """Solve the given pairs, at most CHUNK; return how many were left to the scalar solver.
 
-    `states` and `out` have a row for each pair; others are as for `pair_solver.solve_pair`.
+    All are of two superovoids or, `to_cores`, of a superovoid and a core. `states` and `out` have a row for each pair;
+    others are as for `pair_solver.solve_pair`.
     """
     block, count = lanes.block, which.shape[0]
     # A loop for each source is faster than one loop.
@@ -363,17 +452,20 @@ def answer_in_lanes(
         a, b = bodies_of(pairs, which[k])
         load_poses(block, k, a.pose, b.pose)
     for k in range(count):
-        load_points(block, k, states[which[k]])
+        if to_cores:
+            load_no_points(block, k)
+        else:
+            load_points(block, k, states[which[k]])
         block[LIMIT + k] = math.inf
     prepare(block, count, tolerance)
-    converge(lanes.newton, lanes.running, block, count)
-    prove(block, count)
+    converge(lanes.newton, lanes.running, block, count, to_cores)
+    prove(block, count, to_cores)
     left = 0
     for k in range(count):
         i = which[k]
         if not store_pair(block, k, tolerance, states[i], out[i]):
             a, b = bodies_of(pairs, i)
-            pair_solver.solve_pair(a.row, b.row, a.pose, b.pose, tolerance, budget, states[i], lanes.rotation, out[i])
+            solve_within(a, b, Limit(tolerance, budget, math.inf, -math.inf), states[i], lanes.rotation, out[i])
             left += 1
     return left
 
@@ -381,24 +473,27 @@ def answer_in_lanes(
 def solve_batch(
     pairs: Pairs,
     which: NDArray[np.int64],
+    to_cores: bool,
     tolerance: float,
     budget: int,
     states: FloatArray,
     out: FloatArray,
     threads: int | None = 1,
 ) -> int:
-    """Solve the given pairs of superovoids in lanes; the answers do not depend on the number of threads.
+    """Solve the given pairs in lanes; the answers do not depend on the number of threads.
 
     Parameters
     ----------
     pairs : Pairs
     which : (m,) ndarray of int
+    to_cores : bool
+        Whether all are `TO_CORES`; otherwise all are `OVOIDS`.
     tolerance : float
         As for `pair_solver.solve_pair`.
     budget : int
         Most support points of the global search for each open pair.
     states : (n, STATE_LENGTH) ndarray
-        Surface points of earlier answers, zeros for none; renewed.
+        States of earlier answers, zeros for none; renewed.
     out : (n, RESULT_LENGTH) ndarray
         Answers.
     threads : int or None, optional
@@ -412,7 +507,7 @@ def solve_batch(
     left: list[int] = []
 
     def answer(some: NDArray[np.int64], lanes: Lanes) -> None:
-        left.append(answer_in_lanes(pairs, some, tolerance, budget, states, lanes, out))
+        left.append(answer_in_lanes(pairs, some, to_cores, tolerance, budget, states, lanes, out))
 
     share_pairs(which, answer, threads, lambda: lanes_for(True))
     return sum(left)

@@ -24,7 +24,8 @@ from __future__ import annotations
 
 from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import Vector
-from superovoid.contact.lanes.simd import Layout, exp, in_lanes, loader, log, log_1p, storer
+from superovoid.contact.convex import nearest_to_core
+from superovoid.contact.lanes.simd import Layout, exp, in_lanes, inlined, loader, log, log_1p, storer
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids import newton
 from superovoid.contact.superovoids.newton import Layers, Move, Progress, Ray, Task
@@ -41,8 +42,8 @@ _layout = Layout(ROW)
 SHAPE, POINT, MOVE = _layout.place(SHAPE_LENGTH), _layout.place(SurfacePoint), _layout.place(Move)
 _LAYERS, _RAY, _RATIO, _SHARE, _MAJOR = (_layout.place(kind) for kind in (Layers, Ray, float, float, float))
 _CURVE, _FIRST = _layout.place(4), _layout.place(4)
-# Of each pair.
-ROTATION, CENTRE, TASK, PROGRESS = (_layout.place(kind) for kind in (9, Vector, Task, Progress))
+# Of each pair; KIND is that of body A.
+ROTATION, CENTRE, TASK, PROGRESS, KIND = (_layout.place(kind) for kind in (9, Vector, Task, Progress, float))
 LENGTH = _layout.length
 
 load_shape, load_point, load_move, _load_layers, _load_ray, load_4 = (
@@ -59,23 +60,24 @@ _layers_of, _first_ray, _second_ray, _in_order = map(
 )
 _ratio_of, _unit_curve = in_lanes(surface.ratio_of), in_lanes(surface.unit_curve)
 observe, _advance, _target = in_lanes(newton.observe), in_lanes(newton.advance), in_lanes(newton.target)
+_advance_to_core = in_lanes(nearest_to_core.advance)
 
 
-@kernel
-def _unit_curves(lanes):
-    """`unit_curve_from_point` for all bodies of all lanes.
+@inlined
+def _unit_curves(lanes, first):
+    """`unit_curve_from_point` for all bodies of all lanes, or from `first` = WIDTH on for bodies B.
 
     Loops of one log or exp each: their iterations are short enough for the processor to overlap.
     """
-    for i in range(2 * WIDTH):
+    for i in range(first, 2 * WIDTH):
         ray = _load_ray(lanes, _RAY + i)
         lanes[_RATIO + i] = ratio = _ratio_of(ray.u, ray.v)
         lanes[_SHARE + i] = ray.exponent * log(ratio)
-    for i in range(2 * WIDTH):
+    for i in range(first, 2 * WIDTH):
         lanes[_SHARE + i] = exp(lanes[_SHARE + i])
-    for i in range(2 * WIDTH):
+    for i in range(first, 2 * WIDTH):
         lanes[_MAJOR + i] = -_load_ray(lanes, _RAY + i).inverse * log_1p(lanes[_SHARE + i])
-    for i in range(2 * WIDTH):
+    for i in range(first, 2 * WIDTH):
         ray = _load_ray(lanes, _RAY + i)
         store_4(
             lanes, _CURVE + i, _unit_curve(ray.u, ray.v, lanes[_RATIO + i], lanes[_SHARE + i], exp(lanes[_MAJOR + i]))
@@ -85,27 +87,39 @@ def _unit_curves(lanes):
 # --- one evaluation -------------------------------------------------------------------------------------------------
 
 
-@kernel
-def retract(lanes):
+@inlined
+def _retract(lanes, first):
     """Move the points of all lanes: `newton.retract`, with loops in place of its unit curves."""
-    for i in range(2 * WIDTH):
+    for i in range(first, 2 * WIDTH):
         body, move = load_shape(lanes, SHAPE + i), load_move(lanes, MOVE + i)
         x, n = _target(move)
         layers = _layers_of(body, x, n)
         _store_layers(lanes, _LAYERS + i, layers)
         _store_ray(lanes, _RAY + i, _first_ray(body, layers, move.by_point_1))
-    _unit_curves(lanes)
-    for i in range(2 * WIDTH):
+    _unit_curves(lanes, first)
+    for i in range(first, 2 * WIDTH):
         body, move = load_shape(lanes, SHAPE + i), load_move(lanes, MOVE + i)
         curve = _in_order(load_4(lanes, _CURVE + i), move.by_point_1)
         store_4(lanes, _FIRST + i, curve)
         layers = _load_layers(lanes, _LAYERS + i)
         _store_ray(lanes, _RAY + i, _second_ray(body, layers, curve, move.r, move.by_point_2))
-    _unit_curves(lanes)
-    for i in range(2 * WIDTH):
+    _unit_curves(lanes, first)
+    for i in range(first, 2 * WIDTH):
         move = load_move(lanes, MOVE + i)
         f = SurfacePoint(*load_4(lanes, _FIRST + i), *_in_order(load_4(lanes, _CURVE + i), move.by_point_2))
         store_point(lanes, POINT + i, load_point(lanes, POINT + i) if move.part == 0.0 else f)
+
+
+@kernel
+def retract(lanes):
+    """Move the points of all bodies."""
+    _retract(lanes, 0)
+
+
+@kernel
+def retract_second(lanes):
+    """Move the points of bodies B."""
+    _retract(lanes, WIDTH)
 
 
 @kernel
@@ -124,7 +138,24 @@ def advance(lanes):
 
 
 @kernel
-def sweep(lanes):
-    """Make the moves of all lanes and plan the next ones."""
-    retract(lanes)
-    advance(lanes)
+def advance_to_cores(lanes):
+    """Do as `advance` for superovoids B next to cores A: `nearest_to_core.advance`."""
+    for i in range(WIDTH):
+        core, body = load_shape(lanes, SHAPE + i), load_shape(lanes, SHAPE + WIDTH + i)
+        f, move = load_point(lanes, POINT + WIDTH + i), load_move(lanes, MOVE + WIDTH + i)
+        task, progress = load_task(lanes, TASK + i), load_progress(lanes, PROGRESS + i)
+        place = load_9(lanes, ROTATION + i), load_3(lanes, CENTRE + i)
+        _, progress, move = _advance_to_core(core, lanes[KIND + i], body, *place, f, task, progress, move)
+        store_progress(lanes, PROGRESS + i, progress)
+        store_move(lanes, MOVE + WIDTH + i, move)
+
+
+@kernel
+def sweep(lanes, to_cores):
+    """Make the moves of all lanes and plan the next ones; `to_cores`: of superovoids B next to cores A."""
+    if to_cores:
+        retract_second(lanes)
+        advance_to_cores(lanes)
+    else:
+        retract(lanes)
+        advance(lanes)

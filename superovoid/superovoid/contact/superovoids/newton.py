@@ -60,7 +60,7 @@ from superovoid.shapes.kernels.surface import (
 # A layer is brought back from its point while d(normal)/d(point) stays below this slope. 4 instead of 1 cuts the
 # mean number of iterations by a third: a point carries second-order information that a normal does not.
 _CHART_SLOPE = 4.0
-_MAX_TURN = 0.7  # radians by which a step may turn the common normal
+MAX_TURN = 0.7  # radians by which a step may turn the common normal
 BACKTRACK = 0.35
 MAX_BACKTRACKS = 5.0
 GROWTH = 4.0  # accepted growth of the residual in a step that need not lower it
@@ -188,8 +188,8 @@ def newton_step(a, b, rotation, fa, fb, k):
     turn = math.sqrt(v1 * v1 + v2 * v2)
     finite = turn < 1e30
     part = 1.0
-    if turn > _MAX_TURN:
-        part = _MAX_TURN / turn
+    if turn > MAX_TURN:
+        part = MAX_TURN / turn
         v1, v2, p1, p2 = part * v1, part * v2, part * p1, part * p2
     q1 = p1 - part * e1 + d * (v1 - va1)
     q2 = p2 - part * e2 + d * (v2 - va2)
@@ -328,14 +328,16 @@ def point_chart(point, other, dual, other_dual, exponent_1, factor):
 
 
 @kernel
-def _move_of(body, f, x, n, dx, dn):
+def move_of(body, f, x, n, dx, dn):
+    """Return the move by a step dx of the point x and dn of the normal n, both those of the surface point f."""
     by_point_1 = point_chart(f.C, f.S, f.Cd, f.Sd, body[P] - 1.0, dual_ratio(f.rd, f.r, body[S_]))
     by_point_2 = point_chart(f.r, f.w, f.rd, f.wd, body[S_] - 1.0, 1.0)
     return Move(x, n, f.r, dx, dn, 1.0, by_point_1, by_point_2)
 
 
 @kernel
-def _shortened(move):
+def shortened(move):
+    """Return the move with a smaller part of its step."""
     x, n, r, dx, dn, part, by_point_1, by_point_2 = move
     return Move(x, n, r, dx, dn, BACKTRACK * part, by_point_1, by_point_2)
 
@@ -389,15 +391,15 @@ def advance(pair, fa, fb, task, progress, move_a, move_b):
     iterations, backtracks = progress.iterations + 1.0, progress.backtracks
     if not (k.residual < progress.last) and backtracks < MAX_BACKTRACKS and iterations > 1.0:
         shorter = Progress(RUNNING, iterations, progress.last, backtracks + 1.0)
-        return k, shorter, _shortened(move_a), _shortened(move_b)
+        return k, shorter, shortened(move_a), shortened(move_b)
     step = newton_step(a, b, pair.rotation, fa, fb, k)
     growth = (1.0 if backtracks < MAX_BACKTRACKS else GROWTH) * (GROWTH if step.downhill else 1.0)
     outward_b = scale(-1.0, rotate_back(pair.rotation, k.inward_b))
     return (
         k,
         Progress(RUNNING if step.finite else FAILED, iterations, growth * k.residual, 0.0),
-        _move_of(a, fa, k.x, k.normal_a, step.dx, step.dnormal_a),
-        _move_of(b, fb, k.y, outward_b, step.dy, step.dnormal_b),
+        move_of(a, fa, k.x, k.normal_a, step.dx, step.dnormal_a),
+        move_of(b, fb, k.y, outward_b, step.dy, step.dnormal_b),
     )
 
 
