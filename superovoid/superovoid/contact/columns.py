@@ -15,5 +15,5 @@ VERDICT_LENGTH = 5
 # A state of two superovoids: the two surface points of the last answer, all zero for none.
 STATE_LENGTH = 16
 
-# A state of other pairs: the order that has a start (0: none), its direction, scratch for a rotation.
-STARTED, START, SCRATCH = 0, 1, 4
+# A state of other pairs: the order that has a start (0: none), and its direction.
+STARTED, START = 0, 1

@@ -127,11 +127,10 @@ class Task(NamedTuple):
 
 
 @kernel(separate=True)
-def begin(first, second, state):
-    """Return the `Task` of two `Placed`; scratch of the state holds its rotation."""
+def begin(first, second, rotation):
+    """Return the `Task` of two `Placed`, with its rotation in the given memory."""
     straight = _in_order(first, second)
     a, b = (first, second) if straight else (second, first)
-    rotation = state[columns.SCRATCH : columns.SCRATCH + 9].reshape(3, 3)
     centre = relative_pose(a.pose, b.pose, rotation)
     pair = Pair(
         kinds.Core(a.row, kinds.kind_of(a.row), a.pool),
@@ -150,20 +149,25 @@ def _middle_of(core):
 
 
 @kernel
-def start_direction(task, state):
-    """Return the direction of an earlier answer if it is near the line of the middles; otherwise that line.
+def start_from(pair, n):
+    """Return a direction of an earlier answer (zeros for none) if it is near the line of the middles, or that line.
 
     The middle of a core with a projection is the point of it next to the other body's.
     """
-    pair = task.pair
     middle_b = add(pair.centre, rotate(pair.rotation, _middle_of(pair.b)))
     line = sub(middle_b, _middle_of(pair.a))
     if nearest_to_core.is_for(pair):
         line = nearest_to_core.line_to(pair.a.row, pair.a.kind, middle_b)
-    n = vector_at(state, columns.START)
-    if state[columns.STARTED] == (1.0 if task.straight else 2.0) and dot(n, line) >= _SAME_WAY * norm(line):
+    if dot(n, n) > 0.0 and dot(n, line) >= _SAME_WAY * norm(line):
         return n
     return unit(line, (0.0, 0.0, 1.0))
+
+
+@kernel
+def _start_direction(task, state):
+    """Return the direction to start from, given the state of an earlier answer."""
+    is_known = state[columns.STARTED] == (1.0 if task.straight else 2.0)
+    return start_from(task.pair, vector_at(state, columns.START) if is_known else (0.0, 0.0, 0.0))
 
 
 @kernel
@@ -239,10 +243,10 @@ def _finish(task, answer, status, goal, wanted, state, out):
 
 
 @kernel(separate=True)
-def solve_half_spaces(first, second, limit, state, out):
+def solve_half_spaces(first, second, limit, state, rotation, out):
     """Solve a plane and any body, another plane included."""
     out_of_line()
-    task = begin(first, second, state)
+    task = begin(first, second, rotation)
     pair = task.pair
     b, centre = pair.b.row, pair.centre
     if pair.b.kind == kinds.HALF_SPACE:
@@ -299,10 +303,10 @@ def _answer_cores(pair, n, goal, far, budget):
 
 
 @kernel(separate=True)
-def solve_convex(first, second, limit, state, out):
+def solve_convex(first, second, limit, state, rotation, out):
     """Two convex bodies, or a sphere and a torus; beyond the limit's distance the interval may be a wide one."""
     out_of_line()
-    task = begin(first, second, state)
+    task = begin(first, second, rotation)
     pair = task.pair
     a, ka = pair.a.row, pair.a.kind
     b, kb = pair.b.row, pair.b.kind
@@ -310,7 +314,7 @@ def solve_convex(first, second, limit, state, out):
     ball_a, ball_b = kinds.ball_radius(a, ka), kinds.ball_radius(b, kb)
     balls = ball_a + ball_b
     far = limit.beyond + balls
-    n, is_curved = start_direction(task, state), False
+    n, is_curved = _start_direction(task, state), False
     if nearest_to_core.is_for(pair):
         answer, is_curved = nearest_to_core.solve(pair, n, goal, margin, far)
     else:
@@ -342,13 +346,13 @@ def solve_convex(first, second, limit, state, out):
 
 
 @kernel(separate=True)
-def solve_non_convex(first, second, limit, state, out):
+def solve_non_convex(first, second, limit, state, rotation, out):
     """Solve a torus and any body but a sphere or a plane, or a non-convex mesh and any body but a plane."""
     out_of_line()
-    task = begin(first, second, state)
+    task = begin(first, second, rotation)
     pair = task.pair
     goal, wanted, _ = _widths(pair, limit.tolerance)
-    n, is_torus = start_direction(task, state), pair.b.kind == kinds.TORUS
+    n, is_torus = _start_direction(task, state), pair.b.kind == kinds.TORUS
     if is_torus:
         answer = torus.solve(pair, n, goal, limit.budget)
     else:
@@ -370,8 +374,8 @@ def solve_within(a, b, limit, state, rotation, out):
     if method == OVOIDS:
         solve_pair(a.row, b.row, a.pose, b.pose, limit.tolerance, limit.budget, state, rotation, out)
     elif method == HALF_SPACES:
-        solve_half_spaces(a, b, limit, state, out)
+        solve_half_spaces(a, b, limit, state, rotation, out)
     elif method == CONVEX:
-        solve_convex(a, b, limit, state, out)
+        solve_convex(a, b, limit, state, rotation, out)
     else:
-        solve_non_convex(a, b, limit, state, out)
+        solve_non_convex(a, b, limit, state, rotation, out)

@@ -16,9 +16,7 @@ from superovoid.contact.broadcasting import Shapes, one_a_pair, pairs_of, share_
 from superovoid.contact.columns import VERDICT_LENGTH
 from superovoid.contact.deciding import (
     ANSWER,
-    BY_CONTACT,
     BY_DIRECTION,
-    BY_POINT,
     BY_SEARCH,
     BY_SPHERES,
     BY_SURFACES,
@@ -44,14 +42,9 @@ class Proof(Words, IntEnum):
     SPHERES = BY_SPHERES
     """The bounding spheres, or the distance of the origins."""
     DIRECTION = BY_DIRECTION
-    """Support points: along one or two directions for superovoids, the steps of GJK for other convex bodies."""
-    POINT = BY_POINT
-    """A point inside both bodies."""
-    CONTACT = BY_CONTACT
-    """A contact found by Newton's method, without a global search."""
+    """Support points of two convex bodies: the steps of GJK."""
     SEARCH = BY_SEARCH
-    """The full solver. An undecided answer, and every answer of the solver for a pair other than two superovoids, has
-    this value."""
+    """The full solver; an undecided answer has this value."""
     SURFACES = BY_SURFACES
     """For a non-convex mesh: its hull, one of its triangles, or a point inside it, without the solver."""
 

@@ -31,7 +31,7 @@ from superovoid import (
 )
 from superovoid.contact.columns import LOWER, RESULT_LENGTH, STATE_LENGTH, UPPER, VERDICT_LENGTH
 from superovoid.contact.convex.mesh_tree import INSIDE, OUTSIDE, UNSURE, point_along, side_of
-from superovoid.contact.deciding import bounds_of_kinds, decide_within
+from superovoid.contact.deciding import bounds_of_pair, decide_within
 from superovoid.contact.pair import CLOSER, FARTHER, UNDECIDED, Limit, Placed, verdict_of
 from superovoid.shapes.kernels.kinds import MESH, Core
 
@@ -132,7 +132,7 @@ def limit_of(threshold):
 
 def bounds_of(a, pose_a, b, pose_b, threshold):
     first, second = Placed(a._row, a._pool, pose_a), Placed(b._row, b._pool, pose_b)
-    return bounds_of_kinds(first, second, limit_of(threshold), np.zeros(STATE_LENGTH))
+    return bounds_of_pair(first, second, limit_of(threshold), np.zeros(3), np.empty((3, 3)))
 
 
 def thresholds_about(found):

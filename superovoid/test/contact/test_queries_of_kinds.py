@@ -3,6 +3,7 @@
 
 """Thresholds and times of impact of bodies of every kind, against distances at fixed moments and closed forms."""
 
+import itertools
 import math
 
 import numpy as np
@@ -30,6 +31,7 @@ from superovoid import (
 )
 from superovoid.contact.deciding import fill_inside
 from superovoid.shapes.kernels.surface import A1, A3, DENTED, INV_P, INV_S
+from superovoid.testing import random_pairs
 
 CORNERS = np.array(np.meshgrid([-0.3, 0.4], [-0.2, 0.3], [-0.25, 0.2])).reshape(3, -1).T
 SHAPES = {
@@ -230,12 +232,10 @@ def test_a_body_deep_in_a_dented_one_overlaps_it(shape):
 
 
 def test_an_impact_counts_the_solves_of_its_verdict():
-    pose = np.eye(4)
-    pose[:3, :3] = Rotation.from_rotvec([0.3, 0.2, 0.1]).as_matrix()
-    pose[:3, 3] = 0.0, -0.3, -0.27
-    found = time_of_impact(_DENTED, np.eye(4), _INSIDE[-1], pose)
-    assert found.status is ImpactStatus.STARTS_IN_CONTACT
-    assert found.statistics.solves > are_intersecting(_DENTED, np.eye(4), _INSIDE[-1], pose).statistics.solves > 1
+    pair = next(itertools.islice(random_pairs.draw("ends", 11, 1000), 47, None))
+    verdict, found = are_intersecting(*pair), time_of_impact(*pair)
+    assert verdict.closer and found.status is ImpactStatus.STARTS_IN_CONTACT
+    assert found.statistics.solves == 1 + verdict.statistics.solves > 2
 
 
 @pytest.mark.parametrize("shape", [Box((0.2, 0.2, 0.2)), Torus(0.15, 0.05), Sphere(0.1)])

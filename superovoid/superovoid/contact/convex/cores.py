@@ -42,6 +42,7 @@ from superovoid.contact.minkowski.contact_points import (
 )
 from superovoid.contact.minkowski.difference import (
     Found,
+    M,
     X,
     Y,
     descend,
@@ -53,10 +54,12 @@ from superovoid.contact.minkowski.difference import (
     polished,
     put,
     rounding,
+    row_point,
     take,
 )
 from superovoid.contact.minkowski.on_surfaces import direction_of, off_line, onto_surfaces
 from superovoid.contact.pair import Pair
+from superovoid.contact.superovoids.nearest_pieces import is_in_ovoids
 from superovoid.contact.superovoids.tangent_balls import tangent_ball, widest_ball
 from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.rounding import EPS
@@ -221,7 +224,15 @@ def bounds_about(pair, n, goal, margin, threshold, far, w):
     found = descend(pair, nothing_known(n), goal, threshold, far, w, _LONGEST, False)
     lower, upper, n = found.lower, found.upper, found.n
     if not (holds_means(pair.a.row, pair.a.kind) and holds_means(pair.b.row, pair.b.kind)):
-        return lower, math.inf, n  # the simplex is of hulls, which reach across a concavity
+        # The simplex is of hulls, which reach across a concavity; its corners are differences of points of the bodies.
+        upper = math.inf
+        for k in range(found.count):
+            upper = min(upper, norm(row_point(w, k, M)))
+        # A ball about a common point of the hulls that lies in both bodies proves an overlap.
+        radius = max(margin, margin - threshold)
+        if found.count == 4 and radius < math.inf and is_in_ovoids(pair, mean_point(w, 4, X), margin + radius):
+            upper = -radius
+        return lower, upper, n
     if found.count == 4:
         upper = min(upper, -height_of_tetrahedron(w))
         if -math.inf < threshold <= 0.0 and not upper < threshold and are_sharp(pair):
