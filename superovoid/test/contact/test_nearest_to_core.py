@@ -8,7 +8,8 @@ import pytest
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
-from superovoid import Box, Capsule, Cylinder, Ellipsoid, Status, Superovoid, distance
+from superovoid import Box, Capsule, Cylinder, Ellipsoid, Status, Superovoid, distance, distances
+from superovoid.contact.signed_distance import BATCH
 
 CORES = (Box((0.4, 0.2, 0.6)), Capsule(0.05, 0.6), Cylinder(0.2, 0.5))
 HALVES = np.array([0.2, 0.1, 0.3])
@@ -71,3 +72,34 @@ def test_points_exactly_over_faces_edges_and_axes_are_found(half):
     pose = np.eye(4)
     pose[0, 3] = 0.05 + 0.1 + half  # beside the middle of the capsule's axis
     assert distance(CORES[1], np.eye(4), bump, pose).distance == pytest.approx(half, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("core", "place"),
+    (
+        (CORES[0], (0.2, 0.1, 0.43)),
+        (CORES[0], (0.2, 0.0, 0.43)),
+        (CORES[1], (0.2, 0.0, 0.3)),
+        (CORES[2], (0.35, 0.0, 0.25)),
+        (CORES[2], (0.2, 0.0, 0.38)),
+    ),
+)
+def test_flats_over_the_border_of_a_face_are_not_unique(core, place):
+    flat = Superovoid((0.1, 0.12, 0.08), section_exponent=0.01, profile_exponent=0.01)
+    places = np.tile(place, (BATCH, 1))
+    assert distance(core, np.eye(4), flat, place).status == Status.NON_UNIQUE
+    assert (distances(core, np.eye(4), flat, places).status == Status.NON_UNIQUE).all()
+
+
+def test_points_on_sharp_creases_lie_along_the_normal():
+    crest = Superovoid((0.1, 0.12, 0.08), section_exponent=1.4, profile_exponent=1.999999)
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        pose, n = np.eye(4), rng.normal(size=3)
+        n /= np.linalg.norm(n)
+        pose[:3, :3] = Rotation.random(random_state=rng).as_matrix()
+        pose[:3, 3] = HALVES * np.sign(n) + 3e-4 * n - pose[:3, :3] @ crest.support(-pose[:3, :3].T @ n)
+        found = distance(CORES[0], np.eye(4), crest, pose)
+        assert found.status == Status.CERTIFIED
+        u = found.point_b - found.point_a
+        assert np.linalg.norm(u - (u @ found.normal) * found.normal) < 10 * 1e-9 * 0.12

@@ -104,8 +104,12 @@ def _support_value(row, kind, n):
 
 
 @kernel
-def _off_projection(row, kind, p, s, t):
-    """Return s . (I - P) t, with P the derivative of the projection at a point outside."""
+def _off_projection(row, kind, p, s, t, inwards):
+    """Return s . (I - P) t, with P the derivative of the projection at a point outside.
+
+    P jumps where the nearest point passes from a face to an edge or a vertex. With `inwards`, a direction counts if it
+    does so at all points up to this length nearer to the middle.
+    """
     hx, hy, hz = _halves(row, kind)
     is_round = kind == CYLINDER
     square = p[0] * p[0] + p[1] * p[1]
@@ -113,11 +117,12 @@ def _off_projection(row, kind, p, s, t):
     # Beyond the side of a cylinder, the projection shortens tangents by radius / distance, and drops radial parts.
     per = 1.0 / square if beyond else 0.0
     share = hx * math.sqrt(per)
-    radial = (p[0] * s[0] + p[1] * s[1]) * (p[0] * t[0] + p[1] * t[1]) * per
+    outside = per if square >= (hx + inwards) * (hx + inwards) else 0.0
+    radial = (p[0] * s[0] + p[1] * s[1]) * (p[0] * t[0] + p[1] * t[1]) * outside
     turning = (p[0] * s[1] - p[1] * s[0]) * (p[0] * t[1] - p[1] * t[0]) * per * (1.0 - share)
-    flat_x = s[0] * t[0] if abs(p[0]) >= hx else 0.0
-    flat_y = s[1] * t[1] if abs(p[1]) >= hy else 0.0
-    flat_z = s[2] * t[2] if abs(p[2]) >= hz else 0.0
+    flat_x = s[0] * t[0] if abs(p[0]) >= hx + inwards else 0.0
+    flat_y = s[1] * t[1] if abs(p[1]) >= hy + inwards else 0.0
+    flat_z = s[2] * t[2] if abs(p[2]) >= hz + inwards else 0.0
     return (radial + turning if is_round else flat_x + flat_y) + flat_z
 
 
@@ -137,15 +142,18 @@ def observe(row, kind, body, rotation, centre, f, size):
 
 
 @kernel
-def system(row, kind, body, rotation, f, k):
-    """Return tangents in both frames, the shape operator (11, 12, 22), and I - P + d S in the tangent frame."""
+def system(row, kind, body, rotation, f, k, inwards):
+    """Return tangents in both frames, the shape operator (11, 12, 22), and I - P + d S in the tangent frame.
+
+    `inwards` is as for `_off_projection`; 0 for the derivative at the point itself.
+    """
     t1, t2 = tangent_frame(k.n)
     b1, b2 = rotate_back(rotation, t1), rotate_back(rotation, t2)
     of_b = shape_operator(body, f, b1, b2, k.per_gradient)
     d = max(dot(k.u, k.n), 0.0)
-    m11 = _off_projection(row, kind, k.y, t1, t1) + d * of_b[0]
-    m12 = _off_projection(row, kind, k.y, t1, t2) + d * of_b[1]
-    m22 = _off_projection(row, kind, k.y, t2, t2) + d * of_b[2]
+    m11 = _off_projection(row, kind, k.y, t1, t1, inwards) + d * of_b[0]
+    m12 = _off_projection(row, kind, k.y, t1, t2, inwards) + d * of_b[1]
+    m22 = _off_projection(row, kind, k.y, t2, t2, inwards) + d * of_b[2]
     return t1, t2, b1, b2, of_b, (m11, m12, m22)
 
 
@@ -163,7 +171,7 @@ def advance(row, kind, body, rotation, centre, f, task, progress, move):
     iterations, backtracks = progress.iterations + 1.0, progress.backtracks
     if not (k.residual < progress.last) and backtracks < MAX_BACKTRACKS and iterations > 1.0:
         return k, Progress(RUNNING, iterations, progress.last, backtracks + 1.0), shortened(move)
-    _, _, b1, b2, of_b, (m11, m12, m22) = system(row, kind, body, rotation, f, k)
+    _, _, b1, b2, of_b, (m11, m12, m22) = system(row, kind, body, rotation, f, k, 0.0)
     local = rotate_back(rotation, k.u)
     r1, r2 = -dot(local, b1), -dot(local, b2)
     det = m11 * m22 - m12 * m12
@@ -192,9 +200,9 @@ def advance(row, kind, body, rotation, centre, f, task, progress, move):
 def certify(row, kind, body, rotation, f, k, margin, iterations):
     """Return the answer at a surface point, and whether the gap is curved there: then the points are unique."""
     d = norm(k.u)
-    _, _, _, _, _, (m11, m12, m22) = system(row, kind, body, rotation, f, k)
     unit = min(row[SIZE], body[SIZE])
     reach = REACH * unit
+    _, _, _, _, _, (m11, m12, m22) = system(row, kind, body, rotation, f, k, reach)
     trace = m11 + m22
     # The rise of the distance at a reach to the side is at least reach^2 / (2 d) times the least eigenvalue.
     is_curved = (m11 * m22 - m12 * m12) * reach * reach > 2.0 * FLATNESS * unit * d * trace
@@ -225,4 +233,8 @@ def solve(pair, n, goal, margin, far):
         k, progress, move = advance(row, kind, body, rotation, centre, f, task, progress, move)
         if progress.phase != RUNNING:
             answer, is_curved = certify(row, kind, body, rotation, f, k, margin, np.int64(progress.iterations))
+            if progress.phase == FAILED and k.residual * task.size > goal:
+                # An interval of width e allows points off the normal by sqrt(2 d e), more than they may be.
+                d, _, upper, x, y, n, iterations, status = answer
+                answer = Cores(d, -math.inf, upper, x, y, n, iterations, status)
             return answer, is_curved
