@@ -120,8 +120,9 @@ def _off_projection(row, kind, p, s, t, inwards):
     outside = per if square >= (hx + inwards) * (hx + inwards) else 0.0
     radial = (p[0] * s[0] + p[1] * s[1]) * (p[0] * t[0] + p[1] * t[1]) * outside
     turning = (p[0] * s[1] - p[1] * s[0]) * (p[0] * t[1] - p[1] * t[0]) * per * (1.0 - share)
-    flat_x = s[0] * t[0] if abs(p[0]) >= hx + inwards else 0.0
-    flat_y = s[1] * t[1] if abs(p[1]) >= hy + inwards else 0.0
+    # A segment has no width, and so no face to pass to across it.
+    flat_x = s[0] * t[0] if abs(p[0]) >= (hx + inwards if hx > 0.0 else 0.0) else 0.0
+    flat_y = s[1] * t[1] if abs(p[1]) >= (hy + inwards if hy > 0.0 else 0.0) else 0.0
     flat_z = s[2] * t[2] if abs(p[2]) >= hz + inwards else 0.0
     return (radial + turning if is_round else flat_x + flat_y) + flat_z
 
