@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from superovoid.fitting.robot_pairs import FittedPairs
 
 _KINDS = ("superovoid", "box", "cylinder", "capsule")
-_FORMATS = ("urdf", "mjcf")
+_FORMATS = ("urdf", "mjcf", "sdf")
 _MAX_BODIES, _DEFAULT_TOLERANCE = 16, "1%"
 
 
@@ -126,7 +126,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         type=option_values.some_of(_FORMATS),
         default=("urdf",),
         metavar="FORMAT,...",
-        help="also write the robot for other programs: mjcf (MuJoCo). The URDF is always written",
+        help="also write the robot for other programs: mjcf (MuJoCo), sdf (Gazebo, Drake). The URDF is always written",
     )
     command.add_argument(
         "--seed",
@@ -276,6 +276,7 @@ def _write(
 ) -> list[Path]:
     """Write all results and return their paths."""
     from superovoid.fitting.mjcf import write_mjcf
+    from superovoid.fitting.sdf import write_sdf
     from superovoid.fitting.tessellated import write_tessellated
 
     name = _name(arguments)
@@ -295,9 +296,8 @@ def _write(
             "overshoot": meshes.overshoot,
         }
         report["proved"].append("tessellated.overshoot")
-    others: list[Path] = []
-    if "mjcf" in arguments.format:
-        others.append(write_mjcf(fit, folder, name))
+    writers = {"mjcf": write_mjcf, "sdf": write_sdf}
+    others = [write(fit, folder, name) for kind, write in writers.items() if kind in arguments.format]
     texts[folder / "report.json"] = json.dumps(report, indent=1) + "\n"
     parts = {"pairs": None if pairs is None else pairs.report, "meshes": meshes, "study": study}
     texts[folder / "report.html"] = _page(fit, arguments, parts)

@@ -188,8 +188,9 @@ def write_tessellated(fit: RobotFit, folder: Path, name: str, atol: float = 1e-3
         for body, record in zip(link.bodies, link.elements, strict=True):
             address = ""
             if record["kind"] not in _PLAIN:
-                file, mesh = write_mesh_around(body.shape, atol, root / "meshes", number, link.link)
+                mesh, file = tessellation_around(body.shape, atol), mesh_name(number, link.link, "stl")
                 number += 1
+                write_stl(mesh, root / "meshes" / file)
                 address = f"package://{package}/meshes/{file}"
                 overshoot[link.link] = max(overshoot[link.link], mesh.overshoot)
                 count += len(mesh.faces)
@@ -207,22 +208,19 @@ def package_name(name: str) -> str:
     return f"{plain if plain[0].isalpha() else 'robot_' + plain}_tessellated"
 
 
-def write_mesh_around(shape: Shape, atol: float, folder: Path, number: int, link: str) -> tuple[str, Tessellation]:
-    """Write the mesh around a body as STL, under a name from the number of the mesh and the link; return both."""
-    mesh = tessellation_around(shape, atol)
-    file = f"{number:03d}_{re.sub(r'[^A-Za-z0-9_-]', '_', link)[:60]}.stl"
-    (folder / file).write_bytes(_binary_stl(mesh.vertices, mesh.faces))
-    return file, mesh
+def mesh_name(number: int, link: str, extension: str) -> str:
+    """Return the name of a file from the number of a mesh and its link."""
+    return f"{number:03d}_{re.sub(r'[^A-Za-z0-9_-]', '_', link)[:60]}.{extension}"
 
 
-def _binary_stl(vertices: FloatArray, faces: NDArray[np.int64]) -> bytes:
-    """Return a mesh as a binary STL file, in single precision."""
-    corners = vertices[faces]
+def write_stl(mesh: Tessellation, file: Path) -> None:
+    """Write a mesh as a binary STL file, in single precision."""
+    corners = mesh.vertices[mesh.faces]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
-    rows = np.zeros(len(faces), dtype=[("numbers", "<f4", (4, 3)), ("attribute", "<u2")])
+    rows = np.zeros(len(corners), dtype=[("numbers", "<f4", (4, 3)), ("attribute", "<u2")])
     rows["numbers"][:, 0], rows["numbers"][:, 1:] = normals, corners
-    return b"superovoid".ljust(80, b" ") + np.uint32(len(faces)).astype("<u4").tobytes() + rows.tobytes()
+    file.write_bytes(b"superovoid".ljust(80, b" ") + np.uint32(len(rows)).astype("<u4").tobytes() + rows.tobytes())
 
 
 def _collision(record: Mapping[str, Any], address: str) -> str:
