@@ -122,6 +122,13 @@ def add(commands: argparse._SubParsersAction) -> None:
         "at most LENGTH, for example 1mm",
     )
     command.add_argument(
+        "--spheres",
+        type=option_values.tolerance,
+        metavar="LENGTH|PERCENT",
+        help="also write spheres, as YAML for cuRobo and as a URDF for VAMP: they contain the bodies of a link and "
+        "protrude from them by at most this length, for example 10mm, or share of their diagonal, for example 4%%",
+    )
+    command.add_argument(
         "--format",
         type=option_values.some_of(_FORMATS),
         default=("urdf",),
@@ -142,7 +149,7 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 def check(arguments: argparse.Namespace) -> str:
     """Return what is wrong with the combination of options; empty if nothing is."""
-    fits = ("bodies", "contain", "link", "srdf", "new_srdf", "tessellated", "study")
+    fits = ("bodies", "contain", "link", "srdf", "new_srdf", "tessellated", "spheres", "study")
     given = [f"--{name.replace('_', '-')}" for name in fits if getattr(arguments, name)]
     if arguments.only_check:
         return f"argument {given[0]}: not allowed with --check, which fits nothing" if given else ""
@@ -277,12 +284,13 @@ def _write(
     """Write all results and return their paths."""
     from superovoid.fitting.mjcf import write_mjcf
     from superovoid.fitting.sdf import write_sdf
+    from superovoid.fitting.sphere_files import write_spheres
     from superovoid.fitting.tessellated import write_tessellated
 
     name = _name(arguments)
     report = fit.report()
     texts = {folder / f"{name}_superovoids.urdf": fit.urdf}
-    meshes = None
+    meshes = spheres = None
     if pairs is not None:
         texts[folder / f"{name}_superovoids.srdf"] = pairs.srdf
         report["pairs"] = pairs.report.to_dict()
@@ -296,14 +304,23 @@ def _write(
             "overshoot": meshes.overshoot,
         }
         report["proved"].append("tessellated.overshoot")
+    if arguments.spheres is not None:
+        with _progress("spheres") as update:
+            spheres = write_spheres(fit, folder, name, arguments.spheres, progress=update)
+        report["spheres"] = {"counts": spheres.counts, "overshoot": spheres.overshoot}
+        report["proved"].append("spheres.overshoot")
     writers = {"mjcf": write_mjcf, "sdf": write_sdf}
     others = [write(fit, folder, name) for kind, write in writers.items() if kind in arguments.format]
     texts[folder / "report.json"] = json.dumps(report, indent=1) + "\n"
-    parts = {"pairs": None if pairs is None else pairs.report, "meshes": meshes, "study": study}
+    parts = {"pairs": None if pairs is None else pairs.report, "meshes": meshes, "spheres": spheres, "study": study}
     texts[folder / "report.html"] = _page(fit, arguments, parts)
     for path, text in texts.items():
         path.write_text(text, encoding="utf-8")
-    return [*texts, *([] if meshes is None else [meshes.urdf]), *others]
+    if meshes is not None:
+        others.append(meshes.urdf)
+    if spheres is not None:
+        others += [spheres.yaml, spheres.urdf]
+    return [*texts, *others]
 
 
 def _name(arguments: argparse.Namespace) -> str:

@@ -22,6 +22,7 @@ from superovoid.fitting.painted_links import PROTRUDING, UNCOVERED, PaintedLink,
 from superovoid.fitting.planner_study import PlannerStudy
 from superovoid.fitting.robot_checks import RobotCheck
 from superovoid.fitting.robot_fits import LinkFit, RobotFit
+from superovoid.fitting.sphere_files import SphereRobot
 from superovoid.fitting.stand_ins import robot_with
 from superovoid.fitting.targets import Target
 from superovoid.fitting.tessellated import TessellatedRobot
@@ -45,6 +46,7 @@ def report_page(
     title: str,
     pairs: PairReport | None = None,
     meshes: TessellatedRobot | None = None,
+    spheres: SphereRobot | None = None,
     study: PlannerStudy | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> str:
@@ -57,7 +59,7 @@ def report_page(
         Folders of ROS packages.
     title : str
         Name of the robot's file.
-    pairs, meshes, study : optional
+    pairs, meshes, spheres, study : optional
         Further results to include.
     progress : callable, optional
         Called with the numbers of drawn and of all links.
@@ -87,11 +89,17 @@ def report_page(
     if study is not None:
         parts.append(_study(study))
     if meshes is not None:
-        rows = [(name, _mm(value)) for name, value in meshes.overshoot.items()]
+        lengths = [(name, _mm(value)) for name, value in meshes.overshoot.items()]
         parts.append(
             f"<h2>Meshes for other programs</h2><p>Package <code>{html.escape(meshes.package)}</code>, "
             f"{meshes.triangles:,} triangles. Each mesh contains its body (proved).</p>"
-            + _table(("link", "largest overshoot beyond its bodies, mm (proved)"), rows)
+            + _table(("link", "largest overshoot beyond its bodies, mm (proved)"), lengths)
+        )
+    if spheres is not None:
+        rows = [(link, str(count), _mm(spheres.overshoot[link])) for link, count in spheres.counts.items()]
+        parts.append(
+            f"<h2>Spheres</h2><p>{sum(spheres.counts.values()):,} spheres. Those of a link contain its bodies (proved)."
+            "</p>" + _table(("link", "spheres", "largest overshoot beyond its bodies, mm (proved)"), rows)
         )
     parts += [_footer(found), surfaces.script() if done else ""]
     body = "\n".join(parts)

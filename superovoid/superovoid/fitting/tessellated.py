@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from superovoid.contact import point_distances as point_distances_of
 from superovoid.fitting.outer_polytopes import polytope_around
 from superovoid.fitting.proofs import point_distances
+from superovoid.fitting.robot_files import urdf_with_collisions
 from superovoid.fitting.robot_fits import RobotFit
-from superovoid.fitting.xml_edits import Edits, element
+from superovoid.fitting.xml_edits import element
 from superovoid.shapes import HalfSpace, Shape
 from superovoid.values.records import Record
 
@@ -196,7 +197,7 @@ def write_tessellated(fit: RobotFit, folder: Path, name: str, atol: float = 1e-3
                 count += len(mesh.faces)
             elements[link.link].append(_collision(record, address))
     urdf = root / "urdf" / f"{name}.urdf"
-    urdf.write_text(_with_collisions(fit.source, elements), encoding="utf-8")
+    urdf.write_text(urdf_with_collisions(fit.source, elements), encoding="utf-8")
     (root / "package.xml").write_text(_PACKAGE.format(package=package, name=escape(name)), encoding="utf-8")
     (root / "CMakeLists.txt").write_text(_CMAKE.format(package=package), encoding="utf-8")
     return TessellatedRobot(urdf, package, root, overshoot, count)
@@ -236,17 +237,6 @@ def _collision(record: Mapping[str, Any], address: str) -> str:
 
 def _numbers(values: Sequence[float]) -> str:
     return " ".join(repr(float(value)) for value in values)
-
-
-def _with_collisions(text: str, elements: Mapping[str, Sequence[str]]) -> str:
-    """Return a URDF with the collision elements of some links replaced."""
-    edits = Edits(text)
-    for link in edits.root.children:
-        added = elements.get(link.attributes.get("name", ""), ()) if link.tag == "link" else ()
-        if added:
-            edits.remove([each for each in link.children if each.tag == "collision"])
-            edits.append(link, added)
-    return edits.text()
 
 
 _PACKAGE = """<?xml version="1.0"?>
