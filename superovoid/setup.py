@@ -132,6 +132,8 @@ setup(
         "plan": ["ompl", "toppra", "urchin"],
         # `to_pandas()`, `to_polars()` and `to_arrow()` of results.
         "table": ["pandas", "polars", "pyarrow"],
+        # The format usd of `superovoid fit`.
+        "usd": ["usd-core"],
         # `superovoid verify` and `superovoid.checker`: ball arithmetic.
         "verify": ["python-flint"],
         # `superovoid view`: web pages, and bags shown there; bags of `superovoid replay`.

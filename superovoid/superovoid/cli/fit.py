@@ -9,6 +9,7 @@ import argparse
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from superovoid.fitting.robot_pairs import FittedPairs
 
 _KINDS = ("superovoid", "box", "cylinder", "capsule")
-_FORMATS = ("urdf", "mjcf", "sdf")
+_FORMATS = ("urdf", "mjcf", "sdf", "usd")
 _MAX_BODIES, _DEFAULT_TOLERANCE = 16, "1%"
 
 
@@ -133,7 +134,8 @@ def add(commands: argparse._SubParsersAction) -> None:
         type=option_values.some_of(_FORMATS),
         default=("urdf",),
         metavar="FORMAT,...",
-        help="also write the robot for other programs: mjcf (MuJoCo), sdf (Gazebo, Drake). The URDF is always written",
+        help="also write the robot for other programs: mjcf (MuJoCo), sdf (Gazebo, Drake), usd (Isaac Sim). The URDF "
+        "is always written",
     )
     command.add_argument(
         "--seed",
@@ -162,11 +164,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Fit the links of a robot."""
     from superovoid.cli.fit_tables import report_links, report_pairs, report_study
     from superovoid.fitting import fit_robot
-    from superovoid.output import output_folder
+    from superovoid.output import OutputError, output_folder
     from superovoid.robot import Robot
 
     if arguments.only_check:
         return _run_check(arguments)
+    if "usd" in arguments.format and find_spec("pxr") is None:
+        raise OutputError("--format usd: no module 'pxr': pip install 'superovoid[usd]'")
     folder = output_folder(arguments.output)
     if arguments.srdf is not None:
         # Load it before fitting, so that an error in it is reported at once.
@@ -286,6 +290,7 @@ def _write(
     from superovoid.fitting.sdf import write_sdf
     from superovoid.fitting.sphere_files import write_spheres
     from superovoid.fitting.tessellated import write_tessellated
+    from superovoid.fitting.usd import write_usd
 
     name = _name(arguments)
     report = fit.report()
@@ -309,7 +314,7 @@ def _write(
             spheres = write_spheres(fit, folder, name, arguments.spheres, progress=update)
         report["spheres"] = {"counts": spheres.counts, "overshoot": spheres.overshoot}
         report["proved"].append("spheres.overshoot")
-    writers = {"mjcf": write_mjcf, "sdf": write_sdf}
+    writers = {"mjcf": write_mjcf, "sdf": write_sdf, "usd": write_usd}
     others = [write(fit, folder, name) for kind, write in writers.items() if kind in arguments.format]
     texts[folder / "report.json"] = json.dumps(report, indent=1) + "\n"
     parts = {"pairs": None if pairs is None else pairs.report, "meshes": meshes, "spheres": spheres, "study": study}

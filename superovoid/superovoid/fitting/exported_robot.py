@@ -85,8 +85,10 @@ class ExportedRobot:
                 (folder / part.file).write_text("\n".join(lines) + "\n", encoding="ascii")
 
 
-def export_robot(fit: RobotFit) -> ExportedRobot:
-    """Return a fitted robot for other programs. A link whose mesh was not fitted has no parts.
+def export_robot(fit: RobotFit, *, ellipsoids: bool = True) -> ExportedRobot:
+    """Return a fitted robot for other programs, with ellipsoids as such or as meshes.
+
+    A link whose mesh was not fitted has no parts.
 
     Raises
     ------
@@ -96,7 +98,13 @@ def export_robot(fit: RobotFit) -> ExportedRobot:
     description = read_urdf(fit.urdf, meshes="ignore")
     parts: dict[str, list[Part]] = {link: [] for link in description.links}
     for number, (body, shape, atol) in enumerate(exported_bodies(fit)):
-        parts[body.link].append(_part(shape, body.link_from_body, atol, mesh_name(number, body.link, "obj")))
+        known = _lengths(shape)
+        if known is None or (known[0] == "ellipsoid" and not ellipsoids):
+            mesh, file = tessellation_around(shape, atol), mesh_name(number, body.link, "obj")
+            parts[body.link].append(Part("mesh", (), body.link_from_body, mesh, file))
+        else:
+            kind, lengths = known
+            parts[body.link].append(Part(kind, lengths, body.link_from_body))
     inertials = {
         str(link.get("name")): _inertial(found)
         for link in ElementTree.fromstring(fit.urdf).findall("link")
@@ -127,20 +135,21 @@ def exported_bodies(fit: RobotFit) -> Iterator[tuple[Geometry, Shape, float]]:
             yield body, shape, 1e-2 * size if link.clearance is None else link.clearance.tolerance
 
 
-def _part(shape: Shape, pose: FloatArray, atol: float, file: str) -> Part:
+def _lengths(shape: Shape) -> tuple[str, tuple[float, ...]] | None:
+    """Return the kind of part of a body and its lengths; None if it needs a mesh."""
     if isinstance(shape, Sphere):
-        return Part("sphere", (shape.radius,), pose)
+        return "sphere", (shape.radius,)
     if isinstance(shape, Box):
-        return Part("box", tuple(shape.lengths), pose)
+        return "box", tuple(shape.lengths)
     if isinstance(shape, Cylinder | Capsule):
-        return Part(type(shape).__name__.lower(), (shape.radius, shape.length), pose)
+        return type(shape).__name__.lower(), (shape.radius, shape.length)
     if (
         isinstance(shape, Superovoid)
         and shape.section_exponent == shape.profile_exponent == 1.0
         and not any(shape.taper)
     ):
-        return Part("ellipsoid", tuple(shape.semi_axes), pose)
-    return Part("mesh", (), pose, tessellation_around(shape, atol), file)
+        return "ellipsoid", tuple(shape.semi_axes)
+    return None
 
 
 def _inertial(found: ElementTree.Element) -> Inertial:

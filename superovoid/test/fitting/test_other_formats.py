@@ -1,17 +1,21 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Fitted robots for other programs: MuJoCo reads the MJCF, Drake the SDFormat."""
+"""Fitted robots for other programs: MuJoCo reads the MJCF, Drake the SDFormat, pxr the USD."""
 
+import sys
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from superovoid import Robot
+from superovoid.cli import main
 from superovoid.fitting import fit_robot
 from superovoid.fitting.mjcf import write_mjcf
 from superovoid.fitting.sdf import write_sdf
+from superovoid.fitting.usd import write_usd
+from superovoid.robot.urdf import pose_matrix
 
 BODIES = {
     "base": '<cylinder radius="0.1" length="0.05"/>',
@@ -160,6 +164,95 @@ def test_a_planar_joint_has_no_place_in_sdf(tmp_path):
     text = robot_of().replace('"e" type="revolute"', '"e" type="planar"').replace('<mimic joint="a"', '<not joint="a"')
     with pytest.raises(ValueError, match="joint 'e': is planar"):
         write_sdf(fit_robot(text), tmp_path, "r")
+
+
+@pytest.mark.parametrize("root", ["base", "world"])
+def test_openusd_reads_the_same_robot(tmp_path, root):
+    pxr = pytest.importorskip("pxr.UsdPhysics", reason="OpenUSD is missing: pip install 'superovoid[usd]'")
+    from pxr import Usd, UsdGeom, UsdValidation
+
+    text = robot_of(root).replace('<link name="tip">', '<link name="tip"><inertial><mass value="0"/></inertial>')
+    stage = Usd.Stage.Open(str(write_usd(fit_robot(text), tmp_path, "r")))
+    validators = UsdValidation.ValidationRegistry().GetOrLoadAllValidators()
+    assert len(validators) > 20
+    assert [each.GetMessage() for each in UsdValidation.ValidationContext(validators).Validate(stage)] == []
+    assert UsdGeom.GetStageUpAxis(stage) == "Z" and UsdGeom.GetStageMetersPerUnit(stage) == 1.0
+    prims = {prim.GetName(): prim for prim in stage.Traverse()}
+    robot, poses = robot_and_poses(text)
+    bodies = {body.link: body for body in robot.bodies}
+    still = dict(robot.forward_kinematics(dict.fromkeys("abc", 0.0)))
+    still["follower"] = np.eye(4)  # not where its mimic puts it
+    # At zero: poses of links and their bodies, and boxes around these.
+    cache = UsdGeom.BBoxCache(Usd.TimeCode.Default(), ["default"])
+    for link in links_of(root):
+        assert prims[link].HasAPI(pxr.RigidBodyAPI)
+        np.testing.assert_allclose(_matrix(prims[link]), still[link], atol=1e-12)
+        (collider,) = prims[link].GetChildren()
+        assert collider.HasAPI(pxr.CollisionAPI)
+        box = cache.ComputeUntransformedBound(collider).GetRange()
+        pose = _matrix(collider)
+        assert np.allclose(pose[:3, 3], (still[link] @ bodies[link].link_from_body)[:3, 3], atol=1e-12)
+        extent = np.linalg.norm(pose[:3, :3], axis=0) * np.array(box.GetSize())
+        slack = 5e-3 if link in ("lower", "follower") else 1e-6  # 1 % of the size on both sides
+        np.testing.assert_allclose(extent, np.ptp(bodies[link].shape.aabb(), axis=0), atol=slack)
+    # Moved by the frames of the joints, from the root.
+    found = {root: np.eye(4)}
+    joints = {prim.GetName(): pxr.Joint(prim) for prim in prims.values() if prim.IsA(pxr.Joint)}
+    assert joints.pop("world_joint").GetBody1Rel().GetTargets() == [prims[root].GetPath()]
+    for name in "abcde":
+        joint, value = joints[name], VALUES.get(name, 0.0)
+        parent, child = (each.GetTargets()[0].name for each in (joint.GetBody0Rel(), joint.GetBody1Rel()))
+        first = _frame(joint.GetLocalPos0Attr().Get(), joint.GetLocalRot0Attr().Get())
+        second = _frame(joint.GetLocalPos1Attr().Get() or (0, 0, 0), joint.GetLocalRot1Attr().Get())
+        if joint.GetPrim().IsA(pxr.PrismaticJoint):
+            moved = pose_matrix((value, 0.0, 0.0), (0.0, 0.0, 0.0))
+        else:
+            moved = pose_matrix((0.0, 0.0, 0.0), (value, 0.0, 0.0))
+        found[child] = found[parent] @ first @ moved @ np.linalg.inv(second)
+    for link, pose in found.items():
+        np.testing.assert_allclose(pose, poses[link], atol=2e-6)
+    limits = pxr.RevoluteJoint(joints["a"].GetPrim())
+    assert limits.GetLowerLimitAttr().Get() == pytest.approx(np.rad2deg(-1.0))
+    assert limits.GetUpperLimitAttr().Get() == pytest.approx(np.rad2deg(2.0))
+    assert not np.isfinite(pxr.RevoluteJoint(joints["b"].GetPrim()).GetUpperLimitAttr().Get())
+    assert pxr.PrismaticJoint(joints["c"].GetPrim()).GetUpperLimitAttr().Get() == pytest.approx(0.2)
+    mass = pxr.MassAPI(prims["upper"])
+    assert mass.GetMassAttr().Get() == 2.0
+    axes = _frame((0, 0, 0), mass.GetPrincipalAxesAttr().Get())[:3, :3]
+    moments = np.array(mass.GetDiagonalInertiaAttr().Get())
+    np.testing.assert_allclose(axes * moments @ axes.T, inertia_of_upper(), atol=1e-7)
+
+
+def _matrix(prim):
+    from pxr import Usd, UsdGeom
+
+    return np.array(UsdGeom.Xformable(prim).ComputeLocalToWorldTransform(Usd.TimeCode.Default())).T
+
+
+def _frame(position, quaternion):
+    """Return a frame by pxr's own rotation of a quaternion."""
+    from pxr import Gf
+
+    pose = np.eye(4)
+    pose[:3, :3] = np.array(Gf.Matrix3d(Gf.Quatd(quaternion))).T
+    pose[:3, 3] = position
+    return pose
+
+
+def test_command_names_the_extra_of_usd_before_it_fits(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "pxr", None)
+    robot = tmp_path / "r.urdf"
+    robot.write_text(robot_of())
+    assert main(["fit", str(robot), "--format", "usd", "--output", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err.endswith("no module 'pxr': pip install 'superovoid[usd]'\n")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_planar_joint_has_no_place_in_usd(tmp_path):
+    pytest.importorskip("pxr", reason="OpenUSD is missing: pip install 'superovoid[usd]'")
+    text = robot_of().replace('"e" type="revolute"', '"e" type="planar"').replace('<mimic joint="a"', '<not joint="a"')
+    with pytest.raises(ValueError, match="joint 'e': is planar"):
+        write_usd(fit_robot(text), tmp_path, "r")
 
 
 def separation(a, b, poses):
