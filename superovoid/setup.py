@@ -124,7 +124,7 @@ setup(
         "completion": ["argcomplete"],
         # `superovoid dataset`: stores, and workers beyond this process.
         "dataset": ["dask", "distributed", "pyarrow", "rich", "zarr>=3"],
-        # `superovoid fit`: meshes, spheres of cuRobo to check, and tables on the terminal.
+        # `superovoid fit`: meshes, spheres of cuRobo, and tables on the terminal.
         "fit": ["pyyaml", "rich", "superovoid[meshes]"],
         # Mesh bodies, `tessellate()`, and glb and Collada files: trimesh, and networkx, which it uses for orientation.
         "meshes": ["networkx", "pycollada", "trimesh"],
@@ -132,6 +132,8 @@ setup(
         "plan": ["ompl", "toppra", "urchin"],
         # `to_pandas()`, `to_polars()` and `to_arrow()` of results.
         "table": ["pandas", "polars", "pyarrow"],
+        # The format usd of `superovoid fit`.
+        "usd": ["usd-core"],
         # `superovoid verify` and `superovoid.checker`: ball arithmetic.
         "verify": ["python-flint"],
         # `superovoid view`: web pages, and bags shown there; bags of `superovoid replay`.

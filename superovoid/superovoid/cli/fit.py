@@ -9,6 +9,7 @@ import argparse
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from superovoid.fitting.robot_pairs import FittedPairs
 
 _KINDS = ("superovoid", "box", "cylinder", "capsule")
-_FORMATS = ("urdf", "mjcf")
+_FORMATS = ("urdf", "mjcf", "sdf", "usd")
 _MAX_BODIES, _DEFAULT_TOLERANCE = 16, "1%"
 
 
@@ -122,11 +123,19 @@ def add(commands: argparse._SubParsersAction) -> None:
         "at most LENGTH, for example 1mm",
     )
     command.add_argument(
+        "--spheres",
+        type=option_values.tolerance,
+        metavar="LENGTH|PERCENT",
+        help="also write spheres, as YAML for cuRobo and as a URDF for VAMP: they contain the bodies of a link and "
+        "protrude from them by at most this length, for example 10mm, or share of their diagonal, for example 4%%",
+    )
+    command.add_argument(
         "--format",
         type=option_values.some_of(_FORMATS),
         default=("urdf",),
         metavar="FORMAT,...",
-        help="also write the robot for other programs: mjcf (MuJoCo). The URDF is always written",
+        help="also write the robot for other programs: mjcf (MuJoCo), sdf (Gazebo, Drake), usd (Isaac Sim). The URDF "
+        "is always written",
     )
     command.add_argument(
         "--seed",
@@ -142,7 +151,7 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 def check(arguments: argparse.Namespace) -> str:
     """Return what is wrong with the combination of options; empty if nothing is."""
-    fits = ("bodies", "contain", "link", "srdf", "new_srdf", "tessellated", "study")
+    fits = ("bodies", "contain", "link", "srdf", "new_srdf", "tessellated", "spheres", "study")
     given = [f"--{name.replace('_', '-')}" for name in fits if getattr(arguments, name)]
     if arguments.only_check:
         return f"argument {given[0]}: not allowed with --check, which fits nothing" if given else ""
@@ -155,11 +164,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Fit the links of a robot."""
     from superovoid.cli.fit_tables import report_links, report_pairs, report_study
     from superovoid.fitting import fit_robot
-    from superovoid.output import output_folder
+    from superovoid.output import OutputError, output_folder
     from superovoid.robot import Robot
 
     if arguments.only_check:
         return _run_check(arguments)
+    if "usd" in arguments.format and find_spec("pxr") is None:
+        raise OutputError("--format usd: no module 'pxr': pip install 'superovoid[usd]'")
     folder = output_folder(arguments.output)
     if arguments.srdf is not None:
         # Load it before fitting, so that an error in it is reported at once.
@@ -276,12 +287,15 @@ def _write(
 ) -> list[Path]:
     """Write all results and return their paths."""
     from superovoid.fitting.mjcf import write_mjcf
+    from superovoid.fitting.sdf import write_sdf
+    from superovoid.fitting.sphere_files import write_spheres
     from superovoid.fitting.tessellated import write_tessellated
+    from superovoid.fitting.usd import write_usd
 
     name = _name(arguments)
     report = fit.report()
     texts = {folder / f"{name}_superovoids.urdf": fit.urdf}
-    meshes = None
+    meshes = spheres = None
     if pairs is not None:
         texts[folder / f"{name}_superovoids.srdf"] = pairs.srdf
         report["pairs"] = pairs.report.to_dict()
@@ -295,15 +309,23 @@ def _write(
             "overshoot": meshes.overshoot,
         }
         report["proved"].append("tessellated.overshoot")
-    others: list[Path] = []
-    if "mjcf" in arguments.format:
-        others.append(write_mjcf(fit, folder, name))
+    if arguments.spheres is not None:
+        with _progress("spheres") as update:
+            spheres = write_spheres(fit, folder, name, arguments.spheres, progress=update)
+        report["spheres"] = {"counts": spheres.counts, "overshoot": spheres.overshoot}
+        report["proved"].append("spheres.overshoot")
+    writers = {"mjcf": write_mjcf, "sdf": write_sdf, "usd": write_usd}
+    others = [write(fit, folder, name) for kind, write in writers.items() if kind in arguments.format]
     texts[folder / "report.json"] = json.dumps(report, indent=1) + "\n"
-    parts = {"pairs": None if pairs is None else pairs.report, "meshes": meshes, "study": study}
+    parts = {"pairs": None if pairs is None else pairs.report, "meshes": meshes, "spheres": spheres, "study": study}
     texts[folder / "report.html"] = _page(fit, arguments, parts)
     for path, text in texts.items():
         path.write_text(text, encoding="utf-8")
-    return [*texts, *([] if meshes is None else [meshes.urdf]), *others]
+    if meshes is not None:
+        others.append(meshes.urdf)
+    if spheres is not None:
+        others += [spheres.yaml, spheres.urdf]
+    return [*texts, *others]
 
 
 def _name(arguments: argparse.Namespace) -> str:

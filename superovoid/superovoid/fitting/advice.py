@@ -29,7 +29,7 @@ def summary(links: Sequence[LinkFit], tolerance: str) -> str:
 
 
 def advice(link: LinkFit, most: int) -> str:
-    """Return what a link's bodies reach and what to do about it; empty for a good link.
+    """Return the error of a link's bodies and what to do about it; empty for a good link.
 
     Parameters
     ----------
@@ -41,24 +41,24 @@ def advice(link: LinkFit, most: int) -> str:
     if found is None or found.verdict == "good":
         return ""
     have = f"{count} {'body' if count == 1 else 'bodies'}"
-    reach = f"{have} reach{'es' if count == 1 else ''} {_mm(found.error)}, the tolerance is {_mm(found.tolerance)}; "
-    no_closer = f"{link.tried} came no closer" if count < link.tried else ""
+    errors = f"the error of {have} is {_mm(found.error)}, the tolerance is {_mm(found.tolerance)}; "
+    no_closer = f"up to {link.tried} came no closer" if count < link.tried else ""
     if found.fills:
         words = f"the bodies fill a hollow of the mesh, and are within {_mm(found.target_error)} of the filled solid"
-        return "; ".join(filter(None, (f"{reach}{words}", no_closer)))
+        return "; ".join(filter(None, (f"{errors}{words}", no_closer)))
     if link.state == "measured":
         assert link.quality is not None
         return (
-            f"{reach}they leave up to {_mm(link.quality.uncovered_max)} of the link uncovered and protrude up to "
-            f"{_mm(link.quality.protruding_max)}"
+            f"{errors}the bodies leave up to {_mm(link.quality.uncovered_max)} of the link uncovered and protrude up "
+            f"to {_mm(link.quality.protruding_max)}"
         )
     if no_closer and link.hull_volume_ratio is not None:
-        return f"{reach}{link.tried} bodies around the link would hardly have less volume"
+        return f"{errors}{link.tried} bodies around the link would hardly have less volume"
     if no_closer:
-        return f"{reach}{no_closer}: other kinds of bodies (--kinds) or another --seed may help"
+        return f"{errors}{no_closer}: other kinds of bodies (--kinds) or another --seed may help"
     if link.tried < most:
-        return f"{reach}more bodies: --link {shlex.quote(f'{link.link}={min(most, 2 * link.tried)}')}"
-    return f"{reach}{most} is the largest number of bodies: other kinds of bodies (--kinds) or another --seed may help"
+        return f"{errors}more bodies: --link {shlex.quote(f'{link.link}={min(most, 2 * link.tried)}')}"
+    return f"{errors}{most} is the largest number of bodies: other kinds of bodies (--kinds) or another --seed may help"
 
 
 def _mm(metres: float) -> str:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -22,6 +23,7 @@ from superovoid.fitting.painted_links import PROTRUDING, UNCOVERED, PaintedLink,
 from superovoid.fitting.planner_study import PlannerStudy
 from superovoid.fitting.robot_checks import RobotCheck
 from superovoid.fitting.robot_fits import LinkFit, RobotFit
+from superovoid.fitting.sphere_files import SphereRobot
 from superovoid.fitting.stand_ins import robot_with
 from superovoid.fitting.targets import Target
 from superovoid.fitting.tessellated import TessellatedRobot
@@ -45,6 +47,7 @@ def report_page(
     title: str,
     pairs: PairReport | None = None,
     meshes: TessellatedRobot | None = None,
+    spheres: SphereRobot | None = None,
     study: PlannerStudy | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> str:
@@ -57,7 +60,7 @@ def report_page(
         Folders of ROS packages.
     title : str
         Name of the robot's file.
-    pairs, meshes, study : optional
+    pairs, meshes, spheres, study : optional
         Further results to include.
     progress : callable, optional
         Called with the numbers of drawn and of all links.
@@ -87,17 +90,24 @@ def report_page(
     if study is not None:
         parts.append(_study(study))
     if meshes is not None:
-        rows = [(name, _mm(value)) for name, value in meshes.overshoot.items()]
+        lengths = [(name, _mm_above(value)) for name, value in meshes.overshoot.items()]
         parts.append(
             f"<h2>Meshes for other programs</h2><p>Package <code>{html.escape(meshes.package)}</code>, "
             f"{meshes.triangles:,} triangles. Each mesh contains its body (proved).</p>"
-            + _table(("link", "largest overshoot beyond its bodies, mm (proved)"), rows)
+            + _table(("link", "largest overshoot beyond its bodies, mm (proved)"), lengths)
+        )
+    if spheres is not None:
+        rows = [(link, str(count), _mm_above(spheres.overshoot[link])) for link, count in spheres.counts.items()]
+        parts.append(
+            f"<h2>Spheres</h2><p>{sum(spheres.counts.values()):,} spheres. Those of a link contain its bodies (proved)."
+            "</p>" + _table(("link", "spheres", "largest overshoot beyond its bodies, mm (proved)"), rows)
         )
     parts += [_footer(found), surfaces.script() if done else ""]
     body = "\n".join(parts)
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}'
+        f"{_verdict_style()}</style></head>"
         f"<body><main>\n{body}\n</main></body></html>\n"
     )
 
@@ -121,6 +131,11 @@ def _mm(metres: float) -> str:
     return f"{1e3 * metres:.2f}"
 
 
+def _mm_above(metres: float) -> str:
+    """Return an upper bound in mm, rounded up."""
+    return f"{math.ceil(1e5 * metres) / 100:.2f}"
+
+
 class _Html(str):
     """Text of a cell that is HTML already."""
 
@@ -132,10 +147,9 @@ def _cell(content: object) -> str:
 def _table(heading: Iterable[str], rows: Iterable[Sequence[object]], note: str = "", *, words: bool = False) -> str:
     head = "".join(f"<th>{html.escape(cell)}</th>" for cell in heading)
     body = "".join("<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    caption = f"<caption>{note}</caption>" if note else ""
     kind = ' class="words"' if words else ""
-    table = f"<table{kind}>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<div class="wide">{table}</div>'
+    table = f"<table{kind}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="wide">{table}</div>' + (f'<p class="note">{note}</p>' if note else "")
 
 
 def _summary(found: RobotFit | RobotCheck, done: Sequence[LinkFit]) -> str:
@@ -158,10 +172,15 @@ def _summary(found: RobotFit | RobotCheck, done: Sequence[LinkFit]) -> str:
     )
     wrong = [link.link for link in found.links if link.state in ("failed", "unreadable")]
     failed = f"<p>Not {what}, see the remarks: {html.escape(', '.join(wrong))}.</p>" if wrong else ""
+    verdict = html.escape(summary(done, tolerance)).replace(" %", "&nbsp;%")
     return (
-        f'<p class="verdict">{html.escape(summary(done, tolerance))}</p>{f"<ul>{lesser}</ul>" if lesser else ""}'
+        f'<p class="verdict">{verdict}</p>{f"<ul>{lesser}</ul>" if lesser else ""}'
         f"{failed}<p>{words}{f'{held} links are proved to lie inside of their bodies.' if held else ''}</p>"
     )
+
+
+def _verdict_style() -> str:
+    return "".join(f".{name} {{ background: rgb{colour}; }}\n" for name, colour in VERDICT_COLOURS.items())
 
 
 def _verdict(link: LinkFit) -> str:
@@ -208,17 +227,16 @@ def _link_table(links: Sequence[LinkFit]) -> str:
     note = (
         "Error: 95 % of the points of both surfaces are this close to each other. The first is against the mesh as "
         "given and decides the verdict; the second is against the solid that was fitted, as all other figures are. "
-        "✓ proved: the largest distance lies in the interval; “yes”: the link lies inside of a body (a dash: not "
-        f"proved). All other figures are measured on samples: {counts}."
+        "✓ proved: the largest distance lies in the interval; “yes”: the link lies inside of the bodies (a dash: not "
+        "proved). Coverage: the share of the link's volume that lies in the bodies; outside share: that of the bodies' "
+        f"volume that lies outside of the link. All figures without ✓ are measured on samples: {counts}."
     )
     return _table(_COLUMNS, rows, note) if rows else ""
 
 
 def _remarks(links: Sequence[LinkFit]) -> str:
-    rows = [
-        (link.link, link.state, "; ".join(link.words)) for link in links if link.words and link.state != "empty"
-    ] + [(link.link, link.state, "") for link in links if link.state == "empty"]
-    return _table(("link", "", "remarks"), rows, words=True) if rows else ""
+    rows = [(link.link, link.state, "; ".join(link.words)) for link in links if link.words]
+    return _table(("link", "state", "remarks"), rows, words=True) if rows else ""
 
 
 def _links(blocks: Sequence[str]) -> str:
@@ -226,10 +244,10 @@ def _links(blocks: Sequence[str]) -> str:
         return ""
     words = (
         "Each picture overlays a link and its bodies, and shows the surface nearer to the eye: blue if the link "
-        "protrudes from the bodies, orange if the bodies protrude from the link. U marks the corner of the link's "
-        "drawn triangles that is farthest from the bodies, P that of the bodies' that is farthest from the link; the "
-        "table has proved figures for all points. A dashed ring lies behind another surface. Lengths are in "
-        "mm. Drag a picture to turn it, or use the arrow keys; the keys + and - "
+        "protrudes from the bodies, orange if the bodies protrude from the link, darker for more. U marks the point "
+        "of the link that is farthest from the bodies, and P the point of the bodies that is farthest from the link, "
+        "among the corners of the drawn triangles; the table has proved figures for all points. A dashed ring lies "
+        "behind another surface. Lengths are in mm. Drag a picture to turn it, or use the arrow keys; the keys + and - "
         "change its size, and a double click resets it."
     )
     return f'<h2>Link by link</h2><p>{words}</p><div class="links">{"".join(blocks)}</div>'
@@ -394,7 +412,8 @@ def _share(found: tuple[int, float, float]) -> str:
 def _footer(found: RobotFit | RobotCheck) -> str:
     lines = [f"superovoid {__version__}", f"URDF: SHA-256 {found.urdf_digest}"]
     if isinstance(found, RobotFit):
-        lines += [f"{name}: {value}" for name, value in found.options.to_dict().items() if value is not None]
+        options = found.options.to_dict() | {"kinds": ", ".join(found.options.kinds)}
+        lines += [f"{name}: {value}" for name, value in options.items() if value is not None and value is not False]
     else:
         lines.append(f"URDF with the meshes: SHA-256 {found.against_digest}")
     return f"<footer>{'<br>'.join(map(html.escape, lines))}</footer>"
@@ -408,10 +427,9 @@ h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin: 2.2rem 0 .6rem; border
 h3 { font-size: 1rem; margin: .8rem 0 .2rem; overflow-wrap: anywhere; }
 .verdict { font-size: 1.2rem; font-weight: 600; }
 .good, .coarse, .unusable { padding: 0 .4rem; border-radius: .2rem; }
-.good { background: #cfe8d5; } .coarse { background: #ffe9a8; } .unusable { background: #a4262c; color: #fff; }
 .wide { overflow-x: auto; margin: .6rem 0; }
 table { border-collapse: collapse; font-size: .8rem; font-variant-numeric: tabular-nums; }
-caption { caption-side: bottom; text-align: left; color: #444; padding-top: .4rem; }
+.note { font-size: .8rem; color: #444; }
 th, td { padding: .25rem .5rem; text-align: right; border-bottom: 1px solid #e4e4e4; vertical-align: top; }
 th { border-bottom: 2px solid #999; font-weight: 600; vertical-align: bottom; }
 td { white-space: nowrap; }

@@ -87,6 +87,17 @@ def urdf_with_bodies(text: str, bodies: Mapping[str, Sequence[Mapping[str, Any]]
     return edits.text()
 
 
+def urdf_with_collisions(text: str, elements: Mapping[str, Sequence[str]]) -> str:
+    """Return a URDF with the collision elements of some links replaced by others, given as XML."""
+    edits = Edits(text)
+    for link in edits.root.children:
+        added = elements.get(link.attributes.get("name", ""), ()) if link.tag == "link" else ()
+        if added:
+            edits.remove([each for each in link.children if each.tag == "collision"])
+            edits.append(link, added)
+    return edits.text()
+
+
 def _element(record: Mapping[str, Any]) -> str:
     fields = {
         name: _numbers(value if isinstance(value, list | tuple) else (value,))

@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,6 @@ from superovoid.fitting.showing import show
 from superovoid.fitting.verdicts import DEFAULT_TOLERANCE, Clearance, Judge, Tolerance
 from superovoid.robot.errors import RobotDescriptionError
 from superovoid.robot.files import PackageFolders, read_document
-from superovoid.robot.urdf import Geometry, read_urdf
-from superovoid.shapes import Shape
 from superovoid.values.checks import whole
 from superovoid.values.records import Record
 
@@ -226,20 +224,6 @@ def fit_robot(
     placed = {link.link: link.elements for link in result if link.elements}
     digest = hashlib.sha256(text.encode()).hexdigest()
     return RobotFit(tuple(result), options, digest, urdf_with_bodies(text, placed), text, folders)
-
-
-def exported_bodies(fit: RobotFit, share: float) -> Iterator[tuple[Geometry, Shape, float]]:
-    """Yield the bodies of all links for other programs: link and pose, shape, largest overshoot of a replacement.
-
-    The overshoot is a share of the link's tolerance, or of 1 % of the body's size for a link without one. A link whose
-    mesh could not be fitted has no bodies: those of its other elements would not cover it.
-    """
-    links = {link.link: link for link in fit.links}
-    for body in read_urdf(fit.urdf, meshes="ignore").geometry:
-        link, shape = links[body.link], body.shape
-        if isinstance(shape, Shape) and link.state not in ("unreadable", "failed"):
-            size = float(np.linalg.norm(np.ptp(shape.aabb(), axis=0)))
-            yield body, shape, share * (1e-2 * size if link.clearance is None else link.clearance.tolerance)
 
 
 def _nothing_to_fit(text: str, packages: PackageFolders, links: Sequence[LinkGeometry], target: str) -> str:

@@ -1,23 +1,33 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Read the spheres of a robot from a configuration of cuRobo (YAML).
+"""Read and write the spheres of a robot: configurations of cuRobo (YAML), and URDFs of spheres, as VAMP has them.
 
-The document, or its part ``robot_cfg: kinematics``, has ``collision_spheres``: for each link a list of spheres with
-`center` and `radius`, m, in the frame of the link. ``collision_sphere_buffer``, a number or one for some links, is
+A document of cuRobo, or its part ``robot_cfg: kinematics``, has ``collision_spheres``: for each link a list of spheres
+with `center` and `radius`, m, in the frame of the link. ``collision_sphere_buffer``, a number or one for some links, is
 added to the radii. A sphere whose radius is not positive then is switched off.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from superovoid.dataset.spreading import spread
+from superovoid.fitting.exported_robot import exported_bodies, text_of
+from superovoid.fitting.robot_files import urdf_with_collisions
+from superovoid.fitting.robot_fits import RobotFit
+from superovoid.fitting.sphere_covers import cover_with_spheres
+from superovoid.fitting.verdicts import Tolerance
+from superovoid.fitting.xml_edits import element
 from superovoid.robot.errors import RobotDescriptionError
 from superovoid.shapes import Shape, Sphere
+from superovoid.values.records import Record
 
 FloatArray = NDArray[np.float64]
 SUFFIXES = (".yml", ".yaml")
@@ -63,3 +73,92 @@ def _sphere(link: object, number: int, given: Any, added: float) -> tuple[Shape,
         raise RobotDescriptionError(
             f"spheres: link '{link}', sphere {number}: must have a center of three numbers and a radius, m"
         ) from error
+
+
+@dataclass(frozen=True)
+class SphereRobot(Record):
+    """Files with spheres that cover the bodies of a robot."""
+
+    yaml: Path
+    """for cuRobo"""
+    urdf: Path
+    """with spheres as collision elements"""
+    counts: dict[str, int]
+    """number of spheres of each link"""
+    overshoot: dict[str, float]
+    """for each link, a proved upper bound of the distance of points of its spheres from its bodies, m"""
+
+
+def write_spheres(
+    fit: RobotFit,
+    folder: Path,
+    name: str,
+    tolerance: Tolerance | float | str,
+    *,
+    threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> SphereRobot:
+    """Write spheres whose union provably contains the bodies of each link.
+
+    Parameters
+    ----------
+    fit : RobotFit
+    folder : Path
+        Folder for ``name_spheres.yml`` and ``name_spheres.urdf``.
+    name : str
+        Name of the robot's files.
+    tolerance : Tolerance, float or str
+        Largest distance of points of the spheres from the bodies: a length, or a share of the diagonal of the box
+        around the bodies of each link. Few spheres need a large one.
+    threads : int, optional
+        Number of links covered at once; default: one per processor.
+    progress : callable, optional
+        Called with the numbers of finished and of all links.
+
+    Returns
+    -------
+    SphereRobot
+
+    Raises
+    ------
+    ValueError
+        If the tolerance is invalid, or a cover cannot be proved.
+    OSError
+        If a file cannot be written.
+    ImportError
+        If PyYAML is not installed.
+    """
+    import yaml
+
+    limit = Tolerance.read(tolerance)
+    bodies: dict[str, list[tuple[Shape, FloatArray]]] = {}
+    for body, shape, _ in exported_bodies(fit):
+        bodies.setdefault(body.link, []).append((shape, body.link_from_body))
+    allowed = {link: limit.of(_diagonal(placed)) for link, placed in bodies.items()}
+    found: dict[str, list[tuple[Sphere, FloatArray]]] = {}
+    for link, spheres in spread(lambda link: cover_with_spheres(bodies[link], allowed[link]), bodies, threads=threads):
+        found[link] = spheres
+        if progress is not None:
+            progress(len(found), len(bodies))
+    covers = {link: [(sphere, pose[:3, 3]) for sphere, pose in found[link]] for link in bodies}
+    lists = {
+        link: [{"center": centre.tolist(), "radius": sphere.radius} for sphere, centre in cover]
+        for link, cover in covers.items()
+    }
+    elements = {link: [_collision(*sphere) for sphere in cover] for link, cover in covers.items()}
+    document = yaml.safe_dump({"collision_spheres": lists}, sort_keys=False, default_flow_style=None)
+    table, urdf = folder / f"{name}_spheres.yml", folder / f"{name}_spheres.urdf"
+    table.write_text(document, encoding="utf-8")
+    urdf.write_text(urdf_with_collisions(fit.source, elements), encoding="utf-8")
+    return SphereRobot(table, urdf, {link: len(cover) for link, cover in covers.items()}, allowed)
+
+
+def _diagonal(bodies: list[tuple[Shape, FloatArray]]) -> float:
+    corners = np.array([pose[:3, 3] + np.array(shape.aabb(pose[:3, :3])) for shape, pose in bodies])
+    return float(np.linalg.norm(corners.max(axis=(0, 1)) - corners.min(axis=(0, 1))))
+
+
+def _collision(sphere: Sphere, centre: FloatArray) -> str:
+    body = element("sphere", {"radius": text_of([sphere.radius])})
+    origin = element("origin", {"xyz": text_of(centre), "rpy": "0 0 0"})
+    return element("collision", {}, [origin, element("geometry", {}, [body])])

@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from superovoid.contact import point_distances as point_distances_of
 from superovoid.fitting.outer_polytopes import polytope_around
 from superovoid.fitting.proofs import point_distances
+from superovoid.fitting.robot_files import urdf_with_collisions
 from superovoid.fitting.robot_fits import RobotFit
-from superovoid.fitting.xml_edits import Edits, element
+from superovoid.fitting.xml_edits import element
 from superovoid.shapes import HalfSpace, Shape
 from superovoid.values.records import Record
 
@@ -188,14 +189,15 @@ def write_tessellated(fit: RobotFit, folder: Path, name: str, atol: float = 1e-3
         for body, record in zip(link.bodies, link.elements, strict=True):
             address = ""
             if record["kind"] not in _PLAIN:
-                file, mesh = write_mesh_around(body.shape, atol, root / "meshes", number, link.link)
+                mesh, file = tessellation_around(body.shape, atol), mesh_name(number, link.link, "stl")
                 number += 1
+                write_stl(mesh, root / "meshes" / file)
                 address = f"package://{package}/meshes/{file}"
                 overshoot[link.link] = max(overshoot[link.link], mesh.overshoot)
                 count += len(mesh.faces)
             elements[link.link].append(_collision(record, address))
     urdf = root / "urdf" / f"{name}.urdf"
-    urdf.write_text(_with_collisions(fit.source, elements), encoding="utf-8")
+    urdf.write_text(urdf_with_collisions(fit.source, elements), encoding="utf-8")
     (root / "package.xml").write_text(_PACKAGE.format(package=package, name=escape(name)), encoding="utf-8")
     (root / "CMakeLists.txt").write_text(_CMAKE.format(package=package), encoding="utf-8")
     return TessellatedRobot(urdf, package, root, overshoot, count)
@@ -207,22 +209,19 @@ def package_name(name: str) -> str:
     return f"{plain if plain[0].isalpha() else 'robot_' + plain}_tessellated"
 
 
-def write_mesh_around(shape: Shape, atol: float, folder: Path, number: int, link: str) -> tuple[str, Tessellation]:
-    """Write the mesh around a body as STL, under a name from the number of the mesh and the link; return both."""
-    mesh = tessellation_around(shape, atol)
-    file = f"{number:03d}_{re.sub(r'[^A-Za-z0-9_-]', '_', link)[:60]}.stl"
-    (folder / file).write_bytes(_binary_stl(mesh.vertices, mesh.faces))
-    return file, mesh
+def mesh_name(number: int, link: str, extension: str) -> str:
+    """Return the name of a file from the number of a mesh and its link."""
+    return f"{number:03d}_{re.sub(r'[^A-Za-z0-9_-]', '_', link)[:60]}.{extension}"
 
 
-def _binary_stl(vertices: FloatArray, faces: NDArray[np.int64]) -> bytes:
-    """Return a mesh as a binary STL file, in single precision."""
-    corners = vertices[faces]
+def write_stl(mesh: Tessellation, file: Path) -> None:
+    """Write a mesh as a binary STL file, in single precision."""
+    corners = mesh.vertices[mesh.faces]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
-    rows = np.zeros(len(faces), dtype=[("numbers", "<f4", (4, 3)), ("attribute", "<u2")])
+    rows = np.zeros(len(corners), dtype=[("numbers", "<f4", (4, 3)), ("attribute", "<u2")])
     rows["numbers"][:, 0], rows["numbers"][:, 1:] = normals, corners
-    return b"superovoid".ljust(80, b" ") + np.uint32(len(faces)).astype("<u4").tobytes() + rows.tobytes()
+    file.write_bytes(b"superovoid".ljust(80, b" ") + np.uint32(len(rows)).astype("<u4").tobytes() + rows.tobytes())
 
 
 def _collision(record: Mapping[str, Any], address: str) -> str:
@@ -238,17 +237,6 @@ def _collision(record: Mapping[str, Any], address: str) -> str:
 
 def _numbers(values: Sequence[float]) -> str:
     return " ".join(repr(float(value)) for value in values)
-
-
-def _with_collisions(text: str, elements: Mapping[str, Sequence[str]]) -> str:
-    """Return a URDF with the collision elements of some links replaced."""
-    edits = Edits(text)
-    for link in edits.root.children:
-        added = elements.get(link.attributes.get("name", ""), ()) if link.tag == "link" else ()
-        if added:
-            edits.remove([each for each in link.children if each.tag == "collision"])
-            edits.append(link, added)
-    return edits.text()
 
 
 _PACKAGE = """<?xml version="1.0"?>

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from xml.parsers import expat
-from xml.sax.saxutils import quoteattr
+from xml.sax.saxutils import escape, quoteattr
 
 _DECLARATION = "<?xml version='1.0' encoding='utf-8'?>\n"
 _VALUE = rb"""\s*=\s*(?:"[^"]*"|'[^']*')"""
@@ -124,10 +124,12 @@ class Edits:
         return b"".join([*parts, self._data[at:]]).decode().rstrip() + "\n"
 
 
-def element(tag: str, attributes: Mapping[str, str], children: Sequence[str] = ()) -> str:
-    """Return an element as text, with children indented by two spaces."""
+def element(tag: str, attributes: Mapping[str, str], children: Sequence[str] = (), *, text: str = "") -> str:
+    """Return an element as XML, with children indented by two spaces, or with text."""
     start = f"<{tag}" + "".join(f" {name}={quoteattr(value)}" for name, value in attributes.items())
     lines = "".join(f"\n  {_indent(child, '  ')}" for child in children)
+    if text:
+        return f"{start}>{escape(text)}</{tag}>"
     return f"{start}>{lines}\n</{tag}>" if children else f"{start}/>"
 
 

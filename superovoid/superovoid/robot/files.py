@@ -15,13 +15,13 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from superovoid.robot.errors import RobotDescriptionError
-from superovoid.robot.mesh_files import split_address
+from superovoid.robot.mesh_files import PackageWords, split_address
 from superovoid.robot.xml import MAXIMUM_BYTES, parse_bytes, short
 
 _INDEX = Path("share") / "ament_index" / "resource_index" / "packages"
 
 
-class PackageFolders(Mapping[str, Path]):
+class PackageFolders(PackageWords, Mapping[str, Path]):
     """Folders of packages by name, from an argument, ROS workspaces, source checkouts and folders near a file.
 
     Parameters
@@ -39,7 +39,6 @@ class PackageFolders(Mapping[str, Path]):
         self._given = {name: Path(folder) for name, folder in (given or {}).items()}
         self._near = None if near is None else Path(near).absolute()
         self.searched = "package_directories, ROS workspaces (AMENT_PREFIX_PATH, ROS_PACKAGE_PATH)"
-        """Where packages are searched, for errors."""
         if near is not None:
             self.searched += f", folders beside {self._near}, the cache of robot_descriptions ({_descriptions()})"
 

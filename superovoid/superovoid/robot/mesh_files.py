@@ -57,6 +57,15 @@ _LARGEST = 1e4  # m; an error beyond
 _DOUBTFUL = 30.0  # m; a warning beyond: the unit of the mesh is probably a millimetre
 
 
+class PackageWords:
+    """Base class of folders of packages that describe themselves in errors about unknown packages."""
+
+    searched = "package_directories"
+    """where packages are searched"""
+    option = "package_directories={{'{name}': FOLDER}}"
+    """how to add the package ``{name}``, a format string"""
+
+
 class MeshReader:
     """Reader of the meshes of one robot; a file used by several links is read once.
 
@@ -65,7 +74,8 @@ class MeshReader:
     meshes : {"hull", "triangles", "shells", "ignore"}
         Body of a mesh, see `MESHES`. No file is opened for "ignore".
     package_directories : mapping of str to path, optional
-        Folders of packages by name. Files are opened in these folders only.
+        Folders of packages by name. Files are opened in these folders only. Errors about others have the words of a
+        `PackageWords`, or else those about the argument `package_directories`.
     """
 
     def __init__(self, meshes: str, package_directories: Mapping[str, str | Path] | None) -> None:
@@ -73,6 +83,7 @@ class MeshReader:
             raise ValueError(f"meshes = {meshes!r}: must be one of {', '.join(MESHES)}")
         self.meshes = meshes
         self._packages = package_directories or {}
+        self._words = package_directories if isinstance(package_directories, PackageWords) else PackageWords()
         self._triangles: dict[Path, tuple[np.ndarray, np.ndarray]] = {}
         self._bodies: dict[tuple[Path, tuple[float, ...]], tuple[Shape, str]] = {}
         self._bytes_left = _MOST_BYTES
@@ -154,11 +165,9 @@ class MeshReader:
             raise ValueError("contains a NUL character")
         if address.scheme == "package":
             if address.netloc not in self._packages:
-                name, searched = address.netloc, getattr(self._packages, "searched", "package_directories")
-                option = getattr(self._packages, "option", "package_directories={{'{name}': FOLDER}}")
                 raise ValueError(
-                    f"package '{name}' is unknown (searched: {searched}): pass the folder that contains "
-                    f"'{path.lstrip('/')}' as {option.format(name=name)}"
+                    f"package '{address.netloc}' is unknown (searched: {self._words.searched}): pass the folder that "
+                    f"contains '{path.lstrip('/')}' as {self._words.option.format(name=address.netloc)}"
                 )
             return Path(posixpath.normpath(f"{self._packages[address.netloc]}/{path}"))
         if address.scheme not in ("", "file"):

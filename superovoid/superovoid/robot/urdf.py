@@ -129,8 +129,8 @@ def read_urdf(
         Body of a mesh of a collision element (see `superovoid.robot.mesh_files`).
     strict : bool
         Whether the following problems are errors. Otherwise they are warnings: a joint that mimics an unknown joint
-        becomes independent; limits beyond 10,000 rad or m are ignored; ``package:///name/...`` is read as
-        ``package://name/...``.
+        becomes independent; a fixed joint that mimics another stays fixed; limits beyond 10,000 rad or m are ignored;
+        ``package:///name/...`` is read as ``package://name/...``.
 
     Raises
     ------
@@ -245,9 +245,13 @@ def _check_mimics(joints: Mapping[str, ET.Element], problems: Problems) -> None:
             mimic = joints[name].find("mimic")
             if mimic is None:
                 break
-            if mimic.get("joint") not in joints:
-                master = name_of(mimic, _KIND, "joint")
-                problems.report(f"{_KIND}: joint '{name}': mimics joint '{master}', which does not exist")
+            master, words = name_of(mimic, _KIND, "joint"), ""
+            if joints[name].get("type") == "fixed":
+                words = f"is fixed, so it cannot mimic joint '{master}'"
+            elif master not in joints:
+                words = f"mimics joint '{master}', which does not exist"
+            if words:
+                problems.report(f"{_KIND}: joint '{name}': {words}")
                 joints[name].remove(mimic)
                 break
             name = _check_master(name, mimic, joints)

@@ -15,7 +15,7 @@ from scipy.spatial import ConvexHull
 from superovoid import Box, Capsule, Cone, Cylinder, HalfSpace, Mesh, Sphere, Superovoid, Torus, point_distances
 from superovoid.cli import main
 from superovoid.fitting import tessellate
-from superovoid.fitting.tessellated import package_name, tessellation_around, write_mesh_around
+from superovoid.fitting.tessellated import mesh_name, package_name, tessellation_around, write_stl
 from superovoid.robot import Robot
 from superovoid.robot.mesh_files import read_triangles
 
@@ -37,9 +37,10 @@ SHAPES = (
 @pytest.mark.parametrize("shape", SHAPES, ids=repr)
 def test_written_mesh_contains_body_with_stated_overshoot(shape, tmp_path):
     tolerance = 0.01 * float(np.max(shape.aabb()))
-    file, mesh = write_mesh_around(shape, tolerance, tmp_path, 7, "arm/link 1")
-    assert file == "007_arm_link_1.stl"
-    vertices, faces = read_triangles((tmp_path / file).read_bytes(), "stl")
+    file, mesh = tmp_path / mesh_name(7, "arm/link 1", "stl"), tessellation_around(shape, tolerance)
+    assert file.name == "007_arm_link_1.stl"
+    write_stl(mesh, file)
+    vertices, faces = read_triangles(file.read_bytes(), "stl")
     solid = trimesh.Trimesh(vertices, faces)
     assert solid.is_watertight and solid.volume >= shape.volume()
     planes = ConvexHull(vertices).equations

@@ -182,7 +182,7 @@ def test_advice_names_the_option_without_a_promise(fit):
     bar, other = fit.links
     assert advice(bar, 16) == ""
     words = advice(other, 16)
-    assert words.startswith("1 body reaches ") and words.endswith("; more bodies: --link angle=2")
+    assert words.startswith("the error of 1 body is ") and words.endswith("; more bodies: --link angle=2")
 
 
 def test_report_and_table_have_the_verdict(fit):
@@ -202,7 +202,7 @@ def test_command_gives_the_verdict_first_and_strict_decides_the_exit_code(packag
     assert main([*line, "--bodies", "1"]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("1 of 2 links good, 1 unusable at 1 % of each link\n")
-    assert "link 'angle' (unusable): 1 body reaches" in printed
+    assert "link 'angle' (unusable): the error of 1 body is" in printed
     page = (out / "report.html").read_text()
     assert page.index("1 of 2 links good") < page.index("<h2>") and 'class="unusable"' in page
     assert main([*line, "--bodies", "1", "--strict"]) == 1
@@ -222,7 +222,7 @@ def test_check_judges_bodies_of_any_origin(package, tmp_path, capsys):
     assert main([*line, "--strict"]) == 1
     printed = capsys.readouterr().out
     assert printed.startswith("1 of 2 links good, 1 unusable at 1 % of each link\n")
-    assert "they leave up to 17.50 mm of the link uncovered and protrude up to 0.00 mm" in printed
+    assert "the bodies leave up to 17.50 mm of the link uncovered and protrude up to 0.00 mm" in printed
     assert main([*line, "--tolerance", "10%", "--strict"]) == 0
     report = json.loads((out / "check.json").read_text())
     assert report["tolerance"] == "10 %" and [link["verdict"] for link in report["links"]] == ["good", "good"]

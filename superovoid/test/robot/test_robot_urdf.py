@@ -304,6 +304,16 @@ def test_error_about_a_malformed_urdf_has_element_and_value(case):
     assert len(str(error.value)) < 600
 
 
+def test_fixed_joint_that_mimics_stays_fixed_with_a_warning():
+    joints = joint("ab", "a", "b", "fixed") + joint("bc", "b", "c", "fixed", '<mimic joint="ab"/>')
+    text = urdf(link("a") + link("b") + link("c") + joints)
+    read = Robot.from_urdf(text)
+    assert not read.joint_names and not read.mimic
+    assert read.warnings == ("URDF: joint 'bc': is fixed, so it cannot mimic joint 'ab'",)
+    with pytest.raises(RobotDescriptionError, match="joint 'bc': is fixed"):
+        Robot.from_urdf(text, strict=True)
+
+
 def test_mimic_of_an_unknown_joint_becomes_independent_with_a_warning():
     read = Robot.from_urdf(MALFORMED["unknown mimic master"][0])
     assert read.joint_names == ("ab",) and not read.mimic

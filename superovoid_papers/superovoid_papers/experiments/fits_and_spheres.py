@@ -10,8 +10,7 @@ with up to `bodies` per link. Each finished link is stored, so an interrupted ru
 The spheres are medial ones, which touch the solid's surface at two or more points, chosen one after another (S.
 Stolpner, P. Kry, K. Siddiqi, "Medial spheres for shape approximation", IEEE PAMI 34 (2012)). In the paper each is
 inside the solid. Here each may also be up to a fifth larger, and the choice maximises the measured intersection over
-union, which inner spheres would not reach. No package of PyPI contains the files of cuRobo, VAMP and foam, so there
-are no figures for them.
+union, which inner spheres would not reach.
 """
 
 from __future__ import annotations
@@ -36,6 +35,7 @@ from superovoid.fitting.link_geometry import LinkGeometry, read_links
 from superovoid.fitting.mesh_fits import MOST_BODIES, check_kinds, grow_bodies
 from superovoid.fitting.quality import measure_union
 from superovoid.fitting.robot_fits import FORM
+from superovoid.fitting.sphere_covers import medial_radii
 from superovoid.fitting.targets import Target
 from superovoid.output import (
     REPORT,
@@ -76,7 +76,6 @@ TIMES = 5
 _CENTRES = 800
 _LARGER = (1.0, 1.1, 1.2)
 _POINTS = 6000
-_SHRINKS = 30
 _VOLUME_POINTS, _SURFACE_POINTS = 1 << 15, 4000
 
 
@@ -128,14 +127,9 @@ def medial_spheres(target: Target, count: int, seed: int) -> list[tuple[Shape, F
     near = np.linalg.norm(away, axis=1)
     inner, foot, away = (rows[near > 1e-9 * target.radius] for rows in (inner, foot, away))
     away /= np.linalg.norm(away, axis=1)[:, None]
-    # Bisection for the radius of the largest ball that touches the surface at the foot.
-    low, high = np.linalg.norm(inner - foot, axis=1), np.full(len(inner), target.radius)
-    for _ in range(_SHRINKS):
-        radius = 0.5 * (low + high)
-        fits = target.distance(foot + radius[:, None] * away) >= radius * (1.0 - 1e-6)
-        low, high = np.where(fits, radius, low), np.where(fits, high, radius)
-    centres = np.tile(foot + low[:, None] * away, (len(_LARGER), 1))
-    radii = np.outer(_LARGER, low).ravel()
+    inscribed = medial_radii(foot, away, target.distance, target.radius)
+    centres = np.tile(foot + inscribed[:, None] * away, (len(_LARGER), 1))
+    radii = np.outer(_LARGER, inscribed).ravel()
     margin = 0.1 * target.radius
     box = halton(np.random.default_rng(seed)).random(_POINTS)
     points = target.lower - margin + (target.upper - target.lower + 2.0 * margin) * box

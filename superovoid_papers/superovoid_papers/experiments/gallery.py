@@ -118,7 +118,7 @@ def plot(fits: Mapping[str, RobotFit]) -> Figure:
         panel.set_axis_off()
     for panel, (robot, fit) in zip(panels, fits.items(), strict=False):
         panel.imshow(picture(fit))
-        panel.set_title(f"{robot}\n{summary(fit.links, fit.options.tolerance)}", fontsize=8)
+        panel.set_title(f"{robot}\n{summary(fit.links, fit.options.tolerance)}", fontsize=7)
     return figure
 
 

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from ament_index_python.packages import get_packages_with_prefixes
 
+from superovoid.robot.mesh_files import PackageWords
 from superovoid_ros.nodes.common.mistakes import InputError
 
 
-class PackageFolders(dict[str, Path]):
-    """Folders of packages by name, with a message for errors about unknown packages."""
+class PackageFolders(PackageWords, dict[str, Path]):
+    """Folders of packages by name; errors about unknown ones name the node's parameter."""
 
     searched = "parameter package_directories, installed packages (AMENT_PREFIX_PATH)"
     option = "'{name}=/folder' in the parameter package_directories of the node"
