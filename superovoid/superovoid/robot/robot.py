@@ -515,8 +515,8 @@ class Robot:
         """Compute the second derivatives of the distances of a result with respect to joint positions.
 
         They follow from the curvatures of both surfaces at the contact and from the kinematics
-        (docs/explanation/certificates.md). They exist for superovoids, boxes, capsules, cylinders, tori and
-        half-spaces, if the closest points are unique.
+        (docs/explanation/certificates.md). They exist for all kinds but non-convex meshes and shells, if the closest
+        points are unique.
 
         Parameters
         ----------
