@@ -21,6 +21,7 @@ from superovoid import (
     Status,
     Superellipsoid,
     Superovoid,
+    Torus,
     derivatives,
     distance,
     distances,
@@ -36,11 +37,13 @@ PAIRS = 1000
 KINDS = ("ellipsoids", "superellipsoids", "superovoids")
 DEPTHS = ("apart", "touching", "shallow", "deep")
 STEPS = (1e-4, 2e-5)
-FLATS = (
-    Box((0.3, 0.4, 0.5)),
-    Cylinder(0.3, 0.6),
-    Cone(0.3, 0.5),
-    ConvexMesh([(0.3, 0.0, 0.0), (-0.3, 0.2, 0.0), (-0.2, -0.3, 0.1), (0.0, 0.1, 0.4), (0.1, 0.0, -0.3)]),
+EGG = Superellipsoid((0.3, 0.4, 0.5), section_exponent=0.9, profile_exponent=0.7)
+SEARCHED = (  # two bodies, and the distance of their origins
+    (EGG, Box((0.3, 0.4, 0.5)), 0.35),
+    (EGG, Cylinder(0.3, 0.6), 0.35),
+    (EGG, Cone(0.3, 0.5), 0.35),
+    (EGG, ConvexMesh([(0.3, 0.0, 0.0), (-0.3, 0.2, 0.0), (-0.2, -0.3, 0.1), (0.0, 0.1, 0.4), (0.1, 0.0, -0.3)]), 0.35),
+    (Superovoid((0.3, 0.4, 0.5), section_exponent=0.9, profile_exponent=0.7, taper=(0.1, 0.2)), Torus(0.4, 0.1), 1.1),
 )
 SMALL_STEPS = (5e-7, 1e-7)
 
@@ -539,18 +542,14 @@ ARM = """<robot name="arm">
 </robot>"""
 
 
-@pytest.mark.parametrize("flat", FLATS, ids=[type(shape).__name__ for shape in FLATS])
-def test_gradients_of_rounded_bodies_in_flats_are_as_precise_as_the_distance(flat):
-    egg, rng, count = (
-        Superellipsoid((0.3, 0.4, 0.5), section_exponent=0.9, profile_exponent=0.7),
-        np.random.default_rng(4),
-        60,
-    )
+@pytest.mark.parametrize(("egg", "other", "reach"), SEARCHED, ids=repr)
+def test_gradients_of_searched_pairs_are_as_precise_as_the_distance(egg, other, reach):
+    rng, count = np.random.default_rng(4), 60
     poses = np.tile(np.eye(4), (2, count, 1, 1))
     poses[..., :3, :3] = Rotation.from_rotvec(rng.standard_normal((2 * count, 3))).as_matrix().reshape(2, count, 3, 3)
     way = rng.standard_normal((count, 3))
-    poses[1, :, :3, 3] = 0.35 * way / np.linalg.norm(way, axis=1, keepdims=True)
-    found = distances(egg, poses[0], flat, poses[1])
+    poses[1, :, :3, 3] = reach * way / np.linalg.norm(way, axis=1, keepdims=True)
+    found = distances(egg, poses[0], other, poses[1])
     gradients = pose_gradients(found, *poses)
     expected, rough = np.zeros((2, count, 6))
     for column, twist in enumerate(1e-5 * np.eye(6)):
@@ -559,10 +558,10 @@ def test_gradients_of_rounded_bodies_in_flats_are_as_precise_as_the_distance(fla
             moved = poses[1].copy()
             moved[:, :3, :3] = Rotation.from_rotvec(times * twist[3:]).as_matrix() @ moved[:, :3, :3]
             moved[:, :3, 3] += times * twist[:3]
-            ends.append(distances(egg, poses[0], flat, moved, rtol=1e-12).distance)
+            ends.append(distances(egg, poses[0], other, moved, rtol=1e-12).distance)
         expected[:, column] = (8.0 * (ends[1] - ends[2]) - (ends[0] - ends[3])) / 12e-5
         rough[:, column] = (ends[1] - ends[2]) / 2e-5
-    regular = gradients.differentiable & (found.distance < 0.0)
+    regular = gradients.differentiable & ((found.distance < 0.0) == (reach < 0.5))
     regular &= np.abs(expected - rough).max(axis=1) < 1e-6  # no other feature within the steps
     assert regular.sum() > 0.7 * count
     # An interval of 1e-9 of a body allows points and normals to be off by its root, 3e-5.
