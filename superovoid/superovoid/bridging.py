@@ -18,8 +18,8 @@ arrays and a sum:
     along dx     (J * dx) summed over the last axes of the input
     of weights   (weights * J) summed over the axes along which the input was broadcast
 
-A pose varies in the rigid transforms. Its Jacobian is the matrix G with <G, dM> = gradient . twist for each of their
-tangents dM = [skew(w) R, v]: G = [skew(angular) R / 2, linear], because <skew(g) R, skew(w) R> = 2 g . w.
+A pose varies in the rigid transforms; its Jacobian is tangent to them (`superovoid.contact.jacobians`). Both functions
+also write rows of results and derivatives to an array of the caller (`PairFunction.fill`).
 """
 
 from __future__ import annotations
@@ -28,13 +28,16 @@ import importlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.contact import DistanceResults, derivatives, distances, pose_gradients
+from superovoid.contact import columns
+from superovoid.contact.broadcasting import packed_bodies
+from superovoid.contact.jacobians import POSE_LENGTH, BodyRows, fill_rows
 from superovoid.robot import Robot
 from superovoid.scene import Scene
 from superovoid.shapes import (
@@ -50,8 +53,10 @@ from superovoid.shapes import (
     Superovoid,
     Torus,
 )
+from superovoid.shapes.shape import EMPTY_POOL
 from superovoid.states import StateDistances as StateResults
 from superovoid.states import StateQuery
+from superovoid.values.checks import greatest_distance, short
 from superovoid.values.status import differentiable_rows
 
 FloatArray = NDArray[np.float64]
@@ -135,12 +140,29 @@ class Distances(NamedTuple):
     """`Status.differentiable`: if false, the gradient is one-sided, or that of an unproved contact, or missing."""
 
 
+def fields_of(rows: Any) -> tuple[Any, Any, Any, Any, Any]:
+    """Return distance, points, normal and status, a number, of rows (`superovoid.contact.jacobians`)."""
+    points = (rows[..., first : first + 3] for first in (columns.POINT_A, columns.POINT_B, columns.NORMAL))
+    return (rows[..., columns.DISTANCE], *points, rows[..., columns.STATUS])
+
+
 def _rows(array: FloatArray, rank: int, batch: tuple[int, ...]) -> FloatArray:
     """Return an array with these batch axes, broadcast, as rows: all its axes but the last `rank` are one."""
     last = array.shape[array.ndim - rank :]
     rows = np.empty((*batch, *last))
     rows[...] = array
     return rows.reshape(math.prod(batch), *last)
+
+
+class _Plan(NamedTuple):
+    """What `PairFunction` prepares for inputs of given shapes."""
+
+    shapes: tuple[tuple[int, ...], ...]
+    batch: tuple[int, ...]
+    which: IntArray
+    """Numbers of the pairs."""
+    sides: tuple[BodyRows | IntArray, ...]
+    """The bodies; of `Shapes`, the row of parameters of each pair."""
 
 
 class PairFunction:
@@ -162,50 +184,88 @@ class PairFunction:
                 raise ValueError(f"{name}.kind = {side.kind!r}: must be one of {known}")
             if not isinstance(side, Shape | Shapes) and not hasattr(side, "__len__"):
                 raise TypeError(f"{name}: must be a shape, a sequence of shapes or Shapes, found {type(side).__name__}")
-        self.ranks = (2, 2, *(1 for side in self._sides if isinstance(side, Shapes)))
+        varying = [(name, side.kind) for name, side in zip("ab", self._sides, strict=True) if isinstance(side, Shapes)]
+        self.names = ("pose_a", "pose_b", *(f"parameters of {name}" for name, _ in varying))
+        """Names of the inputs."""
+        self.ranks = (2, 2, *(1 for _ in varying))
         """Number of the last axes of each input."""
         self.has_hessians = False
+        self._last = ((4, 4), (4, 4), *((len(PARAMETERS[kind]),) for _, kind in varying))
+        self._kinds = [kind for _, kind in varying]
+        self._width = columns.RESULT_LENGTH + sum(map(math.prod, self._last))
+        self._plan: _Plan | None = None  # the last one
 
     def batch(self, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
         """Return the batch axes for the shapes of the inputs."""
-        names = ["pose_a", "pose_b"]
         axes: dict[str, tuple[int, ...]] = {}
         for name, side in zip("ab", self._sides, strict=True):
-            if isinstance(side, Shapes):
-                names.append(f"parameters of {name}")
-            elif not isinstance(side, Shape):
+            if not isinstance(side, Shape | Shapes):
                 axes[name] = (len(side),)  # bodies along the last axis
-        for name, shape in zip(names[:2], shapes, strict=False):
+        for name, shape in zip(self.names[:2], shapes, strict=False):
             _check_last(name, shape, (4, 4))
-        axes |= {name: shape[: len(shape) - k] for name, shape, k in zip(names, shapes, self.ranks, strict=True)}
+        for kind, shape in zip(self._kinds, shapes[2:], strict=True):
+            if shape[-1:] != (len(PARAMETERS[kind]),):
+                names = ", ".join(PARAMETERS[kind])
+                raise ValueError(f"{kind.__name__}: parameters must have the columns {names}, found {tuple(shape)}")
+        axes |= {name: shape[: len(shape) - k] for name, shape, k in zip(self.names, shapes, self.ranks, strict=True)}
         return _broadcast(axes)
 
     def __call__(self, *inputs: FloatArray) -> Answer:
         """Compute the distances and their Jacobians."""
-        batch = self.batch([each.shape for each in inputs])
-        flat = [_rows(each, rank, batch) for each, rank in zip(inputs, self.ranks, strict=True)]
-        poses, parameters = flat[:2], iter(flat[2:])
-        of_sides = [next(parameters) if isinstance(side, Shapes) else None for side in self._sides]
-        bodies = [_bodies(side, rows, batch) for side, rows in zip(self._sides, of_sides, strict=True)]
-        found = distances(bodies[0], poses[0], bodies[1], poses[1], threads=self._threads)
-        by_pose = pose_gradients(found, *poses)
-        jacobians = [by_matrix(twist, pose) for twist, pose in zip(by_pose, poses, strict=True)]
-        for number, (side, rows) in enumerate(zip(self._sides, of_sides, strict=True)):
-            if isinstance(side, Shapes) and rows is not None:
-                if issubclass(side.kind, Superovoid):
-                    every = derivatives(bodies[0], poses[0], bodies[1], poses[1], found, threads=self._threads)
-                    by_shape = (every.by_shape_a, every.by_shape_b)[number][:, : max(3, rows.shape[1])]
-                    jacobians.append(by_shape.sum(axis=1, keepdims=True) if side.kind is Sphere else by_shape)
-                else:
-                    jacobians.append(_by_parameters(side.kind, rows, poses[number], found, number))
-        return Answer(
-            found.distance.reshape(batch),
-            found.point_a.reshape(*batch, 3),
-            found.point_b.reshape(*batch, 3),
-            found.normal.reshape(*batch, 3),
-            found.status.reshape(batch),
-            tuple(each.reshape(*batch, *each.shape[1:]) for each in jacobians),
+        rows = np.empty((*self._plan_of(inputs).batch, self._width))
+        self.fill(inputs, rows)
+        distance, point_a, point_b, normal, status = fields_of(rows)
+        ends = np.cumsum((columns.RESULT_LENGTH, *map(math.prod, self._last))).tolist()
+        jacobians = (
+            rows[..., first:end].reshape(*rows.shape[:-1], *last)
+            for (first, end), last in zip(pairwise(ends), self._last, strict=True)
         )
+        # A part of the rows would keep all of them in memory.
+        return Answer(
+            distance.copy(), point_a.copy(), point_b.copy(), normal.copy(), status.astype(np.uint8), tuple(jacobians)
+        )
+
+    def fill(self, inputs: Sequence[FloatArray], out: FloatArray) -> None:
+        """Compute rows of results and Jacobians (`superovoid.contact.jacobians`).
+
+        Parameters
+        ----------
+        inputs : sequence of ndarray
+        out : ndarray, shape (..., columns)
+            C-contiguous, with the batch axes. Jacobians are computed if it has more columns than a result.
+        """
+        plan = self._plan_of(inputs)
+        count = len(plan.which)
+        arrays = [np.ascontiguousarray(each, dtype=np.float64) for each in inputs]
+        pose_a, pose_b = (
+            each.reshape(-1, 4, 4) if each.size in (POSE_LENGTH, POSE_LENGTH * count) else _rows(each, 2, plan.batch)
+            for each in arrays[:2]
+        )
+        varying = zip(self._kinds, arrays[2:], strict=True)
+        a, b = (side if isinstance(side, BodyRows) else _bodies_of(*next(varying), side) for side in plan.sides)
+        fill_rows(a, b, pose_a, pose_b, plan.which, out.reshape(count, out.shape[-1]), self._threads)
+
+    def _plan_of(self, inputs: Sequence[FloatArray]) -> _Plan:
+        shapes = tuple(each.shape for each in inputs)
+        plan = self._plan
+        if plan is None or plan.shapes != shapes:
+            self._plan = plan = self._plan_for(shapes)
+        return plan
+
+    def _plan_for(self, shapes: tuple[tuple[int, ...], ...]) -> _Plan:
+        batch = self.batch(shapes)
+        count, parameters = math.prod(batch), iter(shapes[2:])
+        sides: list[BodyRows | IntArray] = []
+        for name, side in zip("ab", self._sides, strict=True):
+            if isinstance(side, Shapes):
+                axes = next(parameters)[:-1]
+                sides.append(_spread(np.arange(math.prod(axes)).reshape(axes), batch))
+            elif isinstance(side, Shape):
+                sides.append(BodyRows(*packed_bodies(name, side, count), 0))
+            else:
+                rows, pool, body = packed_bodies(name, side, len(side))
+                sides.append(BodyRows(rows, pool, _spread(body, batch), 0))
+        return _Plan(shapes, batch, np.arange(count), tuple(sides))
 
 
 class StateFunction:
@@ -238,6 +298,13 @@ class StateFunction:
         max_distance: float = math.inf,
         threads: int | None = None,
     ) -> None:
+        if not isinstance(robot, Robot):
+            raise TypeError(f"robot: must be a Robot, found {short(robot)}")
+        if scene is not None and not isinstance(scene, Scene):
+            raise TypeError(f"scene: must be a Scene or None, found {short(scene)}")
+        max_distance = greatest_distance(max_distance)
+        if max_distance < 0.0:
+            raise ValueError(f"max_distance = {max_distance}: must be at least 0, the distance of distant pairs")
         scene = robot.scene() if scene is None else scene
         is_based = bool(robot.base_links)
         self._query = StateQuery(
@@ -251,6 +318,8 @@ class StateFunction:
             wanted = self._keys(np.asarray(pairs, dtype=np.int64).reshape(-1, 2))
             self.pairs = self.pairs[[number[key] for key in wanted.tolist()]]
         self._distinct, self._column = np.unique(self._keys(self.pairs), return_inverse=True)  # pairs may be repeated
+        self.names = ("positions", "base_poses") if is_based else ("positions",)
+        """Names of the inputs."""
         self.ranks = (1, 3) if is_based else (1,)
         """Number of the last axes of each input."""
         self.has_hessians = not is_based
@@ -275,8 +344,7 @@ class StateFunction:
 
     def batch(self, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
         """Return the batch axes for the shapes of the inputs."""
-        names = ("positions", "base_poses")
-        axes = {name: shape[: len(shape) - k] for name, shape, k in zip(names, shapes, self.ranks, strict=False)}
+        axes = {name: shape[: len(shape) - k] for name, shape, k in zip(self.names, shapes, self.ranks, strict=True)}
         return _broadcast({"pairs": (len(self.pairs),), **axes})
 
     def __call__(self, *inputs: FloatArray) -> Answer:
@@ -293,6 +361,20 @@ class StateFunction:
             table(found.status, 0),
             tuple(by_inputs),
         )
+
+    def fill(self, inputs: Sequence[FloatArray], out: FloatArray) -> None:
+        """Compute rows as `PairFunction.fill`; hessians too, if there are columns for them."""
+        answer = self(*inputs)
+        batch = answer.distance.shape
+        for to, values in zip(fields_of(out), answer, strict=False):
+            to[...] = values
+        first = columns.RESULT_LENGTH
+        for values in answer.jacobians if out.shape[-1] > first else ():
+            end = first + math.prod(values.shape[len(batch) :])
+            out[..., first:end] = values.reshape(*batch, end - first)
+            first = end
+        if out.shape[-1] > first:
+            out[..., first:] = self.hessians(*inputs).reshape(*batch, out.shape[-1] - first)
 
     def hessians(self, *inputs: FloatArray) -> FloatArray:
         """Return the second derivatives by joint positions, shape (..., pairs, joints, joints); zero if there are none.
@@ -333,8 +415,8 @@ NO_HESSIANS = "second derivatives exist for robots without floating bases alone,
 class Framework(NamedTuple):
     """The functions of a framework that `StateDistances` calls."""
 
-    array: Callable[[Any], Any]
-    """Convert to an array of the framework."""
+    array: Callable[[str, Any], Any]
+    """Convert the input of a name to an array of real numbers of the framework."""
     broadcast: Callable[..., Sequence[Any]]
     stack: Callable[[Sequence[Any], int], Any]
 
@@ -391,10 +473,10 @@ class StateDistances(ABC):
         Distances
             With the batch axes (..., pairs).
         """
-        positions = self._framework.array(positions)
+        positions = self._framework.array("positions", positions)
         _check_last("positions", tuple(positions.shape), (self._joints,))
         inputs = [positions[..., None, :]]
-        bases = [self._framework.array(pose) for pose in self._function.bases(base_poses)]
+        bases = [self._framework.array("base_poses", pose) for pose in self._function.bases(base_poses)]
         for pose in bases:
             _check_last("base_poses", tuple(pose.shape), (4, 4))
         if bases:
@@ -421,6 +503,9 @@ def _check_last(name: str, shape: tuple[int, ...], last: tuple[int, ...]) -> Non
 
 def _broadcast(axes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
     """Return the common batch axes of named arrays."""
+    distinct = set(axes.values()) - {()}
+    if len(distinct) <= 1:
+        return next(iter(distinct), ())
     try:
         return np.broadcast_shapes(*axes.values())
     except ValueError:
@@ -436,37 +521,12 @@ def by_matrix(gradients: FloatArray, poses: FloatArray) -> FloatArray:
     return result
 
 
-def _bodies(side: Bodies, parameters: FloatArray | None, batch: tuple[int, ...]) -> Shape | Sequence[Shape]:
-    """Return the bodies of a side in the form that `distances` takes."""
-    if isinstance(side, Shapes) and parameters is not None:
-        if parameters.shape[1:] != (len(PARAMETERS[side.kind]),):
-            names = ", ".join(PARAMETERS[side.kind])
-            raise ValueError(
-                f"{side.kind.__name__}: parameters must have the columns {names}, found {parameters.shape}"
-            )
-        return ShapeArray.from_columns(side.kind, parameters)
-    if isinstance(side, Shape):
-        return side
-    along = np.empty(len(side), dtype=object)
-    along[:] = side
-    return np.broadcast_to(along, batch).ravel().tolist()
+def _spread(body: IntArray, batch: tuple[int, ...]) -> IntArray:
+    """Return the row of a body for each pair."""
+    return (body if body.shape == batch else np.broadcast_to(body, batch)).ravel()
 
 
-def _by_parameters(
-    kind: type[Shape], rows: FloatArray, poses: FloatArray, found: DistanceResults, number: int
-) -> FloatArray:
-    """Return -dh/dtheta = -n . dx/dtheta at the contact, for the point x of a body A (number 0) or B (1)."""
-    point, normal = ((found.point_a, found.normal), (found.point_b, -found.normal))[number]
-    x = np.einsum("nji,nj->ni", poses[:, :3, :3], point - poses[:, :3, 3])
-    n = np.einsum("nji,nj->ni", poses[:, :3, :3], normal)
-    if kind is Box:
-        return -n * x / rows
-    first, second = rows.T
-    across, along = (n * x)[:, :2].sum(axis=1), n[:, 2] * x[:, 2]
-    if kind is Torus:  # a circle and a ball: x = c + minor n
-        by = ((n * (x - second[:, None] * n)).sum(axis=1) / first, np.ones_like(first))
-    elif kind is Capsule:  # a segment and a ball
-        by = (np.ones_like(first), n[:, 2] * (x[:, 2] - first * n[:, 2]) / second)
-    else:  # x scales with the parameters
-        by = (across / first, along / second)
-    return -np.stack(by, axis=1)
+def _bodies_of(kind: type[Shape], parameters: FloatArray, body: IntArray) -> BodyRows:
+    """Return the bodies that parameters describe."""
+    count = len(PARAMETERS[kind])
+    return BodyRows(ShapeArray.from_columns(kind, parameters.reshape(-1, count))._rows, EMPTY_POOL, body, count)

@@ -13,17 +13,21 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, partial
-from itertools import accumulate, pairwise
+from itertools import accumulate, count, pairwise
 from pathlib import Path
 from struct import Struct
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 from superovoid import bridging
-from superovoid.bridging import NO_HESSIANS, Bodies, Distances, Function, PairFunction, Shapes, framework
+from superovoid.bridging import NO_HESSIANS, Bodies, Distances, Function, PairFunction, Shapes, fields_of, framework
+from superovoid.contact.columns import RESULT_LENGTH
+from superovoid.values.checks import short
 from superovoid.values.status import differentiable_rows
 
 if TYPE_CHECKING:
@@ -32,11 +36,11 @@ if TYPE_CHECKING:
 else:
     jax = framework("jax", "jax")
     jnp = framework("jax.numpy", "jax")
+from jax.extend.core import Primitive
+from jax.interpreters import batching, mlir
 
 Array = Any
 """An array of JAX or numpy."""
-_JACOBIANS = 11
-"""Column of the Jacobians in a row of results: they follow distance, points, normal and status."""
 
 
 def distances(a: Bodies, pose_a: Array, b: Bodies, pose_b: Array, *, threads: int | None = None) -> Distances:
@@ -68,10 +72,21 @@ def distances(a: Bodies, pose_a: Array, b: Bodies, pose_b: Array, *, threads: in
     return _evaluate(PairFunction(kind_a, kind_b, threads), pose_a, pose_b, *parameters)
 
 
+def _array(name: str, values: Any) -> Array:
+    """Return an array of JAX of the default type of real numbers."""
+    try:
+        array = jnp.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name}: must be real numbers, found {short(values)}: {error}") from None
+    if not jnp.issubdtype(array.dtype, jnp.integer) and not jnp.issubdtype(array.dtype, jnp.floating):
+        raise TypeError(f"{name}: must be real numbers, found {array.dtype}")
+    return array.astype(jnp.result_type(float))
+
+
 class StateDistances(bridging.StateDistances):
     """`superovoid.bridging.StateDistances` of arrays of JAX, which may be traced."""
 
-    _framework = bridging.Framework(jnp.asarray, jnp.broadcast_arrays, jnp.stack)
+    _framework = bridging.Framework(_array, jnp.broadcast_arrays, jnp.stack)
 
     def __call__(self, positions: Array, base_poses: Mapping[str, Array] | None = None) -> Distances:
         """Call `forward`."""
@@ -84,63 +99,95 @@ class StateDistances(bridging.StateDistances):
 
 def _evaluate(function: Function, *inputs: Array) -> Distances:
     """Call the engine with inputs of equally many batch axes, so that `vmap` may add an axis in front of each."""
-    arrays = [jnp.asarray(each, jnp.result_type(float)) for each in inputs]
+    arrays = list(map(_array, function.names, inputs))
     most = len(function.batch([each.shape for each in arrays]))
     ranks = [each.ndim - last for each, last in zip(arrays, function.ranks, strict=True)]
     aligned = [each.reshape((1,) * (most - rank) + each.shape) for each, rank in zip(arrays, ranks, strict=True)]
-    if any(isinstance(each, jax.core.Tracer) for each in aligned):
-        return Distances(*_values(function, *aligned))
-    engine, _ = _engine_of(function, aligned, 0)
-    return Distances(*_fields(jnp.asarray(engine(*aligned))))
+    return Distances(*_values(function, *aligned))
 
 
-def _engine_of(
-    function: Function, inputs: Sequence[Array], order: int
-) -> tuple[Callable[..., np.ndarray], list[tuple[int, ...]]]:
-    """Return a function of arrays that returns rows of results, and the shapes of the derivatives in a row."""
-    real = jnp.result_type(float)
-    first = [each.shape[each.ndim - rank :] for each, rank in zip(inputs, function.ranks, strict=True)]
-    shapes = [*first, *(each * 2 for each in first)][: len(first) * order]
+@dataclass(frozen=True)
+class _Engine:
+    """The rows of a function (`superovoid.contact.jacobians`) as a function of arrays."""
 
-    def engine(*arrays: Array) -> np.ndarray:
-        given = [np.asarray(each, dtype=np.float64) for each in arrays]
-        answer = function(*given)
-        columns: list[np.ndarray] = [answer.distance[..., None], answer.point_a, answer.point_b, answer.normal]
-        columns.append(answer.status[..., None])
-        derived = [*answer.jacobians, *([function.hessians(*given)] if order == 2 else [])]  # type: ignore[union-attr]
-        for each, shape in zip(derived, shapes, strict=False):
-            columns.append(each.reshape(*answer.distance.shape, math.prod(shape)))
-        return np.concatenate(columns, axis=-1, dtype=real)
+    function: Function
+    shapes: tuple[tuple[int, ...], ...]
+    """Those of the derivatives after the result in a row."""
+    kind: np.dtype[Any]
+    """That of the rows."""
+    number: int = field(default_factory=count().__next__, compare=False)
 
-    return engine, shapes
+    @property
+    def ends(self) -> list[int]:
+        """Columns at which the derivatives begin and end."""
+        return list(accumulate(map(math.prod, self.shapes), initial=RESULT_LENGTH))
+
+    def fill(self, arrays: Sequence[np.ndarray], out: np.ndarray) -> None:
+        """Write the rows for some arrays."""
+        rows = out if out.dtype == np.float64 else np.empty(out.shape)
+        self.function.fill([np.asarray(each, dtype=np.float64) for each in arrays], rows)
+        if rows is not out:
+            out[...] = rows
+
+    def __call__(self, *arrays: Array) -> np.ndarray:
+        """Return the rows for some arrays."""
+        batch = self.function.batch([each.shape for each in arrays])
+        out = np.empty((*batch, self.ends[-1]), self.kind)
+        self.fill(list(map(np.asarray, arrays)), out)
+        return out
 
 
-def _fields(rows: Array) -> tuple[Array, ...]:
-    """Return the fields of `Distances`."""
-    status = rows[..., 10].astype(np.uint8)
-    parts = (rows[..., 0], rows[..., 1:4], rows[..., 4:7], rows[..., 7:10])
-    return (*parts, status, differentiable_rows(status))
+_ENGINES: WeakValueDictionary[int, _Engine] = WeakValueDictionary()  # compiled programs keep theirs
+_rows = Primitive("superovoid")
+_rows.def_impl(lambda *arrays, engine: jnp.asarray(engine(*arrays)))
+
+
+@_rows.def_abstract_eval
+def _shape_of_rows(*arrays: Any, engine: _Engine) -> Any:
+    batch = engine.function.batch([each.shape for each in arrays])
+    return jax.core.ShapedArray((*batch, engine.ends[-1]), engine.kind)
+
+
+def _map_rows(arrays: Sequence[Array], axes: Sequence[int | None], *, engine: _Engine) -> tuple[Array, int]:
+    """Add an axis in front of the batch axes, for `vmap`."""
+    both = zip(arrays, axes, strict=True)
+    moved = (each[None] if axis is None else jnp.moveaxis(each, axis, 0) for each, axis in both)
+    return _rows.bind(*moved, engine=engine), 0
+
+
+def _by_callback(*arrays: Array, engine: _Engine) -> Array:
+    batch = engine.function.batch([each.shape for each in arrays])
+    return jax.pure_callback(engine, jax.ShapeDtypeStruct((*batch, engine.ends[-1]), engine.kind), *arrays)
+
+
+_lower_to_callback = mlir.lower_fun(_by_callback, multiple_results=False)
+
+
+def _lower_on_processor(context: Any, *operands: Any, engine: _Engine) -> Any:
+    """Call `_handle` with the number of an engine, which the compiled program keeps."""
+    if not _is_handled():
+        return _lower_to_callback(context, *operands, engine=engine)
+    _ENGINES[engine.number] = engine
+    context.module_context.keepalives.append(engine)
+    return jax.ffi.ffi_lowering(_TARGET)(context, *operands, number=np.int64(engine.number))
+
+
+batching.primitive_batchers[_rows] = _map_rows
+mlir.register_lowering(_rows, _lower_to_callback)
+mlir.register_lowering(_rows, _lower_on_processor, platform="cpu")
 
 
 def _call(function: Function, inputs: tuple[Array, ...], order: int) -> tuple[Array, ...]:
     """Return the fields of `Distances` and the derivatives up to an order."""
-    engine, shapes = _engine_of(function, inputs, order)
-    ends = list(accumulate(map(math.prod, shapes), initial=_JACOBIANS))
-    batch = function.batch([each.shape for each in inputs])
-    specification = jax.ShapeDtypeStruct((*batch, ends[-1]), jnp.result_type(float))
-
-    def by_callback(*arrays: Array) -> Array:
-        return jax.pure_callback(engine, specification, *arrays, vmap_method="broadcast_all")
-
-    if _is_handled():
-        _ENGINES.append(engine)  # which the compiled program calls by its number, as long as the process runs
-        call = jax.ffi.ffi_call(_TARGET, specification, vmap_method="broadcast_all")
-        by_ffi = partial(call, number=np.int64(len(_ENGINES) - 1))
-        rows = jax.lax.platform_dependent(*inputs, cpu=by_ffi, default=by_callback)
-    else:
-        rows = by_callback(*inputs)
-    derived = (rows[..., i:j].reshape(*batch, *each) for (i, j), each in zip(pairwise(ends), shapes, strict=True))
-    return (*_fields(rows), *derived)
+    first = [each.shape[each.ndim - rank :] for each, rank in zip(inputs, function.ranks, strict=True)]
+    shapes = tuple([*first, *(each * 2 for each in first)][: len(first) * order])
+    engine = _Engine(function, shapes, jnp.result_type(float))
+    rows = _rows.bind(*inputs, engine=engine)
+    parts = zip(pairwise(engine.ends), shapes, strict=True)
+    derived = (rows[..., i:j].reshape(*rows.shape[:-1], *each) for (i, j), each in parts)
+    *values, status = fields_of(rows)
+    status = status.astype(np.uint8)
+    return (*values, status, differentiable_rows(status), *derived)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
@@ -184,7 +231,6 @@ def _along_twice(
 # XLA calls C functions that take an XLA_FFI_CallFrame (xla/ffi/api/c_api.h in the folder of jax.ffi.include_dir()).
 
 _TARGET = "superovoid"
-_ENGINES: list[Callable[..., np.ndarray]] = []
 _FRAME = Struct("NPPPiNPqPPNPqPPNPqPPP")
 """Size, extension, API, context, stage; of arguments, results and attributes: size, extension, number, kinds, values
 (of attributes, names before values)."""
@@ -212,7 +258,7 @@ def _words(address: int, count: int) -> list[int]:
     return _memory(ctypes.c_int64, count).from_address(address)[:]
 
 
-def _array(buffer: int) -> np.ndarray:
+def _memory_of(buffer: int) -> np.ndarray:
     """Return the array in a buffer of XLA, without a copy."""
     _, _, kind, address, rank, shape = _read(_BUFFER, buffer)
     sizes, number = _words(shape, rank), _KINDS[kind]
@@ -231,7 +277,7 @@ def _handle(frame: int) -> int | None:
         return None
     try:
         (number,) = _words(_read(_SCALAR, _words(attributes, 1)[0])[1], 1)
-        _array(_words(results, 1)[0])[...] = _ENGINES[number](*map(_array, _words(arguments, count)))
+        _ENGINES[number].fill(list(map(_memory_of, _words(arguments, count))), _memory_of(_words(results, 1)[0]))
     except BaseException as error:
         message = ctypes.create_string_buffer(f"{type(error).__name__}: {error}".encode())
         made = ctypes.create_string_buffer(_ERROR.pack(_ERROR.size, 0, ctypes.addressof(message), _INVALID_ARGUMENT))

@@ -26,6 +26,7 @@ from superovoid.robot.srdf import Semantics
 from superovoid.robot.urdf import Description, Geometry, Joint
 from superovoid.scene import Scene
 from superovoid.shapes import Box, Capsule, ConvexMesh, Cylinder, Ellipsoid, HalfSpace, Mesh, Shape, Sphere
+from superovoid.values.checks import greatest_distance, short
 
 if TYPE_CHECKING:
     import mujoco
@@ -63,13 +64,20 @@ def geom_distance(
     Raises
     ------
     ValueError
-        If a geom has a signed distance function of a plugin.
+        If a geom has a signed distance function of a plugin, or an argument is invalid.
 
     Notes
     -----
     Each call makes the shapes from the model as it is, the hull of a mesh too. A robot and its scene
     (`robot_from_model`, `scene_of`) make them once.
     """
+    for name, geom in (("geom1", geom1), ("geom2", geom2)):
+        if isinstance(geom, bool) or not isinstance(geom, int | np.integer) or not 0 <= geom < model.ngeom:
+            raise ValueError(f"{name} = {short(geom)}: must be the number of one of {model.ngeom} geoms")
+    distmax = greatest_distance(distmax, "distmax")
+    is_output = isinstance(fromto, np.ndarray) and fromto.shape == (6,) and fromto.dtype == np.float64
+    if fromto is not None and not (is_output and fromto.flags.writeable):
+        raise ValueError(f"fromto: must be a writeable array of six numbers, found {short(fromto)}")
     a, b = (shape_of(model, geom) for geom in (geom1, geom2))
     found = distance(
         a, _pose(data.geom_xpos[geom1], data.geom_xmat[geom1]), b, _pose(data.geom_xpos[geom2], data.geom_xmat[geom2])
@@ -77,7 +85,7 @@ def geom_distance(
     near = found.distance < distmax
     if fromto is not None:
         fromto[:] = np.concatenate([found.point_a, found.point_b]) if near else 0.0
-    return found.distance if near else float(distmax)
+    return found.distance if near else distmax
 
 
 def shape_of(model: Any, geom: int) -> Shape:

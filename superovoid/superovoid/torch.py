@@ -17,6 +17,7 @@ import numpy as np
 
 from superovoid import bridging
 from superovoid.bridging import NO_HESSIANS, Bodies, Distances, Function, PairFunction, Shapes, framework
+from superovoid.values.checks import short
 
 if TYPE_CHECKING:
     import torch
@@ -36,9 +37,7 @@ class _Engine(torch.autograd.Function):
 
         ctx.save_for_backward(*inputs, *map(tensor, answer.jacobians))
         ctx.function, ctx.shapes = function, [each.shape for each in inputs]
-        flags = (tensor(answer.status), tensor(answer.differentiable))
-        geometry = map(tensor, (answer.point_a, answer.point_b, answer.normal))
-        results = (tensor(answer.distance), *geometry, *flags)
+        results = tuple(tensor(each) for each in (*answer[:4], answer.status, answer.differentiable))
         ctx.mark_non_differentiable(*results[1:])
         return results
 
@@ -109,19 +108,22 @@ def distances(a: Bodies, pose_a: Any, b: Bodies, pose_b: Any, *, threads: int | 
     >>> found.distance.tolist(), radius.grad.tolist()
     ([1.5, 2.5], [-2.0])
     """
-    parameters = [_tensor(side.parameters) for side in (a, b) if isinstance(side, Shapes)]
-    inputs = [_tensor(pose_a), _tensor(pose_b), *parameters]
-    return Distances(*_Engine.apply(PairFunction(a, b, threads), *inputs))
+    function = PairFunction(a, b, threads)
+    inputs = (pose_a, pose_b, *(side.parameters for side in (a, b) if isinstance(side, Shapes)))
+    return Distances(*_Engine.apply(function, *map(_tensor, function.names, inputs)))
 
 
-def _tensor(values: Any) -> Tensor:
+def _tensor(name: str, values: Any) -> Tensor:
     """Return a tensor of floating point; integers become numbers of double precision."""
     if hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray | torch.Tensor):
         values = torch.from_dlpack(values)
     is_typed = isinstance(values, np.ndarray | torch.Tensor)
-    tensor = torch.as_tensor(values, dtype=None if is_typed else torch.float64)
+    try:
+        tensor = torch.as_tensor(values, dtype=None if is_typed else torch.float64)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise TypeError(f"{name}: must be real numbers, found {short(values)}: {error}") from None
     if tensor.is_complex() or tensor.dtype is torch.bool:
-        raise TypeError(f"must be real numbers, found {tensor.dtype}")
+        raise TypeError(f"{name}: must be real numbers, found {tensor.dtype}")
     return tensor if tensor.is_floating_point() else tensor.to(torch.float64)
 
 

@@ -139,11 +139,11 @@ def pairs_of(
         poses.append(array.reshape(-1, 4, 4))
     counts |= lengths or {}
     n = pair_count(counts)
-    sides = (Side(*_packed(*each), placed) for each, placed in zip((("a", a, n), ("b", b, n)), poses, strict=True))
+    sides = (Side(*packed_bodies(*each, n), placed) for each, placed in zip((("a", a), ("b", b)), poses, strict=True))
     return Pairs(*sides), not counts
 
 
-def _packed(name: str, shapes: Shapes, n: int) -> tuple[FloatArray, FloatArray, NDArray[np.int64]]:
+def packed_bodies(name: str, shapes: Shapes, n: int) -> tuple[FloatArray, FloatArray, NDArray[np.int64]]:
     """Return the rows and the pool of the bodies of one side, each body once, and the row of each pair."""
     if isinstance(shapes, Shape):
         return shapes._row[None], shapes._pool, np.zeros(n, np.int64)

@@ -14,13 +14,12 @@ import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2
 from superovoid.compiled.kernels import entry_point, kernel
-from superovoid.compiled.vector import cross, vector_at
-from superovoid.contact.columns import NORMAL, POINT_A, POINT_B, RESULT_LENGTH
+from superovoid.contact.columns import POINT_A, POINT_B, RESULT_LENGTH
 from superovoid.contact.deciding import decide_from_nothing
 from superovoid.contact.impact import LARGEST, LONGEST, SMALLEST, find_impact
+from superovoid.contact.jacobians import twist_gradient
 from superovoid.contact.one_pair import WORK_LENGTH, scratch_in, take, take_poses
 from superovoid.contact.pair import UNDECIDED, Placed
-from superovoid.contact.separation import from_origin
 from superovoid.shapes.kernels.bodies import MISMATCH, VALID
 
 THRESHOLD, DURATION, EVALUATIONS, MOTION_A, MOTION_B = 3, 6, 7, 26, 36
@@ -49,12 +48,11 @@ def differentiate(out: Floats1, pose_a: Floats2, pose_b: Floats2, work: Floats1,
     found = take_poses(pose_a, pose_b, scratch_in(work))
     if found != VALID:
         return found
-    n = vector_at(out, NORMAL)
     for body in range(2):
         pose, point, sign = (pose_a, POINT_A, -1.0) if body == 0 else (pose_b, POINT_B, 1.0)
-        turn = cross(from_origin(pose, out, point), n)
+        linear, angular = twist_gradient(out, pose, point, sign)
         for i in range(3):
-            by_poses[body, i], by_poses[body, 3 + i] = sign * n[i], sign * turn[i]
+            by_poses[body, i], by_poses[body, 3 + i] = linear[i], angular[i]
     return VALID
 
 

@@ -114,7 +114,7 @@ def _entropy(x, y):
 
 
 @kernel
-def _by_shape(body, f, out):
+def by_shape(body, f):
     """F_theta / |grad F| for theta = a1, a2, a3, e1, e2, Tx, Ty."""
     kx = 1.0 + body[surface.TX] * f.w
     ky = 1.0 + body[surface.TY] * f.w
@@ -123,13 +123,15 @@ def _by_shape(body, f, out):
     ring = f.r * f.rd
     per_gradient = 1.0 / norm(gradient(body, f))
     slope = f.wd - ring * (alpha * body[surface.TX] / kx + beta * body[surface.TY] / ky)
-    out[0] = -per_gradient * ring * alpha * body[surface.INV_A1]
-    out[1] = -per_gradient * ring * beta * body[surface.INV_A2]
-    out[2] = -per_gradient * f.w * slope * body[surface.INV_A3]
-    out[3] = -0.5 * per_gradient * ring * _entropy(alpha, beta)
-    out[4] = -0.5 * per_gradient * _entropy(ring, f.w * f.wd)
-    out[5] = -per_gradient * ring * alpha * f.w / kx
-    out[6] = -per_gradient * ring * beta * f.w / ky
+    return (
+        -per_gradient * ring * alpha * body[surface.INV_A1],
+        -per_gradient * ring * beta * body[surface.INV_A2],
+        -per_gradient * f.w * slope * body[surface.INV_A3],
+        -0.5 * per_gradient * ring * _entropy(alpha, beta),
+        -0.5 * per_gradient * _entropy(ring, f.w * f.wd),
+        -per_gradient * ring * alpha * f.w / kx,
+        -per_gradient * ring * beta * f.w / ky,
+    )
 
 
 @kernel
@@ -176,9 +178,10 @@ def _is_sharp(body, f):
 
 
 @kernel
-def _put_symmetric(matrix, out):
-    """Write the four entries of a symmetric matrix."""
-    out[0], out[1], out[2], out[3] = matrix[0], matrix[1], matrix[1], matrix[2]
+def _put(values, out, first):
+    """Write numbers from a place of a row on."""
+    for i in range(len(values)):
+        out[first + i] = values[i]
 
 
 @kernel
@@ -194,10 +197,10 @@ def derive_pair(a, b, pose_a, pose_b, point_a, point_b, normal, out):
     of_kinds = a[KIND] != SUPEROVOID or b[KIND] != SUPEROVOID
     if a[KIND] == SUPEROVOID:
         fa = surface_point_at(a, x, rotate_back(pose_a, n))
-        _by_shape(a, fa, out[SHAPE_A : SHAPE_A + 7])
+        _put(by_shape(a, fa), out, SHAPE_A)
     if b[KIND] == SUPEROVOID:
         fb = surface_point_at(b, y, rotate_back(pose_b, scale(-1.0, n)))
-        _by_shape(b, fb, out[SHAPE_B : SHAPE_B + 7])
+        _put(by_shape(b, fb), out, SHAPE_B)
     if of_kinds:
         out[FLAGS] = OTHER_KIND
         return
@@ -213,8 +216,8 @@ def derive_pair(a, b, pose_a, pose_b, point_a, point_b, normal, out):
     of_a, of_b = _turned(of_a, cosine, sine), _turned(of_b, cosine, sine)
     d = dot(sub(vector_at(point_b, 0), vector_at(point_a, 0)), n)  # signed, and zero at touch
     twice, is_focal = _second_order(of_a, of_b, d, min(a[surface.SIZE], b[surface.SIZE]))
-    _put_symmetric(of_a, out[CURVATURE_A : CURVATURE_A + 4])
-    _put_symmetric(of_b, out[CURVATURE_B : CURVATURE_B + 4])
+    _put((of_a[0], of_a[1], of_a[1], of_a[2]), out, CURVATURE_A)
+    _put((of_b[0], of_b[1], of_b[1], of_b[2]), out, CURVATURE_B)
     out[RELATIVE], out[RELATIVE + 1] = of_a[0] + of_b[0], of_a[2] + of_b[2]
     for i in range(3):
         out[DIRECTIONS + i], out[DIRECTIONS + 3 + i] = t1[i], t2[i]

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from superovoid.contact.differentiation import DerivativeStatus, derivatives
 from superovoid.contact.results import DistanceResults
-from superovoid.shapes import Box, Capsule, Cylinder, HalfSpace, Shape, Sphere, Superovoid, Torus
+from superovoid.shapes import Box, Capsule, Cone, ConvexMesh, Cylinder, HalfSpace, Shape, Sphere, Superovoid, Torus
 from superovoid.values.status import Status
 
 FloatArray = NDArray[np.float64]
@@ -65,8 +65,7 @@ def second_derivatives(
     by_parameters : array, shape (n, parameters, parameters)
         nan if a body has no form, or the motion of the points is not determined.
     status : array of uint8, shape (n,)
-        `DerivativeStatus`; `OTHER_KIND` for kinds other than superovoids, boxes, capsules, cylinders, tori and
-        half-spaces.
+        `DerivativeStatus`; `OTHER_KIND` for meshes that are no hulls, and shells.
     """
     n, count = result.normal, len(result)
     by_parameters = np.full((count, *[motion_a.shape[2]] * 2), math.nan)
@@ -156,18 +155,34 @@ def _form(shape: Shape, x: FloatArray, n: FloatArray) -> tuple[FloatArray, Float
         return (np.diag([1.0, 1.0, 0.0]) if on_side else eye) / shape.radius, eye
     if isinstance(shape, Torus):
         return around * ((n[:2] @ x[:2]) / radius**2) + (eye - around) / shape.minor_radius, eye
-    if isinstance(shape, Cylinder):
-        margin = _ON_EDGE * max(shape.radius, shape.length)
-        on_cap, on_side = abs(x[2]) >= 0.5 * shape.length - margin, radius >= shape.radius - margin
-        if not on_side:
-            return (none, eye) if math.hypot(n[0], n[1]) <= _ALIGNED else misfit
-        if not on_cap:
-            return (around / shape.radius, eye) if abs(n[2]) <= _ALIGNED else misfit
-        return (eye - around) + around * (math.hypot(n[0], n[1]) / shape.radius), around
+    if isinstance(shape, Cylinder | Cone):
+        half, margin = 0.5 * shape.length, _ON_EDGE * max(shape.radius, shape.length)
+        is_cone = isinstance(shape, Cone)
+        rise = shape.radius / math.hypot(shape.radius, shape.length) if is_cone else 0.0  # of the normals of the side
+        if is_cone and x[2] >= half - margin:
+            return eye, none
+        on_flat = (-x[2] if is_cone else abs(x[2])) >= half - margin
+        steep = math.hypot(n[0], n[1])
+        if on_flat and radius >= shape.radius - margin:
+            return (eye - around) + around * (steep / shape.radius), around
+        if on_flat:
+            return (none, eye) if steep <= _ALIGNED else misfit
+        return (around * (steep / radius), eye) if abs(n[2] - rise) <= _ALIGNED else misfit
     if isinstance(shape, Box):
-        half = 0.5 * np.array(shape.lengths)
-        fixed = np.diag((np.abs(x) >= half - _ON_EDGE * half.max()).astype(np.float64))
-        if np.abs((eye - fixed) @ n).max() > _ALIGNED:
-            return misfit
-        return (none, eye) if fixed.trace() <= 1.0 else (fixed, eye - fixed)
+        half_lengths = 0.5 * np.array(shape.lengths)
+        return _flat_form(eye[np.abs(x) >= half_lengths - _ON_EDGE * half_lengths.max()], n) or misfit
+    if isinstance(shape, ConvexMesh):
+        heights = shape._hull.planes[:, :3] @ x - shape._hull.planes[:, 3]
+        return _flat_form(shape._hull.planes[heights >= -_ON_EDGE * shape._hull.radius, :3], n) or misfit
     return None
+
+
+def _flat_form(normals: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+    """Return M and N on a face, an edge or a corner of flats with these normals; None if n is not one of the point."""
+    eye = np.eye(3)
+    _, sizes, axes = np.linalg.svd(np.concatenate([normals, np.zeros((3, 3))]))
+    rank = int((sizes > _ON_EDGE).sum())
+    along = axes[rank:].T @ axes[rank:]
+    if rank == 0 or np.abs(along @ n).max() > _ALIGNED:
+        return None
+    return (np.zeros((3, 3)), eye) if rank == 1 else (eye - along, along)

@@ -32,7 +32,7 @@ from superovoid.robot.urdf import Description, Joint, Mimic, read_urdf
 from superovoid.robot.xml import join_names, short
 from superovoid.scene import Body, Scene, SceneResult
 from superovoid.scene.results import PairResults
-from superovoid.values.checks import whole
+from superovoid.values.checks import random_generator, whole
 from superovoid.values.poses import PosesLike
 from superovoid.values.records import Record
 from superovoid.values.status import differentiable_rows
@@ -383,7 +383,7 @@ class Robot:
             raise ValueError(f"joint '{name}' has the limits {self.joint_limits[name]}: must be finite")
         shape = whole("count", count, 0), len(self.joint_names)
         lower, upper = ranges.T
-        return np.random.default_rng(rng).uniform(lower, upper, shape)
+        return random_generator("rng", rng).uniform(lower, upper, shape)
 
     def forward_kinematics(
         self,
@@ -515,8 +515,8 @@ class Robot:
         """Compute the second derivatives of the distances of a result with respect to joint positions.
 
         They follow from the curvatures of both surfaces at the contact and from the kinematics
-        (docs/explanation/certificates.md). They exist for superovoids, boxes, capsules, cylinders, tori and
-        half-spaces, if the closest points are unique.
+        (docs/explanation/certificates.md). They exist for all kinds but non-convex meshes and shells, if the closest
+        points are unique.
 
         Parameters
         ----------

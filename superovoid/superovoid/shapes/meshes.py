@@ -17,7 +17,7 @@ from superovoid.shapes.kernels.hulls import HEIGHT_ROUNDING, pack_parts, room_of
 from superovoid.shapes.lazy import cached_property
 from superovoid.shapes.mesh_library import trimesh_for
 from superovoid.shapes.shape import ABOVE_ROUNDING, TESSELLATION_RESOLUTION, BoundingBox, BoundingSphere, Shape
-from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH, floats
+from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH, floats, number, short
 
 if TYPE_CHECKING:
     import trimesh
@@ -283,7 +283,7 @@ class Mesh(_Vertices):
         Raises
         ------
         ValueError
-            If there are fewer than two rows or columns, or a height is not above the base.
+            If there are fewer than two rows or columns, a height is not above the base, or a length is not positive.
 
         Examples
         --------
@@ -291,7 +291,10 @@ class Mesh(_Vertices):
         >>> Mesh.from_heights([[0.0, 0.0], [1.0, 1.0]], (2.0, 3.0), -1.0).volume()
         9.0
         """
-        z, (x, y) = floats("heights", heights), 0.5 * floats("lengths", lengths)
+        z, sizes, base = floats("heights", heights), floats("lengths", lengths), number("base", base, "metres")
+        if sizes.shape != (2,) or not (np.isfinite(sizes) & (sizes > 0.0)).all():
+            raise ValueError(f"lengths = {short(lengths)}: must be two positive numbers (metres)")
+        x, y = 0.5 * sizes
         if z.ndim != 2 or min(z.shape) < 2:
             raise ValueError(f"heights: must have at least two rows and two columns, found shape {z.shape}")
         if not base < z.min():
@@ -299,10 +302,10 @@ class Mesh(_Vertices):
         rows, columns = z.shape
         places = np.stack(np.meshgrid(np.linspace(-x, x, columns), np.linspace(-y, y, rows)), axis=-1).reshape(-1, 2)
         vertices = np.concatenate([np.column_stack([places, each]) for each in (z.ravel(), np.full(z.size, base))])
-        number = np.arange(z.size).reshape(rows, columns)
-        a, b, c, d = (each.ravel() for each in (number[:-1, :-1], number[:-1, 1:], number[1:, 1:], number[1:, :-1]))
+        point = np.arange(z.size).reshape(rows, columns)
+        a, b, c, d = (each.ravel() for each in (point[:-1, :-1], point[:-1, 1:], point[1:, 1:], point[1:, :-1]))
         upper = np.concatenate([np.stack(corners, axis=1) for corners in ((a, b, c), (a, c, d))])
-        edge = np.concatenate([number[0, :-1], number[:-1, -1], number[-1, :0:-1], number[:0:-1, 0]])
+        edge = np.concatenate([point[0, :-1], point[:-1, -1], point[-1, :0:-1], point[:0:-1, 0]])
         after, below = np.roll(edge, -1), z.size
         walls = [
             np.stack(corners, axis=1) for corners in ((edge, edge + below, after), (after, edge + below, after + below))

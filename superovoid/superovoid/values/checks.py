@@ -49,11 +49,11 @@ def positive(name: str, value: Any, unit: str) -> float:
     return real
 
 
-def greatest_distance(value: Any) -> float:
-    """Return the argument `max_distance` as a float; `ValueError` unless it is a number or an infinity."""
+def greatest_distance(value: Any, name: str = "max_distance") -> float:
+    """Return a limit of distances as a float; `ValueError` unless it is a number or an infinity."""
     real = _real(value)
     if math.isnan(real):
-        raise ValueError(f"max_distance = {short(value)}: must be a number (metres)")
+        raise ValueError(f"{name} = {short(value)}: must be a number (metres)")
     return real
 
 
@@ -72,6 +72,15 @@ def whole(name: str, value: Any, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= _MOST:
         raise ValueError(f"{name} = {short(value)}: must be an integer of at least {least}, at most {_MOST}")
     return int(value)
+
+
+def random_generator(name: str, seed: Any) -> np.random.Generator:
+    """Return `numpy.random.default_rng` of a seed; `ValueError` if it is none."""
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        expected = "must be None, an integer of at least 0 or a numpy.random.Generator"
+        raise ValueError(f"{name} = {short(seed)}: {expected}") from None
 
 
 def short(value: Any) -> str:

@@ -7,7 +7,7 @@ import bridged
 import numpy as np
 import pytest
 
-from superovoid import Sphere, distances, state_distances
+from superovoid import Box, ShapeArray, Sphere, Superovoid, derivatives, distances, state_distances
 from superovoid.bridging import PARAMETERS, PairFunction, Shapes, StateFunction, framework
 from superovoid.values.status import differentiable_rows
 
@@ -56,6 +56,39 @@ def test_poses_have_the_jacobians_of_differences(shape):
             change = (ends[0][number] - ends[1][number]) / 2e-4
             product = (answer.jacobians[number] * change).sum(axis=(-1, -2))
             assert np.abs(product - found)[regular].max() < bridged.WITHIN
+
+
+@pytest.mark.parametrize("count", [40, 600])  # 512 superovoids and more are solved in SIMD lanes
+def test_pairs_of_superovoids_have_the_derivatives_of_the_engine(count):
+    rng = np.random.default_rng(count)
+    poses = bridged.random_poses(rng, count, reach=0.05), bridged.random_poses(rng, count, reach=1.0)
+    parameters = np.array(bridged.PARAMETERS[Superovoid]) * rng.uniform(0.8, 1.0, (count, 7))
+    answer = PairFunction(bridged.shape(Superovoid), Shapes(Superovoid, None), threads=2)(*poses, parameters)
+    bodies = bridged.shape(Superovoid), ShapeArray.from_columns(Superovoid, parameters)
+    found = distances(bodies[0], poses[0], bodies[1], poses[1])
+    assert np.array_equal(answer.distance, found.distance) and np.array_equal(answer.status, found.status)
+    expected = derivatives(bodies[0], poses[0], bodies[1], poses[1], found)
+    assert np.abs(answer.jacobians[2] - expected.by_shape_b).max() <= 1e-12
+    twist = rng.standard_normal(6)
+    for jacobian, pose, gradient in zip(
+        answer.jacobians, poses, (expected.by_pose_a, expected.by_pose_b), strict=False
+    ):
+        rate = np.zeros_like(pose)  # of the pose along the twist
+        rate[:, :3, :3] = np.cross(twist[3:], pose[:, :3, :3], axisb=1, axisc=1)
+        rate[:, :3, 3] = twist[:3]
+        assert np.abs((jacobian * rate).sum(axis=(1, 2)) - gradient @ twist).max() <= 1e-12
+
+
+def test_parameters_are_broadcast_as_poses_are():
+    rng = np.random.default_rng(11)
+    pose, sizes = bridged.random_poses(rng, 3, 1, reach=1.0), rng.uniform(0.2, 0.4, (2, 3))
+    function = PairFunction(Sphere(0.1), Shapes(Box, None))
+    answer = function(np.eye(4), pose, sizes)
+    assert [each.shape for each in answer.jacobians] == [(3, 2, 4, 4), (3, 2, 4, 4), (3, 2, 3)]
+    for i, j in np.ndindex(3, 2):
+        one = function(np.eye(4), pose[i, 0], sizes[j])
+        assert answer.distance[i, j] == one.distance
+        assert all(np.array_equal(many[i, j], few) for many, few in zip(answer.jacobians, one.jacobians, strict=True))
 
 
 def test_batch_axes_are_broadcast_and_bodies_lie_along_the_last():
@@ -113,6 +146,16 @@ def test_errors_name_what_is_wrong():
         pair(np.eye(4), np.zeros(3))
     with pytest.raises(ValueError, match=r"batch axes do not match: a: \(2,\), pose_a: \(3,\), pose_b: \(\)"):
         pair(np.zeros((3, 4, 4)), np.eye(4))
+    with pytest.raises(ValueError, match="pose_a: upper left 3 x 3 must be a rotation"):
+        PairFunction(Sphere(1.0), Sphere(1.0))(np.diag([2.0, 1.0, 1.0, 1.0]), np.eye(4))
+    with pytest.raises(ValueError, match=r"shape 1 of 2: .*radius"):
+        PairFunction(Sphere(1.0), Shapes(Sphere, None))(np.eye(4), np.eye(4), np.array([[1.0], [-1.0]]))
+    with pytest.raises(TypeError, match="robot: must be a Robot, found 1"):
+        StateFunction(1)
+    with pytest.raises(TypeError, match="scene: must be a Scene or None, found 'table'"):
+        StateFunction(bridged.robot(), "table")
+    with pytest.raises(ValueError, match=r"max_distance = -1\.0: must be at least 0"):
+        StateFunction(bridged.robot(), max_distance=-1)
     with pytest.raises(ValueError, match="'ball' is missing"):
         StateFunction(bridged.robot()).bases({})
     with pytest.raises(ModuleNotFoundError, match=r"superovoid\[torch\]"):

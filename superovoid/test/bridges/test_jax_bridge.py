@@ -3,6 +3,9 @@
 
 """JAX: values of the engine under jit and vmap, derivatives of both modes and differences agree."""
 
+import gc
+import threading
+
 import bridged
 import numpy as np
 import pytest
@@ -107,3 +110,82 @@ def test_errors_of_the_engine_are_errors_of_jax():
         with pytest.raises(kinds, match="pose_b"):
             call(2.0 * np.eye(4))
     assert jax.jit(ask)(np.empty((0, 4, 4))).shape == (0,)
+
+
+@pytest.mark.parametrize("kind", [bool, complex])
+def test_other_types_are_refused(kind):
+    def ask(pose):
+        return bridge.distances(Sphere(1.0), pose, Sphere(1.0), np.eye(4)).distance
+
+    for call in (ask, jax.jit(ask)):
+        with pytest.raises(TypeError, match="pose_a: must be real numbers, found"):
+            call(np.eye(4).astype(kind))
+    with pytest.raises(TypeError, match="positions: must be real numbers, found bool"):
+        bridge.StateDistances(bridged.robot())(np.zeros(2, dtype=bool), {"ball": np.eye(4)})
+    with pytest.raises(TypeError, match="pose_a: must be real numbers, found None"):
+        ask(None)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint32, np.float16, np.float32])
+def test_numbers_of_other_types_are_converted(kind):
+    pose = np.eye(4)
+    pose[0, 3] = 3.0
+    for call in (lambda f: f, jax.jit):
+        ask = call(lambda pose: bridge.distances(Sphere(1.0), np.eye(4), Sphere(0.5), pose).distance)
+        assert ask(pose.astype(kind)) == 1.5
+
+
+def test_inputs_without_c_order_have_the_same_distances():
+    poses = bridged.random_poses(np.random.default_rng(12), 5, reach=2.0)
+    ask = jax.jit(lambda pose: bridge.distances(Sphere(1.0), np.eye(4), bridged.shape(Superovoid), pose).distance)
+    expected = superovoid.distances(Sphere(1.0), np.eye(4), bridged.shape(Superovoid), poses).distance
+    turned = jax.jit(lambda pose: bridge.distances(Sphere(1.0), np.eye(4), bridged.shape(Superovoid), pose.T).distance)
+    assert np.array_equal(ask(np.asfortranarray(poses)), expected)
+    assert np.array_equal(ask(np.repeat(poses, 2, axis=0)[::2]), expected)
+    assert turned(poses[2].T) == expected[2]
+
+
+def test_a_compiled_program_keeps_its_engine_and_releases_it():
+    def program(radius, pose):
+        return jax.jit(lambda pose: bridge.distances(Sphere(radius), np.eye(4), Sphere(0.5), pose).distance)
+
+    gc.collect()
+    before, pose = len(bridge._ENGINES), np.eye(4)
+    pose[0, 3] = 3.0
+    compiled = program(1.0, pose).lower(pose).compile()
+    called = program(0.75, pose)
+    assert called(pose) == 1.75
+    for _ in range(20):
+        program(0.5, pose)(pose)
+    gc.collect()
+    assert compiled(pose) == 1.5 and called(pose) == 1.75
+    assert len(bridge._ENGINES) == before + 2
+    jax.clear_caches()
+    assert compiled(pose) == 1.5 and called(pose) == 1.75
+    del compiled, called
+    jax.clear_caches()
+    gc.collect()
+    assert len(bridge._ENGINES) <= before
+
+
+def test_threads_that_share_a_program_have_the_same_distances():
+    bodies = [bridged.shape(kind) for kind in bridged.PARAMETERS]
+    ask = jax.jit(lambda pose: bridge.distances(bodies, np.eye(4), Sphere(0.1), pose).distance)
+    rng = np.random.default_rng(13)
+    poses = [bridged.random_poses(rng, *batch, 9) for batch in ((), (2,), (1, 3), (), (2,), (4,))]
+    flat = [each.reshape(-1, 4, 4) for each in poses]
+    expected = [superovoid.distances(bodies * (len(each) // 9), np.eye(4), Sphere(0.1), each).distance for each in flat]
+    found = [[] for _ in poses]
+
+    def work(i):
+        with jax.enable_x64(True):  # each thread has its own mode
+            for _ in range(30):
+                found[i].append(np.asarray(ask(poses[i])).ravel())
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(poses))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(np.array_equal(each, expected[i]) for i in range(len(poses)) for each in found[i])
+    assert all(len(each) == 30 for each in found)

@@ -88,6 +88,28 @@ def test_distances_are_those_of_the_engine_and_end_at_distmax():
     assert bridge.geom_distance(model, data, 0, 1, 0.1, points) == 0.1 and not points.any()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((-1, 1, 5.0), r"geom1 = -1: must be the number of one of 2 geoms"),
+        ((0, 2, 5.0), r"geom2 = 2: must be the number of one of 2 geoms"),
+        ((0, "ball", 5.0), r"geom2 = 'ball': must be the number of one of 2 geoms"),
+        ((0, 1, np.nan), r"distmax = nan: must be a number \(metres\)"),
+        (
+            (0, 1, 5.0, np.zeros(3)),
+            r"fromto: must be a writeable array of six numbers, found array\(\[0\., 0\., 0\.\]\)",
+        ),
+        ((0, 1, 5.0, [0.0] * 6), r"fromto: must be a writeable array of six numbers, found \[0\.0, 0"),
+        ((0, 1, 5.0, np.zeros(6, dtype=np.int64)), r"fromto: must be a writeable array of six numbers"),
+    ],
+)
+def test_wrong_arguments_of_geom_distance_are_refused(arguments, message):
+    model, data = pair("box", "cylinder")
+    mujoco.mj_kinematics(model, data)
+    with pytest.raises(ValueError, match=message):
+        bridge.geom_distance(model, data, *arguments)
+
+
 def test_a_height_field_is_a_closed_solid():
     model, _ = pair("hfield", "sphere")
     terrain = bridge.shape_of(model, 0)

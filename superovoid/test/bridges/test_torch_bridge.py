@@ -125,8 +125,17 @@ def test_integers_are_numbers_of_double_precision(pose):
 
 @pytest.mark.parametrize("kind", [torch.bool, torch.complex128])
 def test_other_types_are_refused(kind):
-    with pytest.raises(TypeError, match=f"must be real numbers, found {kind}"):
+    with pytest.raises(TypeError, match=f"pose_a: must be real numbers, found {kind}"):
         bridge.distances(Sphere(0.5), torch.eye(4, dtype=kind), Sphere(1.0), np.eye(4))
+
+
+def test_an_error_names_the_input_that_is_no_array():
+    with pytest.raises(TypeError, match="pose_b: must be real numbers, found 'a'"):
+        bridge.distances(Sphere(0.5), np.eye(4), Sphere(1.0), "a")
+    with pytest.raises(TypeError, match="parameters of b: must be real numbers, found None"):
+        bridge.distances(Sphere(0.5), np.eye(4), Shapes(Sphere, None), np.eye(4))
+    with pytest.raises(TypeError, match="positions: must be real numbers"):
+        bridge.StateDistances(bridged.robot())(torch.zeros(2, dtype=torch.bool), {"ball": np.eye(4)})
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,16 @@ from scipy.spatial.transform import Rotation
 
 from superovoid import (
     Box,
+    Cone,
+    ConvexMesh,
+    Cylinder,
     DerivativeStatus,
     Ellipsoid,
     Sphere,
     Status,
     Superellipsoid,
     Superovoid,
+    Torus,
     derivatives,
     distance,
     distances,
@@ -33,6 +37,14 @@ PAIRS = 1000
 KINDS = ("ellipsoids", "superellipsoids", "superovoids")
 DEPTHS = ("apart", "touching", "shallow", "deep")
 STEPS = (1e-4, 2e-5)
+EGG = Superellipsoid((0.3, 0.4, 0.5), section_exponent=0.9, profile_exponent=0.7)
+SEARCHED = (  # two bodies, and the distance of their origins
+    (EGG, Box((0.3, 0.4, 0.5)), 0.35),
+    (EGG, Cylinder(0.3, 0.6), 0.35),
+    (EGG, Cone(0.3, 0.5), 0.35),
+    (EGG, ConvexMesh([(0.3, 0.0, 0.0), (-0.3, 0.2, 0.0), (-0.2, -0.3, 0.1), (0.0, 0.1, 0.4), (0.1, 0.0, -0.3)]), 0.35),
+    (Superovoid((0.3, 0.4, 0.5), section_exponent=0.9, profile_exponent=0.7, taper=(0.1, 0.2)), Torus(0.4, 0.1), 1.1),
+)
 SMALL_STEPS = (5e-7, 1e-7)
 
 
@@ -528,6 +540,32 @@ ARM = """<robot name="arm">
     <axis xyz="1 1 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/>
     <mimic joint="grip" multiplier="-0.5" offset="0.1"/></joint>
 </robot>"""
+
+
+@pytest.mark.parametrize(("egg", "other", "reach"), SEARCHED, ids=repr)
+def test_gradients_of_searched_pairs_are_as_precise_as_the_distance(egg, other, reach):
+    rng, count = np.random.default_rng(4), 60
+    poses = np.tile(np.eye(4), (2, count, 1, 1))
+    poses[..., :3, :3] = Rotation.from_rotvec(rng.standard_normal((2 * count, 3))).as_matrix().reshape(2, count, 3, 3)
+    way = rng.standard_normal((count, 3))
+    poses[1, :, :3, 3] = reach * way / np.linalg.norm(way, axis=1, keepdims=True)
+    found = distances(egg, poses[0], other, poses[1])
+    gradients = pose_gradients(found, *poses)
+    expected, rough = np.zeros((2, count, 6))
+    for column, twist in enumerate(1e-5 * np.eye(6)):
+        ends = []
+        for times in (2.0, 1.0, -1.0, -2.0):
+            moved = poses[1].copy()
+            moved[:, :3, :3] = Rotation.from_rotvec(times * twist[3:]).as_matrix() @ moved[:, :3, :3]
+            moved[:, :3, 3] += times * twist[:3]
+            ends.append(distances(egg, poses[0], other, moved, rtol=1e-12).distance)
+        expected[:, column] = (8.0 * (ends[1] - ends[2]) - (ends[0] - ends[3])) / 12e-5
+        rough[:, column] = (ends[1] - ends[2]) / 2e-5
+    regular = gradients.differentiable & ((found.distance < 0.0) == (reach < 0.5))
+    regular &= np.abs(expected - rough).max(axis=1) < 1e-6  # no other feature within the steps
+    assert regular.sum() > 0.7 * count
+    # An interval of 1e-9 of a body allows points and normals to be off by its root, 3e-5.
+    assert np.abs(gradients.by_pose_b - expected)[regular].max() < 1e-7
 
 
 def test_prismatic_and_mimic_joints_contribute_to_gradients():

@@ -12,7 +12,20 @@ import pytest
 import trimesh
 from scipy.spatial import ConvexHull
 
-from superovoid import Box, Capsule, Cone, Cylinder, HalfSpace, Mesh, Sphere, Superovoid, Torus, point_distances
+from superovoid import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    HalfSpace,
+    Mesh,
+    Shell,
+    Sphere,
+    Superovoid,
+    Torus,
+    point_distances,
+)
 from superovoid.cli import main
 from superovoid.fitting import tessellate
 from superovoid.fitting.tessellated import mesh_name, package_name, tessellation_around, write_stl
@@ -144,14 +157,34 @@ ROUND = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("shape", "atol"),
+    [
+        (Ellipsoid((1.0, 1.0, 0.001)), 0.01),
+        (Ellipsoid((0.001, 0.001, 1.0)), 1e-4),
+        (Cylinder(1.0, 1e-6), 0.01),
+        (Cone(0.1, 0.3), 3e-5),
+        (Superovoid((0.1, 0.2, 0.3), section_exponent=0.3, profile_exponent=0.3), 0.003),
+        (Superovoid((0.1, 0.2, 0.3), section_exponent=1.6, profile_exponent=1.6, taper=(0.5, 0.3)), 3e-4),
+        (Superovoid((0.1, 0.2, 0.3), section_exponent=1e-6, profile_exponent=1.999999), 1e-3),
+        (Torus(0.3, 0.003), 1e-3),
+    ],
+    ids=repr,
+)
+def test_no_point_of_the_surface_is_farther_from_a_mesh_than_the_tolerance(shape, atol):
+    mesh = tessellate(shape, atol)
+    points = shape.sample_surface(2000, 1)
+    assert point_distances(Shell(mesh.vertices, mesh.faces), points).upper.max() <= atol
+
+
 @pytest.mark.parametrize("shape", [*ROUND, Box((0.3, 0.5, 0.7))], ids=repr)
 def test_a_mesh_of_a_tolerance_is_that_near_to_the_surface(shape, tmp_path):
     mesh = tessellate(shape, 0.005)
     assert mesh.is_watertight and len(mesh.faces) < 6000
     points = trimesh.sample.sample_surface(mesh, 200, seed=1)[0]
-    assert np.abs(point_distances(shape, points).distance).max() < 0.0055
+    assert np.abs(point_distances(shape, points).distance).max() < 0.005
     back = point_distances(Mesh.from_trimesh(mesh), shape.sample_surface(200, 1))
-    assert np.abs(back.distance).max() < 0.0055
+    assert np.abs(back.distance).max() < 0.005
     for kind in ("stl", "obj", "glb"):
         mesh.export(tmp_path / f"body.{kind}")
         assert len(trimesh.load_mesh(tmp_path / f"body.{kind}").faces) == len(mesh.faces)
@@ -160,5 +193,8 @@ def test_a_mesh_of_a_tolerance_is_that_near_to_the_surface(shape, tmp_path):
 def test_a_mesh_that_does_not_exist_is_refused():
     with pytest.raises(ValueError, match="no closed mesh"):
         tessellate(HalfSpace(), 0.1)
-    with pytest.raises(ValueError, match="in reach"):
-        tessellate(Torus(0.4, 0.15), 0.0)
+    for atol in (0.0, -1.0, np.nan, "fine", None):
+        with pytest.raises(ValueError, match=r"atol = .*: must be a positive number \(m\)"):
+            tessellate(Torus(0.4, 0.15), atol)
+    with pytest.raises(TypeError, match=r"shape: must be a shape of superovoid\.shapes, found int"):
+        tessellate(1, 0.1)

@@ -6,7 +6,7 @@
 import numpy as np
 import pytest
 
-from superovoid import Mesh, Sphere, cast_rays, distance
+from superovoid import Mesh, Sphere, cast_rays, distance, point_distances
 
 HEIGHTS = np.random.default_rng(1).uniform(0.0, 0.5, (4, 5))  # a grid of 1 m along x, 2 m along y
 TERRAIN = Mesh.from_heights(HEIGHTS, (4.0, 6.0), -1.0)
@@ -31,8 +31,41 @@ def test_the_solid_has_walls_and_a_base():
     assert distance(TERRAIN, np.eye(4), Sphere(0.1), (0.3, 0.2, -0.2)).distance < 0.0
 
 
-def test_heights_that_make_no_solid_are_refused():
-    with pytest.raises(ValueError, match="two rows"):
-        Mesh.from_heights([[0.0, 1.0]], (1.0, 1.0), -1.0)
-    with pytest.raises(ValueError, match="above the base"):
-        Mesh.from_heights(np.zeros((2, 2)), (1.0, 1.0), 0.0)
+@pytest.mark.parametrize(
+    ("heights", "lengths", "base", "message"),
+    [
+        ([[0.0, 1.0]], (1.0, 1.0), -1.0, r"heights: must have at least two rows and two columns, found shape \(1, 2\)"),
+        (np.zeros((2, 2)), (1.0, 1.0), 0.0, r"heights: must be above the base at 0\.0 m, found 0\.0"),
+        ([[0.0, np.nan], [0.0, 0.0]], (1.0, 1.0), -1.0, r"heights: must be above the base at -1\.0 m, found nan"),
+        ([[0.0, np.inf], [0.0, 0.0]], (1.0, 1.0), -1.0, r"must be finite, found nan or inf"),
+        (np.zeros((2, 2)), (-1.0, 1.0), -1.0, r"lengths = \(-1\.0, 1\.0\): must be two positive numbers \(metres\)"),
+        (np.zeros((2, 2)), (0.0, 1.0), -1.0, r"lengths = \(0\.0, 1\.0\): must be two positive numbers"),
+        (np.zeros((2, 2)), (np.inf, 1.0), -1.0, r"lengths = \(inf, 1\.0\): must be two positive numbers"),
+        (np.zeros((2, 2)), (np.nan, 1.0), -1.0, r"lengths = \(nan, 1\.0\): must be two positive numbers"),
+        (np.zeros((2, 2)), (1.0, 1.0, 1.0), -1.0, r"lengths = \(1\.0, 1\.0, 1\.0\): must be two positive numbers"),
+        (np.zeros((2, 2)), 1.0, -1.0, r"lengths = 1\.0: must be two positive numbers"),
+        (np.zeros((2, 2)), (1.0, 1.0), "deep", r"base = 'deep': must be a finite number \(metres\)"),
+        (np.zeros((2, 2)), (1.0, 1.0), -np.inf, r"base = -inf: must be a finite number \(metres\)"),
+    ],
+)
+def test_heights_that_make_no_solid_are_refused(heights, lengths, base, message):
+    with pytest.raises(ValueError, match=message):
+        Mesh.from_heights(heights, lengths, base)
+
+
+@pytest.mark.parametrize("steepness", [1e-3, 1.0, 1e3])
+def test_points_above_and_below_a_terrain_are_outside_and_inside(steepness):
+    rng = np.random.default_rng(5)
+    heights = rng.integers(-9, 9, (3, 6)).astype(np.int16)
+    lengths = np.array([5.0, 2.0]) / steepness
+    terrain = Mesh.from_heights(heights, lengths, -10)
+    places = rng.uniform(0.01, 0.99, (200, 2)) * (5, 2)  # of the grid, in cells
+    column, row = places.astype(int).T
+    along, up = (places % 1.0).T
+    low, high = heights[row, column], heights[row + 1, column + 1]
+    corner = np.where(along >= up, heights[row, column + 1], heights[row + 1, column])
+    share, rest = np.maximum(along, up), np.minimum(along, up)
+    surface = low + (corner - low) * share + (high - corner) * rest
+    for height, is_inside in ((surface + 1e-6, False), (surface - 1e-6, True), (np.full(200, -10.1), False)):
+        points = np.column_stack([(places / (5, 2) - 0.5) * lengths, height])
+        assert ((point_distances(terrain, points).distance < 0.0) == is_inside).all()

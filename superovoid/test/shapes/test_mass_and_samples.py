@@ -142,6 +142,8 @@ def test_equal_seeds_draw_equal_points_and_a_generator_goes_on():
         (lambda: HalfSpace().sample_surface(1), "HalfSpace: has no finite surface"),
         (lambda: Sphere(1.0).mass_properties(density=0.0), r"density = 0\.0: must be positive and finite"),
         (lambda: Sphere(1.0).mass_properties(density=math.inf), "density = inf: must be a finite number"),
+        (lambda: Sphere(1.0).sample_surface(3, "a"), "seed = 'a': must be None, an integer of at least 0"),
+        (lambda: Sphere(1.0).sample_volume(3, -1), "seed = -1: must be None, an integer of at least 0"),
         (lambda: Sphere(1.0).sample_surface(-1), "count = -1: must be an integer of at least 0"),
     ],
 )

@@ -176,6 +176,34 @@ def _bound_of_arc(pair, place, half):
     return _bound_convex(at.lower, at.n, tilt, radius, place.radial, place.tangent, half)
 
 
+@kernel
+def _at_root(pair, best, first, goal, budget, w):
+    """Move a nearest point of the circle to the root of the distance's derivative, by the secant rule.
+
+    The distance determines the place to the root of its error, its derivative to rounding. `first` is the first step,
+    rad. Ends at a concavity of A, where the direction is known to the root of the tolerance only. The iterations of
+    the answer are those spent here.
+    """
+    p = rotate_back(pair.rotation, sub(best.y, pair.centre))
+    here, other, slope, spent = math.atan2(p[1], p[0]), 0.0, 0.0, 0
+    for k in range(_SECANT_STEPS):
+        place = _look(pair, here, best.n, 0.25 * goal, budget, w)
+        spent += place.at.iterations
+        if place.at.distance - place.at.lower > goal:
+            break
+        here_slope = dot(place.at.n, place.tangent)
+        if place.at.distance <= best.distance + 1e-3 * goal:
+            best = place.at
+        step = -math.copysign(first, here_slope)
+        if k > 0:
+            step = here_slope * (here - other) / (slope - here_slope) if slope != here_slope else 0.0
+        if abs(here_slope) < 1e-14 or abs(step) < 1e-12:
+            break
+        step = min(difference.MOST_TURN, max(-difference.MOST_TURN, step))
+        other, slope, here = here, here_slope, here + step
+    return cores.Cores(best.distance, best.lower, best.upper, best.x, best.y, best.n, spent, best.status)
+
+
 @kernel(_nrt=True, separate=True)
 def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
     """Point of the circle of a torus B with the least signed distance from the core of A.
@@ -187,7 +215,14 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
     a, ka = pair.a.row, pair.a.kind
     b, rotation, centre = pair.b.row, pair.rotation, pair.centre
     if not holds_means(a, ka):
-        return _nearest_to_dent(pair, n, goal, enough, budget, w)
+        found = _nearest_to_dent(pair, n, goal, enough, budget, w)
+        if not (0.0 < found.distance and found.lower <= enough):
+            return found
+        best = _at_root(pair, found, _LEAST_STEP, goal, budget, w)
+        spent = found.iterations + best.iterations
+        return cores.Cores(
+            best.distance, min(found.lower, best.distance), best.upper, best.x, best.y, best.n, spent, found.status
+        )
     middles, halves, bounds = np.empty(_MOST_ARCS), np.empty(_MOST_ARCS), np.empty(_MOST_ARCS)
     best = cores.Cores(math.inf, -math.inf, math.inf, n, n, n, 0, 0)
     aside, elsewhere = REACH * min(a[SIZE], b[SIZE]), math.inf
@@ -229,22 +264,8 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
         for side in (-2.0, 2.0):
             middles[count], halves[count] = middle + side * half, half
             count += 1
-    # The distance determines the place to the root of its rounding error, its derivative to rounding.
-    p = rotate_back(rotation, sub(best.y, centre))
-    here, other, slope = math.atan2(p[1], p[0]), 0.0, 0.0
-    for k in range(_SECANT_STEPS):
-        place = _look(pair, here, best.n, fine, budget, w)
-        spent += place.at.iterations
-        here_slope = dot(place.at.n, place.tangent)
-        if place.at.distance <= best.distance + 1e-3 * goal:
-            best = place.at
-        step = -math.copysign(max(halves[worst], _LEAST_STEP), here_slope)
-        if k > 0:
-            step = here_slope * (here - other) / (slope - here_slope) if slope != here_slope else 0.0
-        if abs(here_slope) < 1e-14 or abs(step) < 1e-12:
-            break
-        step = min(difference.MOST_TURN, max(-difference.MOST_TURN, step))
-        other, slope, here = here, here_slope, here + step
+    best = _at_root(pair, best, max(halves[worst], _LEAST_STEP), goal, budget, w)
+    spent += best.iterations
     status = best.status | (NON_UNIQUE if elsewhere <= best.distance + goal else 0)
     return cores.Cores(best.distance, min(proved, best.distance), best.upper, best.x, best.y, best.n, spent, status)
 

@@ -22,7 +22,7 @@ import math
 from typing import NamedTuple
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import add, combine, dot, norm, scale, sub
+from superovoid.compiled.vector import add, combine, dot, norm, rotate_back, scale, sub
 from superovoid.contact.minkowski.difference import (
     M,
     X,
@@ -37,7 +37,7 @@ from superovoid.contact.minkowski.difference import (
 )
 from superovoid.contact.minkowski.on_surfaces import direction_of, off_line, onto_surfaces
 from superovoid.contact.pair import Pair
-from superovoid.shapes.kernels.kinds import SUPEROVOID
+from superovoid.shapes.kernels.kinds import CONE, CYLINDER, SUPEROVOID, point_to_core
 from superovoid.shapes.kernels.surface import DENT_DEFICIT, DENTED
 
 NEAR = 0.02  # of the goal: offset from the line
@@ -71,6 +71,32 @@ def dent_deficit(row, kind):
     return 0.0 if holds_means(row, kind) else row[DENT_DEFICIT]
 
 
+@kernel
+def _on_strata(pair, local):
+    """Return the points of Newton's method on the strata of a simplex."""
+    h = difference_support(pair, local.n).h
+    return Aligned(local.n, h, local.x, local.y, off_line(local.x, local.y, h, local.n))
+
+
+@kernel
+def _on_superovoid(pair, n):
+    """Return the support point of a superovoid along n and the point of the other core on the line along n, if any.
+
+    A disc in contact has one stratum, its rim, so Newton's method does not find the points in it.
+    """
+    c = difference_support(pair, n)
+    way = scale(c.h, n)
+    off = math.inf
+    x, y = c.x, c.y
+    if pair.a.kind == SUPEROVOID and (pair.b.kind == CYLINDER or pair.b.kind == CONE):
+        y = sub(x, way)
+        off, _, _, _ = point_to_core(pair.b, rotate_back(pair.rotation, sub(y, pair.centre)))
+    elif pair.b.kind == SUPEROVOID and (pair.a.kind == CYLINDER or pair.a.kind == CONE):
+        x = add(y, way)
+        off, _, _, _ = point_to_core(pair.a, x)
+    return Aligned(n, c.h, x, y, max(off, 0.0))
+
+
 @kernel(separate=True)
 def points_along(pair, n, value, goal, w):
     """Find points of two cores along a direction n with h_M(n) = `value`, or along one next to it with a similar value.
@@ -89,13 +115,16 @@ def points_along(pair, n, value, goal, w):
         off = off_line(x, y, value, n)
         if attempt == 0 or off < best.off:
             best = Aligned(n, value, x, y, off)
+        local = polish(pair, n, 0.0, w, gather(w, end.count))
+        for other in (_on_strata(pair, local), _on_superovoid(pair, n)):
+            if other.off < best.off and other.value <= limit:
+                best = other
         if off <= _CLOSE * goal or attempt == _ATTEMPTS - 1 or spent >= _MOST_STEPS:
             break
         v = mean_point(w, end.count, M)
         normal = towards(w, end.count, v) if norm(v) > 0.0 else n
         other, least = n, limit
-        newton = polish(pair, n, 0.0, w, gather(w, end.count)).n
-        for direction in (end.n, normal, newton):
+        for direction in (end.n, normal, local.n):
             h = difference_support(pair, direction).h
             if h <= least and norm(sub(direction, n)) > 1e-16:
                 other, least = direction, h
