@@ -370,7 +370,7 @@ def _prove_core(block, i):
     k = observe_core(core, core[KIND], body, rotation, centre, f, block[UNIT + i])
     margin = rounding_margin(core, body, centre)
     answer, is_curved = certify_core(core, core[KIND], body, rotation, f, k, margin, 0)
-    # The scalar solver tells what else may be as near.
+    # The scalar solver finds out whether other points are as near.
     is_alone = is_curved & (answer.distance > block[GOAL + i])
     block[STATUS + i] = 0.0 if is_alone else float(NON_UNIQUE)
     answer = with_balls(answer, ball_of(core), 0.0)
