@@ -40,7 +40,7 @@ def node_count(items):
 
 
 @kernel
-def _widest(order, points, first, end):
+def _widest_axis(order, points, first, end):
     """Return the coordinate in which the points spread most."""
     widest, axis = -1.0, 0
     for i in range(points.shape[1]):
@@ -96,7 +96,7 @@ def arrange(points: Floats2, order: Int32s1, nodes: Floats2) -> None:
             nodes[node, SECOND] = 0.0
             continue
         middle = first + (end - first) // 2
-        _select(order, points, _widest(order, points, first, end), first, end, middle)
+        _select(order, points, _widest_axis(order, points, first, end), first, end, middle)
         second = node + 1 + node_count(middle - first)
         nodes[node, SECOND] = second - node
         nodes[node + 1, FIRST], nodes[node + 1, END] = first, middle

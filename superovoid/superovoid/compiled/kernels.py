@@ -100,16 +100,16 @@ def entry_point(function: Callable[..., Any] | None = None, /, **options: Any) -
     if MODE == "library":
         from superovoid.compiled import library
 
-        called = _made_at_its_first_call(function, library.caller(function))
+        called = _lazy_function(function, library.caller(function))
     elif MODE == "jit":
-        called = _made_at_its_first_call(function, lambda: _compiled(function))
+        called = _lazy_function(function, lambda: _compile(function))
     else:
         called = function
     called.python_function = function
     return called
 
 
-def _made_at_its_first_call(function: Callable[..., Any], make: Callable[[], Callable[..., Any]]) -> Any:
+def _lazy_function(function: Callable[..., Any], make: Callable[[], Callable[..., Any]]) -> Any:
     """Return a function that calls what `make` returns: to make it for all entry points would double an import."""
     made: list[Callable[..., Any]] = []
 
@@ -121,7 +121,7 @@ def _made_at_its_first_call(function: Callable[..., Any], make: Callable[[], Cal
     return update_wrapper(call, function)
 
 
-def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+def _compile(function: Callable[..., Any]) -> Callable[..., Any]:
     from superovoid.compiler import jit
 
     return jit.kernel(function)

@@ -52,7 +52,7 @@ def stamps_of(sources: Iterable[Path]) -> dict[str, tuple[int, int, str]]:
     return {name: (stat.st_size, stat.st_mtime_ns, _digest(source)) for name, (source, stat) in sorted(found.items())}
 
 
-def _changed() -> str | None:
+def _changed_module() -> str | None:
     """Return the name of a module that has changed since the library was built, if any."""
     noted = NATIVE / SOURCES
     if not noted.is_file():
@@ -93,7 +93,7 @@ def symbol_of(function: Callable[..., Any]) -> str:
     return f"{function.__module__}.{function.__name__}".replace(".", "_")
 
 
-def _loaded(library: Path) -> ctypes.CDLL:
+def _load_library(library: Path) -> ctypes.CDLL:
     """Load a library; the system's loader would end the process if a part of the file is missing."""
     with library.open("rb") as file:
         head = file.read(64)
@@ -124,10 +124,10 @@ def path() -> Path:
     lowest = library_of(NATIVE)
     if not lowest.is_file():
         raise ImportError(f"{lowest} is missing, which holds the machine code of superovoid: {_BUILD}")
-    changed = _changed()
+    changed = _changed_module()
     if changed:
         raise ImportError(f"{PACKAGE / changed} has changed since {lowest} was built: {_BUILD}")
-    here = _function(_loaded(lowest), "superovoid_processor_level")()
+    here = _function(_load_library(lowest), "superovoid_processor_level")()
     highest = os.environ.get("SUPEROVOID_LEVEL")
     if highest:
         if highest not in LEVELS.values():
@@ -135,7 +135,7 @@ def path() -> Path:
         here = min(here, *(level for level, name in LEVELS.items() if name == highest))
     higher = (library_of(NATIVE, name) for level, name in LEVELS.items() if level <= here)
     chosen = next((each for each in higher if each.is_file()), lowest)
-    needed = ctypes.c_int.in_dll(_loaded(chosen), "superovoid_library_level").value
+    needed = ctypes.c_int.in_dll(_load_library(chosen), "superovoid_library_level").value
     if needed > here:
         lacks = f"but SUPEROVOID_LEVEL = {highest!r}" if highest else "but this one has fewer"
         raise ImportError(f"{chosen} needs a processor with the instructions of {LEVELS[needed]}, {lacks}: {_BUILD}")
@@ -159,7 +159,7 @@ def _address(array: Any, kind: np.dtype[Any], dimensions: int) -> int:
         return array.ctypes.data
 
 
-def _handed(value: str, hint: Any, key: Any, names: dict[str, Any]) -> tuple[str, str]:
+def _words_of(value: str, hint: Any, key: Any, names: dict[str, Any]) -> tuple[str, str]:
     """Return the words of a value, as `struct` names them, and their source; add to `names` what this refers to.
 
     A bundle (`kernels.bundle`) computes its words once.
@@ -179,7 +179,7 @@ class _Layout:
 
     def __init__(self, hints: tuple[Any, ...]) -> None:
         names: dict[str, Any] = {"_address": _address}
-        handed = [_handed(f"v[{i}]", hint, i, names) for i, hint in enumerate(hints)]
+        handed = [_words_of(f"v[{i}]", hint, i, names) for i, hint in enumerate(hints)]
         self.letters = "".join(letters for letters, _ in handed)
         parts = []
         for is_tuple, group in groupby(zip(hints, handed, strict=True), lambda each: fields_of(each[0]) is not None):
@@ -204,13 +204,13 @@ def words_of(bundle: tuple[Any, ...]) -> bytes:
     return _layout_of(fields)(bundle)
 
 
-def _rebuilt(hint: Any, words: list[Any]) -> Any:
+def _rebuild_result(hint: Any, words: list[Any]) -> Any:
     """Return a result whose numbers are the first ones of a list; these are removed from it."""
     fields = fields_of(hint)
     if fields is None:
         word = words.pop(0)
         return bool(word) if hint is bool else word
-    values = [_rebuilt(field, words) for field in fields]
+    values = [_rebuild_result(field, words) for field in fields]
     return hint(*values) if hasattr(hint, "_fields") else tuple(values)
 
 
@@ -221,7 +221,7 @@ def caller_of(function: Callable[..., Any], code: Any) -> Callable[..., Any]:
     """
     hints, result = hints_of(function)
     names: dict[str, Any] = {"_address": _address, "_code": code}
-    handed = [_handed(name, hint, name, names) for name, hint in hints.items()]
+    handed = [_words_of(name, hint, name, names) for name, hint in hints.items()]
     letters = ["P" if fields_of(hint) else each[0] for hint, each in zip(hints.values(), handed, strict=True)]
     out = [] if result is None else ["_out"]
     types = {"P": ctypes.c_void_p, "q": ctypes.c_int64, "d": ctypes.c_double}
@@ -232,9 +232,9 @@ def caller_of(function: Callable[..., Any], code: Any) -> Callable[..., Any]:
     if out:
         layout = struct.Struct(_layout_of((result,)).letters)
         names |= {"_room": ctypes.c_char * layout.size, "_unpack": layout.unpack_from}
-        names |= {"_rebuilt": _rebuilt, "_hint": result}
+        names |= {"_rebuild_result": _rebuild_result, "_hint": result}
         is_number = result in (int, float)
-        lines.append(f"    return {'_unpack(_out)[0]' if is_number else '_rebuilt(_hint, list(_unpack(_out)))'}")
+        lines.append(f"    return {'_unpack(_out)[0]' if is_number else '_rebuild_result(_hint, list(_unpack(_out)))'}")
     exec("\n".join(lines), names)
     return names[function.__name__]
 

@@ -120,11 +120,11 @@ def share(portions: Iterable[Portion], work: Callable[[Iterator[Portion]], Resul
     try:
         results = [work_on()]
     finally:
-        begun = _stopped(asked, turns)
+        begun = _stop_helpers(asked, turns)
     return results + [each.result() for each in begun]
 
 
-def _stopped(asked: list[Future[Result]], turns: Turns[Portion]) -> list[Future[Result]]:
+def _stop_helpers(asked: list[Future[Result]], turns: Turns[Portion]) -> list[Future[Result]]:
     """Let no further helper begin; wait for those that have, and return them.
 
     An exception from a signal handler ends the work, and is raised after the last helper has stopped.

@@ -197,7 +197,7 @@ class _Dispatcher(CPUDispatcher):
         return super().get_call_template(plain, {name: types.unliteral(each) for name, each in named.items()})
 
 
-class _Separate(_Dispatcher):
+class _SeparateDispatcher(_Dispatcher):
     """numba's dispatcher of a separate kernel; compiles it unless its object file exists.
 
     Parameters
@@ -281,7 +281,7 @@ class FrontEnd:
 
     def _dispatcher_of(self, kernel: Any) -> _Dispatcher:
         if kernel.kernel_options.get("separate"):
-            return _Separate(kernel, self._find, self._add)
+            return _SeparateDispatcher(kernel, self._find, self._add)
         return _Dispatcher(kernel)
 
     def compile(self, kernel: Any, arguments: tuple[types.Type, ...]) -> CompileResult:

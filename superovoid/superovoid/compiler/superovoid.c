@@ -23,19 +23,19 @@ void superovoid_give_back(void); /* runtime.c */
 /* kinds.SUPEROVOID to kinds.TORUS */
 enum { KIND_SUPEROVOID, KIND_HALF_SPACE, KIND_CAPSULE, KIND_BOX, KIND_CYLINDER, KIND_CONE, KIND_TORUS };
 
-/* kinds.Packed and pair.Placed as passed to entry points: each array as its address and shape. */
+/* kinds.PackedBody and pair.PlacedBody as passed to entry points: each array as its address and shape. */
 typedef struct {
     const double *row;
     int64_t row_length;
     const double *pool;
     int64_t pool_length;
-} Packed;
+} PackedBody;
 
 typedef struct {
-    Packed body;
+    PackedBody body;
     const double *pose;
     int64_t pose_rows, pose_columns;
-} Placed;
+} PlacedBody;
 
 int32_t superovoid_shapes_kernels_bodies_pack_body(int64_t kind, const double *parameters, int64_t count, double *row,
                                                    int64_t row_length, int64_t *error);
@@ -51,9 +51,9 @@ typedef struct {
     double *out;
     int64_t out_length;
 } Question;
-int32_t superovoid_contact_one_pair_answer_pair(const Packed *a, const Packed *b, double rtol,
+int32_t superovoid_contact_one_pair_answer_pair(const PackedBody *a, const PackedBody *b, double rtol,
                                                 const Question *question, int64_t *error);
-int32_t superovoid_contact_c_interface_decide_pair(const Placed *a, const Placed *b, double threshold, double rtol,
+int32_t superovoid_contact_c_interface_decide_pair(const PlacedBody *a, const PlacedBody *b, double threshold, double rtol,
                                                    double *work, int64_t work_length, int64_t *found);
 int32_t superovoid_contact_c_interface_differentiate(const double *out, int64_t out_length, const double *pose_a,
                                                      int64_t rows_a, int64_t columns_a, const double *pose_b,
@@ -78,7 +78,7 @@ typedef struct {
     double time, overlap_time;
     int64_t evaluations;
 } Impact;
-int32_t superovoid_contact_c_interface_time_impact(const Placed *a, const Placed *b, const double *motions,
+int32_t superovoid_contact_c_interface_time_impact(const PlacedBody *a, const PlacedBody *b, const double *motions,
                                                    int64_t rows, int64_t columns, double duration, double rtol,
                                                    int64_t max_evaluations, double *work, int64_t work_length,
                                                    double *out, int64_t out_length, Impact *impact);
@@ -261,8 +261,8 @@ void superovoid_body_free(superovoid_body *body) { free(body); }
 
 /* --- queries --- */
 
-static Placed posed_body(const superovoid_body *body, const double *pose) {
-    const Placed made = {{body->row, ROW_LENGTH, body->pool, body->pool_length}, pose, 4, 4};
+static PlacedBody posed_body(const superovoid_body *body, const double *pose) {
+    const PlacedBody made = {{body->row, ROW_LENGTH, body->pool, body->pool_length}, pose, 4, 4};
     return made;
 }
 
@@ -281,7 +281,7 @@ static void take_row(const double row[RESULT_LENGTH], superovoid_result *result)
 static superovoid_error answer(const superovoid_body *body_a, const double *pose_a, const superovoid_body *body_b,
                                const double *pose_b, double rtol, double *work, superovoid_result *result) {
     double row[RESULT_LENGTH];
-    Placed a, b;
+    PlacedBody a, b;
     Question question = {pose_a, 4, 4, pose_b, 4, 4, work, WORK_LENGTH, row, RESULT_LENGTH};
     int64_t found = 0;
     superovoid_error error;
@@ -340,7 +340,7 @@ superovoid_error superovoid_is_closer(const superovoid_body *a, const double pos
                                       const double pose_b[16], double threshold, double rtol,
                                       superovoid_verdict *verdict) {
     double work[WORK_LENGTH];
-    Placed first, second;
+    PlacedBody first, second;
     int64_t found[2] = {0, 0};
     superovoid_error error;
     if (!a || !pose_a || !b || !pose_b || !verdict) return SUPEROVOID_ERROR_NULL;
@@ -382,7 +382,7 @@ superovoid_error superovoid_time_of_impact(const superovoid_body *a, const super
                                            double duration, double rtol, uint32_t max_evaluations,
                                            superovoid_impact *impact) {
     double work[WORK_LENGTH], row[RESULT_LENGTH], motions[18];
-    Placed first, second;
+    PlacedBody first, second;
     Impact found = {0, 0, 0.0, 0.0, 0};
     superovoid_error error;
     if (!a || !motion_a || !b || !motion_b || !impact) return SUPEROVOID_ERROR_NULL;

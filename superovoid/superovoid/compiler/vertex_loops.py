@@ -78,7 +78,7 @@ class _Loop:
 
 
 @intrinsic
-def highest(typing_context: Any, pool: Any, at: Any, count: Any, x: Any, y: Any, z: Any) -> Any:
+def highest_vertex(typing_context: Any, pool: Any, at: Any, count: Any, x: Any, y: Any, z: Any) -> Any:
     """Return the index of the highest vertex along a direction."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -16,7 +16,7 @@ from superovoid.compiled.kernels import bundle, kernel
 from superovoid.compiled.threads import share, workers
 from superovoid.contact.inputs import as_poses
 from superovoid.contact.one_pair import WORK_LENGTH
-from superovoid.contact.pair import Placed
+from superovoid.contact.pair import PlacedBody
 from superovoid.shapes import Shape, ShapeArray
 from superovoid.shapes.primitives import pack_shapes
 from superovoid.shapes.shape import EMPTY_POOL
@@ -68,7 +68,7 @@ def own_or_only(rows, i):
 @kernel
 def body_of(side, i):
     """Return one body of a pair."""
-    return Placed(side.rows[side.body[i]], side.pool, side.poses[own_or_only(side.poses, i)])
+    return PlacedBody(side.rows[side.body[i]], side.pool, side.poses[own_or_only(side.poses, i)])
 
 
 @kernel

@@ -19,14 +19,14 @@ from superovoid.contact.deciding import decide_from_nothing
 from superovoid.contact.impact import LARGEST, LONGEST, SMALLEST, find_impact
 from superovoid.contact.jacobians import twist_gradient
 from superovoid.contact.one_pair import WORK_LENGTH, scratch_in, take, take_poses
-from superovoid.contact.pair import UNDECIDED, Placed
+from superovoid.contact.pair import UNDECIDED, PlacedBody
 from superovoid.shapes.kernels.bodies import MISMATCH, VALID
 
 THRESHOLD, DURATION, EVALUATIONS, MOTION_A, MOTION_B = 3, 6, 7, 26, 36
 
 
 @entry_point(nogil=True)
-def decide_pair(a: Placed, b: Placed, threshold: float, tolerance: float, work: Floats1) -> tuple[int, int]:
+def decide_pair(a: PlacedBody, b: PlacedBody, threshold: float, tolerance: float, work: Floats1) -> tuple[int, int]:
     """Decide whether the signed distance is below a threshold; return a code, and CLOSER, FARTHER or UNDECIDED."""
     if work.shape[0] != WORK_LENGTH:
         return MISMATCH, UNDECIDED
@@ -73,8 +73,8 @@ def _take_motion(given, start, motion):
 
 @entry_point(nogil=True, _nrt=True)
 def time_impact(
-    a: Placed,
-    b: Placed,
+    a: PlacedBody,
+    b: PlacedBody,
     motions: Floats2,
     end: float,
     tolerance: float,
@@ -86,7 +86,7 @@ def time_impact(
 
     Parameters
     ----------
-    a, b : Placed
+    a, b : PlacedBody
         At time 0.
     motions : array, shape (2, 9)
         For each body: velocity of a point, angular velocity, and that point at time 0.
@@ -110,8 +110,8 @@ def time_impact(
             found = DURATION
         elif most < 1:
             found = EVALUATIONS
-    first = Placed(a.row, a.pool, scratch.pose_a.copy())
-    second = Placed(b.row, b.pool, scratch.pose_b.copy())
+    first = PlacedBody(a.row, a.pool, scratch.pose_a.copy())
+    second = PlacedBody(b.row, b.pool, scratch.pose_b.copy())
     motion_a, motion_b = np.empty(9), np.empty(9)
     if found == VALID and not _take_motion(motions[0], first.pose, motion_a):
         found = MOTION_A

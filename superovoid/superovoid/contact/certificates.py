@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids import cone_tree, piece_tree
 from superovoid.contact.superovoids.certificate import rounding_margin
-from superovoid.contact.superovoids.nearest_pieces import Nearest
+from superovoid.contact.superovoids.nearest_pieces import NearestPoints
 from superovoid.contact.superovoids.pair_solver import relative_pose
 from superovoid.shapes.kernels.kinds import is_sphere
 from superovoid.shapes.kernels.surface import A1, DENTED, SurfacePoint
@@ -110,7 +110,7 @@ def _by_pieces(pair: Pair, result: DistanceResult, pose_a: FloatArray, state: Fl
         v @ pose_a[:3, :3] for v in (result.normal, *(p - pose_a[:3, 3] for p in (result.point_a, result.point_b)))
     )
     points = (SurfacePoint(*state[:8].tolist()), SurfacePoint(*state[8:16].tolist()))
-    nearest = Nearest(result.distance, tuple(x), tuple(y), *points)
+    nearest = NearestPoints(result.distance, tuple(x), tuple(y), *points)
     goal = result.distance - result.lower - _HALF * rounding_margin(pair.a, pair.b, pair.centre)
     tree, heights = np.empty(2 * _MOST_PIECES, np.int8), np.empty(_MOST_PIECES)
     directions = np.empty((_MOST_PIECES, 3))

@@ -34,12 +34,12 @@ from superovoid.contact.inputs import TOLERANCE, as_pose, check_rtol
 from superovoid.contact.polygons import (
     Line,
     Point,
-    clipped,
+    clip_polygon,
     crossing,
     edge_lines,
     ends_of_parallels,
     hull,
-    simplified,
+    simplify_polygon,
 )
 from superovoid.contact.results import DistanceResult
 from superovoid.contact.signed_distance import distance
@@ -162,10 +162,10 @@ class _Side:
     def piece(self, number: int) -> _Piece:
         """Return one of the pieces."""
         if number not in self._made:
-            self._made[number] = self._whole() if self.one_piece else _flat_piece(self._corners[number])
+            self._made[number] = self._whole_piece() if self.one_piece else _flat_piece(self._corners[number])
         return self._made[number]
 
-    def _whole(self) -> _Piece:
+    def _whole_piece(self) -> _Piece:
         points = [(x, y, h) for corners in self._corners for x, y, h in corners]
         kept = hull([(x, y) for x, y, _ in points], self._slack)
         first = kept.index(min(kept)) if kept else 0  # so that the order of the corners moves with the body
@@ -178,7 +178,7 @@ class _Side:
             return False
         near = ((self.boxes[:, 0, :2] <= (x, y)) & (self.boxes[:, 1, :2] >= (x, y))).all(axis=1)
         for piece in map(self.piece, np.flatnonzero(near).tolist()):
-            if len(piece.polygon) > 2 and clipped([(x, y)], piece.lines, 0.0):
+            if len(piece.polygon) > 2 and clip_polygon([(x, y)], piece.lines, 0.0):
                 height = piece.height((x, y))
                 gap = top - height if self.sign > 0.0 else height - bottom
                 if limits.least <= gap < top - bottom - limits.beside:
@@ -216,13 +216,13 @@ def _flat_piece(corners: list[Vector]) -> _Piece:
     return _Piece(corners, lambda x, y: ah + by_x * (x - ax) + by_y * (y - ay))
 
 
-def _shared(p: _Piece, q: _Piece, limits: _Limits, convex: bool) -> list[Point]:
+def _common_part(p: _Piece, q: _Piece, limits: _Limits, convex: bool) -> list[Point]:
     """Return the corners of the common part of two pieces, projected on the plane across the normal."""
     if not p.polygon or not q.polygon:  # a half-space
         return p.polygon or q.polygon
     for one, other in ((p, q), (q, p)):
         if len(other.polygon) > 2:
-            return clipped(one.polygon, other.lines, limits.beside)
+            return clip_polygon(one.polygon, other.lines, limits.beside)
     if len(p.polygon) < 2 or len(q.polygon) < 2:
         return []
     ends = ends_of_parallels(p.polygon, q.polygon, limits.sine) if convex else []
@@ -362,7 +362,7 @@ def _contact_points(
     if not corners:
         return alone
     gap = [found.distance, *(top - bottom for _, _, bottom, top in corners)]
-    chosen = _chosen([(0.0, 0.0), *((x, y) for x, y, *_ in corners)], gap, most, limits)
+    chosen = _choose_points([(0.0, 0.0), *((x, y) for x, y, *_ in corners)], gap, most, limits)
     rows = np.array([corners[k - 1] for k in chosen])
     x, y = (rows[:, [0, 1, k]] @ axes + origin for k in (2, 3))
     if chosen[0] == 0:
@@ -376,7 +376,7 @@ def _corners(first: _Side, second: _Side, limits: _Limits) -> list[Corner]:
     corners: dict[Corner, None] = {}
     for i, j in [(0, 0)] if convex else _near_pieces(first.boxes, second.boxes, limits):
         p, q = first.piece(i), second.piece(j)
-        for place in _shared(p, q, limits, convex):
+        for place in _common_part(p, q, limits, convex):
             bottom, top = p.height(place), q.height(place)
             if limits.least <= top - bottom <= limits.reach:
                 corners[(*place, bottom, top)] = None
@@ -396,7 +396,7 @@ def _near_pieces(boxes: FloatArray, others: FloatArray, limits: _Limits) -> Iter
             yield start + i, j
 
 
-def _chosen(places: list[Point], gap: list[float], most: int, limits: _Limits) -> list[int]:
+def _choose_points(places: list[Point], gap: list[float], most: int, limits: _Limits) -> list[int]:
     """Return the numbers of the points to return, deepest first; number 0 is the pair of witness points."""
     deep, one = limits.deep, limits.one
     corners = [k + 1 for k in hull(places[1:], one)]
@@ -409,7 +409,7 @@ def _chosen(places: list[Point], gap: list[float], most: int, limits: _Limits) -
         if 0 not in corners:
             inner = [0]
     if len(corners) + len(inner) > most:
-        corners = simplified(places, corners, most - len(inner), held)
+        corners = simplify_polygon(places, corners, most - len(inner), held)
     return sorted([*inner, *corners], key=lambda k: (k != 0, gap[k]))
 
 
@@ -417,7 +417,7 @@ def _is_beside(place: Point, polygon: list[Point], one: float) -> bool:
     """Return whether a place is in a polygon, or outside by at most a small part of the polygon's width."""
     slack = max(one, _BESIDE * max(math.dist(polygon[0], corner) for corner in polygon))
     if len(polygon) > 2:
-        return bool(clipped([place], edge_lines(polygon), slack))
+        return bool(clip_polygon([place], edge_lines(polygon), slack))
     (px, py), (qx, qy) = polygon[0], polygon[-1]
     dx, dy = qx - px, qy - py
     square = dx * dx + dy * dy

@@ -33,7 +33,7 @@ from superovoid.contact.kind_table import (
 )
 from superovoid.contact.minkowski import difference
 from superovoid.contact.one_pair import scratch_in, solve_from_nothing
-from superovoid.contact.pair import CLOSER, UNDECIDED, Limit, Pair, Placed, verdict_of
+from superovoid.contact.pair import CLOSER, UNDECIDED, Limit, Pair, PlacedBody, verdict_of
 from superovoid.contact.separation import is_in_both, offset_of, rounding
 from superovoid.contact.superovoids.pair_solver import line_of_centres
 from superovoid.shapes.kernels.bodies import pack
@@ -96,7 +96,7 @@ def _of_parts(pair, n, limit, goal, margin):
 
 @entry_point(separate=True)
 def bounds_of_pair(
-    first: Placed, second: Placed, limit: Limit, direction: Floats1, rotation: Floats2
+    first: PlacedBody, second: PlacedBody, limit: Limit, direction: Floats1, rotation: Floats2
 ) -> tuple[float, float]:
     """Bound the signed distance of two convex bodies, or of a mesh and any body; a threshold may stay undecided.
 
@@ -137,7 +137,7 @@ def decide_within(first, second, limit, direction, state, scratch, out):
 
     Parameters
     ----------
-    first, second : Placed
+    first, second : PlacedBody
         Of any kinds.
     limit : Limit
         `beyond` and `below` are the threshold, m, with a tolerance added to the rounding of the bounds.
@@ -191,7 +191,7 @@ def fill_inside(row: Floats1, inner: Floats1) -> None:
 
 @kernel
 def decide_from_nothing(first, second, threshold, tolerance, scratch, out):
-    """Decide on two bodies (`Placed`) from the direction in the scratch alone; fill in and return a verdict.
+    """Decide on two bodies (`PlacedBody`) from the direction in the scratch alone; fill in and return a verdict.
 
     If the verdict is open, convex bodies inside non-convex ones are tried: they are no closer.
     """
@@ -201,7 +201,10 @@ def decide_from_nothing(first, second, threshold, tolerance, scratch, out):
     if found == UNDECIDED and (first.row[DENTED] != 0.0 or second.row[DENTED] != 0.0):
         fill_inside(first.row, scratch.inner_a)
         fill_inside(second.row, scratch.inner_b)
-        a, b = Placed(scratch.inner_a, first.pool, first.pose), Placed(scratch.inner_b, second.pool, second.pose)
+        a, b = (
+            PlacedBody(scratch.inner_a, first.pool, first.pose),
+            PlacedBody(scratch.inner_b, second.pool, second.pose),
+        )
         solve_from_nothing(a, b, tolerance, scratch, scratch.result)
         out[PROVED_UPPER] = min(out[PROVED_UPPER], max(scratch.result[UPPER], out[PROVED_LOWER]))
         out[SOLVES] += 1

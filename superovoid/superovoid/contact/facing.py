@@ -46,7 +46,7 @@ from superovoid.shapes import (
     Superovoid,
     Torus,
 )
-from superovoid.shapes.kernels.kinds import SUPEROVOID, Core, Packed, ball_radius, kind_of, point_to_core
+from superovoid.shapes.kernels.kinds import SUPEROVOID, Core, PackedBody, ball_radius, kind_of, point_to_core
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import SIZE, gradient, position
 
@@ -62,15 +62,15 @@ _LEAST_SPANNED = 0.9  # of the area of a superovoid's flat: if four corners span
 _TURNS = 124  # directions around m that sample the border of a superovoid's flat, besides the four along the tangents
 
 
-def _around(turns: FloatArray) -> FloatArray:
+def _unit_vectors(turns: FloatArray) -> FloatArray:
     angles = 2.0 * math.pi * turns
     return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
 # Diagonals are among the turns. Tangents are often in planes of symmetry: the support point of a body with sharp edges
 # then depends on the last digit of the direction. They are the last.
-_AROUND = _around(np.concatenate([(np.arange(_TURNS) + 0.5) / _TURNS, np.arange(4) / 4.0]))
-_EIGHT = _around(np.arange(8) / 8.0)
+_AROUND = _unit_vectors(np.concatenate([(np.arange(_TURNS) + 0.5) / _TURNS, np.arange(4) / 4.0]))
+_EIGHT = _unit_vectors(np.arange(8) / 8.0)
 _STEPS = 60
 _SETTLED = 32.0 * EPS  # of the body: heights above the surface that count as on it
 _GRAZING = 1e-10  # of the body: the same for a surface that the line nearly runs along
@@ -337,12 +337,12 @@ def _outside(core, p):
 
 
 @entry_point
-def leave(body: Packed, p: tuple[float, float, float], m: tuple[float, float, float]) -> float:
+def leave(body: PackedBody, p: tuple[float, float, float], m: tuple[float, float, float]) -> float:
     """Return how far along m a line through a point leaves a convex body, m; nan if it misses the body.
 
     Parameters
     ----------
-    body : Packed
+    body : PackedBody
         A convex body, or a superovoid.
     p : (3,) tuple of float
         Point in the support plane along m or near it, frame of the body.

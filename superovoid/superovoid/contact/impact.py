@@ -47,7 +47,7 @@ from superovoid.contact.deciding import decide_from_nothing
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_pose, as_poses, check_rtol
 from superovoid.contact.kind_table import OPPOSED, solve_within
 from superovoid.contact.one_pair import scratch_in
-from superovoid.contact.pair import CLOSER, Limit, Placed
+from superovoid.contact.pair import CLOSER, Limit, PlacedBody
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.separation import from_origin, offset_of, radii, separation
 from superovoid.contact.thresholds import UndecidedError
@@ -214,7 +214,7 @@ def _stop_spin(core, start, motion, across):
 
 @kernel
 def _solve(a, b, limit, state, rotation, out):
-    first, second = Placed(a.core.row, a.core.pool, a.pose), Placed(b.core.row, b.core.pool, b.pose)
+    first, second = PlacedBody(a.core.row, a.core.pool, a.pose), PlacedBody(b.core.row, b.core.pool, b.pose)
     solve_within(first, second, limit, state, rotation, out)
 
 
@@ -232,7 +232,7 @@ def _touch(a, b, tolerance, way):
 
 @kernel(_nrt=True)
 def _find(first, second, motion_a, motion_b, end, tolerance, most, scratch, out):
-    """Return the first time at which two moving bodies (`Placed` at time 0) come within a gap, as `find_impact`."""
+    """Return the first time at which two moving bodies (`PlacedBody` at time 0) come within a gap, as `find_impact`."""
     rotation, state = scratch.rotation, scratch.state
     state[:] = 0.0
     core_a = Core(first.row, kind_of(first.row), first.pool)
@@ -316,7 +316,7 @@ def find_impact(first, second, motion_a, motion_b, end, tolerance, most, scratch
 
     Parameters
     ----------
-    first, second : Placed
+    first, second : PlacedBody
         At time 0.
     motion_a, motion_b : array, shape (9,)
     end : float
@@ -338,7 +338,7 @@ def find_impact(first, second, motion_a, motion_b, end, tolerance, most, scratch
     for i in range(3):
         start_b[i, 3] -= start_a[i, 3]
         start_a[i, 3] = 0.0
-    from_a, from_b = Placed(first.row, first.pool, start_a), Placed(second.row, second.pool, start_b)
+    from_a, from_b = PlacedBody(first.row, first.pool, start_a), PlacedBody(second.row, second.pool, start_b)
     status, time, overlap, solves, supports = _find(
         from_a, from_b, motion_a, motion_b, end, tolerance, most, scratch, out
     )
@@ -350,7 +350,7 @@ def find_impact(first, second, motion_a, motion_b, end, tolerance, most, scratch
         pose_at(first.pose, motion_a, time, scratch.pose_a)
         pose_at(second.pose, motion_b, time, scratch.pose_b)
         scratch.direction[:] = 0.0
-        there = Placed(first.row, first.pool, scratch.pose_a), Placed(second.row, second.pool, scratch.pose_b)
+        there = PlacedBody(first.row, first.pool, scratch.pose_a), PlacedBody(second.row, second.pool, scratch.pose_b)
         answer = decide_from_nothing(*there, 0.0, tolerance, scratch, scratch.verdict)
         solves += int(scratch.verdict[SOLVES_OF_VERDICT])
         if answer == CLOSER:
@@ -497,13 +497,13 @@ class Motion(Record):
         """Return the pose at a time (s), shape (4, 4), body to world, m; `ValueError` if it overflows."""
         out = np.eye(4)
         # A copy, since kernels take writable arrays.
-        pose_at(self.start.copy(), self._packed, number("time", time, "seconds"), out)
+        pose_at(self.start.copy(), self._numbers, number("time", time, "seconds"), out)
         if not np.isfinite(out).all():
             raise ValueError(f"time = {time!r}: the body has moved or turned too far for float64")
         return out
 
     @property
-    def _packed(self) -> FloatArray:
+    def _numbers(self) -> FloatArray:
         return np.concatenate([self.start[:3, 3] - self.about, self.linear, self.angular])
 
 
@@ -597,10 +597,10 @@ MotionsLike: TypeAlias = MotionLike | Sequence[MotionLike]
 def _motions(name: str, given: MotionsLike) -> tuple[FloatArray, FloatArray]:
     """Return poses at time 0 and motions as kernels read them, (4, 4) or (n, 4, 4) and (1, 9) or (n, 9)."""
     if isinstance(given, Motion):
-        return given.start, given._packed[None]
+        return given.start, given._numbers[None]
     if isinstance(given, list | tuple) and any(isinstance(each, Motion) for each in given):
         motions = [each if isinstance(each, Motion) else Motion.at_rest(as_pose(name, each)) for each in given]
-        return np.array([each.start for each in motions]), np.array([each._packed for each in motions])
+        return np.array([each.start for each in motions]), np.array([each._numbers for each in motions])
     return as_poses(name, given), np.zeros((1, 9))  # type: ignore[arg-type] # poses alone are left
 
 

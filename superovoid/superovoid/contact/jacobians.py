@@ -29,7 +29,7 @@ from superovoid.contact.columns import NORMAL, POINT_A, POINT_B, RESULT_LENGTH
 from superovoid.contact.differentiation import by_shape, surface_point_at
 from superovoid.contact.inputs import TOLERANCE, as_poses
 from superovoid.contact.one_pair import scratch_in, solve_from_nothing, take_poses
-from superovoid.contact.pair import Placed
+from superovoid.contact.pair import PlacedBody
 from superovoid.contact.separation import from_origin
 from superovoid.contact.signed_distance import BATCH, answer_rows
 from superovoid.shapes.kernels.bodies import VALID
@@ -107,7 +107,7 @@ def _put_by_parameters(body, count, row, pose, place, sign, first):
 
 @kernel
 def _put_jacobians(a, b, count_a, count_b, row):
-    """Write the Jacobians of two `Placed` after their result."""
+    """Write the Jacobians of two `PlacedBody` after their result."""
     first = RESULT_LENGTH + 2 * POSE_LENGTH
     _put_by_pose(row, a.pose, POINT_A, -1.0, RESULT_LENGTH)
     _put_by_pose(row, b.pose, POINT_B, 1.0, RESULT_LENGTH + POSE_LENGTH)
@@ -120,8 +120,8 @@ def _put_jacobians(a, b, count_a, count_b, row):
 @kernel
 def _placed(a, b, i, scratch):
     """Return the bodies of a pair at the poses in the scratch."""
-    first = Placed(a.rows[a.body[i]], a.pool, scratch.pose_a)
-    return first, Placed(b.rows[b.body[i]], b.pool, scratch.pose_b)
+    first = PlacedBody(a.rows[a.body[i]], a.pool, scratch.pose_a)
+    return first, PlacedBody(b.rows[b.body[i]], b.pool, scratch.pose_b)
 
 
 @entry_point(nogil=True)

@@ -128,7 +128,7 @@ class Task(NamedTuple):
 
 @kernel(separate=True)
 def begin(first, second, rotation):
-    """Return the `Task` of two `Placed`, with its rotation in the given memory."""
+    """Return the `Task` of two `PlacedBody`, with its rotation in the given memory."""
     straight = _in_order(first, second)
     a, b = (first, second) if straight else (second, first)
     centre = relative_pose(a.pose, b.pose, rotation)
@@ -366,7 +366,7 @@ def solve_non_convex(first, second, limit, state, rotation, out):
 
 @kernel
 def solve_within(a, b, limit, state, rotation, out):
-    """Answer for two `Placed` of any kinds, written to a result row; beyond the limit's distance it may be a wide one.
+    """Answer for two `PlacedBody`, written to a result row; beyond the limit's distance it may be a wide one.
 
     `state` is the state after an earlier answer of this pair, zeros for none, and is updated; `rotation` is scratch.
     """

@@ -22,9 +22,9 @@ from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH, VERDICT_LENGTH
 from superovoid.contact.inputs import SEARCH_BUDGET
 from superovoid.contact.kind_table import solve_within
-from superovoid.contact.pair import Limit, Placed
+from superovoid.contact.pair import Limit, PlacedBody
 from superovoid.shapes.kernels.bodies import MISMATCH, VALID
-from superovoid.shapes.kernels.kinds import ROW_LENGTH, Packed
+from superovoid.shapes.kernels.kinds import ROW_LENGTH, PackedBody
 from superovoid.shapes.kernels.rounding import RIGID, take_pose
 from superovoid.values.checks import MOST_LENGTH
 
@@ -79,8 +79,8 @@ def take_poses(pose_a, pose_b, scratch):
 
 @kernel
 def take(a, b, tolerance, scratch):
-    """Check a query about two `Placed`; return a code, and the bodies with their poses in the scratch."""
-    first, second = Placed(a.row, a.pool, scratch.pose_a), Placed(b.row, b.pool, scratch.pose_b)
+    """Check a query about two `PlacedBody`; return a code, and the bodies with their poses in the scratch."""
+    first, second = PlacedBody(a.row, a.pool, scratch.pose_a), PlacedBody(b.row, b.pool, scratch.pose_b)
     if a.row.shape[0] != ROW_LENGTH or b.row.shape[0] != ROW_LENGTH:
         return MISMATCH, first, second
     if not 1e-12 <= tolerance <= MOST_LENGTH:
@@ -90,7 +90,7 @@ def take(a, b, tolerance, scratch):
 
 @kernel
 def solve_from_nothing(first, second, tolerance, scratch, out):
-    """Solve two bodies (`Placed`) without storing a state for a later answer."""
+    """Solve two bodies (`PlacedBody`) without storing a state for a later answer."""
     scratch.state[:] = 0.0
     solve_within(
         first, second, Limit(tolerance, SEARCH_BUDGET, math.inf, -math.inf), scratch.state, scratch.rotation, out
@@ -111,13 +111,13 @@ class Question(NamedTuple):
 
 
 @entry_point
-def answer_pair(a: Packed, b: Packed, tolerance: float, question: Question) -> int:
+def answer_pair(a: PackedBody, b: PackedBody, tolerance: float, question: Question) -> int:
     """Solve a pair at the poses of a `Question`; fill in its `out`."""
     work, out = question.work, question.out
     if work.shape[0] != WORK_LENGTH or out.shape[0] != RESULT_LENGTH:
         return MISMATCH
     scratch = scratch_in(work)
-    placed_a, placed_b = Placed(a.row, a.pool, question.pose_a), Placed(b.row, b.pool, question.pose_b)
+    placed_a, placed_b = PlacedBody(a.row, a.pool, question.pose_a), PlacedBody(b.row, b.pool, question.pose_b)
     found, first, second = take(placed_a, placed_b, tolerance, scratch)
     if found == VALID:
         limit = Limit(tolerance, SEARCH_BUDGET, math.inf, -math.inf)

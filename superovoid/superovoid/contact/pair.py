@@ -39,7 +39,7 @@ class OvoidPair(NamedTuple):
     centre: tuple[float, float, float]
 
 
-class Placed(NamedTuple):
+class PlacedBody(NamedTuple):
     """A packed body in the world, with the pool that its row refers to."""
 
     row: Floats1

@@ -225,7 +225,7 @@ def point_distances(
     rows[:, columns.STATUS] = 0.0
     body = np.full(len(points), -1)
     for part in bodies.parts(len(points)):
-        _nearest(bodies, points[part], rtol, threads, rows[part], body[part])
+        _find_nearest(bodies, points[part], rtol, threads, rows[part], body[part])
     return PointDistances(
         rows[:, columns.DISTANCE],
         rows[:, columns.LOWER],
@@ -237,7 +237,7 @@ def point_distances(
     )
 
 
-def _nearest(
+def _find_nearest(
     bodies: _Bodies, points: FloatArray, rtol: float, threads: int | None, best: FloatArray, body: IntArray
 ) -> None:
     """Store the answer and the index of the nearest body of each point in `best` and `body`."""

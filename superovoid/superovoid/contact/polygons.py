@@ -43,7 +43,7 @@ def edge_lines(polygon: Sequence[Point]) -> list[Line]:
     return lines
 
 
-def clipped(polygon: Sequence[Point], lines: Sequence[Line], slack: float) -> list[Point]:
+def clip_polygon(polygon: Sequence[Point], lines: Sequence[Line], slack: float) -> list[Point]:
     """Return the part of a polygon inside all lines (Sutherland and Hodgman); corners up to `slack` outside stay."""
     left = list(polygon)
     for a, b, d in lines:
@@ -120,7 +120,7 @@ def hull(points: Sequence[Point], slack: float) -> list[int]:
     return corners
 
 
-def simplified(points: Sequence[Point], corners: Sequence[int], most: int, held: int) -> list[int]:
+def simplify_polygon(points: Sequence[Point], corners: Sequence[int], most: int, held: int) -> list[int]:
     """Return fewer corners of a convex polygon, which span as much of it as they can.
 
     One corner after the other goes: the one whose triangle with its two neighbours is least (Visvalingam and Whyatt
@@ -139,11 +139,11 @@ def simplified(points: Sequence[Point], corners: Sequence[int], most: int, held:
     """
     left = list(corners)
 
-    def lost(k: int) -> float:
+    def loss_of(k: int) -> float:
         a, b, c = points[left[k - 1]], points[left[k]], points[left[(k + 1) % len(left)]]
         return 0.5 * cross(a, b, c) if len(left) > 3 else -math.dist(a, c)
 
-    losses = [lost(k) for k in range(len(left))]
+    losses = [loss_of(k) for k in range(len(left))]
     while len(left) > most:
         free = [k for k in range(len(left)) if left[k] != held]
         smallest = min(losses[k] for k in free)
@@ -151,8 +151,8 @@ def simplified(points: Sequence[Point], corners: Sequence[int], most: int, held:
         k = max((k for k in free if losses[k] <= close), key=lambda k: left[k])
         del left[k], losses[k]
         if len(left) <= 3:
-            losses = [lost(k) for k in range(len(left))]
+            losses = [loss_of(k) for k in range(len(left))]
         else:
             for neighbour in (k - 1, k % len(left)):
-                losses[neighbour] = lost(neighbour)
+                losses[neighbour] = loss_of(neighbour)
     return left

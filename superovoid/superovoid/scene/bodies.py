@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.contact.inputs import as_pose
-from superovoid.scene.culling import Local
+from superovoid.scene.culling import LocalBodies
 from superovoid.shapes import Shape
 from superovoid.shapes.kernels import kinds, surface
 from superovoid.shapes.kernels.rounding import composition
@@ -71,7 +71,7 @@ class Body:
         self.__dict__.update(state)
 
 
-def rows_of(bodies: Sequence[Body], length: int, offsets: Offsets) -> tuple[Local, FloatArray, Offsets]:
+def rows_of(bodies: Sequence[Body], length: int, offsets: Offsets) -> tuple[LocalBodies, FloatArray, Offsets]:
     """Return shapes, poses and bounds of bodies, and their meshes, which `pack_shapes_behind` appends to a pool."""
     packed, more, offsets = pack_shapes_behind((body.shape for body in bodies), length, offsets)
     spheres = [body.shape.bounding_sphere() for body in bodies]
@@ -80,7 +80,7 @@ def rows_of(bodies: Sequence[Body], length: int, offsets: Offsets) -> tuple[Loca
     for i in np.flatnonzero(has_pool).tolist():
         centres[i], halves[i] = bodies[i].shape.obb()
     centres[~has_pool], halves[~has_pool] = _boxes(packed[~has_pool])
-    local = Local(
+    local = LocalBodies(
         packed,
         _stack([body.link_from_body for body in bodies], 4, 4),
         _stack([sphere.centre for sphere in spheres], 3),

@@ -22,7 +22,7 @@ from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.scene.culling import (
     PAST_OBB,
     PAST_SPHERE,
-    Local,
+    LocalBodies,
     World,
     bounding_spheres_within,
     oriented_boxes_within,
@@ -127,7 +127,7 @@ def spacing(tree: Tree) -> float:
 
 
 @kernel
-def _apart(a, b, limit):
+def _are_apart(a, b, limit):
     """Return whether two boxes are farther apart than the limit along an axis of the world."""
     return (
         a[0] - b[3] > limit
@@ -160,7 +160,7 @@ def _consider(local, world, rules, a, b, limit, candidates, found, counts):
 
 @entry_point(nogil=True)
 def cull_tree(
-    local: Local,
+    local: LocalBodies,
     rules: Rules,
     tree: Tree,
     limit: float,
@@ -188,12 +188,12 @@ def cull_tree(
             stack[top + 1, 0], stack[top + 1, 1] = m + second, m + second
             stack[top + 2, 0], stack[top + 2, 1] = m + 1, m + 1
             top += 3
-        elif _apart(box, other, reach):
+        elif _are_apart(box, other, reach):
             continue
         elif second == 0 and other[SECOND] == 0.0:
             for i in range(int(box[FIRST]), int(box[END])):
                 for j in range(i + 1 if m == n else int(other[FIRST]), int(other[END])):
-                    if not _apart(tree.bounds[i], tree.bounds[j], reach):
+                    if not _are_apart(tree.bounds[i], tree.bounds[j], reach):
                         found = _consider(local, world, rules, order[i], order[j], limit, candidates, found, counts)
         else:
             # Open the node with more bodies.

@@ -28,7 +28,7 @@ _ROUNDING = 1e-12  # share of the largest coordinate, far above rounding (docs/e
 
 
 @bundle
-class Local(NamedTuple):
+class LocalBodies(NamedTuple):
     """Bodies in their own frames, one row a body."""
 
     packed: Floats2
@@ -134,7 +134,7 @@ def rounding_of(world, k):
 
 
 @entry_point(nogil=True, separate=True)
-def place_all(local: Local, link: Ints1, link_poses: Floats3, moved: Bools1, world: World) -> None:
+def place_all(local: LocalBodies, link: Ints1, link_poses: Floats3, moved: Bools1, world: World) -> None:
     """Place the bodies on moved links."""
     rounding = 0.0
     for k in range(link.shape[0]):

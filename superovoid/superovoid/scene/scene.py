@@ -71,7 +71,7 @@ _WARM_STARTS, _MOST_WARM_STARTS = 1 << 14, 1 << 18
 class SceneTables(NamedTuple):
     """The data of a scene that kernels read."""
 
-    local: culling.Local
+    local: culling.LocalBodies
     """Rows of the bodies."""
     link: IntArray
     """Row of each body's link in `links`."""
@@ -117,7 +117,7 @@ class Scene:
 
     _named: dict[str, Body]  # the bodies by name
     _bodies: tuple[Body, ...]
-    _local: culling.Local
+    _local: culling.LocalBodies
     _vertices: FloatArray
     _offsets: Offsets  # offsets of the meshes in `_vertices`
     _rules: pair_table.Rules
@@ -140,11 +140,11 @@ class Scene:
         self._rtol = check_rtol(rtol)
         self._max_evaluations = whole("max_evaluations", max_evaluations, 0)
         self._named = {}
-        self._begin(self._checked(bodies), {}, np.empty((0, 4, 4)), np.empty(0, dtype=np.bool_), pairs is not None)
+        self._begin(self._check_bodies(bodies), {}, np.empty((0, 4, 4)), np.empty(0, dtype=np.bool_), pairs is not None)
         if pairs is not None:
             listed = table_of(pairs)
             check_indices(listed, len(self._bodies))
-            added = self._except(listed, pair_table.ALLOWED_TURNED)
+            added = self._set_exceptions(listed, pair_table.ALLOWED_TURNED)
             if added == len(listed):
                 self._table = listed
 
@@ -169,7 +169,7 @@ class Scene:
     def pairs(self) -> IntArray:
         """Pairs to check, shape (n, 2), body indices. The array is made on access and may be long."""
         with self._lock:
-            table = self._listed().view()
+            table = self._list_pairs().view()
         table.flags.writeable = False
         return table
 
@@ -236,7 +236,7 @@ class Scene:
             If a pair is not one of the scene's.
         """
         with self._lock:
-            listed = self._listed() if pairs is None else self._oriented(pairs)
+            listed = self._list_pairs() if pairs is None else self._orient_pairs(pairs)
             of_links = self.links, self._link_poses.copy(), self._posed.copy()
             return SceneTables(
                 self._local, self._rules.link, self._vertices, listed, *of_links, self._rtol, self._max_evaluations
@@ -258,12 +258,12 @@ class Scene:
             If a name is taken.
         """
         with self._lock:
-            new = self._checked((bodies,) if isinstance(bodies, Body) else bodies)
+            new = self._check_bodies((bodies,) if isinstance(bodies, Body) else bodies)
             if not new:
                 return
             rows, more, self._offsets = rows_of(new, len(self._vertices), self._offsets)
             self._vertices = np.concatenate([self._vertices, more])
-            local = culling.Local(*map(np.concatenate, zip(self._local, rows, strict=True)))
+            local = culling.LocalBodies(*map(np.concatenate, zip(self._local, rows, strict=True)))
             link = np.append(self._rules.link, self._rows_of_links(new))
             closed = np.append(self._rules.closed, np.zeros(len(new), dtype=np.bool_))
             self._hold(
@@ -290,7 +290,7 @@ class Scene:
             keep = np.ones(len(self._bodies), dtype=np.bool_)
             keep[rows] = False
             index = np.where(keep, np.cumsum(keep) - 1, -1)
-            local = culling.Local(*(array[keep] for array in self._local))
+            local = culling.LocalBodies(*(array[keep] for array in self._local))
             named = dict(itertools.compress(self._named.items(), keep))
             if (self._local.packed[~keep, kinds.VERTEX_COUNT] > 0.0).any():
                 shapes = [body.shape for body in named.values()]
@@ -357,7 +357,7 @@ class Scene:
         with self._lock:
             table = table_of(pairs)
             check_indices(table, len(self._bodies))
-            self._except(table, pair_table.ALLOWED if allowed else pair_table.FORBIDDEN)
+            self._set_exceptions(table, pair_table.ALLOWED if allowed else pair_table.FORBIDDEN)
 
     # -- poses -----------------------------------------------------------------------------------------------------
 
@@ -436,14 +436,14 @@ class Scene:
             If a pair is not one of the scene's.
         """
         with self._lock:
-            wanted = 0 if pairs is None else len(self._oriented(pairs))
+            wanted = 0 if pairs is None else len(self._orient_pairs(pairs))
             listed = self._is_listed(self._count)
             near = self._count if listed else min(self._count, _NEAR_PAIRS * len(self._bodies))
             self._reserve(max(near, wanted))
             self._provide_slots(near)
             self._provide_lanes(max(near, wanted))
             if listed:
-                self._listed()
+                self._list_pairs()
             elif self._posed.all():
                 self._fitted_tree()
             memory = self._memory
@@ -507,7 +507,7 @@ class Scene:
         with self._lock:
             self._check_posed()
             listed = self._is_listed(self._count) if by is None else by == "list"
-            count = self._cull(max_distance, self._listed() if listed else None)
+            count = self._cull(max_distance, self._list_pairs() if listed else None)
             return self._memory.rows.pairs[:count].copy()
 
     def query(
@@ -550,9 +550,9 @@ class Scene:
         limit = min(max_distance, 0.0) if overlapping_only else max_distance
         with self._lock:
             self._check_posed()
-            table = self._oriented(pairs) if pairs is not None else None
+            table = self._orient_pairs(pairs) if pairs is not None else None
             if table is None and self._is_listed(self._count):
-                table = self._listed()
+                table = self._list_pairs()
             count = self._count if table is None else len(table)
             enough = count if max_results is None else min(max_results, count)
             searched = table is None and max_results is not None
@@ -662,7 +662,7 @@ class Scene:
         """
         self._provide_slots(candidates)
         self._provide_lanes(candidates)
-        wanted = solving.Wanted(most, limit, overlapping_only, self._rtol, self._max_evaluations, True)
+        wanted = solving.QueryLimits(most, limit, overlapping_only, self._rtol, self._max_evaluations, True)
         return int(solving.solve(self._local, self._vertices, self._memory, candidates, wanted))
 
     def _usual_reach(self) -> float:
@@ -738,11 +738,11 @@ class Scene:
         named = {body.name: body for body in bodies}
         self._hold(named, local, self._rows_of_links(bodies), np.full(len(bodies), closed), none)
 
-    def _checked(self, bodies: Sequence[Body] | ShapeArray[Any]) -> tuple[Body, ...]:
+    def _check_bodies(self, bodies: Sequence[Body] | ShapeArray[Any]) -> tuple[Body, ...]:
         """Check bodies to be added; return them as a tuple."""
         if isinstance(bodies, ShapeArray):
             first = len(self._named)
-            return self._checked([Body(str(i), str(i), shape) for i, shape in enumerate(bodies, first)])
+            return self._check_bodies([Body(str(i), str(i), shape) for i, shape in enumerate(bodies, first)])
         bodies = tuple(bodies)
         for body in bodies:
             if not isinstance(body, Body):
@@ -764,7 +764,7 @@ class Scene:
     def _hold(
         self,
         named: dict[str, Body],
-        local: culling.Local,
+        local: culling.LocalBodies,
         link: IntArray,
         closed: NDArray[np.bool_],
         index: IntArray,
@@ -790,7 +790,7 @@ class Scene:
         self._tree_fits = False
         self._stale |= links
 
-    def _except(self, pairs: IntArray, answer: int) -> int:
+    def _set_exceptions(self, pairs: IntArray, answer: int) -> int:
         """Set exceptions from the rules for pairs; return how many pairs had none."""
         old = self._rules
         rules = pair_table.moved_rules(old, old.link, old.closed, np.arange(len(old.link)), len(pairs))
@@ -803,7 +803,7 @@ class Scene:
         self._rules, self._table = rules._replace(within_links=bool(within)), None
         self._count = _pairs_between(rules.link) - _pairs_between(rules.link[rules.closed]) + int(more)
 
-    def _listed(self) -> IntArray:
+    def _list_pairs(self) -> IntArray:
         if self._table is None:
             self._table = np.empty((self._count, 2), dtype=np.int64)
             pair_table.list_allowed(self._rules, self._table)
@@ -839,7 +839,7 @@ class Scene:
         index = {name: i for i, name in enumerate(self._named)}
         return [index[name] for name in names]
 
-    def _oriented(self, pairs: ArrayLike) -> IntArray:
+    def _orient_pairs(self, pairs: ArrayLike) -> IntArray:
         """Return the pairs of a query, in the order of bodies that the scene reports."""
         table = table_of(pairs)
         wrong = pair_table.orient(self._rules, table)

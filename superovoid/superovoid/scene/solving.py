@@ -30,7 +30,7 @@ from superovoid.contact.broadcasting import own_or_only
 from superovoid.contact.columns import DISTANCE, LOWER, RESULT_LENGTH, STATUS, UPPER
 from superovoid.contact.kind_table import solve_within
 from superovoid.contact.lanes import many_pairs, newton_lanes
-from superovoid.contact.pair import Limit, Placed
+from superovoid.contact.pair import Limit, PlacedBody
 from superovoid.contact.separation import offset_of, separation
 from superovoid.contact.superovoids import newton
 from superovoid.contact.superovoids.certificate import gap_tolerance
@@ -39,7 +39,7 @@ from superovoid.scene.culling import (
     COUNTS,
     INTERSECTING,
     SOLVED,
-    Local,
+    LocalBodies,
     Worlds,
     gap_of_oriented_boxes,
     is_within,
@@ -103,7 +103,7 @@ def scratch_for(rows: int) -> Scratch:
     return zeros(Scratch, rows, rows, rows, (rows, RESULT_LENGTH), keys_for(rows), (3, 3))
 
 
-class Wanted(NamedTuple):
+class QueryLimits(NamedTuple):
     """The answers that a query wants, and their tolerance."""
 
     most: int  # number of the closest pairs of each group
@@ -179,7 +179,7 @@ def lower_limit(nearest, farness, known, most, limit, value):
 
 
 @kernel(forceinline=True)
-def lost(packed, world, a, b):
+def pose_error(packed, world, a, b):
     """Return the error of the distance of two bodies due to the rounding of their poses, m."""
     loss = world.losses[a] + world.losses[b]
     endless_a, endless_b = world.spheres[a, 3] == math.inf, world.spheres[b, 3] == math.inf
@@ -192,7 +192,7 @@ def lost(packed, world, a, b):
 @kernel
 def _certified_width(packed, world, a, b, tolerance):
     """Return how far a certified distance may lie below a bound: interval width plus rounding of bounds, m."""
-    loss = lost(packed, world, a, b)
+    loss = pose_error(packed, world, a, b)
     if world.spheres[a, 3] == math.inf:
         a = b
     elif world.spheres[b, 3] == math.inf:
@@ -372,10 +372,10 @@ def _answer(local, vertices, world, rows, row, limit, wanted, pool, rotation, ou
         for j in range(RESULT_LENGTH):
             out[j] = rows.out[row, j]
     else:
-        first, second = Placed(packed[a], vertices, world.poses[a]), Placed(packed[b], vertices, world.poses[b])
+        first, second = PlacedBody(packed[a], vertices, world.poses[a]), PlacedBody(packed[b], vertices, world.poses[b])
         ends = Limit(wanted.tolerance, wanted.budget, max(limit, 0.0), -math.inf)  # the sign is always decided
         solve_within(first, second, ends, state, rotation, out)
-    widen(out, lost(packed, world, a, b), wanted.tolerance * size_of_smaller(packed, world, a, b))
+    widen(out, pose_error(packed, world, a, b), wanted.tolerance * size_of_smaller(packed, world, a, b))
 
 
 @kernel(forceinline=True)
@@ -471,7 +471,7 @@ def _end_of_group(rows, begin, end):
     return row
 
 
-class Asked(NamedTuple):
+class LaneCounts(NamedTuple):
     """Lengths of the lists of candidates for lanes: of superovoids from the front, next to cores from the back."""
 
     ovoids: int
@@ -486,12 +486,12 @@ def _ask(local, world, rows, row, limit, asked):
     if way == many_pairs.NO_LANES:
         return asked
     # The sign of a distance is always wanted.
-    rows.limits[row] = max(limit, 0.0) + 2.0 * lost(local.packed, world, a, b)
+    rows.limits[row] = max(limit, 0.0) + 2.0 * pose_error(local.packed, world, a, b)
     if way == many_pairs.OVOIDS:
         rows.asked[asked.ovoids] = row
-        return Asked(asked.ovoids + 1, asked.cores)
+        return LaneCounts(asked.ovoids + 1, asked.cores)
     rows.asked[rows.asked.shape[0] - 1 - asked.cores] = row
-    return Asked(asked.ovoids, asked.cores + 1)
+    return LaneCounts(asked.ovoids, asked.cores + 1)
 
 
 @kernel(forceinline=True)
@@ -529,7 +529,7 @@ def ask_lanes(local, vertices, memory, states, wanted):
     """Solve candidates of states in lanes: first the certainly wanted ones, then those that may be closer."""
     rows, worlds = memory.rows, memory.worlds
     for turn in range(1 if wanted.of_scene else 2):
-        asked = Asked(0, 0)
+        asked = LaneCounts(0, 0)
         for i in range(states):
             world, begin = world_at(worlds, i), memory.first[i]
             while begin < memory.first[i + 1]:
@@ -559,13 +559,13 @@ def finish_state(local, vertices, memory, i, wanted):
 
 
 @entry_point(nogil=True, separate=True)
-def cull_list(local: Local, pairs: Ints2, groups: Ints1, limit: float, memory: Memory) -> int:
+def cull_list(local: LocalBodies, pairs: Ints2, groups: Ints1, limit: float, memory: Memory) -> int:
     """Find the candidates of a scene among pairs of one group; return their number."""
     return cull(local, world_at(memory.worlds, 0), pairs, groups, limit, 0, memory)
 
 
 @entry_point(nogil=True, separate=True)
-def solve(local: Local, vertices: Floats1, memory: Memory, count: int, wanted: Wanted) -> int:
+def solve(local: LocalBodies, vertices: Floats1, memory: Memory, count: int, wanted: QueryLimits) -> int:
     """Solve the first `count` candidates of a scene, as one group. This ends the query.
 
     `vertices` has the vertices and trees that the rows of meshes refer to. Return the number of answers:

@@ -46,7 +46,7 @@ def vertex_rows(owner: str, vertices: ArrayLike, least: int) -> FloatArray:
     return rows
 
 
-def _merged(vertices: FloatArray, faces: NDArray[np.int64]) -> tuple[FloatArray, NDArray[np.int64]]:
+def _merge_vertices(vertices: FloatArray, faces: NDArray[np.int64]) -> tuple[FloatArray, NDArray[np.int64]]:
     """Merge equal vertices, in the order of the first of each, and drop those that no triangle uses."""
     used, faces = np.unique(faces, return_inverse=True)
     _, first, same = np.unique(vertices[used] + 0.0, axis=0, return_index=True, return_inverse=True)
@@ -61,7 +61,7 @@ def _closed_surface(vertices: FloatArray, faces: NDArray[np.int64], key: FloatAr
     _, first, same = np.unique(key + 0.0, axis=0, return_index=True, return_inverse=True)
     merged = first[same.reshape(-1)][faces]
     distinct = (merged != np.roll(merged, 1, axis=1)).all(axis=1)
-    return trimesh_for("a mesh").Trimesh(*_merged(vertices, merged[distinct]), process=False)
+    return trimesh_for("a mesh").Trimesh(*_merge_vertices(vertices, merged[distinct]), process=False)
 
 
 def _face_rows(owner: str, faces: ArrayLike, count: int, least: int = 4) -> NDArray[np.int64]:
@@ -219,7 +219,7 @@ class Mesh(_Vertices):
     def __post_init__(self) -> None:
         vertices = vertex_rows("Mesh", self.vertices, 4)
         faces = _face_rows("Mesh", self.faces, len(vertices))
-        mesh = trimesh_for("a mesh").Trimesh(*_merged(vertices, faces), process=False)
+        mesh = trimesh_for("a mesh").Trimesh(*_merge_vertices(vertices, faces), process=False)
         if not mesh.is_watertight:
             raise ValueError("Mesh.faces: the surface must be closed, found an edge without two triangles")
         if not mesh.is_winding_consistent:
@@ -373,11 +373,11 @@ class Shell(Mesh):
 
     def __post_init__(self) -> None:
         vertices = vertex_rows("Shell", self.vertices, 3)
-        vertices, faces = _merged(vertices, _face_rows("Shell", self.faces, len(vertices), 1))
+        vertices, faces = _merge_vertices(vertices, _face_rows("Shell", self.faces, len(vertices), 1))
         faces = faces[(faces != np.roll(faces, 1, axis=1)).all(axis=1)]
         if not len(faces):
             raise ValueError("Shell.faces: every triangle has a corner twice")
-        vertices, faces = _merged(vertices, faces)
+        vertices, faces = _merge_vertices(vertices, faces)
         self._keep(vertices=vertices, faces=faces)
         self._hull  # noqa: B018 - refuses points on one line
 

@@ -109,7 +109,7 @@ def _sections(resolution: int) -> int:
     return whole("resolution", resolution, 4)
 
 
-def _turned(profile: Sequence[tuple[float, float]], resolution: int) -> tuple[FloatArray, IntArray]:
+def _revolve(profile: Sequence[tuple[float, float]], resolution: int) -> tuple[FloatArray, IntArray]:
     """Return the mesh that the profile (rho, z) sweeps about z; the profile goes upwards from axis to axis."""
     sections = _sections(resolution)
     angle = 2.0 * math.pi * np.arange(sections) / sections
@@ -120,7 +120,7 @@ def _turned(profile: Sequence[tuple[float, float]], resolution: int) -> tuple[Fl
     return vertices, faces_around_z(len(rows), sections)
 
 
-def _around(rho: FloatArray, z: FloatArray, rng: np.random.Generator) -> FloatArray:
+def _points_about_axis(rho: FloatArray, z: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Return points at distances rho from the z axis, at random angles about it."""
     angle = rng.uniform(0.0, 2.0 * math.pi, len(rho))
     return np.stack([rho * np.cos(angle), rho * np.sin(angle), z], axis=-1)
@@ -207,14 +207,14 @@ class Capsule(_ClosedForm):
         r, half = self.radius, 0.5 * self.length
         z = rng.uniform(-half - r, half + r, count)
         beyond = np.maximum(np.abs(z) - half, 0.0)
-        return _around(np.sqrt((r - beyond) * (r + beyond)), z, rng)
+        return _points_about_axis(np.sqrt((r - beyond) * (r + beyond)), z, rng)
 
     def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
         """Return a closed mesh with its vertices on the surface; see `Shape.triangles`."""
         angle = np.linspace(0.0, 0.5 * math.pi, max(3, _sections(resolution) // 4 + 1))
         rho, z = self.radius * np.sin(angle), 0.5 * self.length + self.radius * np.cos(angle)
         upper = list(zip(rho[::-1], z[::-1], strict=True))
-        return _turned([(r, -h) for r, h in upper[::-1]] + upper, resolution)
+        return _revolve([(r, -h) for r, h in upper[::-1]] + upper, resolution)
 
 
 @dataclass(frozen=True)
@@ -303,12 +303,14 @@ class Cylinder(_ClosedForm):
         r, half = self.radius, 0.5 * self.length
         on_side = rng.random(count) * (self.length + r) < self.length
         rho = np.where(on_side, r, r * np.sqrt(rng.random(count)))
-        return _around(rho, np.where(on_side, rng.uniform(-half, half, count), rng.choice([-half, half], count)), rng)
+        return _points_about_axis(
+            rho, np.where(on_side, rng.uniform(-half, half, count), rng.choice([-half, half], count)), rng
+        )
 
     def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
         """Return a closed mesh with its vertices on the surface; see `Shape.triangles`."""
         h = 0.5 * self.length
-        return _turned([(0.0, -h), (self.radius, -h), (self.radius, h), (0.0, h)], resolution)
+        return _revolve([(0.0, -h), (self.radius, -h), (self.radius, h), (0.0, h)], resolution)
 
 
 @dataclass(frozen=True)
@@ -344,12 +346,12 @@ class Cone(_ClosedForm):
         r, slant = self.radius, math.hypot(self.radius, self.length)
         share = np.sqrt(rng.random(count))  # fraction of the radius, both on the side and on the base
         on_side = rng.random(count) * (r + slant) < slant
-        return _around(r * share, self.length * (0.5 - np.where(on_side, share, 1.0)), rng)
+        return _points_about_axis(r * share, self.length * (0.5 - np.where(on_side, share, 1.0)), rng)
 
     def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
         """Return a closed mesh with its vertices on the surface; see `Shape.triangles`."""
         h = 0.5 * self.length
-        return _turned([(0.0, -h), (self.radius, -h), (0.0, h)], resolution)
+        return _revolve([(0.0, -h), (self.radius, -h), (0.0, h)], resolution)
 
 
 @dataclass(frozen=True)
@@ -392,7 +394,9 @@ class Torus(_ClosedForm):
         # The area at an angle is proportional to the distance from the axis. A rejected angle is mirrored.
         outside = (self.major_radius + self.minor_radius * np.cos(angle)) > 2.0 * self.major_radius * rng.random(count)
         angle = np.where(outside, angle, math.pi - angle)
-        return _around(self.major_radius + self.minor_radius * np.cos(angle), self.minor_radius * np.sin(angle), rng)
+        return _points_about_axis(
+            self.major_radius + self.minor_radius * np.cos(angle), self.minor_radius * np.sin(angle), rng
+        )
 
     def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
         """Return a closed mesh with its vertices on the surface; see `Shape.triangles`."""

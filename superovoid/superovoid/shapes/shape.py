@@ -394,11 +394,11 @@ class Shape(ABC):
         return float(self._row[surface.RADIUS])
 
     @cached_property
-    def _body(self) -> kinds.Packed:
+    def _body(self) -> kinds.PackedBody:
         """Data for the kernels."""
         row = np.zeros(kinds.ROW_LENGTH)
         row[kinds.BLOCKS] = -1.0
-        return kinds.Packed(row, self._fill(row))
+        return kinds.PackedBody(row, self._fill(row))
 
     @property
     def _row(self) -> FloatArray:

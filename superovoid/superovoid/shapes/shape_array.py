@@ -152,7 +152,7 @@ class ShapeArray(Sequence[AnyShape], Generic[AnyShape]):
         found, i = pack_bodies(_KINDS.get(kind, kinds.SUPEROVOID), _parameters(kind, columns), rows)
         if found != VALID:
             try:
-                shape = kind(**_named(ARGUMENTS[kind], columns[i]))
+                shape = kind(**_values_by_name(ARGUMENTS[kind], columns[i]))
             except ValueError as error:
                 raise ValueError(f"shape {i} of {len(columns)}: {error}") from None
             raise RuntimeError(f"shape {i} of {len(columns)}, {shape!r}: refused by the kernels, code {found}")
@@ -185,8 +185,8 @@ class ShapeArray(Sequence[AnyShape], Generic[AnyShape]):
         numbers = self._columns[which]
         if isinstance(which, int):
             shape = object.__new__(self.kind)  # the kernels have checked the numbers
-            shape.__dict__.update(_named(_FIELDS[self.kind], _parameters(self.kind, numbers[None])[0]))
-            shape.__dict__["_body"] = kinds.Packed(self._rows[which], EMPTY_POOL)
+            shape.__dict__.update(_values_by_name(_FIELDS[self.kind], _parameters(self.kind, numbers[None])[0]))
+            shape.__dict__["_body"] = kinds.PackedBody(self._rows[which], EMPTY_POOL)
             return shape
         selected = object.__new__(ShapeArray)
         selected._hold(self.kind, np.ascontiguousarray(numbers), np.ascontiguousarray(self._rows[which]))
@@ -202,7 +202,7 @@ class ShapeArray(Sequence[AnyShape], Generic[AnyShape]):
 
     def _repr_html_(self) -> str:
         """Return the arguments of the first shapes as a table, for a notebook."""
-        arguments = [_named(ARGUMENTS[self.kind], row) for row in self._columns[:_PRINTED_SHAPES]]
+        arguments = [_values_by_name(ARGUMENTS[self.kind], row) for row in self._columns[:_PRINTED_SHAPES]]
         rows = ([str(i), *map(short_repr, each.values())] for i, each in enumerate(arguments))
         left = len(self) - _PRINTED_SHAPES
         return html.table(repr(self), ["", *ARGUMENTS[self.kind]], rows, f"and {left} more" if left > 0 else "")
@@ -222,7 +222,7 @@ def _parameters(kind: type[Shape], columns: FloatArray) -> FloatArray:
     return parameters
 
 
-def _named(counts: Mapping[str, int], numbers: FloatArray) -> dict[str, Any]:
+def _values_by_name(counts: Mapping[str, int], numbers: FloatArray) -> dict[str, Any]:
     """Return a row as a dictionary from names to numbers or tuples of numbers."""
     values, first = numbers.tolist(), 0
     named = {}

@@ -364,7 +364,7 @@ class Superovoid(Shape):
     # -- support ----------------------------------------------------------------------------------------------
 
     @cached_property
-    def _packed(self) -> FloatArray:
+    def _packed_row(self) -> FloatArray:
         """Numbers of the kernel row."""
         return self._row[: surface.BODY_LENGTH]
 
@@ -382,7 +382,7 @@ class Superovoid(Shape):
         a1, a2, a3 = self.semi_axes
         p, s = 2.0 / self.section_exponent, 2.0 / self.profile_exponent
         if self.taper == (0.0, 0.0):
-            radius = float(_farthest(_farthest(a1, a2, p), a3, s))
+            radius = float(_farthest_distance(_farthest_distance(a1, a2, p), a3, s))
             return BoundingSphere(np.zeros(3), ABOVE_ROUNDING * radius)
         # Between two heights on one side of the equator the meridian radius r is at most that of the one closer to the
         # equator; the farthest point of the section for r = 1 is a norm of (a1 kx, a2 ky), convex in the height, and so
@@ -392,7 +392,7 @@ class Superovoid(Shape):
             r = (-np.expm1(s * np.log(upper))) ** (1.0 / s)
         w, r = np.concatenate([-upper[:0:-1], upper]), np.concatenate([r[:0:-1], r])
         z = a3 * w
-        across = _farthest(a1 * (1.0 + self.taper[0] * w), a2 * (1.0 + self.taper[1] * w), p)
+        across = _farthest_distance(a1 * (1.0 + self.taper[0] * w), a2 * (1.0 + self.taper[1] * w), p)
         z0 = _middle((r * across)[::_SPHERE_STEP] / a3, w[::_SPHERE_STEP]) * a3
         across = np.maximum(r[1:], r[:-1]) * np.maximum(across[1:], across[:-1])
         along = np.abs(z - z0)
@@ -461,7 +461,7 @@ class Superovoid(Shape):
 
     def convexity(self) -> ConvexityReport:
         """Return whether the body is convex, and how deep its concavity is (`ConvexityReport`)."""
-        convex = self._packed[surface.DENTED] == 0.0
+        convex = self._packed_row[surface.DENTED] == 0.0
         return ConvexityReport(bool(convex), 0.0 if convex else self._dent)
 
     # -- tessellation --------------------------------------------------------------------------------------------
@@ -487,7 +487,7 @@ def _exponent(name: str, value: object) -> float:
     return float(value)
 
 
-def _farthest(a: ArrayLike, b: ArrayLike, p: float) -> FloatArray:
+def _farthest_distance(a: ArrayLike, b: ArrayLike, p: float) -> FloatArray:
     """Return the largest distance from the origin on abs(x/a)**p + abs(y/b)**p = 1.
 
     By Hölder's inequality it is a norm of (a, b).

@@ -67,13 +67,13 @@ def moments(
     w, kx, ky = Polynomial([0.0, 1.0]), Polynomial([1.0, taper[0]]), Polynomial([1.0, taper[1]])
     volume = a1 * a2 * a3
 
-    def over(factors: Polynomial, m: int) -> float:
+    def integrate(factors: Polynomial, m: int) -> float:
         return _over_heights(factors, m, profile_exponent)
 
-    first = np.array([0.0, 0.0, volume * c_0 * a3 * over(w * kx * ky, 2)])
-    xx, yy = (volume * c_2 * a**2 * over(kx * ky * k**2, 4) for a, k in ((a1, kx), (a2, ky)))
-    zz = volume * c_0 * a3**2 * over(w**2 * kx * ky, 2)
-    return volume * c_0 * over(kx * ky, 2), first, np.diag([xx, yy, zz])
+    first = np.array([0.0, 0.0, volume * c_0 * a3 * integrate(w * kx * ky, 2)])
+    xx, yy = (volume * c_2 * a**2 * integrate(kx * ky * k**2, 4) for a, k in ((a1, kx), (a2, ky)))
+    zz = volume * c_0 * a3**2 * integrate(w**2 * kx * ky, 2)
+    return volume * c_0 * integrate(kx * ky, 2), first, np.diag([xx, yy, zz])
 
 
 def _nodes(epsilon: float) -> FloatArray:

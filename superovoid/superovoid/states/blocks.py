@@ -43,10 +43,10 @@ class Ends(NamedTuple):
         )
 
 
-class Idle(list[Memory]):
+class IdleMemory(list[Memory]):
     """Memory of finished calls, for reuse by later calls; a pickle or deep copy of it is empty."""
 
-    def __reduce__(self) -> tuple[type[Idle[Memory]], tuple[()]]:
+    def __reduce__(self) -> tuple[type[IdleMemory[Memory]], tuple[()]]:
         return type(self), ()
 
 
@@ -54,7 +54,7 @@ def in_blocks(
     states: int,
     size: int,
     threads: int,
-    idle: Idle[Memory],
+    idle: IdleMemory[Memory],
     make: Callable[[], Memory],
     answer: Callable[[slice, Memory], Part],
     ended: Callable[[], bool],
@@ -67,7 +67,7 @@ def in_blocks(
         Number of all states, and of the states of a block. Without states, one empty block is answered.
     threads : int
         Number of threads that share the blocks.
-    idle : Idle
+    idle : IdleMemory
         Memory for reuse.
     make : callable
         Returns new memory for a thread.

@@ -21,7 +21,7 @@ from superovoid.values.poses import ORIGIN, PoseLike, PosesLike
 FloatArray = NDArray[np.float64]
 
 
-class Posing:
+class LinkPoses:
     """Poses of a scene's links in states of a robot.
 
     Parameters

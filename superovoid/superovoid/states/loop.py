@@ -14,8 +14,8 @@ from typing import NamedTuple
 from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Floats4, Ints1, Ints2, zeros
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.contact.columns import RESULT_LENGTH
-from superovoid.scene.culling import Local, place_all, world_at
-from superovoid.scene.solving import Memory, Wanted, ask_lanes, cull, finish_state
+from superovoid.scene.culling import LocalBodies, place_all, world_at
+from superovoid.scene.solving import Memory, QueryLimits, ask_lanes, cull, finish_state
 
 
 @bundle
@@ -47,14 +47,14 @@ def _store(answers, state, number, scratch):
 
 @entry_point(nogil=True)
 def over_states(
-    local: Local,
+    local: LocalBodies,
     vertices: Floats1,
     link: Ints1,
     link_poses: Floats4,
     posed: Bools1,
     pairs: Ints2,
     group_of: Ints1,
-    wanted: Wanted,
+    wanted: QueryLimits,
     memory: Memory,
     answers: Answers,
 ) -> None:

@@ -38,8 +38,8 @@ from superovoid.robot.kinematics import Positions
 from superovoid.scene import Scene, culling, pair_table, solving
 from superovoid.scene.results import fields_of
 from superovoid.states import loop
-from superovoid.states.blocks import BLOCK, MOST_WARM_STARTS, Ends, Idle, in_blocks
-from superovoid.states.inputs import Posing
+from superovoid.states.blocks import BLOCK, MOST_WARM_STARTS, Ends, IdleMemory, in_blocks
+from superovoid.states.inputs import LinkPoses
 from superovoid.states.results import StateDistances
 from superovoid.values.checks import greatest_distance, whole
 from superovoid.values.poses import PoseLike, PosesLike
@@ -211,7 +211,7 @@ class StateQuery:
         gradients: bool = False,
         base_gradients: bool = False,
     ) -> None:
-        self._posing = Posing(robot, scene, pairs)
+        self._posing = LinkPoses(robot, scene, pairs)
         self._robot, self._kinematics = robot, robot._kinematics
         self._with_joints, self._derive, self._derive_bases = gradients, gradients or base_gradients, base_gradients
         self._local, self._link, self._vertices, self._pairs = self._posing.tables[:4]
@@ -222,7 +222,7 @@ class StateQuery:
         self._set_limits(max_distance, max_results, overlapping_only)
         self._block = max(1, min(BLOCK, _BLOCK_PAIRS // max(len(self._pairs), 1)))
         self._span = max(1, min(self._block, _SPAN_PAIRS // max(len(self._pairs), len(self._link), 1)))
-        self._idle = Idle[_Mine]()
+        self._idle = IdleMemory[_Mine]()
 
     def _set_limits(self, max_distance: float, max_results: int | None, overlapping_only: bool) -> None:
         tables, limit = self._posing.tables, greatest_distance(max_distance)
@@ -236,9 +236,9 @@ class StateQuery:
         if self._groups is not None:
             most = 1
         ends = tables.rtol, tables.max_evaluations
-        self._wanted = solving.Wanted(most, limit, bool(overlapping_only), *ends, False)
+        self._wanted = solving.QueryLimits(most, limit, bool(overlapping_only), *ends, False)
 
-    def limited(
+    def with_limits(
         self, *, max_distance: float = math.inf, max_results: int | None = None, overlapping_only: bool = False
     ) -> StateQuery:
         """Return this query with other limits. It shares the tables, so this is faster than a new query.
@@ -290,9 +290,9 @@ class StateQuery:
                 rows += len(part.rows)
             return part
 
-        idle = self._idle if len(self._pairs) <= MOST_WARM_STARTS else Idle[_Mine]()
+        idle = self._idle if len(self._pairs) <= MOST_WARM_STARTS else IdleMemory[_Mine]()
         parts = in_blocks(len(joints), self._block, most_threads, idle, self._memory, answer, lambda: ended(rows))
-        return self._joined(len(joints), parts, ended.rows)
+        return self._join_parts(len(joints), parts, ended.rows)
 
     def _memory(self) -> _Mine:
         """Return memory for a thread."""
@@ -300,7 +300,7 @@ class StateQuery:
         memory = solving.memory_for(self._span, len(self._link), rows, slots, True)
         return memory, loop.answers_for(self._span, rows)
 
-    def _joined(self, states: int, parts: list[_Part | None], most_rows: float) -> StateDistances:
+    def _join_parts(self, states: int, parts: list[_Part | None], most_rows: float) -> StateDistances:
         """Join the answers of the first blocks, up to one that is missing or incomplete, or reaches `most_rows`."""
         first, counts = np.zeros(states + 1, dtype=np.int64), np.zeros((states, culling.COUNTS), dtype=np.int64)
         done, kept = 0, list[_Part]()

@@ -18,9 +18,9 @@ from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.contact.broadcasting import own_or_only
 from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH, VERDICT_LENGTH
 from superovoid.contact.deciding import decide_within
-from superovoid.contact.pair import CLOSER, FARTHER, UNDECIDED, Limit, Placed
+from superovoid.contact.pair import CLOSER, FARTHER, UNDECIDED, Limit, PlacedBody
 from superovoid.scene.culling import (
-    Local,
+    LocalBodies,
     World,
     bounding_spheres_within,
     oriented_boxes_within,
@@ -30,14 +30,14 @@ from superovoid.scene.culling import (
     world_at,
     worlds_for,
 )
-from superovoid.scene.solving import lost
+from superovoid.scene.solving import pose_error
 
 
 @bundle
-class Asked(NamedTuple):
+class ComparedPairs(NamedTuple):
     """The pairs of bodies on links that a query compares in every state."""
 
-    local: Local
+    local: LocalBodies
     vertices: Floats1
     link: Ints1  # link of each body
     posed: Bools1
@@ -59,7 +59,7 @@ class Memory(NamedTuple):
     row: Floats1
 
 
-def memory_for(asked: Asked, kept: bool) -> Memory:
+def memory_for(asked: ComparedPairs, kept: bool) -> Memory:
     """Return the memory of one thread for a query; if `kept`, warm starts pass from one state to the next."""
     pairs = len(asked.pairs)
     rows = max(pairs, 1) if kept else 1
@@ -68,7 +68,7 @@ def memory_for(asked: Asked, kept: bool) -> Memory:
 
 
 @bundle
-class Found(NamedTuple):
+class VerdictRows(NamedTuple):
     """Verdicts, one row a state."""
 
     verdicts: Int8s1
@@ -76,9 +76,9 @@ class Found(NamedTuple):
     looked: Ints1  # pairs that boxes did not decide
 
 
-def found_for(states: int) -> Found:
+def rows_for(states: int) -> VerdictRows:
     """Return memory for a number of states."""
-    return zeros(Found, states, np.full(states, -1), states)
+    return zeros(VerdictRows, states, np.full(states, -1), states)
 
 
 @kernel(nogil=True, separate=True)
@@ -90,9 +90,9 @@ def _verdict_on(asked, pair, threshold, memory):
         memory.states[0, :] = 0.0
         memory.directions[0, :] = 0.0
     a, b = asked.pairs[pair, 0], asked.pairs[pair, 1]
-    first = Placed(local.packed[a], asked.vertices, world.poses[a])
-    second = Placed(local.packed[b], asked.vertices, world.poses[b])
-    loss = lost(local.packed, world, a, b)
+    first = PlacedBody(local.packed[a], asked.vertices, world.poses[a])
+    second = PlacedBody(local.packed[b], asked.vertices, world.poses[b])
+    loss = pose_error(local.packed, world, a, b)
     limit = Limit(asked.tolerance, asked.budget, threshold + loss, threshold - loss)
     scratch = memory.rotation, memory.out
     return decide_within(first, second, limit, memory.directions[k], memory.states[k], scratch, memory.row)
@@ -122,7 +122,7 @@ def _first_closer(asked, begin, end, floors, needed, ends, open_pair, memory):
 
     Parameters
     ----------
-    asked : Asked
+    asked : ComparedPairs
     begin, end : int
         Positions in the order: the first, and the one after the last.
     floors, needed : array, shape (n,) or (1,)
@@ -164,19 +164,19 @@ def _first_closer(asked, begin, end, floors, needed, ends, open_pair, memory):
 
 @entry_point(nogil=True)
 def over_states(
-    asked: Asked,
+    asked: ComparedPairs,
     link_poses: Floats4,
     floors: Floats2,
     needed: Floats2,
     ends: bool,
     memory: Memory,
-    found: Found,
+    found: VerdictRows,
 ) -> int:
     """Answer states, without warm starts from earlier calls; return their number.
 
     Parameters
     ----------
-    asked : Asked
+    asked : ComparedPairs
     link_poses : array, shape (states, links, 4, 4)
         Poses of the scene's links.
     floors, needed : array, shape (states or 1, n or 1)
@@ -184,7 +184,7 @@ def over_states(
     ends : bool
         Whether to stop after the first state in which a pair is not proved to reach its floor.
     memory : Memory
-    found : Found
+    found : VerdictRows
     """
     count = memory.order.shape[0]
     for k in range(count):

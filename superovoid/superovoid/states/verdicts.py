@@ -28,8 +28,8 @@ from superovoid.robot import Robot
 from superovoid.robot.kinematics import Positions
 from superovoid.scene import Body, Scene
 from superovoid.states import verdict_loop
-from superovoid.states.blocks import BLOCK, MOST_WARM_STARTS, Ends, Idle, in_blocks
-from superovoid.states.inputs import FloatArray, Posing
+from superovoid.states.blocks import BLOCK, MOST_WARM_STARTS, Ends, IdleMemory, in_blocks
+from superovoid.states.inputs import FloatArray, LinkPoses
 from superovoid.values.checks import number
 from superovoid.values.poses import PoseLike, PosesLike
 from superovoid.values.records import Record, Statistics
@@ -77,12 +77,12 @@ class _PairQuery:
     """A prepared yes/no query about pairs of a scene in states of a robot; any number of threads may use it."""
 
     def __init__(self, robot: Robot, scene: Scene, pairs: ArrayLike | None) -> None:
-        self._posing = Posing(robot, scene, pairs)
+        self._posing = LinkPoses(robot, scene, pairs)
         local, link, vertices, listed = self._posing.tables[:4]
         rtol, budget = self._posing.tables.rtol, self._posing.tables.max_evaluations
-        self._asked = verdict_loop.Asked(local, vertices, link, self._posing.posed, listed, rtol, budget)
+        self._asked = verdict_loop.ComparedPairs(local, vertices, link, self._posing.posed, listed, rtol, budget)
         # Memory of finished calls, for several states and for one.
-        self._idle = Idle[verdict_loop.Memory](), Idle[verdict_loop.Memory]()
+        self._idle = IdleMemory[verdict_loop.Memory](), IdleMemory[verdict_loop.Memory]()
 
     def _ask(
         self,
@@ -92,7 +92,7 @@ class _PairQuery:
         ends: bool,
         threads: int,
         ended: Callable[[], bool] = lambda: False,
-    ) -> verdict_loop.Found:
+    ) -> verdict_loop.VerdictRows:
         """Answer states until all are done or a condition ends the call.
 
         Parameters
@@ -112,14 +112,14 @@ class _PairQuery:
         def make() -> verdict_loop.Memory:
             return verdict_loop.memory_for(self._asked, len(joints) != 1 and len(self._asked.pairs) <= MOST_WARM_STARTS)
 
-        def answer(block: slice, memory: verdict_loop.Memory) -> verdict_loop.Found:
+        def answer(block: slice, memory: verdict_loop.Memory) -> verdict_loop.VerdictRows:
             nonlocal is_over
             of_block, *limits = (each[block] if len(each) > 1 else each for each in (bases, floors, needed))
             poses = self._posing.of_scene(self._posing.of_states(joints[block], of_block, root))
-            found = verdict_loop.found_for(len(poses))
+            found = verdict_loop.rows_for(len(poses))
             done = verdict_loop.over_states(self._asked, poses, *limits, ends, memory, found)
             is_over = is_over or (ends and bool(done) and bool(found.verdicts[done - 1] == CLOSER))
-            return verdict_loop.Found._make(each[:done] for each in found)
+            return verdict_loop.VerdictRows._make(each[:done] for each in found)
 
         parts = in_blocks(len(joints), BLOCK, threads, idle, make, answer, lambda: is_over or ended())
         # Threads start blocks in order, so all blocks before the one that ends the answer are complete.
@@ -130,7 +130,7 @@ class _PairQuery:
             first.append(part)
             if ends and len(part.verdicts) and part.verdicts[-1] == CLOSER:
                 break
-        return verdict_loop.Found(*map(np.concatenate, zip(*first, strict=True)))
+        return verdict_loop.VerdictRows(*map(np.concatenate, zip(*first, strict=True)))
 
 
 class ThresholdQuery(_PairQuery):
@@ -172,7 +172,7 @@ class ThresholdQuery(_PairQuery):
         given = self._posing.inputs(positions, joint_names, base_poses, root_pose)
         found = self._ask(given, self._threshold, self._threshold, False, most_threads, lambda: ended(0))
         states, done = len(given[0]), len(found.verdicts)
-        whole = verdict_loop.found_for(states)
+        whole = verdict_loop.rows_for(states)
         whole.verdicts[:done], whole.pairs[:done], whole.looked[:done] = found
         named = whole.pairs >= 0
         bodies = np.full((states, 2), -1)

@@ -71,7 +71,7 @@ def test_the_search_for_cones_beyond_the_depth_ends():
     """One direction has a smaller depth, so no number of bisections covers its neighbourhood."""
     a, pose_a, b, pose_b = DEEP
     rotation = np.empty((3, 3))
-    pair = Pair(a._packed, b._packed, rotation, relative_pose(pose_a, pose_b, rotation))
+    pair = Pair(a._packed_row, b._packed_row, rotation, relative_pose(pose_a, pose_b, rotation))
     tree, points = np.empty(40_000, np.int8), np.empty((20_000, 6))
     origins = ((0.0, 0.0, 0.0),) * 2
     depth = -distance(*DEEP).distance

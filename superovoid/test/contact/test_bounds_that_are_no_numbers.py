@@ -11,7 +11,7 @@ import pytest
 from superovoid import Superovoid
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.inner_bodies import _interval_growth
-from superovoid.contact.superovoids.nearest_pieces import Nearest, cores_of, nearest_of_pieces
+from superovoid.contact.superovoids.nearest_pieces import NearestPoints, cores_of, nearest_of_pieces
 from superovoid.shapes.kernels import surface
 from superovoid.shapes.kernels.dents import _curvature_between
 from superovoid.shapes.kernels.support_function import EXACT, parabola_bound, slice_at, support_candidate
@@ -25,18 +25,18 @@ def test_nan_directions_do_not_prove_pieces_apart():
         Superovoid((1.0, 1.0, 1.0), section_exponent=1.0, profile_exponent=1.9, taper=(0.4, 0.4)),
         Superovoid((0.3, 0.3, 0.3), section_exponent=1.0, profile_exponent=1.8, taper=(0.3, -0.3)),
     )
-    pair = Pair(a._packed, b._packed, np.eye(3), (0.5, 0.0, 0.0))
-    fa = support_candidate(a._packed, (1.0, 0.0, 0.0), EXACT)
-    fb = support_candidate(b._packed, (-1.0, 0.0, 0.0), EXACT)
-    x, y = surface.position(a._packed, fa), tuple(np.add(pair.centre, surface.position(b._packed, fb)).tolist())
+    pair = Pair(a._packed_row, b._packed_row, np.eye(3), (0.5, 0.0, 0.0))
+    fa = support_candidate(a._packed_row, (1.0, 0.0, 0.0), EXACT)
+    fb = support_candidate(b._packed_row, (-1.0, 0.0, 0.0), EXACT)
+    x, y = surface.position(a._packed_row, fa), tuple(np.add(pair.centre, surface.position(b._packed_row, fb)).tolist())
     cores = cores_of(pair)
     for n in ((1.0, 0.0, 0.0), (NAN, NAN, NAN), (1.0, NAN, 0.0)):
-        assert nearest_of_pieces(cores, n, Nearest(0.01, x, y, fa, fb), 1e-9, math.inf, 1e-13, 1000).lower < 0.0
+        assert nearest_of_pieces(cores, n, NearestPoints(0.01, x, y, fa, fb), 1e-9, math.inf, 1e-13, 1000).lower < 0.0
 
 
 @pytest.mark.parametrize("curvature", [NAN, math.inf])
 def test_curvatures_without_a_bound_bound_no_profile(curvature):
-    body = Superovoid((1.0, 1.0, 1.0), section_exponent=1.0, profile_exponent=1.9, taper=(0.4, 0.4))._packed
+    body = Superovoid((1.0, 1.0, 1.0), section_exponent=1.0, profile_exponent=1.9, taper=(0.4, 0.4))._packed_row
     left, right = (slice_at(body, (1.0, 0.0, 0.2), w) for w in (-0.3, 0.4))
     assert parabola_bound(left, right, 1.0) < math.inf
     assert parabola_bound(left, right, curvature) == math.inf

@@ -79,7 +79,7 @@ def test_radii_over_a_cap_bound_those_of_its_directions():
         shape = random_shape(rng)
         if not shape.convexity().convex:
             continue
-        body, n, angle = shape._packed, unit(rng), math.exp(rng.uniform(-7.0, -1.0))
+        body, n, angle = shape._packed_row, unit(rng), math.exp(rng.uniform(-7.0, -1.0))
         f, _ = support_function.support(body, tuple(n))
         cap = radii_over_cap(body, f, n, angle)
         if cap.alpha + cap.beta == 0.0:
@@ -155,8 +155,8 @@ def test_radii_over_a_cap_bound_second_differences_of_support_values():
         if not shape.convexity().convex:
             continue
         n, angle = unit(rng), math.exp(rng.uniform(-6.0, -1.5))
-        f, _ = support_function.support(shape._packed, tuple(n))
-        cap = radii_over_cap(shape._packed, f, n, angle)
+        f, _ = support_function.support(shape._packed_row, tuple(n))
+        cap = radii_over_cap(shape._packed_row, f, n, angle)
         # Arcs of half length d about directions at most angle - d from n, half of them along the least curvature of M.
         d = angle * rng.choice((0.05, 0.3), (count, 1))
         side = np.cross(n, unit(rng, count))
@@ -199,7 +199,7 @@ def overlapping_pairs(count, seed):
         pose[:3, :3] = Rotation.random(rng=rng).as_matrix()
         pose[:3, 3] = unit(rng) * rng.uniform(0.2, 0.8)
         state, out = np.zeros(columns.STATE_LENGTH), np.empty(columns.RESULT_LENGTH)
-        pair_solver.solve_pair(a._packed, b._packed, np.eye(4), pose, 1e-9, 4000, state, np.empty((3, 3)), out)
+        pair_solver.solve_pair(a._packed_row, b._packed_row, np.eye(4), pose, 1e-9, 4000, state, np.empty((3, 3)), out)
         if out[columns.DISTANCE] > -0.05:
             continue
         count -= 1
@@ -244,7 +244,7 @@ def test_radii_over_a_cap_across_a_dent_are_unknown():
     for taper in ((0.5, -0.4), (0.1, 0.5), (-0.3, 0.45), (0.4, -0.2), (-0.5, 0.1)):
         shape = Superovoid(np.exp(rng.uniform(-0.7, 0.7, 3)), section_exponent=0.6, profile_exponent=0.4, taper=taper)
         assert not shape.convexity().convex
-        body = shape._packed
+        body = shape._packed_row
         for _ in range(100):
             n, angle = unit(rng), math.exp(rng.uniform(-3.0, -0.7))
             side = np.cross(n, unit(rng, 30))
@@ -276,7 +276,7 @@ def test_no_direction_inside_the_largest_cap_is_shallower():
     caps = []
     for a, b, pose, rotation, n, fa, fb, depth in overlapping_pairs(100, seed=3):
         centre = tuple(pose[:3, 3])
-        angle, floor = largest_cap(Pair(a._packed, b._packed, rotation, centre), fa, fb)
+        angle, floor = largest_cap(Pair(a._packed_row, b._packed_row, rotation, centre), fa, fb)
         caps.append(angle)
         if angle == 0.0:
             continue
@@ -297,11 +297,11 @@ def test_the_cap_of_a_contact_ends_before_a_shallower_one():
         )
         rotation = np.ascontiguousarray(Rotation.random(rng=rng).as_matrix())
         centre = unit(rng) * rng.uniform(0.0, 0.3)
-        pair = Pair(a._packed, b._packed, rotation, tuple(centre))
+        pair = Pair(a._packed_row, b._packed_row, rotation, tuple(centre))
         found = []
         for start in unit(rng, 40):
-            fa, _ = support_function.support(a._packed, tuple(start))
-            fb, _ = support_function.support(b._packed, tuple(-start @ rotation))
+            fa, _ = support_function.support(a._packed_row, tuple(start))
+            fb, _ = support_function.support(b._packed_row, tuple(-start @ rotation))
             answer = newton_from(pair, fa, fb, 1e-9, WARM_ITERATIONS, 0)
             n = np.array(answer.n)
             is_known = any(n @ other > 1.0 - 1e-9 for other, _ in found)
@@ -324,11 +324,11 @@ def test_the_floor_of_a_cap_covers_the_error_of_newton():
     rng = np.random.default_rng(5)
     caps = shallower = 0
     for a, b, pose, rotation, n, _, _, _ in overlapping_pairs(60, seed=5):
-        pair = Pair(a._packed, b._packed, rotation, tuple(pose[:3, 3]))
+        pair = Pair(a._packed_row, b._packed_row, rotation, tuple(pose[:3, 3]))
         for turn in (1e-6, 1e-4, 1e-3):
             n_a, n_b = (n + turn * unit(rng) for _ in range(2))
-            fa, _ = support_function.support(a._packed, tuple(n_a / np.linalg.norm(n_a)))
-            fb, _ = support_function.support(b._packed, tuple(-(n_b / np.linalg.norm(n_b)) @ rotation))
+            fa, _ = support_function.support(a._packed_row, tuple(n_a / np.linalg.norm(n_a)))
+            fb, _ = support_function.support(b._packed_row, tuple(-(n_b / np.linalg.norm(n_b)) @ rotation))
             contact = observe(pair, fa, fb, 1.0)
             angle, floor = largest_cap(pair, fa, fb)
             if angle == 0.0:

@@ -149,7 +149,7 @@ def test_hulls_and_intersections_of_polygons_agree_with_scipy():
             assert set(corners) == set(expected.vertices)
             polygons.append([rows[k] for k in corners])
             assert polygons_of.area(polygons[-1]) == pytest.approx(expected.volume, rel=1e-12)
-        shared = polygons_of.clipped(polygons[0], polygons_of.edge_lines(polygons[1]), 0.0)
+        shared = polygons_of.clip_polygon(polygons[0], polygons_of.edge_lines(polygons[1]), 0.0)
         lines = np.vstack([ConvexHull(points).equations for points in (one, other)])
         inner = chebyshev(lines)
         assert (len(shared) > 0) == (inner is not None)

@@ -12,7 +12,7 @@ from superovoid import Superovoid
 from superovoid.contact.superovoids.inner_bodies import (
     COLUMNS,
     NODES,
-    Inner,
+    InnerShare,
     fill_shares,
     inner_height,
     inner_point,
@@ -32,14 +32,14 @@ def dented_shapes(rng, count):
         elif kind == 1:
             taper *= 10.0 ** rng.uniform(-3.0, 0.0)
         shape = Superovoid.from_goncalves(np.exp(rng.uniform(-1.0, 1.0, 3)), epsilon, taper)
-        if shape._packed[surface.DENTED] != 0.0:
+        if shape._packed_row[surface.DENTED] != 0.0:
             count -= 1
             yield shape
 
 
 def dented_rows(rng, count):
     """Yield packed non-convex bodies."""
-    return (shape._packed for shape in dented_shapes(rng, count))
+    return (shape._packed_row for shape in dented_shapes(rng, count))
 
 
 HEIGHTS = np.sin(0.5 * np.pi * np.linspace(-1.0, 1.0, 801))[1:-1]
@@ -72,7 +72,7 @@ def test_inner_bodies_are_convex_and_share_the_contact_section():
         if not is_known:
             continue
         known += 1
-        inner = Inner(first, last, rows)
+        inner = InnerShare(first, last, rows)
         share, slope = np.array([share_at(inner, height) for height in HEIGHTS]).T
         assert ((share > 0.0) & (share <= 1.0) & (slope >= 0.0)).all()
         assert share_at(inner, at) == (1.0, 0.0)
@@ -91,7 +91,7 @@ def test_points_of_inner_bodies_are_the_farthest():
         first, last, is_known = fill_shares(row, at, rows)
         if not is_known:
             continue
-        inner = Inner(first, last, rows)
+        inner = InnerShare(first, last, rows)
         share = np.array([share_at(inner, height)[0] for height in HEIGHTS])
         r = share * (1.0 - np.abs(HEIGHTS) ** row[surface.S_]) ** row[surface.INV_S]
         for n in rng.normal(size=(8, 3)):

@@ -29,7 +29,7 @@ class Difference:
     def __init__(self, semi_axes, turn, centre):
         self.semi_axes, self.turn, self.centre = semi_axes, turn, centre
         bodies = [Superovoid(size) for size in semi_axes]
-        self.pair = Pair(bodies[0]._packed, bodies[1]._packed, turn, tuple(map(float, centre)))
+        self.pair = Pair(bodies[0]._packed_row, bodies[1]._packed_row, turn, tuple(map(float, centre)))
 
     def support(self, n):
         """Return h_M(n)."""

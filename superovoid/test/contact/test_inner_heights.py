@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from superovoid import Superovoid
-from superovoid.contact.superovoids.inner_bodies import COLUMNS, NODES, Inner, fill_shares, inner_height, share_at
+from superovoid.contact.superovoids.inner_bodies import COLUMNS, NODES, InnerShare, fill_shares, inner_height, share_at
 from superovoid.shapes.kernels.surface import SIZE
 
 NEAR = 10.0 ** np.linspace(-12.0, -1.0, 200)
@@ -31,12 +31,12 @@ def largest(shape, inner, n):
 
 
 def judged(shape, level, n, loss):
-    row = shape._packed
+    row = shape._packed_row
     rows = np.empty((2, NODES, COLUMNS))
     low, high, ok = fill_shares(row, level, rows)
     if not ok:
         return None
-    inner = Inner(low, high, rows)
+    inner = InnerShare(low, high, rows)
     return inner_height(row, inner, tuple(n), loss * row[SIZE])[1], largest(shape, inner, n), row[SIZE]
 
 
@@ -59,7 +59,7 @@ def test_a_height_of_an_inner_body_reaches_the_largest_value(sharp):
         n = rng.normal(size=3)
         n /= np.linalg.norm(n)
         answer = judged(shape, rng.choice([-0.9, 0.9]), n, 1e-10)
-        if answer is None or not shape._packed[SIZE] > 0.0:
+        if answer is None or not shape._packed_row[SIZE] > 0.0:
             continue
         value, reference, size = answer
         assert value > reference - 1e-9 * size

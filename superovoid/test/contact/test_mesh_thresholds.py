@@ -32,7 +32,7 @@ from superovoid import (
 from superovoid.contact.columns import LOWER, RESULT_LENGTH, STATE_LENGTH, UPPER, VERDICT_LENGTH
 from superovoid.contact.convex.mesh_tree import INSIDE, OUTSIDE, UNSURE, point_along, side_of
 from superovoid.contact.deciding import bounds_of_pair, decide_within
-from superovoid.contact.pair import CLOSER, FARTHER, UNDECIDED, Limit, Placed, verdict_of
+from superovoid.contact.pair import CLOSER, FARTHER, UNDECIDED, Limit, PlacedBody, verdict_of
 from superovoid.shapes.kernels.kinds import MESH, Core
 
 from draws import few_or_many
@@ -131,7 +131,7 @@ def limit_of(threshold):
 
 
 def bounds_of(a, pose_a, b, pose_b, threshold):
-    first, second = Placed(a._row, a._pool, pose_a), Placed(b._row, b._pool, pose_b)
+    first, second = PlacedBody(a._row, a._pool, pose_a), PlacedBody(b._row, b._pool, pose_b)
     return bounds_of_pair(first, second, limit_of(threshold), np.zeros(3), np.empty((3, 3)))
 
 
@@ -317,7 +317,7 @@ def test_a_scene_computes_no_depth_if_surfaces_decide():
     rng = np.random.default_rng(9)
     a, _ = drawn(rng, "star")
     b, _ = drawn(rng, "notched")
-    first, second = Placed(a._row, a._pool, np.eye(4)), Placed(b._row, b._pool, pose_of(shift=(0.7, 0.31, 0.1)))
+    first, second = PlacedBody(a._row, a._pool, np.eye(4)), PlacedBody(b._row, b._pool, pose_of(shift=(0.7, 0.31, 0.1)))
     row = np.full(RESULT_LENGTH, np.nan)
     memory = np.zeros(3), np.zeros(STATE_LENGTH), (np.empty((3, 3)), row), np.empty(VERDICT_LENGTH)
     found = decide_within(first, second, limit_of(0.0), *memory)

@@ -34,10 +34,10 @@ def level(shape, pose, points):
 
 def signed(bounds, margin=0.0):
     """Return the bound on the bodies from bounds of pairs of pieces."""
-    least = nearest_pieces._Least(np.inf, (0.0, 0.0, 1.0), np.inf)
+    least = nearest_pieces._LeastBound(np.inf, (0.0, 0.0, 1.0), np.inf)
     for bound in bounds:
         least = nearest_pieces._with_bound(least, bound, (1.0, 0.0, 0.0))
-    return nearest_pieces._signed(least, margin)
+    return nearest_pieces._bound_of_bodies(least, margin)
 
 
 def test_a_negative_bound_of_pieces_holds_if_no_others_meet():
@@ -74,7 +74,7 @@ def facing(rng, gap):
         if rng.random() < 0.4:
             epsilon[1], taper[1] = rng.uniform(1.2, 1.8), taper[0]
         shape = Superovoid.from_goncalves(rng.uniform(0.3, 2.0, 3), epsilon, taper)
-        row = shape._packed
+        row = shape._packed_row
         if row[surface.DENTED]:
             bodies.append(shape)
             ends = (row[surface.DENT_LO], row[surface.DENT_HI]) if rng.random() < 0.5 else (-0.98, 0.98)
@@ -91,11 +91,11 @@ def facing(rng, gap):
 def searched_from(a, b, pose, n, budget):
     """Return the result of the search of pieces from the support points along a direction."""
     turn, centre = np.ascontiguousarray(pose[:3, :3]), pose[:3, 3]
-    fa, fb = (support_candidate(body._packed, tuple(m), 1e-13) for body, m in ((a, n), (b, -n @ turn)))
-    x, y = (np.array(surface.position(body._packed, f)) for body, f in ((a, fa), (b, fb)))
+    fa, fb = (support_candidate(body._packed_row, tuple(m), 1e-13) for body, m in ((a, n), (b, -n @ turn)))
+    x, y = (np.array(surface.position(body._packed_row, f)) for body, f in ((a, fa), (b, fb)))
     y = turn @ y + centre
-    known = nearest_pieces.Nearest(float(np.linalg.norm(y - x)), tuple(x.tolist()), tuple(y.tolist()), fa, fb)
-    cores = (Core(body._packed, SUPEROVOID, body._packed) for body in (a, b))
+    known = nearest_pieces.NearestPoints(float(np.linalg.norm(y - x)), tuple(x.tolist()), tuple(y.tolist()), fa, fb)
+    cores = (Core(body._packed_row, SUPEROVOID, body._packed_row) for body in (a, b))
     pair = Pair(*cores, turn, tuple(centre.tolist()))
     return nearest_pieces.nearest_of_pieces(pair, tuple(n.tolist()), known, 1e-9, np.inf, 1e-13, budget)
 

@@ -245,7 +245,7 @@ def test_separation_never_falls_faster_than_its_bound():
         n = rng.normal(size=3)
         n /= np.linalg.norm(n)
         cores = [Core(b._row, kind_of(b._row), b._pool) for b in bodies]
-        packed = [m._packed for m in motions]
+        packed = [m._numbers for m in motions]
         reach = [impact.reach_of(core, motion, math.inf) for core, motion in zip(cores, packed, strict=True)]
         fall = impact.fall_along(*packed, *reach, n)
 

@@ -32,7 +32,7 @@ def point_somewhere(rng, shape):
     n = unit(rng)
     if rng.random() < 0.3:
         n[rng.integers(3)] *= 10.0 ** rng.uniform(-8.0, 0.0)
-    return support_function.support_candidate(shape._packed, tuple(n / np.linalg.norm(n)), 1e-13)
+    return support_function.support_candidate(shape._packed_row, tuple(n / np.linalg.norm(n)), 1e-13)
 
 
 @few_or_many(150, 20_000)
@@ -42,12 +42,12 @@ def test_balls_lie_in_bodies_of_all_exponents_with_dents_and_without(draws):
     for _ in range(draws):
         shape = random_shape(rng)
         f = point_somewhere(rng, shape)
-        x = np.array(surface.position(shape._packed, f))
-        g = np.array(surface.gradient(shape._packed, f))
+        x = np.array(surface.position(shape._packed_row, f))
+        g = np.array(surface.gradient(shape._packed_row, f))
         n = g / np.linalg.norm(g)
-        radius = tangent_ball(shape._packed, f, float(min(shape.semi_axes) * 10.0 ** rng.uniform(-2.0, 0.3)))
+        radius = tangent_ball(shape._packed_row, f, float(min(shape.semi_axes) * 10.0 ** rng.uniform(-2.0, 0.3)))
         wide += radius > 0.01 * min(shape.semi_axes)
-        dents += shape._packed[surface.DENTED] != 0.0
+        dents += shape._packed_row[surface.DENTED] != 0.0
         near = n + rng.normal(size=(300, 3)) * np.exp(rng.uniform(-12.0, 0.0, (300, 1)))
         d = np.vstack([unit(rng, 300), near / np.linalg.norm(near, axis=1)[:, None]])
         assert shape.implicit(x - radius * n + radius * (1.0 - 1e-9) * d).max() < 1e-9, (shape, f)
@@ -131,16 +131,16 @@ def test_no_ball_is_wider_than_the_body_if_single_terms_decide(size, epsilon, ta
     f = surface.SurfacePoint(*map(float, (C, S, Cd, Sd, r, w, rd, wd)))
     widest = widest_ball(shape, up, around)
     # Radii up to the widest and beyond: no call may return a ball that leaves the body.
-    found = [tangent_ball(shape._packed, f, float(k * widest)) for k in (0.95, 1.0, 1.01, 1.03, 1.1, 1.3, 1.7, 2.5)]
+    found = [tangent_ball(shape._packed_row, f, float(k * widest)) for k in (0.95, 1.0, 1.01, 1.03, 1.1, 1.3, 1.7, 2.5)]
     assert max(found) <= widest * (1.0 + 1e-9)
     assert max(found) > tight * widest  # otherwise the terms would be far from deciding
 
 
 def test_a_ball_of_a_sphere_is_the_sphere():
     sphere = Superovoid((0.7, 0.7, 0.7), section_exponent=1.0, profile_exponent=1.0, taper=(0.0, 0.0))
-    f = support_function.support_candidate(sphere._packed, (0.36, 0.48, 0.8), 1e-13)
-    assert tangent_ball(sphere._packed, f, 5.0) == pytest.approx(0.7, rel=1e-8)
-    assert tangent_ball(sphere._packed, f, 0.5) == 0.5
+    f = support_function.support_candidate(sphere._packed_row, (0.36, 0.48, 0.8), 1e-13)
+    assert tangent_ball(sphere._packed_row, f, 5.0) == pytest.approx(0.7, rel=1e-8)
+    assert tangent_ball(sphere._packed_row, f, 0.5) == 0.5
 
 
 @pytest.mark.parametrize("p", [1.0 + 1e-6, 1.3, 2.0, 2.0 + 1e-9, 3.7, 40.0, 2000.0])
@@ -167,7 +167,7 @@ def test_largest_eigenvalue_is_bounded_closely():
     for _ in range(300):
         xx, yy, zz, xz, yz = rng.normal(size=5) * 10.0 ** rng.uniform(-3.0, 1.0, 5)
         true = np.linalg.eigvalsh([[xx, 0.0, xz], [0.0, yy, yz], [xz, yz, zz]])
-        found = tangent_balls._largest(xx, yy, zz, xz, yz)
+        found = tangent_balls._bound_eigenvalue(xx, yy, zz, xz, yz)
         assert found >= true[2] - 1e-12 * np.abs(true).max()
         ratios.append((found - true[2]) / np.abs(true).max())
     assert np.quantile(ratios, 0.9) < 0.05
@@ -176,7 +176,7 @@ def test_largest_eigenvalue_is_bounded_closely():
 def test_the_depth_by_balls_of_spheres_is_exact_wherever_they_touch():
     """Spheres touched at points other than a contact: the balls are the spheres, with a known depth."""
     rng = np.random.default_rng(4)
-    a, b = (Superovoid((size, size, size))._packed for size in (0.7, 0.5))
+    a, b = (Superovoid((size, size, size))._packed_row for size in (0.7, 0.5))
     for _ in range(20):
         points = [np.abs(unit(rng)) for _ in range(2)]
         f_a, f_b = (surface.surface_point_towards(body, tuple(n)) for body, n in zip((a, b), points, strict=True))

@@ -98,7 +98,7 @@ def test_an_answer_leaves_room_for_rounding_between_depth_and_bound():
         for row in overlaps:
             a, b = result.body_a[row], result.body_b[row]
             apart = np.linalg.norm(scene.poses[a, :3, 3] - scene.poses[b, :3, 3])
-            radii = [scene.bodies[index].shape._packed[RADIUS] for index in (a, b)]
+            radii = [scene.bodies[index].shape._packed_row[RADIUS] for index in (a, b)]
             assert result.upper[row] - result.distance[row] >= 0.9 * allowance(*radii, apart)
             seen += 1
     assert seen > 20

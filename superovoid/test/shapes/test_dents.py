@@ -30,7 +30,7 @@ from superovoid import (
 )
 from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH, VERDICT_LENGTH
 from superovoid.contact.deciding import decide_within
-from superovoid.contact.pair import CLOSER, Limit, Placed
+from superovoid.contact.pair import CLOSER, Limit, PlacedBody
 from superovoid.contact.superovoids import certificate
 from superovoid.shapes.kernels import bodies, support_function, surface
 from superovoid.testing.random_pairs import generate
@@ -83,7 +83,7 @@ def steepest_azimuth(shape, w):
 
 
 def dent_of(shape):
-    body = shape._packed
+    body = shape._packed_row
     return SimpleNamespace(
         exists=body[surface.DENTED] != 0.0,
         low=body[surface.DENT_LO],
@@ -221,8 +221,8 @@ def test_support_values_of_dented_bodies_bound_every_section(kind, draws):
             n[2] = -float(Profile(shape, n).slope(w)) / shape.semi_axes[2]
             n /= np.linalg.norm(n)
             profile = Profile(shape, n)
-            point, (value, upper) = None, support_function.support(shape._packed, tuple(n))
-            point = surface.position(shape._packed, value)
+            point, (value, upper) = None, support_function.support(shape._packed_row, tuple(n))
+            point = surface.position(shape._packed_row, value)
             grid = np.concatenate(
                 [np.linspace(-1.0, 1.0, 61), rng.uniform(dent.low, dent.high, 20) if dent.exists else []]
             )
@@ -249,12 +249,12 @@ def test_excess_of_the_hull_over_a_surface_point_is_bounded(kind, draws):
         for _ in range(6):
             reach = 0.3 * rng.choice([1e-6, 1e-3, 1.0])
             w = float(np.clip(rng.choice([dent.low, dent.high]) + reach * rng.uniform(-1.0, 1.0), -0.999, 0.999))
-            f = support_function.point_at_height(shape._packed, tuple(np.append(rng.normal(size=2), 0.0)), w)
-            n = np.array(surface.gradient(shape._packed, f))
+            f = support_function.point_at_height(shape._packed_row, tuple(np.append(rng.normal(size=2), 0.0)), w)
+            n = np.array(surface.gradient(shape._packed_row, f))
             n = tuple(n / np.linalg.norm(n))
-            excess = certificate.hull_excess(shape._packed, f, n)
+            excess = certificate.hull_excess(shape._packed_row, f, n)
             profile = Profile(shape, n)
-            own = sum(a * MP.mpf(b) for a, b in zip(profile.n, surface.position(shape._packed, f), strict=True))
+            own = sum(a * MP.mpf(b) for a, b in zip(profile.n, surface.position(shape._packed_row, f), strict=True))
             best = highest_sample(profile, dent, rng)
             assert best - own <= excess + 8e-15 * size, (shape, n)
             checked += 1
@@ -283,7 +283,7 @@ def test_dents_at_the_ends_of_the_exponents_have_finite_numbers():
     for e1 in ENDS:
         for e2 in ENDS:
             for taper in ((0.5, -0.5), (-0.5, -0.5), (0.3, 0.0), (1e-9, -1e-9), (1e-160, 0.0), (0.5, 0.4999999)):
-                body = Superovoid((1, 1, 1), section_exponent=e1, profile_exponent=e2, taper=taper)._packed
+                body = Superovoid((1, 1, 1), section_exponent=e1, profile_exponent=e2, taper=taper)._packed_row
                 assert np.isfinite(body).all()
                 assert -1.0 < body[surface.DENT_LO] <= 1.0
                 assert -1.0 <= body[surface.DENT_HI] < 1.0
@@ -339,7 +339,7 @@ def test_a_hull_in_a_dent_is_never_reported_too_close():
     dent = a.convexity().dent
     hull = ConvexMesh(0.14 * dent * Sphere(1.0).tessellate(8).vertices)
     least = distance(a, np.eye(4), Sphere(0.141 * dent), pose).lower
-    first, second = Placed(a._row, a._pool, np.eye(4)), Placed(hull._row, hull._pool, pose)
+    first, second = PlacedBody(a._row, a._pool, np.eye(4)), PlacedBody(hull._row, hull._pool, pose)
     scratch = np.empty((3, 3)), np.empty(RESULT_LENGTH)
     memory = np.zeros(3), np.zeros(STATE_LENGTH), scratch, np.empty(VERDICT_LENGTH)
     assert least > 0.1 * dent

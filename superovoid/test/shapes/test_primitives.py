@@ -35,7 +35,7 @@ from superovoid import (
 )
 from superovoid.contact import columns, one_pair
 from superovoid.shapes import Shape
-from superovoid.shapes.kernels.kinds import Packed
+from superovoid.shapes.kernels.kinds import PackedBody
 from superovoid.shapes.primitives import pack_shapes
 
 RING = Torus(1.0, 0.3).tessellate(10)
@@ -520,7 +520,7 @@ def test_one_entry_answers_all_kinds_from_one_pool_and_warm_starts():
     out = np.empty(columns.RESULT_LENGTH)
     for i, j in itertools.combinations(range(len(shapes)), 2):
         pose_a, pose_b = random_pose(rng, 0.5), random_pose(rng, 3.0)
-        bodies = Packed(rows[i], pool), Packed(rows[j], pool)
+        bodies = PackedBody(rows[i], pool), PackedBody(rows[j], pool)
         question = one_pair.Question(pose_a, pose_b, np.zeros(one_pair.WORK_LENGTH), out)
         expected = distance(shapes[i], pose_a, shapes[j], pose_b)
         for _ in range(2):

@@ -91,7 +91,7 @@ def test_parametric_points_lie_on_the_implicit_surface(shape):
 
 @pytest.mark.parametrize("shape", SHAPES, ids=repr)
 def test_kernels_agree_with_the_plain_formulas(shape):
-    body = shape._packed
+    body = shape._packed_row
     for n in random_directions(40):
         f, _ = support_function.support(body, tuple(n))
         x = np.array(surface.position(body, f))
@@ -168,7 +168,7 @@ def test_bounding_spheres_contain_bodies_over_the_whole_range_and_are_tight():
         assert centre[0] == centre[1] == 0.0
         assert farthest <= radius
         slack.append(radius / farthest - 1.0)
-        assert np.sqrt(x**2 + y**2 + (shape.semi_axes[2] * w) ** 2).max() <= shape._packed[surface.RADIUS] * (
+        assert np.sqrt(x**2 + y**2 + (shape.semi_axes[2] * w) ** 2).max() <= shape._packed_row[surface.RADIUS] * (
             1.0 + 1e-15
         )
     assert max(slack) < 2e-3

@@ -319,10 +319,10 @@ def test_a_query_with_other_limits_answers_like_a_new_one():
             expected = state_distances(
                 HANDS, scene, positions, base_poses=bases, pairs=BETWEEN, gradients=True, **limits
             )
-            assert_equal(ask.limited(**limits)(positions, base_poses=bases), expected)
+            assert_equal(ask.with_limits(**limits)(positions, base_poses=bases), expected)
     by_links = StateQuery(HANDS, scene, closest_of_links=True)
     expected = state_distances(HANDS, scene, positions, base_poses=bases, max_distance=0.01, closest_of_links=True)
-    assert_equal(by_links.limited(max_distance=0.01)(positions, base_poses=bases), expected)
+    assert_equal(by_links.with_limits(max_distance=0.01)(positions, base_poses=bases), expected)
 
 
 def test_questions_with_other_limits_share_one_memory(monkeypatch):
@@ -331,7 +331,7 @@ def test_questions_with_other_limits_share_one_memory(monkeypatch):
     ask = StateQuery(HANDS, HANDS.scene(), pairs=BETWEEN)
     positions, bases = random_hands(3)
     for limits in (*LIMITS, *LIMITS):
-        ask.limited(**limits)(positions, base_poses=bases, threads=1)
+        ask.with_limits(**limits)(positions, base_poses=bases, threads=1)
     assert len(made) == 1
 
 
@@ -346,12 +346,12 @@ def test_questions_with_other_limits_share_one_memory(monkeypatch):
 )
 def test_invalid_limits_are_refused(limits, words):
     with pytest.raises(ValueError, match=words):
-        StateQuery(HANDS, HANDS.scene()).limited(**limits)
+        StateQuery(HANDS, HANDS.scene()).with_limits(**limits)
 
 
 def test_max_results_is_refused_with_closest_of_links():
     with pytest.raises(ValueError, match="closest_of_links"):
-        StateQuery(HANDS, HANDS.scene(), closest_of_links=True).limited(max_results=1)
+        StateQuery(HANDS, HANDS.scene(), closest_of_links=True).with_limits(max_results=1)
 
 
 def test_a_query_does_not_change_the_scene():

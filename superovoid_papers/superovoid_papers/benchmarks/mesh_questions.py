@@ -24,7 +24,7 @@ from superovoid.contact.columns import LOWER, RESULT_LENGTH, STATE_LENGTH, UPPER
 from superovoid.contact.deciding import decide_within
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid.contact.kind_table import solve_within
-from superovoid.contact.pair import CLOSER, FARTHER, UNDECIDED, Limit, Placed, verdict_of
+from superovoid.contact.pair import CLOSER, FARTHER, UNDECIDED, Limit, PlacedBody, verdict_of
 from superovoid.robot import Robot
 from superovoid.shapes import Mesh
 
@@ -42,7 +42,7 @@ def _robots_folder() -> Path:
     raise ImportError("example-robot-data: its folder robots does not exist: pip install 'superovoid_papers[robots]'")
 
 
-def _random_pair(rng: np.random.Generator, meshes: list[Mesh]) -> tuple[Placed, Placed]:
+def _random_pair(rng: np.random.Generator, meshes: list[Mesh]) -> tuple[PlacedBody, PlacedBody]:
     """Draw two meshes, with centres of their boxes at most about half of their sizes apart."""
     a, b = (meshes[i] for i in rng.integers(len(meshes), size=2))
     pose = np.eye(4)
@@ -51,7 +51,7 @@ def _random_pair(rng: np.random.Generator, meshes: list[Mesh]) -> tuple[Placed, 
     size = 0.5 * ((high_a - low_a).max() + (high_b - low_b).max())
     pose[:3, 3] = 0.5 * (low_a + high_a) - pose[:3, :3] @ (0.5 * (low_b + high_b))
     pose[:3, 3] += 0.5 * size * rng.uniform(0.2, 1.0) * rng.normal(size=3)
-    return Placed(a._row, a._pool, np.eye(4)), Placed(b._row, b._pool, pose)
+    return PlacedBody(a._row, a._pool, np.eye(4)), PlacedBody(b._row, b._pool, pose)
 
 
 def measure(urdf: str, threshold: float, seed: int = 0) -> str:

@@ -33,7 +33,7 @@ def _has_projection(kind):
 
 
 @kernel(forceinline=True)
-def _projected(row, kind, p):
+def _project_onto_core(row, kind, p):
     """Return the point of a core nearest to a point; p itself if it is inside."""
     if kind == POINT:
         return (0.0, 0.0, 0.0)
@@ -84,13 +84,13 @@ def nearest_points(pair, goal, rounding, far):
     found = Cores(0.0, -math.inf, math.inf, centre, centre, centre, 0, 0)
     if not (_has_projection(kind_a) and _has_projection(kind_b)):
         return found
-    x = _projected(row_a, kind_a, centre)
+    x = _project_onto_core(row_a, kind_a, centre)
     before = (0.0, 0.0, 0.0)  # the step before
     factor = 0.0
     has_before = has_factor = False
     for k in range(_STEPS):
-        y = add(centre, rotate(rotation, _projected(row_b, kind_b, rotate_back(rotation, sub(x, centre)))))
-        new = _projected(row_a, kind_a, y)
+        y = add(centre, rotate(rotation, _project_onto_core(row_b, kind_b, rotate_back(rotation, sub(x, centre)))))
+        new = _project_onto_core(row_a, kind_a, y)
         step = sub(new, x)
         x = new
         apart, moved = sub(y, x), dot(step, step)

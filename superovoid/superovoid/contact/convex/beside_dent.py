@@ -18,7 +18,7 @@ from superovoid.contact.minkowski.contact_points import holds_means
 from superovoid.contact.separation import is_inside, slack_of_level
 from superovoid.contact.superovoids.nearest_pieces import (
     MOST_VIEWS,
-    Nearest,
+    NearestPoints,
     in_frame_of_b,
     is_in_ovoids,
     nearest_of_pieces,
@@ -102,7 +102,7 @@ def nearest_points(pair, n, goal, beyond, margin):
         An interval of the distance if they are separate; otherwise a common point, or no positive lower bound.
     """
     out_of_line()
-    known = Nearest(math.inf, n, n, NO_POINT, NO_POINT)
+    known = NearestPoints(math.inf, n, n, NO_POINT, NO_POINT)
     found = nearest_of_pieces(pair, n, known, goal, beyond, margin, MOST_VIEWS)
     x, y, upper = found.nearest.x, found.nearest.y, found.nearest.distance + margin
     if found.overlap:

@@ -21,11 +21,11 @@ from superovoid.contact.minkowski.difference import (
     LOSS,
     STRATUM_A,
     STRATUM_B,
-    Found,
     M,
+    SearchResult,
     difference_point,
     difference_support,
-    polished,
+    polish_result,
     take,
     well_away,
 )
@@ -67,14 +67,14 @@ def _put_vertex(net, n, c):
 
 
 @kernel
-def _polished(pair, net, corners, n, found, w):
-    """`polished` on the strata of the corners of a triangle, from a direction."""
+def _polish_corners(pair, net, corners, n, found, w):
+    """`polish_result` on the strata of the corners of a triangle, from a direction."""
     for j in range(3):
         vertex = corners[j]
         for i in range(3):
             w[j, M + i] = net.vertices[vertex, M_COLUMN + i]
         w[j, STRATUM_A], w[j, STRATUM_B] = net.vertices[vertex, _STRATA], net.vertices[vertex, _STRATA + 1]
-    return polished(pair, n, 3, found, w)
+    return polish_result(pair, n, 3, found, w)
 
 
 @kernel
@@ -91,15 +91,15 @@ def _with_rival(pair, net, found, w):
         return found
     second = first if second < 0 else second
     corners = first, second, second if third < 0 else third
-    return _polished(pair, net, corners, row_of(net.vertices, first, N_COLUMN), found, w)
+    return _polish_corners(pair, net, corners, row_of(net.vertices, first, N_COLUMN), found, w)
 
 
 @kernel(_nrt=True)
 def search(pair, found, goal, budget, w):
     """Find the global minimum of h_M and prove it, best bound first.
 
-    `found.n` is the direction to start from, and `found.proved` a lower bound of the minimum. Returns a `Found` whose
-    `proved` holds whether or not the goal was reached.
+    `found.n` is the direction to start from, and `found.proved` a lower bound of the minimum. Returns a `SearchResult`
+    whose `proved` holds whether or not the goal was reached.
     """
     out_of_line()
     known = found.proved
@@ -127,7 +127,7 @@ def search(pair, found, goal, budget, w):
         pops += 1
         if not found.polished and pops >= next_polish:
             next_polish = pops + 1 + pops // 2
-            found = _polished(pair, net, corners, cut.point, found, w)
+            found = _polish_corners(pair, net, corners, cut.point, found, w)
         if min(cut.chords[0], cut.chords[1]) < FINEST:
             proved = min(proved, bound)  # the corners have run together: no finer direction exists
             continue
@@ -140,6 +140,6 @@ def search(pair, found, goal, budget, w):
         divide(net, cell, _put_vertex(net, cut.point, c), cut, bound, 0.0)
         if is_better:
             # Another minimum, or the same one still far: Newton from here.
-            found = _polished(pair, net, corners, cut.point, found, w)
+            found = _polish_corners(pair, net, corners, cut.point, found, w)
     value, _, n, x, y, is_polished, spent, rival = _with_rival(pair, net, found, w)
-    return Found(value, min(proved, value), n, x, y, is_polished, spent, rival)
+    return SearchResult(value, min(proved, value), n, x, y, is_polished, spent, rival)

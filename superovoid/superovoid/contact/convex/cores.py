@@ -33,7 +33,7 @@ from superovoid.contact.minkowski.contact_points import (
     ALONG,
     HULL_GOAL,
     NEAR,
-    Aligned,
+    AlignedPoints,
     dent_deficit,
     facing,
     holds_means,
@@ -41,8 +41,8 @@ from superovoid.contact.minkowski.contact_points import (
     points_along,
 )
 from superovoid.contact.minkowski.difference import (
-    Found,
     M,
+    SearchResult,
     X,
     Y,
     descend,
@@ -51,7 +51,7 @@ from superovoid.contact.minkowski.difference import (
     mean_point,
     nothing_known,
     polish,
-    polished,
+    polish_result,
     put,
     rounding,
     row_point,
@@ -187,7 +187,7 @@ def _of_hulls(pair, n, goal, beyond, budget, w):
         if found.overlap or found.lower > beyond:
             break
         if curved:  # the interval closes without, but the points and the normal are then exact to its root only
-            answer = _polished(pair, found, margin, w)
+            answer = _polish_cores(pair, found, margin, w)
             if answer.upper - answer.lower <= goal:
                 return answer
         if found.upper - found.lower <= goal or found.stalled:
@@ -201,7 +201,7 @@ def _of_hulls(pair, n, goal, beyond, budget, w):
     lower = min(found.lower - margin, length)
     clear = found.lower > 0.5 * length and length > _NEAR * min(a[RADIUS], b[RADIUS])
     if found.overlap or not (length - lower <= goal or clear or found.lower > beyond or budget == 0):
-        return overlapping(pair, found, goal, margin, budget, w)
+        return solve_overlap(pair, found, goal, margin, budget, w)
     own = found.count == 1 or (holds_means(a, ka) and holds_means(b, kb))
     if not own:
         x, y = onto_surfaces(pair, x, y, found.n, False)
@@ -290,7 +290,7 @@ def _over_dent(pair, answer, goal, beyond, budget, w):
 
 
 @kernel
-def _polished(pair, found, margin, w):
+def _polish_cores(pair, found, margin, w):
     """Solve separate cores by Newton on the strata of the simplex; the interval is empty if it fails."""
     out_of_line()
     u = sub(mean_point(w, found.count, Y), mean_point(w, found.count, X))
@@ -321,14 +321,14 @@ def with_facing_points(pair, answer, goal, margin, w):
 
 
 @kernel
-def overlapping(pair, descent, goal, margin, budget, w):
+def solve_overlap(pair, descent, goal, margin, budget, w):
     """Solve cores that overlap, touch, or are too near to touching for GJK to decide."""
     out_of_line()
     a, ka = pair.a.row, pair.a.kind
     b, kb = pair.b.row, pair.b.kind
     ovoid_a, ovoid_b = ka == kinds.SUPEROVOID, kb == kinds.SUPEROVOID
     has_means = holds_means(a, ka) and holds_means(b, kb)
-    n, start = descent.n, Found(math.inf, -math.inf, descent.n, descent.n, descent.n, False, 0, math.inf)
+    n, start = descent.n, SearchResult(math.inf, -math.inf, descent.n, descent.n, descent.n, False, 0, math.inf)
     if descent.count == 4 and are_sharp(pair):
         start = expand(pair, n, w, goal, margin)
     # The means of support points of GJK, which are in convex cores, are no nearer than these.
@@ -340,7 +340,7 @@ def overlapping(pair, descent, goal, margin, budget, w):
             n = descent.n if i == 0 else _core_normal(pair)
             c = difference_support(pair, n)
             put(w, 0, c)
-            start = polished(pair, n, 1, take(start, n, c), w)
+            start = polish_result(pair, n, 1, take(start, n, c), w)
             if ovoid_a:
                 f, _ = support(a, start.n)
                 depth = max(depth, _ball_depth(pair, f, start.x, start.y, start.n))
@@ -359,10 +359,10 @@ def overlapping(pair, descent, goal, margin, budget, w):
         depth = max(depth, start.proved)
     if not (start.value - depth <= max(goal, width)):
         value, _, n, x, y, is_polished, spent, rival = start
-        start = search(pair, Found(value, depth, n, x, y, is_polished, spent, rival), width, budget, w)
+        start = search(pair, SearchResult(value, depth, n, x, y, is_polished, spent, rival), width, budget, w)
         depth = max(depth, start.proved)
     # On a face or an edge of M the support points of one direction lie anywhere.
-    end = Aligned(start.n, start.value, start.x, start.y, off_line(start.x, start.y, start.value, start.n))
+    end = AlignedPoints(start.n, start.value, start.x, start.y, off_line(start.x, start.y, start.value, start.n))
     if end.off > NEAR * goal:
         end = points_along(pair, start.n, start.value, goal, w)
     n, x, y, off, distance, upper, status = end.n, end.x, end.y, end.off, -end.value, margin - depth, 0

@@ -30,11 +30,11 @@ from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import cross, dot, norm, scale, sub
 from superovoid.contact.minkowski.difference import (
     SIMPLEX_LENGTH,
-    Found,
     M,
+    SearchResult,
     copy_row,
     difference_support,
-    polished,
+    polish_result,
     put,
     row_point,
     take,
@@ -108,7 +108,7 @@ def _holds_origin(p, q, r, s):
 
 
 @kernel
-def _nearest(faces, count):
+def _nearest_triangle(faces, count):
     """Return the triangle nearest to the origin."""
     nearest = 0
     for f in range(1, count):
@@ -128,7 +128,7 @@ def begin(surface, w):
         copy_row(w, row, surface.vertices, k)
     for f, (i, j, k) in enumerate(((0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3))):
         _lay(surface, f, i, j, k)
-    return _nearest(surface.faces, 4) if _holds_origin(p, q, r, s) else -1
+    return _nearest_triangle(surface.faces, 4) if _holds_origin(p, q, r, s) else -1
 
 
 @kernel(_nrt=True)
@@ -179,11 +179,11 @@ def take_in(surface, vertex, count, visible):
 def expand(pair, n, w, goal, margin):
     """Find the least h_M, from a tetrahedron in a workspace that contains the origin.
 
-    Returns a `Found`, whose `proved` is -inf unless it is within half the goal of the value. `margin` bounds the
+    Returns a `SearchResult`, whose `proved` is -inf unless it is within half the goal of the value. `margin` bounds the
     rounding error of a triangle's height: other methods solve cores that overlap by less.
     """
     out_of_line()
-    found = Found(math.inf, -math.inf, n, n, n, False, 0, math.inf)
+    found = SearchResult(math.inf, -math.inf, n, n, n, False, 0, math.inf)
     surface = new_surface()
     nearest = begin(surface, w)
     visible = _VISIBLE * (pair.a.row[RADIUS] + pair.b.row[RADIUS])
@@ -200,7 +200,7 @@ def expand(pair, n, w, goal, margin):
             return found
         put(surface.vertices, vertex, c)
         count = take_in(surface, vertex, count, visible)
-        nearest = _nearest(faces, count) if count > 0 else -1
+        nearest = _nearest_triangle(faces, count) if count > 0 else -1
     if not found.value - height <= 0.5 * goal:
         return found
     other, least = -1, found.value + goal
@@ -211,6 +211,6 @@ def expand(pair, n, w, goal, margin):
         if f >= 0:
             for i in range(3):
                 copy_row(surface.vertices, int(faces[_CORNERS + i, f]), w, i)
-            found = polished(pair, _unit(faces, f) if f == other else found.n, 3, found, w)
+            found = polish_result(pair, _unit(faces, f) if f == other else found.n, 3, found, w)
     value, _, n, x, y, _, spent, rival = found
-    return Found(value, min(height, value), n, x, y, True, spent, rival)
+    return SearchResult(value, min(height, value), n, x, y, True, spent, rival)

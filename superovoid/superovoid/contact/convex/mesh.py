@@ -33,7 +33,7 @@ from superovoid.contact.convex.mesh_tree import (
     OUTSIDE,
     corners,
     gap_of_nodes,
-    opened,
+    open_node,
     part_row,
     parts_of_node,
     point_along,
@@ -197,7 +197,7 @@ def separation(pair, n, goal, beyond, below, others, w):
                         direction = direction_of(k.x, k.y, k.n) if ka == kinds.TORUS else k.n
                         best = cores.Cores(upper, 0.0, upper, x, y, direction, iterations, 0)
             continue
-        children = opened(reach, i, j, limit + ball + margin, margin, box, w)
+        children = open_node(reach, i, j, limit + ball + margin, margin, box, w)
         for c in range(2):
             # The nearer one last, so that it is taken first.
             (i, j), gap = (children.far, children.far_gap) if c == 0 else (children.near, children.gap)

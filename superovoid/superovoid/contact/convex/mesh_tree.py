@@ -221,7 +221,7 @@ def gap_of_nodes(pair, i, j, enough, margin, box, w):
     return cores.bounds_about(parts, unit(at, (0.0, 0.0, 1.0)), 0.1 * norm(at), margin, -math.inf, enough, w)[0]
 
 
-class Opened(NamedTuple):
+class NodePairs(NamedTuple):
     """Two pairs of nodes in place of one, with lower bounds of their distances; rounding is not counted."""
 
     near: tuple
@@ -231,7 +231,7 @@ class Opened(NamedTuple):
 
 
 @kernel(_nrt=True)
-def opened(pair, i, j, enough, margin, box, w):
+def open_node(pair, i, j, enough, margin, box, w):
     """Open the larger of two nodes, at least one with children; parameters as in `gap_of_nodes`."""
     out_of_line()
     a, b = pair.a, pair.b
@@ -245,4 +245,4 @@ def opened(pair, i, j, enough, margin, box, w):
     one, other = ((i, j + 1), (i, second_b)) if open_b else ((i + 1, j), (second_a, j))
     gap = gap_of_nodes(pair, one[0], one[1], enough, margin, box, w)
     other_gap = gap_of_nodes(pair, other[0], other[1], enough, margin, box, w)
-    return Opened(one, gap, other, other_gap) if gap <= other_gap else Opened(other, other_gap, one, gap)
+    return NodePairs(one, gap, other, other_gap) if gap <= other_gap else NodePairs(other, other_gap, one, gap)

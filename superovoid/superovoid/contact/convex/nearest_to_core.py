@@ -42,7 +42,7 @@ from superovoid.contact.superovoids.newton import (
     first_move,
     move_of,
     retract,
-    shortened,
+    shorten_move,
     target,
 )
 from superovoid.shapes.kernels.kinds import BOX, CAPSULE, CYLINDER, SUPEROVOID
@@ -76,7 +76,7 @@ def _halves(row, kind):
 
 
 @kernel
-def projected(row, kind, p):
+def project_onto_core(row, kind, p):
     """Return the point of a core nearest to a point; the point itself if it is inside."""
     hx, hy, hz = _halves(row, kind)
     z = min(max(p[2], -hz), hz)
@@ -91,7 +91,7 @@ def projected(row, kind, p):
 @kernel
 def line_to(row, kind, centre):
     """Return the vector to a point from the nearest point of a core; from the origin if the core contains it."""
-    line = sub(centre, projected(row, kind, centre))
+    line = sub(centre, project_onto_core(row, kind, centre))
     return line if dot(line, line) > 0.0 else centre
 
 
@@ -135,7 +135,7 @@ def observe(row, kind, body, rotation, centre, f, size):
     per_gradient = 1.0 / norm(g)
     n = scale(-per_gradient, rotate(rotation, g))
     y = add(centre, rotate(rotation, y_local))
-    x = projected(row, kind, y)
+    x = project_onto_core(row, kind, y)
     u = sub(y, x)
     offset = combine(1.0, u, -dot(u, n), n)
     residual = max(abs(offset[0]), abs(offset[1]), abs(offset[2])) / size
@@ -171,7 +171,7 @@ def advance(row, kind, body, rotation, centre, f, task, progress, move):
         return k, Progress(FAILED, progress.iterations, progress.last, 0.0), move
     iterations, backtracks = progress.iterations + 1.0, progress.backtracks
     if not (k.residual < progress.last) and backtracks < MAX_BACKTRACKS and iterations > 1.0:
-        return k, Progress(RUNNING, iterations, progress.last, backtracks + 1.0), shortened(move)
+        return k, Progress(RUNNING, iterations, progress.last, backtracks + 1.0), shorten_move(move)
     _, _, b1, b2, of_b, (m11, m12, m22) = system(row, kind, body, rotation, f, k, 0.0)
     local = rotate_back(rotation, k.u)
     r1, r2 = -dot(local, b1), -dot(local, b2)

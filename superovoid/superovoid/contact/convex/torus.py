@@ -139,7 +139,7 @@ def _nearest_to_dent(pair, n, goal, enough, budget, w):
 
 
 @kernel
-def _nearest(best, elsewhere, at, aside):
+def _nearer_place(best, elsewhere, at, aside):
     """The nearer of two places, and the least distance known of a place far from the nearest."""
     if norm(sub(at.y, best.y)) > aside:
         elsewhere = min(elsewhere, max(at.distance, best.distance))
@@ -247,7 +247,7 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
             i = worst if k < known else k
             place = _look(pair, middles[i], best.n, fine, budget, w)
             spent += place.at.iterations
-            best, elsewhere = _nearest(best, elsewhere, place.at, aside)
+            best, elsewhere = _nearer_place(best, elsewhere, place.at, aside)
             bounds[i] = max(proved, _bound_of_arc(pair, place, halves[i]))
         worst = 0
         for i in range(1, count):

@@ -35,7 +35,7 @@ from superovoid.contact.lanes.newton_lanes import (
     WIDTH,
     observe,
 )
-from superovoid.contact.lanes.simd import IN_LANES, Layout, in_lanes, inlined, loader, rotate, rotate_back, storer
+from superovoid.contact.lanes.simd import IN_LANES, Layout, in_lanes, inline, loader, rotate, rotate_back, storer
 from superovoid.contact.pair import Limit, Pair
 from superovoid.contact.superovoids import answers, certificate, pair_solver, tangent_balls
 from superovoid.contact.superovoids.answers import COLD_ITERATIONS, WARM_ITERATIONS
@@ -117,13 +117,13 @@ def proved_depth(pair, fa, fb, k, goal):
 # --- between arrays of pairs and a block ------------------------------------------------------------------------
 
 
-@inlined
+@inline
 def _load_body(block, at, body):
     for j in range(KIND + 1):
         block[at + j * ROW] = body[j]
 
 
-@inlined
+@inline
 def _load_pose(block, at, pose):
     for j in range(3):
         block[at + j * ROW] = pose[j, 3]
@@ -131,13 +131,13 @@ def _load_pose(block, at, pose):
             block[at + (3 + 3 * j + k) * ROW] = pose[j, k]
 
 
-@inlined
+@inline
 def _load_point(block, at, state, k):
     for j in range(POINT_LENGTH):
         block[at + j * ROW] = state[k + j]
 
 
-@inlined
+@inline
 def load_bodies(block, i, a, b, pose_a, pose_b):
     """Load the bodies of a pair into a column of the block, in the order in which they are solved."""
     if a[KIND] == b[KIND]:
@@ -150,13 +150,13 @@ def load_bodies(block, i, a, b, pose_a, pose_b):
     _load_body(block, BODY + at_b, b)
 
 
-@inlined
+@inline
 def places_of(block, i):
     """Return the places of the bodies of a pair in the block, in the caller's order."""
     return (i, CHUNK + i) if block[SWAPPED + i] == 0.0 else (CHUNK + i, i)
 
 
-@inlined
+@inline
 def load_poses(block, i, pose_a, pose_b):
     """Load the poses of a pair."""
     at_a, at_b = places_of(block, i)
@@ -164,7 +164,7 @@ def load_poses(block, i, pose_a, pose_b):
     _load_pose(block, POSE + at_b, pose_b)
 
 
-@inlined
+@inline
 def load_points(block, i, state):
     """Load the points of an earlier answer."""
     at_a, at_b = places_of(block, i)
@@ -172,14 +172,14 @@ def load_points(block, i, state):
     _load_point(block, POINT + at_b, state, POINT_LENGTH)
 
 
-@inlined
+@inline
 def load_no_points(block, i):
     """Load zeros: no points of an earlier answer."""
     for j in range(POINT_LENGTH):
         block[POINT + j * ROW + i] = block[POINT + j * ROW + CHUNK + i] = 0.0
 
 
-@inlined
+@inline
 def store_points(block, i, state):
     """Write the points of a pair, or the direction from a core, to a state."""
     at_a, at_b = places_of(block, i)
@@ -218,19 +218,19 @@ def store_pair(block, i, tolerance, state, row):
 # --- in a block -------------------------------------------------------------------------------------------------
 
 
-@inlined
+@inline
 def ball_of(body):
     """Return the radius of the ball around the core of a body: `kinds.ball_radius`."""
     return body[A1] if body[KIND] == CAPSULE else 0.0
 
 
 @kernel
-def _whole(count):
+def _round_up(count):
     """Round a number of columns up to full registers, so that no loop over them has a remainder."""
     return (count + WIDTH - 1) // WIDTH * WIDTH
 
 
-@inlined
+@inline
 def _store_column(block, at, v):
     """Store a column of a rotation, which is stored row by row."""
     block[at], block[at + 3 * ROW], block[at + 6 * ROW] = v[0], v[1], v[2]
@@ -246,7 +246,7 @@ still_face = in_lanes(pair_solver.still_face)
 @entry_point(nogil=True, separate=True)
 def prepare(block: Floats1, count: int, tolerance: float) -> None:
     """Compute relative poses, tolerances and cold starts of the first pairs of a block."""
-    count = _whole(count)
+    count = _round_up(count)
     for i in range(count):
         pose_a, pose_b = load_12(block, POSE + i), load_12(block, POSE + CHUNK + i)
         turn_a, turn_b = pose_a[3:], pose_b[3:]
@@ -334,12 +334,12 @@ observe_core, certify_core = in_lanes(nearest_to_core.observe), in_lanes(nearest
 rounding_margin, with_balls = in_lanes(certificate.rounding_margin), in_lanes(cores.with_balls)
 
 
-@inlined
+@inline
 def _pick(first, u, v):
     return (u[0] if first else v[0], u[1] if first else v[1], u[2] if first else v[2])
 
 
-@inlined
+@inline
 def _store_contact(block, i, x, y, n):
     """Store points and normal, in the world, in the caller's order of the bodies."""
     swapped = block[SWAPPED + i] != 0.0
@@ -348,7 +348,7 @@ def _store_contact(block, i, x, y, n):
     store_3(block, NORMAL + i, scale(-1.0 if swapped else 1.0, n))
 
 
-@inlined
+@inline
 def _prove_pair(block, i):
     a, b = load_body(block, BODY + i), load_body(block, BODY + CHUNK + i)
     fa, fb = load_point(block, POINT + i), load_point(block, POINT + CHUNK + i)
@@ -363,7 +363,7 @@ def _prove_pair(block, i):
     _store_contact(block, i, x, y, rotate(pose_a[3:], answer.n))
 
 
-@inlined
+@inline
 def _prove_core(block, i):
     core, body = load_body(block, BODY + i), load_body(block, BODY + CHUNK + i)
     rotation, centre, f = load_9(block, ROTATION + i), load_3(block, CENTRE + i), load_point(block, POINT + CHUNK + i)
@@ -385,14 +385,14 @@ def _prove_core(block, i):
 @kernel(nogil=True, separate=True)
 def prove_pairs(block, count):
     """Compute certificates and answers, in the world, of the converged pairs among the first of a block."""
-    for i in range(_whole(count)):
+    for i in range(_round_up(count)):
         _prove_pair(block, i)
 
 
 @kernel(nogil=True, separate=True)
 def prove_cores(block, count):
     """Do as `prove_pairs` for cores and superovoids."""
-    for i in range(_whole(count)):
+    for i in range(_round_up(count)):
         _prove_core(block, i)
 
 

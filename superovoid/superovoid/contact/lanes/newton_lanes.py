@@ -25,7 +25,7 @@ from __future__ import annotations
 from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import Vector
 from superovoid.contact.convex import nearest_to_core
-from superovoid.contact.lanes.simd import Layout, exp, in_lanes, inlined, loader, log, log_1p, storer
+from superovoid.contact.lanes.simd import Layout, exp, in_lanes, inline, loader, log, log_1p, storer
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids import newton
 from superovoid.contact.superovoids.newton import Layers, Move, Progress, Ray, Task
@@ -63,7 +63,7 @@ observe, _advance, _target = in_lanes(newton.observe), in_lanes(newton.advance),
 _advance_to_core = in_lanes(nearest_to_core.advance)
 
 
-@inlined
+@inline
 def _unit_curves(lanes, first):
     """`unit_curve_from_point` for all bodies of all lanes, or from `first` = WIDTH on for bodies B.
 
@@ -87,7 +87,7 @@ def _unit_curves(lanes, first):
 # --- one evaluation -------------------------------------------------------------------------------------------------
 
 
-@inlined
+@inline
 def _retract(lanes, first):
     """Move the points of all lanes: `newton.retract`, with loops in place of its unit curves."""
     for i in range(first, 2 * WIDTH):

@@ -47,12 +47,12 @@ _L0, _L1, _L2, _L3 = 0.666666666666667, 0.39999999999899444, 0.2857142862600327,
 _L4, _L5, _L6 = 0.18182889455674947, 0.15331710618210773, 0.14616585424888623
 
 
-def inlined(function: Callable[..., Any]) -> Any:
+def inline(function: Callable[..., Any]) -> Any:
     """Declare a kernel to inline into all its callers."""
     return kernel(function, forceinline=True)
 
 
-@inlined
+@inline
 def exp(y):
     """e^y; 0 below -708, inf above 709."""
     shifted = y * _PER_LN2 + _ROUND
@@ -70,7 +70,7 @@ def exp(y):
     return math.inf if y > _MOST else value
 
 
-@inlined
+@inline
 def _sum_log(high, low, f):
     """Return high + low + log(1 + f), the rounding of the larger sum made up for."""
     s = f / (2.0 + f)
@@ -82,7 +82,7 @@ def _sum_log(high, low, f):
     return value + ((low - curved) + lost)
 
 
-@inlined
+@inline
 def log(x):
     """ln x for x >= 0; -inf for zero and what is not a normal number."""
     bits = np.float64(x).view(np.int64)
@@ -94,7 +94,7 @@ def log(x):
     return -math.inf if x < _SMALLEST_NORMAL else value
 
 
-@inlined
+@inline
 def log_1p(x):
     """ln(1 + x) for 0 <= x <= 1."""
     upper = x > _SQRT2_LESS_1
@@ -102,7 +102,7 @@ def log_1p(x):
     return _sum_log(_LN2_HIGH if upper else 0.0, _LN2_LOW if upper else 0.0, f)
 
 
-@inlined
+@inline
 def rotate(rotation, a):
     """``R a``, R as nine numbers."""
     return (
@@ -112,7 +112,7 @@ def rotate(rotation, a):
     )
 
 
-@inlined
+@inline
 def rotate_back(rotation, a):
     """``R^T a``, R as nine numbers."""
     return (
@@ -157,7 +157,7 @@ def in_lanes(function: Any) -> Any:
 
 def inlined_copy(function: Any, names: dict[str, Any]) -> Any:
     """Return a kernel of the same formulas, inlined into all its callers, with its global names."""
-    return inlined(FunctionType(function.__code__, names, f"{function.__name__}_in_lanes"))
+    return inline(FunctionType(function.__code__, names, f"{function.__name__}_in_lanes"))
 
 
 # --- rows of a flat buffer -------------------------------------------------------------------------------------------
@@ -233,7 +233,7 @@ def loader(kind: Any, stride: int) -> Any:
         From one number to the next.
     """
     names: dict[str, Any] = {"__name__": __name__}
-    return inlined(eval(f"lambda buffer, at: {_value(kind, 0, stride, names)}", names))
+    return inline(eval(f"lambda buffer, at: {_value(kind, 0, stride, names)}", names))
 
 
 @cache
@@ -242,4 +242,4 @@ def storer(kind: Any, stride: int) -> Any:
     names: dict[str, Any] = {"__name__": __name__}
     lines = (f"    buffer[at + {k * stride}] = {number}" for k, number in enumerate(_numbers(kind, "value")))
     exec("\n".join(["def store(buffer, at, value):", *lines]), names)
-    return inlined(names["store"])
+    return inline(names["store"])

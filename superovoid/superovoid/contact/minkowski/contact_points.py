@@ -49,7 +49,7 @@ HULL_GOAL = 1e-3  # of the smaller body: width to which the depth of hulls over 
 ALONG = 5.0  # goals; half of the allowed offset of the points of a proved distance from the normal
 
 
-class Aligned(NamedTuple):
+class AlignedPoints(NamedTuple):
     """Points x of A and y of B (frame of A) with x - y along a direction n, and h_M along it."""
 
     n: tuple
@@ -75,7 +75,7 @@ def dent_deficit(row, kind):
 def _on_strata(pair, local):
     """Return the points of Newton's method on the strata of a simplex."""
     h = difference_support(pair, local.n).h
-    return Aligned(local.n, h, local.x, local.y, off_line(local.x, local.y, h, local.n))
+    return AlignedPoints(local.n, h, local.x, local.y, off_line(local.x, local.y, h, local.n))
 
 
 @kernel
@@ -94,7 +94,7 @@ def _on_superovoid(pair, n):
     elif pair.b.kind == SUPEROVOID and (pair.a.kind == CYLINDER or pair.a.kind == CONE):
         x = add(y, way)
         off, _, _, _ = point_to_core(pair.a, x)
-    return Aligned(n, c.h, x, y, max(off, 0.0))
+    return AlignedPoints(n, c.h, x, y, max(off, 0.0))
 
 
 @kernel(separate=True)
@@ -104,7 +104,7 @@ def points_along(pair, n, value, goal, w):
     If n is not precise enough, the normal of GJK's last simplex may be, or the result of Newton's method on its strata.
     """
     out_of_line()
-    limit, best, spent = value + _CLOSE * goal, Aligned(n, value, n, n, math.inf), 0
+    limit, best, spent = value + _CLOSE * goal, AlignedPoints(n, value, n, n, math.inf), 0
     for attempt in range(_ATTEMPTS):
         way = scale(value, n)
         touching = Pair(pair.a, pair.b, pair.rotation, add(pair.centre, way))
@@ -114,7 +114,7 @@ def points_along(pair, n, value, goal, w):
         x, y = onto_surfaces(pair, mean_point(w, end.count, X), y, n, False)
         off = off_line(x, y, value, n)
         if attempt == 0 or off < best.off:
-            best = Aligned(n, value, x, y, off)
+            best = AlignedPoints(n, value, x, y, off)
         local = polish(pair, n, 0.0, w, gather(w, end.count))
         for other in (_on_strata(pair, local), _on_superovoid(pair, n)):
             if other.off < best.off and other.value <= limit:
@@ -141,7 +141,7 @@ def off_normal(x, y, n):
     return norm(combine(1.0, u, -dot(u, n), n))
 
 
-class Facing(NamedTuple):
+class FacingPoints(NamedTuple):
     """Points of two separate bodies (frame of A), the direction along which they lie, and the bound it proves."""
 
     n: tuple
@@ -156,7 +156,7 @@ def _with_proof(x, y, n, h, goal, margin):
     """Return points of bodies apart, the bound of a direction with h_M(n) = h, and whether both close the interval."""
     length, bound = norm(sub(y, x)), -h - margin
     is_found = off_normal(x, y, n) <= ALONG * goal and length + margin - bound <= goal
-    return Facing(n, min(bound, length), x, y, is_found)
+    return FacingPoints(n, min(bound, length), x, y, is_found)
 
 
 @kernel

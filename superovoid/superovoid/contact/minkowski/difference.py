@@ -389,7 +389,7 @@ def gather(w, count):
     return found
 
 
-class Local(NamedTuple):
+class LocalMinimum(NamedTuple):
     """A local minimum of h_M: direction, points, proved h_M."""
 
     n: tuple
@@ -472,7 +472,7 @@ def polish(pair, n, apart, w, count):
     """
     out_of_line()
     a, b, rotation, centre = pair.a.row, pair.b.row, pair.rotation, pair.centre
-    best = Local(n, n, n, math.inf, math.inf)
+    best = LocalMinimum(n, n, n, math.inf, math.inf)
     w = w[BUNDLE:]
     exact = 2.0 * EPS * (a[RADIUS] + b[RADIUS] + norm(centre))
     for _ in range(_POLISH_STEPS):
@@ -503,7 +503,7 @@ def polish(pair, n, apart, w, count):
         gap = norm(combine(1.0, mean, -dot(mean, n), n)) + abs(value - dot(mean, n))
         if not (gap < best.gap):
             break
-        best = Local(n, mean_point(w, count, X), mean_point(w, count, Y), value, gap)
+        best = LocalMinimum(n, mean_point(w, count, X), mean_point(w, count, Y), value, gap)
         if gap <= exact:
             break
         q = sub(row_point(w, 1, M), m0) if count > 1 else m0
@@ -517,7 +517,7 @@ def polish(pair, n, apart, w, count):
 # --- what a search finds ------------------------------------------------------------------------------------------
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """Result of a search, with its proof."""
 
     value: float  # smallest h_M found
@@ -538,23 +538,23 @@ def well_away(n, other):
 
 
 @kernel
-def _taken(found, n, h, x, y, is_better, is_polished, spent):
+def _update(found, n, h, x, y, is_better, is_polished, spent):
     away, spent = well_away(n, found.n), found.spent + spent
     if is_better:
         rival = min(found.rival, found.value) if away else found.rival
-        return Found(min(h, found.value), found.proved, n, x, y, is_polished, spent, rival)
+        return SearchResult(min(h, found.value), found.proved, n, x, y, is_polished, spent, rival)
     rival = min(found.rival, h) if away else found.rival
-    return Found(found.value, found.proved, found.n, found.x, found.y, found.polished, spent, rival)
+    return SearchResult(found.value, found.proved, found.n, found.x, found.y, found.polished, spent, rival)
 
 
 @kernel
 def take(found, n, c):
     """Return the better of the result and a corner at direction n."""
-    return _taken(found, n, c.h, c.x, c.y, c.h < found.value, False, 1)
+    return _update(found, n, c.h, c.x, c.y, c.h < found.value, False, 1)
 
 
 @kernel
-def polished(pair, n, rows, found, w):
+def polish_result(pair, n, rows, found, w):
     """Return the least h_M: the one found, or that of Newton's method on the strata of some rows of a workspace."""
     out_of_line()
     for k in range(rows):
@@ -562,4 +562,4 @@ def polished(pair, n, rows, found, w):
     local = polish(pair, n, 0.0, w, gather(w, rows))
     c = difference_support(pair, local.n)
     x, y = (local.x, local.y) if local.h >= c.h - 1e-9 * abs(c.h) else (c.x, c.y)
-    return _taken(found, local.n, c.h, x, y, c.h <= found.value + local.gap * EPS, True, 4)
+    return _update(found, local.n, c.h, x, y, c.h <= found.value + local.gap * EPS, True, 4)

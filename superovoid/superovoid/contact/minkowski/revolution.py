@@ -39,13 +39,13 @@ from superovoid.compiled.vector import LEAST_DIVISOR, combine, cross, dot, rotat
 from superovoid.contact.minkowski.difference import (
     FINEST,
     SIMPLEX_LENGTH,
-    Found,
     M,
+    SearchResult,
     X,
     Y,
     copy_row,
     difference_support,
-    polished,
+    polish_result,
     put,
     row_point,
     take,
@@ -122,12 +122,12 @@ def _best_mean(f, g):
 
 
 @kernel
-def _along(n, q):
+def _dot_2(n, q):
     return n[0] * q[0] + n[1] * q[1]
 
 
 @kernel
-def _turned(a, b, rows, k, phi, centre, u, half):
+def _turn_bounds(a, b, rows, k, phi, centre, u, half):
     """Bound the height of a turned point of a cell along both ends of its arc, for turns up to `half` either way."""
     e, m, y = (math.cos(phi), math.sin(phi), 0.0), row_point(rows, k, M), row_point(rows, k, Y)
     v = sub(y, centre)
@@ -137,8 +137,8 @@ def _turned(a, b, rows, k, phi, centre, u, half):
     q = (dot(e, m) - min(half * half, 2.0) * math.hypot(bent[0], bent[1]), m[2])
     of_cosine = (-versed * dot(e, g), -versed * w[2])
     of_sine = (sine * (e[1] * g[0] - e[0] * g[1] - dot(e, bent)), -sine * bent[2])
-    f, g = _along(a, q) - max(0.0, _along(a, of_cosine)), _along(b, q) - max(0.0, _along(b, of_cosine))
-    f_side, g_side = _along(a, of_sine), _along(b, of_sine)
+    f, g = _dot_2(a, q) - max(0.0, _dot_2(a, of_cosine)), _dot_2(b, q) - max(0.0, _dot_2(b, of_cosine))
+    f_side, g_side = _dot_2(a, of_sine), _dot_2(b, of_sine)
     return f + f_side, f - f_side, g + g_side, g - g_side
 
 
@@ -162,7 +162,9 @@ def _cell_bound(cell, rows, a, b, centre, u, half):
     """
     out_of_line()
     phi = cell[_PHI]
-    best = _best_mean(_turned(a, b, rows, 0, phi, centre, u, half), _turned(a, b, rows, 1, phi, centre, u, half))
+    best = _best_mean(
+        _turn_bounds(a, b, rows, 0, phi, centre, u, half), _turn_bounds(a, b, rows, 1, phi, centre, u, half)
+    )
     if best < 0.0:
         # A direction of the arc is a mean of its ends, lengthened to one; its length before is that of the mean's.
         best /= math.sqrt(max(0.5 * (1.0 + a[0] * b[0] + a[1] * b[1]), LEAST_DIVISOR))
@@ -187,7 +189,8 @@ def _split_meridian(cell, rows):
 def search(pair, found, goal, budget, w):
     """Find the global minimum of h_M of two bodies of revolution and prove it, best bound first.
 
-    `found.n` is a direction to start from. Returns a `Found` whose `proved` holds whether or not the goal was reached.
+    `found.n` is a direction to start from. Returns a `SearchResult` whose `proved` holds whether or not
+    the goal was reached.
     """
     out_of_line()
     centre = pair.centre
@@ -232,7 +235,7 @@ def search(pair, found, goal, budget, w):
             next_polish = pops + 1 + pops // 2
             for k in range(2):
                 copy_row(rows[at], k, w, k)
-            found = polished(pair, _direction(cell[_PHI], s, c), 2, found, w)
+            found = polish_result(pair, _direction(cell[_PHI], s, c), 2, found, w)
         a, b, half, split = _end(cell, 0), _end(cell, 1), cell[_HALF], (s, c)
         short = found.value - goal - keys[at, 1]  # of the goal on the middle meridian
         turning = keys[at, 1] - bound > short
@@ -264,4 +267,4 @@ def search(pair, found, goal, budget, w):
         n = _direction(phi + 0.5 * math.pi * quarter, across, along)
         found = take(found, n, difference_support(pair, n))
     value, _, n, x, y, is_polished, spent, rival = found
-    return Found(value, min(bound, least, value), n, x, y, is_polished, spent, rival)
+    return SearchResult(value, min(bound, least, value), n, x, y, is_polished, spent, rival)

@@ -114,19 +114,19 @@ def _span(value, slack):
 
 
 @kernel
-def _stray(lo, hi, value):
+def _deviation(lo, hi, value):
     return max(hi - value, value - lo)
 
 
 @kernel
-def _product_stray(a_lo, a_hi, b_lo, b_hi, value):
+def _product_deviation(a_lo, a_hi, b_lo, b_hi, value):
     """Return the largest deviation of a product of two ranges from a value."""
     p, q, r, s = a_lo * b_lo, a_lo * b_hi, a_hi * b_lo, a_hi * b_hi
-    return _stray(min(p, q, r, s), max(p, q, r, s), value)
+    return _deviation(min(p, q, r, s), max(p, q, r, s), value)
 
 
 @kernel
-def _ordered(x, y):
+def _min_max(x, y):
     return min(x, y), max(x, y)
 
 
@@ -145,13 +145,13 @@ def _fall(taper, w, wd):
 
 
 @kernel
-def _skewed(factor, skew_lo, skew_hi, least, most):
+def _skew_range(factor, skew_lo, skew_hi, least, most):
     """Return the range of factor times skew times a number between `least` and `most`, both non-negative."""
     return factor * min(skew_lo * least, skew_lo * most), factor * max(skew_hi * least, skew_hi * most)
 
 
 @kernel
-def _across(n, d, angle):
+def _bound_across(n, d, angle):
     """Bound |v . t| for directions t across any direction within an angle of n, and |v_i| <= d_i."""
     p1, p2, p3 = abs(n[0]) * d[0], abs(n[1]) * d[1], abs(n[2]) * d[2]
     along = p1 + p2 + p3
@@ -161,7 +161,7 @@ def _across(n, d, angle):
 
 
 @kernel
-def _steepest(body, sign, w, r, nu, spans, n3):
+def _bound_slope(body, sign, w, r, nu, spans, n3):
     """Bound phi' from above over a cap, at a height of a body mirrored by a sign; also return its g and g' / g.
 
     phi' = n3 + g (r g' / g - nu), and g' / g = tx C Cd + ty S Sd is monotone in the ratio of n1 and n2.
@@ -194,7 +194,7 @@ def _step_from(body, sign, height, nu, spans, n3):
 
     The body is mirrored by a sign.
     """
-    rise, g, lean = _steepest(body, sign, height.w, height.r, nu, spans, n3)
+    rise, g, lean = _bound_slope(body, sign, height.w, height.r, nu, spans, n3)
     fall = g * max(1.0 + 2.0 * lean * (body[T_] - 1.0) * height.w * height.r * height.rd, _LEAST_SLOPE)
     return rise < -_ROUNDED * (abs(n3) + (1.0 + abs(nu)) * g), rise / fall
 
@@ -278,9 +278,9 @@ def radii_over_cap(body, f, axes, n, angle, heights):
     tapers = body[TX], body[TY]
     ratio, kmx, kmy = axes.ratio, axes.kmx, axes.kmy
     kx_1, kx_2, ky_1, ky_2 = 1.0 + tapers[0] * w_1, 1.0 + tapers[0] * w_2, 1.0 + tapers[1] * w_1, 1.0 + tapers[1] * w_2
-    kx_lo, kx_hi = _ordered(kx_1, kx_2)
-    ky_lo, ky_hi = _ordered(ky_1, ky_2)
-    ratio_lo, ratio_hi = _ordered(kx_1 / ky_1, kx_2 / ky_2)
+    kx_lo, kx_hi = _min_max(kx_1, kx_2)
+    ky_lo, ky_hi = _min_max(ky_1, ky_2)
+    ratio_lo, ratio_hi = _min_max(kx_1 / ky_1, kx_2 / ky_2)
     # Section: |Cd| and |Sd| grow and fall with the ratio of the components; g is largest at a corner of their box.
     c_hi, s_lo, cd_hi, sd_lo = unit_curve_from_normal(ratio_hi * n1_hi, n2_lo, q, body[INV_Q])
     c_lo, s_hi, cd_lo, sd_hi = unit_curve_from_normal(ratio_lo * n1_lo, n2_hi, q, body[INV_Q])
@@ -294,8 +294,8 @@ def radii_over_cap(body, f, axes, n, angle, heights):
     rd_lo, rd_hi = min(rd_1, rd_2), 1.0 if crosses else max(rd_1, rd_2)
     near_to_s, far_to_s = 0.0 if crosses else near.w * near.wd, max(w_1 * wd_1, w_2 * wd_2)
     # g' / g lies between the relative tapers.
-    tx_lo, tx_hi = _ordered(tapers[0] / kx_lo, tapers[0] / kx_hi)
-    ty_lo, ty_hi = _ordered(tapers[1] / ky_lo, tapers[1] / ky_hi)
+    tx_lo, tx_hi = _min_max(tapers[0] / kx_lo, tapers[0] / kx_hi)
+    ty_lo, ty_hi = _min_max(tapers[1] / ky_lo, tapers[1] / ky_hi)
     lean_lo, lean_hi = min(tx_lo, ty_lo), max(tx_hi, ty_hi)
     # r / g: with a3 nz + r g' = nu g also (|w|^(s-1) r^(2-s) - r^2 g' / g) / |a3 nz|, least at the equator if s >= 2.
     per_g = r_lo / g_hi
@@ -321,13 +321,13 @@ def radii_over_cap(body, f, axes, n, angle, heights):
     lift *= r_hi * rd_hi if lift > 0.0 else r_lo * rd_lo
     beta = min(per_g / ((s - 1.0) * bend + 2.0 * lift), 1e300)
     # kx mx and ky my.
-    skew_lo, skew_hi = _ordered(tapers[0] - tapers[1] * ratio_lo, tapers[0] - tapers[1] * ratio_hi)
-    other_lo, other_hi = _ordered(tapers[1] - tapers[0] / ratio_lo, tapers[1] - tapers[0] / ratio_hi)
-    kmx_lo, kmx_hi = _ordered(tapers[0] * (1.0 - 2.0 * near_to_s), tapers[0] * (1.0 - 2.0 * far_to_s))
-    kmy_lo, kmy_hi = _ordered(tapers[1] * (1.0 - 2.0 * near_to_s), tapers[1] * (1.0 - 2.0 * far_to_s))
-    rise_lo, rise_hi = _skewed(q - 1.0, skew_lo, skew_hi, r_lo * rd_lo * s_share_lo, r_hi * rd_hi * s_share_hi)
+    skew_lo, skew_hi = _min_max(tapers[0] - tapers[1] * ratio_lo, tapers[0] - tapers[1] * ratio_hi)
+    other_lo, other_hi = _min_max(tapers[1] - tapers[0] / ratio_lo, tapers[1] - tapers[0] / ratio_hi)
+    kmx_lo, kmx_hi = _min_max(tapers[0] * (1.0 - 2.0 * near_to_s), tapers[0] * (1.0 - 2.0 * far_to_s))
+    kmy_lo, kmy_hi = _min_max(tapers[1] * (1.0 - 2.0 * near_to_s), tapers[1] * (1.0 - 2.0 * far_to_s))
+    rise_lo, rise_hi = _skew_range(q - 1.0, skew_lo, skew_hi, r_lo * rd_lo * s_share_lo, r_hi * rd_hi * s_share_hi)
     kmx_lo, kmx_hi = kmx_lo - wd_2 + rise_lo, kmx_hi - wd_1 + rise_hi
-    rise_lo, rise_hi = _skewed(q - 1.0, other_lo, other_hi, r_lo * rd_lo * c_share_lo, r_hi * rd_hi * c_share_hi)
+    rise_lo, rise_hi = _skew_range(q - 1.0, other_lo, other_hi, r_lo * rd_lo * c_share_lo, r_hi * rd_hi * c_share_hi)
     kmy_lo, kmy_hi = kmy_lo - wd_2 + rise_lo, kmy_hi - wd_1 + rise_hi
     kmx_most, kmy_most = max(abs(kmx_lo), abs(kmx_hi)), max(abs(kmy_lo), abs(kmy_hi))
     # In any direction: the product of both radii by their sum, (e x Z)^2 / (e^2 / beta + Z^2 / alpha).
@@ -347,12 +347,12 @@ def radii_over_cap(body, f, axes, n, angle, heights):
         c_lo, cd_lo = -c_hi, -cd_hi
     if n2_lo == 0.0:
         s_lo, sd_lo = -s_hi, -sd_hi
-    e_1 = a1 * _product_stray(ratio_lo, ratio_hi, sd_lo, sd_hi, ratio * f.Sd * sign_s)
-    e_2 = a2 * _stray(cd_lo, cd_hi, f.Cd * sign_c)
-    z_1 = a1 * _product_stray(kmx_lo, kmx_hi, c_lo, c_hi, kmx * f.C * sign_c)
-    z_2 = a2 * _product_stray(kmy_lo, kmy_hi, s_lo, s_hi, kmy * f.S * sign_s)
-    z_3 = a3 * _stray(rd_lo, rd_hi, f.rd)
-    stray_e, stray_z = _across(n, (e_1, e_2, 0.0), angle), _across(n, (z_1, z_2, z_3), angle)
+    e_1 = a1 * _product_deviation(ratio_lo, ratio_hi, sd_lo, sd_hi, ratio * f.Sd * sign_s)
+    e_2 = a2 * _deviation(cd_lo, cd_hi, f.Cd * sign_c)
+    z_1 = a1 * _product_deviation(kmx_lo, kmx_hi, c_lo, c_hi, kmx * f.C * sign_c)
+    z_2 = a2 * _product_deviation(kmy_lo, kmy_hi, s_lo, s_hi, kmy * f.S * sign_s)
+    z_3 = a3 * _deviation(rd_lo, rd_hi, f.rd)
+    stray_e, stray_z = _bound_across(n, (e_1, e_2, 0.0), angle), _bound_across(n, (z_1, z_2, z_3), angle)
     nowhere = n1_hi * n2_hi == 0.0 or (n1_lo == 0.0 and n2_lo == 0.0 and n3_lo * n3_hi <= 0.0)
     over_dent = body[DENTED] != 0.0 and w_1 < body[DENT_HI] and w_2 > body[DENT_LO]
     if nowhere or over_dent or not heights.are_known:

@@ -63,7 +63,7 @@ def _set_corner(pair, cores, row, j, n):
 
 
 @kernel
-def _least(value, weights):
+def _least_height(value, weights):
     """Least n_j . m / |n_j| of a mean of the three points."""
     least = math.inf
     for j in range(3):
@@ -72,11 +72,11 @@ def _least(value, weights):
 
 
 @kernel
-def _better(value, best, w0, w1, w2):
+def _better_mean(value, best, w0, w1, w2):
     """Return the better of two means; the second counts only if its weights are not negative."""
     if not (w0 >= 0.0 and w1 >= 0.0 and w2 >= 0.0):
         return best
-    least = _least(value, (w0, w1, w2))
+    least = _least_height(value, (w0, w1, w2))
     return (least, w0, w1, w2) if least > best[0] else best
 
 
@@ -88,15 +88,15 @@ def _best_mean(value):
     good at two, and the points themselves are tried.
     """
     best = (-math.inf, 1.0, 0.0, 0.0)
-    best = _better(value, best, 1.0, 0.0, 0.0)
-    best = _better(value, best, 0.0, 1.0, 0.0)
-    best = _better(value, best, 0.0, 0.0, 1.0)
+    best = _better_mean(value, best, 1.0, 0.0, 0.0)
+    best = _better_mean(value, best, 0.0, 1.0, 0.0)
+    best = _better_mean(value, best, 0.0, 0.0, 1.0)
     p0, p1, p2 = value[1, 0] - value[0, 0], value[1, 1] - value[0, 1], value[1, 2] - value[0, 2]
     q0, q1, q2 = value[2, 0] - value[0, 0], value[2, 1] - value[0, 1], value[2, 2] - value[0, 2]
     w0, w1, w2 = p1 * q2 - p2 * q1, p2 * q0 - p0 * q2, p0 * q1 - p1 * q0
     total = w0 + w1 + w2
     if total != 0.0:
-        best = _better(value, best, w0 / total, w1 / total, w2 / total)
+        best = _better_mean(value, best, w0 / total, w1 / total, w2 / total)
     for i in range(3):
         j = (i + 1) % 3
         for first in range(3):
@@ -106,11 +106,11 @@ def _best_mean(value):
             if fall + rise != 0.0:
                 share = fall / (fall + rise)
                 if i == 0:
-                    best = _better(value, best, 1.0 - share, share, 0.0)
+                    best = _better_mean(value, best, 1.0 - share, share, 0.0)
                 elif i == 1:
-                    best = _better(value, best, 0.0, 1.0 - share, share)
+                    best = _better_mean(value, best, 0.0, 1.0 - share, share)
                 else:
-                    best = _better(value, best, share, 0.0, 1.0 - share)
+                    best = _better_mean(value, best, share, 0.0, 1.0 - share)
     return best
 
 

@@ -43,7 +43,7 @@ from superovoid.contact.superovoids.direction_lanes import (
     points_in_lanes,
     put_in_lane,
 )
-from superovoid.contact.superovoids.inner_bodies import Inner, put_inside
+from superovoid.contact.superovoids.inner_bodies import InnerShare, put_inside
 from superovoid.contact.superovoids.triangles import Triangle, split_of, triangle_bound
 from superovoid.shapes.kernels.surface import DENTED
 
@@ -71,8 +71,8 @@ class Problem(NamedTuple):
     tolerance: float  # residual at which Newton has converged
     polishing: int  # most support points for polishing directions
     inside: bool  # whether M is the difference of the inner bodies
-    inner_a: Inner
-    inner_b: Inner
+    inner_a: InnerShare
+    inner_b: InnerShare
     refuted: float  # h_M of inner bodies below which the search ends, m
 
 

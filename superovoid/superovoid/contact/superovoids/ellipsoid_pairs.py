@@ -62,7 +62,7 @@ def are_ellipsoids(pair):
 
 
 @kernel
-def stretched(body, v):
+def stretch(body, v):
     """L v in the frame of the body."""
     return (body[A1] * v[0], body[A2] * v[1], body[A3] * v[2])
 
@@ -76,7 +76,7 @@ def _frame_along(image):
     return length, along, across, other
 
 
-class _Symmetric(NamedTuple):
+class _SymmetricMatrix(NamedTuple):
     """A symmetric matrix of two rows."""
 
     xx: float
@@ -84,29 +84,29 @@ class _Symmetric(NamedTuple):
     yy: float
 
 
-class _Across(NamedTuple):
+class _GramOfTurns(NamedTuple):
     """N^T N of a turn by an angle t: fixed + cos(t) by_cosine + sin(t) by_sine."""
 
-    fixed: _Symmetric
-    by_cosine: _Symmetric
-    by_sine: _Symmetric
+    fixed: _SymmetricMatrix
+    by_cosine: _SymmetricMatrix
+    by_sine: _SymmetricMatrix
 
 
 @kernel
-def _across(a1, a2, b1, b2):
+def _gram_of_turns(a1, a2, b1, b2):
     """Return the dependence of N_A + W N_B, with columns a_j + W b_j, on turns."""
-    return _Across(
-        _Symmetric(
+    return _GramOfTurns(
+        _SymmetricMatrix(
             a1[0] * a1[0] + a1[1] * a1[1] + b1[0] * b1[0] + b1[1] * b1[1],
             a1[0] * a2[0] + a1[1] * a2[1] + b1[0] * b2[0] + b1[1] * b2[1],
             a2[0] * a2[0] + a2[1] * a2[1] + b2[0] * b2[0] + b2[1] * b2[1],
         ),
-        _Symmetric(
+        _SymmetricMatrix(
             2.0 * (a1[0] * b1[0] + a1[1] * b1[1]),
             a1[0] * b2[0] + a1[1] * b2[1] + a2[0] * b1[0] + a2[1] * b1[1],
             2.0 * (a2[0] * b2[0] + a2[1] * b2[1]),
         ),
-        _Symmetric(
+        _SymmetricMatrix(
             2.0 * (a1[1] * b1[0] - a1[0] * b1[1]),
             a1[1] * b2[0] - a1[0] * b2[1] + a2[1] * b1[0] - a2[0] * b1[1],
             2.0 * (a2[1] * b2[0] - a2[0] * b2[1]),
@@ -129,7 +129,7 @@ def _without_beta(across, at):
     """Return the fixed part less r s I and its rounding error, and r (s - r)."""
     taken = at.radius * at.s + _ROUNDED_SQUARES * at.size * at.size
     fixed = across.fixed
-    return _Symmetric(fixed.xx - taken, fixed.xy, fixed.yy - taken), at.radius * (at.s - at.radius)
+    return _SymmetricMatrix(fixed.xx - taken, fixed.xy, fixed.yy - taken), at.radius * (at.s - at.radius)
 
 
 @kernel
@@ -139,7 +139,7 @@ def _with_rest(matrix, at, rest):
     share = at.radius * at.radius / rest
     length = abs(at.z1) + abs(at.z2) + rounded
     lost = share * length * rounded * (4.0 + 2.0 * at.radius * length / rest)
-    return _Symmetric(
+    return _SymmetricMatrix(
         matrix.xx - share * at.z1 * at.z1 - lost,
         matrix.xy - share * at.z1 * at.z2,
         matrix.yy - share * at.z2 * at.z2 - lost,
@@ -147,9 +147,9 @@ def _with_rest(matrix, at, rest):
 
 
 @kernel
-def _turned(across, fixed, c, s):
+def _gram_at(across, fixed, c, s):
     """The matrix of a turn."""
-    return _Symmetric(
+    return _SymmetricMatrix(
         fixed.xx + c * across.by_cosine.xx + s * across.by_sine.xx,
         fixed.xy + c * across.by_cosine.xy + s * across.by_sine.xy,
         fixed.yy + c * across.by_cosine.yy + s * across.by_sine.yy,
@@ -173,7 +173,7 @@ def _best_turn(across, fixed, c, s, enough):
     ts, xs, ys = _halves(across.by_sine)
     best, best_c, best_s = -math.inf, c, s
     for _ in range(_TURNS):
-        trace, x, y = _halves(_turned(across, fixed, c, s))
+        trace, x, y = _halves(_gram_at(across, fixed, c, s))
         root = math.sqrt(x * x + y * y)
         value = trace - root
         if value > best:
@@ -208,9 +208,9 @@ def radius_beyond(depth):
 def floor_of_ball(pair, n, radius):
     """Least of the support function of the ball of a radius that touches M from inside along n."""
     a, b, rotation = pair.a, pair.b, pair.rotation
-    of_a, of_b = stretched(a, n), stretched(b, rotate_back(rotation, n))
-    point_a = scale(1.0 / norm(of_a), stretched(a, of_a))
-    point_b = scale(1.0 / norm(of_b), stretched(b, of_b))
+    of_a, of_b = stretch(a, n), stretch(b, rotate_back(rotation, n))
+    point_a = scale(1.0 / norm(of_a), stretch(a, of_a))
+    point_b = scale(1.0 / norm(of_b), stretch(b, of_b))
     point = sub(add(point_a, rotate(rotation, point_b)), pair.centre)
     return radius - norm(sub(point, scale(radius, n)))
 
@@ -240,14 +240,14 @@ def cap_by_ellipsoid(pair, n, radius):
         return Cap(0.0, -math.inf)
     a, b, rotation = pair.a, pair.b, pair.rotation
     t1, t2 = tangent_frame(n)
-    s_a, q, q1, q2 = _frame_along(stretched(a, n))
-    s_b, p, p1, p2 = _frame_along(stretched(b, rotate_back(rotation, n)))
+    s_a, q, q1, q2 = _frame_along(stretch(a, n))
+    s_b, p, p1, p2 = _frame_along(stretch(b, rotate_back(rotation, n)))
     s = s_a + s_b
-    a1, a2 = stretched(a, t1), stretched(a, t2)
-    b1, b2 = stretched(b, rotate_back(rotation, t1)), stretched(b, rotate_back(rotation, t2))
+    a1, a2 = stretch(a, t1), stretch(a, t2)
+    b1, b2 = stretch(b, rotate_back(rotation, t1)), stretch(b, rotate_back(rotation, t2))
     z1, z2 = dot(q, a1) + dot(p, b1), dot(q, a2) + dot(p, b2)
     size = max(a[A1], a[A2], a[A3]) + max(b[A1], b[A2], b[A3])
-    across = _across(
+    across = _gram_of_turns(
         (dot(q1, a1), dot(q2, a1)), (dot(q1, a2), dot(q2, a2)), (dot(p1, b1), dot(p2, b1)), (dot(p1, b2), dot(p2, b2))
     )
     at = _Contact(size, radius, s, z1, z2)

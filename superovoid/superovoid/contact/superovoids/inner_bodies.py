@@ -30,7 +30,7 @@ from superovoid.compiled.powers import exp, power
 from superovoid.compiled.vector import add, dot, rotate, rotate_back, scale, sub
 from superovoid.contact.minkowski.difference import LOSS
 from superovoid.contact.superovoids.direction_lanes import HEIGHT, LACK, X, in_lane, put_in_lane
-from superovoid.shapes.kernels.dents import defect_between, highest, slice_defect
+from superovoid.shapes.kernels.dents import defect_between, largest_bump, slice_defect
 from superovoid.shapes.kernels.rounding import WIDENED
 from superovoid.shapes.kernels.support_function import LOOSE, point_at_height, slice_at, support_candidate
 from superovoid.shapes.kernels.surface import (
@@ -60,7 +60,7 @@ _SLACK = 0.02  # of a bracket: how far from its ends it is cut
 _EXACT = 1e-13  # of a body, by which a point may fall short of the farthest
 
 
-class Inner(NamedTuple):
+class InnerShare(NamedTuple):
     """The share of the sections that an inner body takes."""
 
     lo: float  # height from which on, upwards, the share is 1
@@ -93,7 +93,7 @@ def _interval_growth(v1, v2, big_1, big_2, defect, s, s_1, unlike, x, y, outward
     q = max(-z_1 * ty_1, -z_1 * ty_2, -z_2 * ty_1, -z_2 * ty_2)
     k = unlike / (min(1.0 + x * v1, 1.0 + x * v2) * min(1.0 + y * v1, 1.0 + y * v2)) ** 2
     bent = s_1 * min(low, high) / (y_1 * y_1)
-    growth = own + highest(p, q, k) - bent + 1e-9 * (abs(p) + abs(q) + k + bent + abs(own))
+    growth = own + largest_bump(p, q, k) - bent + 1e-9 * (abs(p) + abs(q) + k + bent + abs(own))
     return 0.0 if growth <= 0.0 else growth
 
 

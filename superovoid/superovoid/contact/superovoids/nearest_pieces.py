@@ -86,7 +86,7 @@ _LEAST_SHARE, _GENEROUS = 2e-3, 1.5
 _STUCK = 8  # cuts that raise no bound along the normal of a contact: it lies on an edge, and GJK is used instead
 
 
-class Nearest(NamedTuple):
+class NearestPoints(NamedTuple):
     """The nearest points known, both in the frame of A."""
 
     distance: float
@@ -96,11 +96,11 @@ class Nearest(NamedTuple):
     fb: SurfacePoint
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """Result of a search."""
 
     lower: float  # proved lower bound of the signed distance of the bodies; -inf: unknown
-    nearest: Nearest
+    nearest: NearestPoints
     n: tuple  # direction that proves the least bound of a pair of pieces
     common: tuple  # point proved to be in both bodies, in the frame of A, if `overlap`
     overlap: bool
@@ -123,7 +123,7 @@ class _Approach(NamedTuple):
 
     bound: float  # the largest one proved
     n: tuple  # the direction that proves it
-    nearest: Nearest
+    nearest: NearestPoints
     cuts: tuple  # heights or angles at which to cut either piece
     after: tuple  # direction to begin with after a cut
     views: int
@@ -131,7 +131,7 @@ class _Approach(NamedTuple):
     common: tuple  # point of both hulls, if `overlap`
 
 
-class _Least(NamedTuple):
+class _LeastBound(NamedTuple):
     """Least bound of the finished pairs of pieces, with its direction, and the second least."""
 
     bound: float
@@ -186,9 +186,9 @@ def is_in_ovoids(pair, p, margin):
 
 
 @kernel
-def _nearer(nearest, x, y, fa, fb):
+def _nearer_points(nearest, x, y, fa, fb):
     distance = norm(sub(y, x))
-    return Nearest(distance, x, y, fa, fb) if distance < nearest.distance else nearest
+    return NearestPoints(distance, x, y, fa, fb) if distance < nearest.distance else nearest
 
 
 @kernel
@@ -211,7 +211,7 @@ def _climb(pair, cell, view, nearest, goal):
     out_of_line()
     best, step, used, shortened = view, view.n, 0, False
     while True:
-        nearest = _nearer(nearest, view.x, view.y, view.p.f, view.q.f)
+        nearest = _nearer_points(nearest, view.x, view.y, view.p.f, view.q.f)
         wanted = nearest.distance - goal
         if best.bound >= wanted or used == _MOST_CLIMBS:
             break
@@ -249,7 +249,7 @@ def _approach(pair, cell, view, nearest, goal, tries, w):
         view, nearest, used = _climb(pair, cell, view, nearest, goal)
     best = view
     while True:
-        nearest = _nearer(nearest, view.x, view.y, view.p.f, view.q.f)
+        nearest = _nearer_points(nearest, view.x, view.y, view.p.f, view.q.f)
         if view.bound > best.bound or not (best.bound > -math.inf):
             best = view
         known = used >= tries and former < nearest.distance - goal
@@ -282,7 +282,7 @@ def _approach(pair, cell, view, nearest, goal, tries, w):
         x = onto_core(a, x, best.n)
         y = add(centre, rotate(rotation, onto_core(b, local, rotate_back(rotation, scale(-1.0, best.n)))))
         if count < 4:
-            nearest = _nearer(nearest, x, y, view.p.f, view.q.f)
+            nearest = _nearer_points(nearest, x, y, view.p.f, view.q.f)
         if a.kind != SUPEROVOID or b.kind != SUPEROVOID:
             common = x if b.kind == SUPEROVOID else y
     return _Approach(best.bound, best.n, nearest, cuts, view.n if serves else best.n, 1 + used, overlap, common)
@@ -328,7 +328,7 @@ def _beside_contact(pair, cell, cuts_a, n, nearest, goal):
         return _Approach(-math.inf, n, nearest, at, n, 0, False, n)
     best, share, used = _look(pair, n, cell), _GRADING, 1
     u = sub(best.y, best.x)
-    nearest = _nearer(nearest, best.x, best.y, best.p.f, best.q.f)
+    nearest = _nearer_points(nearest, best.x, best.y, best.p.f, best.q.f)
     if best.bound >= nearest.distance - goal:
         return _Approach(best.bound, n, nearest, at, n, used, False, n)
     step = _newton_step(pair, best)
@@ -421,12 +421,12 @@ def _first_pairs(pair, n, cells, w):
 @kernel
 def _with_bound(least, bound, n):
     if bound < least.bound:
-        return _Least(bound, n, least.bound)
-    return _Least(least.bound, least.n, min(least.second, bound))
+        return _LeastBound(bound, n, least.bound)
+    return _LeastBound(least.bound, least.n, min(least.second, bound))
 
 
 @kernel
-def _signed(least, margin):
+def _bound_of_bodies(least, margin):
     """Bound the signed distance from the bounds of all pairs of pieces, less a margin for rounding; -inf: no bound.
 
     If one bound is negative, a translation of that length along its direction separates these two pieces. It separates
@@ -446,7 +446,7 @@ def nearest_of_pieces(pair, n, nearest, goal, beyond, margin, budget):
         Two cores, a superovoid among them.
     n : tuple
         Direction to begin with.
-    nearest : Nearest
+    nearest : NearestPoints
         Points of the bodies; at an infinite distance if none are known.
     goal : float
         Largest accepted gap between the bound and the distance of the nearest points found.
@@ -464,7 +464,7 @@ def nearest_of_pieces(pair, n, nearest, goal, beyond, margin, budget):
 def nearest_of_ovoids(pair, n, answer, goal, margin):
     """Do as `nearest_of_pieces` for two superovoids, from the points of an answer."""
     y = add(pair.centre, rotate(pair.rotation, answer.y))
-    known = Nearest(norm(sub(y, answer.x)), answer.x, y, answer.fa, answer.fb)
+    known = NearestPoints(norm(sub(y, answer.x)), answer.x, y, answer.fa, answer.fb)
     return nearest_of_pieces(cores_of(pair), n, known, _SHARE_OF_GOAL * goal, math.inf, margin, MOST_VIEWS)
 
 
@@ -482,7 +482,7 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
     a, b = pair.a, pair.b
     w = new_workspace()
     _first_pairs(pair, n, cells, w)
-    least = _Least(math.inf, n, math.inf)
+    least = _LeastBound(math.inf, n, math.inf)
     # Points that lie along n are a contact.
     faces = dot(n, sub(nearest.y, nearest.x)) >= nearest.distance - goal
     ovoids, contact, normal = a.kind == SUPEROVOID and b.kind == SUPEROVOID, nearest.distance, n
@@ -514,7 +514,7 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
         nearest = found.nearest
         views += found.views
         if found.overlap and is_in_ovoids(pair, found.common, margin):
-            return Found(-math.inf, nearest, found.n, found.common, True, views)
+            return SearchResult(-math.inf, nearest, found.n, found.common, True, views)
         if found.bound > bound:
             bound, n = found.bound, found.n
             cells.key[first] = bound
@@ -532,4 +532,4 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
         cells.parts[first] = cells.counts[1]
         _wait(cells, one, n, bound, found.after)
         _wait(cells, other, n, bound, found.after)
-    return Found(_signed(least, margin), nearest, least.n, n, False, views)
+    return SearchResult(_bound_of_bodies(least, margin), nearest, least.n, n, False, views)

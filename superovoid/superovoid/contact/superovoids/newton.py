@@ -336,7 +336,7 @@ def move_of(body, f, x, n, dx, dn):
 
 
 @kernel
-def shortened(move):
+def shorten_move(move):
     """Return the move with a smaller part of its step."""
     x, n, r, dx, dn, part, by_point_1, by_point_2 = move
     return Move(x, n, r, dx, dn, BACKTRACK * part, by_point_1, by_point_2)
@@ -391,7 +391,7 @@ def advance(pair, fa, fb, task, progress, move_a, move_b):
     iterations, backtracks = progress.iterations + 1.0, progress.backtracks
     if not (k.residual < progress.last) and backtracks < MAX_BACKTRACKS and iterations > 1.0:
         shorter = Progress(RUNNING, iterations, progress.last, backtracks + 1.0)
-        return k, shorter, shortened(move_a), shortened(move_b)
+        return k, shorter, shorten_move(move_a), shorten_move(move_b)
     step = newton_step(a, b, pair.rotation, fa, fb, k)
     growth = (1.0 if backtracks < MAX_BACKTRACKS else GROWTH) * (GROWTH if step.downhill else 1.0)
     outward_b = scale(-1.0, rotate_back(pair.rotation, k.inward_b))

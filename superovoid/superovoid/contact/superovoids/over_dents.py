@@ -32,7 +32,7 @@ from superovoid.contact.superovoids.certificate import clear_of_dent, rounding_m
 from superovoid.contact.superovoids.direction_lanes import LENGTH, WIDTH
 from superovoid.contact.superovoids.direction_net import Problem, new_net
 from superovoid.contact.superovoids.directions import proved_support
-from superovoid.contact.superovoids.inner_bodies import COLUMNS, NODES, Inner, fill_shares
+from superovoid.contact.superovoids.inner_bodies import COLUMNS, NODES, InnerShare, fill_shares
 from superovoid.contact.superovoids.nearest_pieces import nearest_of_ovoids
 from superovoid.contact.superovoids.search import Minimum, ball_radius, cover, refine_all
 from superovoid.contact.superovoids.without_contact import points_along
@@ -152,7 +152,7 @@ def inner_depth(pair, fa, fb, n, target):
     lo_b, hi_b, known_b = fill_shares(b, fb.w, rows_b)
     if not (known_a and known_b):
         return -math.inf
-    inner_a, inner_b = Inner(lo_a, hi_a, rows_a), Inner(lo_b, hi_b, rows_b)
+    inner_a, inner_b = InnerShare(lo_a, hi_a, rows_a), InnerShare(lo_b, hi_b, rows_b)
     cap = largest_cap(pair, fa, fb)
     problem = Problem(pair, ball_radius(pair), 0.0, 0.0, 0, True, inner_a, inner_b, _REFUTED * target)
     known = cap if cap.floor >= target else Cap(0.0, 0.0)
@@ -163,7 +163,7 @@ def inner_depth(pair, fa, fb, n, target):
 
 
 @kernel
-def parted(pair, answer, goal):
+def bound_by_separation(pair, answer, goal):
     """Bound the signed distance of two bodies that overlap at a contact by minus a separating translation.
 
     B is moved along the normal by the depth of the contact plus half of the goal; the bodies are then proved to be
@@ -197,7 +197,7 @@ def proved_contact(pair, answer, goal):
             upper = min(upper, rounding_margin(pair.a, pair.b, pair.centre) - depth)
     if upper - lower > goal and upper - answer.distance <= goal - _APART * goal:
         # In a concavity the normal only proves the bound of the hulls.
-        lower = max(lower, parted(pair, answer, goal))
+        lower = max(lower, bound_by_separation(pair, answer, goal))
     return with_interval(answer, lower, upper, CLOSED)
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from superovoid.compiled.arrays import Floats1, Floats2, Int8s1
 from superovoid.compiled.kernels import entry_point, kernel, out_of_line
 from superovoid.contact.pair import OvoidPair, Pair
-from superovoid.contact.superovoids.nearest_pieces import Nearest, cores_of, new_cells, refine_pieces
+from superovoid.contact.superovoids.nearest_pieces import NearestPoints, cores_of, new_cells, refine_pieces
 from superovoid.contact.superovoids.pieces import piece_end
 
 # Entries of a tree: A or B is cut, or a pair of pieces has its direction.
@@ -71,7 +71,7 @@ def _write_below(tree, cells, first):
 def cut(
     bodies: OvoidPair,
     n: tuple[float, float, float],
-    nearest: Nearest,
+    nearest: NearestPoints,
     goal: float,
     entries: Int8s1,
     heights: Floats1,
@@ -84,7 +84,7 @@ def cut(
     bodies : OvoidPair
     n : tuple
         Direction to begin with, in the frame of A.
-    nearest : Nearest
+    nearest : NearestPoints
         The points of the answer.
     goal : float
     entries, heights, directions : array

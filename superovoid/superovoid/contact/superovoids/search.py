@@ -28,7 +28,7 @@ from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import without_first
 from superovoid.compiled.vector import add, combine, dot, rotate, scale, sub
 from superovoid.contact.minkowski import revolution
-from superovoid.contact.minkowski.difference import ALMOST, FINEST, LOSS, Found, new_workspace, well_away
+from superovoid.contact.minkowski.difference import ALMOST, FINEST, LOSS, SearchResult, new_workspace, well_away
 from superovoid.contact.superovoids.answers import COLD_ITERATIONS
 from superovoid.contact.superovoids.cap_lanes import WIDEST, largest_cap
 from superovoid.contact.superovoids.caps import Cap
@@ -61,7 +61,7 @@ from superovoid.contact.superovoids.direction_net import (
     wait_for_fan,
 )
 from superovoid.contact.superovoids.directions import descend, minkowski_support, proved_support
-from superovoid.contact.superovoids.inner_bodies import Inner, inner_difference
+from superovoid.contact.superovoids.inner_bodies import InnerShare, inner_difference
 from superovoid.contact.superovoids.nearest_pieces import cores_of
 from superovoid.contact.superovoids.newton import observe, solve
 from superovoid.shapes.kernels.kinds import is_sphere
@@ -122,13 +122,13 @@ def _with_cap(pair, best, net):
 
 
 @step
-def _spent(net):
+def _spent_effort(net):
     """Return the number of computed support points, with other work in units of them."""
     return net.counts[SPENT] + net.counts[VERTICES]
 
 
 @kernel
-def _better(problem, best, n, m, fa, fb, counts):
+def _better_minimum(problem, best, n, m, fa, fb, counts):
     """Return the better of a minimum and a direction with its support points, polished if Newton makes it no worse.
 
     The cost is added to `counts`, those of the net (`direction_net`). Once polishing has spent its support points,
@@ -181,7 +181,7 @@ def _look_closer(problem, best, net, vertex):
     core = combine(1.0, m, -problem.radius, n)
     if dot(n, core) > dot(n, row_of(net.vertices, vertex, M_COLUMN)):
         put_support_point(net, vertex, core, fa, fb)
-    return _better(problem, best, n, m, fa, fb, net.counts)
+    return _better_minimum(problem, best, n, m, fa, fb, net.counts)
 
 
 @step
@@ -191,7 +191,7 @@ def _value_at(problem, net, vertex):
 
 
 @kernel
-def _lowest(problem, net):
+def _lowest_vertex(problem, net):
     """Return the vertex with the least height along its direction."""
     lowest, least = 0, math.inf
     for vertex in range(net.counts[VERTICES]):
@@ -222,7 +222,7 @@ def cover(problem, best, net, lanes):
         y = add(pair.centre, rotate(pair.rotation, position(pair.b, best.fb)))
         contact = sub(position(pair.a, best.fa), y)
         set_row(net.vertices, 0, M_COLUMN, combine(1.0, contact, -problem.radius, n))
-    lowest = _lowest(problem, net)
+    lowest = _lowest_vertex(problem, net)
     for k in range(-1, WIDTH):
         vertex = lowest if k < 0 else k
         if _value_at(problem, net, vertex) < best.value:
@@ -244,7 +244,7 @@ def refine_all(problem, best, proved, net, lanes, budget):
         while count < WIDTH and net.counts[WAITING] > 0:
             cell = net.heap[0]
             bound = net.key[cell]
-            if bound >= best.value - problem.goal or _spent(net) + count >= budget:
+            if bound >= best.value - problem.goal or _spent_effort(net) + count >= budget:
                 break  # all others that wait have bounds as high
             net.counts[WAITING] = without_first(net.heap, net.key, net.counts[WAITING])
             triangle = triangle_of(net.vertices, corners_of(net.cells, cell))
@@ -310,7 +310,7 @@ def _rival(problem, best, net):
         return rival
     n = row_of(net.vertices, lowest, N_COLUMN)
     m, fa, fb = minkowski_support(pair, n, EXACT)
-    found = _better(problem, Minimum(math.inf, n, fa, fb, False, UNKNOWN_CAP), n, m, fa, fb, net.counts)
+    found = _better_minimum(problem, Minimum(math.inf, n, fa, fb, False, UNKNOWN_CAP), n, m, fa, fb, net.counts)
     return min(rival, found.value) if well_away(found.n, best.n) else rival
 
 
@@ -322,11 +322,11 @@ def _about_axis(problem, best, known, net, budget):
     """
     out_of_line()
     pair, n = problem.pair, best.n
-    start = Found(best.value, -math.inf, n, n, n, False, 0, math.inf)
+    start = SearchResult(best.value, -math.inf, n, n, n, False, 0, math.inf)
     goal = 0.5 * problem.goal  # the gap may be as large between its best direction and that of Newton's method
     _, proved, n, _, _, _, spent, rival = revolution.search(cores_of(pair), start, goal, budget, new_workspace())
     m, fa, fb = minkowski_support(pair, n, EXACT)
-    value, n, fa, fb, converged, _ = _better(problem, best, n, m, fa, fb, net.counts)
+    value, n, fa, fb, converged, _ = _better_minimum(problem, best, n, m, fa, fb, net.counts)
     return Optimum(value, n, fa, fb, converged, min(max(proved, known), value), rival, spent + net.counts[ITERATIONS])
 
 
@@ -351,7 +351,7 @@ def search(pair, best, goal, tolerance, budget):
         With `proved` a bound that holds whether or not the goal was reached.
     """
     out_of_line()
-    all_of_it = Inner(-1.0, 1.0, np.empty((2, 1, 1)))
+    all_of_it = InnerShare(-1.0, 1.0, np.empty((2, 1, 1)))
     problem = Problem(
         pair, ball_radius(pair), goal, tolerance, budget // _POLISHING, False, all_of_it, all_of_it, -math.inf
     )
@@ -361,6 +361,6 @@ def search(pair, best, goal, tolerance, budget):
     best, proved = cover(problem, best, net, lanes)
     best, proved = refine_all(problem, best, proved, net, lanes, most)
     if is_revolved and best.value - proved > goal:
-        return _about_axis(problem, best, proved, net, max(0, budget - _spent(net)))
+        return _about_axis(problem, best, proved, net, max(0, budget - _spent_effort(net)))
     rival, iterations = _rival(problem, best, net), net.counts[ITERATIONS]
     return Optimum(best.value, best.n, best.fa, best.fb, best.converged, min(proved, best.value), rival, iterations)

@@ -86,7 +86,7 @@ def _bend_of_rest(s, beta, r_to_p, w, w_to_s, slope, most):
 
 
 @kernel
-def _largest(xx, yy, zz, xz, yz):
+def _bound_eigenvalue(xx, yy, zz, xz, yz):
     """Return a close upper bound of the largest eigenvalue of [[xx, 0, xz], [0, yy, yz], [xz, yz, zz]].
 
     The eigenvalue is the zero beyond xx and yy of l - zz - xz^2 / (l - xx) - yz^2 / (l - yy), which grows with l and is
@@ -170,7 +170,7 @@ def _largest_bend(bend_u, bend_v, bend_w, taper):
     zz = c_x * ez * ez - 2.0 * mixed_x * ez + c_y * hz * hz - 2.0 * mixed_y * hz + c_w * iz * iz
     lost = c_x * ez * ez + abs(mixed_x * ez) + c_y * hz * hz + abs(mixed_y * hz) + c_w * iz * iz
     rounding = 1e-12 * (lost + abs(mixed_x) * ix + abs(mixed_y) * iy)
-    return _largest(c_x * ix * ix, c_y * iy * iy, zz, xz, yz) + rounding
+    return _bound_eigenvalue(c_x * ix * ix, c_y * iy * iy, zz, xz, yz) + rounding
 
 
 @kernel

@@ -80,7 +80,7 @@ def _crossing(at_ends, at_other_ends):
 
 
 @kernel
-def _mixed(share, chord_square, ends, other_ends, third_ends):
+def _interpolate_heights(share, chord_square, ends, other_ends, third_ends):
     """Return the heights of three points along a direction between two, from the heights along these."""
     rest = 1.0 - share
     factor = 1.0 / math.sqrt(1.0 - share * rest * chord_square)
@@ -102,9 +102,9 @@ def _bound_of_six(first, second, third, squares):
     p = first[0:2], second[0:2], third[0:2]
     q = first[1:3], second[1:3], third[1:3]
     r = (first[2], first[0]), (second[2], second[0]), (third[2], third[0])
-    a1, a2, a3 = _mixed(_crossing(p[0], p[1]), c12, p[0], p[1], p[2])
-    b1, b2, b3 = _mixed(_crossing(q[1], q[2]), c23, q[0], q[1], q[2])
-    d1, d2, d3 = _mixed(_crossing(r[2], r[0]), c31, r[0], r[1], r[2])
+    a1, a2, a3 = _interpolate_heights(_crossing(p[0], p[1]), c12, p[0], p[1], p[2])
+    b1, b2, b3 = _interpolate_heights(_crossing(q[1], q[2]), c23, q[0], q[1], q[2])
+    d1, d2, d3 = _interpolate_heights(_crossing(r[2], r[0]), c31, r[0], r[1], r[2])
     around = min(first[0], second[1], third[2], a1, a2)
     around = min(around, b2, b3, d3, d1)
     inner = max(min(a1, a2, a3), min(b1, b2, b3), min(d1, d2, d3))
@@ -214,7 +214,7 @@ class Split(NamedTuple):
 
 
 @kernel
-def _turned(turns, x1, x2, x3):
+def _cycle_values(turns, x1, x2, x3):
     """Return three values, turned."""
     first = x1 if turns == 0 else (x2 if turns == 1 else x3)
     second = x2 if turns == 0 else (x3 if turns == 1 else x1)
@@ -248,8 +248,8 @@ def split_of(triangle, bound, radius, dented):
     e31 = l31 if by_length else e31
     turns = 1 if e23 >= e12 and e23 >= e31 else (2 if e31 >= e12 and e31 >= e23 else 0)
     turns = 0 if in_three else turns
-    n1, n2, n3 = _turned(turns, n1, n2, n3)
-    m1, m2, _ = _turned(turns, m1, m2, m3)
+    n1, n2, n3 = _cycle_values(turns, n1, n2, n3)
+    m1, m2, _ = _cycle_values(turns, m1, m2, m3)
     edge = edge_direction(n1, n2, m1, m2, by_length)
     point = (
         facet[0] if in_three else edge[0],

@@ -41,7 +41,7 @@ def _open_status(pair):
 
 
 @kernel
-def _overlapping(pair, answer, p, goal):
+def _answer_overlap(pair, answer, p, goal):
     """Return an open answer for bodies with a common point p: its interval ends at 0, and its points fit it."""
     out_of_line()
     rotation, centre = pair.rotation, pair.centre
@@ -59,7 +59,7 @@ def _overlapping(pair, answer, p, goal):
 
 
 @kernel(_nrt=True)
-def _facing(pair, answer, goal):
+def _answer_separated(pair, answer, goal):
     """Return a separated answer with points along a normal that proves them, or an open answer if none are found.
 
     Over a concavity no plane may separate the bodies: the normal is the direction of the points with the best bound.
@@ -101,17 +101,17 @@ def apart_without_contact(pair, answer, goal):
     """
     out_of_line()
     if is_closed(answer, goal) or answer.upper <= 0.0:
-        return _facing(pair, answer, goal)
+        return _answer_separated(pair, answer, goal)
     rotation, centre = pair.rotation, pair.centre
     margin = rounding_margin(pair.a, pair.b, centre)
     y = add(centre, rotate(rotation, answer.y))
     middle = combine(0.5, answer.x, 0.5, y)
     if answer.lower < 0.0 and is_in_both(pair, middle):
-        return _overlapping(pair, answer, middle, goal)
+        return _answer_overlap(pair, answer, middle, goal)
     n = scale(1.0 / norm(answer.n), answer.n)
     found = nearest_of_ovoids(pair, n, answer, goal, margin)
     if found.overlap:
-        return _overlapping(pair, answer, found.common, goal)
+        return _answer_overlap(pair, answer, found.common, goal)
     lower = max(answer.lower, found.lower)
     distance, x, y, fa, fb = found.nearest
     if lower <= 0.0 and 0.0 <= answer.distance <= distance:
@@ -120,7 +120,9 @@ def apart_without_contact(pair, answer, goal):
     direction = found.n if lower > answer.lower else n
     lower, upper, y = min(lower, distance), distance + margin, rotate_back(rotation, sub(y, centre))
     status = NON_UNIQUE if upper - lower <= goal else _open_status(pair)
-    answer = _facing(pair, Answer(distance, lower, upper, x, y, direction, fa, fb, status, answer.iterations), goal)
+    answer = _answer_separated(
+        pair, Answer(distance, lower, upper, x, y, direction, fa, fb, status, answer.iterations), goal
+    )
     if answer.lower > 0.0 and pair.a[DENTED] + pair.b[DENTED] == 0.0:
         # The normal of convex bodies must prove the lower end; another direction may have proved a higher one.
         return with_interval(answer, -proved_support(pair, answer.n) - margin, answer.upper, CLOSED)

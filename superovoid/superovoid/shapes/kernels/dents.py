@@ -33,7 +33,7 @@ _POWERS = 1e-12  # relative error of any power here: 2 eps times the logarithm o
 
 
 @kernel
-def highest(p, q, k):
+def largest_bump(p, q, k):
     """Largest 2 c p + 2 (1-c) q + c (1-c) k over c in [0, 1], for k >= 0."""
     if not (k > 0.0):
         return 2.0 * max(p, q)
@@ -54,7 +54,7 @@ def slice_defect(v, s, s_1, unlike, x, y):
     p, q = -x * v * rest / kx, -y * v * rest / ky
     k = unlike * (v / (kx * ky)) ** 2 * (rest * (rest / big)) if unlike > 0.0 else 0.0
     rounding = _ROUNDING * (s_1 + abs(p) + abs(q) + (1.0 - s * log_v) * k)
-    return -s_1 + highest(p, q, k) + rounding
+    return -s_1 + largest_bump(p, q, k) + rounding
 
 
 @kernel
@@ -89,7 +89,7 @@ def _equator_defect(hi, s, s_1, unlike, x, y):
     k = 0.0
     if unlike > 0.0:
         k = math.inf if s > 2.0 else unlike * math.exp((2.0 - s) * math.log(hi)) / (kx * ky * kx * ky)
-    return -s_1 + highest(max(0.0, -x) * hi / kx, max(0.0, -y) * hi / ky, k) * (1.0 + _ROUNDING) + _ROUNDING * s_1
+    return -s_1 + largest_bump(max(0.0, -x) * hi / kx, max(0.0, -y) * hi / ky, k) * (1.0 + _ROUNDING) + _ROUNDING * s_1
 
 
 @kernel
@@ -160,7 +160,7 @@ def _curvature_between(lo, hi, at_lo, at_hi, s, s_1, unlike, x, y):
     p = max(-x * rise_hi * rest / kx, -x * rise_lo * (1.0 - big_hi) / max(1.0 + x * lo, 1.0 + x * hi))
     q = max(-y * rise_hi * rest / ky, -y * rise_lo * (1.0 - big_hi) / max(1.0 + y * lo, 1.0 + y * hi))
     negative, k = s_1 * min(low, high), unlike * (rest / (kx * ky)) ** 2
-    bound = highest(p, q, k) - negative + _POWERS * (negative + abs(p) + abs(q) + k)
+    bound = largest_bump(p, q, k) - negative + _POWERS * (negative + abs(p) + abs(q) + k)
     if lo > 0.0:
         other = defect_between(lo, hi, at_lo, at_hi, s, s_1, unlike, x, y) * max(low, high)
         if other < bound:

@@ -70,7 +70,7 @@ UPRIGHT = 1e-150  # of a unit vector across the axis of a rim: less has no squar
 
 
 @bundle
-class Packed(NamedTuple):
+class PackedBody(NamedTuple):
     """A body: its row of numbers, and the pool that the row refers to."""
 
     row: Floats1
@@ -288,7 +288,7 @@ def flat_at(core, x, n, slack):
 
 
 @kernel
-def _away(p, foot, otherwise):
+def _outside_distance(p, foot, otherwise):
     """Distance, direction and uniqueness for a point outside, with a direction for a point on the foot."""
     d = sub(p, foot)
     length = norm(d)
@@ -300,7 +300,7 @@ def point_to_segment(row, p):
     """Signed distance, normal and foot of a point: segment on the z axis."""
     inside = abs(p[2]) < row[A3]
     otherwise = (1.0, 0.0, 0.0) if inside else (0.0, 0.0, math.copysign(1.0, p[2]))
-    return _away(p, (0.0, 0.0, min(row[A3], max(-row[A3], p[2]))), otherwise)
+    return _outside_distance(p, (0.0, 0.0, min(row[A3], max(-row[A3], p[2]))), otherwise)
 
 
 @kernel
@@ -314,7 +314,7 @@ def point_to_box(row, p):
             min(row[A2], max(-row[A2], p[1])),
             min(row[A3], max(-row[A3], p[2])),
         )
-        return _away(p, foot, (0.0, 0.0, 1.0))
+        return _outside_distance(p, foot, (0.0, 0.0, 1.0))
     slack = _TIED * max(row[A1], row[A2], row[A3])
     ties = (gap_x >= deepest - slack) + (gap_y >= deepest - slack) + (gap_z >= deepest - slack)
     axis = 0 if gap_x == deepest else (1 if gap_y == deepest else 2)
@@ -346,7 +346,7 @@ def point_to_cylinder(row, p):
     sign = math.copysign(1.0, p[2])
     if side > 0.0 or end > 0.0:
         rho, z = min(across, radius), min(half, max(-half, p[2]))
-        return _away(p, (rho * ex, rho * ey, z), (ex, ey, 0.0))
+        return _outside_distance(p, (rho * ex, rho * ey, z), (ex, ey, 0.0))
     slack = _TIED * max(radius, half)
     if side >= end:
         foot = (radius * ex, radius * ey, p[2])
@@ -377,14 +377,14 @@ def point_to_cone(row, p):
     level = math.hypot(across - rho_base, p[2] + half)
     if side <= 0.0 or level < slanted:
         rho, z = rho_base, -half
-    return _away(p, (rho * ex, rho * ey, z), (nr * ex, nr * ey, nz))
+    return _outside_distance(p, (rho * ex, rho * ey, z), (nr * ex, nr * ey, nz))
 
 
 @kernel
 def point_to_circle(row, p):
     """Distance, normal and foot of a point: circle about the z axis."""
     across, ex, ey = _radial(p)
-    length, n, foot, is_off = _away(p, (row[A1] * ex, row[A1] * ey, 0.0), (ex, ey, 0.0))
+    length, n, foot, is_off = _outside_distance(p, (row[A1] * ex, row[A1] * ey, 0.0), (ex, ey, 0.0))
     return length, n, foot, is_off and across > _TIED * row[A1]
 
 
@@ -460,7 +460,7 @@ def point_to_core(core, p):
         return point_in_hull(core, p)
     if kind == HALF_SPACE:
         return p[2], (0.0, 0.0, 1.0), (p[0], p[1], 0.0), True
-    return _away(p, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+    return _outside_distance(p, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @kernel
@@ -472,7 +472,7 @@ def body_support(core, n):
 
 
 @entry_point
-def support_points(body: Packed, directions: Floats2, points: Floats2, values: Floats1) -> None:
+def support_points(body: PackedBody, directions: Floats2, points: Floats2, values: Floats1) -> None:
     """Support point, and a proved upper bound of the support function, for each row of unit directions."""
     core = Core(body.row, kind_of(body.row), body.pool)
     for i in range(directions.shape[0]):
@@ -496,7 +496,7 @@ def fill_boxes(rows: Floats2, pool: Floats1, centres: Floats2, halves: Floats2) 
 
 
 @entry_point
-def heights_of_points(body: Packed, points: Floats2, heights: Floats1) -> None:
+def heights_of_points(body: PackedBody, points: Floats2, heights: Floats1) -> None:
     """Signed distance of each point from a body of closed form; of a convex mesh, largest height above a facet."""
     core = Core(body.row, kind_of(body.row), body.pool)
     for i in range(points.shape[0]):

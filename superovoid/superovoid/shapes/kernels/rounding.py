@@ -155,7 +155,7 @@ def straighten(pose):
 
 
 @kernel
-def _examined(m):
+def _examine_pose(m):
     """Return what is wrong with a pose, and the norm of E."""
     for i in range(4):
         for j in range(4):
@@ -174,7 +174,7 @@ def _examined(m):
 @kernel
 def take_pose(given, pose):
     """Copy a pose, made rigid to the last bits; return what is wrong with it instead, if anything is."""
-    found, error = _examined(given)
+    found, error = _examine_pose(given)
     if found == RIGID:
         for i in range(4):
             for j in range(4):
@@ -196,7 +196,7 @@ def rotation_error(poses: Floats3) -> float:
     """Largest norm of E over rows of poses; inf if one is no rigid transform, or farther than `MOST_LENGTH`."""
     worst = 0.0
     for k in range(poses.shape[0]):
-        found, error = _examined(poses[k])
+        found, error = _examine_pose(poses[k])
         if found != RIGID:
             return math.inf
         worst = max(worst, error)

@@ -161,7 +161,7 @@ class EngineFollowing:
     """The engine along a motion, each step from its state after the last, including its proof."""
 
     def __init__(self, case: Case, poses: tuple[FloatArray, FloatArray]) -> None:
-        self._rows = tuple(s._packed[None] for s in case.shapes)
+        self._rows = tuple(s._packed_row[None] for s in case.shapes)
         self._poses = poses
         self._state = np.zeros((1, columns.STATE_LENGTH))
         self._out = np.empty((1, columns.RESULT_LENGTH))
@@ -184,7 +184,7 @@ class EngineFollowing:
         pair_solver.solve_pairs(*_SPHERES, ENGINE_TOLERANCE, SEARCH_BUDGET, self._state, self._out)
 
 
-_BALL = Superellipsoid((1.0, 1.0, 1.0))._packed[None]
+_BALL = Superellipsoid((1.0, 1.0, 1.0))._packed_row[None]
 _SPHERES = _BALL, _BALL, np.eye(4)[None], np.eye(4)[None] + 3.0 * np.eye(4, k=3)[None]
 
 

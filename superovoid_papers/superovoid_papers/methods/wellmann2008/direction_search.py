@@ -228,7 +228,7 @@ def distance(
     if direction is None:
         solve_rows(0, 1, pack([a]), pack([b]), poses[0][None], poses[1][None], *limits, out)
     else:
-        solve(a._packed, b._packed, *poses, _direction(direction), *limits, out[0])
+        solve(a._packed_row, b._packed_row, *poses, _direction(direction), *limits, out[0])
     row = out[0]
     points = [row[k : k + 3].copy() for k in (POINT_A, POINT_B, NORMAL)]
     counts = Statistics(iterations=int(row[ITERATIONS])), bool(row[CONVERGED])
@@ -238,7 +238,7 @@ def distance(
 
 def pack(bodies: Sequence[Superovoid]) -> FloatArray:
     """Return rows of bodies for `solve_rows`."""
-    return np.array([body._packed for body in bodies])
+    return np.array([body._packed_row for body in bodies])
 
 
 def _direction(given: Any) -> tuple[float, float, float]:

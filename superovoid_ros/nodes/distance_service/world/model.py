@@ -185,10 +185,10 @@ class Model:
         selection
             A result of `select`.
         gradients, base_gradients, **limits
-            As for `superovoid.states.StateQuery`; limits as for `StateQuery.limited`.
+            As for `superovoid.states.StateQuery`; limits as for `StateQuery.with_limits`.
         """
         (prepared,) = self._prepared(selection, (selection.pairs,), gradients, base_gradients)
-        return prepared.limited(**limits)
+        return prepared.with_limits(**limits)
 
     def closest_queries(
         self, selection: Selection, max_results: int | None = None, **limits: object
@@ -196,8 +196,8 @@ class Model:
         """Return queries that together find the closest pairs, with only one pair for each body and the octomap."""
         first, *crowds = self._prepared(selection, selection.parts)
         return [
-            first.limited(max_results=max_results, **limits),
-            *(crowd.limited(max_results=1, **limits) for crowd in crowds),
+            first.with_limits(max_results=max_results, **limits),
+            *(crowd.with_limits(max_results=1, **limits) for crowd in crowds),
         ]
 
     def _prepared(
