@@ -56,7 +56,7 @@ from superovoid.shapes import (
 from superovoid.shapes.shape import EMPTY_POOL
 from superovoid.states import StateDistances as StateResults
 from superovoid.states import StateQuery
-from superovoid.values.checks import greatest_distance, short
+from superovoid.values.checks import greatest_distance, shorten
 from superovoid.values.status import differentiable_rows
 
 FloatArray = NDArray[np.float64]
@@ -299,9 +299,9 @@ class StateFunction:
         threads: int | None = None,
     ) -> None:
         if not isinstance(robot, Robot):
-            raise TypeError(f"robot: must be a Robot, found {short(robot)}")
+            raise TypeError(f"robot: must be a Robot, found {shorten(robot)}")
         if scene is not None and not isinstance(scene, Scene):
-            raise TypeError(f"scene: must be a Scene or None, found {short(scene)}")
+            raise TypeError(f"scene: must be a Scene or None, found {shorten(scene)}")
         max_distance = greatest_distance(max_distance)
         if max_distance < 0.0:
             raise ValueError(f"max_distance = {max_distance}: must be at least 0, the distance of distant pairs")

@@ -27,7 +27,7 @@ import numpy as np
 from superovoid import bridging
 from superovoid.bridging import NO_HESSIANS, Bodies, Distances, Function, PairFunction, Shapes, fields_of, framework
 from superovoid.contact.columns import RESULT_LENGTH
-from superovoid.values.checks import short
+from superovoid.values.checks import shorten
 from superovoid.values.status import differentiable_rows
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _array(name: str, values: Any) -> Array:
     try:
         array = jnp.asarray(values)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{name}: must be real numbers, found {short(values)}: {error}") from None
+        raise TypeError(f"{name}: must be real numbers, found {shorten(values)}: {error}") from None
     if not jnp.issubdtype(array.dtype, jnp.integer) and not jnp.issubdtype(array.dtype, jnp.floating):
         raise TypeError(f"{name}: must be real numbers, found {array.dtype}")
     return array.astype(jnp.result_type(float))

@@ -26,7 +26,7 @@ from superovoid.robot.srdf import Semantics
 from superovoid.robot.urdf import Description, Geometry, Joint
 from superovoid.scene import Scene
 from superovoid.shapes import Box, Capsule, ConvexMesh, Cylinder, Ellipsoid, HalfSpace, Mesh, Shape, Sphere
-from superovoid.values.checks import greatest_distance, short
+from superovoid.values.checks import greatest_distance, shorten
 
 if TYPE_CHECKING:
     import mujoco
@@ -73,11 +73,11 @@ def geom_distance(
     """
     for name, geom in (("geom1", geom1), ("geom2", geom2)):
         if isinstance(geom, bool) or not isinstance(geom, int | np.integer) or not 0 <= geom < model.ngeom:
-            raise ValueError(f"{name} = {short(geom)}: must be the number of one of {model.ngeom} geoms")
+            raise ValueError(f"{name} = {shorten(geom)}: must be the number of one of {model.ngeom} geoms")
     distmax = greatest_distance(distmax, "distmax")
     is_output = isinstance(fromto, np.ndarray) and fromto.shape == (6,) and fromto.dtype == np.float64
     if fromto is not None and not (is_output and fromto.flags.writeable):
-        raise ValueError(f"fromto: must be a writeable array of six numbers, found {short(fromto)}")
+        raise ValueError(f"fromto: must be a writeable array of six numbers, found {shorten(fromto)}")
     a, b = (shape_of(model, geom) for geom in (geom1, geom2))
     found = distance(
         a, _pose(data.geom_xpos[geom1], data.geom_xmat[geom1]), b, _pose(data.geom_xpos[geom2], data.geom_xmat[geom2])

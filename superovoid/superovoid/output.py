@@ -90,7 +90,7 @@ class Report:
         if self.details:
             self.line(words)
 
-    def written(self, paths: Iterable[Path]) -> None:
+    def files(self, paths: Iterable[Path]) -> None:
         """Print the paths of files that the command has written, and add them to the document."""
         for path in paths:
             self.document.setdefault("files", []).append(str(path))

@@ -17,7 +17,7 @@ import numpy as np
 
 from superovoid import bridging
 from superovoid.bridging import NO_HESSIANS, Bodies, Distances, Function, PairFunction, Shapes, framework
-from superovoid.values.checks import short
+from superovoid.values.checks import shorten
 
 if TYPE_CHECKING:
     import torch
@@ -121,7 +121,7 @@ def _tensor(name: str, values: Any) -> Tensor:
     try:
         tensor = torch.as_tensor(values, dtype=None if is_typed else torch.float64)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise TypeError(f"{name}: must be real numbers, found {short(values)}: {error}") from None
+        raise TypeError(f"{name}: must be real numbers, found {shorten(values)}: {error}") from None
     if tensor.is_complex() or tensor.dtype is torch.bool:
         raise TypeError(f"{name}: must be real numbers, found {tensor.dtype}")
     return tensor if tensor.is_floating_point() else tensor.to(torch.float64)

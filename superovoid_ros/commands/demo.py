@@ -115,5 +115,5 @@ def run(arguments: argparse.Namespace) -> int:
     csv_path, plot_path = folder / f"{replay.file}.csv", folder / f"{replay.file}.png"
     report.write_csv(rows, csv_path, report.Walked(arguments.motion, representation, *replay.links))
     report.plot(rows, plot_path, replay)
-    REPORT.written([csv_path, plot_path])
+    REPORT.files([csv_path, plot_path])
     return view.serve_recording(csv_path) if arguments.view else 0

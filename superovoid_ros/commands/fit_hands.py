@@ -50,5 +50,5 @@ def run(arguments: argparse.Namespace) -> int:
     if (share / "config" / ARM).is_file():
         paths += write_upper_body(share)
     REPORT.verdict(f"{len(fits)} bodies fitted, {len(paths)} files written", fits=fits)
-    REPORT.written(paths)
+    REPORT.files(paths)
     return 0

@@ -33,7 +33,7 @@ from superovoid.planning import (
 )
 from superovoid.planning.optimise import KEPT, OptimisedPath
 from superovoid.planning.problem import FloatArray
-from superovoid.planning.trail import dense, trail
+from superovoid.planning.trail import densify, trail
 from superovoid.testing.path_check import PathCheck, check_path
 from superovoid.viewing.palette import BLACK, BLUE, GREEN, GREY, RED
 from superovoid_ros.icub.grasp_problem import COLOURS, GraspExample, joint_columns, shipped
@@ -178,13 +178,13 @@ class Profile:
 
 def profile(problem: PlanningProblem, validity: Validity, path: FloatArray, spacing: float, most: float) -> Profile:
     """Compute the distances at evenly spaced states of a path, up to `most` metres."""
-    states = dense(problem, path, spacing)
+    states = densify(problem, path, spacing)
     found = validity.clearances(states, np.full(len(states), most))
     nearest = {}
     for name, pairs in groups(problem).items():
         nearest[name], rows = np.full(len(states), most), pairs[found.pair]
         np.minimum.at(nearest[name], found.state[rows], found.lower[rows])
-    return Profile(problem.along(states), states, nearest)
+    return Profile(problem.path_lengths(states), states, nearest)
 
 
 def checked(problem: PlanningProblem, check: PathCheck) -> dict[str, FloatArray]:
@@ -387,7 +387,7 @@ def main(
         REPORT.table(table)
     if plan.straight:
         REPORT.line("the straight path from start to grasp is free too")
-    REPORT.written(files.values())
+    REPORT.files(files.values())
     return 0 if is_clear else 1
 
 

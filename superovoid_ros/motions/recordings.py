@@ -28,7 +28,8 @@ def recognise(table: Table) -> Recording | None:
     missing = [name for name in MOTION_COLUMNS if name not in table.names]
     if missing:
         raise RecordingError(
-            f"{table.path}: no column {', '.join(missing)}, as the tables of `superovoid demo` have; {table.found()}"
+            f"{table.path}: no column {', '.join(missing)}, as the tables of `superovoid demo` have; "
+            f"{table.columns_text()}"
         )
     at = {name: table.names.index(name) for name in MOTION_COLUMNS}
     first = table.rows[0][1]

@@ -83,7 +83,7 @@ class ServiceValidity:
         if gradients:
             gradient = found.gradients[:, [found.gradient_joints.index(joint) for joint in problem.joints]]
         answers = Clearances(found.state, pair, found.distance, found.lower, gradient)
-        return answers.rows(pair >= 0).near(max_distance, self._doubtful)  # the service may check more pairs
+        return answers.rows(pair >= 0).drop_far(max_distance, self._doubtful)  # the service may check more pairs
 
 
 @contextmanager

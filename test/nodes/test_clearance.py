@@ -22,7 +22,7 @@ from superovoid_interfaces.srv import GetMinDistance
 
 from superovoid.robot import Robot
 from superovoid.robot.octomap import Octree
-from superovoid.robot.planning_scene import OCTOMAP, joined_parts
+from superovoid.robot.planning_scene import OCTOMAP, join_parts
 from superovoid_ros.nodes.distance_service.answers.approach import Approach
 from superovoid_ros.nodes.distance_service.world.model import Model
 
@@ -202,7 +202,7 @@ def test_one_box_of_an_octomap_bounds_the_speed_of_all():
     selection = model.select(("hand",), (OCTOMAP,))
     queries = model.closest_queries(selection)
     found = [query(np.array([[1.0, 0.0]]), base_poses={"ball": BALL}).of_state(0) for query in queries]
-    result = joined_parts(found)
+    result = join_parts(found)
     assert len(result) == 1
     seconds = Approach(model, selection).seconds(result, np.array([0.5, 0.0]))
     assert seconds == pytest.approx((3.0 - 1.55) / 0.5, rel=1e-6)

@@ -42,7 +42,9 @@ def scene_of(random, count, frame="map", before=None):
     for i in range(count):
         shapes = [Sphere(0.1), Box((0.2, 0.4, 0.6)), ConvexMesh(random.normal(size=(8, 3)))][: 1 + i % 3]
         places = np.array([pose(random) for _ in shapes])
-        edit.add(f"thing{i}", shapes, places, pose(random), given_in=(frame, np.eye(4) if before is None else before))
+        edit.add(
+            f"thing{i}", shapes, places, pose(random), outside_frame=(frame, np.eye(4) if before is None else before)
+        )
     return edit
 
 
@@ -89,7 +91,7 @@ def test_no_point_of_what_counts_as_still_has_moved_farther_than_the_tolerance(s
 
 def test_a_plane_may_shift_a_little_and_not_turn():
     edit = PlanningScene(ROBOT).edit()
-    edit.add("floor", [HalfSpace()], np.eye(4)[None], np.eye(4), given_in=("map", np.eye(4)))
+    edit.add("floor", [HalfSpace()], np.eye(4)[None], np.eye(4), outside_frame=("map", np.eye(4)))
     planning = edit.commit()
     shifted, turned = np.eye(4), np.eye(4)
     shifted[2, 3] = 5e-4

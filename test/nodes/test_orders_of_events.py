@@ -459,10 +459,10 @@ def test_a_refused_whole_scene_leaves_its_matrix_missing_though_it_has_none(desc
     described.send(scene)
     described.send(cup())
     refused(described, "<planning_scene>", "quaternion")
-    assert not described.current.snapshot.model.planning.rules.checked("ball", "hand")
+    assert not described.current.snapshot.model.planning.rules.is_checked("ball", "hand")
     described.send(PlanningScene())
     described.jobs.finish()
-    assert described.current.model().planning.rules.checked("ball", "hand")
+    assert described.current.model().planning.rules.is_checked("ball", "hand")
 
 
 def test_what_stands_on_an_object_whose_place_is_not_known_is_missing_too(described):

@@ -28,7 +28,7 @@ def precision(bits: int = BITS) -> Any:
     return ctx.workprec(bits)
 
 
-def exact(numbers: Sequence[float]) -> Vector:
+def exact_vector(numbers: Sequence[float]) -> Vector:
     """Convert doubles exactly."""
     return [arb(float(number)) for number in numbers]
 
@@ -58,7 +58,7 @@ def norm(a: Vector) -> arb:
     return dot(a, a).nonnegative_part().sqrt()
 
 
-def across(a: Vector) -> arb:
+def radial_length(a: Vector) -> arb:
     """Return the length of the component perpendicular to z."""
     return (a[0] * a[0] + a[1] * a[1]).nonnegative_part().sqrt()
 
@@ -99,7 +99,7 @@ def nearest_rotation(matrix: Sequence[Sequence[float]]) -> Matrix:
     ValueError
         If R^T R - I has a norm of 1e-5 or more, or the determinant is negative.
     """
-    r = [exact(row) for row in matrix]
+    r = [exact_vector(row) for row in matrix]
     columns = [[r[i][j] for i in range(3)] for j in range(3)]
     e = [[dot(columns[i], columns[j]) - (1 if i == j else 0) for j in range(3)] for i in range(3)]
     size = sum((entry * entry for row in e for entry in row), arb(0)).sqrt().abs_upper()

@@ -36,7 +36,7 @@ class Pair:
     def __init__(self, a: dict[str, Any], pose_a: FloatArray, b: dict[str, Any], pose_b: FloatArray) -> None:
         self.solids = solid_of(a), solid_of(b)
         self.turns = balls.nearest_rotation(pose_a[:3, :3]), balls.nearest_rotation(pose_b[:3, :3])
-        self.places = balls.exact(pose_a[:3, 3]), balls.exact(pose_b[:3, 3])
+        self.places = balls.exact_vector(pose_a[:3, 3]), balls.exact_vector(pose_b[:3, 3])
         self.offset = balls.minus(self.places[1], self.places[0])
         self.matrices = [np.array([[float(v) for v in row] for row in turn]) for turn in self.turns]
         self.shift = np.array([float(v) for v in self.offset])
@@ -57,7 +57,7 @@ class Pair:
 
     def local(self, side: int, world: FloatArray) -> Vector:
         """Transform a world point to the frame of a body."""
-        return balls.rotate_back(self.turns[side], balls.minus(balls.exact(world), self.places[side]))
+        return balls.rotate_back(self.turns[side], balls.minus(balls.exact_vector(world), self.places[side]))
 
     def to_world_axes(self, side: int, local: Vector) -> Vector:
         """Transform a point of a body to world axes, relative to A's origin."""
@@ -71,7 +71,7 @@ class Pair:
         the translation of B by -g(n) along n leaves no common inner points, so the depth is at most -g(n). In both
         cases g(n) is at most the signed distance, for bodies of any shape.
         """
-        along = balls.exact(n)
+        along = balls.exact_vector(n)
         a, b = self.solids
         h_a = a.support_above(balls.rotate_back(self.turns[0], along))
         h_b = b.support_above(balls.rotate_back(self.turns[1], balls.times(arb(-1), along)))
@@ -92,7 +92,7 @@ class Pair:
 
     def difference_inside(self, x: FloatArray, y: FloatArray) -> Vector | None:
         """Return an enclosure of x - y for one point of each body, after moving both inside; None if that fails."""
-        points = self.points_inside(balls.exact(x), balls.exact(y))
+        points = self.points_inside(balls.exact_vector(x), balls.exact_vector(y))
         return None if points is None else balls.minus(*points)
 
     def points_inside(self, x: Vector, y: Vector) -> tuple[Vector, Vector] | None:
@@ -239,7 +239,7 @@ class _Checker:
         normal = self.answer.normal
         if np.isfinite(normal).all() and np.linalg.norm(normal) > 0.0:
             x, y = self.pair.points_at(normal[None] / np.linalg.norm(normal))
-            self.lower_upper(balls.exact(x[0]), balls.exact(y[0]))
+            self.lower_upper(balls.exact_vector(x[0]), balls.exact_vector(y[0]))
 
     def bound_above_overlapping(self, claimed: float) -> None:
         """Update the upper bound for overlapping convex bodies with a cover of all directions at depth -claimed."""
@@ -323,7 +323,7 @@ class _Checker:
         length = balls.norm(up)
         self.lower = balls.lower_bound((balls.dot(up, across) - pair.solids[other].support_above(down)) / length)
         lowest = pair.solids[other].support_points(np.array([[float(v) for v in down]]))[0]
-        for point in (balls.exact(lowest), self.local[other]):
+        for point in (balls.exact_vector(lowest), self.local[other]):
             inside = pair.solids[other].point_inside(point)
             if inside is not None and all(v.is_finite() for v in inside):
                 height = balls.dot(up, balls.plus(balls.rotate(pair.turns[other], inside), across)) / length
@@ -373,7 +373,10 @@ class _Checker:
         docs/explanation/numerics.md, section 2, has the conditions.
         """
         answer = self.answer
-        u, n = balls.minus(balls.exact(answer.point_b), balls.exact(answer.point_a)), balls.exact(answer.normal)
+        u, n = (
+            balls.minus(balls.exact_vector(answer.point_b), balls.exact_vector(answer.point_a)),
+            balls.exact_vector(answer.normal),
+        )
         width = max(answer.upper - answer.lower, 0.0)
         # Each value is positive if the points violate the named condition.
         if answer.distance > 0.0:
@@ -409,7 +412,7 @@ class _Checker:
         if solid.holds([v + arb(0, 1) * arb(allowed) for v in point]) is not None:
             return False
         outward = self.answer.normal if side == 0 else -self.answer.normal
-        away = balls.rotate_back(self.pair.turns[side], balls.exact(outward))
+        away = balls.rotate_back(self.pair.turns[side], balls.exact_vector(outward))
         most = arb(allowed)
         reach = most * arb(0.999)
         beyond = [p + reach * w for p, w in zip(point, away, strict=True)]
@@ -426,7 +429,7 @@ class _Checker:
     def normal(self) -> Finding:
         """Judge whether the normal is that of a half-space, or is a unit vector that proves the lower end."""
         answer, pair = self.answer, self.pair
-        along = balls.exact(answer.normal)
+        along = balls.exact_vector(answer.normal)
         length = balls.norm(along)
         if not abs(length - 1) <= _UNIT:
             return Finding(REFUTED, f"the normal has the length {float(length)!r}")
@@ -465,8 +468,10 @@ class _Checker:
         if answer.lower <= 0.0 <= answer.upper and narrow:
             for side, solid in enumerate(pair.solids):
                 outward = answer.normal if side == 0 else -answer.normal
-                away = balls.rotate_back(pair.turns[side], balls.exact(outward))
-                beyond = solid.point_inside(balls.exact(solid.support_points(np.array([[float(v) for v in away]]))[0]))
+                away = balls.rotate_back(pair.turns[side], balls.exact_vector(outward))
+                beyond = solid.point_inside(
+                    balls.exact_vector(solid.support_points(np.array([[float(v) for v in away]]))[0])
+                )
                 if not solid.convex or beyond is None:
                     continue
                 short = balls.dot(away, balls.minus(beyond, self.local[side]))

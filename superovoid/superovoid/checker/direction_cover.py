@@ -28,7 +28,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from superovoid.checker.balls import Vector, dot, exact, norm
+from superovoid.checker.balls import Vector, dot, exact_vector, norm
 
 FloatArray = NDArray[np.float64]
 
@@ -78,11 +78,11 @@ class _Cones(NamedTuple):
     def exact_corners(self, k: int) -> list[Vector]:
         """Return enclosures of the corners of a cone."""
         if self.depth[k] < _DIGITS:  # the frame has entries 0, 1 and -1, so these corners are exact
-            return [exact(row) for row in self.corner[k]]
-        first, second, third = (exact(row) for row in self.frame[k])
+            return [exact_vector(row) for row in self.corner[k]]
+        first, second, third = (exact_vector(row) for row in self.frame[k])
         corners = []
         for row in self.code[k]:
-            c = exact(row)
+            c = exact_vector(row)
             corners.append([c[0] * first[i] + c[1] * second[i] + c[2] * third[i] for i in range(3)])
         return corners
 

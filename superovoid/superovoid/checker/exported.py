@@ -45,7 +45,8 @@ class RelativePair(NamedTuple):
     def difference(self, row: FloatArray) -> Vector | None:
         """Return x - y of points of both bodies, after moving them inside; None if that fails."""
         x, y = (
-            solid.point_inside(balls.exact(part)) for solid, part in zip(self.solids, (row[:3], row[3:]), strict=True)
+            solid.point_inside(balls.exact_vector(part))
+            for solid, part in zip(self.solids, (row[:3], row[3:]), strict=True)
         )
         if x is None or y is None:
             return None
@@ -53,7 +54,7 @@ class RelativePair(NamedTuple):
 
     def separation(self, n: FloatArray, cell: tuple[float, float, float, float]) -> arb:
         """Return a lower bound of g(n) = n . c - h_P(n) - h_Q(-n) of two pieces, for the unit vector along n."""
-        along = balls.exact(n)
+        along = balls.exact_vector(n)
         against = balls.rotate_back(self.turn, [-part for part in along])
         heights = (
             _piece_above(solid, direction, *ends)

@@ -14,7 +14,7 @@ import numpy as np
 from flint import arb, arb_mat
 from numpy.typing import NDArray
 
-from superovoid.checker.balls import Vector, across, exact, minus, norm
+from superovoid.checker.balls import Vector, exact_vector, minus, norm, radial_length
 from superovoid.checker.claims import numbers_of
 from superovoid.checker.superquadric import EXACT, Segment, Superquadric
 
@@ -55,7 +55,7 @@ def _clamp(value: arb, half: arb) -> arb:
     return -half if middle < -half else middle
 
 
-def _within(value: arb, most: arb) -> bool | None:
+def _is_within(value: arb, most: arb) -> bool | None:
     """Return whether |value| <= most is proved (True), refuted (False) or neither (None)."""
     if value.abs_upper() <= most:
         return True
@@ -92,7 +92,7 @@ class Block(_OwnCore):
     convex = True
 
     def __init__(self, lengths: FloatArray) -> None:
-        self.half = [length / 2 for length in exact(lengths)]
+        self.half = [length / 2 for length in exact_vector(lengths)]
         half = self.numbers = 0.5 * np.asarray(lengths, dtype=np.float64)
         self.size, self.reach = float(max(half)), 1.000001 * math.hypot(*half)
 
@@ -102,7 +102,7 @@ class Block(_OwnCore):
 
     def holds(self, box: Vector) -> bool | None:
         """See `Solid`."""
-        return _and(*(_within(x, a) for a, x in zip(self.half, box, strict=True)))
+        return _and(*(_is_within(x, a) for a, x in zip(self.half, box, strict=True)))
 
     def point_inside(self, point: Vector) -> Vector | None:
         """See `Solid`."""
@@ -161,16 +161,16 @@ class Pill(_BodyOfRevolution):
         return points
 
 
-class Can(_BodyOfRevolution):
+class Cylinder(_BodyOfRevolution):
     """Cylinder: h(n) = radius |(n1, n2)| + half |n3|."""
 
     def support_above(self, n: Vector) -> arb:
         """See `Solid`."""
-        return self.radius * across(n) + self.half * n[2].abs_upper()
+        return self.radius * radial_length(n) + self.half * n[2].abs_upper()
 
     def holds(self, box: Vector) -> bool | None:
         """See `Solid`."""
-        return _and(_within(box[2], self.half), _within(across(box), self.radius))
+        return _and(_is_within(box[2], self.half), _is_within(radial_length(box), self.radius))
 
     def point_inside(self, point: Vector) -> Vector | None:
         """See `Solid`."""
@@ -189,13 +189,13 @@ class Spike(_BodyOfRevolution):
 
     def support_above(self, n: Vector) -> arb:
         """See `Solid`."""
-        return (self.half * n[2]).max(self.radius * across(n) - self.half * n[2])
+        return (self.half * n[2]).max(self.radius * radial_length(n) - self.half * n[2])
 
     def holds(self, box: Vector) -> bool | None:
         """See `Solid`."""
         width = self.radius * (self.half - box[2]) / (2 * self.half)
-        width_here = across(box)
-        level = _within(box[2], self.half)
+        width_here = radial_length(box)
+        level = _is_within(box[2], self.half)
         if level and width_here.upper() <= width.lower():
             return True
         return False if level is False or width_here.lower() > width.upper() else None
@@ -228,17 +228,17 @@ class Ring(_OwnCore):
 
     def support_above(self, n: Vector) -> arb:
         """See `Solid`."""
-        return self.major * across(n) + self.minor * norm(n)
+        return self.major * radial_length(n) + self.minor * norm(n)
 
     def holds(self, box: Vector) -> bool | None:
         """See `Solid`."""
-        beyond = across(box) - self.major
-        return _within(norm([beyond, box[2], arb(0)]), self.minor)
+        beyond = radial_length(box) - self.major
+        return _is_within(norm([beyond, box[2], arb(0)]), self.minor)
 
     def point_inside(self, point: Vector) -> Vector | None:
         """See `Solid`."""
         x, y = point[0].mid(), point[1].mid()
-        width = across([x, y])
+        width = radial_length([x, y])
         if not width > 0:
             return None
         rim = [self.major * x / width, self.major * y / width, arb(0)]
@@ -260,7 +260,7 @@ class Corners(_OwnCore):
 
     def __init__(self, vertices: FloatArray) -> None:
         self.numbers = np.asarray(vertices, dtype=np.float64)
-        self.corners = [exact(corner) for corner in self.numbers]
+        self.corners = [exact_vector(corner) for corner in self.numbers]
         self.matrix = arb_mat(self.corners)
         self.size = float(np.ptp(self.numbers, axis=0).max() / 2.0)
         self.reach = 1.000001 * float(np.linalg.norm(self.numbers, axis=1).max())
@@ -313,7 +313,7 @@ _MAKERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "Sphere": lambda body: Superquadric((body["radius"],) * 3),
     "Box": lambda body: Block(body["lengths"]),
     "Capsule": lambda body: Pill(body["radius"], body["length"]),
-    "Cylinder": lambda body: Can(body["radius"], body["length"]),
+    "Cylinder": lambda body: Cylinder(body["radius"], body["length"]),
     "Cone": lambda body: Spike(body["radius"], body["length"]),
     "Torus": lambda body: Ring(body["major_radius"], body["minor_radius"]),
     "ConvexMesh": lambda body: Corners(body["vertices"]),

@@ -10,7 +10,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from superovoid.cli.interruption import INTERRUPTS, Interrupted, ignore
+from superovoid.cli.interruption import INTERRUPTS, Interruption, ignore
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,7 +36,7 @@ def _run(arguments: Sequence[str] | None = None) -> int:
         chosen = command_line.parse(arguments)
         name, extra = chosen.parser.prog, getattr(chosen, "extra", "")
         return REPORT.run(chosen)
-    except Interrupted as error:
+    except Interruption as error:
         return _report_interruption(name, error.number)
     except Exception as error:
         # A signal can surface as another exception: writing to a closed terminal fails, and interrupting the import of

@@ -115,21 +115,21 @@ def _add_states(command: argparse.ArgumentParser) -> None:
     group.add_argument("--states-file", type=option_values.file, metavar="FILE", help=".npy, .npz or .csv")
     group.add_argument(
         "--range",
-        type=option_values.named(_span, "JOINT=LOW:HIGH, for example elbow=-1.5:0"),
+        type=option_values.assignment_type(_span, "JOINT=LOW:HIGH, for example elbow=-1.5:0"),
         action="append",
         metavar="JOINT=LOW:HIGH",
         help="replaces the joint's limits, rad or m; a single number fixes the joint; may be repeated",
     )
     group.add_argument(
         "--base",
-        type=option_values.named(_pose, "LINK=X,Y,Z or LINK=X,Y,Z,QX,QY,QZ,QW, for example palm=0,0.2,0"),
+        type=option_values.assignment_type(_pose, "LINK=X,Y,Z or LINK=X,Y,Z,QX,QY,QZ,QW, for example palm=0,0.2,0"),
         action="append",
         metavar="LINK=X,Y,Z[,QX,QY,QZ,QW]",
         help="pose of a link on a floating joint, m; may be repeated",
     )
     group.add_argument(
         "--base-within",
-        type=option_values.named(_box, "LINK=X:X,Y:Y,Z:Z, for example palm=-0.1:0.1,0:0.2,0:0"),
+        type=option_values.assignment_type(_box, "LINK=X:X,Y:Y,Z:Z, for example palm=-0.1:0.1,0:0.2,0:0"),
         action="append",
         metavar="LINK=X:X,Y:Y,Z:Z",
         help="box of random positions of such a link, with random rotations, m; may be repeated",
@@ -351,7 +351,7 @@ def _grid(text: str) -> int | dict[str, int]:
     points = option_values.count(1, 10**9)
     if "=" not in text:
         return points(text)
-    return dict(map(option_values.named(points, "NAME=N, for example joint1=20"), option_values.names(text)))
+    return dict(map(option_values.assignment_type(points, "NAME=N, for example joint1=20"), option_values.names(text)))
 
 
 def _span(text: str) -> tuple[float, float]:

@@ -50,17 +50,17 @@ class Command(argparse.ArgumentParser):
         """Report options or arguments that the command does not have."""
         # The value of an unknown option is an unknown argument too: name only the options.
         names = [word.partition("=")[0] for word in words if word.startswith("-")] or list(words)
-        similar = [option for name in names for option in _similar(name, self._option_string_actions)]
+        similar = [option for name in names for option in _similar_names(name, self._option_string_actions)]
         self.error(f"unknown: {' '.join(names)}{_suggestion(similar)}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
-            similar = _suggestion(_similar(str(value), action.choices))
+            similar = _suggestion(_similar_names(str(value), action.choices))
             names = ", ".join(map(str, action.choices))
             raise argparse.ArgumentError(action, f"unknown {value!r}{similar or f': must be one of {names}'}")
 
 
-def _similar(word: str, names: Iterable[str]) -> list[str]:
+def _similar_names(word: str, names: Iterable[str]) -> list[str]:
     return get_close_matches(word, list(names), 1)
 
 

@@ -81,7 +81,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     command.add_argument("--strict", action="store_true", help="exit with code 1 unless all links are good")
     command.add_argument(
         "--link",
-        type=option_values.named(bodies, "NAME=N, for example panda_link5=4"),
+        type=option_values.assignment_type(bodies, "NAME=N, for example panda_link5=4"),
         action="append",
         default=[],
         metavar="NAME=N",
@@ -197,7 +197,7 @@ def run(arguments: argparse.Namespace) -> int:
         report_pairs(pairs.report)
     if study is not None:
         report_study(study)
-    REPORT.written(paths)
+    REPORT.files(paths)
     return code
 
 
@@ -225,7 +225,7 @@ def _run_check(arguments: argparse.Namespace) -> int:
     for path, text in texts.items():
         path.write_text(text, encoding="utf-8")
     code = report_links(found.links, found.tolerance, holds=True, strict=arguments.strict)
-    REPORT.written(texts)
+    REPORT.files(texts)
     return code
 
 

@@ -13,7 +13,7 @@ from types import FrameType
 _NUMBERS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
-class Interrupted(KeyboardInterrupt):
+class Interruption(KeyboardInterrupt):
     """A signal ended the command; ``number`` is the signal."""
 
     def __init__(self, number: int) -> None:
@@ -22,10 +22,10 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Interrupts:
-    """Context manager that raises `Interrupted` in the main thread when a signal ends the command.
+    """Context manager that raises `Interruption` in the main thread when a signal ends the command.
 
     Python loses and prints an exception raised inside a destructor or a C callback, such as those of an import. Here it
-    does not print `Interrupted`; loops that wait must call `check`.
+    does not print `Interruption`; loops that wait must call `check`.
     """
 
     def __init__(self) -> None:
@@ -57,12 +57,12 @@ class Interrupts:
         sys.unraisablehook = self._hook
 
     def _on_lost(self, lost: sys.UnraisableHookArgs) -> None:
-        if not isinstance(lost.exc_value, Interrupted):
+        if not isinstance(lost.exc_value, Interruption):
             self._hook(lost)
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         self._signal_number = number
-        raise Interrupted(number)
+        raise Interruption(number)
 
     @property
     def signal_number(self) -> int | None:
@@ -70,9 +70,9 @@ class Interrupts:
         return self._signal_number
 
     def check(self) -> None:
-        """Raise `Interrupted` if a signal arrived."""
+        """Raise `Interruption` if a signal arrived."""
         if self._signal_number is not None:
-            raise Interrupted(self._signal_number)
+            raise Interruption(self._signal_number)
 
 
 def ignore() -> None:

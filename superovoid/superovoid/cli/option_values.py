@@ -32,7 +32,7 @@ def option_type(
     what is `expected`.
     """
 
-    def checked(text: str) -> Value:
+    def check(text: str) -> Value:
         reason = ""
         try:
             value = read(text)
@@ -44,7 +44,7 @@ def option_type(
             pass
         raise argparse.ArgumentTypeError(f"{quote(text)}: {expected}{reason}")
 
-    return checked
+    return check
 
 
 def count(least: int = 1, most: int = 10**9) -> Type[int]:
@@ -99,7 +99,7 @@ def some_of(known: tuple[str, ...]) -> Type[tuple[str, ...]]:
     return option_type(expected, names, lambda chosen: set(chosen) <= set(known))
 
 
-def named(read: Type[Value], form: str) -> Type[tuple[str, Value]]:
+def assignment_type(read: Type[Value], form: str) -> Type[tuple[str, Value]]:
     """Return an option type for NAME=VALUE; `form` describes how to write it."""
 
     def read_both(text: str) -> tuple[str, Value]:
@@ -145,7 +145,7 @@ output_file = option_type("must be a writable file, or one that can be created",
 def add_packages(command: argparse.ArgumentParser) -> None:
     """Add the option `--package`, for the packages that a URDF refers to."""
     text = "folder of a package that the URDF refers to; may be repeated"
-    read = named(folder, "NAME=DIR")
+    read = assignment_type(folder, "NAME=DIR")
     command.add_argument("--package", type=read, action="append", default=[], metavar="NAME=DIR", help=text)
 
 

@@ -125,7 +125,7 @@ def run(arguments: argparse.Namespace) -> int:
                     f"--start: '{joint}' is not an independent joint of '{robot.name}' (joints: {known})"
                 )
         motion = planner.plan(start, asked, deadline=arguments.time, seed=arguments.seed)
-        timed = planner.timed(motion)
+        timed = planner.time_motion(motion)
     except PlanningError as error:
         REPORT.verdict(f"no motion of '{robot.name}': {error}", found=False)
         return 1
@@ -195,4 +195,4 @@ def _write(path: Path, robot: Robot, motion: PlannedMotion, times: NDArray, posi
         for time, state in zip(times, positions, strict=True)
     )
     write_lines(path, names, lines)
-    REPORT.written([path])
+    REPORT.files([path])

@@ -128,7 +128,7 @@ def run(arguments: argparse.Namespace) -> int:
         f"{did.states} states in {did.lasts:.3f} s, {did.known} known; {did.pairs} pairs, {did.rows} rows, "
         f"{did.seconds:.2f} s, {did.states / max(did.seconds, 1e-9):.4g} states/s"
     )
-    REPORT.written(outputs.values())
+    REPORT.files(outputs.values())
     return 0 if did.known else 1
 
 

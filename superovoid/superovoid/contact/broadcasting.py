@@ -20,7 +20,7 @@ from superovoid.contact.pair import PlacedBody
 from superovoid.shapes import Shape, ShapeArray
 from superovoid.shapes.primitives import pack_shapes
 from superovoid.shapes.shape import EMPTY_POOL
-from superovoid.values.checks import floats, short
+from superovoid.values.checks import floats, shorten
 from superovoid.values.poses import PosesLike
 
 FloatArray = NDArray[np.float64]
@@ -164,7 +164,7 @@ def one_a_pair(name: str, value: ArrayLike, unit: str, counts: dict[str, int]) -
     """Return finite numbers, shape (n,) or, for one for all pairs, (1,); note their number in the first case."""
     array = floats(name, value)
     if array.ndim > 1 or not np.isfinite(array).all():
-        raise ValueError(f"{name} = {short(value)}: must be a finite number ({unit}), or an array of one a pair")
+        raise ValueError(f"{name} = {shorten(value)}: must be a finite number ({unit}), or an array of one a pair")
     if array.ndim == 1:
         counts[name] = len(array)
     return np.array(array, ndmin=1)

@@ -46,7 +46,7 @@ from superovoid.contact.signed_distance import distance
 from superovoid.shapes import HalfSpace, Shape
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import SIZE
-from superovoid.values.checks import greatest_distance, number, short, whole
+from superovoid.values.checks import greatest_distance, number, shorten, whole_number
 from superovoid.values.poses import PoseLike
 from superovoid.values.records import Record
 
@@ -293,11 +293,11 @@ def contacts(
     """
     reach = greatest_distance(max_distance)
     if reach < 0.0:
-        raise ValueError(f"max_distance = {short(max_distance)}: must be a number of at least 0 (metres)")
-    most = whole("max_contacts", max_contacts, 1)
+        raise ValueError(f"max_distance = {shorten(max_distance)}: must be a number of at least 0 (metres)")
+    most = whole_number("max_contacts", max_contacts, 1)
     radians = number("angle", angle, "radians")
     if not 0.0 < radians <= _WIDEST:
-        raise ValueError(f"angle = {short(angle)}: must be positive and at most {_WIDEST} (radians)")
+        raise ValueError(f"angle = {shorten(angle)}: must be positive and at most {_WIDEST} (radians)")
     cone = Angle(math.sin(radians), math.cos(radians))
     rtol = check_rtol(rtol)
     found = distance(a, pose_a, b, pose_b, rtol=rtol)

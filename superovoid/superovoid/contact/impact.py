@@ -55,7 +55,7 @@ from superovoid.shapes import Shape
 from superovoid.shapes.kernels.kinds import HALF_SPACE, Core, kind_of
 from superovoid.shapes.kernels.rounding import allowance, straighten
 from superovoid.shapes.kernels.surface import RADIUS, SIZE
-from superovoid.values.checks import floats, number, whole
+from superovoid.values.checks import floats, number, whole_number
 from superovoid.values.poses import PoseLike
 from superovoid.values.records import Record, Statistics, Table
 from superovoid.values.status import UNPROVEN, Words
@@ -581,7 +581,7 @@ class Impacts(Table):
         return {"status": np.array([str(status) for status in ImpactStatus])[self.status]}
 
     def _row(self, row: int) -> Impact:
-        return self._made(Impact, row, status=ImpactStatus(int(self.status[row])))
+        return self._make_row(Impact, row, status=ImpactStatus(int(self.status[row])))
 
     def __bool__(self) -> bool:
         raise TypeError(
@@ -680,7 +680,7 @@ def time_of_impact(
     """
     if not 0.0 < number("duration", duration, "seconds") <= LONGEST:
         raise ValueError(f"duration = {duration!r}: must be positive, and {LONGEST:g} at most (seconds)")
-    max_evaluations = whole("max_evaluations", max_evaluations, 1)
+    max_evaluations = whole_number("max_evaluations", max_evaluations, 1)
     start_a, packed_a = _motions("motion_a", motion_a)
     start_b, packed_b = _motions("motion_b", motion_b)
     pairs, is_single = pairs_of(a, start_a, b, start_b, names=("motion_a", "motion_b"))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.shapes.kernels.rounding import AS_IS, rotation_error, straighten_rows
-from superovoid.values.checks import MOST_LENGTH, short
+from superovoid.values.checks import MOST_LENGTH, shorten
 from superovoid.values.poses import ROTATION_TOLERANCE, PosesLike, as_matrices, check_rigid
 
 FloatArray = NDArray[np.float64]
@@ -71,5 +71,5 @@ def check_rtol(rtol: float) -> float:
         return rtol
     real = isinstance(rtol, int | float | np.floating) and not isinstance(rtol, bool)
     if not (real and 1e-12 <= rtol <= MOST_LENGTH):
-        raise ValueError(f"rtol = {short(rtol)}: must be a number of at least 1e-12, at most {MOST_LENGTH:g}")
+        raise ValueError(f"rtol = {shorten(rtol)}: must be a number of at least 1e-12, at most {MOST_LENGTH:g}")
     return min(max(float(rtol), 1e-12), MOST_LENGTH)  # numpy compares in single precision

@@ -87,7 +87,7 @@ class PointDistances(ResultTable):
     PER_ROW: ClassVar[tuple[str, ...]] = ("distance", "lower", "upper", "point", "normal", "body", "status")
 
     def _row(self, row: int) -> PointDistance:
-        return self._made(PointDistance, row)
+        return self._make_row(PointDistance, row)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,7 +123,7 @@ class RayHits(Table):
     PER_ROW: ClassVar[tuple[str, ...]] = ("distance", "upper", "point", "normal", "body", "status")
 
     def _row(self, row: int) -> RayHit:
-        return self._made(RayHit, row, status=ImpactStatus(int(self.status[row])))
+        return self._make_row(RayHit, row, status=ImpactStatus(int(self.status[row])))
 
 
 class _Bodies:

@@ -96,7 +96,7 @@ class DistanceResults(ResultTable):
     """The fields with an entry for each row."""
 
     def _row(self, row: int) -> DistanceResult:
-        return self._made(DistanceResult, row)
+        return self._make_row(DistanceResult, row)
 
     @classmethod
     def from_rows(cls, rows: FloatArray) -> DistanceResults:

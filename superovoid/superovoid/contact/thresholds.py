@@ -122,7 +122,7 @@ class Verdicts(Table):
         return {"proof": np.array([str(proof) for proof in Proof])[self.proof]}
 
     def _row(self, row: int) -> Verdict:
-        return self._made(Verdict, row, proof=Proof(int(self.proof[row])))
+        return self._make_row(Verdict, row, proof=Proof(int(self.proof[row])))
 
     def __bool__(self) -> bool:
         raise TypeError(

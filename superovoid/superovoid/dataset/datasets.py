@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid.dataset import manifests, stores
 from superovoid.dataset.errors import DatasetError
-from superovoid.dataset.question import Arrays, Question, Stopped, digests_of
+from superovoid.dataset.question import Arrays, Cancellation, Question, digests_of
 from superovoid.dataset.spreading import spread
 from superovoid.dataset.state_sources import FileStates, GridStates, RandomStates, States, states_of
 from superovoid.robot import Robot
@@ -150,14 +150,14 @@ class Dataset:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the path only: another process opens the store at the same path."""
-        return _reopen, (str(self.path.absolute()), {name: str(each) for name, each in self._packages.items()})
+        return _open_again, (str(self.path.absolute()), {name: str(each) for name, each in self._packages.items()})
 
     # --- chunks and arrays ---
 
     @property
     def done(self) -> NDArray[np.bool_]:
         """Which chunks exist in the folder now, shape (chunks,); contents are not read (`check` reads them)."""
-        return self._store.done()
+        return self._store.done_chunks()
 
     @property
     def is_complete(self) -> bool:
@@ -283,7 +283,7 @@ class Dataset:
             As `make`, and if the scheduler is lost.
         """
         started = time.perf_counter()
-        there = self._store.done()
+        there = self._store.done_chunks()
         wanted = range(self.chunks) if chunks is None else [self._number(chunk) for chunk in dict.fromkeys(chunks)]
         left = [chunk for chunk in wanted if not there[chunk]]
         count, computed, answers = int(there.sum()), [], 0
@@ -310,7 +310,7 @@ class Dataset:
             with closing(spread(work, left, **by, stop=stop, on_dashboard=on_dashboard)) as ended:
                 for chunk, is_new in ended if left else ():
                     take(chunk, is_new)
-        except Stopped:
+        except Cancellation:
             raise AssertionError("a chunk was cancelled without a request") from None
         return Run(tuple(computed), answers, time.perf_counter() - started)
 
@@ -570,7 +570,7 @@ def open(  # noqa: A001 (as `zarr.open`)
     return Dataset(stores.open_store(Path(path)), package_directories)
 
 
-def _reopen(path: str, packages: Mapping[str, str]) -> Dataset:
+def _open_again(path: str, packages: Mapping[str, str]) -> Dataset:
     return open(path, package_directories=packages)
 
 

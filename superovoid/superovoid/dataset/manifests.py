@@ -57,7 +57,7 @@ def check_manifest(found: Any, where: str) -> dict[str, Any]:
     return found
 
 
-class _Whole(int):
+class _LeastInteger(int):
     """Smallest allowed value of an integer."""
 
 
@@ -68,20 +68,20 @@ _FORM: dict[str, Any] = {
     "superovoid": str,
     "arithmetic": {},
     "robot": {"urdf": str, "srdf": (str, None), "meshes": str, "representation": str, "name": str, "fingerprint": str},
-    "states": {"count": _Whole(1)},
+    "states": {"count": _LeastInteger(1)},
     "question": {
         "between": ([_NAMES], None),
         "extras": _NAMES,
         "max_distance": (str, None),
         "bodies": _NAMES,
-        "pairs": [[_Whole(0)]],
+        "pairs": [[_LeastInteger(0)]],
         "joints": _NAMES,
         "bases": _NAMES,
         "columns": [
-            {"name": str, "tail": [_Whole(0)], "kind": str, "fill": str, "per pair": bool, "unit": str},
+            {"name": str, "tail": [_LeastInteger(0)], "kind": str, "fill": str, "per pair": bool, "unit": str},
         ],
     },
-    "chunks": {"states": _Whole(1), "count": _Whole(1)},
+    "chunks": {"states": _LeastInteger(1), "count": _LeastInteger(1)},
     "where": {"packages": {}, "states file": (str, None)},
 }
 
@@ -100,13 +100,13 @@ def _form_error(value: Any, form: Any, what: str) -> str:
             _form_error(value[name], each, f"{what}, {name}") if name in value else f"{what} has no {name!r}"
             for name, each in form.items()
         )
-    elif isinstance(form, _Whole):
+    elif isinstance(form, _LeastInteger):
         is_one = type(value) is int and form <= value < 2**63
-        return "" if is_one else f"{what}: must be an integer of at least {int(form)}, found {_short(value)}"
+        return "" if is_one else f"{what}: must be an integer of at least {int(form)}, found {_shorten(value)}"
     else:
         is_one = value is None if form is None else type(value) is form
-        return "" if is_one else f"{what}: found {_short(value)}"
-    return next(filter(None, inner), "") if is_one else f"{what}: found {_short(value)}"
+        return "" if is_one else f"{what}: found {_shorten(value)}"
+    return next(filter(None, inner), "") if is_one else f"{what}: found {_shorten(value)}"
 
 
 def _contradiction(found: Mapping[str, Any]) -> str:
@@ -121,11 +121,11 @@ def _contradiction(found: Mapping[str, Any]) -> str:
         return "manifest, question, between: must be two lists of names"
     for column in question["columns"]:
         if not column["name"].isidentifier() or column["kind"] not in ("float64", "uint8", "int32", "int64"):
-            return f"manifest, question, columns: found {_short(column)}"
+            return f"manifest, question, columns: found {_shorten(column)}"
         try:
             float(column["fill"])
         except ValueError:
-            return f"manifest, question, columns: found {_short(column)}"
+            return f"manifest, question, columns: found {_shorten(column)}"
     return ""
 
 
@@ -156,9 +156,9 @@ def _first_difference(name: str, stored: Any, asked: Any) -> str:
         for key in dict.fromkeys([*stored, *asked]):
             if stored.get(key) != asked.get(key):
                 return _first_difference(f"{name}: {key}", stored.get(key), asked.get(key))
-    return f"{name}: {_short(stored)} there, {_short(asked)} requested"
+    return f"{name}: {_shorten(stored)} there, {_shorten(asked)} requested"
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = json.dumps(value)
     return text if len(text) <= 60 else f"{text[:60]}..."

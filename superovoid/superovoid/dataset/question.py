@@ -29,7 +29,7 @@ _AT_ONCE_ROWS = 1 << 16
 _BLOCK = 64
 
 
-class Stopped(Exception):
+class Cancellation(Exception):
     """The computation of a chunk was cancelled."""
 
 
@@ -132,7 +132,7 @@ class Question:
 
         Raises
         ------
-        Stopped
+        Cancellation
             If `stop` was set before the end.
         """
         states = len(joints)
@@ -143,7 +143,7 @@ class Question:
             poses = {link: bases[part, i] for i, link in enumerate(self.robot.base_links)}
             found = self._ask(joints[part], base_poses=poses, threads=1, stop=stop)
             if found.done < part.stop - part.start:
-                raise Stopped
+                raise Cancellation
             parts.append(self._every_pair(found) if self.max_distance is None else self._rows(found, start))
         whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         if self.max_distance is not None:

@@ -232,7 +232,7 @@ class RandomStates:
         index = np.arange(start, stop)
         leg, along = index // self._steps - first, (index % self._steps) / self._steps
 
-        def between(ends: FloatArray) -> FloatArray:
+        def interpolate(ends: FloatArray) -> FloatArray:
             t = along.reshape(-1, *(1,) * (ends.ndim - 1))
             return ends[leg] + t * (ends[leg + 1] - ends[leg])
 
@@ -240,7 +240,7 @@ class RandomStates:
         product = q * other
         sign = np.where(product[..., 0] + product[..., 1] + product[..., 2] + product[..., 3] < 0.0, -1.0, 1.0)
         q = q + along[:, None, None] * (sign[..., None] * other - q)
-        return between(joints), self._base_poses(between(at), q)
+        return interpolate(joints), self._base_poses(interpolate(at), q)
 
     def _draw(self, first: int, count: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return joints, base positions and base quaternions of `count` random states, starting with index `first`."""

@@ -40,7 +40,7 @@ class Store(Protocol):
     path: Path
     manifest: dict[str, Any]
 
-    def done(self) -> NDArray[np.bool_]:
+    def done_chunks(self) -> NDArray[np.bool_]:
         """Return which chunks exist, as a mask, without reading their contents."""
 
     def has(self, chunk: int) -> bool:
@@ -239,8 +239,8 @@ class ZarrStore:
             config=always,
         )
 
-    def done(self) -> NDArray[np.bool_]:
-        """As `Store.done`."""
+    def done_chunks(self) -> NDArray[np.bool_]:
+        """As `Store.done_chunks`."""
         found = np.ones(self.manifest["chunks"]["count"], dtype=bool)
         for name in (_DIGESTS, *self._arrays):
             there = np.zeros(len(found), dtype=bool)
@@ -345,8 +345,8 @@ class ParquetStore:
         """Return the file of a chunk."""
         return self.path / f"chunk-{chunk:09d}.parquet"
 
-    def done(self) -> NDArray[np.bool_]:
-        """As `Store.done`."""
+    def done_chunks(self) -> NDArray[np.bool_]:
+        """As `Store.done_chunks`."""
         found = np.zeros(self.manifest["chunks"]["count"], dtype=bool)
         found[_chunk_numbers(self.path, re.compile(r"chunk-(\d{9,})\.parquet"), len(found))] = True
         return found

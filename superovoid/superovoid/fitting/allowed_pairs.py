@@ -30,7 +30,7 @@ from superovoid.robot import Robot
 from superovoid.robot.groups import home_of
 from superovoid.robot.rules import ADJACENT
 from superovoid.robot.srdf import NO_REASON, Semantics
-from superovoid.values.checks import whole
+from superovoid.values.checks import whole_number
 from superovoid.values.records import Record
 
 FloatArray = NDArray[np.float64]
@@ -120,7 +120,7 @@ class PairSearch:
 
     def __post_init__(self) -> None:
         for name in ("states", "max_evaluations"):
-            whole(name, getattr(self, name), 0)
+            whole_number(name, getattr(self, name), 0)
 
 
 USUAL = PairSearch()

@@ -33,7 +33,7 @@ from superovoid.fitting.quality import Quality, inside_any, measure_union, sampl
 from superovoid.fitting.targets import Target
 from superovoid.fitting.verdicts import DEFAULT_TOLERANCE, Clearance, Judge, Tolerance
 from superovoid.shapes import Shape
-from superovoid.values.checks import whole
+from superovoid.values.checks import whole_number
 from superovoid.values.records import Record
 
 FloatArray = NDArray[np.float64]
@@ -246,7 +246,7 @@ def fit_mesh(
         an option is invalid.
     """
     if bodies is not None:
-        whole("bodies", bodies, 1)
+        whole_number("bodies", bodies, 1)
         if bodies > MOST_BODIES:
             raise ValueError(f"bodies = {bodies}: must be from 1 to {MOST_BODIES}")
     limit, chosen = Tolerance.read(tolerance), check_kinds(kinds)
@@ -481,7 +481,7 @@ def fit_points(
     ValueError
         As `fit_mesh`.
     """
-    whole("bodies", bodies, 1)
+    whole_number("bodies", bodies, 1)
     if bodies > MOST_BODIES:
         raise ValueError(f"bodies = {bodies}: must be from 1 to {MOST_BODIES}")
     if noise is not None and not (np.isfinite(noise) and noise > 0.0):

@@ -31,7 +31,7 @@ from superovoid.robot.files import PackageFolders, read_document
 from superovoid.robot.urdf import read_urdf
 from superovoid.robot.xml import parse_document
 from superovoid.shapes import Shape, Superovoid
-from superovoid.values.checks import is_refusal, whole
+from superovoid.values.checks import is_refusal, whole_number
 from superovoid.values.records import Record
 
 FloatArray = NDArray[np.float64]
@@ -134,7 +134,7 @@ def check_robot(
     """
     if target not in (None, "collision", "visual", "hull"):
         raise ValueError(f"target = {target!r}: must be one of collision, visual, hull, or None")
-    whole("seed", seed, 0)
+    whole_number("seed", seed, 0)
     limit = Tolerance.read(tolerance)
     folders = PackageFolders(package_directories)
     is_spheres = str(robot).endswith(SUFFIXES)

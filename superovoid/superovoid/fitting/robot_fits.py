@@ -31,7 +31,7 @@ from superovoid.fitting.showing import show
 from superovoid.fitting.verdicts import DEFAULT_TOLERANCE, Clearance, Judge, Tolerance
 from superovoid.robot.errors import RobotDescriptionError
 from superovoid.robot.files import PackageFolders, read_document
-from superovoid.values.checks import whole
+from superovoid.values.checks import whole_number
 from superovoid.values.records import Record
 
 FloatArray = NDArray[np.float64]
@@ -247,12 +247,12 @@ def _check_options(
     if bodies is not None:
         _check_count("bodies", bodies)
     check_kinds(kinds)
-    whole("seed", seed, 0)
+    whole_number("seed", seed, 0)
     return LinkOptions(target, bodies, str(Tolerance.read(tolerance)), contain, tuple(kinds), seed)
 
 
 def _check_count(name: str, count: int) -> None:
-    whole(name, count, 1)
+    whole_number(name, count, 1)
     if count > MOST_BODIES:
         raise ValueError(f"{name} = {count}: must be from 1 to {MOST_BODIES}")
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from superovoid.planning.motion_check import MotionCheck, MotionValidator
 from superovoid.planning.problem import FloatArray, PlanningError, PlanningProblem
-from superovoid.planning.trail import dense
+from superovoid.planning.trail import densify
 from superovoid.planning.validity import Validity
 from superovoid.values.checks import positive
 from superovoid.values.records import Record, Statistics
@@ -188,7 +188,7 @@ def _accepts_motion(
 ) -> bool:
     if accept is None:
         return True
-    return all(accept(state) for state in dense(problem, [first, last], ACCEPT_SPACING))
+    return all(accept(state) for state in densify(problem, [first, last], ACCEPT_SPACING))
 
 
 def _shorten(

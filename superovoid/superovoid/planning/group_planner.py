@@ -5,7 +5,7 @@
 
 planner = GroupPlanner(Robot.load(urdf, srdf=srdf), "panda_arm", obstacles=[wall])
 motion = planner.plan(start, goal)                 # a pose, joint positions, or the name of a state
-trajectory = planner.timed(motion)                 # with times, velocities, accelerations
+trajectory = planner.time_motion(motion)                 # with times, velocities, accelerations
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from superovoid.planning.inverse import (
     any_state,
     solutions,
 )
-from superovoid.planning.motion_check import MotionValidator, never
+from superovoid.planning.motion_check import MotionValidator, never_stop
 from superovoid.planning.problem import FloatArray, PlanningError
 from superovoid.planning.scene_problem import SceneProblem, scene_problem
 from superovoid.planning.timing import MotionLimits, Trajectory, motion_limits, time_path
@@ -187,7 +187,7 @@ class GroupPlanner:
         seed: int = 1,
         ranges: Mapping[str, tuple[float, float]] | None = None,
         accept: Callable[[FloatArray], bool] | None = None,
-        stop: Callable[[], bool] = never,
+        stop: Callable[[], bool] = never_stop,
     ) -> PlannedMotion:
         """Plan a motion of the group.
 
@@ -265,7 +265,7 @@ class GroupPlanner:
         statistics = Statistics(motions=1, states=validator.states)
         return PlannedMotion(problem, np.stack([first, goal.state]), goal, statistics)
 
-    def timed(
+    def time_motion(
         self,
         motion: PlannedMotion,
         limits: MotionLimits | None = None,

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superovoid.contact.inputs import as_pose
-from superovoid.planning.motion_check import never
+from superovoid.planning.motion_check import never_stop
 from superovoid.planning.problem import FloatArray, PlanningError, PlanningProblem
 from superovoid.planning.validity import Validity
 from superovoid.robot.reach import ORIENTATION, POSE, POSITION, Target, reach_all
-from superovoid.values.checks import whole
+from superovoid.values.checks import whole_number
 from superovoid.values.records import Statistics
 
 PARTS = {"pose": POSE, "position": POSITION, "orientation": ORIENTATION}
@@ -107,13 +107,13 @@ class Search:
     """Maximum number of starts, including the given one."""
     until: float = np.inf
     """Value of `time.monotonic` at which the search ends, s."""
-    stop: Callable[[], bool] = field(default=never)
+    stop: Callable[[], bool] = field(default=never_stop)
     """Ends the search when it returns true."""
     clearance_up_to: float = 0.1
     """Largest clearance to determine, m."""
 
     def __post_init__(self) -> None:
-        whole("starts", self.starts, 1)
+        whole_number("starts", self.starts, 1)
 
     def is_over(self) -> bool:
         """Return whether to stop trying further starts."""
@@ -181,7 +181,7 @@ def solutions(
             if goal.link not in problem.robot.links:
                 known = ", ".join(problem.robot.links)
                 raise ValueError(f"goal: link '{goal.link}' does not exist (links: {known})")
-        state, missed = _solve_poses(problem, wanted, guess, guess, stop=never if tried == 1 else search.is_over)
+        state, missed = _solve_poses(problem, wanted, guess, guess, stop=never_stop if tried == 1 else search.is_over)
         nearest = min(nearest, missed)
         if missed > ACCURACY:
             continue
@@ -210,7 +210,7 @@ def _solve_poses(
     guess: FloatArray,
     comfortable: FloatArray,
     steps: int = 0,
-    stop: Callable[[], bool] = never,
+    stop: Callable[[], bool] = never_stop,
 ) -> tuple[FloatArray, float]:
     """Return the least-squares state, and the distance by which it misses the goals."""
     if not goals:

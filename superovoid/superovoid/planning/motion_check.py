@@ -62,7 +62,7 @@ class _Outcome(NamedTuple):
     """Distance that each pair must exceed at `state`, m."""
 
 
-def never() -> bool:
+def never_stop() -> bool:
     """Return False; the default of functions that stop a search."""
     return False
 
@@ -80,7 +80,7 @@ class MotionValidator:
         Ends a running check when it returns true; what is not proved by then is not valid.
     """
 
-    def __init__(self, problem: PlanningProblem, validity: Validity, stop: Callable[[], bool] = never) -> None:
+    def __init__(self, problem: PlanningProblem, validity: Validity, stop: Callable[[], bool] = never_stop) -> None:
         self._problem, self._validity, self._stop = problem, validity, stop
         self.states = 0
         """Number of states examined in all calls."""

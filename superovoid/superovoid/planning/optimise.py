@@ -69,7 +69,7 @@ def grasp(problem: PlanningProblem, validity: Validity, guess: ArrayLike, gap: f
     targets = np.where(problem.is_wanted, gap, 1.1 * problem.clearance + 1e-5)
     reach = _FIRST_REACH
 
-    def near(x: FloatArray, gradients: bool) -> tuple[FloatArray, FloatArray]:
+    def pairs_in_reach(x: FloatArray, gradients: bool) -> tuple[FloatArray, FloatArray]:
         """Return distances and gradients of all pairs in reach; enlarge the reach to include every wanted contact."""
         nonlocal reach
         while True:
@@ -84,7 +84,7 @@ def grasp(problem: PlanningProblem, validity: Validity, guess: ArrayLike, gap: f
             reach *= 4.0
 
     def value(x: FloatArray) -> tuple[float, FloatArray]:
-        distance, gradient = near(x, gradients=True)
+        distance, gradient = pairs_in_reach(x, gradients=True)
         total, slope = 0.0, 1e-6 * problem.weights**2 * (x - x0)
         total += 0.5 * float((x - x0) @ slope)
         for row in problem.wanted_pairs:
@@ -109,7 +109,7 @@ def grasp(problem: PlanningProblem, validity: Validity, guess: ArrayLike, gap: f
             options={"maxiter": 500, "maxcor": 30, "ftol": 1e-14, "gtol": 1e-9},
         )
         x0 = np.clip(found.x * scale, *problem.limits)
-    distance, _ = near(x0, gradients=False)
+    distance, _ = pairs_in_reach(x0, gradients=False)
     for (a, b), row in zip(problem.wanted, problem.wanted_pairs, strict=True):
         nearest = distance[row].min()
         if not 0.0 < nearest < 2.0 * gap:
@@ -215,7 +215,7 @@ def targets_along(
     of path from that end; for a pair nearer at both ends, the smaller of its two distances.
     """
     ends = _capped_distances(problem, validity, path[[0, -1]], margin)
-    along = problem.along(path)[:, None]
+    along = problem.path_lengths(path)[:, None]
     grown = np.minimum(ends[0] + opening * along, ends[1] + opening * (along[-1] - along))
     both = (ends < margin).all(axis=0)
     return np.minimum(np.where(both, ends.min(axis=0), grown), margin)
@@ -224,7 +224,7 @@ def targets_along(
 def resample(problem: PlanningProblem, path: ArrayLike, count: int) -> FloatArray:
     """Return states of a path evenly spaced in the metric of the weights, shape (count, joints)."""
     path = np.asarray(path, dtype=float)
-    along = problem.along(path)
+    along = problem.path_lengths(path)
     keep = np.concatenate([[True], np.diff(along) > 0.0])
     at = np.linspace(0.0, along[-1], count)
     return np.column_stack([np.interp(at, along[keep], column[keep]) for column in path.T])

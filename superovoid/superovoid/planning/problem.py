@@ -163,9 +163,9 @@ class PlanningProblem:
 
     def length(self, path: ArrayLike) -> float:
         """Return the length of a path (k, joints) in the metric of `weights`, m."""
-        return float(self.along(path)[-1])
+        return float(self.path_lengths(path)[-1])
 
-    def along(self, path: ArrayLike) -> FloatArray:
+    def path_lengths(self, path: ArrayLike) -> FloatArray:
         """Return the length of a path (k, joints) up to each of its states, shape (k,), m."""
         steps = np.linalg.norm(np.diff(np.asarray(path, dtype=float), axis=0) * self.weights, axis=1)
         return np.concatenate([[0.0], np.cumsum(steps)])

@@ -202,7 +202,7 @@ def time_path(
     corners = _drop_short_motions(problem, validator, corners)
     if len(corners) == 1:
         return Trajectory(problem.joints, np.zeros(1), corners, np.zeros_like(corners), 0)
-    lengths = np.diff(problem.along(corners))
+    lengths = np.diff(problem.path_lengths(corners))
     rounding = np.zeros(len(corners))  # the length l of each corner
     for k in range(1, len(corners) - 1):
         longest = 0.5 * min(lengths[k - 1], lengths[k])
@@ -402,7 +402,7 @@ def _slowdown(time: FloatArray, q: FloatArray, v: FloatArray, limits: MotionLimi
     return max(1.0, float(fastest.max()), math.sqrt(float(hardest.max())))
 
 
-def along(problem: PlanningProblem, trajectory: Trajectory, spacing: float) -> FloatArray:
+def states_along(problem: PlanningProblem, trajectory: Trajectory, spacing: float) -> FloatArray:
     """Return states along a trajectory as interpolated, including its points, shape (k, joints).
 
     Parameters
@@ -417,7 +417,7 @@ def along(problem: PlanningProblem, trajectory: Trajectory, spacing: float) -> F
     if not spacing > 0.0:
         raise ValueError(f"spacing = {spacing!r}: must be positive")
     times = [trajectory.times[-1:]]
-    for k, length in enumerate(np.diff(problem.along(trajectory.positions)).tolist()):
+    for k, length in enumerate(np.diff(problem.path_lengths(trajectory.positions)).tolist()):
         count = max(1, math.ceil(length / spacing))
         times.append(np.linspace(trajectory.times[k], trajectory.times[k + 1], count, endpoint=False))
     return trajectory.at(np.sort(np.concatenate(times)))
@@ -444,7 +444,7 @@ def check_trajectory(problem: PlanningProblem, validity: Validity, trajectory: T
     validator = MotionValidator(problem, validity)
     if len(trajectory.times) == 1:
         return validator.check_state(trajectory.positions[0])
-    trajectory = _refined(problem, trajectory)
+    trajectory = _refine(problem, trajectory)
     points = _inner_points(trajectory)
     outside = _outside(problem, points)
     if outside.any():
@@ -453,7 +453,7 @@ def check_trajectory(problem: PlanningProblem, validity: Validity, trajectory: T
     return validator.check_path(trajectory.positions, problem.floors + off @ problem.speeds.T)
 
 
-def _refined(problem: PlanningProblem, trajectory: Trajectory) -> Trajectory:
+def _refine(problem: PlanningProblem, trajectory: Trajectory) -> Trajectory:
     """Return the same motion with further points between those from whose straight motion it deviates much."""
     for _ in range(_MOST_HALVINGS):
         off = _chord_deviations(problem, trajectory, _inner_points(trajectory))

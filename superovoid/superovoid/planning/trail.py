@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from superovoid.planning.problem import FloatArray, PlanningProblem
 
 
-def dense(problem: PlanningProblem, path: ArrayLike, spacing: float) -> FloatArray:
+def densify(problem: PlanningProblem, path: ArrayLike, spacing: float) -> FloatArray:
     """Return states of a path no farther apart than a spacing, including its own states.
 
     Parameters
@@ -66,7 +66,7 @@ def trail(
     if missing:
         raise ValueError(f"links: '{missing[0]}' has no body")
     points: dict[str, list[FloatArray]] = {name: [] for name in names}
-    for state in dense(problem, path, spacing):
+    for state in densify(problem, path, spacing):
         poses = problem.robot.forward_kinematics(problem.positions_at(state), problem.base_poses)
         for name in names:
             points[name].append((poses[name] @ first[name].link_from_body)[:3, 3])

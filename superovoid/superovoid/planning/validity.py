@@ -40,7 +40,7 @@ class Clearances(Record):
         gradient = None if self.gradient is None else self.gradient[index]
         return Clearances(self.state[index], self.pair[index], self.distance[index], self.lower[index], gradient)
 
-    def near(self, max_distance: FloatArray, always: NDArray[np.bool_]) -> Clearances:
+    def drop_far(self, max_distance: FloatArray, always: NDArray[np.bool_]) -> Clearances:
         """Drop rows proved farther than `max_distance` (states,) of their state, except those of pairs in `always`."""
         return self.rows((self.lower <= max_distance[self.state]) | always[self.pair])
 
@@ -63,7 +63,7 @@ class Validity(Protocol):
 
 
 @runtime_checkable
-class Decides(Validity, Protocol):
+class DecidingValidity(Validity, Protocol):
     """A `Validity` that can also answer yes/no queries without computing distances; implementing it is optional."""
 
     def verdicts(self, states: FloatArray, floors: FloatArray, spare: FloatArray) -> FloorVerdicts:
@@ -77,13 +77,13 @@ def verdicts_of(validity: Validity, states: FloatArray, floors: FloatArray, spar
     Parameters
     ----------
     validity : Validity
-        Answers the query; by its distances unless it implements `Decides`.
+        Answers the query; by its distances unless it implements `DecidingValidity`.
     states : array, shape (s, joints)
     floors, spare : array, shape (s, pairs)
         m. A state is `BELOW` if the distance of a pair is not proved to exceed its floor, `SHORT` if the distance of a
         pair is not proved to exceed its floor plus `spare`, and `CLEAR` otherwise.
     """
-    if isinstance(validity, Decides):
+    if isinstance(validity, DecidingValidity):
         return validity.verdicts(states, floors, spare)
     needed = floors + spare
     found = validity.clearances(states, needed.max(axis=1, initial=0.0))
@@ -141,7 +141,7 @@ class SceneValidity:
         )
         gradient = by_joint[0][:, problem.columns] if gradients else None
         found = Clearances(state, problem.pair_of(a, b), distance, lower, gradient)
-        kept = found.near(max_distance, self._doubtful)
+        kept = found.drop_far(max_distance, self._doubtful)
         return kept if len(answers) == 1 else kept.rows(np.argsort(kept.state, kind="stable"))
 
     def verdicts(self, states: FloatArray, floors: FloatArray, spare: FloatArray) -> FloorVerdicts:

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from superovoid.robot.errors import RobotDescriptionError
 from superovoid.robot.mesh_files import PackageWords, split_address
-from superovoid.robot.xml import MAXIMUM_BYTES, parse_bytes, short
+from superovoid.robot.xml import MAXIMUM_BYTES, parse_bytes, shorten
 
 _INDEX = Path("share") / "ament_index" / "resource_index" / "packages"
 
@@ -52,12 +52,12 @@ class PackageFolders(PackageWords, Mapping[str, Path]):
             for folder in (path, path / name):
                 if folder.name == name and (folder / "package.xml").is_file():
                     return folder
-        checkout = _checkout(name) or self._nearby(name)
+        checkout = _checkout(name) or self._nearby_folder(name)
         if checkout is None:
             raise KeyError(name)
         return checkout
 
-    def _nearby(self, name: str) -> Path | None:
+    def _nearby_folder(self, name: str) -> Path | None:
         """Return the folder with the name of a package near the file."""
         if self._near is None or not name or Path(name).name != name:
             return None
@@ -164,15 +164,15 @@ def path_of(kind: str, source: str | os.PathLike[str], packages: Mapping[str, Pa
     try:
         address = split_address(source)
     except ValueError as error:
-        raise RobotDescriptionError(f"{kind}: address '{short(source)}': {error}") from None
+        raise RobotDescriptionError(f"{kind}: address '{shorten(source)}': {error}") from None
     inside = unquote(address.path)
     if address.scheme == "file":
         return Path(inside)
     if address.netloc not in packages:
         raise RobotDescriptionError(
-            f"{kind}: '{short(source)}': package '{short(address.netloc)}' is unknown; source its workspace, or give "
-            f"the folder that contains '{short(inside.lstrip('/'))}' (in Python: package_directories="
-            f"{{'{short(address.netloc)}': FOLDER}}, on the command line: --package {short(address.netloc)}=FOLDER)"
+            f"{kind}: '{shorten(source)}': package '{shorten(address.netloc)}' is unknown; source its workspace, or "
+            f"give the folder that contains '{shorten(inside.lstrip('/'))}' (in Python: package_directories="
+            f"{{'{shorten(address.netloc)}': FOLDER}}, on the command line: --package {shorten(address.netloc)}=FOLDER)"
         )
     return packages[address.netloc] / inside.lstrip("/")
 

@@ -100,7 +100,7 @@ class Octree:
             If there are more, or the stream is invalid.
         """
         nodes = self._binary_nodes() if self.binary else self._full_nodes()
-        found = np.array(_occupied(nodes, most), dtype=np.int64).reshape(-1, 4)
+        found = np.array(_occupied_cubes(nodes, most), dtype=np.int64).reshape(-1, 4)
         if next(nodes, None) is not None:
             raise ValueError("octree: the stream continues after its last node: it is damaged, or of the other form")
         corners, sides = found[:, :3], found[:, 3].astype(np.float64)
@@ -126,7 +126,7 @@ class Octree:
             yield _read_on(flags) if flags else log_odds >= 0.0
 
 
-def _occupied(nodes: Iterator[_Node], most: int) -> list[_Cube]:
+def _occupied_cubes(nodes: Iterator[_Node], most: int) -> list[_Cube]:
     cubes: list[_Cube] = []
 
     def read(x: int, y: int, z: int, side: int) -> bool:

@@ -340,7 +340,7 @@ class PlanningScene:
         """Replace bodies by their scaled ones, if they have one."""
         return [self._scaled_row.get(body, body) for body in bodies] if self._scaled_row else bodies
 
-    def _grown(self, bodies: Mapping[str, list[int]], a: str, b: str) -> tuple[list[int], list[int]]:
+    def _scaled_bodies(self, bodies: Mapping[str, list[int]], a: str, b: str) -> tuple[list[int], list[int]]:
         """Return the bodies of two objects, scaled ones if one object is attached and the other is of the world."""
         if self.in_world(a) == self.in_world(b):
             return bodies[a], bodies[b]
@@ -365,7 +365,7 @@ class PlanningScene:
                        and self.in_world(name) == worldly]  # fmt: skip
             grids.append((robots_bodies, list(itertools.chain.from_iterable(bodies[name] for name in unnamed))))
         for name in named:
-            checked = [bodies[link] for link in links if rules.checked(link, name)]
+            checked = [bodies[link] for link in links if rules.is_checked(link, name)]
             grids += [(self._against_world(of) if self.in_world(name) else of, bodies[name]) for of in checked]
         # Only runtime rules enable pairs of two objects of the world.
         of_world = set() if rules.runtime else {name for name in things if self.in_world(name)}
@@ -375,9 +375,9 @@ class PlanningScene:
             others = [
                 other
                 for other in things
-                if other not in seen and not (name in of_world and other in of_world) and rules.checked(name, other)
+                if other not in seen and not (name in of_world and other in of_world) and rules.is_checked(name, other)
             ]
-            grids += [self._grown(bodies, name, other) for other in others]
+            grids += [self._scaled_bodies(bodies, name, other) for other in others]
         count = len(self._own_pairs) + sum(len(a) * len(b) for a, b in grids)
         if count > self.limits.pairs:
             sizes = {name: len(bodies[name]) for name in things}
@@ -522,10 +522,10 @@ def query_parts(
     def query(pairs: IntArray, most: int | None) -> SceneResult:
         return scene.query(pairs=pairs, max_results=most, max_distance=max_distance, overlapping_only=overlapping_only)
 
-    return joined_parts([query(parts[0], max_results), *(query(crowd, 1) for crowd in parts[1:])], max_results)
+    return join_parts([query(parts[0], max_results), *(query(crowd, 1) for crowd in parts[1:])], max_results)
 
 
-def joined_parts(results: Sequence[SceneResult], max_results: int | None = None) -> SceneResult:
+def join_parts(results: Sequence[SceneResult], max_results: int | None = None) -> SceneResult:
     """Join results for different pairs of one scene, the closest pairs first.
 
     Parameters
@@ -539,13 +539,13 @@ def joined_parts(results: Sequence[SceneResult], max_results: int | None = None)
         return results[0]
     order = np.argsort(np.concatenate([result.distance for result in results]), kind="stable")[:max_results]
 
-    def joined(parts: list[Any]) -> Any:
+    def join(parts: list[Any]) -> Any:
         return np.concatenate(parts)[order] if isinstance(parts[0], np.ndarray) else sum(parts)
 
     counts = [vars(result.statistics) for result in results]
-    statistics = Statistics(**{name: joined([each[name] for each in counts]) for name in counts[0]})
+    statistics = Statistics(**{name: join([each[name] for each in counts]) for name in counts[0]})
     arrays = [name for name in SceneResult.PER_ROW if name != "statistics"]
-    rows = {name: joined([getattr(result, name) for result in results]) for name in arrays}
+    rows = {name: join([getattr(result, name) for result in results]) for name in arrays}
     return SceneResult(**rows, statistics=statistics, bodies=results[0].bodies)
 
 

@@ -29,10 +29,10 @@ from superovoid.robot.limits import MOST_PAIRS
 from superovoid.robot.rules import CollisionRules
 from superovoid.robot.srdf import Semantics, VirtualJoint, read_srdf
 from superovoid.robot.urdf import Description, Joint, Mimic, read_urdf
-from superovoid.robot.xml import join_names, short
+from superovoid.robot.xml import join_names, shorten
 from superovoid.scene import Body, Scene, SceneResult
 from superovoid.scene.results import PairResults
-from superovoid.values.checks import random_generator, whole
+from superovoid.values.checks import random_generator, whole_number
 from superovoid.values.poses import PosesLike
 from superovoid.values.records import Record
 from superovoid.values.status import differentiable_rows
@@ -381,7 +381,7 @@ class Robot:
         if not np.isfinite(ranges).all():
             name = self.joint_names[int(np.argmin(np.isfinite(ranges).all(axis=1)))]
             raise ValueError(f"joint '{name}' has the limits {self.joint_limits[name]}: must be finite")
-        shape = whole("count", count, 0), len(self.joint_names)
+        shape = whole_number("count", count, 0), len(self.joint_names)
         lower, upper = ranges.T
         return random_generator("rng", rng).uniform(lower, upper, shape)
 
@@ -851,7 +851,7 @@ def _root_joint_in(frame: str, description: Description, virtual: VirtualJoint |
     """Return the joint between a world frame and a robot: the SRDF's if it has that parent frame, or a floating one."""
     if frame in description.links:
         raise RobotDescriptionError(
-            f"world_frame = '{short(frame)}': is a link of robot '{description.name}', must be a frame of the world"
+            f"world_frame = '{shorten(frame)}': is a link of robot '{description.name}', must be a frame of the world"
         )
     if virtual is not None and virtual.parent_frame == frame and virtual.kind != "fixed":
         return virtual

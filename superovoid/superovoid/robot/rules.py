@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.robot.limits import MAXIMUM_NAME, MOST_NAMES
-from superovoid.robot.xml import short
+from superovoid.robot.xml import shorten
 from superovoid.shapes.lazy import cached_property
 
 SAME_LINK = "same_link"
@@ -93,7 +93,7 @@ class AllowedCollisionMatrix:
         longest = max((*names, *default_names), key=len, default="")
         if len(longest) > MAXIMUM_NAME:
             raise ValueError(
-                f"allowed collision matrix: name '{short(longest)}' has {len(longest)} characters, "
+                f"allowed collision matrix: name '{shorten(longest)}' has {len(longest)} characters, "
                 f"at most {MAXIMUM_NAME}"
             )
         if len(names) != len(rows):
@@ -117,7 +117,7 @@ class AllowedCollisionMatrix:
                 entries[frozenset((name, names[j]))] = bool(row[j])
         return cls(entries, dict(zip(default_names, map(bool, default_values), strict=True)))
 
-    def allowed(self, name_a: str, name_b: str) -> bool | None:
+    def is_allowed(self, name_a: str, name_b: str) -> bool | None:
         """Return whether a collision is allowed; None without an entry or default entry."""
         entry = self.entries.get(frozenset((name_a, name_b)))
         if entry is not None:
@@ -224,7 +224,7 @@ class CollisionRules:
             or self._default_verdict(name_a, name_b)
         )
 
-    def checked(self, name_a: str, name_b: str) -> bool:
+    def is_checked(self, name_a: str, name_b: str) -> bool:
         """Return whether a pair of links or objects is checked."""
         return self.why(name_a, name_b).checked
 
@@ -249,7 +249,7 @@ class CollisionRules:
                  for pair in rules if len(pair) == 2 and row.keys() >= pair}  # fmt: skip
         by_rule = itertools.chain(pairs, itertools.product((name for name in names if name in every), names))
         for a, b in cast("Iterable[tuple[str, str]]", by_rule):  # None is not a row
-            found[row[a], row[b]] = found[row[b], row[a]] = self.checked(a, b)
+            found[row[a], row[b]] = found[row[b], row[a]] = self.is_checked(a, b)
         return found
 
     def mentioned_names(self) -> frozenset[str] | None:
@@ -267,7 +267,7 @@ class CollisionRules:
     def as_matrix(self) -> AllowedCollisionMatrix:
         """Return the rules of the current matrix, the SRDF and the joints as one matrix of all names in them.
 
-        Replacing the current matrix by it does not change `checked`. It excludes the touch links of attached objects
+        Replacing the current matrix by it does not change `is_checked`. It excludes the touch links of attached objects
         and the runtime rules, which have higher priority.
         """
         by_default = self.links if self._by_default else ()
@@ -275,7 +275,7 @@ class CollisionRules:
         names = sorted(set(itertools.chain.from_iterable(pairs)))
         entries = {}
         for pair in map(frozenset, itertools.combinations(names, 2)):
-            allowed = self._matrix.allowed(*pair)
+            allowed = self._matrix.is_allowed(*pair)
             if allowed is None:
                 verdict = self._robot_verdict(pair)
                 allowed = verdict is not None and not verdict.checked
@@ -283,7 +283,7 @@ class CollisionRules:
         return AllowedCollisionMatrix(entries, self._matrix.defaults)
 
     @property
-    def attached(self) -> Mapping[str, Attachment]:
+    def attached_objects(self) -> Mapping[str, Attachment]:
         """Attached objects by name."""
         return MappingProxyType(self._attached)
 
@@ -401,7 +401,7 @@ class CollisionRules:
         # A matrix applies to pairs with the robot: it never enables a pair of world objects.
         if self._matrix is NO_MATRIX or (self._is_in_world(name_a) and self._is_in_world(name_b)):
             return None
-        allowed = self._matrix.allowed(name_a, name_b)
+        allowed = self._matrix.is_allowed(name_a, name_b)
         if allowed is None:
             return None
         verb = "allows" if allowed else "does not allow"

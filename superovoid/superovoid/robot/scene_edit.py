@@ -19,7 +19,7 @@ from superovoid.robot.rules import NO_MATRIX, AllowedCollisionMatrix, CollisionR
 from superovoid.robot.scene_objects import (
     MORE,
     OCTOMAP,
-    GivenIn,
+    OutsideFrame,
     Problem,
     ProblemKind,
     SceneObject,
@@ -27,7 +27,7 @@ from superovoid.robot.scene_objects import (
     same_place,
     triangle_count,
 )
-from superovoid.robot.xml import short
+from superovoid.robot.xml import shorten
 from superovoid.shapes import Box, Shape
 from superovoid.values.poses import PoseLike, PosesLike
 
@@ -114,7 +114,7 @@ class SceneChanges:
         link: str | None = None,
         touch_links: Iterable[str] = (),
         source: str = "",
-        given_in: GivenIn | None = None,
+        outside_frame: OutsideFrame | None = None,
     ) -> None:
         """Add an object; replace one with the same name.
 
@@ -134,15 +134,15 @@ class SceneChanges:
             Links, groups and objects that it may touch, including `link` if it may touch that.
         source : str
             Name of its origin.
-        given_in : GivenIn, optional
+        outside_frame : OutsideFrame, optional
             Frame of the original pose, if the robot does not carry that frame.
         """
         poses = as_poses(f"object '{name}': poses of its shapes", object_from_shape).reshape(-1, 4, 4)
         if len(poses) != len(shapes):
             raise ValueError(f"object '{name}': {len(shapes)} shapes, {len(poses)} poses: must be equally many")
         placed = as_poses(f"object '{name}': pose", pose)
-        touched = self._touched(name, touch_links, link)
-        thing = SceneObject(name, tuple(shapes), poses, placed, link, touched, source, given_in=given_in)
+        touched = self._touch_links(name, touch_links, link)
+        thing = SceneObject(name, tuple(shapes), poses, placed, link, touched, source, outside_frame=outside_frame)
         self._put(thing, anew=True)
 
     def describe(self, name: str, subframes: Mapping[str, PosesLike], kind: tuple[str, str] = ("", "")) -> None:
@@ -168,7 +168,7 @@ class SceneChanges:
         name: str,
         pose: PoseLike,
         object_from_shape: PosesLike | None = None,
-        given_in: GivenIn | None = None,
+        outside_frame: OutsideFrame | None = None,
     ) -> None:
         """Set the pose of an object in the frame that carries it and, if given, those of its shapes in the object."""
         thing = self.object(name)
@@ -180,20 +180,20 @@ class SceneChanges:
         placed = as_poses(f"object '{name}': pose", pose)
         known = (ProblemKind.POSE,) if object_from_shape is None else (ProblemKind.POSE, ProblemKind.PLACES)
         anew = self._is_solved(name, known)
-        self._put(replace(thing, pose=placed, object_from_shape=poses, given_in=given_in), anew=anew)
+        self._put(replace(thing, pose=placed, object_from_shape=poses, outside_frame=outside_frame), anew=anew)
 
     def attach(self, name: str, link: str, link_from_object: PoseLike, touch_links: Iterable[str] = ()) -> None:
         """Attach an object to a link."""
         thing = self.object(name)
         pose = as_poses(f"object '{name}': pose", link_from_object)
-        touched = self._touched(name, touch_links, link)
-        self._put(replace(thing, pose=pose, link=link, touch_links=touched, given_in=None))
+        touched = self._touch_links(name, touch_links, link)
+        self._put(replace(thing, pose=pose, link=link, touch_links=touched, outside_frame=None))
 
-    def detach(self, name: str, root_from_object: PoseLike, given_in: GivenIn | None = None) -> None:
+    def detach(self, name: str, root_from_object: PoseLike, outside_frame: OutsideFrame | None = None) -> None:
         """Detach an object from its link, so that it belongs to the world."""
         thing = self.object(name)
         pose = as_poses(f"object '{name}': pose", root_from_object)
-        put_down = replace(thing, pose=pose, link=None, touch_links=frozenset(), given_in=given_in)
+        put_down = replace(thing, pose=pose, link=None, touch_links=frozenset(), outside_frame=outside_frame)
         self._put(put_down, anew=self._is_solved(name, (ProblemKind.PUT_DOWN,)))
 
     def remove(self, name: str) -> None:
@@ -275,7 +275,9 @@ class SceneChanges:
         problem = self._problems.get(name)
         return problem is not None and problem.kind in kinds
 
-    def set_octomap(self, octree: Octree, root_from_tree: PoseLike, most: int, given_in: GivenIn | None = None) -> None:
+    def set_octomap(
+        self, octree: Octree, root_from_tree: PoseLike, most: int, outside_frame: OutsideFrame | None = None
+    ) -> None:
         """Set the octree. Rules for `OCTOMAP` stay.
 
         Parameters
@@ -292,10 +294,10 @@ class SceneChanges:
             # Publishers of full planning scenes repeat the same octree, and the same boxes need no new scene.
             if (
                 not np.array_equal(before.pose, pose)
-                or not same_place(before.given_in, given_in)
+                or not same_place(before.outside_frame, outside_frame)
                 or OCTOMAP in self._problems
             ):
-                self._put(replace(before, pose=pose, given_in=given_in), anew=True)
+                self._put(replace(before, pose=pose, outside_frame=outside_frame), anew=True)
             return
         self.limits.check("octomap_bytes", len(octree.data), "make it coarser or smaller")
         centres, sides = octree.cubes(most)
@@ -303,7 +305,7 @@ class SceneChanges:
         poses = np.tile(np.eye(4), (len(centres), 1, 1))
         poses[:, :3, 3] = centres
         shapes = tuple(boxes[side] for side in sides.tolist())
-        self._put(SceneObject(OCTOMAP, shapes, poses, pose, octree=octree, given_in=given_in), anew=True)
+        self._put(SceneObject(OCTOMAP, shapes, poses, pose, octree=octree, outside_frame=outside_frame), anew=True)
 
     def remove_octomap(self) -> None:
         """Remove the octomap, if there is one. Rules for `OCTOMAP` stay for the next."""
@@ -330,7 +332,7 @@ class SceneChanges:
         for name in (name_a, name_b):
             if name is not None and name not in (OCTOMAP, *self._objects, *self._rules.links):
                 raise ValueError(f"runtime rule: '{name}' is neither a link nor an object")
-        self._rules.set_runtime(name_a, name_b, checked, short(reason, MAXIMUM_NAME))
+        self._rules.set_runtime(name_a, name_b, checked, shorten(reason, MAXIMUM_NAME))
         self.limits.check("rules", len(self._rules.runtime_pairs), "runtime rules")
         self._rules_changed = True
 
@@ -353,7 +355,7 @@ class SceneChanges:
         if not thing.shapes and thing.octree is None:
             raise ValueError(f"object '{name}': has no shape, must have at least one")
         if len(name) > MAXIMUM_NAME:
-            raise ValueError(f"object '{short(name)}': the name has {len(name)} characters, at most {MAXIMUM_NAME}")
+            raise ValueError(f"object '{shorten(name)}': the name has {len(name)} characters, at most {MAXIMUM_NAME}")
         before, problem = self._objects.get(name), self._problems.get(name)
         count = len(self._objects) + (before is None) + len(self._problems) - (problem is not None)
         self.limits.check("objects", count, f"object '{name}'")
@@ -363,7 +365,9 @@ class SceneChanges:
             if thing.link == robot.root != robot.root_link:
                 raise ValueError(f"object '{name}': '{thing.link}' is the frame of the world, which carries nothing")
             self._rules.check_link(name, thing.link)
-            attached = len(self._rules.attached) + (name not in self._rules.attached) + self._problems_attached
+            attached = (
+                len(self._rules.attached_objects) + (name not in self._rules.attached_objects) + self._problems_attached
+            )
             attached -= problem is not None and problem.link is not None
             self.limits.check("attached", attached, f"object '{name}'")
         if before is None or before.shapes is not thing.shapes:
@@ -418,7 +422,7 @@ class SceneChanges:
             self._problem_bodies += times * len(problem.thing.shapes)
             self._problem_triangles += times * triangle_count(problem.thing)
 
-    def _touched(self, name: str, names: Iterable[str], link: str | None) -> frozenset[str]:
+    def _touch_links(self, name: str, names: Iterable[str], link: str | None) -> frozenset[str]:
         """Return the links and objects for names of links, groups and objects."""
         if link is None:
             return frozenset()

@@ -321,7 +321,7 @@ def _check_repetition(root: ET.Element) -> None:
     nodes = {node.get("id"): node for node in _descendants(root, "node") if node.get("id")}
     counts: dict[ET.Element, int] = {}
 
-    def inner(node: ET.Element) -> list[ET.Element]:
+    def inner_nodes(node: ET.Element) -> list[ET.Element]:
         named = (one.get("url", "").removeprefix("#") for one in _children(node, "instance_node"))
         return [*_children(node, "node"), *(nodes[name] for name in named if name in nodes)]
 
@@ -333,7 +333,7 @@ def _check_repetition(root: ET.Element) -> None:
         if is_read:
             open_nodes.discard(node)
             own = sum(1 for _ in _children(node, "instance_geometry", "instance_controller"))
-            counts[node] = own + 1 + sum(counts[one] for one in inner(node))
+            counts[node] = own + 1 + sum(counts[one] for one in inner_nodes(node))
             if counts[node] > _MOST_PARTS:
                 raise UnsupportedError(f"repeats its parts more than {_MOST_PARTS} times (node '{node.get('id')}')")
         elif node in open_nodes:
@@ -341,4 +341,4 @@ def _check_repetition(root: ET.Element) -> None:
         elif node not in counts:
             open_nodes.add(node)
             waiting.append((node, True))
-            waiting += [(one, False) for one in inner(node) if one not in counts]
+            waiting += [(one, False) for one in inner_nodes(node) if one not in counts]

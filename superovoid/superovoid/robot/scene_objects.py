@@ -29,7 +29,7 @@ MORE = "<more objects>"
 """Represents all unreadable objects beyond the limit of their number."""
 
 
-class GivenIn(NamedTuple):
+class OutsideFrame(NamedTuple):
     """A frame that the robot does not carry, with its pose when it was used to place an object."""
 
     frame: str
@@ -59,7 +59,7 @@ class SceneObject:
     """Names of subframes -> object_from_subframe, shape (4, 4), m."""
     kind: tuple[str, str] = ("", "")
     """Data base and key of its type; stored for callers, without effect here."""
-    given_in: GivenIn | None = None
+    outside_frame: OutsideFrame | None = None
     """Frame of the original pose of an object of the world, so that callers can follow the motion of that frame; None:
     the root's, or one that the robot carries."""
 
@@ -167,7 +167,7 @@ def object_frame(objects: Mapping[str, SceneObject], frame: str) -> tuple[SceneO
     return None
 
 
-def same_place(first: GivenIn | None, second: GivenIn | None) -> bool:
+def same_place(first: OutsideFrame | None, second: OutsideFrame | None) -> bool:
     """Return whether two objects were given in the same frame at the same pose."""
     if first is None or second is None:
         return first is second
@@ -178,8 +178,8 @@ def in_root(thing: SceneObject, root: str, robot: Robot, before: Robot) -> Scene
     """Transform the pose of an object from the frame of `root` to the root frame of a robot, if these differ."""
     if thing.link is not None or root == robot.root:
         return thing
-    if thing.given_in is not None and thing.given_in.frame == robot.root:
-        return replace(thing, pose=np.linalg.inv(thing.given_in.root_from_frame) @ thing.pose, given_in=None)
+    if thing.outside_frame is not None and thing.outside_frame.frame == robot.root:
+        return replace(thing, pose=np.linalg.inv(thing.outside_frame.root_from_frame) @ thing.pose, outside_frame=None)
     pose = _fixed_pose(robot, root)
     if pose is None and before.root == root:
         back = _fixed_pose(before, robot.root)
@@ -189,8 +189,10 @@ def in_root(thing: SceneObject, root: str, robot: Robot, before: Robot) -> Scene
             f"object '{thing.name}': stands in the frame of link '{root}', which no fixed joints connect to "
             f"'{robot.root}', the root link of robot '{robot.name}'"
         )
-    given_in = thing.given_in and thing.given_in._replace(root_from_frame=pose @ thing.given_in.root_from_frame)
-    return replace(thing, pose=pose @ thing.pose, given_in=given_in)
+    outside_frame = thing.outside_frame and thing.outside_frame._replace(
+        root_from_frame=pose @ thing.outside_frame.root_from_frame
+    )
+    return replace(thing, pose=pose @ thing.pose, outside_frame=outside_frame)
 
 
 def _fixed_pose(robot: Robot, link: str) -> np.ndarray | None:

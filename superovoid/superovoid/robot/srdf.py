@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from superovoid.robot.errors import RobotDescriptionError
 from superovoid.robot.urdf import Joint
-from superovoid.robot.xml import Problems, describe, join_names, name_of, parse_document, short
+from superovoid.robot.xml import Problems, describe, join_names, name_of, parse_document, shorten
 
 _KIND = "SRDF"
 MAXIMUM_GROUPS = 1_000
@@ -112,7 +112,7 @@ def read_srdf(
     problems = Problems(strict)
     name = document.get("name")
     if name != robot:
-        problems.report(f"{_KIND}: robot name = '{short(name or '')}': the URDF's robot is '{robot}'")
+        problems.report(f"{_KIND}: robot name = '{shorten(name or '')}': the URDF's robot is '{robot}'")
     elements: dict[str, ET.Element] = {}
     for element in document.findall("group"):
         with problems:
@@ -158,7 +158,7 @@ def _states(
         name, group = element.get("name"), element.get("group")
         if not name or group is None or group not in groups:
             problems.warn(
-                f"{_KIND}: {describe(element)}: no name, or group '{short(group or '')}' does not exist; ignored"
+                f"{_KIND}: {describe(element)}: no name, or group '{shorten(group or '')}' does not exist; ignored"
             )
             continue
         positions = found.setdefault(group, {}).setdefault(name, {})
@@ -168,7 +168,7 @@ def _states(
                 continue  # states do not include the pose of the robot in the world
             if joint_name not in joints:
                 problems.warn(
-                    f"{_KIND}: group_state '{short(name)}': joint '{short(joint_name)}' does not exist; ignored"
+                    f"{_KIND}: group_state '{shorten(name)}': joint '{shorten(joint_name)}' does not exist; ignored"
                 )
                 continue
             try:
@@ -179,8 +179,8 @@ def _states(
                 positions[joint_name] = position
             else:
                 problems.warn(
-                    f"{_KIND}: group_state '{short(name)}': joint '{joint_name}': value = "
-                    f"'{short(joint.get('value') or '')}': expected one number; ignored"
+                    f"{_KIND}: group_state '{shorten(name)}': joint '{joint_name}': value = "
+                    f"'{shorten(joint.get('value') or '')}': expected one number; ignored"
                 )
     return found
 
@@ -193,7 +193,7 @@ def _end_effectors(
         name, group, link = (element.get(key) or "" for key in ("name", "group", "parent_link"))
         if not name or group not in groups or link not in links:
             problems.warn(
-                f"{_KIND}: {describe(element)}: no name, or group '{short(group)}' or parent_link '{short(link)}' "
+                f"{_KIND}: {describe(element)}: no name, or group '{shorten(group)}' or parent_link '{shorten(link)}' "
                 "does not exist; ignored"
             )
             continue
@@ -208,7 +208,7 @@ def _passive_joints(document: ET.Element, joints: set[str], problems: Problems) 
         if name in joints:
             found.add(name)
         else:
-            problems.warn(f"{_KIND}: {describe(element)}: joint '{short(name)}' does not exist; ignored")
+            problems.warn(f"{_KIND}: {describe(element)}: joint '{shorten(name)}' does not exist; ignored")
     return frozenset(found)
 
 
@@ -222,12 +222,12 @@ def _virtual_joints(document: ET.Element, links: set[str], problems: Problems) -
             problems.warn(f"{_KIND}: {describe(element)}: has no name, type or parent_frame; it is ignored")
             continue
         if link not in links:
-            problems.warn(f"{_KIND}: {describe(element)}: link '{short(link)}' does not exist; it is ignored")
+            problems.warn(f"{_KIND}: {describe(element)}: link '{shorten(link)}' does not exist; it is ignored")
             continue
         if kind.lower() not in VIRTUAL_JOINT_TYPES:
             kinds = ", ".join(VIRTUAL_JOINT_TYPES)
             problems.warn(
-                f"{_KIND}: {describe(element)}: type = '{short(kind)}': must be one of {kinds}; treated as fixed"
+                f"{_KIND}: {describe(element)}: type = '{shorten(kind)}': must be one of {kinds}; treated as fixed"
             )
             kind = "fixed"
         found.append(VirtualJoint(name, kind.lower(), frame, link))
@@ -402,7 +402,7 @@ class _Pairs:
             with self._problems:
                 found = self._pair(element)
                 if found is not None:
-                    self.disabled[found] = short(element.get("reason") or NO_REASON, MAXIMUM_REASON)
+                    self.disabled[found] = shorten(element.get("reason") or NO_REASON, MAXIMUM_REASON)
 
     def _pair(self, element: ET.Element) -> frozenset[str] | None:
         names = [name_of(element, _KIND, attribute) for attribute in ("link1", "link2")]

@@ -133,7 +133,7 @@ def parse_document(text: str, kind: str, root: str) -> ET.Element:
         raise RobotDescriptionError(f"{kind}: is empty, expected a document with root <{root}>")
     if "<" not in text and _PATH.fullmatch(text):
         raise RobotDescriptionError(
-            f"{kind}: '{short(text)}' is not XML but looks like a path; expected the text of the document "
+            f"{kind}: '{shorten(text)}' is not XML but looks like a path; expected the text of the document "
             "(Robot.load() reads files)"
         )
     try:
@@ -189,7 +189,7 @@ def describe(element: ET.Element | None) -> str:
     words = []
     while element is not None and parent_of(element) is not None:
         name = element.get("name")
-        words.append(f"{element.tag} '{short(name)}'" if name else str(element.tag))
+        words.append(f"{element.tag} '{shorten(name)}'" if name else str(element.tag))
         element = parent_of(element)
     return " ".join(reversed(words)) or "robot"
 
@@ -239,19 +239,19 @@ def numbers(
         return default
     words = text.split()
     if len(words) != count:
-        raise RobotDescriptionError(f"{where} = '{short(text)}': {len(words)} numbers, expected {count}")
+        raise RobotDescriptionError(f"{where} = '{shorten(text)}': {len(words)} numbers, expected {count}")
     values = []
     for word in words:
         value = float(word) if len(word) <= 64 and _NUMBER.fullmatch(word) else math.nan
         if not math.isfinite(value):
-            raise RobotDescriptionError(f"{where} = '{short(text)}': '{short(word)}' is not a finite number")
+            raise RobotDescriptionError(f"{where} = '{shorten(text)}': '{shorten(word)}' is not a finite number")
         if abs(value) > limit:
-            raise RobotDescriptionError(f"{where} = '{short(text)}': {word} is too large, expected at most {limit:g}")
+            raise RobotDescriptionError(f"{where} = '{shorten(text)}': {word} is too large, expected at most {limit:g}")
         values.append(value)
     return tuple(values)
 
 
-def short(text: str, most: int = 60) -> str:
+def shorten(text: str, most: int = 60) -> str:
     """Return a text, truncated to at most `most` characters."""
     return text if len(text) <= most else text[: most - 3] + "..."
 

@@ -55,7 +55,7 @@ class PairResults(PairTable, DistanceResults):
     def _row(self, row: int) -> PairResult:
         if not self._has_names:
             return super()._row(row)  # type: ignore[return-value] # without names
-        return self._made(PairResult, row, **self._names_of(row))
+        return self._make_row(PairResult, row, **self._names_of(row))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

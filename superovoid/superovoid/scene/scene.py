@@ -39,7 +39,7 @@ from superovoid.shapes import ShapeArray
 from superovoid.shapes.kernels import kinds
 from superovoid.shapes.primitives import Offsets, pack_shapes_behind
 from superovoid.shapes.shape import EMPTY_POOL
-from superovoid.values.checks import greatest_distance, whole
+from superovoid.values.checks import greatest_distance, whole_number
 from superovoid.values.poses import PoseLike, PosesLike
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Scene:
         max_evaluations: int = SEARCH_BUDGET,
     ) -> None:
         self._rtol = check_rtol(rtol)
-        self._max_evaluations = whole("max_evaluations", max_evaluations, 0)
+        self._max_evaluations = whole_number("max_evaluations", max_evaluations, 0)
         self._named = {}
         self._begin(self._check_bodies(bodies), {}, np.empty((0, 4, 4)), np.empty(0, dtype=np.bool_), pairs is not None)
         if pairs is not None:
@@ -546,7 +546,7 @@ class Scene:
         """
         max_distance = greatest_distance(max_distance)
         if max_results is not None:
-            max_results = whole("max_results", max_results, 1)
+            max_results = whole_number("max_results", max_results, 1)
         limit = min(max_distance, 0.0) if overlapping_only else max_distance
         with self._lock:
             self._check_posed()

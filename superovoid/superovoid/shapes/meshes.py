@@ -17,7 +17,7 @@ from superovoid.shapes.kernels.hulls import HEIGHT_ROUNDING, pack_parts, room_of
 from superovoid.shapes.lazy import cached_property
 from superovoid.shapes.mesh_library import trimesh_for
 from superovoid.shapes.shape import ABOVE_ROUNDING, TESSELLATION_RESOLUTION, BoundingBox, BoundingSphere, Shape
-from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH, floats, number, short
+from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH, floats, number, shorten
 
 if TYPE_CHECKING:
     import trimesh
@@ -293,7 +293,7 @@ class Mesh(_Vertices):
         """
         z, sizes, base = floats("heights", heights), floats("lengths", lengths), number("base", base, "metres")
         if sizes.shape != (2,) or not (np.isfinite(sizes) & (sizes > 0.0)).all():
-            raise ValueError(f"lengths = {short(lengths)}: must be two positive numbers (metres)")
+            raise ValueError(f"lengths = {shorten(lengths)}: must be two positive numbers (metres)")
         x, y = 0.5 * sizes
         if z.ndim != 2 or min(z.shape) < 2:
             raise ValueError(f"heights: must have at least two rows and two columns, found shape {z.shape}")

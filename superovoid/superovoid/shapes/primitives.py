@@ -28,7 +28,7 @@ from superovoid.shapes.shape import (
     numbers,
     unit_directions,
 )
-from superovoid.values.checks import whole
+from superovoid.values.checks import whole_number
 
 if TYPE_CHECKING:
     import trimesh
@@ -106,7 +106,7 @@ class _ClosedForm(Shape):
 
 
 def _sections(resolution: int) -> int:
-    return whole("resolution", resolution, 4)
+    return whole_number("resolution", resolution, 4)
 
 
 def _revolve(profile: Sequence[tuple[float, float]], resolution: int) -> tuple[FloatArray, IntArray]:

@@ -18,7 +18,15 @@ from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.lazy import cached_property
 from superovoid.shapes.mesh_library import trimesh_for
 from superovoid.values import html
-from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH, are_equal, floats, number, random_generator, whole
+from superovoid.values.checks import (
+    LEAST_LENGTH,
+    MOST_LENGTH,
+    are_equal,
+    floats,
+    number,
+    random_generator,
+    whole_number,
+)
 from superovoid.values.records import Record, short_repr
 
 if TYPE_CHECKING:
@@ -238,7 +246,7 @@ class Shape(ABC):
         ValueError
             If the body is a half-space, or an argument is out of range.
         """
-        return self._draw_surface(whole("count", count, 0), random_generator("seed", seed))
+        return self._draw_surface(whole_number("count", count, 0), random_generator("seed", seed))
 
     def sample_volume(self, count: int, seed: int | np.random.Generator | None = None) -> FloatArray:
         """Draw points of the body, uniform by volume.
@@ -258,7 +266,7 @@ class Shape(ABC):
         ValueError
             If the body has no finite volume (a half-space, a shell), or an argument is out of range.
         """
-        count, rng = whole("count", count, 0), random_generator("seed", seed)
+        count, rng = whole_number("count", count, 0), random_generator("seed", seed)
         centre, half = self.obb()
         share = self.volume() / float(np.prod(2.0 * half))
         if not 0.0 < share < math.inf:

@@ -27,7 +27,7 @@ from superovoid.shapes.shape import (
     numbers,
     points_of,
 )
-from superovoid.values.checks import floats, whole
+from superovoid.values.checks import floats, whole_number
 
 FloatArray = NDArray[np.float64]
 
@@ -468,7 +468,7 @@ class Superovoid(Shape):
 
     def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, NDArray[np.int64]]:
         """A closed mesh with its corners on the surface; see `Shape.triangles`."""
-        meridians = whole("resolution", resolution, 4)
+        meridians = whole_number("resolution", resolution, 4)
         parallels = max(3, meridians // 2)
         # Use even steps along the untapered curves: even angles would put too many or too few vertices at the corners.
         eta = even_angles(self.profile_exponent, parallels + 1, half=True, turn=0.5)[1:-1]

@@ -15,7 +15,7 @@ from superovoid.contact.inputs import as_pose, as_poses
 from superovoid.robot import Robot
 from superovoid.robot.kinematics import Positions
 from superovoid.scene import Scene
-from superovoid.values.checks import short
+from superovoid.values.checks import shorten
 from superovoid.values.poses import ORIGIN, PoseLike, PosesLike
 
 FloatArray = NDArray[np.float64]
@@ -43,7 +43,7 @@ class LinkPoses:
     def __init__(self, robot: Robot, scene: Scene, pairs: ArrayLike | None) -> None:
         for name, value, kind in (("robot", robot, Robot), ("scene", scene, Scene)):
             if not isinstance(value, kind):
-                raise TypeError(f"{name}: must be of type {kind.__name__}, found {short(value)}")
+                raise TypeError(f"{name}: must be of type {kind.__name__}, found {shorten(value)}")
         self._kinematics = robot._kinematics
         self.robot = robot
         self.tables = scene.tables(pairs)

@@ -41,7 +41,7 @@ from superovoid.states import loop
 from superovoid.states.blocks import BLOCK, MOST_WARM_STARTS, Ends, IdleMemory, in_blocks
 from superovoid.states.inputs import LinkPoses
 from superovoid.states.results import StateDistances
-from superovoid.values.checks import greatest_distance, whole
+from superovoid.values.checks import greatest_distance, whole_number
 from superovoid.values.poses import PoseLike, PosesLike
 
 FloatArray = NDArray[np.float64]
@@ -229,7 +229,7 @@ class StateQuery:
         limit = min(limit, 0.0) if overlapping_only else limit
         most = len(self._pairs)  # pairs of a group
         if max_results is not None:
-            max_results = whole("max_results", max_results, 1)
+            max_results = whole_number("max_results", max_results, 1)
             if self._groups is not None:
                 raise ValueError(f"max_results = {max_results}: with closest_of_links all pairs of links are answered")
             most = min(max_results, most)
@@ -273,7 +273,7 @@ class StateQuery:
         threads: int | None = None,
     ) -> StateDistances:
         """Answer states; parameters, result and errors are those of `state_distances`."""
-        ended = Ends.of(deadline, None if max_rows is None else whole("max_rows", max_rows, 1), stop)
+        ended = Ends.of(deadline, None if max_rows is None else whole_number("max_rows", max_rows, 1), stop)
         most_threads = workers(threads)
         joints, bases, root = self._posing.inputs(positions, joint_names, base_poses, root_pose)
         rows = 0  # of all finished blocks, whatever their order

@@ -27,7 +27,7 @@ Rng = np.random.Generator
 QUARTER_TURNS = Rotation.create_group("O").as_matrix().round()
 
 
-class Flat(NamedTuple):
+class FlatPart(NamedTuple):
     """A flat part of a surface, in the frame of its body."""
 
     normal: FloatArray  # outward
@@ -53,21 +53,21 @@ def _size(rng: Rng) -> float:
     return _log_uniform(rng, 0.2, 2.0)
 
 
-def _sides(half: tuple[float, float, float], rng: Rng) -> Flat:
+def _sides(half: tuple[float, float, float], rng: Rng) -> FlatPart:
     """Return a side of a box."""
     axis, sign = int(rng.integers(3)), float(rng.choice([-1.0, 1.0]))
     other = [(axis + 1) % 3, (axis + 2) % 3]
     unit = np.eye(3)
     middle = sign * half[axis] * unit[axis]
-    return Flat(sign * unit[axis], unit[other[0]], middle, (half[other[0]], half[other[1]]))
+    return FlatPart(sign * unit[axis], unit[other[0]], middle, (half[other[0]], half[other[1]]))
 
 
-def _box(rng: Rng) -> tuple[Shape, Flat]:
+def _box(rng: Rng) -> tuple[Shape, FlatPart]:
     half = (_size(rng), _size(rng), _size(rng))
     return Box(2.0 * np.array(half)), _sides(half, rng)
 
 
-def _convex_mesh(rng: Rng) -> tuple[Shape, Flat]:
+def _convex_mesh(rng: Rng) -> tuple[Shape, FlatPart]:
     """Return the convex hull of the vertices of a box or a prism."""
     half = (_size(rng), _size(rng), _size(rng))
     if rng.random() < 0.5:
@@ -78,12 +78,12 @@ def _convex_mesh(rng: Rng) -> tuple[Shape, Flat]:
     ring = np.stack([half[0] * np.cos(angle), half[1] * np.sin(angle)], axis=1)
     vertices = np.concatenate([np.column_stack([ring, np.full(count, z)]) for z in (-half[2], half[2])])
     sign = float(rng.choice([-1.0, 1.0]))
-    return ConvexMesh(vertices), Flat(
+    return ConvexMesh(vertices), FlatPart(
         np.array([0.0, 0.0, sign]), np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, sign * half[2]]), half[:2]
     )
 
 
-def _mesh(rng: Rng) -> tuple[Shape, Flat]:
+def _mesh(rng: Rng) -> tuple[Shape, FlatPart]:
     """Return a non-convex square ring, whose top is a face with a hole."""
     outer, inner, half = _size(rng), 0.0, _size(rng)
     inner = outer * rng.uniform(0.2, 0.8)
@@ -96,28 +96,34 @@ def _mesh(rng: Rng) -> tuple[Shape, Flat]:
             p, q = 4 * k + i, 4 * k + (i + 1) % 4
             r, s = 4 * ((k + 1) % 4) + i, 4 * ((k + 1) % 4) + (i + 1) % 4
             faces += [(p, q, s), (p, s, r)]
-    return Mesh(vertices, faces), Flat(
+    return Mesh(vertices, faces), FlatPart(
         np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, half]), (outer, outer)
     )
 
 
-def _cylinder(rng: Rng) -> tuple[Shape, Flat]:
+def _cylinder(rng: Rng) -> tuple[Shape, FlatPart]:
     radius, length = _size(rng), 2.0 * _size(rng)
     sign = float(rng.choice([-1.0, 1.0]))
     if rng.random() < 0.6:
-        flat = Flat(np.array([0, 0, sign]), np.array([1.0, 0, 0]), np.array([0, 0, 0.5 * sign * length]), (radius,) * 2)
+        flat = FlatPart(
+            np.array([0, 0, sign]), np.array([1.0, 0, 0]), np.array([0, 0, 0.5 * sign * length]), (radius,) * 2
+        )
     else:
-        flat = Flat(np.array([sign, 0, 0]), np.array([0, 0, 1.0]), np.array([sign * radius, 0, 0]), (0.5 * length, 0.0))
+        flat = FlatPart(
+            np.array([sign, 0, 0]), np.array([0, 0, 1.0]), np.array([sign * radius, 0, 0]), (0.5 * length, 0.0)
+        )
     return Cylinder(radius, length), flat
 
 
-def _cone(rng: Rng) -> tuple[Shape, Flat]:
+def _cone(rng: Rng) -> tuple[Shape, FlatPart]:
     radius, length = _size(rng), 2.0 * _size(rng)
     if rng.random() < 0.6:
-        flat = Flat(np.array([0, 0, -1.0]), np.array([1.0, 0, 0]), np.array([0, 0, -0.5 * length]), (radius, radius))
+        flat = FlatPart(
+            np.array([0, 0, -1.0]), np.array([1.0, 0, 0]), np.array([0, 0, -0.5 * length]), (radius, radius)
+        )
     else:
         slant = math.hypot(radius, length)
-        flat = Flat(
+        flat = FlatPart(
             np.array([length / slant, 0.0, radius / slant]),
             np.array([radius / slant, 0.0, -length / slant]),
             np.array([0.5 * radius, 0.0, 0.0]),
@@ -126,14 +132,14 @@ def _cone(rng: Rng) -> tuple[Shape, Flat]:
     return Cone(radius, length), flat
 
 
-def _capsule(rng: Rng) -> tuple[Shape, Flat]:
+def _capsule(rng: Rng) -> tuple[Shape, FlatPart]:
     radius, length = _size(rng), 2.0 * _size(rng)
-    return Capsule(radius, length), Flat(
+    return Capsule(radius, length), FlatPart(
         np.array([1.0, 0, 0]), np.array([0, 0, 1.0]), np.array([radius, 0, 0]), (0.5 * length, 0.0)
     )
 
 
-def _superovoid(rng: Rng) -> tuple[Shape, Flat]:
+def _superovoid(rng: Rng) -> tuple[Shape, FlatPart]:
     """Return a box-like or cylinder-like body; with equal tapers its ends are parallel and its sides tilted."""
     half = (_size(rng), _size(rng), _size(rng))
     e1 = _log_uniform(rng, 0.01, 0.5) if rng.random() < 0.8 else 1.0
@@ -149,15 +155,17 @@ def _superovoid(rng: Rng) -> tuple[Shape, Flat]:
             middle = np.eye(3)[axis] * flat.normal[axis] * half[axis]
             normal /= np.linalg.norm(normal)
             along = np.cross(np.eye(3)[1 - axis], normal)
-            flat = Flat(normal, along / np.linalg.norm(along), middle, (half[2], half[1 - axis] if e1 != 1.0 else 0.0))
+            flat = FlatPart(
+                normal, along / np.linalg.norm(along), middle, (half[2], half[1 - axis] if e1 != 1.0 else 0.0)
+            )
     return body, flat
 
 
-def _plane(rng: Rng) -> tuple[Shape, Flat]:
-    return HalfSpace(), Flat(np.array([0, 0, 1.0]), np.array([1.0, 0, 0]), np.zeros(3), (1.0, 1.0))
+def _plane(rng: Rng) -> tuple[Shape, FlatPart]:
+    return HalfSpace(), FlatPart(np.array([0, 0, 1.0]), np.array([1.0, 0, 0]), np.zeros(3), (1.0, 1.0))
 
 
-MAKERS: dict[str, Callable[[Rng], tuple[Shape, Flat]]] = {
+MAKERS: dict[str, Callable[[Rng], tuple[Shape, FlatPart]]] = {
     "superovoid": _superovoid,
     "box": _box,
     "cylinder": _cylinder,
@@ -169,7 +177,7 @@ MAKERS: dict[str, Callable[[Rng], tuple[Shape, Flat]]] = {
 }
 
 
-def _frame(flat: Flat) -> FloatArray:
+def _frame(flat: FlatPart) -> FloatArray:
     """Return the columns tangent, cross tangent, normal."""
     return np.column_stack([flat.along, np.cross(flat.normal, flat.along), flat.normal])
 

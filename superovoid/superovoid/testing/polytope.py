@@ -147,7 +147,7 @@ def vertices(points: FloatArray) -> Support:
     return lambda n: points[np.argmax(n @ points.T, axis=1)]
 
 
-def spread(count: int) -> FloatArray:
+def spread_directions(count: int) -> FloatArray:
     """Return directions spread evenly over the sphere (Fibonacci lattice), shape (count, 3)."""
     k = np.arange(count) + 0.5
     z = 1.0 - 2.0 * k / count
@@ -181,7 +181,7 @@ def signed_distance(
         Maximum number of support points. If many directions are equally good (concentric spheres), no polytope is fine
         enough, and the bracket stays wide.
     """
-    start = spread(200) if directions is None else np.vstack([spread(200), directions])
+    start = spread_directions(200) if directions is None else np.vstack([spread_directions(200), directions])
     start = start / np.linalg.norm(start, axis=1, keepdims=True)
 
     def difference(n: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -54,7 +54,7 @@ def _shape(kind: str, rng: Rng) -> Shape:
     return HalfSpace() if kind == PLANE else random_shape(kind, rng)
 
 
-def _degenerate(shape: Shape, rng: Rng) -> Shape:
+def _degenerate_body(shape: Shape, rng: Rng) -> Shape:
     """Return a body with one or two of its lengths, or its exponents, near a limit."""
     thin = _log_uniform(rng, 1e-5, 1e-2)
     if isinstance(shape, Superovoid):
@@ -75,7 +75,7 @@ def _degenerate(shape: Shape, rng: Rng) -> Shape:
     return shape
 
 
-def _farthest(shape: Shape, pose: FloatArray, n: FloatArray) -> FloatArray:
+def _farthest_point(shape: Shape, pose: FloatArray, n: FloatArray) -> FloatArray:
     """Return the farthest point of a body's hull in a direction, relative to the body's origin, world axes."""
     if isinstance(shape, HalfSpace):
         return np.zeros(3)
@@ -95,7 +95,7 @@ def draw(kind_a: str, kind_b: str, regime: str, rng: Rng) -> Pair:
     if regime == "unlike sizes" and not isinstance(b, HalfSpace):
         b = scale_shape(b, _log_uniform(rng, 1e-4, 1e-1))
     if regime == "degenerate":
-        a = _degenerate(a, rng)
+        a = _degenerate_body(a, rng)
     pose_a, pose_b = np.eye(4), np.eye(4)
     pose_a[:3, :3], pose_b[:3, :3] = Rotation.random(2, rng=rng).as_matrix()
     if regime in ("flat", "concentric", "coaxial") and rng.random() < 0.7:
@@ -118,7 +118,7 @@ def draw(kind_a: str, kind_b: str, regime: str, rng: Rng) -> Pair:
         offset = np.zeros(3)
     else:
         gap = GAPS[regime if regime in GAPS else str(rng.choice(list(GAPS)))](rng) * min(size_of(a), size_of(b))
-        offset = _farthest(a, pose_a, n) + gap * n - _farthest(b, pose_b, -n)
+        offset = _farthest_point(a, pose_a, n) + gap * n - _farthest_point(b, pose_b, -n)
     pose_a[:3, 3] = _unit(rng) * rng.choice([0.0, 1.0, 10.0])
     pose_b[:3, 3] = pose_a[:3, 3] + offset
     return Pair(a, pose_a, b, pose_b)

@@ -30,34 +30,34 @@ def floats(name: str, value: Any) -> FloatArray:
             return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise ValueError(f"{name}: must be numbers of double precision, found {short(value)}")
+    raise ValueError(f"{name}: must be numbers of double precision, found {shorten(value)}")
 
 
 def number(name: str, value: Any, unit: str = "") -> float:
     """Return `value` as a float; `ValueError` unless it is a finite number."""
-    real = _real(value)
+    real = _real_number(value)
     if not math.isfinite(real):
-        raise ValueError(f"{name} = {short(value)}: must be a finite number{unit and f' ({unit})'}")
+        raise ValueError(f"{name} = {shorten(value)}: must be a finite number{unit and f' ({unit})'}")
     return real
 
 
 def positive(name: str, value: Any, unit: str) -> float:
     """Return `value` as a float; `ValueError` unless it is a positive number or infinity."""
-    real = _real(value)
+    real = _real_number(value)
     if not real > 0.0:
-        raise ValueError(f"{name} = {short(value)}: must be a positive number ({unit})")
+        raise ValueError(f"{name} = {shorten(value)}: must be a positive number ({unit})")
     return real
 
 
 def greatest_distance(value: Any, name: str = "max_distance") -> float:
     """Return a limit of distances as a float; `ValueError` unless it is a number or an infinity."""
-    real = _real(value)
+    real = _real_number(value)
     if math.isnan(real):
-        raise ValueError(f"{name} = {short(value)}: must be a number (metres)")
+        raise ValueError(f"{name} = {shorten(value)}: must be a number (metres)")
     return real
 
 
-def _real(value: Any) -> float:
+def _real_number(value: Any) -> float:
     """Return a real number as a float, and nan for anything else."""
     if isinstance(value, int | float | np.floating | np.integer) and not isinstance(value, bool):
         try:
@@ -67,10 +67,10 @@ def _real(value: Any) -> float:
     return math.nan
 
 
-def whole(name: str, value: Any, least: int) -> int:
+def whole_number(name: str, value: Any, least: int) -> int:
     """Return `value` as an int; `ValueError` unless it is an integer from `least` to 2**32 - 1."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= _MOST:
-        raise ValueError(f"{name} = {short(value)}: must be an integer of at least {least}, at most {_MOST}")
+        raise ValueError(f"{name} = {shorten(value)}: must be an integer of at least {least}, at most {_MOST}")
     return int(value)
 
 
@@ -80,10 +80,10 @@ def random_generator(name: str, seed: Any) -> np.random.Generator:
         return np.random.default_rng(seed)
     except (TypeError, ValueError):
         expected = "must be None, an integer of at least 0 or a numpy.random.Generator"
-        raise ValueError(f"{name} = {short(seed)}: {expected}") from None
+        raise ValueError(f"{name} = {shorten(seed)}: {expected}") from None
 
 
-def short(value: Any) -> str:
+def shorten(value: Any) -> str:
     """Return a short representation of a value, for an error message."""
     try:
         text = repr(value)

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.values.checks import MOST_LENGTH, short
+from superovoid.values.checks import MOST_LENGTH, shorten
 
 FloatArray = NDArray[np.float64]
 
@@ -23,7 +23,7 @@ every quaternion but zero). A larger deviation is an error of the sender, not ro
 
 
 @runtime_checkable
-class Homogeneous(Protocol):
+class HasHomogeneous(Protocol):
     """An object with its 4 x 4 matrix as an attribute, such as `pinocchio.SE3`."""
 
     @property
@@ -39,7 +39,7 @@ class AsMatrix(Protocol):
         """Return the matrix, shape (..., 4, 4) for a transform, (..., 3, 3) for a rotation."""
 
 
-PoseLike: TypeAlias = ArrayLike | Homogeneous | AsMatrix | tuple[ArrayLike | AsMatrix, ArrayLike]
+PoseLike: TypeAlias = ArrayLike | HasHomogeneous | AsMatrix | tuple[ArrayLike | AsMatrix, ArrayLike]
 """A rigid transform: a 4 x 4 array, (x, y, z), (x, y, z, qx, qy, qz, qw), an object with `as_matrix()` or
 `homogeneous`, or (rotation, translation)."""
 PosesLike: TypeAlias = PoseLike | Sequence[PoseLike]
@@ -82,12 +82,12 @@ def as_matrices(name: str, poses: PosesLike) -> FloatArray:
     except (TypeError, ValueError, OverflowError):
         if isinstance(given, np.ndarray) and given.dtype == object and given.ndim:
             return as_matrices(name, given.tolist())
-        raise ValueError(f"{name}: must be {EXPECTED}; found {short(poses)}") from None
+        raise ValueError(f"{name}: must be {EXPECTED}; found {shorten(poses)}") from None
     if array.ndim in (1, 2) and array.shape[-1] in (3, 7):
         return _from_numbers(name, array)
     if array.shape[-2:] != (4, 4):
         has_shape = isinstance(given, np.ndarray | list | tuple)
-        found = f"{array.shape}" if has_shape else short(poses)
+        found = f"{array.shape}" if has_shape else shorten(poses)
         raise ValueError(f"{name}: must have shape (..., 4, 4), found {found}; expected {EXPECTED}")
     return array
 
@@ -109,7 +109,7 @@ def _from_numbers(name: str, numbers: FloatArray) -> FloatArray:
     wrong = ~(np.abs(square - 1.0) <= QUATERNION_TOLERANCE)  # true for nan
     if wrong.any():
         row = f"[{int(wrong.argmax())}]" if numbers.ndim == 2 else ""
-        found = short(numbers[int(wrong.argmax())].tolist() if row else numbers.tolist())
+        found = shorten(numbers[int(wrong.argmax())].tolist() if row else numbers.tolist())
         raise ValueError(f"{name}{row}: the quaternion (qx, qy, qz, qw) must have unit length, found {found}")
     s = 2.0 / square
     matrix[..., 0, :3] = np.stack([1.0 - s * (y * y + z * z), s * (x * y - z * w), s * (x * z + y * w)], axis=-1)
@@ -197,7 +197,7 @@ def _matrices_of(name: str, poses: PosesLike) -> Any:
         if matrix.shape[-2:] == (3, 3):
             raise ValueError(f"{name}: found a rotation alone, expected {EXPECTED}")
         return matrix
-    if isinstance(poses, Homogeneous):
+    if isinstance(poses, HasHomogeneous):
         return np.asarray(poses.homogeneous)
     return poses
 
@@ -240,7 +240,7 @@ def _from_pair(name: str, rotation: FloatArray, translation: Any) -> FloatArray:
         place = np.asarray(translation, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(
-            f"{name}: the translation must be three numbers (metres), found {short(translation)}"
+            f"{name}: the translation must be three numbers (metres), found {shorten(translation)}"
         ) from None
     if place.shape[-1:] != (3,):
         raise ValueError(f"{name}: the translation must be three numbers (metres), found shape {place.shape}")

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.values import html
-from superovoid.values.checks import are_equal, short
+from superovoid.values.checks import are_equal, shorten
 from superovoid.values.status import Status, certified_rows, differentiable_rows, words_of
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def selection(name: str, index: Any, count: int) -> int | slice | NDArray[Any]:
         which = which.astype(np.int64)
     if which.ndim != 1 or which.dtype.kind not in "biu":
         raise IndexError(
-            f"{name}: must be an integer, a slice, a mask of bools or a sequence of integers, found {short(index)}"
+            f"{name}: must be an integer, a slice, a mask of bools or a sequence of integers, found {shorten(index)}"
         )
     if which.dtype.kind == "b" and len(which) != count:
         raise IndexError(f"{name}: a mask must have one entry per row, found {len(which)} for {count} rows")
@@ -184,7 +184,7 @@ def _cell(value: Any) -> str:
     return value if isinstance(value, str) else short_repr(value)
 
 
-class _OneRow(Protocol[Row_co]):
+class _UniformTable(Protocol[Row_co]):
     """A table whose rows are of one class."""
 
     def _row(self, row: int) -> Row_co: ...
@@ -200,7 +200,7 @@ class Table(Record):
     def _row(self, row: int) -> Record:
         """Return one row."""
 
-    def _made(self, kind: type[Row], row: int, **converted: Any) -> Row:
+    def _make_row(self, kind: type[Row], row: int, **converted: Any) -> Row:
         """Return a row as a record of class `kind`: the fields it shares with the table, and `converted`."""
         values = {each.name: getattr(self, each.name)[row] for each in fields(kind) if each.name in self.PER_ROW}  # type: ignore[arg-type] # a dataclass
         values = {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
@@ -209,11 +209,11 @@ class Table(Record):
     def __len__(self) -> int:
         return len(getattr(self, self.PER_ROW[0]))
 
-    def __iter__(self: _OneRow[Row_co]) -> Iterator[Row_co]:
+    def __iter__(self: _UniformTable[Row_co]) -> Iterator[Row_co]:
         return (self._row(row) for row in range(len(self)))  # type: ignore[arg-type]
 
     @overload
-    def __getitem__(self: _OneRow[Row_co], rows: int | np.integer) -> Row_co: ...
+    def __getitem__(self: _UniformTable[Row_co], rows: int | np.integer) -> Row_co: ...
 
     @overload
     def __getitem__(self, rows: Which) -> Self: ...
@@ -315,8 +315,8 @@ class ResultTable(Table):
         """Status of each row in words: `CERTIFIED`, `UNPROVEN|DENT`."""
         return words_of(self.status)
 
-    def _made(self, kind: type[Row], row: int, **converted: Any) -> Row:
-        return super()._made(kind, row, status=Status(int(self.status[row])), **converted)
+    def _make_row(self, kind: type[Row], row: int, **converted: Any) -> Row:
+        return super()._make_row(kind, row, status=Status(int(self.status[row])), **converted)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as numbers, lists with one entry per row, and strings, which `json` can write."""

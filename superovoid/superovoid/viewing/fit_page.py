@@ -23,7 +23,7 @@ from superovoid.fitting.stand_ins import robot_with, with_rules
 from superovoid.fitting.targets import Target
 from superovoid.robot.appearance import read_looks
 from superovoid.robot.files import PackageFolders, read_document
-from superovoid.viewing.page import small
+from superovoid.viewing.page import small_text
 from superovoid.viewing.picture import extent_of
 from superovoid.viewing.robot_model import RobotModel
 from superovoid.viewing.robot_page import ALL, RobotPage
@@ -128,13 +128,13 @@ class FitPage(RobotPage):
             if link.link not in self._measured and (link.words or link.state not in ("empty", "primitives", "own"))
         ]
         table = f"<table><tr>{head}</tr>{''.join(rows)}</table>" if rows else "No link has measured bodies."
-        return _frame(table + small(words) + "".join(map(small, others)))
+        return _frame(table + small_text(words) + "".join(map(small_text, others)))
 
     def _choose(self, event: Any) -> None:
         name = self._chosen.value
         link = self._measured.get(name)
         self._figures.content = self._table() if link is None else _frame(_words(link))
-        self._colours.content = "" if link is None else small("measuring the errors")
+        self._colours.content = "" if link is None else small_text("measuring the errors")
         if link is not None:
             self._look_at(event, link)
         with self._painting:
@@ -146,7 +146,7 @@ class FitPage(RobotPage):
             try:
                 self._colours.content = self._show_errors(link)
             except Exception as error:
-                self._colours.content = small(f"no colours: {type(error).__name__}: {error}")
+                self._colours.content = small_text(f"no colours: {type(error).__name__}: {error}")
                 raise
 
     def _look_at(self, event: Any, link: LinkFit) -> None:
@@ -175,10 +175,10 @@ class FitPage(RobotPage):
             try:
                 self._targets = targets_of(self._found, self._packages)
             except (OSError, ValueError) as error:
-                return small(f"no colours: {error}")
+                return small_text(f"no colours: {error}")
         target = self._targets.get(link.link)
         if target is None:
-            return small("no colours: cannot read the meshes of this link; package_directories sets their folders")
+            return small_text("no colours: cannot read the meshes of this link; package_directories sets their folders")
         painted = paint_link([(body.shape, body.pose) for body in link.bodies], target)
         self._paint(link.link, painted)
         self._show_layer("left_out", link.link)
@@ -186,7 +186,7 @@ class FitPage(RobotPage):
             "Blue: the link protrudes from its bodies. Orange: the bodies protrude from the link. U and P mark the "
             "farthest points. Lengths are in mm."
         )
-        return _frame(legend(painted.scale)) + small(words)
+        return _frame(legend(painted.scale)) + small_text(words)
 
     def _paint(self, link: str, painted: PaintedLink) -> None:
         scene, frame = self.server.scene, self._canvas.frame_of(link)
@@ -242,7 +242,7 @@ def _words(link: LinkFit) -> str:
             rows.append((f"{name}, mm ✓", interval.millimetres()))
     rows.append(("link inside a body ✓", "yes" if link.contained else "not proved"))
     table = "".join(f"<tr><td>{name}</td><td>{value}</td></tr>" for name, value in rows)
-    return f"<table>{table}</table>" + small("; ".join(link.words))
+    return f"<table>{table}</table>" + small_text("; ".join(link.words))
 
 
 def _frame(text: str) -> str:

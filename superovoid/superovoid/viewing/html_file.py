@@ -27,7 +27,7 @@ from superovoid.viewing.picture import Picture, extent_of
 from superovoid.viewing.recording import ReplayModel, Track
 from superovoid.viewing.serving import ServingError, open_server
 from superovoid.viewing.software_drawing import with_script
-from superovoid.viewing.track_plot import along, drawing
+from superovoid.viewing.track_plot import drawing, x_coordinates
 
 _STYLE = """
 #panel { position: fixed; top: 0.6em; right: 0.6em; width: min(26em, 45vw); max-height: 80vh; overflow-y: auto;
@@ -165,7 +165,7 @@ def _overlay(model: ReplayModel, track: Track, words: list[str]) -> str:
     """
     recording = model.recording
     moments = {
-        "along": [round(value, 2) for value in along(recording).tolist()],
+        "along": [round(value, 2) for value in x_coordinates(recording).tolist()],
         "words": words,
         "colours": ["rgb({}, {}, {})".format(*COLOURS[Meaning(int(meaning))]) for meaning in track.meaning],
     }

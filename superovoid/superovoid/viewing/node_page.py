@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from superovoid.shapes import Superovoid
 from superovoid.viewing.canvas import pose_of, wxyz_of
-from superovoid.viewing.page import Page, PageModel, look_at, small
+from superovoid.viewing.page import Page, PageModel, look_at, small_text
 from superovoid.viewing.picture import Picture, round_length
 from superovoid.viewing.serving import LOOPBACK, Refresher, Viewer, open_server
 
@@ -154,9 +154,9 @@ class NodePage(Page):
         try:
             checked, words = self.model.why(*names)
         except ValueError as error:
-            self._reason.content = small(str(error))
+            self._reason.content = small_text(str(error))
             return
-        self._reason.content = small(f"{'checked' if checked else 'not checked'}: {words}")
+        self._reason.content = small_text(f"{'checked' if checked else 'not checked'}: {words}")
 
     # -- handles --------------------------------------------------------------------------------------------------
 

@@ -54,7 +54,7 @@ class PageModel(Protocol):
         """Return two corners of a box around the model, m."""
         ...
 
-    def unanswered(self, reason: str = ...) -> Picture:
+    def blank_picture(self, reason: str = ...) -> Picture:
         """Return a picture without an answer."""
         ...
 
@@ -80,7 +80,7 @@ class Page:
         look_at(server.initial_camera, box)
         add_ground(server, box)
         self._make_controls()
-        self._draw(model.unanswered())
+        self._draw(model.blank_picture())
         self.viewer = Viewer(server, Refresher(self._refresh, self._show_error), model.title)
         self.viewer.refresher.ask()
 
@@ -97,12 +97,12 @@ class Page:
         rate = (len(self._frames) - 1) / (now - self._frames[0]) if len(self._frames) > 2 else 0.0
         words = f"distances in {1e3 * asked:.1f} ms, page in {1e3 * (now - begin - asked):.1f} ms"
         if not held:
-            self._speed.content = small(words + (f"; {rate:.0f} states/s" if rate else ""))
+            self._speed.content = small_text(words + (f"; {rate:.0f} states/s" if rate else ""))
         return held
 
     def _show_error(self, error: Exception) -> None:
         with self._lock:
-            picture = self.model.unanswered(f"{type(error).__name__}: {error}")
+            picture = self.model.blank_picture(f"{type(error).__name__}: {error}")
         self._draw(picture)
 
     def _draw(self, picture: Picture, *, patient: bool = False) -> float:
@@ -131,12 +131,12 @@ class Page:
             if button.visible:
                 pair = self._listed[row]
                 button.label, button.color = f"{row + 1}: {pair.title}", COLOURS[pair.meaning]
-                line.content = small(pair.state)
+                line.content = small_text(pair.state)
         more = picture.pairs_near - len(self._listed)
         words = f"and {more} more" if more > 0 else ""
         if not self._listed:
             words = "no pair to show"
-        self._more.content = small(words)
+        self._more.content = small_text(words)
 
     # -- controls -------------------------------------------------------------------------------------------------
 
@@ -151,7 +151,7 @@ class Page:
         self._speed = gui.add_html("")
         if self._notes:
             with gui.add_folder("Notes", expand_by_default=False):
-                gui.add_html(small("<br>".join(map(html.escape, self._notes)), escaped=True))
+                gui.add_html(small_text("<br>".join(map(html.escape, self._notes)), escaped=True))
 
     def _make_list(self) -> None:
         gui = self.server.gui
@@ -211,7 +211,7 @@ class Page:
         return True
 
     def _show_message(self, words: str) -> None:
-        self._trouble.content = small(words)
+        self._trouble.content = small_text(words)
 
     def _fly_to(self, event: Any, row: int) -> None:
         pairs = self._listed
@@ -277,16 +277,16 @@ def headline(picture: Picture) -> str:
         words = f"Selected pairs: {picture.least.words}; {WORDS[picture.least.meaning]}"
         parts.append(f'<div style="margin: 0.3em 1em">{html.escape(words)}</div>')
     if picture.outside:
-        parts.append(small(f"beyond their limits: {', '.join(picture.outside)}"))
+        parts.append(small_text(f"beyond their limits: {', '.join(picture.outside)}"))
     swatches = [
         f'<span style="white-space: nowrap"><span style="background: rgb{COLOURS[meaning]}; border: 1px solid #666; '
         f'padding: 0 0.5em; margin-right: 0.3em"></span>{WORDS[meaning]}</span>'
         for meaning in sorted(Meaning, reverse=True)
     ]
-    return "".join(parts) + small(" &nbsp; ".join(swatches), escaped=True)
+    return "".join(parts) + small_text(" &nbsp; ".join(swatches), escaped=True)
 
 
-def small(words: str, *, escaped: bool = False) -> str:
+def small_text(words: str, *, escaped: bool = False) -> str:
     """Return text in small letters as HTML; escape it unless it is `escaped` already."""
     text = words if escaped else html.escape(words)
     return f'<div style="font-size: 0.8em; margin: 0.3em 1em">{text}</div>' if words else ""

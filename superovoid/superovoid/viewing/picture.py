@@ -135,7 +135,7 @@ class SceneQuery:
     def __init__(self, scene: Scene, owners: Sequence[str], near: float) -> None:
         self._scene, self._owners, self._near = scene, owners, near
 
-    def unanswered(
+    def blank_picture(
         self,
         poses: Mapping[str, FloatArray],
         reason: str,
@@ -171,10 +171,10 @@ class SceneQuery:
         """
         scene = self._scene
         if not scene.pair_count:
-            return self.unanswered(poses, "no pair is checked", Meaning.UNCHECKED, outside)
+            return self.blank_picture(poses, "no pair is checked", Meaning.UNCHECKED, outside)
         scene.set_link_poses(poses)
         solved, found, clearance = self._solve(missing=missing)
-        least = clearance if between is None else self._least(between, missing)
+        least = clearance if between is None else self._least_between(between, missing)
         shown = self._select_shown(solved, found, between)
         return Picture(
             poses,
@@ -187,14 +187,16 @@ class SceneQuery:
             tuple(outside),
         )
 
-    def least(self, poses: Mapping[str, FloatArray], between: Between | None = None, missing: str = "") -> Clearance:
+    def least_clearance(
+        self, poses: Mapping[str, FloatArray], between: Between | None = None, missing: str = ""
+    ) -> Clearance:
         """Return only the minimum distance over the selected pairs, as `answer` computes it."""
         if not self._scene.pair_count:
             return _unknown_clearance("no pair is checked")
         self._scene.set_link_poses(poses)
-        return self._solve(missing=missing)[2] if between is None else self._least(between, missing)
+        return self._solve(missing=missing)[2] if between is None else self._least_between(between, missing)
 
-    def _least(self, between: Between, missing: str) -> Clearance:
+    def _least_between(self, between: Between, missing: str) -> Clearance:
         pairs = self._scene.pairs
         pairs = pairs[self._looked_at(pairs[:, 0], pairs[:, 1], between)]
         return (

@@ -135,14 +135,14 @@ class ReplayModel(RobotModel):
             self.set_base(link, pose)
         self.index = index
 
-    def unanswered(self, reason: str = "not computed yet") -> Picture:
+    def blank_picture(self, reason: str = "not computed yet") -> Picture:
         """Return a picture of this moment without an answer."""
-        return replace(super().unanswered(reason), moment=self.index)
+        return replace(super().blank_picture(reason), moment=self.index)
 
     def answer(self) -> Picture:
         """Compute the distances of this moment."""
         unknown = self.recording.moments[self.index].unknown
-        return self.unanswered(unknown) if unknown else replace(super().answer(), moment=self.index)
+        return self.blank_picture(unknown) if unknown else replace(super().answer(), moment=self.index)
 
     def measure(self) -> Callable[[int], Clearance]:
         """Return a function that computes the minimum distance of a moment with the present objects and rules.
@@ -152,14 +152,14 @@ class ReplayModel(RobotModel):
         query = SceneQuery(self.planning.scene.fork(), self.planning.owners, self.near)
         sides, missing = self._sides(), self._missing_text()
 
-        def least(index: int) -> Clearance:
+        def least_clearance(index: int) -> Clearance:
             moment = self.recording.moments[index]
             if moment.unknown:
                 return Clearance(math.nan, math.nan, Meaning.UNKNOWN, moment.unknown)
             poses = self.robot.forward_kinematics(moment.positions, moment.base_poses)
-            return query.least(poses, sides, missing)
+            return query.least_clearance(poses, sides, missing)
 
-        return least
+        return least_clearance
 
 
 @dataclass(frozen=True, eq=False)

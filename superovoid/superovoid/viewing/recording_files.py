@@ -49,7 +49,7 @@ def read_csv(path: Path, robot: Robot | None = None) -> Recording:
             return recording
     raise RecordingError(
         f"{path}: no robot is given, and no installed package recognises its columns (superovoid_ros: those of "
-        f"`superovoid demo` and `superovoid grasp`): {table.found()}"
+        f"`superovoid demo` and `superovoid grasp`): {table.columns_text()}"
     )
 
 
@@ -63,7 +63,7 @@ class Table:
     rows: list[tuple[int, list[str]]]
     """Line numbers, and the values of each line, as many as names."""
 
-    def found(self) -> str:
+    def columns_text(self) -> str:
         """Return a short text that lists the columns."""
         more = f" and {len(self.names) - 8} more" if len(self.names) > 8 else ""
         return f"found {', '.join(name[:40] for name in self.names[:8])}{more}"
@@ -137,7 +137,7 @@ def path_of(table: Table, robot: Robot, objects: Mapping | None = None) -> Recor
     if missing:
         raise RecordingError(
             f"{path}: no column {', '.join(missing[:5])}{', ...' if len(missing) > 5 else ''}: a path of "
-            f"'{robot.name}' has one for each independent joint; {table.found()}"
+            f"'{robot.name}' has one for each independent joint; {table.columns_text()}"
         )
     places = next((name for name in _AXES if name in table.names), None)
     axis, unit = _AXES[places] if places else ("state", "")

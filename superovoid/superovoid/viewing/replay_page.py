@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from superovoid.viewing.page import small
+from superovoid.viewing.page import small_text
 from superovoid.viewing.picture import Picture
 from superovoid.viewing.recording import ReplayModel, Track
 from superovoid.viewing.robot_page import Looks, RobotPage
@@ -103,10 +103,10 @@ class Player:
                     continue
                 now = time.monotonic()
                 index = self.advance(now - self._since)
-                self._since, self._next = now, now + self._until(index + 1)
+                self._since, self._next = now, now + self._seconds_until(index + 1)
             self._show(index)
 
-    def _until(self, index: int) -> float:
+    def _seconds_until(self, index: int) -> float:
         """Return the seconds until a moment is due, within `_TICKS`."""
         least, most = _TICKS
         due = float(self._seconds[index]) - self._at if index < len(self._seconds) else 0.0
@@ -239,7 +239,7 @@ class ReplayPage(RobotPage):
             words += f"<br>{html.escape(unknown)}"
         if self._measured < count:
             words += f"<br>distances computed: {self._measured} of {count}"
-        self._moment_text.content = small(words, escaped=True)
+        self._moment_text.content = small_text(words, escaped=True)
 
     def _write(self, picture: Picture) -> None:
         super()._write(picture)

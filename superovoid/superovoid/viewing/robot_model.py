@@ -201,9 +201,9 @@ class RobotModel:
     def _query(self) -> SceneQuery:
         return SceneQuery(self.planning.scene, self.planning.owners, self.near)
 
-    def unanswered(self, reason: str = "not computed yet") -> Picture:
+    def blank_picture(self, reason: str = "not computed yet") -> Picture:
         """Return a picture without an answer: everything is unknown."""
-        return self._query.unanswered(self._poses(), reason, outside=self._joints_outside())
+        return self._query.blank_picture(self._poses(), reason, outside=self._joints_outside())
 
     def answer(self) -> Picture:
         """Compute the distances in this state and return a picture."""

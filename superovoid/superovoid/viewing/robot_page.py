@@ -19,7 +19,7 @@ from superovoid.robot.mesh_files import FORMATS, read_triangles
 from superovoid.shapes import Box, ConvexMesh, Shape, Sphere, Superovoid
 from superovoid.values.poses import PosesLike
 from superovoid.viewing.canvas import pose_of, wxyz_of
-from superovoid.viewing.page import Page, small
+from superovoid.viewing.page import Page, small_text
 from superovoid.viewing.picture import round_length
 from superovoid.viewing.robot_model import RobotModel, slider_range
 from superovoid.viewing.serving import LOOPBACK, Viewer, open_server
@@ -178,7 +178,7 @@ class RobotPage(Page):
         except ValueError:  # the object was removed
             self._reason.content = ""
             return
-        self._reason.content = small(f"{'checked' if checked else 'not checked'}: {words}")
+        self._reason.content = small_text(f"{'checked' if checked else 'not checked'}: {words}")
 
     def _forget_checks(self) -> None:
         self._change(self.model.forget_checks, scene=True)

@@ -57,9 +57,9 @@ class SceneModel:
     def _query(self) -> SceneQuery:
         return SceneQuery(self._scene, [body.link for body in self._scene.bodies], self.near)
 
-    def unanswered(self, reason: str = "not computed yet") -> Picture:
+    def blank_picture(self, reason: str = "not computed yet") -> Picture:
         """Return a picture without an answer: everything is unknown."""
-        return self._query.unanswered(self._poses, reason)
+        return self._query.blank_picture(self._poses, reason)
 
     def answer(self) -> Picture:
         """Compute the distances and return a picture."""

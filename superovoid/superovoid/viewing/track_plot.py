@@ -28,7 +28,7 @@ _COLUMNS = 360
 _CURVE, _RECORDED = "#000000", GREEN
 
 
-def along(recording: Recording) -> FloatArray:
+def x_coordinates(recording: Recording) -> FloatArray:
     """Return the x coordinate of each moment in the drawing."""
     places = recording.places
     span = places[-1] - places[0]
@@ -52,12 +52,12 @@ def drawing(recording: Recording, track: Track, cursor: int | None = None, near:
         Near distance, m.
     """
     groups = _groups(len(track.places))
-    across = along(recording)
+    across = x_coordinates(recording)
     x = across[[int(group[0]) for group in groups]]
     ends = np.append(x[1:], WIDTH - RIGHT)
-    curves = [np.array([_least(values[group]) for group in groups]) for values in (track.lower, track.upper)]
+    curves = [np.array([_minimum(values[group]) for group in groups]) for values in (track.lower, track.upper)]
     others = None if recording.recorded is None else np.asarray(recording.recorded, dtype=float)
-    shown = curves if others is None else [*curves, np.array([_least(others[group]) for group in groups])]
+    shown = curves if others is None else [*curves, np.array([_minimum(others[group]) for group in groups])]
     low, high = _range(shown, near)
     height = HEIGHT - TOP - BOTTOM
 
@@ -92,7 +92,7 @@ def drawing(recording: Recording, track: Track, cursor: int | None = None, near:
 
 def cursor_over(recording: Recording, index: int) -> str:
     """Return the line at one moment alone, laid over the drawing that follows it without taking space."""
-    svg = _svg(_cursor(along(recording)[index]), "position: absolute; pointer-events: none")
+    svg = _svg(_cursor(x_coordinates(recording)[index]), "position: absolute; pointer-events: none")
     return f'<div style="position: relative; z-index: 1; height: 0">{svg}</div>'
 
 
@@ -114,7 +114,7 @@ def _groups(count: int) -> list[NDArray[np.int64]]:
     return np.array_split(np.arange(count), min(count, _COLUMNS))
 
 
-def _least(values: FloatArray) -> float:
+def _minimum(values: FloatArray) -> float:
     """Return the minimum; NaN if a value is unknown, since it could be smaller."""
     return float(values.min()) if len(values) else math.nan
 

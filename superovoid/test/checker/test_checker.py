@@ -81,12 +81,14 @@ def test_support_values_bound_every_height_up_to_rounding(kind):
         size, n = rng.uniform(0.1, 3.0, 3), rng.normal(size=3)
         with balls.precision(), mpmath.workdps(40):
             body = Superquadric(size, e, taper.get(kind, (0.0, 0.0)))
-            found = body.support_above(balls.exact(n))
+            found = body.support_above(balls.exact_vector(n))
             h = mpmath.mpf(found.lower().str(40, radius=False)) * (1 + mpmath.mpf(10) ** -30)
             direction = [mpmath.mpf(float(v)) for v in n]
             assert max(profile(body, direction, mpmath.mpf(float(w))) for w in np.linspace(-1.0, 1.0, 101)) <= h
             # A point of the body as far out; for a non-convex body, possibly that of another local maximum.
-            reached = balls.dot(balls.exact(n), body.point_inside(balls.exact(body.support_points(n[None])[0])))
+            reached = balls.dot(
+                balls.exact_vector(n), body.point_inside(balls.exact_vector(body.support_points(n[None])[0]))
+            )
             assert reached <= found
             if kind != "dented":
                 assert float(found - reached) < 2e-15 * float(found)
@@ -98,7 +100,7 @@ def test_tangents_and_bisection_give_the_same_support_value():
         body = Superquadric((1.0, 0.6, 2.0), (0.4, 0.06), (0.24, 0.24))
         assert body.convex
         for _ in range(3):
-            n = balls.exact(rng.normal(size=3))
+            n = balls.exact_vector(rng.normal(size=3))
             widths = (body.a[0] * n[0]).abs_upper(), (body.a[1] * n[1]).abs_upper(), body.a[2] * n[2]
             tangent, halved = body._bound_by_tangents(*widths), body._bound_by_bisection(*widths)
             assert abs(float((tangent - halved) / halved)) < 1e-15

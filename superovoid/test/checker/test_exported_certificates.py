@@ -250,7 +250,7 @@ def test_slab_support_is_a_tight_upper_bound(taper):
             low, high = sorted(rng.uniform(-1.0, 1.0, 2).tolist())
             low, high = (-1.0, high) if rng.random() < 0.3 else (low, high)
             n = rng.normal(size=3)
-            found = body.slab_above(balls.exact(n), low, high)
+            found = body.slab_above(balls.exact_vector(n), low, high)
             direction = [mpmath.mpf(float(v)) for v in n]
             values = [profile(body, direction, mpmath.mpf(float(w))) for w in np.linspace(low, high, 201)]
             bound = mpmath.mpf(found.upper().str(30, radius=False)) * (1 + mpmath.mpf(10) ** -28)

@@ -35,16 +35,16 @@ EXTREME = (5e-324, 2.3e-308, 1e-200, 1e200, 1.7e308)
 def test_corner_support_is_invariant_to_the_direction_length(length):
     with balls.precision():
         solid = Corners(np.array(BLUNT_TIP.vertices))
-        value = solid.support_above(balls.exact([-length, 0.0, 0.0]))
-        assert value >= -1.6 * balls.exact([length])[0]
-        assert value <= -1.5999999 * balls.exact([length])[0]
+        value = solid.support_above(balls.exact_vector([-length, 0.0, 0.0]))
+        assert value >= -1.6 * balls.exact_vector([length])[0]
+        assert value <= -1.5999999 * balls.exact_vector([length])[0]
 
 
 @pytest.mark.parametrize("scale", EXTREME)
 def test_corner_support_scales_with_the_corners(scale):
     with balls.precision(), np.errstate(over="ignore"):
         solid = Corners(np.array([[0.25, 0.0, 0.0], [0.0, 0.25, 0.0], [0.0, 0.0, 1.0]]) * scale)
-        assert solid.support_above(balls.exact([0.5, 0.5, 1.0])) >= balls.exact([scale])[0]
+        assert solid.support_above(balls.exact_vector([0.5, 0.5, 1.0])) >= balls.exact_vector([scale])[0]
 
 
 @pytest.mark.parametrize("length", [*EXTREME, 1.0])

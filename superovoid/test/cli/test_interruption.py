@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from superovoid.cli.interruption import Interrupted, Interrupts
+from superovoid.cli.interruption import Interruption, Interrupts
 
 
 class Ending:
@@ -38,7 +38,7 @@ def test_check_raises_silently_for_a_signal_in_a_destructor(capfd, monkeypatch):
     with Interrupts() as interrupts:
         Ending(lambda: send_signal(signal.SIGINT))
         assert interrupts.signal_number == signal.SIGINT
-        with pytest.raises(Interrupted):
+        with pytest.raises(Interruption):
             interrupts.check()
     assert capfd.readouterr() == ("", "")
 

@@ -461,6 +461,6 @@ def test_boxes_contain_superovoids_to_36_eps_of_their_radius():
             body = Superquadric(size, e, taper)
             for i in range(3):
                 for sign, bound in ((1.0, upper[i]), (-1.0, -lower[i])):
-                    h = body.support_above(balls.exact(sign * np.eye(3)[i]))
+                    h = body.support_above(balls.exact_vector(sign * np.eye(3)[i]))
                     most = max(most, float((h - flint.arb(float(bound))).upper()) / shape._row[surface.RADIUS] / U)
     shown("support values along axes", most, 72.0)

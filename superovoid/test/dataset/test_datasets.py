@@ -18,7 +18,7 @@ from installed import skip_without
 
 from superovoid import dataset, state_distances
 from superovoid.dataset import DatasetError, arithmetic, manifests
-from superovoid.dataset.question import Stopped, digests_of
+from superovoid.dataset.question import Cancellation, digests_of
 from superovoid.robot import Robot
 from superovoid.robot.errors import RobotDescriptionError
 
@@ -185,7 +185,7 @@ def test_run_computes_only_missing_chunks(tmp_path):
 def test_compute_can_be_cancelled(store):
     stop = threading.Event()
     stop.set()
-    with pytest.raises(Stopped):
+    with pytest.raises(Cancellation):
         store.compute(0, stop)
 
 

@@ -24,7 +24,7 @@ from superovoid.planning import (
 from superovoid.planning.first_path import NoPathError
 from superovoid.planning.group_planner import GoalError, StartError
 from superovoid.planning.inverse import NoSolutionError
-from superovoid.planning.timing import MotionLimits, Trajectory, along, check_trajectory
+from superovoid.planning.timing import MotionLimits, Trajectory, check_trajectory, states_along
 from superovoid.robot import Robot
 from superovoid.robot.planning_scene import Padding, PlanningScene
 from superovoid.scene import Body, Scene
@@ -138,7 +138,7 @@ def test_both_hands_go_to_an_egg():
     start = dict(zip(problem.joints, example.start.tolist(), strict=True))
     motion = planner.plan(start, AT_THE_EGG, deadline=120.0, ranges=problem.ranges)
     np.testing.assert_allclose(motion.path[-1], [AT_THE_EGG[joint] for joint in motion.joints], atol=1e-12)
-    trajectory = planner.timed(motion)
+    trajectory = planner.time_motion(motion)
     bodies, egg = [*hands.bodies, *problem.obstacles], len(hands.bodies)
     scene = Scene(bodies, [*map(tuple, hands.body_pairs().tolist()), *((i, egg) for i in range(egg))])
     for row in trajectory.at(np.linspace(0.0, trajectory.duration, 40)):
@@ -149,7 +149,7 @@ def test_both_hands_go_to_an_egg():
 
 def test_interpolated_trajectory_keeps_limits_and_clearance(robot, around_the_wall, motion):
     limits = MotionLimits(np.full(7, 0.8), np.full(7, 1.5))
-    trajectory = around_the_wall.timed(motion, limits)
+    trajectory = around_the_wall.time_motion(motion, limits)
     t, q, v = trajectory.times, trajectory.positions, trajectory.velocities
     np.testing.assert_allclose(q[[0, -1]], motion.path[[0, -1]], atol=1e-12)
     np.testing.assert_array_equal(v[[0, -1]], 0.0)
@@ -187,7 +187,7 @@ def test_the_motion_stops_at_corners_without_free_rounding(around_the_wall, moti
                 return True
         return False
 
-    trajectory = around_the_wall.timed(motion, accept=only_straight)
+    trajectory = around_the_wall.time_motion(motion, accept=only_straight)
     assert trajectory.stops == len(motion.path) - 2
     at = np.argmin(np.abs(trajectory.positions - corner).max(axis=1))
     np.testing.assert_allclose(trajectory.positions[at], corner, atol=1e-9)
@@ -196,14 +196,14 @@ def test_the_motion_stops_at_corners_without_free_rounding(around_the_wall, moti
 
 
 def test_slower_limits_make_the_same_path_slower(around_the_wall, robot, motion):
-    full = around_the_wall.timed(motion)
+    full = around_the_wall.time_motion(motion)
     scaled = motion_limits(robot, motion.joints, velocity_scale=0.1, acceleration_scale=0.01)
-    assert around_the_wall.timed(motion, scaled).duration == pytest.approx(10.0 * full.duration, rel=0.01)
+    assert around_the_wall.time_motion(motion, scaled).duration == pytest.approx(10.0 * full.duration, rel=0.01)
 
 
 def test_a_motion_to_the_start_has_one_point(around_the_wall):
     motion = around_the_wall.plan(LEFT, LEFT)
-    trajectory = around_the_wall.timed(motion)
+    trajectory = around_the_wall.time_motion(motion)
     assert trajectory.duration == 0.0
     np.testing.assert_array_equal(trajectory.at([0.0, 1.0], 1), 0.0)
 
@@ -211,19 +211,19 @@ def test_a_motion_to_the_start_has_one_point(around_the_wall):
 @pytest.mark.parametrize("step", [1e-15, 1e-12, 1e-11, 1e-10, 1e-9, 1e-7])
 def test_a_path_with_very_short_motions_is_timed(robot, around_the_wall, motion, step):
     start = np.array([LEFT[joint] for joint in motion.joints])
-    alone = around_the_wall.timed(replace(motion, path=np.stack([start, start + step])))
+    alone = around_the_wall.time_motion(replace(motion, path=np.stack([start, start + step])))
     np.testing.assert_allclose(alone.positions[-1], start + step, atol=2e-9)
     longer = np.concatenate(
         [motion.path[:1], motion.path[:1] + step, motion.path[1:-1], motion.path[-1:] - step, motion.path[-1:]]
     )
-    trajectory = around_the_wall.timed(replace(motion, path=longer))
+    trajectory = around_the_wall.time_motion(replace(motion, path=longer))
     np.testing.assert_allclose(trajectory.positions[[0, -1]], longer[[0, -1]], atol=1e-12)
     rows = trajectory.at(np.linspace(0.0, trajectory.duration, 200))
     assert nearest(robot, [panda.wall()], rows).min() > CLEARANCE
 
 
 def test_check_trajectory_uses_the_objects_of_the_given_problem(robot, around_the_wall, motion):
-    trajectory = around_the_wall.timed(motion)
+    trajectory = around_the_wall.time_motion(motion)
     assert check_trajectory(motion.problem, SceneValidity(motion.problem), trajectory).valid
     middle = trajectory.at(trajectory.duration / 2)
     place = robot.forward_kinematics(panda.state_of(middle))[TIP]
@@ -264,8 +264,8 @@ def test_check_trajectory_proves_what_is_between_the_points(robot, degree):
 
 
 def test_states_along_a_trajectory_lie_on_it_without_gaps(robot, around_the_wall, motion):
-    trajectory, problem = around_the_wall.timed(motion), motion.problem
-    states = along(problem, trajectory, 0.01)
+    trajectory, problem = around_the_wall.time_motion(motion), motion.problem
+    states = states_along(problem, trajectory, 0.01)
     steps = [problem.length([first, last]) for first, last in pairwise(states)]
     assert max(steps) < 0.02  # a polynomial is a little longer than its chord
     for point in trajectory.positions:
@@ -273,9 +273,9 @@ def test_states_along_a_trajectory_lie_on_it_without_gaps(robot, around_the_wall
     fine = trajectory.at(np.linspace(0.0, trajectory.duration, 3000))
     assert max(np.abs((fine - state) * problem.weights).max(axis=1).min() for state in states) < 0.01
     with pytest.raises(ValueError, match="spacing"):
-        along(problem, trajectory, 0.0)
+        states_along(problem, trajectory, 0.0)
     one = replace(trajectory, times=np.zeros(1), positions=states[:1], velocities=np.zeros((1, len(problem.joints))))
-    np.testing.assert_array_equal(along(problem, one, 0.01), states[:1])
+    np.testing.assert_array_equal(states_along(problem, one, 0.01), states[:1])
 
 
 def test_a_path_stays_within_requested_ranges(around_the_wall):
@@ -349,7 +349,7 @@ def test_three_lines_plan_to_a_pose(robot):
     pose = robot.forward_kinematics(RIGHT)[TIP]
     planner = GroupPlanner(robot, "panda_arm", obstacles=[panda.wall()], positions=FINGERS)
     motion = planner.plan(LEFT, pose)
-    trajectory = planner.timed(motion)
+    trajectory = planner.time_motion(motion)
     end = robot.forward_kinematics(panda.state_of(trajectory.positions[-1]))[TIP]
     np.testing.assert_allclose(end, pose, atol=3e-6)
     assert motion.goal.clearance > 0.0
@@ -499,4 +499,4 @@ def test_a_missing_library_is_named(around_the_wall, motion, monkeypatch, module
         if module == "ompl":
             around_the_wall.plan(LEFT, RIGHT)
         else:
-            around_the_wall.timed(motion)
+            around_the_wall.time_motion(motion)

@@ -26,7 +26,7 @@ from superovoid.planning import (
     with_base_joints,
 )
 from superovoid.planning.optimise import KEPT
-from superovoid.planning.trail import dense, trail
+from superovoid.planning.trail import densify, trail
 from superovoid.planning.validity import TimedValidity
 from superovoid.robot import Robot
 from superovoid.robot.errors import RobotDescriptionError
@@ -137,7 +137,7 @@ def test_proved_motions_are_free_and_rejected_ones_have_a_witness(around_egg):
         check = validator.check(*ends)
         if check.valid:
             proved += 1
-            assert lowest(problem, dense(problem, ends, problem.length(ends) / 300)).min() > CLEARANCE
+            assert lowest(problem, densify(problem, ends, problem.length(ends) / 300)).min() > CLEARANCE
         else:
             refused += 1
             # Rejected for a real violation, or within a micrometre of the floor.
@@ -351,7 +351,7 @@ def test_an_optimised_path_is_shorter_and_keeps_its_margin(around_egg):
     path = optimise_path(problem, SceneValidity(problem), DETOUR, margin=MARGIN, states=25)
     assert problem.length(path.states) < 0.9 * before
     np.testing.assert_allclose(path.states[[0, -1]], ACROSS, atol=1e-12)
-    states = dense(problem, path.states, 0.002)
+    states = densify(problem, path.states, 0.002)
     check = check_path(GRIPPER, problem, states, 0.03)
     # Both ends are farther than the margin from everything, so the whole path must be.
     assert (path.floors >= KEPT * MARGIN - 1e-12).all()
@@ -367,7 +367,7 @@ def test_a_path_from_contact_opens_and_touches_nothing_else():
     out = retreat(problem, validity, goal)[-1]
     given = np.array([[-0.15, 0.1, 0.5, -0.2], [-0.15, 0.0, 0.0, -0.2], out, goal])
     path = optimise_path(problem, validity, given, margin=0.003, opening=0.05, states=31)
-    check = check_path(GRIPPER, problem, dense(problem, path.states, 0.001), 0.03)
+    check = check_path(GRIPPER, problem, densify(problem, path.states, 0.001), 0.03)
     assert check.clear(problem)
     assert check.bounds[-1, problem.is_wanted].min() < 4e-4
     assert path.floors[0].min() >= KEPT * 0.003 - 1e-12
@@ -397,7 +397,7 @@ def test_a_found_path_is_proved_and_repeatable_by_seed(around_egg):
     np.testing.assert_array_equal(first.states, second.states)
     for path in (first.states, first.shortened):
         np.testing.assert_array_equal(path[[0, -1]], ACROSS)
-        check = check_path(GRIPPER, around_egg, dense(around_egg, path, 0.004), 0.02)
+        check = check_path(GRIPPER, around_egg, densify(around_egg, path, 0.004), 0.02)
         assert check.clear(around_egg)
     assert around_egg.length(first.shortened) <= around_egg.length(first.states)
 
@@ -431,7 +431,7 @@ def test_independent_kinematics_agree(hands):
 
 
 def test_the_independent_check_finds_contact(around_egg):
-    inside = dense(around_egg, ACROSS, 0.01)
+    inside = densify(around_egg, ACROSS, 0.01)
     check = check_path(GRIPPER, around_egg, inside, 0.02)
     assert not check.clear(around_egg)
     near = lowest(around_egg, inside)
@@ -445,7 +445,7 @@ def test_the_independent_check_finds_contact(around_egg):
 
 def test_a_trail_follows_the_links(around_egg):
     points = trail(around_egg, DETOUR, ["upper", "palm"], 0.01)
-    states = dense(around_egg, DETOUR, 0.01)
+    states = densify(around_egg, DETOUR, 0.01)
     assert set(points) == {"upper", "palm"} and len(points["upper"]) == len(states)
     body = next(body for body in around_egg.bodies if body.link == "upper")
     for row in (0, -1):
@@ -496,7 +496,7 @@ def test_invalid_problems_are_rejected(options, message):
         (lambda p, v: optimise_path(p, v, DETOUR, margin=0.0), "margin = 0.0: must be at least the clearance"),
         (lambda p, v: optimise_path(p, v, DETOUR, states=2), "states = 2: must be at least 3"),
         (lambda p, v: optimise_path(p, v, DETOUR[:1]), r"path: shape \(1, 4\), expected \(at least 2, 4\)"),
-        (lambda p, v: dense(p, DETOUR, 0.0), "spacing = 0.0: must be positive"),
+        (lambda p, v: densify(p, DETOUR, 0.0), "spacing = 0.0: must be positive"),
         (lambda p, v: p.state({"x": 0.0}), "positions: joint 'y' is missing"),
         (
             lambda p, v: check_path(GRIPPER, problem_of(Body("b", "b", Box((2, 2, 2)))), ACROSS),

@@ -56,41 +56,41 @@ def test_srdf_overrides_adjacent_rule_both_ways():
 
 def test_matrix_entry_overrides_srdf_and_adjacent_rule(rules):
     rules.set_matrix(matrix(pair("arm", "finger"), names=("base", "arm", "finger")))
-    assert not rules.checked("arm", "finger")
-    assert rules.why("base", "arm").rule == "planning_scene" and rules.checked("base", "arm")
+    assert not rules.is_checked("arm", "finger")
+    assert rules.why("base", "arm").rule == "planning_scene" and rules.is_checked("base", "arm")
     assert rules.why("base", "hand").rule == "srdf"  # the matrix has no entry for the hand
 
 
 def test_default_entries_apply_to_pairs_without_an_entry(rules):
     rules.set_matrix(matrix(names=("arm", "cup"), defaults={"cup": True, "finger": True, "arm": False}))
-    assert rules.checked("arm", "cup")  # the entry has priority
-    assert not rules.checked("cup", "hand")
-    assert not rules.checked("cup", "finger")
-    assert rules.checked("finger", "arm")  # both defaults must allow
-    assert not rules.checked("finger", "base")
+    assert rules.is_checked("arm", "cup")  # the entry has priority
+    assert not rules.is_checked("cup", "hand")
+    assert not rules.is_checked("cup", "finger")
+    assert rules.is_checked("finger", "arm")  # both defaults must allow
+    assert not rules.is_checked("finger", "base")
 
 
 def test_matrix_never_enables_a_pair_of_world_objects(rules):
     rules.set_matrix(matrix(names=("cup", "table")))
-    assert not rules.checked("cup", "table")
+    assert not rules.is_checked("cup", "table")
 
 
 def test_touch_links_of_attached_object_override_the_matrix(rules):
     rules.set_matrix(matrix(names=(*LINKS, "cup", "tray")))
     rules.attach("cup", "hand", ["finger"])
-    assert rules.checked("cup", "hand")  # as in MoveIt, its own link is checked, too
+    assert rules.is_checked("cup", "hand")  # as in MoveIt, its own link is checked, too
     rules.attach("cup", "hand", ["finger", "hand"])
     assert rules.why("cup", "hand").rule == rules.why("finger", "cup").rule == "touch_link"
-    assert not rules.checked("cup", "finger") and rules.checked("cup", "arm")
-    assert rules.checked("cup", "table")  # no longer two world objects
+    assert not rules.is_checked("cup", "finger") and rules.is_checked("cup", "arm")
+    assert rules.is_checked("cup", "table")  # no longer two world objects
     rules.attach("tray", "arm", [])
-    assert rules.checked("cup", "tray")
+    assert rules.is_checked("cup", "tray")
     rules.attach("tray", "arm", ["cup"])
     assert rules.why("cup", "tray").rule == "touch_link"
     rules.attach("tray", "hand", [])
     assert "attached to link 'hand'" in rules.why("cup", "tray").words
     rules.detach("cup")
-    assert rules.checked("cup", "hand")
+    assert rules.is_checked("cup", "hand")
     with pytest.raises(ValueError, match="'elbow' does not exist"):
         rules.attach("cup", "elbow", [])
 
@@ -101,21 +101,21 @@ def test_runtime_rules_override_all_others_except_same_link(rules):
     rules.set_runtime("base", "arm", True)
     rules.set_runtime("arm", "finger", False)
     assert rules.why("hand", "cup").words == "a runtime rule enables it (squeeze test)"
-    assert rules.checked("base", "arm") and not rules.checked("arm", "finger")
+    assert rules.is_checked("base", "arm") and not rules.is_checked("arm", "finger")
     with pytest.raises(ValueError, match="itself"):
         rules.set_runtime("arm", "arm", True)
     rules.set_runtime(None, None, True)
-    assert not rules.checked("hand", "hand")
+    assert not rules.is_checked("hand", "hand")
     rules.clear_runtime()
-    assert not rules.checked("base", "arm")
+    assert not rules.is_checked("base", "arm")
 
 
 def test_latest_runtime_rule_wins_also_with_wildcards(rules):
     rules.set_runtime("finger", None, False, "gripping")
     rules.set_runtime("finger", "arm", True)
-    assert rules.checked("finger", "arm") and not rules.checked("finger", "cup")
+    assert rules.is_checked("finger", "arm") and not rules.is_checked("finger", "cup")
     rules.set_runtime(None, "finger", False)
-    assert not rules.checked("finger", "arm")
+    assert not rules.is_checked("finger", "arm")
 
 
 def test_forget_removes_all_rules_of_an_object(rules):
@@ -132,7 +132,7 @@ def test_changes_to_a_copy_do_not_affect_the_original(rules):
     other.set_runtime("arm", "finger", False)
     other.attach("cup", "hand", [])
     other.set_matrix(matrix(pair("arm", "cup"), names=("arm", "cup")))
-    assert rules.checked("arm", "finger") and rules.checked("cup", "hand") and rules.checked("arm", "cup")
+    assert rules.is_checked("arm", "finger") and rules.is_checked("cup", "hand") and rules.is_checked("arm", "cup")
     assert other.mentioned_names() == {"arm", "finger", "cup"} and rules.mentioned_names() == frozenset()
 
 
@@ -156,11 +156,11 @@ def test_replacing_the_matrix_by_as_matrix_changes_no_decision(rules, defaults):
     rules.set_runtime("table", "base", False)
     rules.set_matrix(matrix(pair("arm", "cup"), names=("arm", "cup", "table"), defaults=defaults))
     names = (*LINKS, "cup", "table", "other")
-    before = {(a, b): rules.checked(a, b) for a in names for b in names}
+    before = {(a, b): rules.is_checked(a, b) for a in names for b in names}
     combined = rules.as_matrix()
     assert combined.defaults == defaults
     assert combined.entries[pair("base", "hand")] and combined.entries[pair("hand", "finger")]
     assert combined.entries[pair("arm", "cup")] and not combined.entries[pair("arm", "table")]
     rules.set_matrix(combined)
-    assert before == {(a, b): rules.checked(a, b) for a in names for b in names}
+    assert before == {(a, b): rules.is_checked(a, b) for a in names for b in names}
     assert rules.as_matrix() == combined

@@ -17,7 +17,7 @@ from superovoid.robot.limits import Limits
 from superovoid.robot.octomap import Octree
 from superovoid.robot.planning_scene import OCTOMAP, Padding, PlanningScene, query_parts
 from superovoid.robot.rules import AllowedCollisionMatrix, CollisionRules
-from superovoid.robot.scene_objects import MORE, GivenIn, Problem, ProblemKind
+from superovoid.robot.scene_objects import MORE, OutsideFrame, Problem, ProblemKind
 from superovoid.shapes import ConvexMesh, Sphere
 
 from octrees import HALF, binary_stream
@@ -418,8 +418,8 @@ def test_repeated_octomap_keeps_its_boxes_and_rules(empty):
     back = with_octomap(gone, octree([(1, 0, 0)])).for_robot(gone.robot)
     assert not back.problems
     for one in (again, moved, gone, back):
-        assert not one.rules.checked(OCTOMAP, "hand") and not one.rules.checked(OCTOMAP, "arm")
-        assert one.rules.checked(OCTOMAP, "base")
+        assert not one.rules.is_checked(OCTOMAP, "hand") and not one.rules.is_checked(OCTOMAP, "arm")
+        assert one.rules.is_checked(OCTOMAP, "base")
 
 
 @pytest.mark.parametrize(
@@ -500,7 +500,7 @@ def test_pairs_and_places_after_random_changes_match_a_reference(robot, seed):
                 carrier = np.eye(4) if thing.link is None else poses[thing.link]
                 expected = carrier @ thing.pose @ thing.object_from_shape[number]
                 assert planning.scene.poses[index] == pytest.approx(expected, abs=1e-12)
-                assert rules.attached.keys() == {n for n, o in planning.objects.items() if o.link is not None}
+                assert rules.attached_objects.keys() == {n for n, o in planning.objects.items() if o.link is not None}
 
 
 def test_many_objects_moved_at_once_match_a_scene_built_from_scratch(empty):
@@ -569,7 +569,7 @@ def test_body_pairs_match_a_loop_over_all_pairs():
             for j, other in enumerate(robot.bodies)
             if i < j
             and ((one.link in of_a and other.link in of_b) or (one.link in of_b and other.link in of_a))
-            and rules.checked(one.link, other.link)
+            and rules.is_checked(one.link, other.link)
         ]
         assert robot.body_pairs(a, b, rules=rules).tolist() == [list(pair) for pair in expected]
 
@@ -598,7 +598,7 @@ def test_table_of_rules_matches_single_decisions():
             rules.set_runtime(a, b, random.random() < 0.5)
         if random.random() < 0.1:
             rules.set_runtime(None, None, random.random() < 0.5)
-        expected = [[rules.checked(a, b) for b in names] for a in names]
+        expected = [[rules.is_checked(a, b) for b in names] for a in names]
         assert rules.table(names).tolist() == expected
 
 
@@ -835,12 +835,12 @@ def test_pairs_with_a_world_object_concern_the_world(empty):
 
 
 def test_object_in_world_frame_is_converted_for_a_moving_robot(empty):
-    there = GivenIn("odom", at(3.0))
-    planning = with_ball(empty, given_in=there)
+    there = OutsideFrame("odom", at(3.0))
+    planning = with_ball(empty, outside_frame=there)
     moving = planning.for_robot(Robot.from_urdf(URDF, world_frame="odom"))
     assert not moving.problems
     np.testing.assert_array_equal(moving.objects["ball"].pose, at(-3.0, 3.0))
-    assert moving.objects["ball"].given_in is None
+    assert moving.objects["ball"].outside_frame is None
     other = planning.for_robot(Robot.from_urdf(URDF, world_frame="map"))
     assert other.problems.keys() == {"ball"} and not other.problems["ball"].is_unread
     with pytest.raises(ValueError, match="'odom' is the frame of the world"):

@@ -302,7 +302,7 @@ def test_default_disabled_links_need_no_entry_per_pair():
     assert {pair for pair, allowed in matrix.entries.items() if not allowed} == {frozenset("ac")}
     assert len(matrix.entries) == 10
     # The default applies to links, not to objects.
-    assert read.rules.checked("a", "box")
+    assert read.rules.is_checked("a", "box")
 
 
 def test_long_reason_is_truncated():

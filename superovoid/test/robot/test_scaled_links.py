@@ -229,7 +229,7 @@ def test_distances_after_random_changes_match_closed_forms(robot, seed):
         expected = {}
         for a in balls:
             for b in balls:
-                if a < b and planning.rules.checked(a, b) and not (planning.in_world(a) and planning.in_world(b)):
+                if a < b and planning.rules.is_checked(a, b) and not (planning.in_world(a) and planning.in_world(b)):
                     gaps = [np.linalg.norm(p - q) for p in balls[a][1] for q in balls[b][1]]
                     expected[frozenset((a, b))] = min(gaps) - radius(a, b) - radius(b, a)
         found = nearest(planning, poses)

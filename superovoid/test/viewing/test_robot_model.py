@@ -126,7 +126,7 @@ def test_status_text_contains_certified_only_if_certified():
 
 
 def test_before_an_answer_everything_is_unknown(model):
-    picture = model.unanswered()
+    picture = model.blank_picture()
     assert {drawn.meaning for drawn in picture.bodies} == {Meaning.UNKNOWN}
     assert picture.clearance.meaning is Meaning.UNKNOWN and picture.clearance.words.startswith("unknown")
     assert set(picture.root_from_link) == set(model.robot.links)

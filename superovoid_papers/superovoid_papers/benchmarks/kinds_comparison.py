@@ -254,7 +254,7 @@ def _pieces(kind: Kind, body: Shape, pose: FloatArray) -> list[_Piece]:
 
 def _least_over_pieces(pieces_a: list[_Piece], pieces_b: list[_Piece], size: float) -> float:
     """Return the least signed distance of the pieces of two bodies, pairs with near balls first."""
-    n = polytope.spread(200)
+    n = polytope.spread_directions(200)
     pairs = [(a, b) for a in pieces_a for b in pieces_b]
     gaps = np.array([np.linalg.norm(a.centre - b.centre) - a.radius - b.radius for a, b in pairs])
     least = math.inf
@@ -342,7 +342,7 @@ def _off_body(kind: Kind, body: Shape, pose: FloatArray, point: FloatArray, outw
         triangles = np.asarray(body.vertices)[np.asarray(body.faces)]
         nearest = trimesh.triangles.closest_point(triangles, np.tile(local, (len(triangles), 1)))
         return float(np.linalg.norm(nearest - local, axis=1).min())
-    directions = np.vstack([outward @ pose[:3, :3], polytope.spread(200)])
+    directions = np.vstack([outward @ pose[:3, :3], polytope.spread_directions(200)])
     farthest = np.einsum("ij,ij->i", kind.support(body)(directions), directions)
     beyond = directions @ local - farthest
     return max(abs(float(beyond[0])), float(beyond.max()))

@@ -372,7 +372,7 @@ class ShownService:
         """Return root_from_link of the links whose poses are known in the frame of the answers."""
         return self._bodies.poses(None if self._answer is None else self._answer.header.frame_id)
 
-    def unanswered(self, reason: str = "nothing received yet") -> Picture:
+    def blank_picture(self, reason: str = "nothing received yet") -> Picture:
         """Return a picture in which all distances are unknown."""
         with self._lock:
             poses, known = self._link_poses(), self._bodies.bodies_to_show()
@@ -384,7 +384,7 @@ class ShownService:
         """Return a picture of the node's last answer; everything is unknown if that is too old."""
         silent = self._why_silent()
         if silent:
-            return self.unanswered(silent)
+            return self.blank_picture(silent)
         near = self.near
         with self._lock:
             answer, poses, known = self._answer, self._link_poses(), self._bodies.bodies_to_show()

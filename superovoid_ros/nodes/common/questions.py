@@ -114,7 +114,7 @@ class Distances(StateTable):
         return (self.bodies if what == "name" else self.links)[index]
 
     def _row(self, row: int) -> DistanceRow:
-        return self._made(DistanceRow, row, **self._names_of(row))
+        return self._make_row(DistanceRow, row, **self._names_of(row))
 
     def _summary(self) -> str:
         words = f"{self.done} state{'' if self.done == 1 else 's'} answered, {super()._summary()}"

@@ -25,7 +25,7 @@ from superovoid.compiled.threads import processors
 from superovoid.contact import Status
 from superovoid.robot import Robot
 from superovoid.robot.forward import poses_of_numbers
-from superovoid.robot.planning_scene import joined_parts
+from superovoid.robot.planning_scene import join_parts
 from superovoid.scene import SceneResult
 from superovoid.states import StateDistances, StateQuery
 from superovoid_ros.nodes.common.conversions import flat
@@ -94,7 +94,7 @@ class Question:
 
     def run_once(self) -> SceneResult:
         """Return the pairs of the first state, closest first."""
-        return joined_parts([found.of_state(0) for found in self.run()], self.max_results)
+        return join_parts([found.of_state(0) for found in self.run()], self.max_results)
 
 
 def closest_question(model: Model, selection: Selection, states: States, **limits: object) -> Question:

@@ -33,7 +33,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from superovoid.planning import PlanningError, SceneValidity, motion_limits
 from superovoid.planning.first_path import ACCEPT_SPACING
 from superovoid.planning.scene_problem import SceneProblem
-from superovoid.planning.timing import MotionLimits, Trajectory, along, check_trajectory
+from superovoid.planning.timing import MotionLimits, Trajectory, check_trajectory, states_along
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
 from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.distance_service.answers.controllers import followed, read_mapping
@@ -121,7 +121,7 @@ class ProvedMotion:
                 if not check.valid:
                     return "during the motion a joint leaves its limits"
             accept = condition(self.conditions, now, joints, self.stop, "path_constraints")
-            if accept is not None and not all(map(accept, along(problem, trajectory, ACCEPT_SPACING))):
+            if accept is not None and not all(map(accept, states_along(problem, trajectory, ACCEPT_SPACING))):
                 return "a state of the motion does not satisfy path_constraints, whose frames or joints have moved"
             last = now.at(dict(zip(joints, trajectory.positions[-1].tolist(), strict=True)))
             for goal in self.goals:
@@ -275,7 +275,7 @@ def _planned(request: MotionPlanRequest, asked: GroupRequest, limits: MotionLimi
                 accept=accept,
                 stop=stop.is_set,
             )
-            trajectory = planner.timed(motion, limits, accept=accept)
+            trajectory = planner.time_motion(motion, limits, accept=accept)
         except PlanningError:
             if best is None:
                 raise

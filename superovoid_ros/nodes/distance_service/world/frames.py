@@ -13,7 +13,7 @@ import numpy as np
 
 from superovoid.robot import Robot
 from superovoid.robot.planning_scene import Edit, PlanningScene
-from superovoid.robot.scene_objects import GivenIn, SceneObject, object_frame
+from superovoid.robot.scene_objects import OutsideFrame, SceneObject, object_frame
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing
 
 _NOT_TURNED = 1e-12  # rad; largest rotation of a half-space that counts as none, since a half-space is infinite
@@ -71,7 +71,7 @@ class Frames:
     def __init__(self, surroundings: Surroundings, edit: Edit) -> None:
         self._surroundings, self._edit = surroundings, edit
         self.fixed: dict[str, np.ndarray] = {}
-        self._fixed_in: dict[str, GivenIn | None] = {}
+        self._fixed_in: dict[str, OutsideFrame | None] = {}
 
     def with_links(self, link_poses: Mapping[str, np.ndarray]) -> Frames:
         """Return frames with other poses of the links, without the frames of a planning scene."""
@@ -116,7 +116,7 @@ class Frames:
         thing = self._edit.object(name)
         if thing.link is not None:
             return self.link(thing.link) @ thing.pose
-        if thing.given_in is not None:
+        if thing.outside_frame is not None:
             tolerance, code = self._surroundings.tolerance, Code.UNKNOWN_FRAME
             check_still([Place([thing])], self._transform, self.robot.root, tolerance, code)
         return thing.pose
@@ -162,26 +162,26 @@ class Frames:
                 f"{what}: frame_id '{frame}' is neither a link nor an object, and {error}", Code.UNKNOWN_FRAME
             ) from error
 
-    def given_in(self, frame: str) -> GivenIn | None:
+    def outside_frame(self, frame: str) -> OutsideFrame | None:
         """Return the frame outside the robot that a header's frame_id names, and its pose; None if there is none."""
         if self.link_of(frame) is not None:
             return None
         frame = frame.removeprefix("/")
         found = object_frame(self._edit.objects, frame)
         if found is not None:
-            return found[0].given_in
+            return found[0].outside_frame
         if frame in self.fixed:
             return self._fixed_in.get(frame)
         if frame not in self._surroundings.outside:
             return None
-        return GivenIn(frame, self._surroundings.transforms[frame])
+        return OutsideFrame(frame, self._surroundings.transforms[frame])
 
     def fix(self, child: str, parent: str, parent_from_child: np.ndarray) -> None:
         """Add a frame that a planning scene defines; raise `InputError` if its parent is unknown."""
         child = child.removeprefix("/")
         pose = self.lookup(parent, f"fixed_frame_transforms '{child}'") @ parent_from_child
         if child not in self.fixed:
-            self.fixed[child], self._fixed_in[child] = pose, self.given_in(parent)
+            self.fixed[child], self._fixed_in[child] = pose, self.outside_frame(parent)
 
 
 def _known(found: object) -> object:
@@ -198,7 +198,7 @@ class Place:
     """Objects whose poses refer to one frame at one pose of it; a query checks all of them at once."""
 
     def __init__(self, things: Sequence[SceneObject]) -> None:
-        self.frame, self._before = things[0].given_in
+        self.frame, self._before = things[0].outside_frame
         counts = [len(thing.shapes) for thing in things]
         self._names = [thing.name for thing in things]
         self.first = self._names[0]
@@ -233,8 +233,8 @@ def places(planning: PlanningScene) -> list[Place]:
     if known is None:
         together: dict[tuple[str, bytes], list[SceneObject]] = {}
         for thing in planning.objects.values():
-            if thing.given_in is not None:
-                frame, before = thing.given_in
+            if thing.outside_frame is not None:
+                frame, before = thing.outside_frame
                 together.setdefault((frame, before.tobytes()), []).append(thing)
         known = _places_of[planning] = [Place(things) for things in together.values()]
     return known

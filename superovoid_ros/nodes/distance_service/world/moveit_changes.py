@@ -231,14 +231,14 @@ class ObjectChange(Change):
             raise InputError(
                 f"{what}: is attached to link '{link}': detach it first, by REMOVE on attached_collision_object"
             )
-        root_from_header, given_in = frames.lookup(self._frame, what), frames.given_in(self._frame)
+        root_from_header, outside_frame = frames.lookup(self._frame, what), frames.outside_frame(self._frame)
         if operation == MOVE:
             if self._moved and name in edit.objects:
                 if any(isinstance(shape, HalfSpace) for shape in edit.object(name).shapes):
                     raise InputError(
                         f"{what}: MOVE gives shapes new poses, and one of them is a plane: ADD it again instead"
                     )
-            edit.move(name, root_from_header @ self._pose, self._moved or None, given_in)
+            edit.move(name, root_from_header @ self._pose, self._moved or None, outside_frame)
             return self._notes
         brought = self._brought
         if operation == APPEND and _is_known(edit, name):
@@ -248,7 +248,9 @@ class ObjectChange(Change):
             poses, pose = brought.placed()
             # As in MoveIt, its type is kept if the message has none.
             kind = edit.object(name).kind if name in edit.objects else ("", "")
-            edit.add(name, brought.shapes, poses, root_from_header @ pose, source=FROM_MOVEIT, given_in=given_in)
+            edit.add(
+                name, brought.shapes, poses, root_from_header @ pose, source=FROM_MOVEIT, outside_frame=outside_frame
+            )
             edit.describe(name, brought.subframes, brought.kind if any(brought.kind) else kind)
         return self._notes
 
@@ -363,7 +365,7 @@ class OctomapChange(Change):
             edit.remove_octomap()
         else:
             pose = frames.lookup(self._frame, "octomap") @ self._pose
-            edit.set_octomap(self._octree, pose, self._most, frames.given_in(self._frame))
+            edit.set_octomap(self._octree, pose, self._most, frames.outside_frame(self._frame))
         return []
 
 

@@ -60,22 +60,27 @@ class _SuperovoidChange(Change):
                 edit.remove_all(but={SCENE})
                 edit.remove_all(attached=True, but={MORE})
             return []
-        frame, pose, given_in = self._message.header.frame_id, self._pose, None
+        frame, pose, outside_frame = self._message.header.frame_id, self._pose, None
         if not link or frames.link_of(frame) != link:
             pose = frames.lookup(frame, self._what) @ pose
             if link:
                 pose = frames.in_link(link, pose, self._what)
             else:
-                given_in = frames.given_in(frame)
+                outside_frame = frames.outside_frame(frame)
         # Unlike MoveIt's objects, it may touch the link that carries it.
         touched = (*self._message.touch_links, link) if link else ()
         if operation == SuperovoidObject.ADD:
-            options = {"link": link or None, "touch_links": touched, "source": FROM_SERVICE, "given_in": given_in}
+            options = {
+                "link": link or None,
+                "touch_links": touched,
+                "source": FROM_SERVICE,
+                "outside_frame": outside_frame,
+            }
             edit.add(name, [self._shape], [np.eye(4)], pose, **options)
         elif link:
             edit.attach(name, link, pose, touched)
         else:
-            edit.detach(name, pose, given_in)
+            edit.detach(name, pose, outside_frame)
         return []
 
 
