@@ -19,7 +19,7 @@ from superovoid import contact, fitting, planning, robot, scene, shapes, states
 from superovoid.planning.timing import MotionLimits
 from superovoid.values.records import Record
 from superovoid_papers.methods import goncalves2017, lopes2010, lower_bound, sohn2002, wellmann2008
-from superovoid_papers.methods.result import unproven
+from superovoid_papers.methods.result import unproven_result
 
 MODULES = [contact, fitting, planning, robot, scene, shapes, states]
 MODULES += [goncalves2017, lopes2010, lower_bound, sohn2002, wellmann2008]
@@ -216,7 +216,7 @@ MADE = {
     "Shell": lambda: api.Shell(TETRAHEDRON, FACES[:2]),
     "MeshFit": mesh_fit,
     "MeshPair": "has models of FCL",
-    "MethodResult": lambda: unproven(1.0, np.zeros(3), np.ones(3), np.eye(3)[0], 3, True),
+    "MethodResult": lambda: unproven_result(1.0, np.zeros(3), np.ones(3), np.eye(3)[0], 3, True),
     "Motion": lambda: api.Motion.at_rest(at(1.0)),
     "MotionLimits": lambda: MotionLimits([1.0], [2.0]),
     "MotionCheck": lambda: planning.MotionValidator(problem(), planning.SceneValidity(problem())).check_state([0, 0.6]),

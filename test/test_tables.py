@@ -16,7 +16,7 @@ import superovoid_papers
 import superovoid_ros
 from superovoid.output import UNITS, CsvRow, heading, write_csv
 from superovoid_papers.benchmarks import scale
-from superovoid_papers.contenders import left_out
+from superovoid_papers.contenders import explain_missing
 from superovoid_papers.experiments.goncalves2017 import accuracy, first_guesses, memory, suggestions, superovoid_battery
 from superovoid_papers.experiments.lopes2010 import free_bodies, prescribed_motions
 from superovoid_papers.experiments.lower_bound import places, tables
@@ -83,7 +83,10 @@ TABLES = {
     "suggestions": (suggestions.Row, lambda: suggestions.table([sample(suggestions.Row)])),
     "memory": (memory.Row, lambda: memory.table([sample(memory.Row)])),
     "motions": (prescribed_motions.Row, lambda: prescribed_motions.motion_table("", [sample(prescribed_motions.Row)])),
-    "random pairs": (prescribed_motions.Cold, lambda: prescribed_motions.cold_table([sample(prescribed_motions.Cold)])),
+    "random pairs": (
+        prescribed_motions.ColdStart,
+        lambda: prescribed_motions.cold_table([sample(prescribed_motions.ColdStart)]),
+    ),
     "dynamics": (free_bodies.Row, lambda: free_bodies.table([sample(free_bodies.Row)])),
     "lines": (
         line_geometry.Row,
@@ -154,7 +157,7 @@ def test_comments_precede_the_column_names(tmp_path):
 
 
 def test_one_sentence_reports_an_omitted_library():
-    assert left_out({"Coal": "No module named 'coal'"}) == [
+    assert explain_missing({"Coal": "No module named 'coal'"}) == [
         "Coal is left out: No module named 'coal'; pip install 'superovoid_papers[bench]' installs it"
     ]
     sources = Path(superovoid_papers.__file__).parent.rglob("*.py")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 
-def left_out(missing: Mapping[str, str]) -> list[str]:
+def explain_missing(missing: Mapping[str, str]) -> list[str]:
     """Return a line for each contender (name -> reason) whose library is not installed."""
     return [
         f"{name} is left out: {reason}; pip install 'superovoid_papers[bench]' installs it"

@@ -57,7 +57,7 @@ def hands(folder: Path, chunks: int, states: int) -> dataset.Dataset:
     )
 
 
-def _spent() -> float:
+def _processor_time() -> float:
     """Return the processor time that this process and its children have used, s."""
     import psutil
 
@@ -75,21 +75,21 @@ def _run(states: int, by: dict[str, int], chunks: int) -> tuple[float, float, fl
             if "workers" in by:
                 cluster = stack.enter_context(DaskCluster(workers=by["workers"]))
                 work = partial(_make_in_worker, str(found.path), found.manifest["sha256"], {})
-                cluster._client.run(_ready, work)
-                before, started = _spent(), time.perf_counter()
+                cluster._client.run(_prepare_worker, work)
+                before, started = _processor_time(), time.perf_counter()
                 for _ in cluster.spread(work, range(1, 1 + chunks)):
                     pass
             else:
-                before, started = _spent(), time.perf_counter()
+                before, started = _processor_time(), time.perf_counter()
                 found.run(**by)
-            spent, wall = _spent() - before, time.perf_counter() - started
+            spent, wall = _processor_time() - before, time.perf_counter() - started
         if not found.is_complete:
             raise AssertionError(f"{found} is not complete")
         size = sum(path.stat().st_size for path in found.path.rglob("c.*"))
         return spent / chunks, wall / chunks, size / (found.states * len(found.pairs))
 
 
-def _ready(work: Callable[[int], bool]) -> None:
+def _prepare_worker(work: Callable[[int], bool]) -> None:
     """Make a worker open the store, and compute once without timing."""
     path, digest, _ = work.args  # type: ignore[attr-defined]
     _worker_dataset(path, digest, ()).compute(0)
@@ -100,14 +100,14 @@ def _of_answers(states: int, chunks: int) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as folder:
         found = hands(Path(folder), 1 + chunks, states)
         found.compute(0)
-        before = _spent()
+        before = _processor_time()
         for chunk in range(1, found.chunks):
             found.compute(chunk)
-        took = (_spent() - before) / chunks
+        took = (_processor_time() - before) / chunks
         return took, took / (states * len(found.pairs))
 
 
-def smallest(rest: float) -> float:
+def smallest_answer_time(rest: float) -> float:
     """Return the processor time of answers, s, for which the rest is a twentieth of the chunk's."""
     return rest * _ENOUGH / (1.0 - _ENOUGH)
 
@@ -140,7 +140,7 @@ def measure(sizes: Sequence[int] = SIZES, chunks: int = _CHUNKS) -> None:
     for name, found in rests.items():
         # The least of the sizes: other programs only add to it.
         rest, of_thread = max(min(found), 0.0), max(min(rests["one thread"]), 1e-9)
-        least = smallest(rest)
+        least = smallest_answer_time(rest)
         print(f"| {name} | {1e3 * rest:.1f} | {rest / of_thread:.1f} | {least:.2f} s, {least / pace:,.0f} |")
 
 

@@ -56,7 +56,7 @@ from superovoid.testing import polytope
 from superovoid.viewing.palette import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED
 from superovoid_papers.benchmarks import peers
 from superovoid_papers.benchmarks.peers import Geometry
-from superovoid_papers.contenders import left_out
+from superovoid_papers.contenders import explain_missing
 
 FloatArray = NDArray[np.float64]
 
@@ -99,7 +99,7 @@ class Engine:
         return ", ".join(filter(None, (self.library, geometry, self.setting)))
 
     @property
-    def slow(self) -> bool:
+    def is_slow(self) -> bool:
         """Whether it solves only one pair in `_SLOW_SHARE`."""
         return self.library == "distance3d"
 
@@ -132,7 +132,7 @@ def _peer_rows() -> Iterator[Engine]:
 
 
 OURS = Engine("superovoid", peers.OursCompiled, setting="compiled loop")
-OURS_CALLED = Engine("superovoid", peers.Ours, setting="distance()")
+OURS_CALLED = Engine("superovoid", peers.OurEngine, setting="distance()")
 ENGINES = (OURS, OURS_CALLED, *_peer_rows())
 
 
@@ -352,7 +352,7 @@ def _error(value: float) -> str:
     return f"{value:.0e}" if value > 0.0 else "0"
 
 
-def _two(show: Callable[[float], str], cell: dict[str, Any], first: str, second: str) -> str:
+def _two_values(show: Callable[[float], str], cell: dict[str, Any], first: str, second: str) -> str:
     if cell.get(first) is None:
         return "–"
     return f"{show(cell[first])} / {show(cell[second])}"
@@ -376,10 +376,13 @@ def tables(report: dict[str, Any]) -> Iterator[Table]:
                 table.add_column(regime, justify="right", no_wrap=True)
         for row in report["rows"]:
             cells = [row["cells"].get(f"{family}/{regime}", {}) for regime in report["regimes"]]
-            speed.add_row(row["name"], *(_two(number, cell, "median_us", "p99_us") for cell in cells))
+            speed.add_row(row["name"], *(_two_values(number, cell, "median_us", "p99_us") for cell in cells))
             accuracy.add_row(
                 row["name"],
-                *(_two(_error, cell, "median_error", "max_error") + _failures(cell.get("failures")) for cell in cells),
+                *(
+                    _two_values(_error, cell, "median_error", "max_error") + _failures(cell.get("failures"))
+                    for cell in cells
+                ),
             )
         yield speed
         yield accuracy
@@ -553,7 +556,7 @@ def compare(
     for family, regime in track(cells, "comparing", console=Console(stderr=True), transient=True):
         given = cases(family, regime, pairs, seed)
         offered = [engine for engine in engines if engine.name in adapters and engine.offers(family)]
-        slow = {engine.name for engine in offered if engine.slow}
+        slow = {engine.name for engine in offered if engine.is_slow}
         records = measure({engine.name: adapters[engine.name] for engine in offered}, slow, given, rounds)
         for row in rows:
             if row["name"] in records:
@@ -594,7 +597,7 @@ def show(report: dict[str, Any], console: Console) -> None:
         for name in ("pairs", "certified", "interval_misses_reference")
     )
     console.print(f"superovoid: certified {certified} of {total} pairs; {missed} of its intervals miss the reference.")
-    for line in left_out({row["library"]: row["missing"] for row in report["rows"] if row["missing"]}):
+    for line in explain_missing({row["library"]: row["missing"] for row in report["rows"] if row["missing"]}):
         console.print(line, markup=False, soft_wrap=True)
 
 

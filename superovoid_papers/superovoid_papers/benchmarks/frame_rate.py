@@ -133,15 +133,15 @@ def _watch(url: str, seconds: float, wire: Connection) -> None:
         session = page.context.new_cdp_session(page)
         session.send("Performance.enable")
 
-        def counted() -> tuple[float, dict[str, float]]:
+        def read_counts() -> tuple[float, dict[str, float]]:
             said = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
             return page.evaluate("window.superovoidFrames.frames"), said
 
-        (before, said), begin = counted(), time.monotonic()
+        (before, said), begin = read_counts(), time.monotonic()
         wire.send(None)
         wire.recv()
         _play(page, seconds, _LEAST)
-        (after, then), end = counted(), time.monotonic()
+        (after, then), end = read_counts(), time.monotonic()
         wire.send((after - before, end - begin, {name: then[name] - said[name] for name in _PAGE}))
         wire.recv()
 

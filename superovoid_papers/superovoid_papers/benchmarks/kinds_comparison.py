@@ -42,7 +42,7 @@ from superovoid.shapes import Box, Capsule, Cone, ConvexMesh, Cylinder, HalfSpac
 from superovoid.testing import polytope
 from superovoid_papers.benchmarks import engine_comparison, peers
 from superovoid_papers.benchmarks.peers import Geometry
-from superovoid_papers.contenders import left_out
+from superovoid_papers.contenders import explain_missing
 
 FloatArray = NDArray[np.float64]
 
@@ -302,7 +302,7 @@ def third_opinion(kinds: tuple[Kind, Kind], case: Case) -> polytope.Bracket | No
 def _our_queries(given: Sequence[Case]) -> tuple[list[peers.Query], peers.Query]:
     """Return one compiled cold call per pair, and one of two spheres, whose solution is a small part of the call."""
 
-    def prepared(case: Case) -> peers.Query:
+    def prepare(case: Case) -> peers.Query:
         work, out = np.zeros(WORK_LENGTH), np.empty(columns.RESULT_LENGTH)
         question = Question(*map(np.ascontiguousarray, case.poses), work, out)
         call = partial(answer_pair, *(body._body for body in case.bodies), TOLERANCE, question)
@@ -317,7 +317,7 @@ def _our_queries(given: Sequence[Case]) -> tuple[list[peers.Query], peers.Query]
     apart = np.eye(4)
     apart[0, 3] = 3.0
     spheres = Case((Sphere(1.0), Sphere(1.0)), (np.eye(4), apart), 1.0)
-    return [prepared(case) for case in given], prepared(spheres)
+    return [prepare(case) for case in given], prepare(spheres)
 
 
 def _coal_queries(coal: peers.Coal, kinds: tuple[Kind, Kind], given: Sequence[Case]) -> list[peers.Query]:
@@ -384,7 +384,7 @@ def _judge(kinds: tuple[Kind, Kind], case: Case, ours: float, coal: float | None
     return verdict
 
 
-def _described(case: Case) -> dict[str, Any]:
+def _describe(case: Case) -> dict[str, Any]:
     """Return a reproducible description of a pair, with the seed for meshes, whose `repr` is incomplete."""
     return {"bodies": [repr(body) for body in case.bodies], "poses": [pose.tolist() for pose in case.poses]}
 
@@ -493,7 +493,7 @@ def compare_kinds(kinds: tuple[Kind, Kind], count: int, seed: int, coal: peers.C
     row["proved"] = sum(v["proved"] for v in verdicts.values()) / len(verdicts)
     row["open"] = open_intervals(given)
     row["our_faults"] = [
-        {"pair": i, "ours": ours[i], "coal": None if math.isnan(theirs[i]) else theirs[i], **v, **_described(given[i])}
+        {"pair": i, "ours": ours[i], "coal": None if math.isnan(theirs[i]) else theirs[i], **v, **_describe(given[i])}
         for i, v in verdicts.items()
         if v["faults"] or v["ours_right"] is False
     ]
@@ -567,7 +567,7 @@ def main(pairs: int, seed: int, output: Path) -> int:
         (output / "kinds.json").write_text(json.dumps(report, indent=1, default=float) + "\n", encoding="utf-8")
     console.print(f"{about['processor']}, {about['cores']} cores; {report['command']}")
     if coal is None:
-        console.print(*left_out({"Coal": reason}), markup=False, soft_wrap=True)
+        console.print(*explain_missing({"Coal": reason}), markup=False, soft_wrap=True)
     print_table(console, table(rows))
     for row in rows:
         for reason in (row["coal"] or {}).get("reasons", ()):

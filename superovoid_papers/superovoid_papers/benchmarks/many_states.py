@@ -85,7 +85,7 @@ def main(states: int, repeats: int, seed: int) -> int:
     print("|---|---|---|---|---|---|")
     for name, positions, bases in regimes(robot, seed, states):
         options = {"base_poses": bases, "pairs": pairs, "max_distance": MAX_DISTANCE}
-        state_distances(robot, scene, positions[:1], **_first(options), gradients=True)  # not timed
+        state_distances(robot, scene, positions[:1], **_options_of_first(options), gradients=True)  # not timed
         question = partial(state_distances, robot, scene, positions, **options)
         plain, found = processor_time(question, repeats)
         derived, _ = processor_time(partial(question, gradients=True), repeats)
@@ -97,7 +97,7 @@ def main(states: int, repeats: int, seed: int) -> int:
     return 0
 
 
-def _first(options: dict) -> dict:
+def _options_of_first(options: dict) -> dict:
     """Return the same options for one state."""
     poses = {link: pose if pose.ndim == 2 else pose[:1] for link, pose in options["base_poses"].items()}
     return {**options, "base_poses": poses}

@@ -100,7 +100,7 @@ def convex_hull(points: FloatArray) -> tuple[FloatArray, NDArray[np.int32]]:
     return points[hull.vertices], number[faces].astype(np.int32)
 
 
-class Ours:
+class OurEngine:
     """`superovoid.distance`, called from Python."""
 
     def queries(self, pairs: Sequence[Pair]) -> list[Query]:

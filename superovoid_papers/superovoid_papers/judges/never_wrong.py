@@ -204,7 +204,7 @@ def check_part(seed: int, planted: bool, in_lanes: bool, part: Part) -> tuple[Fa
     undecided = []
     for number, (drawn, result) in enumerate(zip(part.pairs, results, strict=True)):
         pair = record(result, *drawn)
-        check = _timed(report, pair)
+        check = _time_check(report, pair)
         (report.certified if result.certified else report.unproven)[check.verdict] += 1
         report.intervals[check.interval.verdict] += 1
         report.certificates[check.certificate.verdict] += check.parts > 0 and check.certificate.why != "there is none"
@@ -260,7 +260,7 @@ def check_families(
             yield found
 
 
-def _timed(report: FamilyChecks, pair: dict[str, Any]) -> Check:
+def _time_check(report: FamilyChecks, pair: dict[str, Any]) -> Check:
     started = time.process_time()
     check = verify_record(pair)
     took = time.process_time() - started

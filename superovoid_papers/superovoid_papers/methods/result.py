@@ -27,7 +27,7 @@ class MethodResult(DistanceResult):
     value there."""
 
 
-def unproven(
+def unproven_result(
     distance: float,
     point_a: np.ndarray,
     point_b: np.ndarray,

@@ -135,7 +135,7 @@ def test_a_file_as_output_folder_is_an_error(tmp_path, capsys):
 
 def test_bodies_start_at_the_gap_and_touch():
     case = superellipsoids.CASES[0]
-    bodies = free_bodies.thrown(case, free_bodies.ASIDE)
+    bodies = free_bodies.throw_bodies(case, free_bodies.ASIDE)
     start = superovoid.distance(case.shapes[0], bodies[0].pose, case.shapes[1], bodies[1].pose)
     assert start.distance == pytest.approx(free_bodies.GAP, rel=1e-4)
     row, found = free_bodies.measure("1", case, "flores", 20)

@@ -31,7 +31,7 @@ from superovoid.output import REPORT, CsvRow, column, leave, machine, output_fol
 from superovoid.shapes import Superovoid
 from superovoid.viewing.palette import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY
 from superovoid_papers.benchmarks import engine_comparison, peers
-from superovoid_papers.contenders import left_out
+from superovoid_papers.contenders import explain_missing
 from superovoid_papers.experiments.goncalves2017.superovoid_battery import (
     PACKAGES,
     SCHEMES,
@@ -304,4 +304,4 @@ def main(pairs: int, seed: int, output: Path) -> int:
     about = f"superovoid experiment accuracy --pairs {pairs} --seed {seed}", machine(PACKAGES)
     print_table(console, table(rows))
     plots = {"accuracy": partial(plot, rows)}
-    return leave(console, output, {"accuracy": rows}, plots, about, left_out(missing))
+    return leave(console, output, {"accuracy": rows}, plots, about, explain_missing(missing))

@@ -43,7 +43,7 @@ from superovoid.robot import Robot
 from superovoid.scene import Body
 from superovoid_papers.benchmarks import peers
 from superovoid_papers.benchmarks.engine_comparison import no_garbage_collection, time_call
-from superovoid_papers.contenders import left_out
+from superovoid_papers.contenders import explain_missing
 from superovoid_papers.methods import goncalves2017
 from superovoid_papers.methods.goncalves2017 import newton_schemes, schemes
 from superovoid_ros.motions.dental_bite import LOWER, UPPER, BiteFrame, DentalBite, shipped
@@ -255,7 +255,7 @@ def contenders(robot: Robot) -> tuple[dict[str, Contender], list[str]]:
         try:
             meshes = [union_mesh([b for b in robot.bodies if b.link == link], pitch) for link in (LOWER, UPPER)]
         except ImportError as error:
-            notes += left_out({"FCL and Coal, meshes": str(error)})
+            notes += explain_missing({"FCL and Coal, meshes": str(error)})
             break
         notes.append(f"about {count:,} triangles: " + " and ".join(f"{len(mesh[1]):,}" for mesh in meshes))
         for library, make in (("FCL", FclMeshes), ("Coal", CoalMeshes)):
@@ -263,7 +263,7 @@ def contenders(robot: Robot) -> tuple[dict[str, Contender], list[str]]:
             try:
                 found[name] = make(meshes)
             except ImportError as error:
-                notes += left_out({name: str(error)})
+                notes += explain_missing({name: str(error)})
     return found, notes
 
 

@@ -54,7 +54,7 @@ from superovoid.robot import Robot
 from superovoid.viewing.palette import CYCLE
 from superovoid_papers.benchmarks import engine_speed, peers
 from superovoid_papers.benchmarks.engine_comparison import no_garbage_collection
-from superovoid_papers.contenders import left_out
+from superovoid_papers.contenders import explain_missing
 from superovoid_papers.methods import goncalves2017
 from superovoid_papers.methods.goncalves2017 import newton_schemes
 from superovoid_ros.icub.hand_models import FIGURES
@@ -374,7 +374,7 @@ def contenders(poses: Poses) -> tuple[dict[str, tuple[Contender, Task]], list[st
     """Return all available methods with their pairs, and lines about missing ones."""
     kinds = ("superellipsoids", "superovoids", "mixed")  # in the order of table 4
     fingers = {kind: Fingers.of(kind) for kind in kinds}
-    tasks = {kind: _certified(of, poses) for kind, of in fingers.items()}
+    tasks = {kind: _certify(of, poses) for kind, of in fingers.items()}
     bodies: dict[str, tuple[Contender, Task]] = {}
     for scheme in ("octImplicit", "quadParametric"):
         for kind in kinds:
@@ -396,18 +396,18 @@ def contenders(poses: Poses) -> tuple[dict[str, tuple[Contender, Task]], list[st
     try:
         of_fcl = dict(_fcl_contenders(links, meshes))
     except ImportError as error:
-        return bodies, left_out({"FCL and Coal, meshes": str(error)})
+        return bodies, explain_missing({"FCL and Coal, meshes": str(error)})
     task = _meeting(next(iter(of_fcl.values())), poses, len(links))
     try:
         of_coal = dict(_coal_contenders(links, meshes))
     except ImportError as error:
         of_coal = {}
-        missing += left_out({"Coal": str(error)})
+        missing += explain_missing({"Coal": str(error)})
     before, after = ({name: (meshed, task) for name, meshed in of.items()} for of in (of_fcl, of_coal))
     return before | bodies | after, missing
 
 
-def _certified(fingers: Fingers, poses: Poses) -> Task:
+def _certify(fingers: Fingers, poses: Poses) -> Task:
     """Return rows after culling by spheres and boxes, intersecting ones, and their certified distances."""
     scheme, engine = Scheme(fingers, "quadParametric", "general"), Engine(fingers, warm=True)
     visits, counted, truth = [], [], []

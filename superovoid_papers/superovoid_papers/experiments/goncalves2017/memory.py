@@ -27,7 +27,7 @@ from superovoid.output import REPORT, CsvRow, OutputError, column, leave, machin
 from superovoid.shapes import Superovoid
 from superovoid.viewing.palette import BLACK, CYCLE
 from superovoid_papers.benchmarks import peers
-from superovoid_papers.contenders import left_out
+from superovoid_papers.contenders import explain_missing
 from superovoid_papers.experiments.goncalves2017 import superovoid_battery
 from superovoid_papers.methods import goncalves2017
 from superovoid_papers.methods.goncalves2017 import polygonal
@@ -104,8 +104,8 @@ def _octree(body: Superovoid) -> Any:
     return goncalves2017.Pairs([body], identity, [body], identity, scheme="octImplicit").octrees.copy()
 
 
-def _exact() -> dict[str, Maker]:
-    def copied(body: Superovoid) -> Superovoid:
+def _exact_makers() -> dict[str, Maker]:
+    def copy(body: Superovoid) -> Superovoid:
         return Superovoid(
             body.semi_axes,
             section_exponent=body.section_exponent,
@@ -113,15 +113,15 @@ def _exact() -> dict[str, Maker]:
             taper=body.taper,
         )
 
-    def packed(body: Superovoid) -> Superovoid:
-        made = copied(body)
+    def pack(body: Superovoid) -> Superovoid:
+        made = copy(body)
         made.support((1.0, 0.0, 0.0))  # needs the row of the kernels
         return made
 
     return {
         "numbers of shape and pose": lambda body: np.zeros(PARAMETERS),
-        "Superovoid": copied,
-        "Superovoid, ready for queries": packed,
+        "Superovoid": copy,
+        "Superovoid, ready for queries": pack,
         "octree of 4 levels": _octree,
     }
 
@@ -150,7 +150,7 @@ def run(count: int, seed: int) -> tuple[list[Row], dict[str, str]]:
     grids = {vertices: {id(body): polygonal.mesh(body, vertices) for body in bodies} for vertices in VERTICES}
     tracemalloc.start()
     try:
-        rows = [Row(name, 0, bytes_each(make, bodies, traced_bytes)) for name, make in _exact().items()]
+        rows = [Row(name, 0, bytes_each(make, bodies, traced_bytes)) for name, make in _exact_makers().items()]
         for vertices, meshes in grids.items():
             arrays = bytes_each(
                 lambda body, meshes=meshes: [part.copy() for part in meshes[id(body)]], bodies, traced_bytes
@@ -215,4 +215,4 @@ def main(pairs: int, seed: int, output: Path) -> int:
     print_table(console, table(rows))
     about = f"superovoid experiment memory --pairs {pairs} --seed {seed}", machine(PACKAGES)
     plots = {"memory": partial(plot, rows)}
-    return leave(console, folder, {"memory": rows}, plots, about, left_out(missing))
+    return leave(console, folder, {"memory": rows}, plots, about, explain_missing(missing))

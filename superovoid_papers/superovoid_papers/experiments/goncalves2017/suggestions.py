@@ -53,7 +53,7 @@ from superovoid.output import (
 from superovoid.shapes import Superellipsoid
 from superovoid.viewing.palette import CYCLE
 from superovoid_papers.benchmarks import engine_comparison, peers
-from superovoid_papers.contenders import left_out
+from superovoid_papers.contenders import explain_missing
 from superovoid_papers.experiments.goncalves2017 import superovoid_battery
 from superovoid_papers.experiments.goncalves2017.superovoid_battery import PROVED, WRONG
 from superovoid_papers.methods.goncalves2017 import newton_schemes, superovoid_surface
@@ -91,7 +91,7 @@ class Row(CsvRow):
     error_median: float = column("error_median_m")
 
 
-class Way(Protocol):
+class ReportedMethod(Protocol):
     """A method, with its report on its answers."""
 
     converged: NDArray[np.bool_]
@@ -156,7 +156,7 @@ class Directions:
         return self._out[:, direction_search.ITERATIONS]
 
     @property
-    def excluded(self) -> FloatArray:
+    def exclusion_iterations(self) -> FloatArray:
         """Return the iterations before a contact was excluded; nan: never."""
         return self._out[:, direction_search.EXCLUDED]
 
@@ -284,9 +284,9 @@ class Engine:
         return peers.OursCompiled().queries(pairs)
 
 
-def ways(battery: str) -> tuple[dict[str, Way], dict[str, str]]:
+def ways(battery: str) -> tuple[dict[str, ReportedMethod], dict[str, str]]:
     """Return contenders by name, and reasons for missing ones."""
-    found: dict[str, Way] = {"quadImplicit": Scheme()}
+    found: dict[str, ReportedMethod] = {"quadImplicit": Scheme()}
     for gain in GAINS:
         found[f"quadImplicit, Baumgarte {gain:g}"] = Scheme(gain=gain, max_iterations=ITERATIONS_OF_PARTS)
     missing = {}
@@ -358,7 +358,7 @@ def run(count: int, rounds: int, seed: int, step: Callable[[str], None]) -> tupl
                     )
                 )
             if battery == "separated":
-                excluded = made["Wellmann"].excluded
+                excluded = made["Wellmann"].exclusion_iterations
                 ruled = np.isfinite(excluded)
                 lines.append(
                     f"{bodies}: Wellmann rules a contact out in {ruled.sum()} of {len(pairs)} pairs, in the mean after "
@@ -417,4 +417,4 @@ def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
     print_table(console, table(rows))
     about = f"superovoid experiment suggestions --pairs {pairs} --rounds {rounds} --seed {seed}", machine(PACKAGES)
     plots = {"suggestions": partial(plot, rows)}
-    return leave(console, folder, {"suggestions": rows}, plots, about, (*lines, *left_out(missing)))
+    return leave(console, folder, {"suggestions": rows}, plots, about, (*lines, *explain_missing(missing)))

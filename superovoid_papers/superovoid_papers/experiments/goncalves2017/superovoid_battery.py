@@ -48,7 +48,7 @@ from superovoid.shapes import Superovoid
 from superovoid.viewing.palette import BLACK, BLUE, CYCLE, RED
 from superovoid_papers.benchmarks import engine_comparison, peers
 from superovoid_papers.benchmarks.engine_speed import paper_battery
-from superovoid_papers.contenders import left_out
+from superovoid_papers.contenders import explain_missing
 from superovoid_papers.methods import goncalves2017
 from superovoid_papers.methods.goncalves2017 import newton_schemes, polygonal
 
@@ -505,4 +505,4 @@ def experiment(battery: str, pairs: int, rounds: int, seed: int, threads: int, o
     )
     name = f"battery_{battery}"
     plots = {name: partial(plot, rows, times)}
-    return leave(console, output, {name: rows}, plots, about, (judged, *left_out(missing)))
+    return leave(console, output, {name: rows}, plots, about, (judged, *explain_missing(missing)))

@@ -88,7 +88,7 @@ class Row(CsvRow):
     """empty, or the reason why the motion could not be followed"""
 
 
-def thrown(case: Case, aside: float) -> list[RigidBody]:
+def throw_bodies(case: Case, aside: float) -> list[RigidBody]:
     """Return both bodies of a table's column, moving towards each other."""
     way = np.array((1.0, 0.0, 0.0))
     poses = np.tile(np.eye(4), (2, 1, 1))
@@ -123,7 +123,7 @@ def hertz(bodies: Sequence[RigidBody], radius: float) -> tuple[float, float]:
 
 def follow(case: Case, law: str, steps: int, restitution: float, aside: float) -> Simulation:
     """Throw the bodies of a case at each other; `steps` is that of a contact of balls of their size."""
-    bodies = thrown(case, aside)
+    bodies = throw_bodies(case, aside)
     _, duration = hertz(bodies, min(min(size) for size in case.sizes))
     return simulate(bodies, GAP / SPEED + 3.0 * duration, duration / steps, law=law, restitution=restitution)
 
@@ -288,7 +288,7 @@ def main(steps: int, output: Path) -> int:
     for printed in (table(rows), restitution_table(kept)):
         print_table(console, printed)
     first = cases[BALLS]
-    depth, duration = hertz(thrown(first, 0.0), 1.0 / sum(1.0 / size[0] for size in first.sizes))
+    depth, duration = hertz(throw_bodies(first, 0.0), 1.0 / sum(1.0 / size[0] for size in first.sizes))
     console.print(f"balls, Hertz in closed form: depth {1e3 * depth:.3f} mm, contact {1e3 * duration:.1f} ms")
     for row in rows:
         if row.problem:

@@ -49,7 +49,7 @@ from superovoid.output import (
 from superovoid.viewing.palette import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY
 from superovoid_papers.benchmarks import peers
 from superovoid_papers.benchmarks.peers import Geometry, Pair
-from superovoid_papers.contenders import left_out
+from superovoid_papers.contenders import explain_missing
 from superovoid_papers.methods import lopes2010
 from superovoid_papers.methods.lopes2010 import Quadric, Superquadric, newton_raphson
 from superovoid_papers.methods.lopes2010.framework import Motion, motion, settings
@@ -369,7 +369,7 @@ def step_sizes(case: Case, place: str) -> Iterator[StepSize]:
 
 
 @dataclass(frozen=True)
-class Cold(CsvRow):
+class ColdStart(CsvRow):
     """The method on random pairs, from the midpoint of the centres."""
 
     regime: str
@@ -421,7 +421,7 @@ def random_pairs(regime: str, exponents: tuple[float, float], count: int, seed: 
     return found
 
 
-def cold_starts(given: Sequence[RandomPair], regime: str) -> Iterator[Cold]:
+def cold_starts(given: Sequence[RandomPair], regime: str) -> Iterator[ColdStart]:
     """Solve all pairs by both methods, with and without a restart."""
     expected = np.array([pair.truth for pair in given])
     for tangents in METHODS:
@@ -432,7 +432,7 @@ def cold_starts(given: Sequence[RandomPair], regime: str) -> Iterator[Cold]:
             iterations = np.array([result.statistics.iterations for result in found])[converged]
             values = np.array([result.distance for result in found])
             right = converged & (np.abs(values - expected) <= WRONG)
-            yield Cold(
+            yield ColdStart(
                 regime=regime,
                 tangents=tangents,
                 restart=restart,
@@ -492,13 +492,13 @@ def step_table(rows: Sequence[StepSize]) -> Table:
     return table
 
 
-def cold_table(rows: Sequence[Cold]) -> Table:
+def cold_table(rows: Sequence[ColdStart]) -> Table:
     """Return the table of failures of the scheme from its cold start."""
     table = Table(title="Random pairs, from the middle of the centres", title_justify="left")
     for name in ("regime", "tangents", "restart"):
-        table.add_column(Cold.heading(name), no_wrap=True)
+        table.add_column(ColdStart.heading(name), no_wrap=True)
     for name in ("pairs", "right", "not_converged", "wrong", "median_iterations", "p99_iterations"):
-        table.add_column(Cold.heading(name), justify="right", no_wrap=True)
+        table.add_column(ColdStart.heading(name), justify="right", no_wrap=True)
     for row in rows:
         shares = (f"{100.0 * count / row.pairs:.1f} %" for count in (row.right, row.not_converged, row.wrong))
         table.add_row(
@@ -628,7 +628,7 @@ def run(
             missing["Coal"] = str(error)
     rows: list[Row] = []
     sizes: list[StepSize] = []
-    cold: list[Cold] = []
+    cold: list[ColdStart] = []
     courses: list[Course] = []
     with progress() as bar:
         _fill(bar, cases, exponents, pairs, rounds, seed, coal, (rows, sizes, cold, courses))
@@ -638,7 +638,7 @@ def run(
     stem = name.replace("-", "_")
     tables = {f"{stem}_motions": rows, f"{stem}_step_sizes": sizes, f"{stem}_random_pairs": cold}
     plots = {stem: partial(plot, courses), f"{stem}_snapshots": partial(plot_snapshots, cases)}
-    return leave(console, folder, tables, plots, about, left_out(missing))
+    return leave(console, folder, tables, plots, about, explain_missing(missing))
 
 
 def _fill(
@@ -649,7 +649,7 @@ def _fill(
     rounds: int,
     seed: int,
     coal: peers.Coal | None,
-    results: tuple[list[Row], list[StepSize], list[Cold], list[Course]],
+    results: tuple[list[Row], list[StepSize], list[ColdStart], list[Course]],
 ) -> None:
     rows, sizes, cold, courses = results
     task = bar.add_task("measuring", total=len(cases) * len(PLACES) + len(REGIMES))

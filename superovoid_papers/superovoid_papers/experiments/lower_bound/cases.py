@@ -185,7 +185,7 @@ class Case:
         """Orientation ``a_from_b``."""
         return self.poses[0][:3, :3].T @ self.poses[1][:3, :3]
 
-    def certified(self) -> float:
+    def certified_distance(self) -> float:
         """Return the distance by the engine.
 
         Raises
@@ -217,7 +217,7 @@ def _queries(case: Case, pairs: ApplicablePairs, fcl: peers.PythonFcl | None) ->
     for plane, prefix in (("origin", ""), ("farthest", "farthest_")):
         for pruning, name in ((False, "all"), (pairs, "pruned")):
             pair = method._pair(a, pose_a, b, pose_b, plane, pruning, True, 0.0)
-            queries[f"us_{prefix}{name}"] = lambda pair=pair: pair.largest().value
+            queries[f"us_{prefix}{name}"] = lambda pair=pair: pair.largest_value().value
     queries["us_checked"] = lambda: lower_bound(a, pose_a, b, pose_b, pruning=pairs).lower
     queries["us_finding"] = lambda: len(applicable_pairs(a, b, case.rotation))
     queries["us_engine"] = lambda: distance(case.meshes[0], pose_a, case.meshes[1], pose_b).distance
@@ -244,7 +244,7 @@ def measure(case: Case, rounds: int, fcl: peers.PythonFcl | None) -> Row:
     for _ in range(rounds):
         for name, query in queries.items():
             times[name] = min(times[name], _microseconds(query))
-    full = [method._pair(a, pose_a, b, pose_b, "origin", p, True, 0.0).largest().full for p in (False, pairs)]
+    full = [method._pair(a, pose_a, b, pose_b, "origin", p, True, 0.0).largest_value().full for p in (False, pairs)]
     return Row(
         bodies=case.name,
         edges=len(a.edges) + len(b.edges),
@@ -253,7 +253,7 @@ def measure(case: Case, rounds: int, fcl: peers.PythonFcl | None) -> Row:
         applicable=len(pairs),
         full_all=full[0],
         full_applicable=full[1],
-        distance=case.certified(),
+        distance=case.certified_distance(),
         fcl=float(answers.get("us_fcl", math.nan)),
         **bounds(case, pairs),
         **times,
@@ -386,4 +386,4 @@ def origins(case: Case, spread: float, draws: int, seed: int) -> Origins:
         for pose in poses:
             pose[:3, 3] += by
         found.append(bound_value(case.bodies[0], poses[0], case.bodies[1], poses[1], pruning=pairs))
-    return Origins(case.name, case.certified(), spread, min(found), float(np.median(found)), max(found))
+    return Origins(case.name, case.certified_distance(), spread, min(found), float(np.median(found)), max(found))

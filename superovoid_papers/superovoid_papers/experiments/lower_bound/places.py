@@ -96,7 +96,7 @@ def tolerances(case: Case, paper: PrintedRow, coal: peers.Coal, rounds: int) -> 
     RuntimeError
         If the certified distance refutes an answer of Coal, which makes its time meaningless.
     """
-    certified = case.certified()
+    certified = case.certified_distance()
     shapes = [coal.surface(body.vertices, body.triangles) for body in case.bodies]
     placed = shapes[0], case.poses[0], shapes[1], case.poses[1]
     found = [

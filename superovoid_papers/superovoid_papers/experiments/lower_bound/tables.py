@@ -26,7 +26,7 @@ from superovoid.output import REPORT, cell, leave, machine, output_folder, print
 from superovoid.viewing.palette import BLACK, BLUE, GREEN, ORANGE, RED
 from superovoid_papers.benchmarks import peers
 from superovoid_papers.benchmarks.peers import Geometry
-from superovoid_papers.contenders import left_out
+from superovoid_papers.contenders import explain_missing
 from superovoid_papers.experiments.lower_bound.cases import (
     OFFSETS,
     ORIGINS,
@@ -246,7 +246,7 @@ def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
         f"pruning brings the bound of convex bodies nearer by {near:.1%} of the distance (mean; paper: 22.4%), "
         f"with far planes by {far:.1%}",
         f"bounds above the certified distance: {wrong} of {4 * (len(convex) + len(insertion))}",
-        *left_out(missing),
+        *explain_missing(missing),
     )
     about = f"superovoid experiment lower-bound --pairs {pairs} --rounds {rounds} --seed {seed}", machine(PACKAGES)
     written = {"convex": convex, "insertion": insertion, "counts": counted, "origins": moved, "tolerances": within}

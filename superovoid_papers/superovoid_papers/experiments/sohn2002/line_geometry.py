@@ -32,7 +32,7 @@ from superovoid.shapes import Cone, Cylinder, Ellipsoid, Torus
 from superovoid.viewing.palette import BLACK, BLUE, GREEN, RED
 from superovoid_papers.benchmarks import engine_comparison, kinds_comparison, peers
 from superovoid_papers.benchmarks.peers import Geometry
-from superovoid_papers.contenders import left_out
+from superovoid_papers.contenders import explain_missing
 from superovoid_papers.experiments.sohn2002.line_geometry_scenes import SCENES, Scene, plot_scenes, poses
 from superovoid_papers.methods import sohn2002
 from superovoid_papers.methods.sohn2002 import FreeForm, one_root
@@ -106,7 +106,7 @@ _nothing = cache(lambda: jit.kernel(_does_nothing))
 class Method:
     """The compiled scheme: one root, found and checked."""
 
-    def _prepared(self, case: kinds_comparison.Case, kernel: Any = None) -> tuple[Callable[[], float], FloatArray]:
+    def _prepare(self, case: kinds_comparison.Case, kernel: Any = None) -> tuple[Callable[[], float], FloatArray]:
         fixed, moving = case.bodies
         out, scratch, radii = np.empty(one_root.RESULT_LENGTH), np.empty((3, 3)), np.array(moving.semi_axes)
         pose_a, pose_b = (np.ascontiguousarray(pose) for pose in case.poses)
@@ -125,17 +125,17 @@ class Method:
 
     def queries(self, given: Sequence[kinds_comparison.Case]) -> list[peers.Query]:
         """Return one compiled call per pair."""
-        return [self._prepared(case)[0] for case in given]
+        return [self._prepare(case)[0] for case in given]
 
     def answer(self, case: kinds_comparison.Case) -> FloatArray:
         """Return the result row (`newton`) of one pair."""
-        query, out = self._prepared(case)
+        query, out = self._prepare(case)
         query()
         return out
 
     def overhead(self, case: kinds_comparison.Case) -> peers.Query:
         """Return the same call of a kernel that does nothing."""
-        return self._prepared(case, _nothing())[0]
+        return self._prepare(case, _nothing())[0]
 
 
 @cache
@@ -184,17 +184,17 @@ class PythonFunction:
     def queries(self, given: Sequence[kinds_comparison.Case]) -> list[peers.Query]:
         """Return one call per pair."""
 
-        def prepared(case: kinds_comparison.Case) -> peers.Query:
+        def prepare(case: kinds_comparison.Case) -> peers.Query:
             (fixed, moving), (pose_a, pose_b) = case.bodies, case.poses
             return lambda: sohn2002.distance(fixed, pose_a, moving, pose_b, roots=self.roots).distance
 
-        return [prepared(case) for case in given]
+        return [prepare(case) for case in given]
 
     def overhead(self, case: kinds_comparison.Case) -> None:
         """Return None: nothing is subtracted."""
 
 
-def _measured(
+def _measure(
     contenders: dict[str, Any], given: Sequence[Frame], rounds: int
 ) -> dict[str, tuple[FloatArray, FloatArray]]:
     """Return answers, and microseconds less those of an empty call, by the contender's name."""
@@ -222,7 +222,7 @@ def walk(scene: Scene, frames: int, rounds: int, coal: peers.Coal | None) -> lis
         contenders["engine"] = Engine()
     if coal is not None and scene.name in _COAL:
         contenders["coal"] = CoalBodies(coal, scene.name)
-    found = _measured(contenders, given, rounds)
+    found = _measure(contenders, given, rounds)
     # All roots once per frame: for milliseconds neither empty calls nor repetitions matter.
     queries = PythonFunction("all").queries(cases)
     queries[0]()  # compiles
@@ -335,7 +335,7 @@ def random_rows(kind: str, pairs: int, seed: int) -> list[PairRow]:
 # -- report --------------------------------------------------------------------------------------------------------
 
 
-def _shown(values: FloatArray, digits: int = 2) -> str:
+def _format_times(values: FloatArray, digits: int = 2) -> str:
     if np.isnan(values).all():
         return "–"
     figures = np.median(values), np.mean(values), np.quantile(values, 0.99)
@@ -346,14 +346,14 @@ def _column(rows: Sequence[Any], name: str) -> FloatArray:
     return np.array([getattr(row, name) for row in rows], dtype=np.float64)
 
 
-def _off(rows: Sequence[Any], name: str) -> str:
+def _count_wrong(rows: Sequence[Any], name: str) -> str:
     """Count distances that differ from the engine's, or from the best of all roots for bodies it does not support."""
     truth = _column(rows, "engine_distance")
     truth = np.where(np.isnan(truth), _column(rows, "distance_all_roots"), truth)
     return str(int((~(np.abs(_column(rows, name) - truth) <= DIFFERS)).sum()))
 
 
-def _worst(rows: Sequence[Row], name: str) -> str:
+def _worst_difference(rows: Sequence[Row], name: str) -> str:
     """Return the largest difference from the engine."""
     difference = np.abs(_column(rows, name) - _column(rows, "engine_distance"))
     return "–" if np.isnan(difference).all() else f"{difference.max():.0e}"
@@ -372,12 +372,12 @@ def walk_table(rows: Sequence[Row]) -> Table:
             scene.name,
             str(scene.figure),
             f"< {scene.published_us:.0f}" if scene.published_us else "–",
-            *(_shown(_column(some, name)) for name in ("us", "engine_us", "coal_us")),
-            _shown(1e-3 * _column(some, "all_roots_us"), 1),
-            _off(some, "distance"),
-            _off(some, "distance_all_roots"),
-            _worst(some, "distance_all_roots"),
-            _worst(some, "coal_distance"),
+            *(_format_times(_column(some, name)) for name in ("us", "engine_us", "coal_us")),
+            _format_times(1e-3 * _column(some, "all_roots_us"), 1),
+            _count_wrong(some, "distance"),
+            _count_wrong(some, "distance_all_roots"),
+            _worst_difference(some, "distance_all_roots"),
+            _worst_difference(some, "coal_distance"),
         )
     return table
 
@@ -406,8 +406,8 @@ def pair_table(rows: Sequence[PairRow]) -> Table:
             str(sum(not row.converged for row in some)),
             f"{100.0 * np.mean([row.attempts == 1 for row in some]):.1f} %",
             f"{np.mean(_column(some, 'newton_steps')):.1f}",
-            _off(some, "distance"),
-            _off(some, "distance_all_roots"),
+            _count_wrong(some, "distance"),
+            _count_wrong(some, "distance_all_roots"),
             str(sum(not row.complete for row in some)),
             ", ".join(f"{count}: {counts[count]}" for count in sorted(counts)),
         )
@@ -467,4 +467,4 @@ def main(frames: int, rounds: int, pairs: int, seed: int, output: Path) -> int:
     print_table(console, pair_table(pair_rows))
     tables = {"line_geometry": rows, "line_geometry_pairs": pair_rows}
     plots = {"line_geometry": partial(plot, rows), "line_geometry_scenes": partial(plot_scenes, SCENES)}
-    return leave(console, output, tables, plots, about, left_out(missing))
+    return leave(console, output, tables, plots, about, explain_missing(missing))

@@ -113,7 +113,7 @@ def overlaps(boxes_a, order_a, boxes_b, order_b, stack, pairs):
     return found
 
 
-def _halved(centres: NDArray[np.float64], members: NDArray[np.int64], capacity: int) -> list[int]:
+def _order_by_halving(centres: NDArray[np.float64], members: NDArray[np.int64], capacity: int) -> list[int]:
     """Return the order of leaves by repeated halving along the widest direction; -1 for an empty leaf."""
     if capacity == 1:
         return [int(members[0])] if len(members) else [-1]
@@ -121,7 +121,9 @@ def _halved(centres: NDArray[np.float64], members: NDArray[np.int64], capacity: 
         axis = int(np.ptp(centres[members], axis=0).argmax())
         members = members[np.argsort(centres[members, axis], kind="stable")]
     middle = (len(members) + 1) // 2
-    return _halved(centres, members[:middle], capacity // 2) + _halved(centres, members[middle:], capacity // 2)
+    return _order_by_halving(centres, members[:middle], capacity // 2) + _order_by_halving(
+        centres, members[middle:], capacity // 2
+    )
 
 
 class AabbTree:
@@ -138,7 +140,7 @@ class AabbTree:
     def update(self, poses: NDArray[np.float64]) -> None:
         """Compute the boxes at new poses (n, 4, 4); the first poses determine the neighbours in the tree."""
         if not len(self.order):
-            self.order = np.array(_halved(poses[:, :3, 3], np.arange(len(poses)), self._leaves))
+            self.order = np.array(_order_by_halving(poses[:, :3, 3], np.arange(len(poses)), self._leaves))
         refit(self.rows, poses, self.order, self.boxes)
 
     def overlaps(self, other: AabbTree) -> NDArray[np.int64]:

@@ -142,7 +142,7 @@ def boxes_gap(d, pose_a, pose_b, half_a, half_b):
 
 
 @kernel
-def _clamped(x, half):
+def _clamp(x, half):
     return (min(max(x[0], -half), half), min(max(x[1], -half), half), min(max(x[2], -half), half))
 
 
@@ -171,7 +171,7 @@ def nearest_in_cubes(centre_a, centre_b, pose_a, pose_b, half_a, half_b):
         half, other_half = (half_a, half_b) if at_a else (half_b, half_a)
         centre, other_centre = (centre_a, centre_b) if at_a else (centre_b, centre_a)
         x = add(centre, rotate(pose, _corner(half, number & 7)))
-        y = add(other_centre, rotate(other, _clamped(rotate_back(other, sub(x, other_centre)), other_half)))
+        y = add(other_centre, rotate(other, _clamp(rotate_back(other, sub(x, other_centre)), other_half)))
         distance = norm(sub(x, y))
         if distance < least:
             least, on_a, on_b = distance, (x if at_a else y), (y if at_a else x)

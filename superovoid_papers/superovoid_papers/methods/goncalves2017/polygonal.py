@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from superovoid.contact.inputs import as_poses
 from superovoid.shapes import Superovoid
 from superovoid.shapes.superovoid import even_angles
-from superovoid_papers.methods.result import MethodResult, unproven
+from superovoid_papers.methods.result import MethodResult, unproven_result
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -134,4 +134,4 @@ class MeshPair:
         value = max(0.0, self._fcl.distance(self._a, self._b, request, result))
         points = [np.asarray(point) for point in result.nearest_points]
         d = points[1] - points[0]
-        return unproven(value, points[0], points[1], d / value if value > 0.0 else np.full(3, np.nan), 0, True)
+        return unproven_result(value, points[0], points[1], d / value if value > 0.0 else np.full(3, np.nan), 0, True)

@@ -277,7 +277,7 @@ def _angles(body: Superovoid, x: FloatArray) -> tuple[float, float]:
     return angle(v, u, e1), angle(w, r, e2)
 
 
-def _unknowns(pairs: Pairs, start: Any, bodies: Sequence[Superovoid]) -> FloatArray:
+def _unknowns_of(pairs: Pairs, start: Any, bodies: Sequence[Superovoid]) -> FloatArray:
     size = 6 if pairs._form == superovoid_surface.IMPLICIT else 4
     shapes = np.shape(start) if not isinstance(start, tuple | list) else None
     try:
@@ -373,7 +373,7 @@ def distance(
     if start is None:
         pairs.start(0, 1)
     else:
-        given = _unknowns(pairs, start, (a, b))
+        given = _unknowns_of(pairs, start, (a, b))
         pairs.unknowns[0, : len(given)] = given
     pairs.refine(0, 1)
     return pairs.result(0)
@@ -382,7 +382,7 @@ def distance(
 # --- culling -----------------------------------------------------------------------------------------------------
 
 
-def _bounded(name: str, body: Superovoid) -> FloatArray:
+def _bounded_row(name: str, body: Superovoid) -> FloatArray:
     row = _row(_superovoid(name, body))
     _add_bounds(row, body)
     return row
@@ -391,20 +391,20 @@ def _bounded(name: str, body: Superovoid) -> FloatArray:
 def spheres_meet(a: Superovoid, pose_a: ArrayLike, b: Superovoid, pose_b: ArrayLike) -> bool:
     """Return whether the bounding spheres of two bodies have a common point (poses (4, 4), body to world, m)."""
     poses = as_poses("pose_a", pose_a), as_poses("pose_b", pose_b)
-    return bool(broad_phase.spheres_meet(_bounded("a", a), _bounded("b", b), *poses))
+    return bool(broad_phase.spheres_meet(_bounded_row("a", a), _bounded_row("b", b), *poses))
 
 
 def obbs_meet(a: Superovoid, pose_a: ArrayLike, b: Superovoid, pose_b: ArrayLike) -> bool:
     """Return whether the boxes along the bodies' own axes have a common point (poses (4, 4), body to world, m)."""
     poses = as_poses("pose_a", pose_a), as_poses("pose_b", pose_b)
-    return bool(broad_phase.obbs_meet(_bounded("a", a), _bounded("b", b), *poses))
+    return bool(broad_phase.obbs_meet(_bounded_row("a", a), _bounded_row("b", b), *poses))
 
 
 def aabbs_meet(a: Superovoid, pose_a: ArrayLike, b: Superovoid, pose_b: ArrayLike) -> bool:
     """Return whether the boxes along the world's axes around those have a common point (poses (4, 4), m)."""
     boxes = np.empty((2, 6))
     for box, name, body, pose in zip(boxes, "ab", (a, b), (pose_a, pose_b), strict=True):
-        broad_phase.box_of(_bounded(name, body), as_poses(f"pose_{name}", pose), box)
+        broad_phase.box_of(_bounded_row(name, body), as_poses(f"pose_{name}", pose), box)
     return bool(broad_phase.boxes_meet(*boxes))
 
 
@@ -420,7 +420,7 @@ class AabbHierarchy(broad_phase.AabbTree):
     def __init__(self, shapes: Sequence[Superovoid]) -> None:
         if not len(shapes):
             raise ValueError("shapes: must have at least one body, found none")
-        super().__init__(np.array([_bounded(f"shapes[{i}]", body) for i, body in enumerate(shapes)]))
+        super().__init__(np.array([_bounded_row(f"shapes[{i}]", body) for i, body in enumerate(shapes)]))
 
     def update(self, poses: ArrayLike) -> None:
         """Compute the boxes at new poses (n, 4, 4), body to world, m; the first poses determine the tree."""

@@ -74,7 +74,7 @@ def implicit(b, x):
 
 
 @kernel
-def _over(power, x, exponent):
+def _divide_power(power, x, exponent):
     """Return |x|^(exponent - 1) from power = |x|^exponent; 0 if it is infinite."""
     if x == 0.0:
         return 1.0 if exponent == 1.0 else 0.0
@@ -94,12 +94,12 @@ def gradient_and_hessian(b, x):
     factor = s * ring ** (s / p - 1.0) if ring > 0.0 or s >= p else 0.0
     bend = (s - p) * factor / ring if ring > 0.0 else 0.0
     # Partial derivatives by u, v and w.
-    fuu = factor * (p - 1.0) * _over(up, u, p - 1.0) + bend * up * up
-    fvv = factor * (p - 1.0) * _over(vp, v, p - 1.0) + bend * vp * vp
+    fuu = factor * (p - 1.0) * _divide_power(up, u, p - 1.0) + bend * up * up
+    fvv = factor * (p - 1.0) * _divide_power(vp, v, p - 1.0) + bend * vp * vp
     up, vp = math.copysign(up, u), math.copysign(vp, v)
     fuv = bend * up * vp
     fu, fv, fw = factor * up, factor * vp, s * math.copysign(ws, w)
-    fww = s * (s - 1.0) * _over(ws, w, s - 1.0)
+    fww = s * (s - 1.0) * _divide_power(ws, w, s - 1.0)
     # u depends on x and z: du/dx = ix, du/dz = -u tx, with tx = Tx iz / kx. In the same way v depends on y and z.
     tx, ty = b[TX] / kx * iz, b[TY] / ky * iz
     uz, vz = -u * tx, -v * ty

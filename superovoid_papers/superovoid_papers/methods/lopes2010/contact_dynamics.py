@@ -39,7 +39,7 @@ from scipy.special import gammaln
 from superovoid.values.records import Record, Statistics
 from superovoid_papers.methods.lopes2010 import newton_raphson
 from superovoid_papers.methods.lopes2010.framework import _choice, _pose, motion, settings
-from superovoid_papers.methods.lopes2010.superquadrics import EXPONENT, RADIUS, SQUARE, Body, packed, surface
+from superovoid_papers.methods.lopes2010.superquadrics import EXPONENT, RADIUS, SQUARE, Body, pack, surface
 
 FloatArray = NDArray[np.float64]
 
@@ -129,7 +129,7 @@ def mass_and_inertia(shape: Body, density: float) -> tuple[float, FloatArray]:
     ValueError
         If the surface is open or the density not positive.
     """
-    row = packed("shape", shape)
+    row = pack("shape", shape)
     if not row[RADIUS] < math.inf:
         raise ValueError(f"shape = {shape!r}: must be closed to have a mass")
     if not 0.0 < density < math.inf:
@@ -153,7 +153,7 @@ def effective_radius(a: Body, x: FloatArray, b: Body, y: FloatArray, a_from_b: F
     At flat points of superquadrics the relative curvature may vanish, and Hertz's law does not apply. The larger
     bounding radius therefore limits R_e; the paper has no such limit.
     """
-    rows = packed("a", a), packed("b", b)
+    rows = pack("a", a), pack("b", b)
     turns = np.eye(3), a_from_b
     _, gradient, _ = surface(rows[0], tuple(x))
     normal = np.array(gradient) / np.linalg.norm(gradient)
@@ -202,7 +202,7 @@ class _Contacts:
         self.tally = _Tally()
 
     def _solve(self, pair: _Pair, poses: tuple[FloatArray, FloatArray], time: float) -> object:
-        rows = [packed("shape", body.shape) for body in pair.bodies]
+        rows = [pack("shape", body.shape) for body in pair.bodies]
         out = np.empty((1, newton_raphson.RESULT_LENGTH))
         self.tally.evaluations += 1
         for attempt in range(2):

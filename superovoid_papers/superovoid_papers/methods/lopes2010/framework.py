@@ -16,9 +16,9 @@ from superovoid.values.records import Record, Statistics
 from superovoid_papers.methods.lopes2010 import newton_raphson, proximity, superquadrics
 from superovoid_papers.methods.lopes2010.newton_raphson import Settings
 from superovoid_papers.methods.lopes2010.proximity import QUERIES
-from superovoid_papers.methods.lopes2010.superquadrics import Body, packed
+from superovoid_papers.methods.lopes2010.superquadrics import Body, pack
 from superovoid_papers.methods.lopes2010.tangent_vectors import METHODS
-from superovoid_papers.methods.result import MethodResult, unproven
+from superovoid_papers.methods.result import MethodResult, unproven_result
 
 FloatArray = NDArray[np.float64]
 
@@ -100,7 +100,7 @@ def settings(
 
 
 def _ellipsoid_rows(a: Body, b: Body) -> tuple[FloatArray, FloatArray]:
-    rows = packed("a", a), packed("b", b)
+    rows = pack("a", a), pack("b", b)
     for name, row, body in zip(("a", "b"), rows, (a, b), strict=True):
         if not _is_ellipsoid(row):
             raise ValueError(f"{name}: must be an ellipsoid, found {body!r}")
@@ -112,7 +112,7 @@ def _is_ellipsoid(row: FloatArray) -> bool:
     return bool(squares.all() and row[: superquadrics.LINEAR].min() > 0.0)
 
 
-def _seen_from(pose_a: FloatArray, pose_b: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _pose_in_frame(pose_a: FloatArray, pose_b: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return rotation and centre of B in the frame of A."""
     back = pose_a[:3, :3].T
     return np.ascontiguousarray(back @ pose_b[:3, :3]), back @ (pose_b[:3, 3] - pose_a[:3, 3])
@@ -168,7 +168,7 @@ def distance(
     TypeError
         If a body has another type.
     """
-    rows = packed("a", a), packed("b", b)
+    rows = pack("a", a), pack("b", b)
     poses = _pose("pose_a", pose_a), _pose("pose_b", pose_b)
     state = np.zeros(newton_raphson.STATE_LENGTH)
     if start is not None:
@@ -184,7 +184,7 @@ def distance(
         *rows, *(pose[None] for pose in poses), chosen, state, newton_raphson.scratch_space(), out
     )
     row = out[0]
-    return unproven(
+    return unproven_result(
         row[newton_raphson.DISTANCE],
         row[newton_raphson.POINT_A : newton_raphson.POINT_A + 3],
         row[newton_raphson.POINT_B : newton_raphson.POINT_B + 3],
@@ -232,7 +232,7 @@ def follow(
         As for `distance`; and if the numbers of poses do not match.
     """
     chosen = settings(tangents, jacobian, atol, max_iterations, restart, query, margin)
-    rows = _ellipsoid_rows(a, b) if query == "separation" else (packed("a", a), packed("b", b))
+    rows = _ellipsoid_rows(a, b) if query == "separation" else (pack("a", a), pack("b", b))
     poses = [as_poses("poses_a", poses_a), as_poses("poses_b", poses_b)]
     for name, array in zip(("poses_a", "poses_b"), poses, strict=True):
         if array.ndim not in (2, 3):
@@ -282,8 +282,8 @@ def sphere_gap(a: Body, pose_a: ArrayLike, b: Body, pose_b: ArrayLike) -> float:
     float
         Lower bound of the distance, m: positive only if the bodies are separate; -inf for open surfaces.
     """
-    _, centre = _seen_from(_pose("pose_a", pose_a), _pose("pose_b", pose_b))
-    return float(proximity.sphere_gap(packed("a", a), packed("b", b), tuple(centre)))
+    _, centre = _pose_in_frame(_pose("pose_a", pose_a), _pose("pose_b", pose_b))
+    return float(proximity.sphere_gap(pack("a", a), pack("b", b), tuple(centre)))
 
 
 def are_separated(a: Body, pose_a: ArrayLike, b: Body, pose_b: ArrayLike) -> bool:
@@ -306,7 +306,7 @@ def are_separated(a: Body, pose_a: ArrayLike, b: Body, pose_b: ArrayLike) -> boo
         If `distance` does not accept a body.
     """
     rows = _ellipsoid_rows(a, b)
-    rotation, centre = _seen_from(_pose("pose_a", pose_a), _pose("pose_b", pose_b))
+    rotation, centre = _pose_in_frame(_pose("pose_a", pose_a), _pose("pose_b", pose_b))
     return bool(proximity.ellipsoids_apart(*rows, rotation, tuple(centre)))
 
 
@@ -327,7 +327,7 @@ def characteristic_roots(a: Body, pose_a: ArrayLike, b: Body, pose_b: ArrayLike)
         In ascending order of their real parts.
     """
     rows = _ellipsoid_rows(a, b)
-    rotation, centre = _seen_from(_pose("pose_a", pose_a), _pose("pose_b", pose_b))
+    rotation, centre = _pose_in_frame(_pose("pose_a", pose_a), _pose("pose_b", pose_b))
     p1, p2, p3, k0, k1, k2 = proximity.characteristic(*rows, rotation, tuple(centre))
     polynomial = (-1.0, k1 - 1.0 - p1, p1 * k1 - k2 - p1 - p2, p3 * k0 - p2 - p3, -p3)
     return np.sort_complex(np.roots(polynomial))

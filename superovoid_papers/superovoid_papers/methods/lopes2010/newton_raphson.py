@@ -301,7 +301,7 @@ def _from_world(pose, x):
 
 
 @kernel
-def _relative(pose_a, pose_b, rotation):
+def _relative_pose(pose_a, pose_b, rotation):
     """Return the centre of A in the frame of B, and write its rotation."""
     for j in range(3):
         column = rotate_back(pose_b, (pose_a[0, j], pose_a[1, j], pose_a[2, j]))
@@ -317,7 +317,7 @@ def solve_step(a, b, pose_a, pose_b, settings, state, scratch, out):
     """
     out_of_line()
     rotation, step, work = scratch
-    centre = _relative(pose_a, pose_b, rotation)
+    centre = _relative_pose(pose_a, pose_b, rotation)
     out[LOWER] = -math.inf
     apart = False
     if settings.query != NONE:

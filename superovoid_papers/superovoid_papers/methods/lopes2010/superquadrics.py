@@ -74,7 +74,7 @@ class _Surface(ABC):
         """The row of numbers for the kernels."""
         return np.array((*self._numbers, self.bounding_radius(), min(self.dimensions)))
 
-    def _evaluated(self, points: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _evaluate(self, points: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
         p = np.asarray(points, dtype=np.float64)
         if p.shape[-1:] != (3,):
             raise ValueError(f"points: must have shape (..., 3), found {p.shape}")
@@ -94,15 +94,15 @@ class _Surface(ABC):
         (...) ndarray
             Dimensionless.
         """
-        return self._evaluated(points)[0]
+        return self._evaluate(points)[0]
 
     def gradient(self, points: ArrayLike) -> FloatArray:
         """Return the gradient of F (eqs. 31 and 38), 1/m; shapes as for `implicit`, with three components."""
-        return self._evaluated(points)[1]
+        return self._evaluate(points)[1]
 
     def hessian(self, points: ArrayLike) -> FloatArray:
         """Return the diagonal of the Hessian of F (eqs. 32 and 39), 1/m^2; its other entries are zero."""
-        return self._evaluated(points)[2]
+        return self._evaluate(points)[2]
 
 
 def _dimensions(coefficients: tuple[float, ...], exponents: tuple[float, ...]) -> tuple[float, float, float]:
@@ -276,7 +276,7 @@ def _positive(owner: str, dimensions: ArrayLike) -> tuple[float, ...]:
 Body = Quadric | Superquadric | Superovoid
 
 
-def packed(name: str, body: Body) -> FloatArray:
+def pack(name: str, body: Body) -> FloatArray:
     """Return the row of a body: one of the paper's own kinds, or an equivalent shape of `superovoid.shapes`.
 
     Raises

@@ -42,7 +42,7 @@ class Edges(NamedTuple):
 
 
 class Faces(NamedTuple):
-    """Faces of a polyhedron, see `polyhedron.Packed`."""
+    """Faces of a polyhedron, see `polyhedron.PackedPolyhedron`."""
 
     vertices: NDArray[np.float64]
     normals: NDArray[np.float64]
@@ -51,7 +51,7 @@ class Faces(NamedTuple):
 
 
 class Wedges(NamedTuple):
-    """Edges of a polyhedron between their two faces, see `polyhedron.Packed`."""
+    """Edges of a polyhedron between their two faces, see `polyhedron.PackedPolyhedron`."""
 
     directions: NDArray[np.float64]
     inward: NDArray[np.float64]
@@ -103,7 +103,7 @@ def _nearest_of_segment(ax, ay, bx, by):
 
 
 @kernel
-def _widest(count, x, y, cx, cy):
+def _widen(count, x, y, cx, cy):
     """Rotate the unit vector (cx, cy) to the largest least |c . p_k|, without a change of sign of any c . p_k.
 
     This is the direction of the point nearest to the origin of the convex hull of the points times these signs, which
@@ -149,7 +149,7 @@ def farthest_plane(p, d, vertices, corners, first, last, tiny, work):
     """Return the unit normal of the plane through the line p + s d with the largest distance to a face's corners.
 
     In the view along d, the line and the corners are points, and a plane is a line through the first. As it rotates,
-    the least distance has one maximum between two successive corners (`_widest`).
+    the least distance has one maximum between two successive corners (`_widen`).
     """
     out_of_line()
     u, w = tangent_frame(d)
@@ -174,7 +174,7 @@ def farthest_plane(p, d, vertices, corners, first, last, tiny, work):
         if reach <= best:
             continue
         middle = angle[i] + 0.5 * width + 0.5 * math.pi
-        value, cx, cy = _widest(count, x, y, math.cos(middle), math.sin(middle))
+        value, cx, cy = _widen(count, x, y, math.cos(middle), math.sin(middle))
         if value > best:
             best, m = value, combine(cx, u, cy, w)
     return scale(1.0 / norm(m), m)

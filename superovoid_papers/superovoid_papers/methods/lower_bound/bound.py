@@ -17,7 +17,7 @@ from superovoid.contact.inputs import TOLERANCE, as_poses
 from superovoid.shapes.hull import winding
 from superovoid.values.records import Statistics
 from superovoid_papers.methods.lower_bound import basic_functions
-from superovoid_papers.methods.lower_bound.polyhedron import Packed, Polyhedron
+from superovoid_papers.methods.lower_bound.polyhedron import PackedPolyhedron, Polyhedron
 from superovoid_papers.methods.result import MethodResult
 
 FloatArray = NDArray[np.float64]
@@ -67,15 +67,15 @@ class ApplicablePairs:
         return len(self.of_a[1]) + len(self.of_b[1])
 
 
-class _Placed(NamedTuple):
+class _PlacedPolyhedron(NamedTuple):
     """A polyhedron at its pose."""
 
-    body: Packed
+    body: PackedPolyhedron
     vertices: FloatArray
     directions: FloatArray
     normals: FloatArray
 
-    def move(self, by: FloatArray) -> _Placed:
+    def move(self, by: FloatArray) -> _PlacedPolyhedron:
         return self._replace(vertices=self.vertices + by)
 
     def edges(self) -> basic_functions.Edges:
@@ -85,43 +85,45 @@ class _Placed(NamedTuple):
         return basic_functions.Faces(self.vertices, self.normals, self.body.bounds, self.body.corners)
 
 
-class _Largest(NamedTuple):
+class _LargestValue(NamedTuple):
     value: float
     edge: tuple[Literal["a", "b"], int]
     face: int
     full: int
 
 
-def _placed(body: Polyhedron, pose: FloatArray) -> _Placed:
-    packed, turn = body._packed, pose[:3, :3].T
-    return _Placed(packed, packed.vertices @ turn + pose[:3, 3], packed.directions @ turn, packed.normals @ turn)
+def _place(body: Polyhedron, pose: FloatArray) -> _PlacedPolyhedron:
+    packed, turn = body._arrays, pose[:3, :3].T
+    return _PlacedPolyhedron(
+        packed, packed.vertices @ turn + pose[:3, 3], packed.directions @ turn, packed.normals @ turn
+    )
 
 
-def _every_pair(of: Packed, other: Packed) -> tuple[IntArray, IntArray]:
+def _every_pair(of: PackedPolyhedron, other: PackedPolyhedron) -> tuple[IntArray, IntArray]:
     faces = len(other.normals)
     return np.arange(len(of.edges) + 1) * faces, np.tile(np.arange(faces), len(of.edges))
 
 
-def _listed(marked: NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
+def _list_pairs(marked: NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
     edges, faces = np.nonzero(marked)
     return np.searchsorted(edges, np.arange(len(marked) + 1)), faces
 
 
-def _largest(
-    a: _Placed,
-    b: _Placed,
+def _largest_value(
+    a: _PlacedPolyhedron,
+    b: _PlacedPolyhedron,
     pairs: tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]],
     options: basic_functions.Options,
-) -> _Largest:
+) -> _LargestValue:
     """Return the largest D_{e,f} of the pairs, and the pair."""
     most = max(int(np.diff(placed.body.bounds).max()) for placed in (a, b))
     work = np.empty((3, most))
-    found = _Largest(-math.inf, ("a", -1), -1, 0)
+    found = _LargestValue(-math.inf, ("a", -1), -1, 0)
     for side, of, other, (starts, faces) in (("a", a, b, pairs[0]), ("b", b, a, pairs[1])):
         value, edge, face, full = basic_functions.largest_value(
             of.edges(), other.faces(), starts, faces, options, found.value, work
         )
-        best = found if face < 0 else _Largest(value, (side, edge), face, 0)
+        best = found if face < 0 else _LargestValue(value, (side, edge), face, 0)
         found = best._replace(full=found.full + full)
     return found
 
@@ -153,8 +155,8 @@ def applicable_pairs(
     turn = np.eye(4)
     turn[:3, :3] = np.asarray(rotation, dtype=np.float64)
     turn = as_poses("rotation", turn)
-    p, q = a._packed, b._packed
-    at = _placed(b, turn)
+    p, q = a._arrays, b._arrays
+    at = _place(b, turn)
     inward = np.ascontiguousarray(q.inward @ turn[:3, :3].T)
     marked_a = np.zeros((len(p.edges), len(q.normals)), dtype=np.bool_)
     marked_b = np.zeros((len(q.edges), len(p.normals)), dtype=np.bool_)
@@ -164,30 +166,32 @@ def applicable_pairs(
     wedges_a = basic_functions.Wedges(p.directions, p.inward, p.reflex_edges, p.edge_faces)
     wedges_b = basic_functions.Wedges(at.directions, inward, q.reflex_edges, q.edge_faces)
     edge_contacts = basic_functions.mark_edge_contacts(wedges_a, wedges_b, reflex, both, marked_a, marked_b)
-    return ApplicablePairs(turn[:3, :3], _listed(marked_a), _listed(marked_b), vertex_contacts, edge_contacts)
+    return ApplicablePairs(turn[:3, :3], _list_pairs(marked_a), _list_pairs(marked_b), vertex_contacts, edge_contacts)
 
 
-def _edge_boxes(placed: _Placed) -> FloatArray:
+def _edge_boxes(placed: _PlacedPolyhedron) -> FloatArray:
     ends = placed.vertices[placed.body.edges]
     return np.hstack([ends.min(axis=1), ends.max(axis=1)])
 
 
-def _face_boxes(placed: _Placed) -> FloatArray:
+def _face_boxes(placed: _PlacedPolyhedron) -> FloatArray:
     corners, first = placed.vertices[placed.body.corners[:, 0]], placed.body.bounds[:-1]
     return np.hstack([np.minimum.reduceat(corners, first), np.maximum.reduceat(corners, first)])
 
 
-def _near_pairs(a: _Placed, b: _Placed, slack: float) -> tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]:
+def _near_pairs(
+    a: _PlacedPolyhedron, b: _PlacedPolyhedron, slack: float
+) -> tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]:
     """Return the pairs that may have a common point, by their boxes."""
     lists = []
     for of, other in ((a, b), (b, a)):
         marked = np.zeros((len(of.body.edges), len(other.normals)), dtype=np.bool_)
         basic_functions.mark_near(_edge_boxes(of), _face_boxes(other), slack, marked)
-        lists.append(_listed(marked))
+        lists.append(_list_pairs(marked))
     return lists[0], lists[1]
 
 
-def _contained(a: _Placed, b: _Placed) -> bool:
+def _is_contained(a: _PlacedPolyhedron, b: _PlacedPolyhedron) -> bool:
     """Return whether a part of the surface of A lies in B; the surfaces must not meet."""
     corners = b.vertices[b.body.corners]
     owner = np.repeat(b.body.corners[b.body.bounds[:-1], 0], np.diff(b.body.bounds))
@@ -201,8 +205,8 @@ def _contained(a: _Placed, b: _Placed) -> bool:
 class _Pair(NamedTuple):
     """Two placed polyhedra with the options of a query."""
 
-    a: _Placed
-    b: _Placed
+    a: _PlacedPolyhedron
+    b: _PlacedPolyhedron
     pairs: tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]
     pruned: bool
     options: basic_functions.Options
@@ -210,25 +214,27 @@ class _Pair(NamedTuple):
     def move(self, by: FloatArray) -> _Pair:
         return self._replace(b=self.b.move(by))
 
-    def largest(self) -> _Largest:
+    def largest_value(self) -> _LargestValue:
         """Evaluate eq. (2) with the opposite sign."""
-        return _largest(self.a, self.b, self.pairs, self.options)
+        return _largest_value(self.a, self.b, self.pairs, self.options)
 
-    def crossing(self, found: _Largest) -> float:
+    def crossing(self, found: _LargestValue) -> float:
         """Return the largest D of enough pairs to decide whether the surfaces cross; pruned pairs are too few."""
         if not self.pruned:
             return found.value
         near = _near_pairs(self.a, self.b, self.margin)
-        return _largest(self.a, self.b, near, basic_functions.Options(False, True, self.margin, self.margin)).value
+        return _largest_value(
+            self.a, self.b, near, basic_functions.Options(False, True, self.margin, self.margin)
+        ).value
 
     @property
     def margin(self) -> float:
         return self.options.margin
 
-    def contained(self) -> bool:
-        return _contained(self.a, self.b) or _contained(self.b, self.a)
+    def is_contained(self) -> bool:
+        return _is_contained(self.a, self.b) or _is_contained(self.b, self.a)
 
-    def bound_by_nudges(self, found: _Largest) -> float:
+    def bound_by_nudges(self, found: _LargestValue) -> float:
         """Return a lower bound for bodies that touch within rounding, from nearby separate poses; -inf without one."""
         step = _NUDGE * max(float(np.abs(placed.vertices).max()) for placed in (self.a, self.b))
         out = (self.b if found.edge[0] == "a" else self.a).normals[found.face]
@@ -238,8 +244,8 @@ class _Pair(NamedTuple):
             size = float(np.linalg.norm(way))
             if size > 0.0:
                 nudged = self.move(step / size * way)
-                there = nudged.largest()
-                if nudged.crossing(there) < -self.margin and not nudged.contained():
+                there = nudged.largest_value()
+                if nudged.crossing(there) < -self.margin and not nudged.is_contained():
                     best = max(best, -there.value - step - self.margin)
         return best
 
@@ -262,7 +268,7 @@ def _pair(
     if not coplanar >= 0.0:
         raise ValueError(f"coplanar = {coplanar!r}: must be at least 0")
     poses = as_poses("pose_a", pose_a), as_poses("pose_b", pose_b)
-    at = _placed(a, poses[0]), _placed(b, poses[1])
+    at = _place(a, poses[0]), _place(b, poses[1])
     reach = max(float(np.abs(placed.vertices).max()) for placed in at)
     margin = _ROUNDING * reach + a.flatness + b.flatness
     for body, pose in zip((a, b), poses, strict=True):
@@ -298,7 +304,7 @@ def bound_value(a: Polyhedron, pose_a: ArrayLike, b: Polyhedron, pose_b: ArrayLi
     float
         The bound, m, without a margin for rounding. It has no meaning if the bodies overlap.
     """
-    return -_pair(a, pose_a, b, pose_b, **options).largest().value
+    return -_pair(a, pose_a, b, pose_b, **options).largest_value().value
 
 
 def lower_bound(
@@ -350,7 +356,7 @@ def lower_bound(
     the edges and faces whose boxes meet and, missing in the paper, whether one body lies inside the other.
     """
     pair = _pair(a, pose_a, b, pose_b, plane, pruning, alpha_beta, coplanar)
-    found = pair.largest()
+    found = pair.largest_value()
     crossing = pair.crossing(found)
     margin, value = pair.margin, -found.value
     edge_side, face_side = (pair.a, pair.b) if found.edge[0] == "a" else (pair.b, pair.a)
@@ -365,7 +371,7 @@ def lower_bound(
         distance, lower, upper = max(value, 0.0), pair.bound_by_nudges(found), gap + margin
     elif crossing > 0.0:
         distance, lower, upper = -crossing, -math.inf, margin - crossing
-    elif pair.contained():
+    elif pair.is_contained():
         # One stays inside the other under any translation shorter than the bound of the surfaces.
         distance, lower, upper = -value, -math.inf, min(margin - value, 0.0)
     else:

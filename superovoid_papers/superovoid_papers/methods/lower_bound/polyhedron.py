@@ -30,7 +30,7 @@ _CONVEX = 1e-12
 """Least sine of a reflex edge or corner."""
 
 
-class Packed(NamedTuple):
+class PackedPolyhedron(NamedTuple):
     """Arrays of a polyhedron for the kernels, in its frame. Rows are edges, faces or vertices."""
 
     vertices: FloatArray
@@ -194,7 +194,7 @@ class Polyhedron:
         return Mesh(self.vertices, self.triangles)
 
     @cached_property
-    def _packed(self) -> Packed:
+    def _arrays(self) -> PackedPolyhedron:
         edges, edge_faces = self._edges_with_faces
         directions = self.vertices[edges[:, 1]] - self.vertices[edges[:, 0]]
         directions /= np.linalg.norm(directions, axis=1)[:, None]
@@ -206,7 +206,7 @@ class Polyhedron:
         order = np.argsort(ends[:, 0], kind="stable")
         starts = np.searchsorted(ends[order, 0], np.arange(len(self.vertices) + 1)) + len(self.vertices) + 1
         neighbours = np.concatenate([starts, ends[order, 1], np.tile(np.arange(len(edges)), 2)[order]])
-        return Packed(
+        return PackedPolyhedron(
             np.array(self.vertices),  # kernels would be recompiled for read-only arrays
             edges,
             edge_faces,

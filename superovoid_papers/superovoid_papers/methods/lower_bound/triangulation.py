@@ -36,7 +36,7 @@ def _is_visible(
     return not on_the_way.any()
 
 
-def _joined(at: FloatArray, loops: Sequence[Sequence[int]], tiny: float) -> list[int]:
+def _join_loops(at: FloatArray, loops: Sequence[Sequence[int]], tiny: float) -> list[int]:
     """Return one loop around the face and, over bridges, around its holes."""
     starts = np.concatenate([np.asarray(loop) for loop in loops])
     ends = np.concatenate([np.roll(loop, -1) for loop in loops])
@@ -96,7 +96,7 @@ def triangulate(vertices: FloatArray, loops: Sequence[Sequence[int]], normal: Fl
     at = vertices[:, [second, first] if flip else [first, second]]
     used = np.concatenate([np.asarray(loop) for loop in loops])
     tiny = 1e-13 * float(np.ptp(at[used], axis=0).max()) ** 2
-    loop = _joined(at, loops, tiny)
+    loop = _join_loops(at, loops, tiny)
     triangles = []
     while len(loop) > 3:
         for i in range(len(loop)):

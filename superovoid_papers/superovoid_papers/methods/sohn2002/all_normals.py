@@ -60,7 +60,7 @@ class CommonNormals(Record):
         return len(self.gap)
 
     @property
-    def opposed(self) -> NDArray[np.bool_]:
+    def are_opposite(self) -> NDArray[np.bool_]:
         """Whether the outward normals are opposite, as those of the closest points and the deepest contact."""
         return np.einsum("ij,ij->i", self.normal_a, self.normal_b) < 0.0
 
@@ -201,9 +201,10 @@ def _circle_feet(radius: float, height: float, x: FloatArray, n: FloatArray) -> 
 def round_feet(
     kind: int, size: tuple[float, float], b: FloatArray, rotation: FloatArray, translation: FloatArray
 ) -> tuple[list[Feet], bool]:
-    """Return all pairs of feet of common normals of a solid about z (`one_root.nearest`) and an ellipsoid of radii b.
+    """Return all pairs of feet of common normals of a solid about z and an ellipsoid of radii b.
 
-    The parts of a cylinder or a cone are its side, its flat ends, its rims and its apex.
+    The solid is that of `one_root.nearest_point`. The parts of a cylinder or a cone are its side, its flat ends, its
+    rims and its apex.
     """
     radius, h = size
     feet: list[Feet] = []
@@ -259,12 +260,12 @@ def _apex_feet(radius: float, h: float, b: FloatArray, rotation: FloatArray, tra
     """Generate the normals of the ellipsoid through a cone's apex: its common normals with a sphere around the apex."""
     apex = np.array([0.0, 0.0, h])
     found, complete = ellipsoid_feet(np.full(3, 0.1 * h), b, rotation, translation - apex)
-    for _, n, x, m in _distinct(found, complete, 0.1 * h + max(b)):
+    for _, n, x, m in _distinct_feet(found, complete, 0.1 * h + max(b)):
         if 2.0 * h * n[2] >= radius * np.hypot(n[0], n[1]):
             yield apex, n, x + apex, m
 
 
-def _distinct(feet: Sequence[Feet], complete: bool, size: float) -> list[Feet]:
+def _distinct_feet(feet: Sequence[Feet], complete: bool, size: float) -> list[Feet]:
     """Return the pairs of feet on a common normal, each once."""
     kept: list[Feet] = []
     same_within = _SAME if complete else _SAME_MULTIPLE
@@ -283,7 +284,7 @@ def _distinct(feet: Sequence[Feet], complete: bool, size: float) -> list[Feet]:
 
 def collect(feet: Sequence[Feet], complete: bool, size: float, pose: FloatArray) -> CommonNormals:
     """Return the distinct pairs of feet in the world: first those with opposite normals, closest first."""
-    rows = np.array([np.concatenate(pair) for pair in _distinct(feet, complete, size)]).reshape(-1, 4, 3)
+    rows = np.array([np.concatenate(pair) for pair in _distinct_feet(feet, complete, size)]).reshape(-1, 4, 3)
     p, n, x, m = rows.transpose(1, 0, 2)
     gap = np.einsum("ij,ij->i", x - p, n)
     opposed = np.einsum("ij,ij->i", n, m) < 0.0

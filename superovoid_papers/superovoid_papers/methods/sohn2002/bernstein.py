@@ -55,14 +55,14 @@ class Polynomial:
         """Degree in s and in t, as represented."""
         return self.coefficients.shape[0] - 1, self.coefficients.shape[1] - 1
 
-    def _scaled(self) -> FloatArray:
+    def _scale(self) -> FloatArray:
         n, m = self.degree
         return self.coefficients * np.outer(_binomials(n), _binomials(m))
 
     def __mul__(self, other: Polynomial | float) -> Polynomial:
         if not isinstance(other, Polynomial):
             return Polynomial(self.coefficients * other)
-        a, b = self._scaled(), other._scaled()
+        a, b = self._scale(), other._scale()
         shape = a.shape[0] + b.shape[0] - 1, a.shape[1] + b.shape[1] - 1
         # Rows padded to the length of the product's make a convolution of two variables one of one variable.
         rows = [np.pad(c, ((0, 0), (0, shape[1] - c.shape[1]))).ravel() for c in (a, b)]
@@ -264,11 +264,11 @@ def common_roots(f: Polynomial, g: Polynomial, max_evaluations: int = 100_000) -
     roots, left = np.empty((_ROOTS, 2)), np.empty((_ROOTS, 2))
     boxes = np.empty((len(stacks[0]), _BOX))
     found, undecided, parts, all_seen = _search(*stacks, boxes, max_evaluations, roots, left)
-    points = np.vstack([_polished(f, g, roots[:found]), left[: min(undecided, len(left))]])
+    points = np.vstack([_polish(f, g, roots[:found]), left[: min(undecided, len(left))]])
     return Roots(points, bool(all_seen and undecided == 0), int(parts))
 
 
-def _polished(f: Polynomial, g: Polynomial, points: FloatArray) -> FloatArray:
+def _polish(f: Polynomial, g: Polynomial, points: FloatArray) -> FloatArray:
     """Refine roots by Newton's method on the whole polynomials."""
     if not len(points):
         return points

@@ -95,9 +95,9 @@ class FreeForm:
                 raise ValueError("FreeForm.weights: must be positive and finite")
             object.__setattr__(self, "weights", weights)
         if self.knots is not None:
-            object.__setattr__(self, "knots", tuple(self._checked(i) for i in range(2)))
+            object.__setattr__(self, "knots", tuple(self._check_knots(i) for i in range(2)))
 
-    def _checked(self, i: int) -> FloatArray:
+    def _check_knots(self, i: int) -> FloatArray:
         knots, count = np.array(self.knots[i], dtype=np.float64), self.control_points.shape[i]
         degree = knots.size - count - 1
         name = f"FreeForm.knots[{i}]"
@@ -120,7 +120,7 @@ class FreeForm:
         """The Bézier pieces."""
         weights = np.ones(self.control_points.shape[:2]) if self.weights is None else self.weights
         net = np.concatenate([weights[..., None], weights[..., None] * self.control_points], axis=2)
-        (net, first, first_crease), (net, second, second_crease) = self._refined(net)
+        (net, first, first_crease), (net, second, second_crease) = self._refine(net)
         pieces = []
         for (i, a), (j, b) in itertools.product(enumerate(first[:-1]), enumerate(second[:-1])):
             patch = net[a : first[i + 1] + 1, b : second[j + 1] + 1]
@@ -131,7 +131,7 @@ class FreeForm:
             pieces.append(Piece(w, tuple(x), _normals(w, tuple(x), self.weights is None), edges))
         return tuple(pieces)
 
-    def _refined(self, net: FloatArray) -> list[tuple[FloatArray, list[int], list[bool]]]:
+    def _refine(self, net: FloatArray) -> list[tuple[FloatArray, list[int], list[bool]]]:
         """Return the net of all Bézier pieces, and for each direction the pieces' first rows, and which are creases."""
         from scipy.interpolate import BSpline  # late: the import is slow, and most programs do not need it
 
@@ -155,7 +155,7 @@ class FreeForm:
         return done
 
     @cached_property
-    def _packed(self) -> list[FloatArray]:
+    def _coefficients(self) -> list[FloatArray]:
         """Coefficients (7, n + 1, m + 1) of D, M and W of each piece, all of one degree."""
         packed = []
         for piece in self.pieces:
@@ -378,7 +378,7 @@ def _to_ellipsoid(radii: FloatArray, points: FloatArray) -> tuple[FloatArray, Fl
     return out, feet
 
 
-def _lowest(grid: FloatArray) -> NDArray[np.int64]:
+def _local_minima(grid: FloatArray) -> NDArray[np.int64]:
     """Return the indices of the locally lowest samples, lowest first."""
     padded = np.pad(grid, 1, constant_values=np.inf)
     around = [np.roll(padded, shift, (0, 1))[1:-1, 1:-1] for shift in itertools.product((-1, 0, 1), repeat=2)]
@@ -402,7 +402,7 @@ def patch_distance(
     """
     best = PatchDistance(math.inf, np.full(3, np.nan), np.full(3, np.nan), 0, False)
     slack, steps = rtol * max(*radii, surface._reach), 0
-    parts = zip(surface.pieces, surface._packed, surface._nets, surface._samples, strict=True)
+    parts = zip(surface.pieces, surface._coefficients, surface._nets, surface._samples, strict=True)
     for piece, packed, net, samples in parts:
         grid, _ = _to_ellipsoid(radii, samples @ rotation.T + translation)
         if not grid.min() > 0.0:
@@ -411,7 +411,7 @@ def patch_distance(
         bases = np.empty((2, net.shape[1])), np.empty((2, net.shape[2]))
         starts = [
             narrow(radii, net, *at, s, t, 1.0 / _SAMPLES, _NARROWINGS, *bases)
-            for s, t in _lowest(grid.reshape(samples.shape[:2])) / _SAMPLES
+            for s, t in _local_minima(grid.reshape(samples.shape[:2])) / _SAMPLES
         ]
         if all_roots:
             starts = [*patch_roots(radii, piece, rotation, translation)[0], *starts]

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from superovoid.contact.inputs import as_poses
 from superovoid.shapes import Cone, Cylinder, Superovoid, Torus
 from superovoid_papers.methods.lopes2010 import Quadric
-from superovoid_papers.methods.result import MethodResult, unproven
+from superovoid_papers.methods.result import MethodResult, unproven_result
 from superovoid_papers.methods.sohn2002 import one_root
 from superovoid_papers.methods.sohn2002.all_normals import CommonNormals, collect, ellipsoid_feet, round_feet
 from superovoid_papers.methods.sohn2002.congruences import CIRCLE, CONE, CYLINDER, POINT, ellipsoid_kind
@@ -63,7 +63,7 @@ def _is_turned(a: Body, b: Body) -> bool:
     return not _is_ellipsoid(b) or (ellipsoid_kind(b.semi_axes) == POINT and ellipsoid_kind(a.semi_axes) != POINT)
 
 
-def _relative(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _relative_pose(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return rotation and translation of the second pose in the frame of the first."""
     return first[:3, :3].T @ second[:3, :3], first[:3, :3].T @ (second[:3, 3] - first[:3, 3])
 
@@ -127,13 +127,13 @@ def distance(
     if _is_turned(a, b):
         options = {"roots": roots, "rounds": rounds, "attempts": attempts}
         found = distance(b, pose_b, a, pose_a, **options, iterations=iterations, rtol=rtol)
-        return unproven(
+        return unproven_result(
             found.distance, found.point_b, found.point_a, -found.normal, found.statistics.iterations, found.converged
         )
     if isinstance(a, FreeForm):
         return _from_surface(a, pose_a, b, pose_b, roots == "all", iterations, rtol)
     if roots == "all":
-        return _best(a, pose_a, b, pose_b)
+        return _best_normal(a, pose_a, b, pose_b)
     out, scratch, radii = np.empty(one_root.RESULT_LENGTH), np.empty((3, 3)), np.array(b.semi_axes)
     options = one_root.Effort(rounds, attempts, iterations, rtol), scratch, out
     if _is_ellipsoid(a):
@@ -141,7 +141,7 @@ def distance(
     else:
         one_root.solve_round(*round_kind(a), pose_a, radii, pose_b, *options)
     parts = (out[i : i + 3].copy() for i in (one_root.POINT_A, one_root.POINT_B, one_root.NORMAL))
-    return unproven(out[one_root.DISTANCE], *parts, out[one_root.ITERATIONS], out[one_root.CONVERGED])
+    return unproven_result(out[one_root.DISTANCE], *parts, out[one_root.ITERATIONS], out[one_root.CONVERGED])
 
 
 def _from_surface(
@@ -153,10 +153,10 @@ def _from_surface(
     iterations: int,
     rtol: float,
 ) -> MethodResult:
-    found = patch_distance(np.array(b.semi_axes), a, *_relative(pose_b, pose_a), all_roots, iterations, rtol)
+    found = patch_distance(np.array(b.semi_axes), a, *_relative_pose(pose_b, pose_a), all_roots, iterations, rtol)
     foot, point = (pose_b[:3, :3] @ x + pose_b[:3, 3] for x in (found.foot, found.point))
     normal = (foot - point) / found.distance if found.distance > 0.0 else np.full(3, math.nan)
-    return unproven(found.distance, point, foot, normal, found.iterations, found.converged)
+    return unproven_result(found.distance, point, foot, normal, found.iterations, found.converged)
 
 
 def common_normals(a: Body, pose_a: ArrayLike, b: Body, pose_b: ArrayLike) -> CommonNormals:
@@ -181,14 +181,14 @@ def common_normals(a: Body, pose_a: ArrayLike, b: Body, pose_b: ArrayLike) -> Co
     if _is_turned(a, b):
         found = common_normals(b, pose_b, a, pose_a)
         # With the other body as A: gap = (point_a - point_b) . normal_b.
-        sign = np.where(found.opposed, 1.0, -1.0)
+        sign = np.where(found.are_opposite, 1.0, -1.0)
         return CommonNormals(
             found.point_b, found.point_a, found.normal_b, found.normal_a, sign * found.gap, found.complete
         )
-    rotation, translation = _relative(pose_a, pose_b)
+    rotation, translation = _relative_pose(pose_a, pose_b)
     radii = np.array(b.semi_axes)
     if isinstance(a, FreeForm):
-        feet, complete = patch_feet(radii, a, *_relative(pose_b, pose_a))
+        feet, complete = patch_feet(radii, a, *_relative_pose(pose_b, pose_a))
         feet = [(x, n, y, m) for y, m, x, n in feet]
         return collect(feet, complete, max(*radii, a._reach), pose_b)
     if _is_ellipsoid(a):
@@ -215,11 +215,11 @@ def _of_quadrics(a: Body | Quadric, pose_a: FloatArray, b: Body | Quadric, pose_
         placed = np.eye(4)
         placed[:3, :3], placed[:3, 3] = quadric.turn, quadric.shift
         poses.append(pose @ placed)
-    feet, complete = quadric_feet(*own, *_relative(*poses))
+    feet, complete = quadric_feet(*own, *_relative_pose(*poses))
     return collect(feet, complete, max(quadric.reach for quadric in own), poses[0])
 
 
-def _best(
+def _best_normal(
     a: Superovoid | Cylinder | Cone | Torus, pose_a: FloatArray, b: Superovoid, pose_b: FloatArray
 ) -> MethodResult:
     """Return the closest points, or the depth of convex bodies, among all common normals.
@@ -228,20 +228,20 @@ def _best(
     separate torus and ellipsoid it is the least distance of the circle from the ellipsoid, less the tube.
     """
     normals = common_normals(a, pose_a, b, pose_b)
-    gap = np.where(normals.opposed, normals.gap, -math.inf)
+    gap = np.where(normals.are_opposite, normals.gap, -math.inf)
     overlap = False
     if isinstance(a, Torus):
-        overlap = _circle_meets(a.major_radius, np.array(b.semi_axes), *_relative(pose_b, pose_a))
+        overlap = _circle_meets(a.major_radius, np.array(b.semi_axes), *_relative_pose(pose_b, pose_a))
         gap = np.where(gap > -a.minor_radius, -gap, -math.inf)
     if not (gap > -math.inf).any():
         nothing = np.full(3, math.nan)
-        return unproven(math.nan, nothing, nothing, nothing, 0, False)
+        return unproven_result(math.nan, nothing, nothing, nothing, 0, False)
     k = int(np.argmax(gap))
     length = normals.gap[k]
     answered = length >= 0.0 and not overlap if isinstance(a, Torus) else length >= 0.0 or normals.complete
     if isinstance(a, Torus):
         answered &= normals.complete
-    return unproven(length, normals.point_a[k], normals.point_b[k], normals.normal_a[k], 0, answered)
+    return unproven_result(length, normals.point_a[k], normals.point_b[k], normals.normal_a[k], 0, answered)
 
 
 def _circle_meets(radius: float, radii: FloatArray, rotation: FloatArray, translation: FloatArray) -> bool:

@@ -141,7 +141,7 @@ def write(out, x1, x2, n, rotation, origin, steps, converged, attempts):
 
 
 @kernel
-def relative(pose_a, pose_b, rotation):
+def relative_pose(pose_a, pose_b, rotation):
     """Compute the pose of B in the frame of A: write the rotation, return the translation."""
     for i in range(3):
         for j in range(3):
@@ -159,7 +159,7 @@ def solve_ellipsoids(a, pose_a, b, pose_b, effort, rotation, out):
     """
     rounds, attempts, iterations, rtol = effort
     radii_a, radii_b = (a[0], a[1], a[2]), (b[0], b[1], b[2])
-    t = relative(pose_a, pose_b, rotation)
+    t = relative_pose(pose_a, pose_b, rotation)
     displacement = dual_quaternion(rotation, t)
     slack = rtol * max(a[0], a[1], a[2], b[0], b[1], b[2])
     kind = ellipsoid_kind(radii_a)
@@ -190,7 +190,7 @@ def solve_ellipsoids(a, pose_a, b, pose_b, effort, rotation, out):
 
 
 @kernel
-def nearest(kind, size, x):
+def nearest_point(kind, size, x):
     """Return the nearest point of a solid about z, its feature, and whether x is outside.
 
     Parameters
@@ -234,7 +234,7 @@ def nearest(kind, size, x):
 
 @kernel
 def support_value(kind, size, n):
-    """Return the support value of a cylinder or cone about z (`nearest`)."""
+    """Return the support value of a cylinder or cone about z (`nearest_point`)."""
     across = math.hypot(n[0], n[1])
     if kind == CYLINDER:
         return size[0] * across + size[1] * abs(n[2])
@@ -257,20 +257,20 @@ def is_round_answer(kind, size, x1, x2, n, slack):
 
 @kernel
 def solve_round(kind, size, pose_a, b, pose_b, effort, rotation, out):
-    """Solve a solid about z (`nearest`) and an ellipsoid of radii `b`: fill in a result; `rotation` is scratch.
+    """Solve a solid about z (`nearest_point`) and an ellipsoid of radii `b`: fill in a result; `rotation` is scratch.
 
     As `solve_ellipsoids`. The feet determine the part of the solid's boundary: its side, a rim, with the normals of a
     torus without tube, an end, with parallel normals, or the apex, a point.
     """
     rounds, attempts, iterations, rtol = effort
     radii_b = (b[0], b[1], b[2])
-    t = relative(pose_a, pose_b, rotation)
+    t = relative_pose(pose_a, pose_b, rotation)
     displacement = dual_quaternion(rotation, t)
     slack = rtol * max(size[0], size[1], b[0], b[1], b[2])
     tube = size[1] if kind == CIRCLE else 0.0
     origin = (pose_a[0, 3], pose_a[1, 3], pose_a[2, 3])
     x2, steps = t, 0
-    x1, feature, height, outside = nearest(kind, size, x2)
+    x1, feature, height, outside = nearest_point(kind, size, x2)
     n = sub(x1, t)
     for attempt in range(1, attempts + 1):
         for _ in range(rounds):
@@ -279,7 +279,7 @@ def solve_round(kind, size, pose_a, b, pose_b, effort, rotation, out):
                 write(out, x1, x2, sub(x2, x1), pose_a, origin, steps, False, attempt)
                 return
             x2 = add(rotate(rotation, y), t)
-            x1, feature, height, outside = nearest(kind, size, x2)
+            x1, feature, height, outside = nearest_point(kind, size, x2)
         n = rotate(rotation, ellipsoid_gradient(radii_b, y))
         if outside and is_round_answer(kind, size, x1, x2, n, slack):
             write_round(out, x1, x2, n, tube, pose_a, origin, steps, attempt)
@@ -297,7 +297,7 @@ def solve_round(kind, size, pose_a, b, pose_b, effort, rotation, out):
             n = rotate(rotation, n)
             steps += count
         root = add(rotate(rotation, root), t)
-        foot, _, _, apart = nearest(kind, size, root)
+        foot, _, _, apart = nearest_point(kind, size, root)
         if apart and is_round_answer(kind, size, foot, root, n, slack):
             write_round(out, foot, root, n, tube, pose_a, origin, steps, attempt)
             return

@@ -170,11 +170,11 @@ def quadric_feet(a: Canonical, b: Canonical, rotation: FloatArray, translation: 
             for y in _feet_along(a, n):
                 between = x - y
                 if np.linalg.norm(np.cross(between, n)) <= _NEARLY * (a.reach + b.reach + np.linalg.norm(between)):
-                    feet.append(_polished(a, b, rotation, translation, y, x))
+                    feet.append(_polish(a, b, rotation, translation, y, x))
     return feet, complete
 
 
-def _polished(
+def _polish(
     a: Canonical, b: Canonical, rotation: FloatArray, translation: FloatArray, x: FloatArray, y: FloatArray
 ) -> Feet:
     """Refine feet x on A and y on B by Newton's method on y - x = l grad F_A = m grad F_B, F_A = F_B = 0.
@@ -183,7 +183,10 @@ def _polished(
     """
     z = np.concatenate([x, y, np.zeros(2)])
     for step in range(_POLISHING + 1):
-        (value_a, g, bend_a), (value_b, h, bend_b) = _surface(a, z[:3]), _moved(b, rotation, translation, z[3:6])
+        (value_a, g, bend_a), (value_b, h, bend_b) = (
+            _surface(a, z[:3]),
+            _moved_surface(b, rotation, translation, z[3:6]),
+        )
         between = z[3:6] - z[:3]
         if step == 0:
             z[6:] = between @ g / (g @ g), between @ h / (h @ h)
@@ -208,7 +211,7 @@ def _surface(quadric: Canonical, x: FloatArray) -> tuple[float, FloatArray, Floa
     return float(squares @ (x * x) + linear @ x + constant), 2.0 * squares * x + linear, np.diag(2.0 * squares)
 
 
-def _moved(
+def _moved_surface(
     quadric: Canonical, rotation: FloatArray, translation: FloatArray, x: FloatArray
 ) -> tuple[float, FloatArray, FloatArray]:
     """Return the same for a quadric at a pose."""

@@ -73,7 +73,7 @@ def _points(a, b, pose_a, pose_b, c):
 
 
 @kernel
-def _turned(c, t, s, u, v):
+def _turn(c, t, s, u, v):
     """Return the direction at angles (u, v) about c; t and s are unit vectors across it."""
     return unit(add(c, add(scale(u, t), scale(v, s))))
 
@@ -104,12 +104,12 @@ def solve(a, b, pose_a, pose_b, c, atol, max_iterations, out):
         d = _gap(a, b, pose_a, pose_b, c)
         if dot(d, c) > 0.0 and math.isnan(excluded):
             excluded = iteration
-        east = _gap(a, b, pose_a, pose_b, _turned(c, t, s, h, 0.0))
-        west = _gap(a, b, pose_a, pose_b, _turned(c, t, s, -h, 0.0))
-        north = _gap(a, b, pose_a, pose_b, _turned(c, t, s, 0.0, h))
-        south = _gap(a, b, pose_a, pose_b, _turned(c, t, s, 0.0, -h))
-        far = _gap(a, b, pose_a, pose_b, _turned(c, t, s, h, h))
-        back = _gap(a, b, pose_a, pose_b, _turned(c, t, s, -h, -h))
+        east = _gap(a, b, pose_a, pose_b, _turn(c, t, s, h, 0.0))
+        west = _gap(a, b, pose_a, pose_b, _turn(c, t, s, -h, 0.0))
+        north = _gap(a, b, pose_a, pose_b, _turn(c, t, s, 0.0, h))
+        south = _gap(a, b, pose_a, pose_b, _turn(c, t, s, 0.0, -h))
+        far = _gap(a, b, pose_a, pose_b, _turn(c, t, s, h, h))
+        back = _gap(a, b, pose_a, pose_b, _turn(c, t, s, -h, -h))
         value = dot(d, d)
         du, dv = scale(0.5 / h, sub(east, west)), scale(0.5 / h, sub(north, south))
         gx, gy = dot(d, du), dot(d, dv)
@@ -124,13 +124,13 @@ def solve(a, b, pose_a, pose_b, c, atol, max_iterations, out):
         moved = False
         if xx > 0.0 and xx * yy - xy * xy > 0.0:
             u, v = _solve(xx, xy, yy, gx, gy)
-            other = _gap(a, b, pose_a, pose_b, _turned(c, t, s, u, v))
+            other = _gap(a, b, pose_a, pose_b, _turn(c, t, s, u, v))
             moved = dot(other, other) < value
         if (not moved and u * u + v * v > atol * atol) or u == v == 0.0:
             for _ in range(30):
                 shift = damping * (jxx + jyy) + 1e-300
                 u, v = _solve(jxx + shift, jxy, jyy + shift, gx, gy)
-                other = _gap(a, b, pose_a, pose_b, _turned(c, t, s, u, v))
+                other = _gap(a, b, pose_a, pose_b, _turn(c, t, s, u, v))
                 if dot(other, other) < value:
                     moved = True
                     damping = max(1e-12, 0.1 * damping)
@@ -140,7 +140,7 @@ def solve(a, b, pose_a, pose_b, c, atol, max_iterations, out):
                     break
             damping = min(damping, 1e6)
         if moved:
-            c = _turned(c, t, s, u, v)
+            c = _turn(c, t, s, u, v)
         if not moved or u * u + v * v <= atol * atol:
             converged, spent = True, iteration
             break
