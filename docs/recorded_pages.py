@@ -24,7 +24,7 @@ def sweep():
     from superovoid.viewing.recording import Moment, Recording
     from superovoid_ros.motions import grasp_sweep
 
-    robot, motion = grasp_sweep.shipped()
+    robot, motion = grasp_sweep.read_sweep()
     frames = [motion.frame(index) for index in range(len(motion))]
     moments = [Moment(index, frame.positions, frame.base_poses) for index, frame in enumerate(frames)]
     return Recording("Grasp sweep of two hands", robot, moments, between=(["left_fingers"], ["right_fingers"]))
@@ -35,7 +35,7 @@ def bite():
     from superovoid.viewing.recording import Moment, Recording
     from superovoid_ros.motions import dental_bite
 
-    robot, motion = dental_bite.shipped()
+    robot, motion = dental_bite.read_bite()
     moments = [Moment(index, motion.frame(index).positions) for index in range(len(motion))]
     return Recording("Bite of two molars", robot, moments)
 
@@ -54,7 +54,7 @@ def fitted_hands():
     from superovoid.viewing.robot_model import RobotModel
     from superovoid_ros.motions import grasp_sweep
 
-    robot, _ = grasp_sweep.shipped("superovoids")
+    robot, _ = grasp_sweep.read_sweep("superovoids")
     stands = RobotModel(robot)
     return Recording("Hands of the iCub, fitted", robot, [Moment(0.0, stands.positions, stands.base_poses)])
 

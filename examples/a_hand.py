@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 from superovoid_ros.motions import grasp_sweep
 from superovoid_ros.pictures import BLUE, GREEN, draw_bodies
 
-robot, sweep = grasp_sweep.shipped()
+robot, sweep = grasp_sweep.read_sweep()
 frame = sweep.frame(24)
 scene = robot.scene()
 scene.set_link_poses(robot.forward_kinematics(frame.positions, frame.base_poses))

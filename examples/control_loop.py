@@ -19,7 +19,7 @@ from superovoid_ros.pictures import BLUE, RED
 
 RATE = 100.0  # Hz
 
-robot, sweep = grasp_sweep.shipped()
+robot, sweep = grasp_sweep.read_sweep()
 scene = robot.scene()
 hands = robot.body_pairs(["left_hand"], ["right_hand"])
 steps, least, seconds = range(100), [], []

@@ -16,7 +16,7 @@ from superovoid.states import state_distances
 from superovoid_ros.motions import grasp_sweep
 from superovoid_ros.pictures import BLUE, ORANGE
 
-robot, sweep = grasp_sweep.shipped()
+robot, sweep = grasp_sweep.read_sweep()
 scene = robot.scene()
 frame = sweep.frame(40)
 names = robot.joint_names

@@ -17,7 +17,7 @@ from superovoid.robot import PlanningScene
 from superovoid_ros.motions import grasp_sweep
 from superovoid_ros.pictures import BLUE, GREEN, GREY, ORANGE, draw_bodies
 
-robot, sweep = grasp_sweep.shipped()
+robot, sweep = grasp_sweep.read_sweep()
 frame = sweep.frame(0)
 poses = robot.forward_kinematics(frame.positions, frame.base_poses)
 cup_pose, table_pose = np.eye(4), np.eye(4)

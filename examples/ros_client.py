@@ -34,7 +34,7 @@ file = Path(tempfile.mkdtemp()) / "parameters.yaml"
 file.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))
 arguments = ["--ros-args", "--log-level", "warn", "--params-file", str(file)]
 node = subprocess.Popen([sys.executable, "-m", "superovoid_ros.nodes.distance_service", *arguments])
-robot, sweep = grasp_sweep.shipped()
+robot, sweep = grasp_sweep.read_sweep()
 frame = sweep.frame(60)
 positions = np.array([[frame.positions[name] for name in robot.joint_names]])
 options = {"joint_names": robot.joint_names, "base_poses": frame.base_poses, "max_distance": 0.01}

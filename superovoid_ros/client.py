@@ -39,7 +39,7 @@ from superovoid_ros.nodes.common.questions import (
     Question,
     QuestionOptions,
     check_names,
-    joined,
+    join_responses,
 )
 
 __all__ = [
@@ -199,11 +199,11 @@ class DistanceClient:
         until = time.monotonic() + limit
         while not client.service_is_ready():
             if time.monotonic() >= until:
-                raise self._unavailable(client, limit)
+                raise self._unavailable_error(client, limit)
             time.sleep(_LOOK)
             self._require_open()
 
-    def _unavailable(self, client: Client, limit: float) -> ServiceUnavailableError:
+    def _unavailable_error(self, client: Client, limit: float) -> ServiceUnavailableError:
         node = client.srv_name.rpartition("/")[0]
         if self._node.count_services(f"{node}/get_state"):
             return ServiceUnavailableError(
@@ -273,7 +273,7 @@ class DistanceClient:
         requests = question.requests()
         self._require_open()
         if not self._client.service_is_ready():
-            raise self._unavailable(self._client, 0.0)
+            raise self._unavailable_error(self._client, 0.0)
         answer = _Answer(self._client, requests, question.deadline, self._node.executor, check)
         answer.send()
         return answer
@@ -502,7 +502,7 @@ class _Answer(Future):
                 self.answered += 1
                 is_over = self._until is not None and time.monotonic() >= self._until
                 if self.answered == len(self._requests) or response.message or is_over:
-                    self.set_result(joined(self._responses, response.message or self._missing_part()))
+                    self.set_result(join_responses(self._responses, response.message or self._missing_part()))
                 else:
                     self.send()
             except Exception as error:

@@ -92,13 +92,13 @@ def draw_bodies(
     camera = Camera.at(triangles.reshape(-1, 3), towards, int(width), int(height))
     low, high = (camera.centre[:2] + side * np.array([width, height]) / camera.scale for side in (-0.5, 0.5))
 
-    image, front = _shaded(triangles, normal, owner, np.array(colours), camera)
+    image, front = _shade(triangles, normal, owner, np.array(colours), camera)
     if through:
         behind = image.copy()
         for number in np.unique(front[front >= 0]):
             others = owner != number
             if others.any():
-                layer, found = _shaded(triangles[others], normal[others], owner[others], np.array(colours), camera)
+                layer, found = _shade(triangles[others], normal[others], owner[others], np.array(colours), camera)
                 chosen = (front == number) & (found >= 0)
                 behind[chosen] = layer[chosen]
         image = (1.0 - through) * image + through * behind
@@ -132,7 +132,7 @@ def _unit(vectors: FloatArray) -> FloatArray:
     return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-300)
 
 
-def _shaded(
+def _shade(
     triangles: FloatArray, normals: FloatArray, owner: NDArray[np.int64], colours: FloatArray, camera: Camera
 ) -> tuple[FloatArray, NDArray[np.int64]]:
     """Return an image with outlines, shape (height, width, 3), and the index of the body at each pixel, -1 for none."""

@@ -135,7 +135,7 @@ def test_headings_on_the_terminal_use_words_of_the_file(kind, table):
 
 
 def test_columns_that_depend_on_options_have_units_too():
-    problem = grasp_problem.shipped().problem
+    problem = grasp_problem.read_example().problem
     joints = grasp_problem.joint_columns(problem)
     assert {"left_distance_m", "right_swing_rad"} <= set(joints) and all(map(has_unit, joints))
     measured = [name for name in report.COLUMNS if has_unit(name)]

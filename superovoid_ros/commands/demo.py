@@ -113,7 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
     for table in report.tables(rows, replay):
         REPORT.table(table)
     csv_path, plot_path = folder / f"{replay.file}.csv", folder / f"{replay.file}.png"
-    report.write_csv(rows, csv_path, report.Walked(arguments.motion, representation, *replay.links))
+    report.write_csv(rows, csv_path, report.RunSettings(arguments.motion, representation, *replay.links))
     report.plot(rows, plot_path, replay)
     REPORT.files([csv_path, plot_path])
     return view.serve_recording(csv_path) if arguments.view else 0

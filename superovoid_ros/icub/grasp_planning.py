@@ -36,7 +36,7 @@ from superovoid.planning.problem import FloatArray
 from superovoid.planning.trail import densify, trail
 from superovoid.testing.path_check import PathCheck, check_path
 from superovoid.viewing.palette import BLACK, BLUE, GREEN, GREY, RED
-from superovoid_ros.icub.grasp_problem import COLOURS, GraspExample, joint_columns, shipped
+from superovoid_ros.icub.grasp_problem import COLOURS, GraspExample, joint_columns, read_example
 from superovoid_ros.pictures import draw_bodies, projection
 
 if TYPE_CHECKING:
@@ -115,15 +115,15 @@ def solve(
     """
     problem, efforts = example.problem, {}
 
-    def timed(name: str, text: str, function: Callable, *arguments, **options):
+    def run_stage(name: str, text: str, function: Callable, *arguments, **options):
         on_stage(text)
         answer, efforts[name] = effort_of(lambda: function(problem, validity, *arguments, **options))
         return answer
 
-    goal = timed("grasp", "searching a grasp", grasp, example.guess)
-    back = timed("retreat", "retreating from the grasp", retreat, goal)
+    goal = run_stage("grasp", "searching a grasp", grasp, example.guess)
+    back = run_stage("retreat", "retreating from the grasp", retreat, goal)
     straight = MotionValidator(problem, validity).check(example.start, goal).valid
-    result = timed(
+    result = run_stage(
         "search",
         "planning",
         find_path,
@@ -135,7 +135,7 @@ def solve(
         on_motion=lambda motions, states: on_stage(f"planning: {motions:,} motions, {states:,} states"),
     )
     found, shortened = (np.concatenate([path, back[-2::-1]]) for path in (result.states, result.shortened))
-    optimised = timed(
+    optimised = run_stage(
         "optimisation",
         "optimising",
         optimise_path,
@@ -187,7 +187,7 @@ def profile(problem: PlanningProblem, validity: Validity, path: FloatArray, spac
     return Profile(problem.path_lengths(states), states, nearest)
 
 
-def checked(problem: PlanningProblem, check: PathCheck) -> dict[str, FloatArray]:
+def checked_bounds(problem: PlanningProblem, check: PathCheck) -> dict[str, FloatArray]:
     """Return the lower bound of the nearest pair in each of `groups`, according to the independent check, m."""
     return {name: check.bounds[:, pairs].min(axis=1) for name, pairs in groups(problem).items()}
 
@@ -292,7 +292,9 @@ def tables(
     count = {"found": len(plan.found), "shortened": len(plan.shortened), "optimised": len(plan.optimised.states)}
     for name, curve in profiles.items():
         nearest = [f"{1e3 * values.min():.3f}" for values in curve.nearest.values()]
-        paths.add_row(name, str(count[name]), f"{1e3 * curve.along[-1]:.1f}", f"{_below(curve, margin):.0f}", *nearest)
+        paths.add_row(
+            name, str(count[name]), f"{1e3 * curve.along[-1]:.1f}", f"{_length_below(curve, margin):.0f}", *nearest
+        )
     states = len(check[WANTED])
     paths.add_row("checked", f"{states:,}", "", "", *(f"{1e3 * values.min():.3f}" for values in check.values()))
     optimised, counts = plan.optimised, plan.optimised.statistics
@@ -312,7 +314,7 @@ def tables(
     return paths, effort
 
 
-def _below(curve: Profile, margin: float) -> float:
+def _length_below(curve: Profile, margin: float) -> float:
     """Return the path length, mm, on which hands or object are nearer to each other than the margin to keep."""
     near = np.minimum(curve.nearest[HANDS], curve.nearest[WANTED]) < KEPT * margin
     return 1e3 * float(np.diff(curve.along)[near[1:] & near[:-1]].sum())
@@ -350,7 +352,7 @@ def main(
         output.mkdir(parents=True, exist_ok=True)  # fail before the minutes of planning
     except OSError as error:
         raise ValueError(f"output = {output}: {error.strerror}") from error
-    example = shipped()
+    example = read_example()
     problem = example.problem
     margin = problem.check_margin(example.margin)
     with progress() as bar, distances(example) as validity:
@@ -367,7 +369,7 @@ def main(
         profiles = {name: profile(problem, validity, path, example.spacing, most) for name, path in paths.items()}
         stage("independent check")
         check, effort = effort_of(lambda: check_path(example.urdf, problem, profiles["optimised"].states, most))
-        nearest = checked(problem, check)
+        nearest = checked_bounds(problem, check)
         plan.efforts["independent check"] = effort
         stage("pictures")
         files = {name: output / file for name, file in _FILES.items()}

@@ -56,7 +56,7 @@ def hands_urdf() -> str:
     return with_base_joints(urdf, "right_palm", sweep, last_from_base=_FLIP)
 
 
-def shipped(path: Path | None = None) -> GraspExample:
+def read_example(path: Path | None = None) -> GraspExample:
     """Read the example.
 
     Parameters
@@ -112,7 +112,7 @@ def joint_columns(problem: PlanningProblem) -> list[str]:
 
 def recognise(table: Table) -> Recording | None:
     """Return the recording of a path of this package's problem; None if the columns differ."""
-    example = shipped()
+    example = read_example()
     if not set(joint_columns(example.problem)) <= set(table.names):
         return None
     (egg,) = example.problem.obstacles

@@ -250,12 +250,12 @@ def _inertial(hand: HandFigures, side: str, link: str) -> Iterator[str]:
     hull.density = hand.figures["density"]
     inertia = hull.moment_inertia
     yield "    <inertial>"
-    yield f'      <origin xyz="{" ".join(_short(value, 1e-7) for value in hull.center_mass)}" rpy="0 0 0"/>'
+    yield f'      <origin xyz="{" ".join(_round_text(value, 1e-7) for value in hull.center_mass)}" rpy="0 0 0"/>'
     yield f'      <mass value="{hull.mass:.5g}"/>'
     # Round to a thousandth of the largest moment; the density is known less precisely.
     step = 1e-3 * float(f"{np.abs(inertia).max():.1g}")
     names = (("ixx", 0, 0), ("ixy", 0, 1), ("ixz", 0, 2), ("iyy", 1, 1), ("iyz", 1, 2), ("izz", 2, 2))
-    yield "      <inertia " + " ".join(f'{name}="{_short(inertia[i, j], step)}"' for name, i, j in names) + "/>"
+    yield "      <inertia " + " ".join(f'{name}="{_round_text(inertia[i, j], step)}"' for name, i, j in names) + "/>"
     yield "    </inertial>"
 
 
@@ -264,18 +264,18 @@ def _masters(hand: HandFigures) -> dict[str, str]:
     return {follower: names[0] for names in hand.figures["coupling"].values() for follower in names[1:]}
 
 
-def mirrored(figures: Mapping[str, Sequence[float]], side: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def mirror(figures: Mapping[str, Sequence[float]], side: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return xyz and rpy for a side: those of M T M with M = diag(1, -1, 1) on the left."""
     (x, y, z), (roll, pitch, yaw) = figures["xyz"], figures["rpy"]
     return ((x, y, z), (roll, pitch, yaw)) if side == "right" else ((x, -y, z), (-roll, pitch, -yaw))
 
 
 def _pose(figures: Mapping[str, Sequence[float]], side: str) -> np.ndarray:
-    return pose_matrix(*mirrored(figures, side))
+    return pose_matrix(*mirror(figures, side))
 
 
 def _origin(figures: Mapping[str, Sequence[float]], side: str) -> str:
-    xyz, rpy = mirrored(figures, side)
+    xyz, rpy = mirror(figures, side)
     return f'<origin xyz="{join(xyz)}" rpy="{join(rpy)}"/>'
 
 
@@ -284,7 +284,7 @@ def join(values: Sequence[float]) -> str:
     return " ".join(f"{value + 0.0:.10g}" for value in values)  # + 0.0 makes 0 of -0
 
 
-def _short(value: float, step: float) -> str:
+def _round_text(value: float, step: float) -> str:
     return f"{round(value / step) * step + 0.0:.6g}"
 
 
@@ -307,10 +307,10 @@ def hands_srdf(hand: HandFigures, urdf: str) -> str:
     robot = Robot.from_urdf(urdf)
     links = [link for link in robot.links if link.startswith("right_") and link not in robot.links_without_geometry]
     joints = [joint for joint in robot.joint_names if joint.startswith("right_")]
-    reasons = never_checked(urdf, links, joints)
+    reasons = never_checked_pairs(urdf, links, joints)
     for side in SIDES:
         lines += [
-            disabled(a.replace("right", side, 1), b.replace("right", side, 1), reason)
+            disable_collisions(a.replace("right", side, 1), b.replace("right", side, 1), reason)
             for (a, b), reason in reasons.items()
         ]
     return "\n".join([*lines, "</robot>"]) + "\n"
@@ -332,12 +332,12 @@ def hand_groups(hand: HandFigures, side: str) -> Iterator[str]:
     yield "  </group>"
 
 
-def disabled(link_a: str, link_b: str, reason: str) -> str:
+def disable_collisions(link_a: str, link_b: str, reason: str) -> str:
     """Return the SRDF element of a pair that needs no checking."""
     return f'  <disable_collisions link1="{link_a}" link2="{link_b}" reason="{reason}"/>'
 
 
-def never_checked(
+def never_checked_pairs(
     urdf: str, links: Sequence[str], joints: Sequence[str], of: str | None = None
 ) -> dict[tuple[str, str], str]:
     """Return pairs of links that need no checking, with the reasons as MoveIt names them.

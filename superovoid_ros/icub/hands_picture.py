@@ -46,7 +46,7 @@ def draw_frames(frames: Sequence[int], path: Path, near: float = 0.02, *, arms: 
     arms : bool
         If true, draw the upper body, whose arms move the hands.
     """
-    robot, sweep = (arm_sweep.upper_body(), arm_sweep.shipped()) if arms else grasp_sweep.shipped()
+    robot, sweep = (arm_sweep.upper_body(), arm_sweep.read_sweep()) if arms else grasp_sweep.read_sweep()
     scene = robot.scene()
     pairs = robot.body_pairs(["left_fingers"], ["right_fingers"])
     figure = Figure(figsize=(5.2 * len(frames), 4.6), layout="constrained")

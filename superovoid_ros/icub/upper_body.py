@@ -31,13 +31,13 @@ from superovoid_ros.icub.hand_models import (
     Body,
     HandFigures,
     body_elements,
-    disabled,
+    disable_collisions,
     hand_elements,
     hand_groups,
     join,
     materials,
-    mirrored,
-    never_checked,
+    mirror,
+    never_checked_pairs,
     placed_body,
 )
 from superovoid_ros.resources import read_yaml
@@ -165,7 +165,7 @@ def _joint_element(
     origin: np.ndarray | None = None,
 ) -> Iterator[str]:
     if origin is None:
-        element = _origin(*mirrored(joint, side))
+        element = _origin(*mirror(joint, side))
     else:
         element = _origin(origin[:3, 3], roll_pitch_yaw(origin[:3, :3]))
     (x, y, z), (lower, upper) = joint["axis"], joint["limits"]
@@ -276,7 +276,7 @@ def upper_body_srdf(
         f'parent_group="{side}_arm"/>'
         for side in SIDES
     ]
-    lines += [disabled(a, b, reason) for (a, b), reason in _disabled_pairs(urdf, within_hand).items()]
+    lines += [disable_collisions(a, b, reason) for (a, b), reason in _disabled_pairs(urdf, within_hand).items()]
     return "\n".join([*lines, "</robot>"]) + "\n"
 
 
@@ -296,12 +296,12 @@ def _disabled_pairs(urdf: str, within_hand: Mapping[tuple[str, str], str]) -> di
     right = {
         ("chest", "r_upper_arm"): "Adjacent",
         ("r_upper_arm", "r_forearm"): "Adjacent",
-        **never_checked(urdf, ["r_forearm", *hand], [*wrist, *fingers], of="r_forearm"),
+        **never_checked_pairs(urdf, ["r_forearm", *hand], [*wrist, *fingers], of="r_forearm"),
         ("r_forearm", "right_palm"): "Adjacent",
         **within_hand,
     }
 
-    def left(link: str) -> str:
+    def left_name(link: str) -> str:
         return f"l_{link.removeprefix('r_')}" if link.startswith("r_") else link.replace("right_", "left_", 1)
 
-    return {(left(a), left(b)): reason for (a, b), reason in right.items()} | right
+    return {(left_name(a), left_name(b)): reason for (a, b), reason in right.items()} | right

@@ -196,7 +196,7 @@ def upper_body(representation: str = "mixed") -> Robot:
     return Robot.from_urdf(urdf, srdf=srdf, representation=representation)
 
 
-def shipped() -> ArmSweep:
+def read_sweep() -> ArmSweep:
     """Read the sweep by the arms in this package."""
     config = share_directory() / "config"
     return ArmSweep.from_file(config / FILE, GraspSweep.from_file(config / "grasp_sweep.yaml"))

@@ -83,7 +83,7 @@ class DentalBite(Motion):
         return BiteFrame(index, height, {self.joint: height})
 
 
-def shipped() -> tuple[Robot, DentalBite]:
+def read_bite() -> tuple[Robot, DentalBite]:
     """Read the molars and the bite in this package.
 
     Returns

@@ -170,7 +170,7 @@ def count_contacts(robot: Robot, sweep: GraspSweep, links_a: Sequence[str], link
     return SweepCounts(pairs, past_sphere, past_obb, intersecting, len(distinct), most, first, last, deepest)
 
 
-def shipped(representation: str = "mixed") -> tuple[Robot, GraspSweep]:
+def read_sweep(representation: str = "mixed") -> tuple[Robot, GraspSweep]:
     """Read the hands and the sweep in this package.
 
     Parameters
@@ -192,7 +192,7 @@ def main() -> None:
     """Print the counts for the hands and sweep in this package, in all three representations."""
     print("representation   links    pairs  spheres   OBBs  intersecting  distinct  most  first  last  deepest")
     for representation in ("superellipsoids", "superovoids", "mixed"):
-        robot, sweep = shipped(representation)
+        robot, sweep = read_sweep(representation)
         for part in ("fingers", "hand"):
             counts = count_contacts(robot, sweep, [f"left_{part}"], [f"right_{part}"])
             print(

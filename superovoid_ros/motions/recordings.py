@@ -33,22 +33,22 @@ def recognise(table: Table) -> Recording | None:
         )
     at = {name: table.names.index(name) for name in MOTION_COLUMNS}
     first = table.rows[0][1]
-    said = {name: first[at[name]] for name in MOTION_COLUMNS[:4]}
+    settings = {name: first[at[name]] for name in MOTION_COLUMNS[:4]}
     for row, line in table.rows:
-        for name, value in said.items():
+        for name, value in settings.items():
             if line[at[name]] != value:
                 raise RecordingError(
                     f"{table.path}: row {row}, column {name}: {line[at[name]][:40]!r} after {value[:40]!r}"
                 )
-    replay = REPLAYS.get(said["motion"])
+    replay = REPLAYS.get(settings["motion"])
     if replay is None:
         raise RecordingError(
-            f"{table.path}: column motion: {said['motion'][:40]!r} must be one of {', '.join(sorted(REPLAYS))}"
+            f"{table.path}: column motion: {settings['motion'][:40]!r} must be one of {', '.join(sorted(REPLAYS))}"
         )
     urdf, srdf = robot_documents(replay.robot)
     try:
-        robot = Robot.from_urdf(urdf, srdf=srdf or None, representation=said["representation"])
-        sides = tuple(said[name].split() for name in ("links_a", "links_b"))
+        robot = Robot.from_urdf(urdf, srdf=srdf or None, representation=settings["representation"])
+        sides = tuple(settings[name].split() for name in ("links_a", "links_b"))
         for side in sides:
             robot.links_of(side)
     except ValueError as error:

@@ -63,7 +63,7 @@ class PathTrail(Node):
         parameters, words = Parameters(self), "CSV file of a path, as `superovoid grasp` writes it"
         parameters.declare([text("path", "superovoid_grasp/plan_grasp.csv", words)])
         path = parameters.value("path")
-        problem = grasp_problem.shipped().problem
+        problem = grasp_problem.read_example().problem
         tips = [a for a, _ in problem.wanted]
         markers = trail_markers(trail(problem, read_path(Path(path), problem), tips), problem.robot.root)
         self._publisher = self.create_publisher(MarkerArray, "~/trail", LATCHED)

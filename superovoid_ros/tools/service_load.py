@@ -27,7 +27,7 @@ from superovoid import state_distances
 from superovoid.cli.interruption import INTERRUPTS
 from superovoid.output import CsvRow, cell, column
 from superovoid_ros.client import DistanceClient
-from superovoid_ros.motions.grasp_sweep import shipped
+from superovoid_ros.motions.grasp_sweep import read_sweep
 from superovoid_ros.nodes.clients.timed_calls import MAX_DISTANCE, SERVICES, Report, States, TimedCaller
 from superovoid_ros.tools.process.child import NodeError, NodeProcess, end_with_parent, hands_service
 from superovoid_ros.tools.process.network import own_network
@@ -70,7 +70,7 @@ class Row(CsvRow):
 
 def sweep_states() -> tuple[States, list[Distances]]:
     """Return states of the grasp sweep with random joint offsets, and the library's answers for them."""
-    robot, sweep = shipped()
+    robot, sweep = read_sweep()
     rng = np.random.default_rng(0)
     frames = [sweep.frame(int(index)) for index in rng.integers(0, len(sweep), _STATES)]
     positions = np.array([list(frame.positions.values()) for frame in frames])

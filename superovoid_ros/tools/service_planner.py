@@ -23,7 +23,7 @@ from superovoid.planning.validity import Clearances, doubtful_pairs
 from superovoid_ros.client import DistanceClient, ServiceUnavailableError
 from superovoid_ros.nodes.common.mistakes import Code
 from superovoid_ros.nodes.distance_service.world.own_changes import superovoid_object
-from superovoid_ros.tools.process.child import NodeError, NodeProcess, inside, wait_for
+from superovoid_ros.tools.process.child import NodeError, NodeProcess, remapping_rules, wait_for
 from superovoid_ros.tools.process.network import own_network
 
 FAILURES = NodeError, ServiceUnavailableError
@@ -115,7 +115,7 @@ def planning_service(problem: PlanningProblem, urdf: str, srdf: str = "") -> Ite
     parameters = {"rate": 0.0, "robot_description": urdf, "robot_description_semantic": srdf}
     with ExitStack() as stack:
         with own_network("plan") as namespace:
-            node = NodeProcess("superovoid_ros.nodes.distance_service", parameters, inside(namespace))
+            node = NodeProcess("superovoid_ros.nodes.distance_service", parameters, remapping_rules(namespace))
             stack.callback(node.stop)
             service = f"{namespace}/distance_service"
             client = stack.enter_context(DistanceClient(service=service, timeout=_ANSWER_TIMEOUT))

@@ -47,7 +47,7 @@ def test_a_parameter_file_without_an_entry_names_it(tmp_path):
     path = tmp_path / "plan.yaml"
     path.write_text("object: {size: [0.02, 0.02, 0.02]}\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"plan\.yaml: 'epsilon' is missing"):
-        grasp_problem.shipped(path)
+        grasp_problem.read_example(path)
 
 
 @pytest.mark.slow

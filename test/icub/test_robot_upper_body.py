@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from superovoid.robot import Robot
 from superovoid.robot.urdf import REPRESENTATIONS
 from superovoid_ros.icub.upper_body import write_upper_body
-from superovoid_ros.motions.grasp_sweep import shipped
+from superovoid_ros.motions.grasp_sweep import read_sweep
 from superovoid_ros.resources import share_directory
 
 URDF = pytest.importorskip("urchin", reason="urchin is missing: pip install 'superovoid[plan]'").URDF
@@ -26,7 +26,7 @@ URDF_TEXT = (SHARE / "urdf" / "icub_upper_body.urdf").read_text(encoding="utf-8"
 SRDF_TEXT = (SHARE / "config" / "icub_upper_body.srdf").read_text(encoding="utf-8")
 SRDF = ElementTree.fromstring(SRDF_TEXT)
 ROBOT = Robot.from_urdf(URDF_TEXT, srdf=SRDF_TEXT)
-HANDS, SWEEP = shipped()
+HANDS, SWEEP = read_sweep()
 TORSO = ["torso_pitch", "torso_roll", "torso_yaw"]
 ARM = ["shoulder_pitch", "shoulder_roll", "shoulder_yaw", "elbow", "wrist_prosup", "wrist_pitch", "wrist_yaw"]
 REST = dict.fromkeys(ROBOT.joint_names, 0.0)

@@ -12,12 +12,12 @@ import yaml
 
 from superovoid_ros.motions import arm_sweep
 from superovoid_ros.motions.arm_sweep import ArmSweep, follow, nearest_besides_hands, upper_body
-from superovoid_ros.motions.grasp_sweep import GraspSweep, shipped
+from superovoid_ros.motions.grasp_sweep import GraspSweep, read_sweep
 from superovoid_ros.resources import share_directory
 
 CONFIG = share_directory() / "config"
 # Created on first use: importing this module takes no time.
-robot, arms, hands_and_sweep = cache(upper_body), cache(arm_sweep.shipped), cache(shipped)
+robot, arms, hands_and_sweep = cache(upper_body), cache(arm_sweep.read_sweep), cache(read_sweep)
 
 
 def hands():

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from superovoid.robot import Robot
-from superovoid_ros.motions.dental_bite import DentalBite, shipped
+from superovoid_ros.motions.dental_bite import DentalBite, read_bite
 from superovoid_ros.motions.replays import REPLAYS
 from superovoid_ros.resources import share_directory
 
-ROBOT, BITE = shipped()
+ROBOT, BITE = read_bite()
 
 
 @pytest.fixture(scope="module")

@@ -35,10 +35,10 @@ def rows_of(frames):
 
 def test_the_table_of_the_demo_shows_its_own_frames(tmp_path):
     path = tmp_path / "dental_bite.csv"
-    walked = report.Walked("bite", "mixed", [dental_bite.LOWER], [dental_bite.UPPER])
+    walked = report.RunSettings("bite", "mixed", [dental_bite.LOWER], [dental_bite.UPPER])
     report.write_csv(rows_of([46, 47, 60]), path, walked)
     recording = read_csv(path)
-    robot, bite = dental_bite.shipped()
+    robot, bite = dental_bite.read_bite()
     assert recording.robot.name == robot.name
     assert [moment.at for moment in recording.moments] == [46, 47, 60]
     assert recording.recorded == pytest.approx([4.6, 4.7, 6.0])
@@ -55,16 +55,16 @@ def test_the_table_of_the_demo_shows_its_own_frames(tmp_path):
 @pytest.mark.parametrize("motion", ["hands", "arms"])
 def test_hands_of_the_demo_have_the_poses_of_the_player(tmp_path, motion):
     path = tmp_path / "grasp_sweep.csv"
-    walked = report.Walked(motion, "superovoids", ["left_fingers"], ["right_fingers"])
+    walked = report.RunSettings(motion, "superovoids", ["left_fingers"], ["right_fingers"])
     report.write_csv(rows_of([30]), path, walked)
     model = ReplayModel(read_csv(path))
     links = model.answer().root_from_link
     found = np.linalg.inv(links["left_palm"]) @ links["right_palm"]
-    assert found == pytest.approx(wanted_pose(grasp_sweep.shipped()[1], 30), abs=1e-9)
+    assert found == pytest.approx(wanted_pose(grasp_sweep.read_sweep()[1], 30), abs=1e-9)
 
 
 def test_the_path_of_the_planning_example_has_its_object(tmp_path):
-    example = grasp_problem.shipped()
+    example = grasp_problem.read_example()
     names = ["seed", "along_m", *grasp_problem.joint_columns(example.problem)]
     path = written(tmp_path / "plan_grasp.csv", names, [1, 0.0, *example.start], [1, 0.2, *example.guess])
     model = ReplayModel(read_csv(path))

@@ -33,7 +33,7 @@ class Faulty(Part):
         self.endpoints.listen(String, "~/fail_topic", lambda _message: broadcast(), 10)
 
     def _break_contacts(self, _request: Trigger.Request, _response: Trigger.Response) -> str:
-        state_validity._found = lambda *_: np.linalg.inv(np.zeros((2, 2)))
+        state_validity._find_contacts = lambda *_: np.linalg.inv(np.zeros((2, 2)))
         return "broken"
 
     def _break_objects(self, _request: Trigger.Request, _response: Trigger.Response) -> str:

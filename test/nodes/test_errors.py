@@ -11,7 +11,7 @@ import pytest
 from superovoid.robot import Robot
 from superovoid.robot.octomap import Octree
 from superovoid.shapes import Superovoid
-from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of, refusals, shortened
+from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of, refusals, shorten
 from superovoid_ros.nodes.common.throttle import MOST, Log
 
 
@@ -52,11 +52,11 @@ def test_what_numpy_and_python_raise_is_none(mistake, capsys):
 
 
 def test_what_a_caller_wrote_is_put_on_one_line_and_cut_in_its_middle():
-    words = shortened(f"unknown joint '{'x' * 4_000_000}'; joints: slide, wrist")
+    words = shorten(f"unknown joint '{'x' * 4_000_000}'; joints: slide, wrist")
     assert len(words) < 1100
     assert words.startswith("unknown joint 'xxx") and words.endswith("x'; joints: slide, wrist")
     assert "[39" in words and "characters]" in words
-    assert shortened("a\n[ERROR] b\x1b[31m\0ü") == r"a\n[ERROR] b\x1b[31m\x00ü"
+    assert shorten("a\n[ERROR] b\x1b[31m\0ü") == r"a\n[ERROR] b\x1b[31m\x00ü"
     assert len(listing(["y" * 10_000] * 20)) < 2000
 
 

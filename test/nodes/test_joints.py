@@ -96,10 +96,10 @@ def test_a_sender_with_restarted_time_counts_after_a_second_unless_a_newer_messa
 
 def test_an_unmeasured_joint_has_its_assumed_position_and_no_age():
     joints = JointPositions()
-    assert joints.of(["a"], {"a": 1.0}) == ({"a": 1.0}, None) and joints.newest(["a"]) is None
+    assert joints.of(["a"], {"a": 1.0}) == ({"a": 1.0}, None) and joints.newest_stamp(["a"]) is None
     joints.update(["b"], [2.0], 10, 10)
     assert joints.of(["a", "b"], {"a": 1.0, "b": 5.0}) == ({"a": 1.0, "b": 2.0}, 10)
-    assert joints.unmeasured(["a", "b"]) == ["a"] and joints.newest(["a", "b"]) == 10
+    assert joints.unmeasured_joints(["a", "b"]) == ["a"] and joints.newest_stamp(["a", "b"]) == 10
     with pytest.raises(InputError, match="no position of joint c"):
         joints.of(["a", "c"], {"a": 1.0})
 

@@ -13,7 +13,7 @@ from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
 from superovoid_ros.motions import dental_bite
-from superovoid_ros.motions.grasp_sweep import shipped
+from superovoid_ros.motions.grasp_sweep import read_sweep
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform
 from superovoid_ros.nodes.distance_service.answers.markers import MarkerOptions, SceneMarkers
 from superovoid_ros.resources import share_directory
@@ -74,11 +74,11 @@ class Played:
 
 
 def hands(**options):
-    return Played(*shipped(), ("left_fingers", "right_fingers"), **options)
+    return Played(*read_sweep(), ("left_fingers", "right_fingers"), **options)
 
 
 def bite(**options):
-    return Played(*dental_bite.shipped(), (dental_bite.LOWER, dental_bite.UPPER), **options)
+    return Played(*dental_bite.read_bite(), (dental_bite.LOWER, dental_bite.UPPER), **options)
 
 
 @pytest.mark.ci
@@ -161,7 +161,7 @@ def test_a_live_node_sends_bodies_once_and_frames_after(start_node, client):
     start_node("sweep_player", namespace="/bite", paused=True, motion="bite")
     client.node.create_subscription(MarkerArray, "/drawn/markers", display.draw, 100)
     client.node.create_subscription(TFMessage, "/tf", display.move, 100)
-    robot, bites = dental_bite.shipped()
+    robot, bites = dental_bite.read_bite()
     urdf = share_directory() / "urdf" / f"{dental_bite.ROBOT}.urdf"
     client.send_text("robot_description", urdf.read_text(encoding="utf-8"))
     for index in (0, 60, 120):

@@ -316,12 +316,12 @@ def test_a_whole_scene_that_waits_for_a_robot_stands_for_what_was_lost_before_it
 
 
 def test_a_scene_requested_before_a_loss_does_not_replace_it(described):
-    asked = described.current.snapshot.unheard
+    asked = described.current.snapshot.lost_messages
     queued(described, (cup(name="a"), 1), (cup(name="b"), 3))
     told = []
     described.world.take_whole(PlanningScene(), asked, told.append)
     refused(described, "lost 1 message about objects")
-    described.world.take_whole(PlanningScene(), described.current.snapshot.unheard, told.append)
+    described.world.take_whole(PlanningScene(), described.current.snapshot.lost_messages, told.append)
     described.jobs.finish()
     assert described.objects == {} and told == [None, None]
 
@@ -376,7 +376,7 @@ def test_where_a_scene_is_required_nothing_is_answered_before_one_has_come():
     service.send(cup())
     refused(service, "no whole planning scene received yet (require_scene: true)")
     with pytest.raises(InputError, match="require_scene"):
-        service.current.known()
+        service.current.model_to_report()
     service.send(scene_diff(cup()))
     refused(service, "require_scene")
     service.send(PlanningScene())

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.ci  # a process of its own takes more than 2 s
 
 @pytest.fixture(scope="module")
 def example():
-    return grasp_problem.shipped()
+    return grasp_problem.read_example()
 
 
 def test_the_trail_of_each_tip_is_there_for_late_listeners(example, tmp_path, start_node, client):

@@ -13,7 +13,7 @@ from superovoid_interfaces.srv import GetDistances
 from superovoid import Status
 from superovoid.values.records import ResultTable
 from superovoid_ros.client import Distances
-from superovoid_ros.nodes.common.questions import DistanceRow, joined
+from superovoid_ros.nodes.common.questions import DistanceRow, join_responses
 
 
 def response(first, bodies, body_a, body_b, distance, status=(), stale=False):
@@ -36,7 +36,7 @@ def found():
     """Three states, of two responses; the second knows the bodies by other numbers."""
     one = response([0, 2, 2], ["a", "b", "c"], [0, 0], [1, 2], [-0.1, 0.2], [0, 5])
     other = response([0, 2], ["c", "a"], [1, 0], [0, 1], [0.3, 0.4])
-    return joined([one, other], "")
+    return join_responses([one, other], "")
 
 
 def test_rows_masks_and_slices_are_those_of_all_results(found):

@@ -46,7 +46,7 @@ def allowed(node, kind, what):
 
 def planned_path(folder):
     """Return the file of a path as `superovoid grasp` writes it, with the names and two states."""
-    example = grasp_problem.shipped()
+    example = grasp_problem.read_example()
     file = folder / "plan_grasp.csv"
     rows = (grasp_problem.joint_columns(example.problem), example.start, example.guess)
     file.write_text("".join(",".join(map(str, row)) + "\n" for row in rows), encoding="utf-8")

@@ -15,7 +15,7 @@ from visualization_msgs.msg import MarkerArray
 
 from superovoid import cli
 from superovoid_ros.motions import dental_bite
-from superovoid_ros.motions.grasp_sweep import shipped
+from superovoid_ros.motions.grasp_sweep import read_sweep
 from superovoid_ros.tools.demo.report import plot
 
 pytestmark = pytest.mark.ci
@@ -68,7 +68,7 @@ def test_demo_succeeds_and_names_its_files(demo):
 
 def test_every_row_equals_the_answer_of_the_library(demo):
     _, folder = demo
-    robot, sweep = shipped()
+    robot, sweep = read_sweep()
     scene = robot.scene()
     pairs = robot.body_pairs(["left_fingers"], ["right_fingers"])
     with (folder / "grasp_sweep.csv").open(encoding="utf-8") as file:
@@ -112,7 +112,7 @@ def test_demo_with_arms_has_the_same_distances(demo, tmp_path):
 def test_demo_of_the_bite_equals_the_answers_of_the_library(tmp_path):
     assert "Dental bite" in walked(tmp_path, "--bite", "--frames", "45:48")
     assert (tmp_path / "dental_bite.png").read_bytes().startswith(b"\x89PNG")
-    robot, bite = dental_bite.shipped()
+    robot, bite = dental_bite.read_bite()
     scene = robot.scene()
     names = [body.name for body in robot.bodies]
     with (tmp_path / "dental_bite.csv").open(encoding="utf-8") as file:

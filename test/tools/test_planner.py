@@ -111,7 +111,7 @@ def test_bodies_and_pairs_unknown_to_the_service_are_errors(problem, distances, 
 
 @pytest.fixture(scope="module")
 def hands():
-    return grasp_problem.shipped()
+    return grasp_problem.read_example()
 
 
 @pytest.fixture(scope="module")

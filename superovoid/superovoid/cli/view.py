@@ -278,10 +278,10 @@ def robot_and_looks(
         from superovoid.viewing.recording_bags import read_descriptions
         from superovoid.viewing.recording_files import RecordingError
 
-        said = read_descriptions(recording)
-        if not said.urdf.strip():
+        descriptions = read_descriptions(recording)
+        if not descriptions.urdf.strip():
             raise RecordingError(f"{recording}: contains no robot_description; give a URDF too")
-        urdf, srdf = said.urdf, said.srdf or None
+        urdf, srdf = descriptions.urdf, descriptions.srdf or None
     elif urdf is None:
         if "superovoid_ros" not in PackageFolders():
             raise RobotDescriptionError("no URDF is given, and superovoid_ros, which has the default robot, is missing")

@@ -127,7 +127,7 @@ def test_the_panda_goes_around_a_wall(robot, motion):
 
 
 def test_both_hands_go_to_an_egg():
-    example = pytest.importorskip("superovoid_ros.icub.grasp_problem").shipped()
+    example = pytest.importorskip("superovoid_ros.icub.grasp_problem").read_example()
     problem = example.problem
     palms = "".join(f'<joint name="{name}"/>' for name in problem.joints if "distance" in name or "right_l" in name)
     both = f"""<group name="both"><group name="left_hand"/><group name="right_hand"/>{palms}

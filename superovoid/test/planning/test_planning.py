@@ -94,7 +94,7 @@ def around_egg():
 
 @pytest.fixture(scope="module")
 def hands():
-    return pytest.importorskip("superovoid_ros.icub.grasp_problem").shipped()
+    return pytest.importorskip("superovoid_ros.icub.grasp_problem").read_example()
 
 
 ACROSS = np.array([[0.03, -0.12, 0.0, 0.0], [0.03, 0.13, 0.5, 0.2]])

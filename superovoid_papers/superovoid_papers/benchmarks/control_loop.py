@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from rich.table import Table
 
 from superovoid.output import REPORT, CsvRow, column, leave, machine, output_folder, print_table, unitless
-from superovoid_ros.motions.grasp_sweep import shipped
+from superovoid_ros.motions.grasp_sweep import read_sweep
 
 FloatArray = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ class Hands:
     """The two hands in the sweep; one call is the work of a turn."""
 
     def __init__(self, rate: int) -> None:
-        robot, sweep = shipped()
+        robot, sweep = read_sweep()
         frames = max(2, round(_SWEEP * rate))
         part = frames / len(sweep)
         approach = max(1, round(part * sweep.approach_frames))

@@ -29,7 +29,7 @@ from superovoid.shapes import Superovoid
 from superovoid.shapes.kernels import bodies, surface
 from superovoid.values.status import UNPROVEN
 from superovoid_papers.benchmarks import many_states
-from superovoid_ros.motions.grasp_sweep import shipped
+from superovoid_ros.motions.grasp_sweep import read_sweep
 
 FloatArray = NDArray[np.float64]
 
@@ -304,7 +304,7 @@ def overlaps(repeats: int) -> Table:
 
 def hands(repeats: int) -> Table:
     """Time queries of the two hands over the grasp sweep, all 441 pairs of finger links."""
-    robot, sweep = shipped()
+    robot, sweep = read_sweep()
     pairs = robot.body_pairs(["left_fingers"], ["right_fingers"])
     poses = [robot.forward_kinematics(frame.positions, frame.base_poses) for frame in sweep]
     title = "Scene, two hands, 441 pairs; milliseconds a query over the frames of the sweep"

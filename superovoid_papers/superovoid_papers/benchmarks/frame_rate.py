@@ -67,7 +67,7 @@ _PAGE = {
 
 def model_of_hands() -> ReplayModel:
     """Return the model of both hands in the grasp sweep, played at `_PLAYED`."""
-    robot, sweep = grasp_sweep.shipped()
+    robot, sweep = grasp_sweep.read_sweep()
     frames = [sweep.frame(index) for index in range(len(sweep))]
     moments = [Moment(index / _PLAYED, frame.positions, frame.base_poses) for index, frame in enumerate(frames)]
     return ReplayModel(Recording("hands", robot, moments, "time", "s", between=(["left_fingers"], ["right_fingers"])))

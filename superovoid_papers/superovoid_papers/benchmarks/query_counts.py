@@ -24,7 +24,7 @@ from superovoid.contact import ImpactStatus, Motion, Proof, are_closer, distance
 from superovoid.output import REPORT, print_table
 from superovoid.shapes import Superovoid
 from superovoid_papers.benchmarks import scale
-from superovoid_ros.motions.grasp_sweep import shipped
+from superovoid_ros.motions.grasp_sweep import read_sweep
 
 FloatArray = NDArray[np.float64]
 
@@ -160,7 +160,7 @@ def closest_pairs(sizes: Sequence[int], frames: int, seed: int) -> Table:
     table = Table(
         *columns, title="k closest pairs, moving; milliseconds of processor time a query", title_justify="left"
     )
-    robot, sweep = shipped()
+    robot, sweep = read_sweep()
     hands = robot.scene()
     poses = [robot.forward_kinematics(frame.positions, frame.base_poses) for frame in sweep][:frames]
     moved = [np.array([links[link] for link in hands.links]) for links in poses]

@@ -14,11 +14,11 @@ from scipy.spatial import cKDTree
 from superovoid_papers.experiments.goncalves2017 import bite
 from superovoid_papers.methods import goncalves2017
 from superovoid_papers.methods.goncalves2017 import newton_schemes
-from superovoid_ros.motions.dental_bite import LOWER, shipped
+from superovoid_ros.motions.dental_bite import LOWER, read_bite
 
 pytestmark = pytest.mark.ci
 
-ROBOT, WHOLE = shipped()
+ROBOT, WHOLE = read_bite()
 # Separate boxes, overlapping boxes, contact, and deep overlap.
 FRAMES = (10, 40, 60, 79)
 
@@ -152,7 +152,7 @@ def test_a_frame_is_wrong_if_another_pair_is_too_deep():
 
 def test_experiment_writes_a_table_and_plots(tmp_path, monkeypatch, capsys):
     short = replace(WHOLE, frames=2, start=WHOLE.frame(50).height, turn_frame=1.0)
-    monkeypatch.setattr(bite, "shipped", lambda: (ROBOT, short))
+    monkeypatch.setattr(bite, "read_bite", lambda: (ROBOT, short))
     monkeypatch.setattr(bite, "union_mesh", _no_meshes)
     assert bite.main(1, tmp_path) == 0
     printed = capsys.readouterr().out

@@ -11,12 +11,12 @@ import pytest
 import yaml
 
 from superovoid_papers.experiments.goncalves2017 import hands
-from superovoid_ros.motions.grasp_sweep import count_contacts, shipped
+from superovoid_ros.motions.grasp_sweep import count_contacts, read_sweep
 from superovoid_ros.resources import share_directory
 
 pytestmark = pytest.mark.ci
 
-ROBOT, SWEEP = shipped()
+ROBOT, SWEEP = read_sweep()
 FRAMES = (40, 41, 90)
 
 
@@ -127,7 +127,7 @@ def test_intersecting_meshes_are_about_as_many_as_independently_counted():
 
 
 def test_experiment_writes_a_table_and_a_plot(tmp_path, monkeypatch, capsys, given, found):
-    monkeypatch.setattr(hands, "shipped", lambda: (ROBOT, [SWEEP.frame(i) for i in FRAMES]))
+    monkeypatch.setattr(hands, "read_sweep", lambda: (ROBOT, [SWEEP.frame(i) for i in FRAMES]))
     monkeypatch.setattr(hands, "contenders", lambda poses: (given[0], ["Coal: no module: pip install coal"]))
     monkeypatch.setattr(hands, "measure", lambda *arguments: found)
     assert hands.main(1, tmp_path) == 0

@@ -17,7 +17,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from superovoid.viewing.meanings import COLOURS, Meaning
 from superovoid.viewing.picture import TriangleBody, Triangles
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform
-from superovoid_ros.nodes.common.mistakes import InputError, shortened
+from superovoid_ros.nodes.common.mistakes import InputError, shorten
 
 FloatArray = NDArray[np.float64]
 
@@ -125,8 +125,8 @@ class MarkerBodies:
             corners, faces = np.unique(points, axis=0, return_inverse=True)
             faces = faces.reshape(-1)[: len(points) // 3 * 3].reshape(-1, 3)
         if not (np.abs(corners) < _FARTHEST).all():
-            raise InputError(f"body '{shortened(name, 80)}' has a corner that is not within {_FARTHEST:g} m")
-        pose = from_pose(marker.pose, f"body '{shortened(name, 80)}'")
+            raise InputError(f"body '{shorten(name, 80)}' has a corner that is not within {_FARTHEST:g} m")
+        pose = from_pose(marker.pose, f"body '{shorten(name, 80)}'")
         body = TriangleBody(name, link, Triangles(corners, faces), pose)
         old = self._old.pop(name, None)
         if old is not None and np.array_equal(old.body.shape.vertices, corners):
@@ -141,7 +141,7 @@ class MarkerBodies:
             frame = one.child_frame_id
             link = frame.removeprefix(self._prefix)
             if link != frame and (link in self.frames or len(self.frames) < _MOST_FRAMES):
-                self.frames[link] = one.header.frame_id, from_transform(one.transform, shortened(frame, 80))
+                self.frames[link] = one.header.frame_id, from_transform(one.transform, shorten(frame, 80))
 
     def bodies_to_show(self) -> list[MarkerBody]:
         """Return the present bodies, and those from before a restart that the node may still send again.

@@ -51,7 +51,7 @@ from superovoid_ros.nodes.clients.marker_bodies import MarkerBodies, MarkerBody
 from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose
 from superovoid_ros.nodes.common.endpoints import SERVICE, read
-from superovoid_ros.nodes.common.mistakes import InputError, shortened
+from superovoid_ros.nodes.common.mistakes import InputError, shorten
 
 FloatArray = NDArray[np.float64]
 
@@ -153,7 +153,7 @@ class ShownService:
         while True:
             with self._lock:
                 settled = self._bodies.has_all_frames() and time.monotonic() > self._bodies.changed_at + _SETTLED
-            if settled and not self._silent():
+            if settled and not self._is_silent():
                 return
             words = self._why_silent() or "waiting for its bodies (published if its parameter 'markers.bodies' is true)"
             if words != shown:
@@ -171,7 +171,7 @@ class ShownService:
                 take(message)
         except InputError as error:
             if kind is MarkerArray:  # a body may be missing; on other topics the next message is complete
-                self._bodies.trouble = shortened(f"one of its marker messages could not be read: {error}", 300)
+                self._bodies.trouble = shorten(f"one of its marker messages could not be read: {error}", 300)
         for tell in tuple(self._news):
             tell()
 
@@ -183,7 +183,7 @@ class ShownService:
     def _poll(self) -> None:
         """Request the parameters, the robot's links, and the reason if the node publishes no distances."""
         self._ask(self._ask_values, GetParameters.Request(names=list(_PARAMETERS)), self._take_values)
-        if self._silent():
+        if self._is_silent():
             self._ask(self._ask_state, GetMinDistance.Request(max_results=1), self._take_refusal)
         else:
             self._refusal = ""
@@ -197,9 +197,9 @@ class ShownService:
 
     def _ask(self, client: Client, request: object, take: Callable[[object], None]) -> bool:
         """Send a request unless one is pending or there is no server; return whether it was sent."""
-        before, asked = self._calls.get(client, (None, -math.inf))
+        before, asked_at = self._calls.get(client, (None, -math.inf))
         if before is not None and not before.done():
-            if time.monotonic() < asked + _AGAIN:
+            if time.monotonic() < asked_at + _AGAIN:
                 return False
             client.remove_pending_request(before)
         if not client.service_is_ready():
@@ -207,13 +207,13 @@ class ShownService:
         future = client.call_async(request)
         self._calls[client] = future, time.monotonic()
 
-        def done(future: Future) -> None:
+        def on_done(future: Future) -> None:
             answer = None if future.cancelled() else future.result()
             if answer is not None:
                 with self._lock:
                     take(answer)
 
-        future.add_done_callback(done)
+        future.add_done_callback(on_done)
         return True
 
     def _take_values(self, answer: GetParameters.Response) -> None:
@@ -234,12 +234,12 @@ class ShownService:
         for thing in answer.scene.world.collision_objects:
             if self._answer is not None and thing.header.frame_id == self._answer.header.frame_id:
                 try:
-                    found[thing.id] = from_pose(thing.pose, f"object '{shortened(thing.id, 80)}'")
+                    found[thing.id] = from_pose(thing.pose, f"object '{shorten(thing.id, 80)}'")
                 except InputError:
                     pass  # the object has no handle
         self._moveit_objects = found
 
-    def _silent(self) -> bool:
+    def _is_silent(self) -> bool:
         rate = self._values.get("rate")
         period = 1.0 / rate if isinstance(rate, float) and rate > 0.0 else 0.0
         return time.monotonic() > self._answered_at + max(_SILENCE, _PERIODS * period)
@@ -249,14 +249,14 @@ class ShownService:
 
     def _why_silent(self) -> str:
         """Return the reason why there is no answer; empty if there is one."""
-        if not self._silent():
+        if not self._is_silent():
             return ""
         if not self._publishes():
             return f"node {self.title} does not exist, or is not active"
         if self._values.get("rate") == 0.0:
             return f"{self.title} publishes nothing: its parameter 'rate' is 0"
         if self._refusal:
-            return f"{self.title}: {shortened(self._refusal, 300)}"
+            return f"{self.title}: {shorten(self._refusal, 300)}"
         ago = time.monotonic() - self._answered_at
         return f"{self.title} has published nothing" + (f" for {ago:.0f} s" if math.isfinite(ago) else " yet")
 
@@ -388,7 +388,7 @@ class ShownService:
         near = self.near
         with self._lock:
             answer, poses, known = self._answer, self._link_poses(), self._bodies.bodies_to_show()
-            missing = self._missing(answer, poses)
+            missing = self._describe_missing(answer, poses)
         max_distance = float(self._values.get("max_distance", math.nan)) or math.inf
         pairs = answer.pairs
         lower, upper = (np.array([getattr(pair, name) for pair in pairs]) for name in ("lower", "upper"))
@@ -405,7 +405,7 @@ class ShownService:
             if one.body.link in poses
         )
         rows = [row for row in range(len(pairs)) if row == 0 or found[row] >= Meaning.NEAR]
-        drawn = tuple(_drawn(pairs[row], Meaning(int(found[row]))) for row in rows[:MOST_PAIRS])
+        drawn = tuple(_drawn_pair(pairs[row], Meaning(int(found[row]))) for row in rows[:MOST_PAIRS])
         if len(pairs):
             meaning = int(found.max())
             least = min(float(lower.min()), max_distance), float(upper.min())
@@ -425,7 +425,7 @@ class ShownService:
             return Meaning(max(worst or 0, body.meaning))
         return far if worst is None else Meaning(max(worst, far))
 
-    def _missing(self, answer: DistanceArray, poses: Mapping[str, FloatArray]) -> str:
+    def _describe_missing(self, answer: DistanceArray, poses: Mapping[str, FloatArray]) -> str:
         """Describe what is missing in the answer, or makes it doubtful."""
         words = [self._bodies.incomplete.replace("\n", " ")] if self._bodies.incomplete else []
         if answer.stale:
@@ -445,7 +445,7 @@ class ShownService:
         return "; ".join(words)
 
 
-def _drawn(pair: PairDistance, meaning: Meaning) -> DrawnPair:
+def _drawn_pair(pair: PairDistance, meaning: Meaning) -> DrawnPair:
     """Return a pair of an answer as a drawn pair."""
     points = (np.array((one.x, one.y, one.z)) for one in (pair.point_a, pair.point_b, pair.normal))
     return DrawnPair(

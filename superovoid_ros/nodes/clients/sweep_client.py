@@ -41,14 +41,14 @@ class SweepClient(Caller):
         """Request that a frame be published; `Caller.ask` repeats a lost call."""
         return self.ask(self._play, PlayFrame.Request(frame=frame), each_turn=each_turn)
 
-    def nearest(
+    def request_nearest(
         self, links_a: Sequence[str], links_b: Sequence[str], each_turn: Callable[[], None]
     ) -> GetMinDistance.Response:
         """Request the closest pair."""
         request = GetMinDistance.Request(links_a=list(links_a), links_b=list(links_b), max_results=1)
         return self.ask(self._distance, request, each_turn=each_turn)
 
-    def overlapping(
+    def request_overlaps(
         self, links_a: Sequence[str], links_b: Sequence[str], each_turn: Callable[[], None]
     ) -> GetPenetration.Response:
         """Request all overlapping pairs."""

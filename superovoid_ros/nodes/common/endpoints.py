@@ -124,9 +124,9 @@ Failed = Callable[[str, Exception], None]
 
 
 def failures_of(node: Node) -> Failed:
-    """Return the receiver of callback errors: the node's method `failed` if it exists, otherwise its log."""
+    """Return the receiver of callback errors: the node's method `report_failure` if it exists, otherwise its log."""
     log = Log(node)
-    return getattr(node, "failed", None) or (lambda what, error: log.error(what, words_of(what, error)))
+    return getattr(node, "report_failure", None) or (lambda what, error: log.error(what, words_of(what, error)))
 
 
 def words_of(what: str, error: Exception) -> str:
@@ -189,7 +189,7 @@ class Endpoints:
         InputError
             If an override is invalid.
         """
-        handle = self._guarded(topic, lambda data: callback(read(data, kind)))
+        handle = self._guard(topic, lambda data: callback(read(data, kind)))
 
         def take(data: bytes) -> None:
             handle(data)
@@ -219,14 +219,14 @@ class Endpoints:
         """
 
         def take(data: bytes, info: Mapping[str, Any]) -> None:
-            together = [_taken(data, info, kind, lost)]
+            together = [_take_message(data, info, kind, lost)]
             with subscription.handle:
                 while len(together) < _TAKEN_TOGETHER:
                     found = subscription.handle.take_message(kind, True)
                     if found is None:
                         lost.is_empty()
                         break
-                    together.append(_taken(*found, kind, lost))
+                    together.append(_take_message(*found, kind, lost))
             callback(together)
 
         subscription = self._subscribe(kind, topic, take, qos, with_info=True)
@@ -274,7 +274,7 @@ class Endpoints:
         InputError
             As for `listen`.
         """
-        handle = self._guarded(topic, lambda data: callback(read(data, kind)))
+        handle = self._guard(topic, lambda data: callback(read(data, kind)))
         group = _Rests(wakes)
 
         def woken(data: bytes) -> None:
@@ -296,7 +296,7 @@ class Endpoints:
         with_info: bool = False,
         group: CallbackGroup | None = None,
     ) -> Subscription:
-        guarded = self._guarded(topic, callback)
+        guarded = self._guard(topic, callback)
         return self._open(
             topic,
             self._node.destroy_subscription,
@@ -304,7 +304,7 @@ class Endpoints:
                 kind,
                 topic,
                 (lambda data, info: guarded(data, info)) if with_info else guarded,  # rclpy counts the parameters
-                _own(qos),
+                _copy_profile(qos),
                 callback_group=group,
                 raw=True,
                 # `mismatches.py` reports the mismatches that these events would report.
@@ -321,7 +321,7 @@ class Endpoints:
         `matched` is called when a subscriber appears or disappears.
         """
         events = PublisherEventCallbacks(
-            matched=matched and self._guarded(topic, lambda _status: matched()), use_default_callbacks=False
+            matched=matched and self._guard(topic, lambda _status: matched()), use_default_callbacks=False
         )
         return self._open(
             topic,
@@ -329,7 +329,7 @@ class Endpoints:
             lambda: self._node.create_publisher(
                 kind,
                 topic,
-                _own(qos),
+                _copy_profile(qos),
                 event_callbacks=events,
                 qos_overriding_options=QoSOverridingOptions(POLICIES),
             ),
@@ -366,7 +366,7 @@ class Endpoints:
         """
 
         def accept(handle: ServerGoalHandle) -> CancelResponse:
-            self._guarded(name, cancel)(handle)
+            self._guard(name, cancel)(handle)
             return CancelResponse.ACCEPT
 
         # ROS remaps services and topics but not actions, so the name is resolved as that of a service.
@@ -382,11 +382,11 @@ class Endpoints:
         self._opened[client] = lambda opened: opened.destroy()
         return client
 
-    def every(self, seconds: float, callback: Callable[[], None], *, steady: bool = True) -> Timer:
+    def start_timer(self, seconds: float, callback: Callable[[], None], *, steady: bool = True) -> Timer:
         """Start a timer, by a steady clock (`steady`) or by the clock of the node, which a simulation may stop."""
         timer = self._node.create_timer(
             seconds,
-            self._guarded("timer", callback),
+            self._guard("timer", callback),
             clock=Clock(clock_type=ClockType.STEADY_TIME) if steady else None,
         )
         self._opened[timer] = self._node.destroy_timer
@@ -397,7 +397,7 @@ class Endpoints:
         if timer in self._opened:
             self._opened.pop(timer)(timer)
 
-    def _guarded(self, what: str, callback: Callable[..., None]) -> Callable[..., None]:
+    def _guard(self, what: str, callback: Callable[..., None]) -> Callable[..., None]:
         def run(*arguments: object) -> None:
             try:
                 callback(*arguments)
@@ -427,7 +427,7 @@ def _take_arrived(subscription: Subscription, kind: type, handle: Callable[[byte
             handle(found[0])
 
 
-def _taken(data: bytes, info: Mapping[str, Any], kind: type, lost: LostMessages) -> TakenMessage:
+def _take_message(data: bytes, info: Mapping[str, Any], kind: type, lost: LostMessages) -> TakenMessage:
     count = lost.before(info)
     try:
         return TakenMessage(read(data, kind), count, len(data))
@@ -447,17 +447,17 @@ def read(data: bytes, kind: type) -> object:
     # end. If the data are shorter than that, Fast CDR 2.3.3 reads beyond the end of its buffer
     # (`Cdr::read_encapsulation`): the message contains foreign memory, or the process ends by SIGSEGV.
     if len(data) < 4 or data[3] & 3 > len(data) - 4:
-        raise UnreadableError(f"{_named(data, kind)}: too short for a header")
+        raise UnreadableError(f"{_describe_bytes(data, kind)}: too short for a header")
     try:
         return deserialize_message(data, kind)
     except Exception as error:  # the type of rclpy's exception depends on the field
-        raise UnreadableError(_named(data, kind)) from error
+        raise UnreadableError(_describe_bytes(data, kind)) from error
 
 
-def _named(data: bytes, kind: type) -> str:
+def _describe_bytes(data: bytes, kind: type) -> str:
     return f"{len(data)} bytes that are not a {kind.__module__.partition('.')[0]}/{kind.__name__}"
 
 
-def _own(qos: QoSProfile | int) -> QoSProfile:
+def _copy_profile(qos: QoSProfile | int) -> QoSProfile:
     """Return a copy of a profile, into which rclpy may write overrides."""
     return QoSProfile(depth=qos) if isinstance(qos, int) else copy.copy(qos)

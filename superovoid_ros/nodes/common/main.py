@@ -22,7 +22,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
 from superovoid_ros.nodes.common.endpoints import Failed, failures_of
-from superovoid_ros.nodes.common.mistakes import UnreadableError, reason_of, shortened
+from superovoid_ros.nodes.common.mistakes import UnreadableError, reason_of, shorten
 from superovoid_ros.nodes.common.shared_memory import make_room
 
 USAGE = 2
@@ -75,13 +75,13 @@ def start_ros(args: Sequence[str] | None) -> str:
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     except rclpy_implementation.UnknownROSArgsError as error:
-        return f"unknown ROS arguments {shortened(error)}"
+        return f"unknown ROS arguments {shorten(error)}"
     except rclpy_implementation.RCLError as error:
         return _words(error)
     unknown = remove_ros_args(list(sys.argv if args is None else ["", *args]))[1:]
     if unknown:
         return (
-            f"unknown argument '{shortened(unknown[0], 200)}': expected only ROS arguments, as in "
+            f"unknown argument '{shorten(unknown[0], 200)}': expected only ROS arguments, as in "
             "--ros-args -p name:=value -r from:=to --params-file file.yaml"
         )
     return ""
@@ -98,7 +98,7 @@ def _spin(create_node: Callable[[], Node], ending: threading.Event) -> int:
         failed = failures_of(node)
         for service in node.services:  # the node's own callbacks never raise
             if service.srv_type.__module__.startswith(("rcl_interfaces.", "lifecycle_msgs.")):
-                service.callback = _guarded(service.srv_name, service.callback, failed)
+                service.callback = _guard(service.srv_name, service.callback, failed)
         gc.freeze()
         gc.enable()
         executor = SingleThreadedExecutor()
@@ -134,7 +134,7 @@ def _spin(create_node: Callable[[], Node], ending: threading.Event) -> int:
     return 0
 
 
-def _guarded(
+def _guard(
     name: str, callback: Callable[[object, object], object], failed: Failed
 ) -> Callable[[object, object], object]:
     """Return a callback of rclpy's own services that never raises.
@@ -155,4 +155,4 @@ def _guarded(
 def _words(error: Exception) -> str:
     """Return the text of a ROS error, without locations in rcl's sources."""
     words = str(error).removeprefix("failed to initialize rcl: ")
-    return shortened(re.sub(r"\s*,? at /\S+?:\d+", "", words).strip())
+    return shorten(re.sub(r"\s*,? at /\S+?:\d+", "", words).strip())

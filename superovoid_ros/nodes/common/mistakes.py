@@ -77,7 +77,7 @@ class UnreadableError(InputError):
 def check_name(name: str, what: str) -> None:
     """Raise `InputError` if a name is too long to store."""
     if len(name) > LONGEST_NAME:
-        raise InputError(f"{what} has {len(name)} characters ({shortened(name, 80)}): must be at most {LONGEST_NAME}")
+        raise InputError(f"{what} has {len(name)} characters ({shorten(name, 80)}): must be at most {LONGEST_NAME}")
 
 
 @contextmanager
@@ -104,7 +104,7 @@ def refusals(what: str = "", remedy: str = "", code: Code = Code.INVALID_REQUEST
         raise InputError(": ".join(filter(None, (what, str(error), remedy))), code) from error
 
 
-def shortened(words: object, most: int = _MOST_WORDS) -> str:
+def shorten(words: object, most: int = _MOST_WORDS) -> str:
     """Return text on one line, with unprintable characters escaped and the middle of long text omitted."""
     words = str(words)
     if len(words) > most:
@@ -116,7 +116,7 @@ def shortened(words: object, most: int = _MOST_WORDS) -> str:
 def listing(names: object, limit: int = 12) -> str:
     """Return names as a readable list for an error message, cut after `limit`."""
     names = sorted(map(str, names))
-    shown = ", ".join(shortened(name, _MOST_NAME) for name in names[:limit])
+    shown = ", ".join(shorten(name, _MOST_NAME) for name in names[:limit])
     return f"{shown}, ... ({len(names)} in all)" if len(names) > limit else shown or "none"
 
 
@@ -127,9 +127,9 @@ def reason_of(error: BaseException) -> str:
     traceback is printed at its first occurrence. The node keeps running.
     """
     if isinstance(error, InputError):
-        return shortened(error)
+        return shorten(error)
     trace(error)
-    return f"{INTERNAL}: {shortened(repr(error), 300)}: a bug of the node, not of the request; see its output"
+    return f"{INTERNAL}: {shorten(repr(error), 300)}: a bug of the node, not of the request; see its output"
 
 
 def trace(error: BaseException) -> None:

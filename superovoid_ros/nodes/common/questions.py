@@ -275,7 +275,7 @@ def _base_rows(base_poses: Mapping[str, PosesLike]) -> FloatArray:
     return np.hstack([np.broadcast_to(rows, (states, 7)) for rows in numbers])
 
 
-def joined(responses: list[GetDistances.Response], message: str) -> Distances:
+def join_responses(responses: list[GetDistances.Response], message: str) -> Distances:
     """Merge the responses for consecutive states into one answer."""
     last = responses[-1]
     place: dict[tuple[str, str], int] = {}

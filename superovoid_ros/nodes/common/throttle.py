@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from rclpy.node import Node
 
-from superovoid_ros.nodes.common.mistakes import LOG_PERIOD, shortened
+from superovoid_ros.nodes.common.mistakes import LOG_PERIOD, shorten
 
 MOST = 10_000
 """Largest number of characters for one kind of line in one period; the line that exceeds it is the last."""
@@ -62,7 +62,7 @@ class Log:
             counts[2] += 1
             self.left_out += 1
             return ""
-        line = shortened(words)
+        line = shorten(words)
         counts[1] += len(line)
         more = f" ({counts[2]} similar lines omitted)" if counts[2] else ""
         counts[2] = 0

@@ -74,7 +74,7 @@ class DistanceService(LifecycleNode):
         super().__init__("distance_service")
         self.statistics = Statistics()
         self._activity = Activity(self.get_fully_qualified_name())
-        self._jobs = Jobs(self, self.failed)
+        self._jobs = Jobs(self, self.report_failure)
         self._parameters_declared = Parameters(self)
         self._parameters_declared.declare((AUTOSTART, PLANNING))
         self.common = Common(
@@ -148,9 +148,9 @@ class DistanceService(LifecycleNode):
             parts += [kinematics, plans, CartesianPaths(*common), Motions(*common, plans)]
         return parts
 
-    def failed(self, what: str, error: Exception) -> None:
+    def report_failure(self, what: str, error: Exception) -> None:
         """Log and count an exception raised by a callback."""
-        self.common.failed(what, error)
+        self.common.report_failure(what, error)
 
     def _facts(self) -> dict[str, object]:
         """Return the facts of all parts for the diagnostics."""
@@ -183,7 +183,7 @@ class DistanceService(LifecycleNode):
             try:
                 act(part)
             except Exception as error:
-                self.failed(type(part).__name__, error)
+                self.report_failure(type(part).__name__, error)
 
     # --- Lifecycle ---
 

@@ -87,7 +87,7 @@ class Common:
     jobs: Jobs
     """Runs long work in threads."""
 
-    def failed(self, what: str, error: Exception) -> None:
+    def report_failure(self, what: str, error: Exception) -> None:
         """Log and count the exception of a callback of a topic, service, timer or job."""
         self.log.error(what, words_of(what, error))
         self.statistics.fault(is_read=not isinstance(error, UnreadableError))
@@ -108,7 +108,7 @@ class Part:
     def __init__(self, common: Common) -> None:
         self.node, self.value, self.log, self.statistics = common.node, common.value, common.log, common.statistics
         self.activity, self.jobs = common.activity, common.jobs
-        self.endpoints = Endpoints(common.node, common.failed)
+        self.endpoints = Endpoints(common.node, common.report_failure)
 
     def configure(self) -> None:
         """Create services, subscriptions and publishers; raise `InputError` if the parameters do not allow it."""

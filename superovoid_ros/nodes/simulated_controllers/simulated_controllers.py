@@ -32,7 +32,7 @@ from superovoid_ros.nodes.common.parameters import Parameters, text
 from superovoid_ros.nodes.distance_service.answers.controllers import (
     Controller,
     check_joint_trajectory,
-    followed,
+    interpolate,
     read_controllers,
     read_mapping,
 )
@@ -75,7 +75,7 @@ class SimulatedControllers(Node):
         self._publisher = self._endpoints.advertise(JointState, "joint_states", 10)
         for one in described:
             self._endpoints.act(one.kind, one.action, partial(self._follow, one), lambda _: None)
-        self._endpoints.every(PERIOD, self._step, steady=False)
+        self._endpoints.start_timer(PERIOD, self._step, steady=False)
         self.get_logger().info(f"controllers: {', '.join(one.name for one in described)}")
 
     def _now(self) -> float:
@@ -138,7 +138,7 @@ class SimulatedControllers(Node):
             raise InputError(f"it does not control joint '{unknown[0]}'" if unknown else "the trajectory is empty")
         check_joint_trajectory(message)
         measured = {joint: self._positions[joint] for joint in message.joint_names}
-        return _Share(handle, followed(message, measured), self._now())
+        return _Share(handle, interpolate(message, measured), self._now())
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -118,11 +118,11 @@ COLUMNS: dict[str, Callable[[SweepRow], object]] = {
     "get_penetration_query_s": lambda row: row.penetration_solve_time,
     "get_penetration_round_trip_s": lambda row: row.penetration_service_time,
 }
-"""Columns of the CSV file, named as in the printed tables; those of `Walked` come first."""
+"""Columns of the CSV file, named as in the printed tables; those of `RunSettings` come first."""
 
 
 @dataclass(frozen=True)
-class Walked:
+class RunSettings:
     """Settings of a run, repeated in each line of the CSV file: `superovoid view` uses them to show the motion."""
 
     motion: str
@@ -134,7 +134,7 @@ class Walked:
     links_b: Sequence[str]
 
 
-def write_csv(rows: Sequence[SweepRow], path: Path, walked: Walked) -> None:
+def write_csv(rows: Sequence[SweepRow], path: Path, walked: RunSettings) -> None:
     """Write the results as CSV, one line for each frame."""
     about = {
         "motion": walked.motion,

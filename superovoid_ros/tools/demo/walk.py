@@ -18,7 +18,7 @@ from superovoid.cli.interruption import INTERRUPTS
 from superovoid_ros.nodes.clients.sweep_client import SweepClient
 from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.tools.demo.report import SweepRow
-from superovoid_ros.tools.process.child import NodeError, NodeProcess, Watch, inside
+from superovoid_ros.tools.process.child import NodeError, NodeProcess, Watch, remapping_rules
 from superovoid_ros.tools.process.network import own_network
 
 _REPLAY_AFTER = 0.5  # s without the frame at the distance service, after which the frame is played again
@@ -76,14 +76,14 @@ class _Client:
         """Wait until `until`, a time of time.monotonic."""
         self._caller.wait(lambda: time.monotonic() >= until)
 
-    def _watched(self, process: NodeProcess, name: str) -> Callable[[], None]:
+    def _watch_process(self, process: NodeProcess, name: str) -> Callable[[], None]:
         """Return a callback for each turn without a response; it raises if the process ended or takes too long."""
         watch = Watch(process, cause=_LOST_BECAUSE)
         return lambda: watch.look(f"{name} did not answer")
 
     def play(self, frame: int) -> object:
         """Request that the player publish a frame; return its response."""
-        response = self._caller.play(frame, self._watched(self._player, "play_frame"))
+        response = self._caller.play(frame, self._watch_process(self._player, "play_frame"))
         if not response.success:
             raise DemoError(f"play_frame: {response.message}")
         return response
@@ -94,7 +94,9 @@ class _Client:
         played, watch = time.monotonic(), Watch(self._service, cause=_LOST_BECAUSE)
         while True:
             started = time.perf_counter()
-            nearest = self._caller.nearest(links_a, links_b, self._watched(self._service, "get_min_distance"))
+            nearest = self._caller.request_nearest(
+                links_a, links_b, self._watch_process(self._service, "get_min_distance")
+            )
             nearest_time = time.perf_counter() - started
             if nearest.success and nearest.distances.header.stamp == stamp:
                 break
@@ -106,7 +108,7 @@ class _Client:
                 stamp = self.play(frame).stamp
                 played = time.monotonic()
         started = time.perf_counter()
-        deep = self._caller.overlapping(links_a, links_b, self._watched(self._service, "get_penetration"))
+        deep = self._caller.request_overlaps(links_a, links_b, self._watch_process(self._service, "get_penetration"))
         deep_time = time.perf_counter() - started
         if not deep.success or deep.distances.header.stamp != stamp:
             raise DemoError(f"frame {frame}: get_penetration: {deep.message}")
@@ -181,7 +183,7 @@ def run_sweep(
             ("superovoid_ros.nodes.distance_service", {"representation": representation, **shown}),
             ("superovoid_ros.nodes.sweep_player", played),
         ):
-            processes.append(NodeProcess(module, parameters, inside(namespace)))
+            processes.append(NodeProcess(module, parameters, remapping_rules(namespace)))
             stack.callback(processes[-1].stop)
         client.wait_for_services(*processes)
         if frames is None:

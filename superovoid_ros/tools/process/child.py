@@ -156,7 +156,7 @@ def wait_for(process: NodeProcess, condition: Callable[[], bool], problem: str, 
         time.sleep(pause)
 
 
-def inside(namespace: str) -> list[str]:
+def remapping_rules(namespace: str) -> list[str]:
     """Return remapping rules that put a node, its transforms, clock and diagnostics into a namespace; none if empty."""
     if not namespace:
         return []
@@ -167,4 +167,4 @@ def hands_service(namespace: str, **more: object) -> NodeProcess:
     """Start the distance service with both hands of the iCub; by default it publishes nothing."""
     urdf, srdf = robot_documents("icub_hands")
     parameters = {"rate": 0.0, "robot_description": urdf, "robot_description_semantic": srdf, **more}
-    return NodeProcess("superovoid_ros.nodes.distance_service", parameters, inside(namespace))
+    return NodeProcess("superovoid_ros.nodes.distance_service", parameters, remapping_rules(namespace))

@@ -46,7 +46,7 @@ from superovoid_papers.benchmarks.engine_comparison import no_garbage_collection
 from superovoid_papers.contenders import explain_missing
 from superovoid_papers.methods import goncalves2017
 from superovoid_papers.methods.goncalves2017 import newton_schemes, schemes
-from superovoid_ros.motions.dental_bite import LOWER, UPPER, BiteFrame, DentalBite, shipped
+from superovoid_ros.motions.dental_bite import LOWER, UPPER, BiteFrame, DentalBite, read_bite
 
 FloatArray = NDArray[np.float64]
 Triangles = tuple[FloatArray, NDArray[np.int64]]
@@ -446,7 +446,7 @@ def main(rounds: int, output: Path) -> int:
 
     console = REPORT.console()
     folder = output_folder(output)
-    robot, bite = shipped()
+    robot, bite = read_bite()
     rivals, notes = contenders(robot)
     rows = measure(robot, bite, rivals, rounds, console)
     about = f"superovoid experiment bite --rounds {rounds}; no random numbers", machine(PACKAGES)

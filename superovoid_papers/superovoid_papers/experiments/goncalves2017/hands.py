@@ -58,7 +58,7 @@ from superovoid_papers.contenders import explain_missing
 from superovoid_papers.methods import goncalves2017
 from superovoid_papers.methods.goncalves2017 import newton_schemes
 from superovoid_ros.icub.hand_models import FIGURES
-from superovoid_ros.motions.grasp_sweep import shipped
+from superovoid_ros.motions.grasp_sweep import read_sweep
 from superovoid_ros.resources import read_yaml, share_directory
 
 FloatArray = NDArray[np.float64]
@@ -119,7 +119,7 @@ class Fingers:
     @classmethod
     def of(cls, representation: str) -> Fingers:
         """Return the pairs of the shipped hands."""
-        robot, _ = shipped(representation)
+        robot, _ = read_sweep(representation)
         return cls(robot, robot.body_pairs(["left_fingers"], ["right_fingers"]))
 
     def shapes(self, side: int) -> list[object]:
@@ -575,7 +575,7 @@ def main(rounds: int, output: Path) -> int:
     """Run the experiment: table on the console, CSV and plot in a folder."""
     console = REPORT.console()
     folder = output_folder(output)
-    robot, sweep = shipped()
+    robot, sweep = read_sweep()
     poses = [robot.forward_kinematics(frame.positions, frame.base_poses) for frame in sweep]
     given, missing = contenders(poses)
     found = measure(given, poses, rounds, console)

@@ -64,19 +64,19 @@ class CartesianPaths(Searches):
         stamp, frame = self.node.get_clock().now().to_msg(), request.header.frame_id
         require_modules("toppra")
         named = [frame, *frame_ids_of(request.path_constraints)]
-        asked = self.request_of(request.group_name, request.start_state, named)
-        state, joints = asked.state, asked.group.joints
-        link = link_of(state, request.link_name, asked.group)
+        group_request = self.request_of(request.group_name, request.start_state, named)
+        state, joints = group_request.state, group_request.group.joints
+        link = link_of(state, request.link_name, group_request.group)
         _check(request)
         root_from_frame = frame_of(state, frame, "header")
         with unreadable_goals("waypoints"):
             poses = [root_from_frame @ from_pose(one, f"waypoints[{i}]") for i, one in enumerate(request.waypoints)]
-        limits = limits_of(asked, str(self.value("joint_limits")), request)
+        limits = limits_of(group_request, str(self.value("joint_limits")), request)
         tolerance = float(self.value("frame_tolerance"))
 
         def work() -> tuple[ProvedMotion, float]:
             with refusals("request"):
-                return _followed(request, asked, link, poses, limits)
+                return _follow_poses(request, group_request, link, poses, limits)
 
         motion, fraction = await self.search(Kind.PLAN, work)
 
@@ -110,17 +110,17 @@ def _check(request: GetCartesianPath.Request) -> None:
     count_of(request.path_constraints)
 
 
-def _followed(
+def _follow_poses(
     request: GetCartesianPath.Request,
-    asked: GroupRequest,
+    group_request: GroupRequest,
     link: str,
     poses: Sequence[np.ndarray],
     limits: MotionLimits,
 ) -> tuple[ProvedMotion, float]:
     """Move a link through poses as far as possible; return the timed motion, and the fraction of the path."""
-    until, windows = time.monotonic() + LONGEST_TIME, asked.windows()
-    accept = asked.condition(request.path_constraints, "path_constraints")
-    planner = asked.planner()
+    until, windows = time.monotonic() + LONGEST_TIME, group_request.windows()
+    accept = group_request.condition(request.path_constraints, "path_constraints")
+    planner = group_request.planner()
     problem = planner.problem({}, windows)
     validity = SceneValidity(problem) if request.avoid_collisions else NoContact()
     validator = MotionValidator(problem, validity)
@@ -134,9 +134,9 @@ def _followed(
     if accept is not None and not accept(first):
         words = "start_state: does not satisfy path_constraints"
         raise CodedError(MoveItErrorCodes.START_STATE_VIOLATES_PATH_CONSTRAINTS, words)
-    steps = list(_steps([asked.state.poses[link], *poses], request))
+    steps = list(_steps([group_request.state.poses[link], *poses], request))
     path = [first]
-    search = Search(starts=1, until=until, stop=asked.stop.is_set)
+    search = Search(starts=1, until=until, stop=group_request.stop.is_set)
     for pose in steps:
         if search.is_over():
             break
@@ -162,7 +162,13 @@ def _followed(
     fraction = (len(kept) - 1) / len(steps) if steps else 1.0
     conditions, avoids = request.path_constraints, bool(request.avoid_collisions)
     motion = ProvedMotion(
-        trajectory, windows, asked.start, asked.frame_ids, asked.stop, conditions, avoids_contact=avoids
+        trajectory,
+        windows,
+        group_request.start,
+        group_request.frame_ids,
+        group_request.stop,
+        conditions,
+        avoids_contact=avoids,
     )
     return motion, fraction
 

@@ -206,7 +206,7 @@ def check_joint_trajectory(trajectory: JointTrajectory) -> None:
         raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, f"trajectory: {words}")
 
 
-def followed(message: JointTrajectory, measured: Mapping[str, float]) -> Trajectory:
+def interpolate(message: JointTrajectory, measured: Mapping[str, float]) -> Trajectory:
     """Return the motion of joints that controllers generate from a message; `measured`: start positions, rad or m.
 
     Interpolation is as in joint_trajectory_controller: by polynomials through the values of the points. Without

@@ -34,10 +34,10 @@ from superovoid_ros.nodes.common.parameters import count
 from superovoid_ros.nodes.distance_service.jobs import AT_ONCE, Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import (
-    GivenStates,
     Measurements,
     States,
-    joints_given,
+    StateValues,
+    read_joint_positions,
 )
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.model import Model, Selection
@@ -184,7 +184,7 @@ class Distances(Part):
         limits = {"overlapping_only": True} if is_penetration else {"max_distance": _max_distance(request)}
         model = self._current.model()
         selection = model.select(request.links_a, request.links_b)
-        given = self._measurements.given_once(
+        given = self._measurements.read_state(
             model.robot, request.joint_names, request.joint_positions, request.base_poses
         )
         states = self._states(model, selection, given)
@@ -193,7 +193,7 @@ class Distances(Part):
         found = await self.query(question.cost, lambda: message_of(question, question.run_once(), spare))
         response.distances = found
         self.statistics.query(type(request).__name__.removesuffix("_Request"), found.solve_time, found.unproven)
-        return self._current.noted(_summary(found, self._measurements.fill_freshness(found, states)))
+        return self._current.append_missing(_summary(found, self._measurements.fill_freshness(found, states)))
 
     # --- many states ---
 
@@ -213,7 +213,7 @@ class Distances(Part):
             raise InputError(f"request: deadline = {request.deadline}: must be positive, or 0 for none")
         model = self._current.model()
         selection = model.select(request.links_a, request.links_b)
-        states = self._states(model, selection, self._given(request, model.robot))
+        states = self._states(model, selection, self._read_states(request, model.robot))
         query = model.query(
             selection,
             max_distance=max_distance,
@@ -224,17 +224,17 @@ class Distances(Part):
         deadline = started + request.deadline if request.deadline else None
         return Question(model, selection, states, [query], deadline, self.jobs.stop)
 
-    def _states(self, model: Model, selection: Selection, given: GivenStates) -> States:
+    def _states(self, model: Model, selection: Selection, given: StateValues) -> States:
         """Return the states of a request; raise `InputError` if they, or objects in the pairs, have unknown poses."""
         states = self._measurements.states(model.robot, given, model.planning)
         self._measurements.require_world(model.planning, selection.pairs, states.unplaced)
         return states
 
-    def _given(self, request: GetDistances.Request, robot: Robot) -> GivenStates:
+    def _read_states(self, request: GetDistances.Request, robot: Robot) -> StateValues:
         """Return the values of the states in a request."""
         names, rows = request.joint_names, _rows_of_joints(request)
         # Check the names, and the numbers of the first state, as for other requests.
-        joints_given(robot, names, rows[0].tolist() if len(rows) else ())
+        read_joint_positions(robot, names, rows[0].tolist() if len(rows) else ())
         bases = _matrices_of_bases(request)
         if len(rows) and len(bases) not in (0, 1, len(rows)):
             raise InputError(
@@ -245,7 +245,7 @@ class Distances(Part):
         for i, name in enumerate(request.base_links):
             link = self._measurements.base_link(robot, name, poses)
             poses[link] = frame, bases[0, i] if len(bases) == 1 else bases[:, i]
-        return GivenStates(tuple(names), rows, poses)
+        return StateValues(tuple(names), rows, poses)
 
     def _fill(self, response: GetDistances.Response, question: Question, found: StateDistances) -> str:
         """Fill a response with an answer, and return its message."""
@@ -268,7 +268,7 @@ class Distances(Part):
         response.solve_time = question.solve_time
         # The time of one state: many states take long without being slow.
         self.statistics.query("GetDistances", question.solve_time / max(1, found.done), unproven)
-        return self._current.noted("" if found.done == found.states else _why_not_all(question, found))
+        return self._current.append_missing("" if found.done == found.states else _why_not_all(question, found))
 
     @staticmethod
     def _fill_pairs(response: GetDistances.Response, question: Question, found: StateDistances) -> None:

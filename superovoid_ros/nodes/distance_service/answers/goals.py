@@ -78,7 +78,7 @@ class GroupRequest:
 
 
 def condition(
-    constraints: Constraints, asked: RequestedState, joints: Sequence[str], stop: threading.Event, what: str
+    constraints: Constraints, request_state: RequestedState, joints: Sequence[str], stop: threading.Event, what: str
 ) -> Accept | None:
     """Return a test whether a state of planned joints satisfies constraints; None if there are none.
 
@@ -89,13 +89,13 @@ def condition(
     """
     if not count_of(constraints):
         return None
-    _, problems = evaluate(constraints, asked, stop)
+    _, problems = evaluate(constraints, request_state, stop)
     if problems:
         code = moveit_code(problems[0], MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS)
         raise CodedError(code, f"{what}: {problems[0]}")
 
     def accept(state: np.ndarray) -> bool:
-        at = asked.at(dict(zip(joints, state.tolist(), strict=True)))
+        at = request_state.at(dict(zip(joints, state.tolist(), strict=True)))
         results, problems = evaluate(constraints, at, stop)
         return not problems and all(result.result for result in results)
 
@@ -125,7 +125,7 @@ def windows_of(robot: Robot, ends: Mapping[str, Sequence[float]]) -> Ranges:
 
 
 def joint_goals(
-    constraints: Sequence[JointConstraint], asked: GroupRequest, windows: Ranges, path: Ranges | None = None
+    constraints: Sequence[JointConstraint], group_request: GroupRequest, windows: Ranges, path: Ranges | None = None
 ) -> JointGoals:
     """Convert joint constraints to ranges; `condition` has already checked their numbers.
 
@@ -133,7 +133,7 @@ def joint_goals(
     ----------
     constraints
         Joint constraints.
-    asked
+    group_request
         The request.
     windows
         Ranges of joints without limits in the request. A constraint of such a joint selects the nearest turn.
@@ -145,14 +145,14 @@ def joint_goals(
     CodedError
         If no position satisfies all constraints.
     """
-    robot = asked.robot
+    robot = group_request.robot
     ranges: dict[str, tuple[float, float]] = {}
     preferred: dict[str, float] = {}
     others = []
     bounds = {**windows, **(path or {})}
     for one in constraints:
         name = one.joint_name
-        if name not in asked.group.joints:
+        if name not in group_request.group.joints:
             others.append(one)
             continue
         wanted, below, above = one.position, one.tolerance_below, one.tolerance_above
@@ -197,7 +197,7 @@ def _wide_enough(low: float, high: float, lower: float, upper: float) -> tuple[f
     return low, high
 
 
-def region_of(constraints: Constraints, asked: GroupRequest, windows: Ranges, path: Ranges) -> GoalRegion:
+def region_of(constraints: Constraints, group_request: GroupRequest, windows: Ranges, path: Ranges) -> GoalRegion:
     """Return the goal region that constraints describe; `windows` and `path` as for `joint_goals`.
 
     Raises
@@ -207,8 +207,8 @@ def region_of(constraints: Constraints, asked: GroupRequest, windows: Ranges, pa
     """
     if not count_of(constraints):
         raise CodedError(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, "goal_constraints: a goal has no constraint")
-    accept = asked.condition(constraints, "goal_constraints")
-    joints = joint_goals(constraints.joint_constraints, asked, windows, path)
+    accept = group_request.condition(constraints, "goal_constraints")
+    joints = joint_goals(constraints.joint_constraints, group_request, windows, path)
     places: dict[str, tuple[PositionConstraint | None, OrientationConstraint | None]] = {}
     for position in constraints.position_constraints:
         before = places.get(position.link_name, (None, None))
@@ -217,7 +217,7 @@ def region_of(constraints: Constraints, asked: GroupRequest, windows: Ranges, pa
         before = places.get(orientation.link_name, (None, None))
         places[orientation.link_name] = before[0], orientation
     with unreadable_goals("goal_constraints"):
-        samplers = [_Sampler(asked.state, link, *both) for link, both in places.items()]
+        samplers = [_Sampler(group_request.state, link, *both) for link, both in places.items()]
         for sampler in samplers:
             sampler.draw(None)
 
@@ -244,21 +244,21 @@ class _Sampler:
 
     def __init__(
         self,
-        asked: RequestedState,
+        request_state: RequestedState,
         link: str,
         position: PositionConstraint | None,
         orientation: OrientationConstraint | None,
     ) -> None:
         self._link, self._orientation = link, orientation
-        self._now = asked.frames.link(link)
+        self._now = request_state.frames.link(link)
         self._regions: list[tuple[np.ndarray, Shape]] = []
         self._offset = np.zeros(3)
         if position is not None:
             offset = position.target_point_offset
             self._offset = np.array([offset.x, offset.y, offset.z])
-            self._regions = placed_shapes(position, asked.frames)
+            self._regions = placed_shapes(position, request_state.frames)
         if orientation is not None:
-            self._header_from_wanted, self._wanted = wanted_rotation(orientation, asked.frames)
+            self._header_from_wanted, self._wanted = wanted_rotation(orientation, request_state.frames)
 
     def draw(self, random: np.random.Generator | None) -> PoseGoal:
         """Return a random pose, or its constrained part; for `random` None the middle of the region."""
@@ -325,9 +325,9 @@ def group_of(robot: Robot, name: str) -> Group:
     return group
 
 
-def link_of(asked: RequestedState, name: str, group: Group | None = None) -> str:
+def link_of(request_state: RequestedState, name: str, group: Group | None = None) -> str:
     """Return the link that a request names, or the tip of a group if the name is empty; raise `CodedError` if none."""
-    links, words = asked.planning.robot.links, ""
+    links, words = request_state.planning.robot.links, ""
     if not name and group is not None:
         name = group.tip or ""
         words = "" if name else f"group '{group.name}' has no tip: the request must name a link"
@@ -337,9 +337,9 @@ def link_of(asked: RequestedState, name: str, group: Group | None = None) -> str
     return name
 
 
-def frame_of(asked: RequestedState, frame: str, what: str) -> np.ndarray:
+def frame_of(request_state: RequestedState, frame: str, what: str) -> np.ndarray:
     """Return root_from_frame; raise `CodedError` for an unknown frame."""
     try:
-        return asked.frames.lookup(frame, what)
+        return request_state.frames.lookup(frame, what)
     except InputError as error:
         raise CodedError(MoveItErrorCodes.FRAME_TRANSFORM_FAILURE, str(error)) from error

@@ -74,26 +74,26 @@ class KinematicsServices(Searches):
         response.error_code = success()
 
     def _forward(self, request: GetPositionFK.Request, response: GetPositionFK.Response) -> None:
-        asked = self.state_of(request.robot_state, [request.header.frame_id])
+        request_state = self.state_of(request.robot_state, [request.header.frame_id])
         if not len(request.fk_link_names):
             raise CodedError(MoveItErrorCodes.INVALID_LINK_NAME, "fk_link_names: is empty, expected links")
-        links = [link_of(asked, name) for name in request.fk_link_names]
-        frame_from_root = np.linalg.inv(frame_of(asked, request.header.frame_id, "header"))
+        links = [link_of(request_state, name) for name in request.fk_link_names]
+        frame_from_root = np.linalg.inv(frame_of(request_state, request.header.frame_id, "header"))
         for link in links:
-            stamped = PoseStamped(pose=to_pose(frame_from_root @ asked.poses[link]))
-            stamped.header.frame_id = request.header.frame_id or asked.frame
+            stamped = PoseStamped(pose=to_pose(frame_from_root @ request_state.poses[link]))
+            stamped.header.frame_id = request.header.frame_id or request_state.frame
             stamped.header.stamp = self.node.get_clock().now().to_msg()
             response.pose_stamped.append(stamped)
-        response.fk_link_names, response.error_code = links, success(asked.stale)
+        response.fk_link_names, response.error_code = links, success(request_state.stale)
 
     async def _inverse(self, request: GetPositionIK.Request, response: GetPositionIK.Response) -> None:
         wanted = request.ik_request
         several = list(wanted.pose_stamped_vector) or [wanted.pose_stamped]
         named = [*(stamped.header.frame_id for stamped in several), *frame_ids_of(wanted.constraints)]
         stamp = self.node.get_clock().now().to_msg()
-        asked = self.request_of(wanted.group_name, wanted.robot_state, named)
-        state, joints = asked.state, asked.group.joints
-        goals = _goals_of(wanted, several, state, asked.group)
+        group_request = self.request_of(wanted.group_name, wanted.robot_state, named)
+        state, joints = group_request.state, group_request.group.joints
+        goals = _goals_of(wanted, several, state, group_request.group)
         is_judged = (
             wanted.avoid_collisions
             or count_of(wanted.constraints) > 0
@@ -104,11 +104,11 @@ class KinematicsServices(Searches):
         seconds = min(seconds if seconds > 0.0 else DEFAULT_TIMEOUT, LONGEST_TIMEOUT)
 
         def work() -> Solution:
-            accept = asked.condition(wanted.constraints, "constraints") or any_state
+            accept = group_request.condition(wanted.constraints, "constraints") or any_state
             # The time limit starts when the search does.
-            search = Search(until=time.monotonic() + seconds, starts=10_000, stop=asked.stop.is_set)
+            search = Search(until=time.monotonic() + seconds, starts=10_000, stop=group_request.stop.is_set)
             with refusals("ik_request"):
-                return _seeded(asked).inverse_kinematics(
+                return _seed_planner(group_request).inverse_kinematics(
                     {}, goals, avoid_contact=wanted.avoid_collisions, accept=accept, search=search
                 )
 
@@ -118,16 +118,16 @@ class KinematicsServices(Searches):
         def why_not(now: RequestedState) -> str:
             """Return the pair in contact, or the violated part of the request."""
             before = now.at({joint: state.positions[joint] for joint in joints})
-            link = _missed(_goals_of(wanted, several, before, asked.group), now.at(reached), tolerance)
+            link = _missed_link(_goals_of(wanted, several, before, group_request.group), now.at(reached), tolerance)
             if link:
                 return f"link '{link}' is not at its pose, whose frame has moved"
-            again = replace(asked, state=now)
+            again = replace(group_request, state=now)
             accept = again.condition(wanted.constraints, "constraints")
             if accept is not None and not accept(found.state):
                 return "it does not satisfy the constraints, whose frames or joints have moved"
             if not wanted.avoid_collisions:
                 return ""
-            problem = _seeded(again).problem({})
+            problem = _seed_planner(again).problem({})
             check = MotionValidator(problem, SceneValidity(problem)).check_state(found.state)
             return "" if check.valid or check.pair is None else f"{problem.name_of(check.pair)} are too near"
 
@@ -148,23 +148,23 @@ def _urdf_of_links(urdf: str, name: str, links: Collection[str]) -> str:
     return ElementTree.tostring(kept, encoding="unicode")
 
 
-def _seeded(asked: GroupRequest) -> GroupPlanner:
+def _seed_planner(group_request: GroupRequest) -> GroupPlanner:
     """Return a planner from a state with the group's joints moved into their limits: a search may start anywhere."""
-    positions, limits = asked.state.positions, asked.robot.joint_limits
-    within = {name: float(np.clip(positions[name], *limits[name])) for name in asked.group.joints}
-    return replace(asked, state=replace(asked.state, positions={**positions, **within})).planner()
+    positions, limits = group_request.state.positions, group_request.robot.joint_limits
+    within = {name: float(np.clip(positions[name], *limits[name])) for name in group_request.group.joints}
+    return replace(group_request, state=replace(group_request.state, positions={**positions, **within})).planner()
 
 
-def _missed(goals: Iterable[PoseGoal], asked: RequestedState, tolerance: float) -> str:
+def _missed_link(goals: Iterable[PoseGoal], request_state: RequestedState, tolerance: float) -> str:
     """Return the first link that is farther from its goal than the tolerance of points near it, m; empty if none is."""
     for goal in goals:
-        if not motion_between(asked.poses[goal.link], goal.pose, np.zeros(3), REACH) <= tolerance:
+        if not motion_between(request_state.poses[goal.link], goal.pose, np.zeros(3), REACH) <= tolerance:
             return goal.link
     return ""
 
 
 def _goals_of(
-    wanted: PositionIKRequest, several: Iterable[PoseStamped], asked: RequestedState, group: Group
+    wanted: PositionIKRequest, several: Iterable[PoseStamped], request_state: RequestedState, group: Group
 ) -> list[PoseGoal]:
     """Return the poses in a request, each with its link."""
     several = list(several)
@@ -181,20 +181,20 @@ def _goals_of(
         raise CodedError(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, words)
     goals = []
     for name, stamped in zip(names, several, strict=True):
-        root_from_frame = frame_of(asked, stamped.header.frame_id, "pose_stamped")
-        link = link_of(asked, name, group)
+        root_from_frame = frame_of(request_state, stamped.header.frame_id, "pose_stamped")
+        link = link_of(request_state, name, group)
         with unreadable_goals("pose_stamped"):
             goals.append(PoseGoal(link, root_from_frame @ from_pose(stamped.pose, "pose_stamped")))
     return goals
 
 
-def state_message(asked: RequestedState, positions: Mapping[str, float], stamp: Time) -> RobotState:
+def state_message(request_state: RequestedState, positions: Mapping[str, float], stamp: Time) -> RobotState:
     """Return a whole state, with attached objects, which is the same when it is asked about again."""
 
     def pose_of(parent: str, child: str) -> np.ndarray:
-        return np.linalg.inv(asked.poses[parent]) @ asked.poses[child]
+        return np.linalg.inv(request_state.poses[parent]) @ request_state.poses[child]
 
-    header = Header(stamp=stamp, frame_id=asked.frame)
-    message = joints_message(asked.planning.robot, positions, pose_of, header)
-    message.attached_collision_objects = attached_messages(asked.planning, lambda link: Header(frame_id=link))
+    header = Header(stamp=stamp, frame_id=request_state.frame)
+    message = joints_message(request_state.planning.robot, positions, pose_of, header)
+    message.attached_collision_objects = attached_messages(request_state.planning, lambda link: Header(frame_id=link))
     return message

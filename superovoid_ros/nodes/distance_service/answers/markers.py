@@ -31,7 +31,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from superovoid.scene import Body, SceneResult
 from superovoid.viewing.meanings import COLOURS, Meaning, meanings
 from superovoid_ros.nodes.common.conversions import to_point, to_pose, to_transforms
-from superovoid_ros.nodes.common.mistakes import shortened
+from superovoid_ros.nodes.common.mistakes import shorten
 
 WHITE = ColorRGBA(r=1.0, g=1.0, b=1.0, a=1.0)
 NORMAL_LENGTH = 5.0
@@ -87,7 +87,7 @@ def missing_marker(words: str, frame: str) -> Marker:
     marker = Marker(ns="incomplete", id=0, type=Marker.TEXT_VIEW_FACING, frame_locked=True)
     marker.header.frame_id = frame
     marker.action = Marker.ADD if words else Marker.DELETE
-    marker.text = "\n".join(textwrap.wrap(shortened(words, 400), 60))
+    marker.text = "\n".join(textwrap.wrap(shorten(words, 400), 60))
     marker.pose.position.z, marker.pose.orientation.w, marker.scale.z = 1.0, 1.0, 0.05
     marker.color = ColorRGBA(r=1.0, g=0.2, b=0.2, a=1.0)
     return marker
@@ -192,7 +192,7 @@ class SceneMarkers:
         self._frame = frame
         return self._message(worst, self._pair_markers(frame, result, states, drawn))
 
-    def unanswered(self) -> MarkerArray:
+    def markers_without_answer(self) -> MarkerArray:
         """Return the changed markers if there is no answer: no pairs, and all bodies of unknown meaning."""
         return self._message(self._of_all(Meaning.UNKNOWN), [])
 

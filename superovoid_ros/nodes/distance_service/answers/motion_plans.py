@@ -36,7 +36,7 @@ from superovoid.planning.scene_problem import SceneProblem
 from superovoid.planning.timing import MotionLimits, Trajectory, check_trajectory, states_along
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
 from superovoid_ros.nodes.common.parameters import text
-from superovoid_ros.nodes.distance_service.answers.controllers import followed, read_mapping
+from superovoid_ros.nodes.distance_service.answers.controllers import interpolate, read_mapping
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, success
 from superovoid_ros.nodes.distance_service.answers.goals import (
     GroupRequest,
@@ -155,7 +155,7 @@ def motion_of(message: JointTrajectory, now: RequestedState, stop: threading.Eve
                     words = f"trajectory: joint '{name}' does not follow joint '{robot.mimic[name].joint}'"
     if words:
         raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, words)
-    trajectory = followed(message, measured)
+    trajectory = interpolate(message, measured)
     lower, upper = np.array([robot.joint_limits[joint] for joint in measured]).T
     within = np.clip(trajectory.positions, lower, upper)
     beyond = np.full((len(within), 1), _BEYOND_LIMIT)
@@ -194,15 +194,15 @@ class MotionPlans(Searches):
         _check(request)
         named = [request.path_constraints, *request.goal_constraints]
         frame_ids = [frame for one in named for frame in frame_ids_of(one)]
-        asked = self.request_of(request.group_name, request.start_state, frame_ids, stop)
-        limits = limits_of(asked, str(self.value("joint_limits")), request)
+        group_request = self.request_of(request.group_name, request.start_state, frame_ids, stop)
+        limits = limits_of(group_request, str(self.value("joint_limits")), request)
 
         def work() -> ProvedMotion:
             with refusals("motion_plan_request"):
-                return _planned(request, asked, limits)
+                return _plan_motion(request, group_request, limits)
 
         motion = await self.search(Kind.PLAN, work)
-        state, joints = asked.state, asked.group.joints
+        state, joints = group_request.state, group_request.group.joints
         note = await self.confirm(state, request.start_state, frame_ids, joints, motion.why_not)
         answer.trajectory_start = state_message(state, state.positions, stamp)
         answer.trajectory = trajectory_message(motion.trajectory, state.frame)
@@ -236,30 +236,30 @@ def require_modules(*names: str) -> None:
             raise CodedError(MoveItErrorCodes.FAILURE, words)
 
 
-def _planned(request: MotionPlanRequest, asked: GroupRequest, limits: MotionLimits) -> ProvedMotion:
+def _plan_motion(request: MotionPlanRequest, group_request: GroupRequest, limits: MotionLimits) -> ProvedMotion:
     """Plan as many attempts as requested while time remains; return the fastest trajectory."""
     for module in MODULES:
         importlib.import_module(module)  # takes seconds the first time, not part of the search
     allowed = request.allowed_planning_time
     until = time.monotonic() + min(allowed if allowed > 0.0 else DEFAULT_TIME, LONGEST_TIME)
-    windows, positions = asked.windows(request.goal_constraints), asked.state.positions
-    asked.condition(request.path_constraints, "path_constraints")
-    path = joint_goals(request.path_constraints.joint_constraints, asked, windows)
+    windows, positions = group_request.windows(request.goal_constraints), group_request.state.positions
+    group_request.condition(request.path_constraints, "path_constraints")
+    path = joint_goals(request.path_constraints.joint_constraints, group_request, windows)
     rest = Constraints(
         joint_constraints=list(path.others),
         position_constraints=request.path_constraints.position_constraints,
         orientation_constraints=request.path_constraints.orientation_constraints,
         visibility_constraints=request.path_constraints.visibility_constraints,
     )
-    accept = asked.condition(rest, "path_constraints")
-    state = np.array([positions[joint] for joint in asked.group.joints])
+    accept = group_request.condition(rest, "path_constraints")
+    state = np.array([positions[joint] for joint in group_request.group.joints])
     outside = [name for name, (low, high) in path.ranges.items() if not low - 1e-9 <= positions[name] <= high + 1e-9]
-    limited = ((positions[joint], *asked.robot.joint_limits[joint]) for joint in outside)
+    limited = ((positions[joint], *group_request.robot.joint_limits[joint]) for joint in outside)
     if any(low <= at <= high for at, low, high in limited) or (accept is not None and not accept(state)):
         code = MoveItErrorCodes.START_STATE_VIOLATES_PATH_CONSTRAINTS
         raise CodedError(code, "start_state: does not satisfy path_constraints")
-    goals = [region_of(one, asked, windows, path.ranges) for one in request.goal_constraints]
-    ranges, planner, stop = {**windows, **path.ranges}, asked.planner(), asked.stop
+    goals = [region_of(one, group_request, windows, path.ranges) for one in request.goal_constraints]
+    ranges, planner, stop = {**windows, **path.ranges}, group_request.planner(), group_request.stop
     best: Trajectory | None = None
     for attempt in range(min(max(1, request.num_planning_attempts), MOST_ATTEMPTS)):
         left = until - time.monotonic()
@@ -285,17 +285,21 @@ def _planned(request: MotionPlanRequest, asked: GroupRequest, limits: MotionLimi
             raise CodedError(MoveItErrorCodes.FAILURE, words)
         if best is None or trajectory.duration < best.duration:
             best = trajectory
-    return ProvedMotion(best, ranges, asked.start, asked.frame_ids, stop, rest, list(request.goal_constraints))
+    return ProvedMotion(
+        best, ranges, group_request.start, group_request.frame_ids, stop, rest, list(request.goal_constraints)
+    )
 
 
-def limits_of(asked: GroupRequest, path: str, request: MotionPlanRequest | GetCartesianPath.Request) -> MotionLimits:
+def limits_of(
+    group_request: GroupRequest, path: str, request: MotionPlanRequest | GetCartesianPath.Request
+) -> MotionLimits:
     """Return the limits of a group's joints from a joint_limits.yaml, scaled by the request's factors.
 
     As in MoveIt, an invalid factor counts as 1.
     """
     factors = request.max_velocity_scaling_factor, request.max_acceleration_scaling_factor
     velocity, acceleration = (factor if 0.0 < factor <= 1.0 else 1.0 for factor in factors)
-    robot, joints, limits = asked.robot, asked.group.joints, read_joint_limits(path)
+    robot, joints, limits = group_request.robot, group_request.group.joints, read_joint_limits(path)
     with refusals("joint_limits"):
         return motion_limits(robot, joints, limits, velocity_scale=velocity, acceleration_scale=acceleration)
 

@@ -143,7 +143,7 @@ class Motion:
             self.end(MoveItErrorCodes.TIMED_OUT, words)
             self._followed.set_result(None)
 
-        self._timers.append(self._endpoints.every(seconds, give_up, steady=steady))
+        self._timers.append(self._endpoints.start_timer(seconds, give_up, steady=steady))
 
     async def follow(
         self, shares: list[tuple[str, ActionClient, object]], seconds: float, look: Callable[[], None]
@@ -163,7 +163,7 @@ class Motion:
         """
         self._unended = {name: client for name, client, _ in shares}
         self._unaccepted = set(self._unended)
-        self._timers += [self._endpoints.every(_LOOK, one) for one in (look, self._look_for_controllers)]
+        self._timers += [self._endpoints.start_timer(_LOOK, one) for one in (look, self._look_for_controllers)]
         if math.isfinite(seconds):
             self._give_up_after(seconds, steady=False)
         try:
@@ -234,7 +234,7 @@ class Motions(Searches):
         self._limits = ExecutionLimits()
         # Kept open after `clean_up`: a controller that accepts its goal later must be stopped.
         self._clients: dict[Controller, ActionClient] = {}
-        self._lasting = Endpoints(common.node, common.failed)
+        self._lasting = Endpoints(common.node, common.report_failure)
         self._motions: list[Motion] = []
         self._motion: Motion | None = None  # the motion that controllers follow, or will follow
 
@@ -272,7 +272,7 @@ class Motions(Searches):
         if motion.began is None or motion.is_being_proved or motion.problem is not None:
             return
 
-        def done(words: str | None, problem: Exception | None) -> None:
+        def on_done(words: str | None, problem: Exception | None) -> None:
             motion.is_being_proved = False
             words = words if problem is None else reason_of(problem)
             if words:
@@ -287,9 +287,9 @@ class Motions(Searches):
             if self.has_changed(before, now, proof.frame_ids, proof.trajectory.joints):
                 motion.proved, after = now, self._now() - motion.began
                 motion.is_being_proved = True
-                self.jobs.submit(Job(Kind.QUERY, lambda: proof.why_not(now, after), done))
+                self.jobs.submit(Job(Kind.QUERY, lambda: proof.why_not(now, after), on_done))
         except Exception as error:
-            done(None, error)
+            on_done(None, error)
 
     def _state_for(self, proof: ProvedMotion | None) -> RequestedState:
         """Return the state in which a motion is proved; raise if measurements are stale."""

@@ -17,7 +17,11 @@ from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.nodes.common.conversions import from_transform
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals
 from superovoid_ros.nodes.distance_service.part import Common, Part
-from superovoid_ros.nodes.distance_service.robot_state.measurements import GivenStates, Measurements, joints_given
+from superovoid_ros.nodes.distance_service.robot_state.measurements import (
+    Measurements,
+    StateValues,
+    read_joint_positions,
+)
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.frames import Frames, frames_of
 from superovoid_ros.nodes.distance_service.world.model import Model
@@ -81,7 +85,7 @@ class RequestedStates(Part):
         robot = model.robot
         joints = _joints_of(model, message)
         base_poses = _base_poses_of(model, message, self._measurements.prefix)
-        given = GivenStates(tuple(joints), np.array([list(joints.values())]), base_poses)
+        given = StateValues(tuple(joints), np.array([list(joints.values())]), base_poses)
         state = self._measurements.states(robot, given, model.planning)
         if placed:
             if state.unplaced:
@@ -123,7 +127,7 @@ def _joints_of(model: Model, message: RobotState) -> dict[str, float]:
     """Return the positions of independent joints in a request; mimic joints are left out."""
     pairs = positions_of(message.joint_state, "robot_state")
     kept = [(name, position) for name, position in pairs if name not in model.robot.mimic]
-    return joints_given(model.robot, [name for name, _ in kept], [position for _, position in kept])
+    return read_joint_positions(model.robot, [name for name, _ in kept], [position for _, position in kept])
 
 
 def _base_poses_of(model: Model, message: RobotState, prefix: str) -> dict[str, tuple[str, np.ndarray]]:

@@ -22,7 +22,7 @@ from superovoid_ros.nodes.distance_service.answers.goals import GroupRequest, gr
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, RequestedStates
 from superovoid_ros.nodes.distance_service.jobs import Kind
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 _MOST_TIMES = 5  # largest number of validations of a result
 REACH = 1.0
 """Radius around a frame's origin that contains whatever refers to the frame, m."""
@@ -42,7 +42,7 @@ class Searches(RequestedStates):
         found = group_of(self._current.model().robot, group)
         return GroupRequest(found, self.state_of(start, frame_ids), start, frame_ids, stop or self.jobs.stop)
 
-    async def search(self, kind: Kind, work: Callable[[], Found]) -> Found:
+    async def search(self, kind: Kind, work: Callable[[], Result]) -> Result:
         """Return the result of a search in a thread; errors of its planner become `CodedError`."""
         try:
             return await self.jobs.result(kind, work)
@@ -87,7 +87,7 @@ class Searches(RequestedStates):
             model = self._current.model()
             changed = model is not before.model
             if changed and model.robot is not before.model.robot:
-                raise _outdated("the robot description was replaced in the meantime")
+                raise _outdated_error("the robot description was replaced in the meantime")
             if not changed and time:
                 return ""
             now = self.state_of(message, frame_ids)
@@ -95,7 +95,7 @@ class Searches(RequestedStates):
                 return ""
             words = await self.jobs.result(Kind.QUERY, lambda now=now: why_not(now))
             if words:
-                raise _outdated(words)
+                raise _outdated_error(words)
             before = now
         return "the world keeps changing: proved for one of its last states"
 
@@ -112,7 +112,7 @@ class Searches(RequestedStates):
         return _has_moved(before, there, tolerance) or _have_moved(frame_ids, before, there, tolerance)
 
 
-def _outdated(words: str) -> CodedError:
+def _outdated_error(words: str) -> CodedError:
     return CodedError(
         MoveItErrorCodes.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE,
         f"the world has changed since the request, and the result is no longer valid: {words}",
@@ -123,7 +123,7 @@ def _has_moved(before: RequestedState, now: RequestedState, tolerance: float) ->
     """Return whether a body of the robot has moved by more than a tolerance, m."""
     for body in before.planning.robot.bodies:
         sphere = body.shape.bounding_sphere()
-        poses = [asked.poses[body.link] @ body.link_from_body for asked in (before, now)]
+        poses = [each.poses[body.link] @ body.link_from_body for each in (before, now)]
         if not motion_between(*poses, sphere.centre, sphere.radius) <= tolerance:
             return True
     return False
@@ -132,15 +132,15 @@ def _has_moved(before: RequestedState, now: RequestedState, tolerance: float) ->
 def _have_moved(frame_ids: Iterable[str], before: RequestedState, now: RequestedState, tolerance: float) -> bool:
     """Return whether a point within `REACH` of the origin of a frame has moved by more than a tolerance, m."""
     for frame in frame_ids:
-        poses = [_pose_of(frame, asked) for asked in (before, now)]
+        poses = [_pose_of(frame, each) for each in (before, now)]
         if any(pose is None for pose in poses) or not motion_between(*poses, np.zeros(3), REACH) <= tolerance:
             return True
     return False
 
 
-def _pose_of(frame: str, asked: RequestedState) -> np.ndarray | None:
+def _pose_of(frame: str, request_state: RequestedState) -> np.ndarray | None:
     try:
-        return asked.frames.lookup(frame, "frame")
+        return request_state.frames.lookup(frame, "frame")
     except InputError:
         return None
 

@@ -99,37 +99,37 @@ class Validity(RequestedStates):
 
     async def _judge(self, service: str, request: Any, state: RobotState, response: Any) -> None:
         """Fill a response about one state; it is invalid if a constraint cannot be evaluated."""
-        asked = self.state_of(state, frame_ids_of(request.constraints), placed=False)
-        model = asked.model
+        request_state = self.state_of(state, frame_ids_of(request.constraints), placed=False)
+        model = request_state.model
         group = self._group(service, model, request.group_name)
-        planning, paddings = asked.planning, None
+        planning, paddings = request_state.planning, None
         # Attached objects in the request are in no scene of the model. For many pairs, a scene stores a tree.
         if planning is model.planning and planning.scene.pair_count <= _FEW_PAIRS:
             paddings = model.paddings(group)
         pairs = None
         if group:
             pairs = pairs_of_group(planning, group) if paddings is None else paddings.pairs
-        self._measurements.require_world(planning, pairs, asked.unplaced)
-        if asked.stale and self.value(STALE) == "refuse":
-            raise InputError(f"{asked.stale} (stale_timeout, {STALE})")
+        self._measurements.require_world(planning, pairs, request_state.unplaced)
+        if request_state.stale and self.value(STALE) == "refuse":
+            raise InputError(f"{request_state.stale} (stale_timeout, {STALE})")
         cost = _cost_of(planning, pairs, request.constraints)
         stop = self.jobs.stop
 
         def work() -> tuple[list[ContactInformation], list[CostSource], list[ConstraintEvalResult], list[InputError]]:
-            return *_found(asked, pairs, paddings), *evaluate(request.constraints, asked, stop)
+            return *_find_contacts(request_state, pairs, paddings), *evaluate(request.constraints, request_state, stop)
 
         contacts, costs, constraints, problems = await self.query(cost, work)
         stamp = self.node.get_clock().now().to_msg()
         if self._current.missing:
             self.log.warning("incomplete", f"{service}: answered nevertheless: {self._current.missing}")
-        if asked.stale:
-            self.log.warning("stale", f"{service}: answered nevertheless: {asked.stale} (stale_timeout)")
+        if request_state.stale:
+            self.log.warning("stale", f"{service}: answered nevertheless: {request_state.stale} (stale_timeout)")
         if problems:
             self.log.error(service, f"{service}: not valid: {'; '.join(map(str, problems[:3]))}")
         response.contacts, response.cost_sources, response.constraint_result = contacts, costs, constraints
         response.valid = not contacts and not problems and all(result.result for result in constraints)
         for contact in contacts:
-            contact.header.frame_id, contact.header.stamp = asked.frame, stamp
+            contact.header.frame_id, contact.header.stamp = request_state.frame, stamp
 
     def _group(self, service: str, model: Model, name: str) -> str:
         """Return the group whose pairs are checked; empty: all pairs."""
@@ -165,15 +165,15 @@ def states_of(state: RobotState, joint_states: Sequence[JointState]) -> Iterator
         )
 
 
-def _found(
-    asked: RequestedState, pairs: np.ndarray | None, paddings: Paddings | None
+def _find_contacts(
+    request_state: RequestedState, pairs: np.ndarray | None, paddings: Paddings | None
 ) -> tuple[list[ContactInformation], list[CostSource]]:
     """Return contacts and their costs; none if a faster yes/no query proves all pairs clear."""
     if paddings is not None:
         with refusals("robot_state"):
-            if paddings.are_kept(asked.positions, asked.base_poses):
+            if paddings.are_kept(request_state.positions, request_state.base_poses):
                 return [], []
-    return _contacts(asked, pairs)
+    return _contacts(request_state, pairs)
 
 
 def count_of(*several: Constraints) -> int:
@@ -194,12 +194,14 @@ def _cost_of(planning: Planning, pairs: np.ndarray | None, constraints: Constrai
     return checked + count_of(constraints) + len(constraints.visibility_constraints) * per_cone
 
 
-def _contacts(asked: RequestedState, pairs: np.ndarray | None) -> tuple[list[ContactInformation], list[CostSource]]:
+def _contacts(
+    request_state: RequestedState, pairs: np.ndarray | None
+) -> tuple[list[ContactInformation], list[CostSource]]:
     """Return a contact for each pair of links and objects without clearance, deepest first, with costs."""
-    planning = asked.planning
+    planning = request_state.planning
     scene = planning.scene.fork()
     with refusals("robot_state"):
-        scene.set_link_poses(asked.poses)
+        scene.set_link_poses(request_state.poses)
     result = scene.query(max_distance=planning.largest_padding() + _SLACK, pairs=pairs)
     world_from_body = scene.poses
     clear = planning.clearances(result)
@@ -261,7 +263,7 @@ def _cost(scene: Scene, world_from_body: np.ndarray, a: int, b: int) -> CostSour
 
 
 def evaluate(
-    constraints: Constraints, asked: RequestedState, stop: threading.Event
+    constraints: Constraints, request_state: RequestedState, stop: threading.Event
 ) -> tuple[list[ConstraintEvalResult], list[InputError]]:
     """Evaluate constraints as move_group does: joints, positions, orientations, visibilities, in this order.
 
@@ -286,7 +288,7 @@ def evaluate(
                 if stop.is_set():
                     raise InputError("the node was cleaned up")
                 with refusals():
-                    satisfied, distance = measure(constraint, asked)
+                    satisfied, distance = measure(constraint, request_state)
             except InputError as error:
                 satisfied, distance = False, math.inf
                 problems.append(InputError(f"{kind}_constraints[{i}]: {error}", error.code))
@@ -298,18 +300,18 @@ def _weight(weight: float) -> float:
     return weight if weight > np.finfo(float).eps else 1.0
 
 
-def _finite(name: str, *values: float) -> None:
+def _check_finite(name: str, *values: float) -> None:
     if not np.isfinite(values).all():
         raise InputError(f"{name} = {list(map(float, values))}: must be finite")
 
 
-def _joint_constraint(constraint: JointConstraint, asked: RequestedState) -> tuple[bool, float]:
-    robot, name = asked.planning.robot, constraint.joint_name
+def _joint_constraint(constraint: JointConstraint, request_state: RequestedState) -> tuple[bool, float]:
+    robot, name = request_state.planning.robot, constraint.joint_name
     above, below = constraint.tolerance_above, constraint.tolerance_below
-    _finite(f"joint '{name}': position and tolerances", constraint.position, above, below)
+    _check_finite(f"joint '{name}': position and tolerances", constraint.position, above, below)
     if above < 0.0 or below < 0.0:
         raise InputError(f"joint '{name}': tolerances {above}, {below}: must not be negative")
-    value = robot.position_of(name, asked.positions)
+    value = robot.position_of(name, request_state.positions)
     if value is None:
         raise InputError(f"joint '{name}' is not a joint with one position; known: {listing(robot.joint_names)}")
     wanted = constraint.position
@@ -327,9 +329,9 @@ def _joint_constraint(constraint: JointConstraint, asked: RequestedState) -> tup
     return -below - _EPSILON <= difference <= above + _EPSILON, _weight(constraint.weight) * abs(difference)
 
 
-def _position_constraint(constraint: PositionConstraint, asked: RequestedState) -> tuple[bool, float]:
-    frames, offset = asked.frames, constraint.target_point_offset
-    _finite("target_point_offset", offset.x, offset.y, offset.z)
+def _position_constraint(constraint: PositionConstraint, request_state: RequestedState) -> tuple[bool, float]:
+    frames, offset = request_state.frames, constraint.target_point_offset
+    _check_finite("target_point_offset", offset.x, offset.y, offset.z)
     point = (frames.link(constraint.link_name) @ (offset.x, offset.y, offset.z, 1.0))[:3]
     for root_from_shape, shape in placed_shapes(constraint, frames):
         inside = bool(shape.contains((np.linalg.inv(root_from_shape) @ (*point, 1.0))[:3]))
@@ -354,10 +356,10 @@ def placed_shapes(constraint: PositionConstraint, frames: Frames) -> list[tuple[
     return list(zip(placed, shapes, strict=True))
 
 
-def _orientation_constraint(constraint: OrientationConstraint, asked: RequestedState) -> tuple[bool, float]:
-    frames = asked.frames
+def _orientation_constraint(constraint: OrientationConstraint, request_state: RequestedState) -> tuple[bool, float]:
+    frames = request_state.frames
     tolerances = np.abs([getattr(constraint, f"absolute_{axis}_axis_tolerance") for axis in "xyz"])
-    _finite("tolerances", *tolerances)
+    _check_finite("tolerances", *tolerances)
     header_from_wanted, wanted = wanted_rotation(constraint, frames)
     difference = wanted.T @ frames.link(constraint.link_name)[:3, :3]
     if constraint.parameterization == OrientationConstraint.ROTATION_VECTOR:
@@ -380,16 +382,16 @@ def wanted_rotation(constraint: OrientationConstraint, frames: Frames) -> tuple[
     return header_from_wanted, frames.lookup(constraint.header.frame_id, "orientation")[:3, :3] @ header_from_wanted
 
 
-def _visibility_constraint(constraint: VisibilityConstraint, asked: RequestedState) -> tuple[bool, float]:
+def _visibility_constraint(constraint: VisibilityConstraint, request_state: RequestedState) -> tuple[bool, float]:
     """Evaluate whether a sensor sees a target disc: both angles, and no link in the cone between sensor and disc.
 
     As in move_group, the view angle is between the sensor's axis and the reversed normal of the disc, and the range
     angle between the sensor's axis and the direction to the disc's centre. Objects, attached or not, and the links that
     carry sensor and target do not hide the disc. The distance is the depth of a link in the cone.
     """
-    frames = asked.frames
-    if asked.unplaced:
-        raise InputError(asked.unplaced, Code.INCOMPLETE_WORLD)
+    frames = request_state.frames
+    if request_state.unplaced:
+        raise InputError(request_state.unplaced, Code.INCOMPLETE_WORLD)
     if constraint.sensor_view_direction not in (
         VisibilityConstraint.SENSOR_Z,
         VisibilityConstraint.SENSOR_Y,
@@ -397,7 +399,7 @@ def _visibility_constraint(constraint: VisibilityConstraint, asked: RequestedSta
     ):
         raise InputError(f"sensor_view_direction = {constraint.sensor_view_direction}: must be 0 (z), 1 (y) or 2 (x)")
     radius, view, spread = abs(constraint.target_radius), constraint.max_view_angle, constraint.max_range_angle
-    _finite("target_radius, max_view_angle, max_range_angle", radius, view, spread)
+    _check_finite("target_radius, max_view_angle, max_range_angle", radius, view, spread)
     places = []
     for name in ("sensor_pose", "target_pose"):
         given = getattr(constraint, name)
@@ -417,7 +419,7 @@ def _visibility_constraint(constraint: VisibilityConstraint, asked: RequestedSta
     if sides > _MOST_SIDES:
         raise InputError(f"cone_sides = {sides}: must be at most {_MOST_SIDES}")
     excepted = {frames.link_of(pose.header.frame_id) for pose in (constraint.sensor_pose, constraint.target_pose)}
-    depth = _depth_in_cone(asked, _cone(radius, sides, np.linalg.inv(target) @ sensor), target, excepted)
+    depth = _depth_in_cone(request_state, _cone(radius, sides, np.linalg.inv(target) @ sensor), target, excepted)
     return depth is None, depth or 0.0
 
 
@@ -434,16 +436,16 @@ def _cone(radius: float, sides: int, target_from_sensor: np.ndarray) -> ConvexMe
 
 
 def _depth_in_cone(
-    asked: RequestedState, cone: ConvexMesh, root_from_cone: np.ndarray, excepted: set[str]
+    request_state: RequestedState, cone: ConvexMesh, root_from_cone: np.ndarray, excepted: set[str]
 ) -> float | None:
     """Return how deep links other than `excepted` reach into a cone, m; None if all are proved to be outside."""
-    planning = asked.planning
+    planning = request_state.planning
     robot = planning.robot
     links = [body for body in robot.bodies if body.link not in excepted]
     scene = Scene(
         [*links, Body("<cone>", robot.root, cone, root_from_cone)], [(i, len(links)) for i in range(len(links))]
     )
-    scene.set_link_poses(asked.poses)
+    scene.set_link_poses(request_state.poses)
     result = scene.query(max_distance=_SLACK)
     inside = result.lower <= 0.0
     return max(0.0, -float(result.distance[inside].min())) if inside.any() else None

@@ -207,7 +207,7 @@ class Topics(Part):
         if not (rate > 0.0 and self.activity.is_active and self._has_subscribers()):
             self._stop_timers()
         elif self._timer is None:
-            self._timer = self.endpoints.every(1.0 / rate, self._publish, steady=False)
+            self._timer = self.endpoints.start_timer(1.0 / rate, self._publish, steady=False)
 
     def _has_subscribers(self) -> bool:
         return self.listeners + self._clearance_listeners > 0
@@ -263,12 +263,12 @@ class Topics(Part):
         """Publish after the time for other work, so that a late publication does not delay the next one."""
         if self._late is None:
             left = max(self._idle_until - time.monotonic(), 0.0)
-            self._late = self.endpoints.every(left, self._publish_now)
+            self._late = self.endpoints.start_timer(left, self._publish_now)
 
     def _draw_unanswered(self) -> None:
         """Draw all pairs and bodies as unknown, since displays would keep showing the last answer."""
         if self._markers is not None:
-            update = self._markers.unanswered()
+            update = self._markers.markers_without_answer()
             if update.markers:
                 self._markers_publisher.publish(update)
 

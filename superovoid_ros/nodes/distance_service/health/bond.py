@@ -72,7 +72,7 @@ class Bond(Part):
         if self._timer is None or period != self._period:
             self.endpoints.stop(self._timer)
             self._period = period
-            self._timer = self.endpoints.every(period, self._beat)
+            self._timer = self.endpoints.start_timer(period, self._beat)
             self._beat()
 
     def _beat(self) -> None:

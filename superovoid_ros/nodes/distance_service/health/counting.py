@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from superovoid_ros.nodes.common.mistakes import InputError, shortened
+from superovoid_ros.nodes.common.mistakes import InputError, shorten
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Statistics:
     def call(self, service: str, error: Exception | None = None) -> None:
         """Count a call of a service, with the error that prevented an answer if there was one."""
         if error is not None:
-            self.reasons[service] = shortened(str(error) or repr(error), 300)
+            self.reasons[service] = shorten(str(error) or repr(error), 300)
         for counts in (self.total, self.recent):
             counts.calls[service] += 1
             if error is not None:

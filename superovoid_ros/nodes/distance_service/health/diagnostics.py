@@ -140,7 +140,7 @@ class Diagnostics(Part):
         self._stop()
         period = self._value("period")
         if period > 0.0:
-            self._timer = self.endpoints.every(period, self._publish)
+            self._timer = self.endpoints.start_timer(period, self._publish)
 
     def _stop(self) -> None:
         self.endpoints.stop(self._timer)
@@ -167,7 +167,7 @@ class Diagnostics(Part):
                     name=f"{name}: {task}",
                     message=finding.message,
                     hardware_id=model.robot.name if model is not None else "none",
-                    values=[KeyValue(key=key, value=_written(value)) for key, value in finding.values.items()],
+                    values=[KeyValue(key=key, value=_format_value(value)) for key, value in finding.values.items()],
                 )
             )
         self._publisher.publish(message)
@@ -302,5 +302,5 @@ class Diagnostics(Part):
         return found
 
 
-def _written(value: object) -> str:
+def _format_value(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -35,7 +35,7 @@ class Mismatches(Part):
 
     def configure(self) -> None:
         """Start to search."""
-        self.endpoints.every(_LOOK, self._look)
+        self.endpoints.start_timer(_LOOK, self._look)
 
     def clean_up(self) -> None:
         """Stop, and forget which mismatches were logged."""

@@ -22,7 +22,7 @@ PATIENCE = 1.0
 recording played in a loop or a reset clock."""
 
 
-class Newest:
+class StampFilter:
     """Filter that distinguishes new measurements from late ones by their stamps.
 
     Parameters
@@ -70,7 +70,7 @@ class JointPositions:
         self._topic = topic
         self._latest: dict[str, tuple[float, int, float]] = {}
         """Position, stamp and velocity (NaN if not measured); ordered by the last update, oldest first."""
-        self._newest = Newest(steady)
+        self._newest = StampFilter(steady)
         self._messages = 0
         self._lock = threading.Lock()
 
@@ -180,10 +180,10 @@ class JointPositions:
             raise InputError(f"no velocity of joint {listing(missing)} on {self._topic}", Code.NOT_MEASURED)
         return found
 
-    def unmeasured(self, joints: Iterable[str]) -> list[str]:
+    def unmeasured_joints(self, joints: Iterable[str]) -> list[str]:
         """Return the joints that were never measured."""
         return [joint for joint in joints if joint not in self._latest]
 
-    def newest(self, joints: Iterable[str]) -> int | None:
+    def newest_stamp(self, joints: Iterable[str]) -> int | None:
         """Return the newest stamp of measured joints, ns; None if there is none."""
         return max((self._latest[joint][1] for joint in joints if joint in self._latest), default=None)

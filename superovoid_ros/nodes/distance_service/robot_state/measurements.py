@@ -83,7 +83,7 @@ class States:
 
 
 @dataclass(frozen=True)
-class GivenStates:
+class StateValues:
     """The values of states in a request, which replace measurements; names and numbers are already checked."""
 
     joint_names: Sequence[str] = ()
@@ -116,10 +116,10 @@ class _Root:
         return root_link_from_link if self.pose is None else self.pose @ root_link_from_link
 
 
-_NOTHING = GivenStates()
+_NOTHING = StateValues()
 
 
-def joints_given(robot: Robot, names: Sequence[str], positions: Sequence[float]) -> dict[str, float]:
+def read_joint_positions(robot: Robot, names: Sequence[str], positions: Sequence[float]) -> dict[str, float]:
     """Return a request's joint positions by name; raise `InputError` for invalid lengths, names or numbers."""
     if len(names) != len(positions):
         raise InputError(
@@ -219,7 +219,7 @@ class Measurements(Part):
         """Return positions of joints as `JointPositions.of` does; with assumed ones if the parameter allows them."""
         if names and not self.is_followed:  # otherwise the executor takes each message
             self._take_arrived()
-        return self._joints.of(names, self._assumed(robot))
+        return self._joints.of(names, self._default_positions(robot))
 
     def take_scene(self, positions: Mapping[str, float]) -> None:
         """Store the joint positions of a planning scene, for joints that are not measured."""
@@ -227,12 +227,12 @@ class Measurements(Part):
         newest = [*kept.items(), *positions.items()][-_MOST_OF_SCENES:]
         self._of_scenes = dict(newest)
 
-    def assumed(self, robot: Robot | None) -> dict[str, float]:
+    def assumed_positions(self, robot: Robot | None) -> dict[str, float]:
         """Return the assumed positions of unmeasured joints, for diagnostics."""
-        found = {} if robot is None else self._assumed(robot)
-        return {name: found[name] for name in self._joints.unmeasured(found)}
+        found = {} if robot is None else self._default_positions(robot)
+        return {name: found[name] for name in self._joints.unmeasured_joints(found)}
 
-    def _assumed(self, robot: Robot) -> dict[str, float]:
+    def _default_positions(self, robot: Robot) -> dict[str, float]:
         if self.value(UNMEASURED) != "default":
             return {}
         of_scenes = {name: self._of_scenes[name] for name in robot.joint_names if name in self._of_scenes}
@@ -255,7 +255,7 @@ class Measurements(Part):
         """Return the name of a link's frame on TF; the frame of the world in which the robot moves has no prefix."""
         return link if link == robot.root != robot.root_link else self.prefix + link
 
-    def where(self, robot: Robot, target: str, source: str) -> np.ndarray:
+    def transform_between(self, robot: Robot, target: str, source: str) -> np.ndarray:
         """Return target_from_source of two links according to TF; raise `InputError` if TF lacks it."""
         if (target, source) == (robot.root, robot.root_link):
             root = self._root(robot)
@@ -332,21 +332,21 @@ class Measurements(Part):
                     transforms[frame] = error
         return Surroundings(robot, poses, transforms, prefix, frozenset(outside), self._tolerance)
 
-    def given_once(
+    def read_state(
         self,
         robot: Robot,
         joint_names: Sequence[str] = (),
         joint_positions: Sequence[float] = (),
         base_poses: Sequence[TransformStamped] = (),
-    ) -> GivenStates:
+    ) -> StateValues:
         """Return the values of one state in a request; raise `InputError` if they are invalid."""
-        given = joints_given(robot, joint_names, joint_positions)
+        given = read_joint_positions(robot, joint_names, joint_positions)
         poses: dict[str, tuple[str, np.ndarray]] = {}
         for stamped in base_poses:
             link = self.base_link(robot, stamped.child_frame_id, poses)
             pose = from_transform(stamped.transform, f"request: base pose of link '{link}'")
             poses[link] = stamped.header.frame_id.removeprefix("/"), pose
-        return GivenStates(tuple(given), np.array([list(given.values())]), poses)
+        return StateValues(tuple(given), np.array([list(given.values())]), poses)
 
     def base_link(self, robot: Robot, name: str, before: Container[str]) -> str:
         """Return the link on a floating joint that a request names; raise `InputError` for other or repeated links."""
@@ -360,7 +360,7 @@ class Measurements(Part):
             raise InputError(f"request: base pose of link '{link}' occurs twice")
         return link
 
-    def states(self, robot: Robot, given: GivenStates = _NOTHING, planning: PlanningScene | None = None) -> States:
+    def states(self, robot: Robot, given: StateValues = _NOTHING, planning: PlanningScene | None = None) -> States:
         """Return the measured state, with the values of a request in place of measurements.
 
         Parameters
@@ -414,7 +414,7 @@ class Measurements(Part):
         """
         used: list[StampedTransform] = []
 
-        def placed(link: str, root: _Root | None) -> np.ndarray:
+        def requested_pose(link: str, root: _Root | None) -> np.ndarray:
             """Return the requested pose of a link in the frame of the robot's root, or of `root` if known."""
             frame, pose = given[link]
             if root is not None and frame == self.prefix + robot.root_link:
@@ -428,14 +428,14 @@ class Measurements(Part):
             return root_from_frame.target_from_source @ pose
 
         moves = robot.root != robot.root_link
-        root = self._root(robot, placed(robot.root_link, None) if moves and robot.root_link in given else None)
+        root = self._root(robot, requested_pose(robot.root_link, None) if moves and robot.root_link in given else None)
         used += root.used
         poses = {}
         for link in robot.base_links:
             if moves and link == robot.root_link:
                 poses[link] = np.eye(4) if root.pose is None else root.pose
             elif link in given:
-                poses[link] = placed(link, root)
+                poses[link] = requested_pose(link, root)
             else:
                 found = self._transforms.lookup(self.prefix + robot.root_link, self.prefix + link)
                 poses[link] = root.carries(found.target_from_source)
@@ -461,7 +461,7 @@ class Measurements(Part):
     def _stamps(self, joints: Sequence[str], used: Sequence[StampedTransform]) -> tuple[int | None, int | None]:
         """Return the oldest stamp of transforms, and the newest stamp of transforms and joint positions."""
         oldest = min((one.stamp for one in used if one.stamp is not None), default=None)
-        newest = [one.newest for one in used] + [self._joints.newest(joints)]
+        newest = [one.newest for one in used] + [self._joints.newest_stamp(joints)]
         return oldest, max((stamp for stamp in newest if stamp is not None), default=None)
 
     def velocities(self, robot: Robot, state: States) -> np.ndarray:

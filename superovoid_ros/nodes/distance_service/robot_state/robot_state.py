@@ -30,7 +30,7 @@ from superovoid_ros.nodes.distance_service.world.current import (
     Description,
     Snapshot,
     build,
-    repadded,
+    replace_padding,
 )
 from superovoid_ros.nodes.distance_service.world.frames import frames_of
 
@@ -175,7 +175,7 @@ class RobotState(Part):
                 self.load()
             return
         try:
-            self._current.exchange(snapshot.with_model(repadded(snapshot.model, description)))
+            self._current.exchange(snapshot.with_model(replace_padding(snapshot.model, description)))
         except Exception as error:
             self._fail(error)
             return

@@ -19,7 +19,7 @@ from rclpy.time import Time
 from superovoid_ros.nodes.common.conversions import from_transform, stamp_of, to_nanoseconds
 from superovoid_ros.nodes.common.endpoints import Endpoints
 from superovoid_ros.nodes.common.mistakes import Code, InputError, check_name, listing
-from superovoid_ros.nodes.distance_service.robot_state.joints import Newest
+from superovoid_ros.nodes.distance_service.robot_state.joints import StampFilter
 
 Refused = Callable[[str, Exception], None]
 """Function that receives the topic of an invalid transform, and the reason."""
@@ -61,7 +61,7 @@ class TransformTree:
         self._came: dict[str, float] = {}
         """Times of the last transform of frames that are not static, oldest first."""
         self._steady = steady
-        self._newest = Newest(steady)
+        self._newest = StampFilter(steady)
 
     def set(self, parent: str, child: str, parent_from_child: np.ndarray, stamp: int | None) -> None:
         """Store a transform, m, shape (4, 4), measured at `stamp`, ns (None: static), unless it is old."""
@@ -173,7 +173,7 @@ class BufferTransforms:
         """
         try:
             try:
-                return self._newest(target, source)
+                return self._newest_transform(target, source)
             except self._tf2_ros.ExtrapolationException:
                 return self._newest_of_each(target, source)
         except self._tf2_ros.TransformException as error:
@@ -182,7 +182,7 @@ class BufferTransforms:
                 f"no transform from '{source}' to '{target}': {reason}; known frames: {known}", Code.NOT_MEASURED
             ) from error
 
-    def _newest(self, target: str, source: str) -> StampedTransform:
+    def _newest_transform(self, target: str, source: str) -> StampedTransform:
         """Return `target_from_source` at the newest time that all links between the frames have in common."""
         stamped = self._buffer.lookup_transform(target, source, Time())
         # tf2 returns stamp 0 for a chain of static transforms.
@@ -196,7 +196,7 @@ class BufferTransforms:
         for frame in (target, source):
             while frame in parents:
                 parent = parents.pop(frame)
-                link = self._newest(parent, frame)
+                link = self._newest_transform(parent, frame)
                 tree.set(parent, frame, link.target_from_source, link.stamp)
                 frame = parent
         return tree.lookup(target, source)

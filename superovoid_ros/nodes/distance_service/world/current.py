@@ -82,8 +82,8 @@ class Diff:
     """Size of the message, bytes."""
     waits: bool = False
     """If true, it waits while there is no robot; otherwise it is refused."""
-    unheard: int = 0
-    """`Snapshot.unheard` at its arrival."""
+    lost_messages: int = 0
+    """`Snapshot.lost_messages` at its arrival."""
     surroundings: Surroundings | None = None
     """Poses at its arrival; None: use the poses at the time when a robot is available."""
     change: Change | None = None
@@ -93,7 +93,7 @@ class Diff:
     problem: Exception | None = None
     """Error because of which it, or a part of it, could not be read or applied."""
 
-    def parsed(self) -> Diff:
+    def parse(self) -> Diff:
         """Return the diff with its change, or with the error in it."""
         if self.read is None:
             return self
@@ -101,9 +101,9 @@ class Diff:
             with refusals():
                 return replace(self, read=None, change=self.read())
         except Exception as error:
-            return self.refused(error)
+            return self.refuse(error)
 
-    def refused(self, error: Exception) -> Diff:
+    def refuse(self, error: Exception) -> Diff:
         """Return the diff after its refusal: only its missing objects remain."""
         reason = f"{self.topic}: {reason_of(error)}"
         problems = [replace(problem, reason=reason) for problem in self.missing()]
@@ -125,7 +125,7 @@ class Snapshot:
     """Changes that wait for a robot; none if there is a model."""
     waiting_bytes: int = 0
     """Size of their messages together, bytes."""
-    unheard: int = 0
+    lost_messages: int = 0
     """Number of messages that were lost or could not wait; their content is missing until a whole planning scene
     arrives."""
     replaced: int = 0
@@ -145,18 +145,18 @@ class Snapshot:
         """Return the snapshot without a model; its objects and rules are kept for the next."""
         return replace(self, model=None, problem=problem, code=code)
 
-    def with_whole_scene(self, unheard: int) -> Snapshot:
-        """Return the snapshot after a whole planning scene; `unheard` is that at the time of its request."""
-        return replace(self, replaced=max(self.replaced, unheard), awaits_scene=False)
+    def with_whole_scene(self, lost_messages: int) -> Snapshot:
+        """Return the snapshot after a whole planning scene; `lost_messages` is that at the time of its request."""
+        return replace(self, replaced=max(self.replaced, lost_messages), awaits_scene=False)
 
     def with_lost(self, count: int) -> Snapshot:
         """Return the snapshot after a number of messages were lost."""
-        return replace(self, unheard=self.unheard + count)
+        return replace(self, lost_messages=self.lost_messages + count)
 
     @property
     def lacks_scene(self) -> str:
         """Reason why requests are refused until a whole planning scene arrives; empty if none is needed."""
-        since = self.unheard - self.replaced
+        since = self.lost_messages - self.replaced
         if since:
             lost = "1 message" if since == 1 else f"{since} messages"
             return (
@@ -222,7 +222,7 @@ class CurrentModel:
             raise InputError(self.snapshot.problem, self.snapshot.code)
         return self.snapshot.model
 
-    def known(self) -> Model:
+    def model_to_report(self) -> Model:
         """Return the model for a report of what is known; its `PlanningScene.problems` list what is missing.
 
         Raise `InputError` if they do not list every missing object.
@@ -247,7 +247,7 @@ class CurrentModel:
         """Description of missing content, even if requests are answered nevertheless; empty if there is none."""
         return self.snapshot.missing
 
-    def noted(self, words: str) -> str:
+    def append_missing(self, words: str) -> str:
         """Return the message of a response, followed by a description of missing content."""
         return "; ".join(filter(None, (words, self.missing)))
 
@@ -353,18 +353,18 @@ def apply_each(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Diff]]:
     than one object cannot be applied, the two halves of the diffs are tried separately.
     """
     try:
-        return _applied(model, diffs)
+        return _apply_diffs(model, diffs)
     except Exception as error:
         if len(diffs) > 1:
             middle = len(diffs) // 2
             model, first = apply_each(model, diffs[:middle])
             model, second = apply_each(model, diffs[middle:])
             return model, first + second
-        refused = diffs[0].refused(error)
-        return _applied(model, [refused]) if refused.change is not None else (model, [refused])
+        refused = diffs[0].refuse(error)
+        return _apply_diffs(model, [refused]) if refused.change is not None else (model, [refused])
 
 
-def _applied(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Diff]]:
+def _apply_diffs(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Diff]]:
     """Apply all diffs to a model, or none; return the model, and the diffs with their results."""
     applied = []
     with refusals():
@@ -377,24 +377,24 @@ def _applied(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Diff]]:
             except InputError as error:
                 if not (diff.waits and diff.change.is_of_one_object):
                     raise
-                diff = diff.refused(error)
+                diff = diff.refuse(error)
                 notes = diff.change.apply(edit, frames)
             problems = [note for note in notes if isinstance(note, Problem)]
             problem = PartlyRefusedError(problems) if problems else diff.problem
             words = tuple(note for note in notes if not isinstance(note, Problem))
             applied.append(replace(diff, notes=words, problem=problem))
-        return settled(model, edit.commit()), applied
+        return replace_planning(model, edit.commit()), applied
 
 
-def repadded(model: Model, description: Description) -> Model:
+def replace_padding(model: Model, description: Description) -> Model:
     """Return a model with other limits and paddings; raise `InputError` if it exceeds the limits."""
     with refusals():
         edit = model.planning.edit()
         edit.limits, edit.padding = description.limits, replace(description.padding, by_name=edit.padding.by_name)
-        return settled(model, edit.commit())
+        return replace_planning(model, edit.commit())
 
 
-def settled(model: Model, planning: PlanningScene) -> Model:
+def replace_planning(model: Model, planning: PlanningScene) -> Model:
     """Return a model with another planning scene, in which objects without a place get one if possible."""
     if not all(problem.is_unread for problem in planning.problems.values()):
         planning = planning.for_robot(model.robot, rtol=model.rtol, limits=planning.limits)

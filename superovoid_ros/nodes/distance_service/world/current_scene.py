@@ -56,25 +56,25 @@ class CurrentScene(Part):
 
     def _answer(self, request: GetPlanningScene.Request, response: GetPlanningScene.Response) -> None:
         """Fill a response; if nothing is known, its scene is empty."""
-        response.scene = self._scene(self._current.known(), int(request.components.components))
+        response.scene = self._scene(self._current.model_to_report(), int(request.components.components))
 
     def _scene(self, model: Model, components: int) -> PlanningScene:
         """Return the requested components; all if `components` is 0."""
         planning, part = model.planning, PlanningSceneComponents
         message = PlanningScene()
 
-        def wanted(component: int) -> bool:
+        def is_wanted(component: int) -> bool:
             return not components or bool(components & component)
 
-        if wanted(part.SCENE_SETTINGS):
+        if is_wanted(part.SCENE_SETTINGS):
             message.name, message.robot_model_name = planning.name, model.robot.name
-        if wanted(part.TRANSFORMS):
+        if is_wanted(part.TRANSFORMS):
             message.fixed_frame_transforms = self._fixed_frames(model)
-        if wanted(part.ROBOT_STATE) or wanted(part.ROBOT_STATE_ATTACHED_OBJECTS):
+        if is_wanted(part.ROBOT_STATE) or is_wanted(part.ROBOT_STATE_ATTACHED_OBJECTS):
             # As in move_group, attached objects are part of the robot's state.
-            message.robot_state = self._measured(model)
-            message.robot_state.is_diff = not wanted(part.ROBOT_STATE_ATTACHED_OBJECTS)
-        if wanted(part.ROBOT_STATE_ATTACHED_OBJECTS):
+            message.robot_state = self._measured_state(model)
+            message.robot_state.is_diff = not is_wanted(part.ROBOT_STATE_ATTACHED_OBJECTS)
+        if is_wanted(part.ROBOT_STATE_ATTACHED_OBJECTS):
             message.robot_state.attached_collision_objects = attached_messages(
                 planning, lambda link: self._header(model.robot, link)
             )
@@ -83,9 +83,9 @@ class CurrentScene(Part):
                 for problem in planning.problems.values()
                 if problem.link is not None
             ]
-        if wanted(part.ALLOWED_COLLISION_MATRIX):
+        if is_wanted(part.ALLOWED_COLLISION_MATRIX):
             message.allowed_collision_matrix = message_of_matrix(planning.rules.as_matrix())
-        if wanted(part.LINK_PADDING_AND_SCALING):
+        if is_wanted(part.LINK_PADDING_AND_SCALING):
             padding = planning.padding
             links = list(dict.fromkeys(body.link for body in model.robot.bodies))
             names = dict.fromkeys([*links, *padding.by_name])
@@ -94,27 +94,27 @@ class CurrentScene(Part):
             ]
             names = dict.fromkeys([*links, *planning.scales])
             message.link_scale = [LinkScale(link_name=name, scale=planning.scales.get(name, 1.0)) for name in names]
-        if wanted(part.OBJECT_COLORS):
+        if is_wanted(part.OBJECT_COLORS):
             message.object_colors = [
                 ObjectColor(id=name, color=ColorRGBA(r=r, g=g, b=b, a=a))
                 for name, (r, g, b, a) in planning.colours.items()
             ]
-        if wanted(part.WORLD_OBJECT_GEOMETRY):
+        if is_wanted(part.WORLD_OBJECT_GEOMETRY):
             message.world.collision_objects = [
                 _object_message(thing, self._header(model.robot, model.robot.root))
-                for thing in _things(planning, attached=False)
+                for thing in _moveit_objects(planning, attached=False)
             ]
-        elif wanted(part.WORLD_OBJECT_NAMES):
+        elif is_wanted(part.WORLD_OBJECT_NAMES):
             message.world.collision_objects = [
-                CollisionObject(id=thing.name) for thing in _things(planning, attached=False)
+                CollisionObject(id=thing.name) for thing in _moveit_objects(planning, attached=False)
             ]
-        if wanted(part.WORLD_OBJECT_GEOMETRY) or wanted(part.WORLD_OBJECT_NAMES):
+        if is_wanted(part.WORLD_OBJECT_GEOMETRY) or is_wanted(part.WORLD_OBJECT_NAMES):
             message.world.collision_objects += [
                 self._missing_object(problem, model.robot)
                 for problem in planning.problems.values()
                 if problem.link is None
             ]
-        if wanted(part.OCTOMAP) and OCTOMAP in planning.objects:
+        if is_wanted(part.OCTOMAP) and OCTOMAP in planning.objects:
             message.world.octomap = self._octomap(planning.objects[OCTOMAP], model)
         return message
 
@@ -142,7 +142,7 @@ class CurrentScene(Part):
             for frame in (root, *(frame for frame, link in robot.fixed_frames.items() if link == robot.root))
         ]
 
-    def _measured(self, model: Model) -> RobotState:
+    def _measured_state(self, model: Model) -> RobotState:
         """Return what was measured; what was not is left out, and the log names it."""
         robot, problems, positions = model.robot, [], {}
         for name in robot.joint_names:
@@ -153,7 +153,7 @@ class CurrentScene(Part):
 
         def pose_of(parent: str, child: str) -> np.ndarray | None:
             try:
-                return self._measurements.where(robot, parent, child)
+                return self._measurements.transform_between(robot, parent, child)
             except InputError as error:
                 problems.append(str(error))
                 return None
@@ -204,7 +204,7 @@ def attached_messages(planning: Planning, header_of: Callable[[str], Header]) ->
             object=_object_message(thing, header_of(thing.link)),
             touch_links=sorted(thing.touch_links),
         )
-        for thing in _things(planning, attached=True)
+        for thing in _moveit_objects(planning, attached=True)
     ]
 
 
@@ -217,7 +217,7 @@ def _object_message(thing: SceneObject, header: Header) -> CollisionObject:
     return message
 
 
-def _things(planning: Planning, *, attached: bool) -> list[SceneObject]:
+def _moveit_objects(planning: Planning, *, attached: bool) -> list[SceneObject]:
     """Return the objects from MoveIt's messages, except the octomap."""
     return [
         thing

@@ -87,14 +87,14 @@ class Frames:
         robot = self.robot
         if link not in robot.links:
             raise InputError(f"link '{link}' does not exist; links: {listing(robot.links)}", Code.UNKNOWN_LINK)
-        poses = _known(self._surroundings.link_poses)
+        poses = _result_or_raise(self._surroundings.link_poses)
         if link not in poses:
             raise InputError(f"the pose of link '{robot.root_link}' in '{robot.root}' is unknown")
         return poses[link]
 
     def link(self, link: str) -> np.ndarray:
         """Return root_from_link, m, shape (4, 4); raise `InputError` if the link or its state is unknown."""
-        return np.eye(4) if link == self.robot.root else self.between(self.robot.root, link)
+        return np.eye(4) if link == self.robot.root else self.transform_between(self.robot.root, link)
 
     def in_link(self, link: str, root_from_object: np.ndarray, what: str) -> np.ndarray:
         """Return link_from_object, m, shape (4, 4)."""
@@ -103,7 +103,7 @@ class Frames:
         except InputError as error:
             raise InputError(f"{what}: {error}") from error
 
-    def between(self, target: str, source: str) -> np.ndarray:
+    def transform_between(self, target: str, source: str) -> np.ndarray:
         """Return target_from_source of two links, m, shape (4, 4).
 
         Unless one of them is the robot's root, this does not need the robot's pose in the world.
@@ -124,7 +124,7 @@ class Frames:
     def _transform(self, frame: str) -> np.ndarray:
         """Return root_from_frame according to TF; raise `InputError` if it was unknown."""
         unrequested = InputError(f"no transform of '{frame}' was requested when the message arrived")
-        return _known(self._surroundings.transforms.get(frame, unrequested))
+        return _result_or_raise(self._surroundings.transforms.get(frame, unrequested))
 
     def link_of(self, frame: str) -> str | None:
         """Return the link that a header's frame_id names, with or without prefix; None if it names no link.
@@ -184,7 +184,7 @@ class Frames:
             self.fixed[child], self._fixed_in[child] = pose, self.outside_frame(parent)
 
 
-def _known(found: object) -> object:
+def _result_or_raise(found: object) -> object:
     """Return a result; raise it if it is an error."""
     if isinstance(found, InputError):
         raise found
@@ -207,7 +207,7 @@ class Place:
         self._reaches = np.repeat([_reach(thing) for thing in things], counts)
         self._owners = np.repeat(np.arange(len(things)), counts)
 
-    def farthest(self, root_from_frame: np.ndarray, tolerance: float) -> tuple[str, float] | None:
+    def farthest_object(self, root_from_frame: np.ndarray, tolerance: float) -> tuple[str, float] | None:
         """Return an object that a motion of the frame moves by more than `tolerance`, and a bound on its motion, m."""
         if np.array_equal(root_from_frame, self._before):
             return None
@@ -270,7 +270,7 @@ def check_still(
     begin = "not ready: " if code is Code.INCOMPLETE_WORLD else ""
     for place in places:
         try:
-            moved = place.farthest(lookup(place.frame), tolerance)
+            moved = place.farthest_object(lookup(place.frame), tolerance)
         except InputError as error:
             raise InputError(
                 f"{begin}object '{place.first}' was placed in frame '{place.frame}', and {error}", code

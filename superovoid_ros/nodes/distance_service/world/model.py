@@ -19,9 +19,9 @@ from superovoid.robot.planning_scene import PlanningScene, Problem
 from superovoid.scene import SceneResult
 from superovoid.states import StateDistances, StateQuery
 from superovoid.states.verdicts import CLEAR, FloorQuery
-from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals, shortened
+from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals, shorten
 
-Found = TypeVar("Found", SceneResult, StateDistances)
+Result = TypeVar("Result", SceneResult, StateDistances)
 # Number of cached selections, since clients repeat a few of them.
 _SELECTIONS_KEPT = 64
 # Largest number of their pairs together, about 50 bytes each; a larger selection is cached alone.
@@ -50,7 +50,7 @@ class Selection:
         sides = self.links_a, self.links_b
         return np.array([[owner in links for owner in self.owners] for links in sides], dtype=bool)
 
-    def in_order(self, found: Found) -> Found:
+    def in_order(self, found: Result) -> Result:
         """Return an answer with the bodies of `links_a` first: rows in the other order are swapped."""
         on_a, on_b = self._on_sides
         swapped = ~(on_a[found.body_a] & on_b[found.body_b])
@@ -134,12 +134,12 @@ class Model:
         unplaced = {name: problem for name, problem in problems.items() if not problem.is_unread}
         if unplaced:
             parts.append(
-                f"{_counted(unplaced)} no pose relative to robot '{self.robot.name}': {_reasons(unplaced)}: "
+                f"{_count_text(unplaced)} no pose relative to robot '{self.robot.name}': {_reasons(unplaced)}: "
                 f"remove or re-send {listing(unplaced)}, or send a robot description that fits them"
             )
         if unread:
             parts.append(
-                f"{_counted(unread, 'could not be read')}: {_reasons(unread)}: remove or re-send "
+                f"{_count_text(unread, 'could not be read')}: {_reasons(unread)}: remove or re-send "
                 f"{listing(map(repr, unread))}, or send a full planning scene"
             )
         return f"not ready: {'; '.join(parts)}" if parts else ""
@@ -187,20 +187,20 @@ class Model:
         gradients, base_gradients, **limits
             As for `superovoid.states.StateQuery`; limits as for `StateQuery.with_limits`.
         """
-        (prepared,) = self._prepared(selection, (selection.pairs,), gradients, base_gradients)
+        (prepared,) = self._prepare_queries(selection, (selection.pairs,), gradients, base_gradients)
         return prepared.with_limits(**limits)
 
     def closest_queries(
         self, selection: Selection, max_results: int | None = None, **limits: object
     ) -> list[StateQuery]:
         """Return queries that together find the closest pairs, with only one pair for each body and the octomap."""
-        first, *crowds = self._prepared(selection, selection.parts)
+        first, *crowds = self._prepare_queries(selection, selection.parts)
         return [
             first.with_limits(max_results=max_results, **limits),
             *(crowd.with_limits(max_results=1, **limits) for crowd in crowds),
         ]
 
-    def _prepared(
+    def _prepare_queries(
         self, selection: Selection, parts: Sequence[np.ndarray], gradients: bool = False, base_gradients: bool = False
     ) -> list[StateQuery]:
         key = len(parts), gradients, base_gradients
@@ -277,14 +277,14 @@ class Model:
         return between
 
 
-def _counted(names: Collection[str], words: str = "") -> str:
+def _count_text(names: Collection[str], words: str = "") -> str:
     count = len(names)
     return f"{count} object{'' if count == 1 else 's'} {words or ('has' if count == 1 else 'have')}"
 
 
 def _reasons(problems: Mapping[str, Problem]) -> str:
     """Return the reasons for the first of the problems, and how many more there are."""
-    reasons = [shortened(problem.reason, 300) for problem in itertools.islice(problems.values(), 3)]
+    reasons = [shorten(problem.reason, 300) for problem in itertools.islice(problems.values(), 3)]
     more = f"; and {len(problems) - len(reasons)} more" if len(problems) > len(reasons) else ""
     return f"{'; '.join(reasons)}{more}"
 

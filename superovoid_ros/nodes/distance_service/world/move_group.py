@@ -24,7 +24,7 @@ from rclpy.task import Future
 from rclpy.validate_full_topic_name import validate_full_topic_name
 
 from superovoid_ros.nodes.common.endpoints import SERVICE
-from superovoid_ros.nodes.common.mistakes import InputError, reason_of, shortened
+from superovoid_ros.nodes.common.mistakes import InputError, reason_of, shorten
 from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
@@ -45,9 +45,9 @@ class _Request(NamedTuple):
 
     future: Future
     since: float
-    heard: int
+    object_messages: int
     """Number of messages about objects received before it."""
-    unheard: int
+    lost_messages: int
     """Number of lost messages before it."""
 
 
@@ -58,7 +58,7 @@ def _check_name(value: object) -> None:
             validate_full_topic_name(expand_topic_name(name, "node", "/"), is_service=True)
     except (InvalidServiceNameException, TypeError, ValueError):
         words = "must be the name of a service, as 'get_planning_scene' or '/arm/get_planning_scene', or empty"
-        raise InputError(f"planning_scene_service = '{shortened(value, 200)}': {words}") from None
+        raise InputError(f"planning_scene_service = '{shorten(value, 200)}': {words}") from None
 
 
 class MoveGroupScene(Part):
@@ -82,7 +82,7 @@ class MoveGroupScene(Part):
 
     def configure(self) -> None:
         """Start to look for the service."""
-        self.endpoints.every(PERIOD, self._look)
+        self.endpoints.start_timer(PERIOD, self._look)
 
     def _forget(self) -> None:
         self._client: Client | None = None
@@ -179,34 +179,34 @@ class MoveGroupScene(Part):
     def _ask(self, now: float) -> None:
         request = GetPlanningScene.Request(components=PlanningSceneComponents(components=_ALL))
         future = self._client.call_async(request)
-        self._pending = _Request(future, now, self._world.heard, self._current.snapshot.unheard)
+        self._pending = _Request(future, now, self._world.object_messages, self._current.snapshot.lost_messages)
         self._is_wanted = False
-        future.add_done_callback(self._answered)
+        future.add_done_callback(self._handle_response)
 
-    def _answered(self, future: Future) -> None:
+    def _handle_response(self, future: Future) -> None:
         """Apply a response; never raises, since no caller would see the error."""
         if self._pending is None or self._pending.future is not future:
             return  # outdated, or of an earlier configuration
-        asked, self._pending = self._pending, None
+        request, self._pending = self._pending, None
         try:
             scene = future.result().scene
             if not scene.robot_model_name:  # the other node has no robot, so this is not an empty scene
                 self._is_wanted, self._not_before = True, time.monotonic() + _AGAIN
                 return
             scene.is_diff = scene.robot_state.is_diff = False
-            if asked.heard != self._world.heard:
+            if request.object_messages != self._world.object_messages:
                 # An object received on a topic after the request may be missing in this scene, which would remove it.
                 # If objects keep arriving, the scene is applied nevertheless, and requested again.
                 self._is_wanted, self._outdated = True, self._outdated + 1
                 if self._outdated <= _MOST_OUTDATED:
                     return
             self._outdated, self._not_before = 0, time.monotonic() + _AGAIN  # after it has been read
-            self._world.take_whole(scene, asked.unheard, self._applied)
+            self._world.take_whole(scene, request.lost_messages, self._handle_outcome)
         except Exception as error:
             self.log.error("planning scene", f"{self._service}: {reason_of(error)}")
             self._is_wanted, self._not_before = True, time.monotonic() + _AGAIN
 
-    def _applied(self, problem: Exception | None) -> None:
+    def _handle_outcome(self, problem: Exception | None) -> None:
         self._taken += problem is None
         self._missing = self._missing_now()
         if problem is not None:

@@ -19,7 +19,7 @@ from superovoid.robot.planning_scene import OCTOMAP, Edit
 from superovoid.robot.scene_objects import MORE, Problem, ProblemKind
 from superovoid.shapes import HalfSpace
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform
-from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals, shortened
+from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals, shorten
 from superovoid_ros.nodes.distance_service.world.current import FROM_MOVEIT, SCENE, Change, Note
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.nodes.distance_service.world.objects import (
@@ -42,7 +42,7 @@ _MOST_JOINTS = 1_000  # in the state of a scene
 _NO_POSE = Pose()
 _OF_OCTOMAP = Problem(OCTOMAP, source=FROM_MOVEIT)
 Message: TypeAlias = CollisionObject | AttachedCollisionObject | PlanningScene | PlanningSceneWorld
-Read = TypeVar("Read")
+Content = TypeVar("Content")
 
 
 class Options(NamedTuple):
@@ -89,7 +89,7 @@ def missing_without(message: Message, most_objects: int = Limits().objects) -> l
     scene = _scene_of(message)
     things, attached = _things_of(scene)
     found = [Problem(MORE, link="", source=FROM_MOVEIT)]
-    if _added(scene) <= most_objects:
+    if _count_added(scene) <= most_objects:
         found = [_problem_of(one) for one in (*attached, *things)]
         found = [problem for problem in found if problem.kind is not ProblemKind.NOTHING]
     if len(scene.world.octomap.octomap.data):
@@ -138,7 +138,7 @@ def _scene_of(message: PlanningScene | PlanningSceneWorld) -> PlanningScene:
     return scene
 
 
-def _added(message: PlanningScene) -> int:
+def _count_added(message: PlanningScene) -> int:
     """Return the number of objects that a planning scene adds."""
     things, attached = _things_of(message)
     return len({thing.id for thing in (*things, *(one.object for one in attached)) if thing.operation == ADD})
@@ -150,17 +150,17 @@ def _problem_of(message: CollisionObject | AttachedCollisionObject) -> Problem:
     if isinstance(message, AttachedCollisionObject):
         if message.object.operation == REMOVE:
             kind = ProblemKind.PUT_DOWN  # the model would let it move with its link
-        return Problem(_kept(message.object.id), kind, link=_kept(message.link_name), source=FROM_MOVEIT)
+        return Problem(_stored_name(message.object.id), kind, link=_stored_name(message.link_name), source=FROM_MOVEIT)
     if message.operation == REMOVE:
         kind = ProblemKind.NOTHING
     elif message.operation == MOVE:
         of_shapes = (message.primitive_poses, message.mesh_poses, message.plane_poses)
         kind = ProblemKind.PLACES if any(len(poses) for poses in of_shapes) else ProblemKind.POSE
-    return Problem(_kept(message.id), kind, source=FROM_MOVEIT)
+    return Problem(_stored_name(message.id), kind, source=FROM_MOVEIT)
 
 
-def _kept(name: str) -> str:
-    return name if len(name) <= MAXIMUM_NAME else shortened(name, MAXIMUM_NAME - 60)
+def _stored_name(name: str) -> str:
+    return name if len(name) <= MAXIMUM_NAME else shorten(name, MAXIMUM_NAME - 60)
 
 
 def _operation(message: CollisionObject) -> bytes:
@@ -190,7 +190,7 @@ class _Contents:
         self.has_pose = message.pose != _NO_POSE
         self.subframes, self.kind = subframes_of(message, what), (message.type.db, message.type.key)
 
-    def placed(self, *, appended: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    def relative_poses(self, *, appended: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Return object_from_shape, m, shape (n, 4, 4), and header_from_object.
 
         As in MoveIt, the pose of a single shape becomes the pose of the object if the object itself has none, unless
@@ -242,10 +242,10 @@ class ObjectChange(Change):
             return self._notes
         brought = self._brought
         if operation == APPEND and _is_known(edit, name):
-            edit.append(name, brought.shapes, brought.placed(appended=True)[0])
+            edit.append(name, brought.shapes, brought.relative_poses(appended=True)[0])
             edit.describe(name, brought.subframes, brought.kind)
         else:
-            poses, pose = brought.placed()
+            poses, pose = brought.relative_poses()
             # As in MoveIt, its type is kept if the message has none.
             kind = edit.object(name).kind if name in edit.objects else ("", "")
             edit.add(
@@ -307,11 +307,11 @@ class AttachedChange(Change):
             edit.attach(name, link, frames.in_link(link, frames.object(name), what), self._touched)
             return []
         appended = self._operation == APPEND and there is not None and there.link is not None
-        poses, pose = brought.placed(appended=appended)
+        poses, pose = brought.relative_poses(appended=appended)
         given = frames.link_of(self._frame)
         if given not in (link, None):
             with refusals(what):
-                pose = frames.between(link, given) @ pose
+                pose = frames.transform_between(link, given) @ pose
         elif given is None:
             pose = frames.in_link(link, frames.lookup(self._frame, what) @ pose, what)
         if not appended:
@@ -378,7 +378,7 @@ class SceneChange(Change):
 
     def __init__(self, message: PlanningScene | PlanningSceneWorld, options: Options) -> None:
         self._whole_world, message = isinstance(message, PlanningSceneWorld), _scene_of(message)
-        added, state = _added(message), message.robot_state
+        added, state = _count_added(message), message.robot_state
         if added > options.objects:
             raise InputError(
                 f"planning scene: adds {added} objects, at most {options.objects} are allowed (max_objects)"
@@ -429,7 +429,7 @@ class SceneChange(Change):
         notes = self._take_names(edit, frames)
         if self._replaces_attached:  # except those of ~/apply_objects, which MoveIt does not know
             edit.remove_all(attached=True, source=FROM_MOVEIT, but=_names(self._attached))
-        notes += [note for change in self._attached for note in _tried(change, edit, frames)]
+        notes += [note for change in self._attached for note in _try_change(change, edit, frames)]
         if self._matrix is not None and self._matrix != edit.matrix_in_force():
             edit.set_matrix(self._matrix)
         paddings = dict(edit.padding.by_name)
@@ -448,10 +448,10 @@ class SceneChange(Change):
             if removes and _link_of(edit, name) is not None:
                 continue
             problem = edit.problems.get(name) if removes and name in attaches else None
-            notes += _tried(change, edit, frames)
+            notes += _try_change(change, edit, frames)
             if problem is not None:  # it could not be attached
                 edit.report(replace(problem, kind=ProblemKind.ALL, thing=None, source=FROM_MOVEIT))
-        return notes + ([] if self._octomap is None else _tried(self._octomap, edit, frames))
+        return notes + ([] if self._octomap is None else _try_change(self._octomap, edit, frames))
 
     def _take_names(self, edit: Edit, frames: Frames) -> list[Note]:
         """Apply the names, colours and frames that a scene defines."""
@@ -471,7 +471,7 @@ class SceneChange(Change):
         return []
 
 
-def _read(read: Callable[..., Read], problem: Problem, *arguments: object) -> Read | Problem:
+def _read(read: Callable[..., Content], problem: Problem, *arguments: object) -> Content | Problem:
     """Return the change read from one object in a message, or the problem with it."""
     try:
         with refusals():
@@ -480,7 +480,9 @@ def _read(read: Callable[..., Read], problem: Problem, *arguments: object) -> Re
         return replace(problem, reason=str(error))
 
 
-def _tried(change: ObjectChange | AttachedChange | OctomapChange | Problem, edit: Edit, frames: Frames) -> list[Note]:
+def _try_change(
+    change: ObjectChange | AttachedChange | OctomapChange | Problem, edit: Edit, frames: Frames
+) -> list[Note]:
     """Apply the change of one object; an error is reported, and the other objects are applied."""
     problem = change
     if not isinstance(change, Problem):

@@ -51,7 +51,7 @@ class MoveItWorld(World):
 
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common, current, measurements)
-        self.heard = 0
+        self.object_messages = 0
         """Number of messages about objects received on topics."""
 
     def configure(self) -> None:
@@ -67,20 +67,20 @@ class MoveItWorld(World):
         self.serve(ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene)
         self.serve(Empty, "clear_octomap", self._clear_octomap)
 
-    def take_whole(self, scene: PlanningScene, unheard: int, done: Callable[[Exception | None], None]) -> None:
+    def take_whole(self, scene: PlanningScene, lost_messages: int, done: Callable[[Exception | None], None]) -> None:
         """Apply a whole planning scene requested from another node.
 
         Parameters
         ----------
         scene
             The scene.
-        unheard
-            `Snapshot.unheard` at the time of the request.
+        lost_messages
+            `Snapshot.lost_messages` at the time of the request.
         done
             Receives the error because of which it could not be applied, or None.
         """
         applied = lambda _planning, problem: done(problem)  # noqa: E731
-        self.submit([self._diff("planning_scene", scene, applied, unheard=unheard)])
+        self.submit([self._diff("planning_scene", scene, applied, lost_messages=lost_messages)])
 
     def _diff(self, topic: str, message: moveit_changes.Message, done: Done, **more: object) -> Diff:
         """Return a message of a topic as a diff, to be read with the current parameters."""
@@ -96,7 +96,7 @@ class MoveItWorld(World):
     def _take(self, topic: str, taken: Sequence[TakenMessage]) -> None:
         """Apply messages of a topic; unusable ones are logged, and their objects recorded as missing."""
 
-        def done(_planning: Planning | None, problem: Exception | None) -> None:
+        def on_done(_planning: Planning | None, problem: Exception | None) -> None:
             if problem is not None:
                 # None of these objects is where its sender believes it to be.
                 self.log.error(topic, f"a message on {topic} is refused: {reason_of(problem)}")
@@ -118,9 +118,9 @@ class MoveItWorld(World):
                 self.statistics.fault(is_read=False)
                 continue
             try:
-                self.heard += moveit_changes.is_about_objects(message)
-                unheard = self._current.snapshot.unheard
-                diffs.append(self._diff(topic, message, done, size=size, waits=True, unheard=unheard))
+                self.object_messages += moveit_changes.is_about_objects(message)
+                lost_messages = self._current.snapshot.lost_messages
+                diffs.append(self._diff(topic, message, on_done, size=size, waits=True, lost_messages=lost_messages))
             except Exception as error:  # a bug of the node
                 lose(1, error)
         try:

@@ -29,7 +29,7 @@ from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
 from superovoid.robot.planning_scene import OCTOMAP
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid.robot.rules import DEFAULT
-from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals, shortened
+from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals, shorten
 from superovoid_ros.nodes.common.parameters import choice, switch
 from superovoid_ros.nodes.distance_service.jobs import Job, Kind, settle
 from superovoid_ros.nodes.distance_service.part import Common, Part
@@ -109,10 +109,11 @@ class World(Part):
             "attached objects": attached,
             "octomap cubes": cubes,
             "objects without a place": sum(not problem.is_unread for problem in problems.values()),
-            "unreadable objects": "; ".join(shortened(one.reason, 200) for one in unread[:_MOST_LISTED]) or "nothing",
-            "assumed joints": ", ".join(self._measurements.assumed(snapshot.model and snapshot.model.robot)) or "none",
+            "unreadable objects": "; ".join(shorten(one.reason, 200) for one in unread[:_MOST_LISTED]) or "nothing",
+            "assumed joints": ", ".join(self._measurements.assumed_positions(snapshot.model and snapshot.model.robot))
+            or "none",
             "waiting for a robot": len(snapshot.waiting),
-            "lost messages": snapshot.unheard,
+            "lost messages": snapshot.lost_messages,
         }
 
     # --- changes ---
@@ -151,7 +152,7 @@ class World(Part):
         if all(diff.waits for diff in diffs):
             time.sleep(max(0.0, self._built_at + _PERIOD - time.monotonic()))
         self._built_at = time.monotonic()
-        diffs[:] = [diff.parsed() for diff in diffs]
+        diffs[:] = [diff.parse() for diff in diffs]
         snapshot = self._current.snapshot
         robot = snapshot.model and snapshot.model.robot
         if robot is None or any(diff.surroundings.robot is not robot for diff in diffs):
@@ -196,7 +197,7 @@ class World(Part):
         if diff.change is not None:
             self._measurements.take_scene(diff.change.positions)
             if diff.change.replaces_all:
-                return snapshot.with_whole_scene(diff.unheard)
+                return snapshot.with_whole_scene(diff.lost_messages)
         return snapshot
 
     def _wait(self, diffs: Sequence[Diff]) -> list[Diff]:
@@ -219,8 +220,8 @@ class World(Part):
 
     def change(self, service: str, frame_ids: Sequence[str], read: Callable[[], Change]) -> Future:
         """Apply a change; the result of the future is the planning scene, or the error."""
-        future, unheard = Future(), self._current.snapshot.unheard
-        self.submit([Diff(service, tuple(frame_ids), read, partial(settle, future), unheard=unheard)])
+        future, lost_messages = Future(), self._current.snapshot.lost_messages
+        self.submit([Diff(service, tuple(frame_ids), read, partial(settle, future), lost_messages=lost_messages)])
         return future
 
     # --- services ---
@@ -228,12 +229,12 @@ class World(Part):
     async def _apply_objects(self, request: ApplyObjects.Request, response: ApplyObjects.Response) -> str:
         frame_ids = [one.header.frame_id for one in request.objects]
         planning = await self.change("apply_objects", frame_ids, lambda: SuperovoidChanges(request.objects))
-        return self._current.noted(f"{len(request.objects)} applied; objects: {listing(planning.objects)}")
+        return self._current.append_missing(f"{len(request.objects)} applied; objects: {listing(planning.objects)}")
 
     def _get_pair_rules(self, request: GetPairRules.Request, response: GetPairRules.Response) -> str:
         planning = self._current.model().planning
         with refusals("request", code=Code.UNKNOWN_LINK):
-            pairs = _asked_pairs(planning, request.links_a, request.links_b)
+            pairs = _requested_pairs(planning, request.links_a, request.links_b)
         verdicts = [planning.rules.why(*pair) for pair in pairs]
         response.link_a, response.link_b = [a for a, _ in pairs], [b for _, b in pairs]
         response.checked = [verdict.checked for verdict in verdicts]
@@ -243,10 +244,10 @@ class World(Part):
 
     async def _set_pair_rules(self, request: SetPairRules.Request, response: SetPairRules.Response) -> str:
         planning = await self.change("set_pair_rules", (), lambda: RulesChange(request))
-        return self._current.noted(f"{len(planning.rules.runtime)} runtime rules")
+        return self._current.append_missing(f"{len(planning.rules.runtime)} runtime rules")
 
 
-def _asked_pairs(planning: Planning, names_a: Sequence[str], names_b: Sequence[str]) -> list[tuple[str, str]]:
+def _requested_pairs(planning: Planning, names_a: Sequence[str], names_b: Sequence[str]) -> list[tuple[str, str]]:
     """Return pairs of links and objects, each once, with one of `names_a` first.
 
     If either side is empty (any), two objects of the world form a pair only if a rule concerns them, and no link or
