@@ -373,7 +373,7 @@ def ask_derivatives(library: Library, pairs: list[Pair]) -> Timed:
     return _answers(rows), times
 
 
-def _closest(results: Any, wanted: int) -> list[tuple[float, float, int, float]]:
+def _closest_rows(results: Any, wanted: int) -> list[tuple[float, float, int, float]]:
     order = np.argsort(np.asarray(results.lower), kind="stable")[:wanted]
     gaps = _gaps(results)
     upper = np.sort(np.asarray(results.upper))
@@ -399,7 +399,7 @@ def ask_states(library: Library, states: States) -> Timed:
         threads=1,
     )
     taken = (time.perf_counter() - start) / count
-    rows = [row for i in range(count) for row in _closest(found.of_state(i), 4)]
+    rows = [row for i in range(count) for row in _closest_rows(found.of_state(i), 4)]
     return _answers(rows), np.full(count, taken)
 
 
@@ -416,7 +416,7 @@ def ask_motion(library: Library, states: States) -> Timed:
         scene.set_link_poses(poses)
         found = scene.query(**limit)
         times[i] = time.perf_counter() - start
-        rows += _closest(found, 4)
+        rows += _closest_rows(found, 4)
     return _answers(rows), times
 
 
@@ -443,38 +443,42 @@ def _mixed_pairs(count: int, kinds: tuple[str, ...]) -> list[Pair]:
 def families(scale: float = 1.0) -> dict[str, Family]:
     """Return all families; `scale` multiplies their numbers of questions."""
 
-    def some(count: int) -> int:
+    def scaled_count(count: int) -> int:
         return max(2, round(scale * count))
 
     names = list(importlib.import_module(f"{_judges()}.random_pairs").FAMILIES)
-    found = {f"never-wrong {name}": Family(lambda n=name: never_wrong(n, some(1400)), ask_distance) for name in names}
-    found |= {f"batch {name}": Family(lambda n=name: never_wrong(n, some(1400)), ask_batch) for name in names}
+    found = {
+        f"never-wrong {name}": Family(lambda n=name: never_wrong(n, scaled_count(1400)), ask_distance) for name in names
+    }
+    found |= {f"batch {name}": Family(lambda n=name: never_wrong(n, scaled_count(1400)), ask_batch) for name in names}
     found |= {
-        f"{a} {b}": Family(lambda a=a, b=b: pairs_of_kinds(a, b, some(380)), ask_distance)
+        f"{a} {b}": Family(lambda a=a, b=b: pairs_of_kinds(a, b, scaled_count(380)), ask_distance)
         for i, a in enumerate(KINDS)
         for b in list(KINDS)[i:]
     }
     for name in ("paper_separated", "paper_overlapping", "hard"):
-        found[f"battery {name}"] = Family(lambda n=name: battery(n)[: some(2000)], ask_distance)
-        found[f"battery {name}, batch"] = Family(lambda n=name: battery(n)[: some(2000)], ask_batch)
+        found[f"battery {name}"] = Family(lambda n=name: battery(n)[: scaled_count(2000)], ask_distance)
+        found[f"battery {name}, batch"] = Family(lambda n=name: battery(n)[: scaled_count(2000)], ask_batch)
     mixed = tuple(KINDS)
     found["thresholds"] = Family(
-        lambda: with_extra(_mixed_pairs(some(3000), mixed), lambda rng: float(rng.uniform(-0.1, 0.4))), ask_thresholds
+        lambda: with_extra(_mixed_pairs(scaled_count(3000), mixed), lambda rng: float(rng.uniform(-0.1, 0.4))),
+        ask_thresholds,
     )
     found["impacts"] = Family(
         lambda: with_extra(
-            _mixed_pairs(some(1000), mixed[1:]), lambda rng: [(rng.normal(size=3), rng.normal(size=3)) for _ in "ab"]
+            _mixed_pairs(scaled_count(1000), mixed[1:]),
+            lambda rng: [(rng.normal(size=3), rng.normal(size=3)) for _ in "ab"],
         ),
         ask_impacts,
     )
     found["derivatives"] = Family(
-        lambda: with_extra(pairs_of_kinds("Superovoid", "Superovoid", some(2000)), _direction), ask_derivatives
+        lambda: with_extra(pairs_of_kinds("Superovoid", "Superovoid", scaled_count(2000)), _direction), ask_derivatives
     )
-    found["hands, warm motion"] = Family(lambda: hands(some(2000)), ask_motion)
-    found["hands, states"] = Family(lambda: hands(some(2000)), ask_states)
+    found["hands, warm motion"] = Family(lambda: hands(scaled_count(2000)), ask_motion)
+    found["hands, states"] = Family(lambda: hands(scaled_count(2000)), ask_states)
     for name in ROBOTS:
         for meshes in ("hull", "shells"):
-            count = some(300 if meshes == "hull" else 20)
+            count = scaled_count(300 if meshes == "hull" else 20)
             found[f"{name}, {meshes}"] = Family(lambda n=name, m=meshes, c=count: robot(n, c, m), ask_states)
     return found
 
@@ -557,7 +561,7 @@ def digest(questions: Any) -> str:
     return hashlib.sha256(pickle.dumps(questions, protocol=4)).hexdigest()[:16]
 
 
-def _first(questions: Any, count: int) -> Any:
+def _first_states(questions: Any, count: int) -> Any:
     if isinstance(questions, States):
         bases = {link: poses[:count] for link, poses in questions.base_poses.items()}
         return States(
@@ -568,7 +572,7 @@ def _first(questions: Any, count: int) -> Any:
 
 def time_both(old: Worker, new: Worker, family: Family, questions: Any, rounds: int) -> np.ndarray:
     """Return the shortest times of up to 300 questions, (2, n), of rounds that alternate between the engines [us]."""
-    few = _first(questions, 300)
+    few = _first_states(questions, 300)
     name = family.ask.__name__
     best = [old.ask(name, few)[1], new.ask(name, few)[1]]
     for number in range(rounds):
@@ -577,7 +581,7 @@ def time_both(old: Worker, new: Worker, family: Family, questions: Any, rounds: 
     return 1e6 * np.array(best)
 
 
-def _matching(chosen: str, scale: float) -> Iterator[tuple[str, Family, Any]]:
+def _matching_families(chosen: str, scale: float) -> Iterator[tuple[str, Family, Any]]:
     for name, family in families(scale).items():
         if chosen in name:
             questions = family.draw()
@@ -600,7 +604,7 @@ def main() -> int:
         (python,) = args.engines
         worker = Worker(python)
         kept = {"commit": COMMIT}
-        for name, family, questions in _matching(args.family, args.scale):
+        for name, family, questions in _matching_families(args.family, args.scale):
             answers, _ = worker.ask(family.ask.__name__, questions)
             for column, values in (("lower", answers.lower), ("upper", answers.upper), ("status", answers.status)):
                 kept[f"{name}/{column}"] = values
@@ -616,7 +620,7 @@ def main() -> int:
     total: list[Row] = []
     head = f"{'family':34s} answers apart unspanned  certified old/new flags"
     print(head + ("   median us old/new ratio    p99 us old/new ratio" if args.rounds and old else ""))
-    for name, family, questions in _matching(args.family, args.scale):
+    for name, family, questions in _matching_families(args.family, args.scale):
         if old:
             before = old.ask(family.ask.__name__, questions)[0]
         elif kept.get(f"{name}/digest") != digest(questions):

@@ -74,7 +74,7 @@ def test_one_version_everywhere():
     assert len(set(versions.values())) == 1, versions
 
 
-def declared(folder):
+def requirements_of(folder):
     """Return the PyPI requirements of a distribution, and those of its tests."""
     arguments = setup_arguments(folder)
     return arguments["install_requires"], arguments["extras_require"]["test"]
@@ -82,7 +82,7 @@ def declared(folder):
 
 @pytest.mark.parametrize("folder", [ROOT, LIBRARY, PAPERS], ids=lambda folder: folder.name)
 def test_python_dependencies_agree_in_both_declarations(folder):
-    for tag, entries in zip(("exec_depend", "test_depend"), declared(folder), strict=True):
+    for tag, entries in zip(("exec_depend", "test_depend"), requirements_of(folder), strict=True):
         keys = [element.text for element in manifest(folder).findall(tag) if element.text.startswith("python3-")]
         names = {PYPI_NAME.get(key, key.removeprefix("python3-").removesuffix("-pip")) for key in keys}
         wanted = {re.split(r"[<>=!~\[ ]", entry)[0] for entry in entries} - ONLY_PYPI

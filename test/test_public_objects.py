@@ -62,13 +62,13 @@ def arm():
     return made
 
 
-def placed():
+def placed_scene():
     found = arm().scene()
     found.set_link_poses(arm().forward_kinematics([0.0, 0.5]))
     return found
 
 
-def found():
+def found_distances():
     return api.distances(A, np.eye(4), B, [at(0.3), at(0.5)])
 
 
@@ -93,13 +93,13 @@ def problem():
 
 
 @cache
-def grouped():
+def grouped_robot():
     srdf = '<robot name="arm"><group name="all"><joint name="turn"/><joint name="slide"/></group></robot>'
     return api.Robot.load(ARM, srdf=srdf)
 
 
 def planner():
-    return planning.GroupPlanner(grouped(), "all")
+    return planning.GroupPlanner(grouped_robot(), "all")
 
 
 @cache
@@ -163,7 +163,7 @@ MADE = {
     "AllowedCollisionMatrix": lambda: robot.AllowedCollisionMatrix.from_rows(["a", "b"], [[0, 1], [1, 0]]),
     "ApplicablePairs": lambda: lower_bound.applicable_pairs(polyhedron(), polyhedron(), np.eye(3)),
     "BaseJoint": lambda: planning.BaseJoint("x", "prismatic", (1.0, 0.0, 0.0), 0.0, 1.0),
-    "Body": lambda: placed().bodies[0],
+    "Body": lambda: placed_scene().bodies[0],
     "BoundingBox": lambda: A.obb(),
     "BoundingSphere": lambda: A.bounding_sphere(),
     "Box": lambda: api.Box((2.0, 4.0, 6.0)),
@@ -177,12 +177,12 @@ MADE = {
     "ConvexMesh": lambda: api.ConvexMesh(TETRAHEDRON),
     "ConvexityReport": lambda: A.convexity(),
     "Cylinder": lambda: api.Cylinder(1.0, 2.0),
-    "Derivatives": lambda: api.derivatives(A, np.eye(4), B, at(0.3), found()[0]),
+    "Derivatives": lambda: api.derivatives(A, np.eye(4), B, at(0.3), found_distances()[0]),
     "DistanceClient": "has a node of its process",
-    "DistanceGradients": lambda: arm().distance_gradients(placed().query(), [0.0, 0.5]),
-    "DistanceHessians": lambda: arm().distance_hessians(placed(), placed().query(), [0.0, 0.5]),
-    "DistanceResult": lambda: found()[0],
-    "DistanceResults": found,
+    "DistanceGradients": lambda: arm().distance_gradients(placed_scene().query(), [0.0, 0.5]),
+    "DistanceHessians": lambda: arm().distance_hessians(placed_scene(), placed_scene().query(), [0.0, 0.5]),
+    "DistanceResult": lambda: found_distances()[0],
+    "DistanceResults": found_distances,
     "DistanceRow": lambda: answer()[0],
     "Distances": answer,
     "Edit": lambda: world().edit(),
@@ -194,7 +194,7 @@ MADE = {
     "FreeForm": lambda: sohn2002.FreeForm([[(0, 0, 0), (0, 1, 0)], [(1, 0, 0), (1, 1, 0)]]),
     "GoalRegion": planning.GoalRegion,
     "GroupPlanner": lambda: planner(),
-    "Group": lambda: grouped().group("all"),
+    "Group": lambda: grouped_robot().group("all"),
     "GoncalvesResult": lambda: goncalves2017.distance(A, np.eye(4), B, at(0.5)),
     "PointDistances": lambda: api.point_distances([A, B], np.eye(3), [at(0.0), at(0.5)]),
     "PointDistance": lambda: api.point_distances(A, np.eye(3))[0],
@@ -223,23 +223,23 @@ MADE = {
     "MotionValidator": lambda: planning.MotionValidator(problem(), planning.SceneValidity(problem())),
     "Octree": lambda: robot.Octree(bytes([0, 0]), 0.1, True),
     "Padding": lambda: robot.Padding({"tip": 0.01}, 0.02),
-    "PairResult": lambda: placed().query()[0],
+    "PairResult": lambda: placed_scene().query()[0],
     "Pairs": lambda: goncalves2017.Pairs([A], [np.eye(4)], [B], [at(0.5)]),
     "HalfSpace": api.HalfSpace,
     "PlanningProblem": problem,
     "PlanningScene": world,
     "Polyhedron": polyhedron,
     "PoseGoal": lambda: planning.PoseGoal("tip", at(1.0)),
-    "PoseGradients": lambda: api.pose_gradients(found(), np.eye(4), [at(0.3), at(0.5)]),
+    "PoseGradients": lambda: api.pose_gradients(found_distances(), np.eye(4), [at(0.3), at(0.5)]),
     "Quality": lambda: mesh_fit().quality,
     "Quadric": lambda: lopes2010.Quadric.ellipsoid((0.1, 0.2, 0.3)),
     "RigidBody": lambda: lopes2010.RigidBody(quadric(), at(1.0)),
     "RobotFit": robot_fit,
     "Robot": arm,
-    "Scene": placed,
+    "Scene": placed_scene,
     "SceneObject": lambda: world().objects["egg"],
     "SceneProblem": lambda: planner().problem({"turn": 0.0, "slide": 0.5}),
-    "SceneResult": lambda: placed().query(),
+    "SceneResult": lambda: placed_scene().query(),
     "SceneValidity": lambda: planning.SceneValidity(problem()),
     "Search": planning.Search,
     "Shape": "is what all shapes have in common",
@@ -276,7 +276,7 @@ def test_every_public_class_has_an_object_here():
 
 
 @cache
-def made(name):
+def make(name):
     if name in OF_CLIENT and client is None:
         pytest.skip("without ROS there is no client")
     return MADE[name]()
@@ -288,7 +288,7 @@ OBJECTS = [name for name, maker in MADE.items() if callable(maker)]
 @pytest.mark.ci
 @pytest.mark.parametrize("name", OBJECTS)
 def test_objects_of_public_classes_pickle_and_copy(name):
-    thing = made(name)
+    thing = make(name)
     for other in (pickle.loads(pickle.dumps(thing)), copy.deepcopy(thing), copy.copy(thing)):
         assert type(other) is type(thing)
         if isinstance(thing, Record):
@@ -297,7 +297,7 @@ def test_objects_of_public_classes_pickle_and_copy(name):
 
 @pytest.mark.parametrize("name", [name for name in OBJECTS if name not in OF_CLIENT or client])
 def test_comparison_gives_a_bool_and_answers_compare_by_value(name):
-    thing = made(name)
+    thing = make(name)
     other = pickle.loads(pickle.dumps(thing))
     assert isinstance(thing == other, bool) and not thing == "text" and thing == thing
     if type(thing).__eq__ is not object.__eq__:

@@ -17,28 +17,32 @@ def library():
 
 
 @pytest.fixture(scope="module")
-def old(library):
+def old_answers(library):
     return referee.ask_distance(library, referee.never_wrong("deep", 40))[0]
 
 
-def test_one_engine_agrees_with_itself(library, old):
+def test_one_engine_agrees_with_itself(library, old_answers):
     again = referee.ask_distance(library, referee.never_wrong("deep", 40))[0]
-    row = referee.compare("deep", old, again)
+    row = referee.compare("deep", old_answers, again)
     assert (row.answers, row.apart, row.unspanned, row.flags) == (40, 0, 0, 0)
     assert row.certified[0] == row.certified[1] > 0.9
 
 
 @pytest.mark.parametrize("end", ["lower", "upper"])
-def test_an_interval_narrowed_by_a_nanometre_is_detected(old, end):
-    moved = {"lower": old.lower, "upper": old.upper} | {end: getattr(old, end) + {"lower": 1e-9, "upper": -1e-9}[end]}
-    narrowed = old._replace(**moved)
-    found = referee.compare("deep", old, narrowed).apart
-    assert found == ((old.upper - old.lower) < 1e-9).sum() > 30
+def test_an_interval_narrowed_by_a_nanometre_is_detected(old_answers, end):
+    moved = {"lower": old_answers.lower, "upper": old_answers.upper} | {
+        end: getattr(old_answers, end) + {"lower": 1e-9, "upper": -1e-9}[end]
+    }
+    narrowed = old_answers._replace(**moved)
+    found = referee.compare("deep", old_answers, narrowed).apart
+    assert found == ((old_answers.upper - old_answers.lower) < 1e-9).sum() > 30
 
 
-def test_a_depth_of_a_local_minimum_is_detected(old):
-    deeper = old._replace(lower=1.01 * old.lower, upper=1.01 * old.upper)  # a longer translation, without a proof
-    assert referee.compare("deep", old, deeper).apart == 40
+def test_a_depth_of_a_local_minimum_is_detected(old_answers):
+    deeper = old_answers._replace(
+        lower=1.01 * old_answers.lower, upper=1.01 * old_answers.upper
+    )  # a longer translation, without a proof
+    assert referee.compare("deep", old_answers, deeper).apart == 40
 
 
 def test_points_that_do_not_span_the_distance_are_detected(library):
@@ -78,9 +82,9 @@ def test_kept_answers_are_valid_for_their_own_questions_only(tmp_path, capsys, m
     assert "no answers to these questions" in capsys.readouterr().out
 
 
-def test_nans_and_lost_answers_are_faults(old):
-    lower = old.lower.copy()
+def test_nans_and_lost_answers_are_faults(old_answers):
+    lower = old_answers.lower.copy()
     lower[3] = np.nan
-    assert referee.compare("deep", old, old._replace(lower=lower)).apart == 1
+    assert referee.compare("deep", old_answers, old_answers._replace(lower=lower)).apart == 1
     with pytest.raises(ValueError, match="40 answers of the first engine, 39 of the second"):
-        referee.compare("deep", old, referee.Answers(*(column[1:] for column in old)))
+        referee.compare("deep", old_answers, referee.Answers(*(column[1:] for column in old_answers)))

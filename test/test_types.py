@@ -25,7 +25,7 @@ WRONG = "from superovoid import Box, distance\ndistance(Box((1, 1, 1)), 'here', 
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory):
+def mypy_output(tmp_path_factory):
     """Return mypy's output for two scripts outside of the repository and the installed package: lines by script."""
     pytest.importorskip("mypy", reason="mypy is not installed")
     folder = tmp_path_factory.mktemp("user")
@@ -40,9 +40,9 @@ def said(tmp_path_factory):
     return {name: [line for line in lines if not line.startswith(tuple(texts.keys() - {name}))] for name in texts}
 
 
-def test_a_typed_script_has_its_asserted_types_and_mistakes(said):
-    assert not said["right.py"]
+def test_a_typed_script_has_its_asserted_types_and_mistakes(mypy_output):
+    assert not mypy_output["right.py"]
 
 
-def test_a_wrong_type_is_reported(said):
-    assert any("[arg-type]" in line for line in said["wrong.py"]), said
+def test_a_wrong_type_is_reported(mypy_output):
+    assert any("[arg-type]" in line for line in mypy_output["wrong.py"]), mypy_output

@@ -46,21 +46,21 @@ ELSEWHERE = {
 """Blocks that need a page in a browser, a recording or a running node, by their words. Other tests run these."""
 
 
-def given(page, folder):
+def names_of_page(page, folder):
     """Return the names that the text around the blocks of a page defines."""
     finger = Superovoid((0.006, 0.007, 0.011), section_exponent=0.9, profile_exponent=0.8, taper=(0.1, 0.1))
     pose_a, pose_b = np.eye(4), np.eye(4)
     pose_b[:3, 3] = (0.0, 0.016, 0.004)
     pair = {"a": finger, "pose_a": pose_a, "b": finger, "pose_b": pose_b}
     if page == "explanation/certificates":
-        robot, scene, positions = posed()
+        robot, scene, positions = posed_robot()
         result = distance(*pair.values())
         return {**pair, "result": result, "robot": robot, "scene": scene, "positions": positions, "base_poses": None}
     if page == "how_to/many_states":
         robot = Robot.load(ROOT / "urdf" / "icub_hands.urdf", srdf=ROOT / "config" / "icub_hands.srdf")
         return {"robot": robot, "positions": np.zeros((8, len(robot.joint_names))), "poses": pose_b, "left": pose_a}
     if page == "how_to/planning":
-        robot, _, positions = posed()
+        robot, _, positions = posed_robot()
         joints = robot.joint_names[:2]
         others = {name: value for name, value in positions.items() if name not in joints}
         egg = Superellipsoid((0.02, 0.02, 0.03), section_exponent=1.0, profile_exponent=0.9)
@@ -97,7 +97,7 @@ def given(page, folder):
     return {}
 
 
-def posed():
+def posed_robot():
     """Return the iCub's upper body with its scene at state 0."""
     robot = Robot.load(ROOT / "urdf" / "icub_upper_body.urdf", srdf=ROOT / "config" / "icub_upper_body.srdf")
     scene, positions = robot.scene(), dict.fromkeys(robot.joint_names, 0.0)
@@ -120,7 +120,7 @@ def test_code_of_a_page_runs_from_top_to_bottom(path, monkeypatch, tmp_path):
     monkeypatch.setattr(gc, "disable", lambda: None)
     monkeypatch.setattr(gc, "freeze", lambda: None)
     monkeypatch.setattr(os, "sched_setaffinity", lambda *arguments: None)
-    names, ran, skipped = given(page, tmp_path), 0, []
+    names, ran, skipped = names_of_page(page, tmp_path), 0, []
     for code in BLOCK.findall(path.read_text(encoding="utf-8")):
         missing = [package for words, package in NEEDS.items() if words in code and not installed(package)]
         if missing or any(words in code for words in ELSEWHERE.get(page, ())):

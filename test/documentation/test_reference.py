@@ -87,12 +87,12 @@ def test_every_subcommand_has_its_help_on_the_page(capsys):
 
     headings = re.findall(r"^## superovoid ?(.*)$", reference_pages.commands_page(), re.M)
 
-    def below(words):
+    def subcommands_of(words):
         with suppress(SystemExit):  # a command that accepts any word does not raise
             parser().parse_args([*words, "no such"])
         found = re.search(r"unknown 'no such': must be one of (.*); see", capsys.readouterr().err)
         for word in re.findall(r"[\w-]+", found[1]) if found else ():
             yield [*words, word]
-            yield from below([*words, word])
+            yield from subcommands_of([*words, word])
 
-    assert sorted(headings) == sorted(["", *(" ".join(words) for words in below([]))])
+    assert sorted(headings) == sorted(["", *(" ".join(words) for words in subcommands_of([]))])

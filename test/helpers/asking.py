@@ -16,7 +16,7 @@ ANSWER_TIMEOUT = 120.0  # s
 _REPEATABLE = ("Get", "List", "Describe", "SetParameters", "SetPairRules", "ApplyObjects")
 
 
-class Asker(Caller):
+class ClientWithTimeout(Caller):
     """A client node whose waits have a time-out."""
 
     def wait(self, condition: Callable[[], bool], timeout: float = ANSWER_TIMEOUT, **options: object) -> bool:

@@ -21,7 +21,7 @@ from launch_testing.actions import ReadyToTest
 from superovoid_ros.resources import share_directory
 from superovoid_ros.tools.process.network import take_domain
 
-from asking import Asker
+from asking import ClientWithTimeout
 
 DOMAIN = take_domain()
 os.environ["ROS_DOMAIN_ID"] = str(DOMAIN.number)
@@ -38,7 +38,7 @@ def describe(file: str, **arguments: str) -> LaunchDescription:
     return LaunchDescription([IncludeLaunchDescription(source, launch_arguments=arguments.items()), ReadyToTest()])
 
 
-class Client(Asker):
+class Client(ClientWithTimeout):
     """A client of the launched nodes."""
 
     def __init__(self) -> None:

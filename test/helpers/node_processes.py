@@ -30,7 +30,7 @@ from superovoid_ros.nodes.common.conversions import to_transform
 from superovoid_ros.tools.process.child import NodeError, NodeProcess, wait_for
 from superovoid_ros.tools.process.network import take_domain
 
-from asking import ANSWER_TIMEOUT, Asker
+from asking import ANSWER_TIMEOUT, ClientWithTimeout
 from lifecycle import bring
 from parameters import set_parameters
 
@@ -166,7 +166,7 @@ def start_node(nodes: list[TestedNode]) -> Callable[..., TestedNode]:
     return start
 
 
-class Client(Asker):
+class Client(ClientWithTimeout):
     """A node in the test's process: publishes a robot's state, calls services, collects messages."""
 
     def __init__(self, nodes: list[TestedNode]) -> None:

@@ -59,12 +59,12 @@ def distance(client, a, b):
 
 
 def wait_for_distance(client, a, b, expected):
-    def there(response):
+    def is_there(response):
         if expected is None:
             return not response.success
         return response.success and response.distances.pairs[0].distance == pytest.approx(expected, abs=1e-9)
 
-    return client.call_until(there, GetMinDistance, MIN_DISTANCE, links_a=[a], links_b=[b])
+    return client.call_until(is_there, GetMinDistance, MIN_DISTANCE, links_a=[a], links_b=[b])
 
 
 def sphere(radius=0.1):
@@ -84,7 +84,7 @@ def cup(x=0.0, y=-2.0, z=0.0, **fields):
     return thing(pose=arm.at(x, y, z), primitives=[sphere()], **fields)
 
 
-def attached(operation=CollisionObject.ADD, link="hand", touch_links=(), **fields):
+def attached_object(operation=CollisionObject.ADD, link="hand", touch_links=(), **fields):
     return AttachedCollisionObject(
         link_name=link, touch_links=list(touch_links), object=thing(operation=operation, **fields)
     )

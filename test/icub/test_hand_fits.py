@@ -22,7 +22,7 @@ STORED = read_yaml(CONFIG / FITS)["links"]
 KINDS = ("superellipsoid", "superovoid")
 
 
-def stored(link: str, kind: str):
+def stored_fit(link: str, kind: str):
     fit = STORED[link][kind]
     shape = Superovoid.from_goncalves(fit["size"], fit["epsilon"], fit["taper"])
     return shape, pose_matrix(fit["xyz"], fit["rpy"]), fit["residuals"]
@@ -33,7 +33,7 @@ def stored(link: str, kind: str):
 @pytest.mark.parametrize("kind", [pytest.param("superellipsoid", marks=pytest.mark.slow), "superovoid"])
 @few_or_many(3000, 6000)
 def test_bodies_of_the_hand_are_convex_and_close_to_links(link, kind, draws):
-    shape, pose, claimed = stored(link, kind)
+    shape, pose, claimed = stored_fit(link, kind)
     assert shape.convexity().convex
     assert (
         min((shape.section_exponent, shape.profile_exponent)) >= 0.1
@@ -56,7 +56,7 @@ def test_superovoids_are_at_least_as_close_as_superellipsoids():
 @pytest.mark.slow
 def test_the_stored_fits_are_reproduced():
     fit = fit_link(LINKS["index_2"]["parts"], kinds=("superellipsoid",))["superellipsoid"]
-    shape, pose, _ = stored("index_2", "superellipsoid")
+    shape, pose, _ = stored_fit("index_2", "superellipsoid")
     # The last step of the optimiser may differ between machines.
     np.testing.assert_allclose(fit.shape.semi_axes, shape.semi_axes, rtol=1e-3)
     np.testing.assert_allclose(

@@ -37,7 +37,7 @@ def load(name):
     return yaml.safe_load((CONFIG / name).read_text(encoding="utf-8"))
 
 
-def found(pattern):
+def find_files(pattern):
     """Return the matches of the builder's search for files of a pattern."""
     return sorted(match[1] for match in (re.search(pattern, path.name) for path in CONFIG.iterdir()) if match)
 
@@ -139,7 +139,7 @@ def test_groups_with_inverse_kinematics_are_chains_of_six_joints_or_more():
 
 
 def test_planning_groups_have_existing_planners_and_own_projections():
-    assert "ompl" in found(r"^(.*)_planning.yaml$")
+    assert "ompl" in find_files(r"^(.*)_planning.yaml$")
     planning = load("ompl_planning.yaml")
     planners = planning["planner_configs"]
     assert all(re.fullmatch(r"geometric::\w+", planner["type"]) for planner in planners.values())
@@ -161,7 +161,7 @@ def test_planning_groups_have_existing_planners_and_own_projections():
 
 def test_builder_chooses_the_controllers_of_moveit():
     # Of several files it takes moveit_controllers.yaml; without this file it would guess.
-    assert found(r"^(.*)_controllers.yaml$") == ["moveit", "ros2"]
+    assert find_files(r"^(.*)_controllers.yaml$") == ["moveit", "ros2"]
 
 
 def test_controllers_split_the_joints_and_both_files_agree():

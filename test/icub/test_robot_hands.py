@@ -130,7 +130,7 @@ def test_joints_of_one_motor_follow_the_first(side):
 
 
 @pytest.fixture(scope="module")
-def ordinary(tmp_path_factory) -> URDF:
+def urchin_robot(tmp_path_factory) -> URDF:
     """Load the file and its meshes with urchin, after resolving package:// addresses."""
     folder = tmp_path_factory.mktemp("urdf")
     text = URDF_TEXT.replace("package://superovoid_ros/urdf/", f"{SHARE}/urdf/")
@@ -140,15 +140,15 @@ def ordinary(tmp_path_factory) -> URDF:
 
 @settings(deadline=None, max_examples=25)
 @given(values=POSITIONS)
-def test_forward_kinematics_agree_with_urchin(ordinary, values):
+def test_forward_kinematics_agree_with_urchin(urchin_robot, values):
     positions = both_hands(values)
     poses = ROBOT.forward_kinematics(positions, BASES)
-    for link, pose in ordinary.link_fk(cfg=positions, use_names=True).items():
+    for link, pose in urchin_robot.link_fk(cfg=positions, use_names=True).items():
         np.testing.assert_allclose(poses[link], pose, atol=1e-9)
 
 
-def test_urchin_finds_meshes_masses_and_limits(ordinary):
-    for link in ordinary.links:
+def test_urchin_finds_meshes_masses_and_limits(urchin_robot):
+    for link in urchin_robot.links:
         if link.name in ROBOT.links_without_geometry:
             continue
         assert len(link.visuals) == len(link.collisions) == (3 if link.name.endswith("palm") else 1)
@@ -157,7 +157,7 @@ def test_urchin_finds_meshes_masses_and_limits(ordinary):
         assert 1e-4 < link.inertial.mass < 0.3
         moments = np.linalg.eigvalsh(link.inertial.inertia)
         assert moments[0] > 0.0 and moments[2] <= moments[0] + moments[1]
-    for joint in ordinary.joints:
+    for joint in urchin_robot.joints:
         if joint.joint_type == "revolute":
             assert (joint.limit.lower, joint.limit.upper) == (0.0, 1.5708)
 
@@ -190,7 +190,7 @@ def test_every_body_is_convex_in_every_representation():
 
 
 def test_representations_have_the_bodies_of_their_names():
-    def tapered(robot: Robot) -> set[str]:
+    def tapered_links(robot: Robot) -> set[str]:
         return {body.link for body in robot.bodies if type(body.shape).__name__ == "Superovoid"}
 
     fingers = {f"{side}_{name}" for side in ("left", "right") for name in FINGER_LINKS}
@@ -199,10 +199,10 @@ def test_representations_have_the_bodies_of_their_names():
         for side in ("left", "right")
         for name in ("thumb_4", "index_3", "middle_3", "ring_3", "little_3")
     }
-    assert tapered(ROBOTS["superellipsoids"]) == set()
-    assert tapered(ROBOTS["superovoids"]) == fingers
+    assert tapered_links(ROBOTS["superellipsoids"]) == set()
+    assert tapered_links(ROBOTS["superovoids"]) == fingers
     # The thumb's base is a wedge, unlike any superellipsoid (docs/reference/hands.md).
-    assert tapered(ROBOTS["mixed"]) == tips | {"left_thumb_1", "right_thumb_1"}
+    assert tapered_links(ROBOTS["mixed"]) == tips | {"left_thumb_1", "right_thumb_1"}
 
 
 def test_groups_are_the_hands_the_fingers_and_each_finger():

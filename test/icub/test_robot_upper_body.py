@@ -126,15 +126,15 @@ def test_left_arm_mirrors_the_right_for_equal_positions(values):
 
 @settings(deadline=None, max_examples=20)
 @given(values=ARM_POSITIONS, pitch=st.floats(-0.3, 1.2), yaw=st.floats(-0.8, 0.8))
-def test_forward_kinematics_agree_with_urchin(ordinary, values, pitch, yaw):
+def test_forward_kinematics_agree_with_urchin(urchin_robot, values, pitch, yaw):
     positions = REST | both_arms(values) | {"torso_pitch": pitch, "torso_yaw": yaw}
     poses = ROBOT.forward_kinematics(positions)
-    for link, pose in ordinary.link_fk(cfg=positions, use_names=True).items():
+    for link, pose in urchin_robot.link_fk(cfg=positions, use_names=True).items():
         np.testing.assert_allclose(poses[link], pose, atol=1e-9)
 
 
 @pytest.fixture(scope="module")
-def ordinary(tmp_path_factory):
+def urchin_robot(tmp_path_factory):
     """Load the file and its meshes with urchin, after resolving package:// addresses."""
     path = tmp_path_factory.mktemp("urdf") / "upper_body.urdf"
     path.write_text(URDF_TEXT.replace("package://superovoid_ros/urdf/", f"{SHARE}/urdf/"))

@@ -18,7 +18,7 @@ from superovoid_ros.motions.arm_sweep import wanted_pose
 from superovoid_ros.tools.demo import report
 
 
-def written(path, names, *rows):
+def write_csv(path, names, *rows):
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([names, *rows])
     return path
@@ -66,7 +66,7 @@ def test_hands_of_the_demo_have_the_poses_of_the_player(tmp_path, motion):
 def test_the_path_of_the_planning_example_has_its_object(tmp_path):
     example = grasp_problem.read_example()
     names = ["seed", "along_m", *grasp_problem.joint_columns(example.problem)]
-    path = written(tmp_path / "plan_grasp.csv", names, [1, 0.0, *example.start], [1, 0.2, *example.guess])
+    path = write_csv(tmp_path / "plan_grasp.csv", names, [1, 0.0, *example.start], [1, 0.2, *example.guess])
     model = ReplayModel(read_csv(path))
     assert list(model.planning.objects) == ["object"]
     assert (model.recording.axis, model.recording.unit) == ("length of path", "m")
@@ -93,4 +93,4 @@ BITE = ["bite", "mixed", "lower_molar", "upper_molar"]
 )
 def test_an_invalid_table_of_the_demo_is_refused_with_a_reason(tmp_path, names, rows, words):
     with pytest.raises(RecordingError, match=re.escape(words)):
-        read_csv(written(tmp_path / "p.csv", names, *rows))
+        read_csv(write_csv(tmp_path / "p.csv", names, *rows))

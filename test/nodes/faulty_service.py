@@ -22,7 +22,7 @@ def broadcast() -> None:
     np.zeros(3) + np.zeros(2)
 
 
-class Faulty(Part):
+class FaultyPart(Part):
     """Fails in a service, in a topic and in a timer; `contacts` and `objects` break those of the package."""
 
     def configure(self) -> None:
@@ -52,7 +52,7 @@ class Faulty(Part):
 def create() -> DistanceService:
     """Return a node with the part."""
     node = DistanceService()
-    node.parts += (Faulty(node.common),)
+    node.parts += (FaultyPart(node.common),)
     node.trigger_configure()
     node.trigger_activate()
     return node

@@ -9,7 +9,7 @@ for name in [each for each in sys.modules if each.partition(".")[0] == "moveit_m
     del sys.modules[name]
 
 
-class Missing:
+class MissingFinder:
     """Finds no package moveit_msgs, wherever it is installed."""
 
     @staticmethod
@@ -18,7 +18,7 @@ class Missing:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
-sys.meta_path.insert(0, Missing)
+sys.meta_path.insert(0, MissingFinder)
 
 from superovoid_ros.nodes.distance_service.distance_service import main  # noqa: E402
 

@@ -101,11 +101,11 @@ def test_a_bond_with_a_running_node(start_node, client):
     heard = client.collect(kind, TOPIC, 100)
     publisher = client.publisher(kind, TOPIC, 100)
 
-    def alive():
+    def is_alive():
         publisher.publish(kind(id="distance_service", instance_id="manager", active=True, heartbeat_period=0.1))
         client.spin(0.1)
         return any(status.instance_id != "manager" and status.active for status in heard)
 
-    assert client.wait(alive)
+    assert client.wait(is_alive)
     lifecycle.change(client, "/distance_service", Transition.TRANSITION_DEACTIVATE)
     assert client.wait(lambda: any(not status.active for status in heard))

@@ -13,7 +13,7 @@ from rclpy.serialization import serialize_message
 from superovoid_interfaces.srv import GetMinDistance
 
 import arm
-from world import MIN_DISTANCE, apply_scene, attached, cup, put, reset, scene_diff, sphere, thing
+from world import MIN_DISTANCE, apply_scene, attached_object, cup, put, reset, scene_diff, sphere, thing
 
 DEEP = QoSProfile(depth=2000, reliability=ReliabilityPolicy.RELIABLE)
 TOPICS = {
@@ -47,23 +47,23 @@ def publish(client, messages):
         publisher.publish(message)
 
 
-def far(index):
+def far_place(index):
     """A place at which an object touches nothing."""
     return {"x": 0.5 * (index % 100), "y": -20.0 - 0.5 * (index // 100)}
 
 
 WALL = thing("wall", frame="hand", pose=arm.at(0.5, 0.0, 0.0), primitives=[sphere(0.3)])
 BURSTS = {
-    "300 objects": [*(cup(name=f"cup{i}", **far(i)) for i in range(299)), WALL],
-    "1000 objects": [*(cup(name=f"cup{i}", **far(i)) for i in range(999)), WALL],
-    "300 scenes": [*(scene_diff(cup(name=f"cup{i}", **far(i))) for i in range(299)), scene_diff(WALL)],
+    "300 objects": [*(cup(name=f"cup{i}", **far_place(i)) for i in range(299)), WALL],
+    "1000 objects": [*(cup(name=f"cup{i}", **far_place(i)) for i in range(999)), WALL],
+    "300 scenes": [*(scene_diff(cup(name=f"cup{i}", **far_place(i))) for i in range(299)), scene_diff(WALL)],
     "300 attached objects": [
-        *(attached(name=f"cup{i}", link="ground", pose=arm.at(0.0, -20.0 - i, 0.0), primitives=[sphere()])
+        *(attached_object(name=f"cup{i}", link="ground", pose=arm.at(0.0, -20.0 - i, 0.0), primitives=[sphere()])
           for i in range(299)),
         AttachedCollisionObject(link_name="ground", object=WALL),
     ],
     "30 worlds": [
-        *(PlanningSceneWorld(collision_objects=[cup(name=f"cup{i}", **far(i))]) for i in range(29)),
+        *(PlanningSceneWorld(collision_objects=[cup(name=f"cup{i}", **far_place(i))]) for i in range(29)),
         PlanningSceneWorld(collision_objects=[WALL]),
     ],
 }  # fmt: skip
@@ -100,7 +100,7 @@ def test_where_a_queue_overflows_nothing_is_answered_until_a_whole_scene_comes(s
     scenes = client.publisher(PlanningScene, "shallow_scene", DEEP)
     ask = GetMinDistance, "/shallow/get_min_distance"
     arm.set_state(client, "/shallow", [0.0, 0.0], arm.at(0.0, 0.0, 50.0))
-    objects.publish(cup(name="first", **far(0)))
+    objects.publish(cup(name="first", **far_place(0)))
     client.call_until(lambda r: r.success and r.distances.pairs_considered > 0, *ask, links_a=["first"])
     while "lost " not in node.output():
         for data in [serialize_message(one) for one in BURSTS["300 objects"]]:

@@ -33,28 +33,28 @@ class LossyClient:
 
 
 @pytest.fixture
-def asking(loopback_domain, monkeypatch):
+def calling_node(loopback_domain, monkeypatch):
     monkeypatch.setattr(caller, "_FIRST_PATIENCE", 0.05)
     monkeypatch.setattr(caller, "_LATER_PATIENCE", 0.2)
     with Caller("asking") as asking:
         yield asking
 
 
-def test_a_first_call_whose_answer_was_lost_is_made_again(asking):
+def test_a_first_call_whose_answer_was_lost_is_made_again(calling_node):
     client = LossyClient(1, 2)
-    assert asking.ask(client, "this") == "answer 3 to this"
+    assert calling_node.ask(client, "this") == "answer 3 to this"
     assert client.removed == 3  # of those that were lost, and of that which has its answer
 
 
-def test_a_service_that_has_replied_gets_a_longer_timeout_before_a_repeated_call(asking):
+def test_a_service_that_has_replied_gets_a_longer_timeout_before_a_repeated_call(calling_node):
     client = LossyClient(2, 3)
-    assert asking.ask(client, "this") == "answer 1 to this"
+    assert calling_node.ask(client, "this") == "answer 1 to this"
     with pytest.raises(TimeoutError, match=r"no answer after 0\.1 s"):
-        asking.ask(client, "that", timeout=0.1)
+        calling_node.ask(client, "that", timeout=0.1)
     assert client.asked == client.removed == 2
 
 
-def test_the_answer_to_an_earlier_call_counts_too(asking):
+def test_the_answer_to_an_earlier_call_counts_too(calling_node):
     """A first answer that takes long is not lost."""
     client, calls = LossyClient(*range(99)), []
     call_async = client.call_async
@@ -64,13 +64,13 @@ def test_the_answer_to_an_earlier_call_counts_too(asking):
         if len(calls) == 3:
             calls[0].set_result("late")
 
-    assert asking.ask(client, "this", each_turn=look) == "late"
+    assert calling_node.ask(client, "this", each_turn=look) == "late"
     assert client.removed == 3
 
 
-def test_calls_of_a_process_that_has_ended_end(asking):
+def test_calls_of_a_process_that_has_ended_end(calling_node):
     def look():
         raise RuntimeError("it has ended")
 
     with pytest.raises(RuntimeError, match="it has ended"):
-        asking.ask(LossyClient(*range(9)), "this", each_turn=look)
+        calling_node.ask(LossyClient(*range(9)), "this", each_turn=look)

@@ -49,7 +49,7 @@ def topics(service, client):
 
 
 @pytest.fixture
-def heard(topics, client):
+def messages(topics, client):
     """The same of a service with a complete world, and a known state."""
     assert apply_scene(client, PlanningScene())
     client.send_transform("ground", "ball", BALL, static=True)
@@ -62,14 +62,14 @@ def measure(client, messages, accept, position=(1.0, 0.0), velocity=(0.2, 0.0)):
     publisher = client.publisher(JointState, "joint_states")
     del messages[:]
 
-    def accepted():
+    def is_accepted():
         state = JointState(name=arm.JOINTS, position=list(position), velocity=list(velocity))
         state.header.stamp = client.now()
         publisher.publish(state)
         client.spin(0.01)
         return any(map(accept, messages))
 
-    assert client.wait(accepted), messages[-1:]
+    assert client.wait(is_accepted), messages[-1:]
     return next(filter(accept, messages))
 
 
@@ -80,61 +80,61 @@ def numbers(message):
 
 
 @pytest.mark.ci
-def test_clearance_is_that_of_the_service_with_its_rate(heard, client):
-    found = measure(client, heard[0], lambda message: abs(message.closing_speed - 0.2) < 1e-9)
+def test_clearance_is_that_of_the_service_with_its_rate(messages, client):
+    found = measure(client, messages[0], lambda message: abs(message.closing_speed - 0.2) < 1e-9)
     assert (found.closest.link_a, found.closest.link_b) == ("hand", "ball") and not found.stale
     assert found.header.frame_id == "ground" and found.uses_joint_states
     assert found.closest.distance == pytest.approx(0.75, abs=1e-12)
     assert found.closest.lower == found.lower <= 0.75
     assert found.time_to_contact == pytest.approx(0.75 / 0.2, rel=1e-9) and found.time_to_contact <= 0.75 / 0.2
-    assert client.wait(lambda: any(message.data == found.lower for message in heard[1]))
+    assert client.wait(lambda: any(message.data == found.lower for message in messages[1]))
     pairs = client.call(GetMinDistance, MIN_DISTANCE).distances.pairs
     assert pairs[0].distance == found.closest.distance and len(pairs) == found.pairs_considered
 
 
-def test_a_robot_at_rest_has_no_time_of_contact(heard, client):
-    found = measure(client, heard[0], lambda message: message.closing_speed == 0.0, velocity=(0.0, 0.0))
+def test_a_robot_at_rest_has_no_time_of_contact(messages, client):
+    found = measure(client, messages[0], lambda message: message.closing_speed == 0.0, velocity=(0.0, 0.0))
     assert found.time_to_contact == math.inf
 
 
-def test_an_overlap_touches_already(heard, client):
-    found = measure(client, heard[0], lambda message: message.lower < 0.0, position=(2.0, 0.0))
+def test_an_overlap_touches_already(messages, client):
+    found = measure(client, messages[0], lambda message: message.lower < 0.0, position=(2.0, 0.0))
     assert found.closest.distance == pytest.approx(-0.05, abs=1e-9) and found.time_to_contact == 0.0
 
 
-def test_without_velocities_there_is_a_distance_and_no_speed(heard, client):
-    found = measure(client, heard[0], lambda message: math.isnan(message.closing_speed), velocity=())
+def test_without_velocities_there_is_a_distance_and_no_speed(messages, client):
+    found = measure(client, messages[0], lambda message: math.isnan(message.closing_speed), velocity=())
     assert found.error_code.value == ErrorCode.SUCCESS and found.lower > 0.7
     assert math.isnan(found.time_to_contact) and "no velocity of joint slide, wrist" in found.message
 
 
-def test_a_stale_state_has_no_number(heard, client):
-    del heard[0][:]
-    assert client.wait(lambda: any("stale" in message.message for message in heard[0]))
-    found = heard[0][-1]
+def test_a_stale_state_has_no_number(messages, client):
+    del messages[0][:]
+    assert client.wait(lambda: any("stale" in message.message for message in messages[0]))
+    found = messages[0][-1]
     assert found.error_code.value == ErrorCode.NOT_MEASURED and all(map(math.isnan, numbers(found)))
-    assert client.wait(lambda: math.isnan(heard[1][-1].data))
+    assert client.wait(lambda: math.isnan(messages[1][-1].data))
 
 
-def test_an_unreadable_object_leaves_no_number(heard, client):
+def test_an_unreadable_object_leaves_no_number(messages, client):
     flat = SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[math.nan])
     send(client, thing("cup", primitives=[flat]))
-    found = measure(client, heard[0], lambda message: message.error_code.value == ErrorCode.INCOMPLETE_WORLD)
+    found = measure(client, messages[0], lambda message: message.error_code.value == ErrorCode.INCOMPLETE_WORLD)
     assert "cup" in found.message and all(map(math.isnan, numbers(found)))
     assert set_parameters(client, NAME, {"incomplete_world": "warn"}).successful
-    found = measure(client, heard[0], lambda message: message.error_code.value == ErrorCode.SUCCESS)
+    found = measure(client, messages[0], lambda message: message.error_code.value == ErrorCode.SUCCESS)
     assert "cup" in found.message and found.lower > 0.7
-    del heard[1][:]
-    assert client.wait(lambda: bool(heard[1])) and math.isnan(heard[1][-1].data)
+    del messages[1][:]
+    assert client.wait(lambda: bool(messages[1])) and math.isnan(messages[1][-1].data)
     assert set_parameters(client, NAME, {"incomplete_world": "refuse"}).successful
 
 
-def test_a_deactivated_node_publishes_one_last_clearance_without_a_number(heard, client):
+def test_a_deactivated_node_publishes_one_last_clearance_without_a_number(messages, client):
     lifecycle.change(client, NAME, Transition.TRANSITION_DEACTIVATE)
-    assert client.wait(lambda: heard[0][-1].error_code.value == ErrorCode.INACTIVE)
-    assert all(map(math.isnan, numbers(heard[0][-1]))) and client.wait(lambda: math.isnan(heard[1][-1].data))
+    assert client.wait(lambda: messages[0][-1].error_code.value == ErrorCode.INACTIVE)
+    assert all(map(math.isnan, numbers(messages[0][-1]))) and client.wait(lambda: math.isnan(messages[1][-1].data))
     lifecycle.change(client, NAME, Transition.TRANSITION_ACTIVATE)
-    measure(client, heard[0], lambda message: message.error_code.value == ErrorCode.SUCCESS)
+    measure(client, messages[0], lambda message: message.error_code.value == ErrorCode.SUCCESS)
 
 
 @pytest.mark.ci
@@ -146,10 +146,10 @@ def test_a_node_that_is_shut_down_publishes_one_last_clearance_without_a_number(
     assert client.wait(lambda: heard[-1].error_code.value == ErrorCode.INACTIVE)
 
 
-def test_the_velocity_of_a_moving_base_is_unknown(heard, client):
+def test_the_velocity_of_a_moving_base_is_unknown(messages, client):
     client.send_transform("ground", "ball", BALL)
     accept = lambda message: "no velocity of ball" in message.message  # noqa: E731
-    found = measure(client, heard[0], accept)
+    found = measure(client, messages[0], accept)
     assert math.isnan(found.time_to_contact) and found.lower > 0.7
 
 

@@ -62,7 +62,7 @@ def node(loopback_domain):
     context.try_shutdown()
 
 
-def until(condition):
+def wait_until(condition):
     """Wait until a condition holds; false where it does not in time."""
     end = time.monotonic() + ANSWER_TIMEOUT
     while not condition():
@@ -158,7 +158,7 @@ def test_an_absent_service_is_named_with_the_present_ones(service):
 def test_waiting_for_an_unconfigured_node_or_one_without_a_robot_reports_that(start_node, client):
     start_node("distance_service", "late_service", autostart=False)
     with DistanceClient(service="/late_service", timeout=ANSWER_TIMEOUT) as asking:
-        assert until(lambda: asking._node.count_services("/late_service/get_state"))
+        assert wait_until(lambda: asking._node.count_services("/late_service/get_state"))
         with pytest.raises(ServiceUnavailableError, match="node '/late_service' is running: it is not configured"):
             asking.wait(0.1)
         bring(client, "/late_service", "active")
@@ -309,7 +309,7 @@ def test_an_asynchronous_call_waits_for_nothing(loopback_domain, node):
         client.distances_async()  # ten minutes if it waited
 
 
-class Silent:
+class SilentService:
     """A service that takes requests and answers none, or not the first ones."""
 
     def __init__(self, name):
@@ -324,7 +324,7 @@ class Silent:
             self.asked.set()
             time.sleep(self.delay)
             if answer is None or self.requests <= self.lost:
-                raise Unanswered
+                raise NoAnswer
             response.success, response.message, response.first = answer[:3]
             response.error_code.value = int(*answer[3:])
             return response
@@ -337,7 +337,7 @@ class Silent:
         while self._caller.context.ok():
             try:
                 self._caller.turn(0.1)
-            except (Unanswered, ExternalShutdownException):
+            except (NoAnswer, ExternalShutdownException):
                 pass
             except Exception:
                 if self._caller.context.ok():  # else closed while an answer was on its way
@@ -349,12 +349,12 @@ class Silent:
         self._caller.close()
 
 
-class Unanswered(Exception):
+class NoAnswer(Exception):
     pass
 
 
 def test_a_call_to_a_restarted_service_is_repeated(loopback_domain):
-    silent = Silent("restarted")
+    silent = SilentService("restarted")
     silent.serve(None)
     found = []
     with DistanceClient(service="/restarted", timeout=60.0) as client:
@@ -362,8 +362,8 @@ def test_a_call_to_a_restarted_service_is_repeated(loopback_domain):
         calling = threading.Thread(target=lambda: found.append(client.distances([[0.0]], joint_names=["a"])))
         calling.start()
         assert silent.asked.wait(60.0)
-        assert until(lambda: client._client._pending_requests)  # the call is kept after it is sent
-        anew = Silent("restarted")
+        assert wait_until(lambda: client._client._pending_requests)  # the call is kept after it is sent
+        anew = SilentService("restarted")
         anew.serve((True, "", [0, 0]))
         calling.join()  # if the first answer is lost, the client asks again after a third of its timeout
         assert found and found[0].done == 1
@@ -374,7 +374,7 @@ def test_a_call_to_a_restarted_service_is_repeated(loopback_domain):
 
 @pytest.mark.ci
 def test_a_first_call_whose_answer_was_lost_is_made_again_and_no_later_one(loopback_domain):
-    lossy = Silent("lossy")
+    lossy = SilentService("lossy")
     lossy.lost = 2
     lossy.serve((True, "", [0, 0]))
     with DistanceClient(service="/lossy", timeout=60.0) as client:
@@ -391,7 +391,7 @@ def test_a_first_call_whose_answer_was_lost_is_made_again_and_no_later_one(loopb
 
 
 def test_a_mistake_of_the_node_is_no_refusal(loopback_domain):
-    failing = Silent("failing")
+    failing = SilentService("failing")
     failing.serve((False, "KeyError('x')", [], Code.INTERNAL))
     with (
         DistanceClient(service="/failing", timeout=60.0) as client,

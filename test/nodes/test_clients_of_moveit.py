@@ -49,7 +49,7 @@ def service(serve):
 
 
 @pytest.fixture
-def empty(service, client):
+def empty_world(service, client):
     """Nothing around the robot, which is measured where it is ready."""
     request = {"fk_link_names": [TIP], "robot_state": RobotState(is_diff=True)}
 
@@ -158,7 +158,7 @@ class ByTopics:
         assert self._client.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success
 
 
-class ByApplying:
+class ApplyingClient:
     """The calls of MoveGroupInterface's PlanningSceneInterface that are answered: `applyCollisionObjects`, ..."""
 
     def __init__(self, client):
@@ -222,7 +222,7 @@ class ByApplying:
         self._objects(removal)
 
 
-class ByPublishing(ByApplying):
+class ByPublishing(ApplyingClient):
     """Its calls that are not answered: `addCollisionObjects` and `removeCollisionObjects`, whose robot state is no
     difference, and MoveGroupInterface's `attachObject` and `detachObject`.
     """
@@ -241,7 +241,7 @@ class ByPublishing(ByApplying):
             self._held.publish(message)
 
 
-class ByMonitor(ByApplying):
+class MonitorClient(ApplyingClient):
     """What MoveItPy's monitor publishes: the whole scene, then differences, each with state and attached objects.
 
     An object that was moved is added, one that came into the hand is in the state alone, one that was put down is in
@@ -323,7 +323,7 @@ def removed(name):
     return AttachedCollisionObject(object=thing)
 
 
-class ByWorlds(ByApplying):
+class ByWorlds(ApplyingClient):
     """What the tab of scene objects of MoveIt's panel in RViz publishes: the world as a whole."""
 
     def __init__(self, client):
@@ -357,10 +357,10 @@ class ByWorlds(ByApplying):
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("kind", [ByTopics, ByApplying, ByPublishing, ByMonitor, ByWorlds])
-def test_every_call_of_a_client_is_seen_in_the_next_answer(empty, kind):
-    api = kind(empty)
-    seen = partial(becomes, empty, at_once=kind is ByApplying)
+@pytest.mark.parametrize("kind", [ByTopics, ApplyingClient, ByPublishing, MonitorClient, ByWorlds])
+def test_every_call_of_a_client_is_seen_in_the_next_answer(empty_world, kind):
+    api = kind(empty_world)
+    seen = partial(becomes, empty_world, at_once=kind is ApplyingClient)
     seen()
     api.add("block", place())
     seen("block")
@@ -400,9 +400,9 @@ def test_every_call_of_a_client_is_seen_in_the_next_answer(empty, kind):
 
 
 @panda.NEEDS_PLANNER
-def test_pymoveit2_plans_without_a_move_group(empty):
+def test_pymoveit2_plans_without_a_move_group(empty_world):
     """Its request, field by field: to a configuration from the joint state it heard."""
-    ByTopics(empty).add("block", place(x=0.3))
+    ByTopics(empty_world).add("block", place(x=0.3))
     request = MotionPlanRequest(group_name="panda_arm", num_planning_attempts=5, allowed_planning_time=60.0)
     request.workspace_parameters.header.frame_id = ROOT
     for corner, value in (
@@ -413,7 +413,7 @@ def test_pymoveit2_plans_without_a_move_group(empty):
     request.start_state.joint_state = joint_state(READY)
     request.cartesian_speed_limited_link = TIP
     request.goal_constraints = [joint_goal(RIGHT, 0.001)]
-    response = empty.call(GetMotionPlan, "/plan_kinematic_path", motion_plan_request=request).motion_plan_response
+    response = empty_world.call(GetMotionPlan, "/plan_kinematic_path", motion_plan_request=request).motion_plan_response
     assert response.error_code.val == MoveItErrorCodes.SUCCESS, response.error_code.message
     points = response.trajectory.joint_trajectory.points
     np.testing.assert_allclose([points[0].positions, points[-1].positions], [panda.READY, RIGHT], atol=1e-3)

@@ -21,7 +21,7 @@ SECOND = 1_000_000_000
 
 
 @pytest.fixture(scope="module")
-def simulated(serve):
+def node_with_clock(serve):
     """A node that follows /clock; the tests make the time."""
     return serve(
         use_sim_time=True,
@@ -83,19 +83,19 @@ def begin(client, seconds, ball=2.0):
     return client.call_until(answers_from_it, GetMinDistance, SERVICE)
 
 
-def test_missing_clock_is_reported(simulated, client):
+def test_missing_clock_is_reported(node_with_clock, client):
     messages = client.collect(DiagnosticArray, "/diagnostics")
 
-    def told():
+    def is_reported():
         found = [status for message in messages for status in message.status if "measurements" in status.name]
         return any("nothing was received on /clock" in status.message for status in found if status.level != 0) or any(
             pair.value == "simulated, nothing received on /clock" for status in found for pair in status.values
         )
 
-    assert client.wait(told, 60.0)
+    assert client.wait(is_reported, 60.0)
 
 
-def test_ages_are_in_simulated_time(simulated, client):
+def test_ages_are_in_simulated_time(node_with_clock, client):
     fresh = begin(client, 100.0)
     assert fresh.distances.joint_state_age == 0.0 and not fresh.distances.stale
     advance(client, 103.5)
@@ -104,29 +104,29 @@ def test_ages_are_in_simulated_time(simulated, client):
     assert old.distances.base_pose_age == pytest.approx(3.5, abs=1e-9)
 
 
-def test_topics_follow_simulated_time(simulated, client):
+def test_topics_follow_simulated_time(node_with_clock, client):
     begin(client, 103.9)
     assert 9 <= published_in_ten_periods(client, 104.0) <= 11
 
 
-def test_time_that_jumps_back_forgets_what_has_not_happened_yet(simulated, client):
+def test_time_that_jumps_back_forgets_what_has_not_happened_yet(node_with_clock, client):
     begin(client, 110.0)
     set_time(client, 10.0)
     response = client.call_until(lambda response: not response.success, GetMinDistance, SERVICE)
     assert "no position of joint slide, wrist" in response.message
-    simulated.wait_for_output("time jumped back")
+    node_with_clock.wait_for_output("time jumped back")
     again = begin(client, 10.0, ball=1.5)
     assert again.distances.pairs[0].distance == pytest.approx(0.85, abs=1e-12)
     assert again.distances.joint_state_age == 0.0 and not again.distances.stale
 
 
-def test_topics_go_on_after_a_jump_back(simulated, client):
+def test_topics_go_on_after_a_jump_back(node_with_clock, client):
     begin(client, 110.0)
     begin(client, 10.0)
     assert 9 <= published_in_ten_periods(client, 10.0) <= 11
 
 
-def test_rate_is_judged_in_simulated_time(simulated, client):
+def test_rate_is_judged_in_simulated_time(node_with_clock, client):
     begin(client, 12.0)
     client.collect(DistanceArray, f"{NAME}/distances")
     messages = client.collect(DiagnosticArray, "/diagnostics")
@@ -145,13 +145,13 @@ def test_rate_is_judged_in_simulated_time(simulated, client):
     assert 8.0 < rates[-1] <= 11.0
 
 
-def test_a_time_before_zero_is_ignored_and_logged(simulated, client):
+def test_a_time_before_zero_is_ignored_and_logged(node_with_clock, client):
     begin(client, 20.0)
 
     def is_told():
         set_time(client, -1.0)
-        return "/clock: ignored an unreadable message" in simulated.output()
+        return "/clock: ignored an unreadable message" in node_with_clock.output()
 
     assert client.wait(is_told)
-    assert "Traceback" not in simulated.output() and "INTERNAL" not in simulated.output()
+    assert "Traceback" not in node_with_clock.output() and "INTERNAL" not in node_with_clock.output()
     advance(client, 20.5)

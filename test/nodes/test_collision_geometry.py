@@ -23,7 +23,7 @@ NAMES = ["rod_lift", "rod_turn", "cap_lift"]
 OUTLINE = np.array([(-0.25, 0), (0.25, 0), (0.25, 0.4), (0.1, 0.4), (0.1, 0.1), (-0.1, 0.1), (-0.1, 0.4), (-0.25, 0.4)])
 
 
-def slotted() -> trimesh.Trimesh:
+def slotted_mesh() -> trimesh.Trimesh:
     """The outline in x and z, half a metre deep."""
     n = len(OUTLINE)
     flat = [(0, 1, 4), (0, 4, 5), (1, 2, 3), (1, 3, 4), (0, 5, 6), (0, 6, 7)]
@@ -63,7 +63,7 @@ def urdf(filename: str) -> str:
 def folder(tmp_path_factory):
     """A package `parts` with the mesh, and the ament index of a workspace with a package `indexed` of the same."""
     folder = tmp_path_factory.mktemp("ws")
-    mesh = slotted()
+    mesh = slotted_mesh()
     mesh.apply_scale(1000.0)
     for package in (folder / "parts", folder / "install" / "share" / "indexed"):
         package.mkdir(parents=True)

@@ -26,7 +26,7 @@ OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticS
 
 
 @pytest.fixture(scope="module")
-def watched(serve):
+def watched_node(serve):
     """A service without a robot, whose diagnostics come often."""
     return serve(rate=20.0, max_distance=0.0, **{"diagnostics.period": 0.1})
 
@@ -45,7 +45,7 @@ class Monitor:
         """
         seen = []
 
-        def found():
+        def is_found():
             seen[:] = [
                 s for m in self.messages for s in m.status if s.name == f"distance_service: {task}" and accept(s)
             ]
@@ -54,12 +54,12 @@ class Monitor:
         if forget:
             self.messages.clear()
         last = lambda: [s for m in self.messages[-1:] for s in m.status if s.name.endswith(task)]  # noqa: E731
-        assert self.client.wait(found), last()
+        assert self.client.wait(is_found), last()
         return seen[-1], {pair.key: pair.value for pair in seen[-1].values}
 
 
 @pytest.fixture(scope="module")
-def monitor(watched, client):
+def monitor(watched_node, client):
     client.publisher(JointState, "joint_states")
     client.publisher(TFMessage, "/tf", 100)
     return Monitor(client)
@@ -152,15 +152,15 @@ def test_a_missed_rate_is_an_error_with_the_reason(loaded, client):
 def test_calls_are_counted(loaded, client):
     _, before = loaded.wait_for("queries", lambda s: s.level == OK)
 
-    def counted(values, name):
+    def count_calls(values, name):
         return int(values.get(name, 0)) - int(before.get(name, 0))
 
     arm.send_state(client)
     client.call_until(lambda response: response.success, GetMinDistance, SERVICE)
     assert not client.call(GetMinDistance, SERVICE, links_a=["nothing"]).success
     refused = "calls of GetMinDistance refused"
-    _, values = loaded.wait_for("queries", lambda s: counted({v.key: v.value for v in s.values}, refused) > 0)
-    assert counted(values, "calls") >= 2 and counted(values, "calls of GetMinDistance") >= 2
+    _, values = loaded.wait_for("queries", lambda s: count_calls({v.key: v.value for v in s.values}, refused) > 0)
+    assert count_calls(values, "calls") >= 2 and count_calls(values, "calls of GetMinDistance") >= 2
     assert float(values["slowest query [s]"]) > 0.0 and values["internal errors"] == "0"
     assert values["uncertified answers"] == "0"
 

@@ -14,7 +14,7 @@ SERVICE = "/distance_service/get_min_distance"
 
 
 @pytest.fixture(scope="module")
-def late(serve):
+def late_service(serve):
     """A service that starts without a robot."""
     return serve()
 
@@ -25,7 +25,7 @@ def answer(client, words):
 
 
 @pytest.mark.ci
-def test_without_a_robot_the_answer_names_what_is_expected(late, client):
+def test_without_a_robot_the_answer_names_what_is_expected(late_service, client):
     response = client.call(GetMinDistance, SERVICE)
     assert not response.success
     assert "robot_description" in response.message
@@ -54,13 +54,13 @@ def test_without_a_robot_the_answer_names_what_is_expected(late, client):
         ),
     ],
 )
-def test_description_that_makes_no_sense_is_answered_with_the_reason(late, client, text, words):
+def test_description_that_makes_no_sense_is_answered_with_the_reason(late_service, client, text, words):
     client.send_text("robot_description", text)
     response = answer(client, words)
     assert not response.success and response.message.startswith("no robot")
 
 
-def test_robot_from_topics_works_after_all_that(late, client):
+def test_robot_from_topics_works_after_all_that(late_service, client):
     client.send_text("robot_description", arm.URDF)
     response = answer(client, "no position of joint")
     assert not response.success

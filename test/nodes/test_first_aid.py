@@ -25,7 +25,7 @@ NAME = "/distance_service"
 
 
 @pytest.fixture(scope="module")
-def checked(serve, client):
+def node_to_check(serve, client):
     """A service without a robot."""
     node = serve()
     client.publisher(JointState, "joint_states")
@@ -48,7 +48,7 @@ def checks(capsys):
 
 
 @pytest.mark.ci
-def test_name_of_a_missing_node_is_answered_by_the_names_of_others(checked, client, capsys):
+def test_name_of_a_missing_node_is_answered_by_the_names_of_others(node_to_check, client, capsys):
     def is_named():  # once the command hears of the other node in time
         code, text = run(capsys, "/nobody", "--timeout", "1")
         assert code == 1
@@ -58,7 +58,7 @@ def test_name_of_a_missing_node_is_answered_by_the_names_of_others(checked, clie
     assert client.wait(is_named)
 
 
-def test_node_without_a_robot_lacks_its_description(checked, capsys):
+def test_node_without_a_robot_lacks_its_description(node_to_check, capsys):
     code, found = checks(capsys)
     assert code == 1
     assert list(found)[:2] == ["node", "state"] and found["state"]["ok"]
@@ -68,7 +68,7 @@ def test_node_without_a_robot_lacks_its_description(checked, capsys):
 
 
 @pytest.mark.ci
-def test_robot_lacks_joint_states_until_they_come(checked, client, capsys):
+def test_robot_lacks_joint_states_until_they_come(node_to_check, client, capsys):
     client.send_text("robot_description_semantic", arm.SRDF)
     client.send_text("robot_description", arm.URDF)
     client.call_until(lambda r: "no position" in r.message, GetMinDistance, f"{NAME}/get_min_distance", max_results=1)
@@ -87,7 +87,7 @@ def test_robot_lacks_joint_states_until_they_come(checked, client, capsys):
     assert " mm" in text.splitlines()[-1]
 
 
-def test_inactive_node_is_to_be_activated(checked, client, capsys):
+def test_inactive_node_is_to_be_activated(node_to_check, client, capsys):
     assert lifecycle.change(client, NAME, Transition.TRANSITION_DEACTIVATE)
     code, text = run(capsys, NAME)
     assert code == 1
@@ -95,7 +95,7 @@ def test_inactive_node_is_to_be_activated(checked, client, capsys):
     assert lifecycle.change(client, NAME, Transition.TRANSITION_ACTIVATE)
 
 
-def test_node_that_does_not_tell_its_state_is_reported(checked, capsys, monkeypatch):
+def test_node_that_does_not_tell_its_state_is_reported(node_to_check, capsys, monkeypatch):
     def no_answer(*_):
         raise TimeoutError("no answer after 60 s")
 

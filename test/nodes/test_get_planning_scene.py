@@ -25,7 +25,7 @@ from world import (
     SRDF,
     WALL,
     apply_scene,
-    attached,
+    attached_object,
     cube_mesh,
     cup,
     distance,
@@ -89,7 +89,7 @@ def furnish(client):
         mesh_poses=[to_pose(arm.at(4.0, 0.0, 0.0))],
         planes=[Plane(coef=[0.0, 1.0, 0.0, 3.0])],
     )
-    held = attached(
+    held = attached_object(
         name="held", pose=arm.at(0.7, 0.0, 0.0), frame="left/hand", primitives=[sphere(0.05)], touch_links=["thumb"]
     )
     message = scene_diff(

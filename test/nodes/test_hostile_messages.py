@@ -86,7 +86,7 @@ def test_shape_with_more_dimensions_than_its_message_may_have_is_refused(state, 
     reset(state)
 
 
-def mutated(data, rng):
+def mutate(data, rng):
     """Return serialised data after one of six kinds of damage."""
     data, how = bytearray(data), rng.randrange(6)
     if how == 0:
@@ -116,7 +116,7 @@ def test_damaged_bytes_on_every_topic_leave_the_answers_right(state, service):
     publishers = {topic: state.publisher(type(message), topic, LATCHED) for topic, message in good.items()}
     for number in range(60):
         for topic, message in good.items():
-            publishers[topic].publish(mutated(serialize_message(message), rng))
+            publishers[topic].publish(mutate(serialize_message(message), rng))
         if number % 10 == 9:
             reset(state)
             assert is_right(state)

@@ -155,7 +155,7 @@ def code_of(client, goal):
     return goal.result()[1].error_code
 
 
-def moving(client):
+def begin_motion(client):
     """Begin a planned motion that lasts long."""
     goal = Goal(client, MoveGroup, "move_action", move_goal(RIGHT, scale=0.02))
     goal.wait_for("MONITOR")
@@ -203,7 +203,7 @@ def test_a_rejected_goal_names_the_controller(robot):
 @pytest.mark.ci
 def test_a_cancelled_goal_ends_though_its_controller_does_not(robot):
     robot.machine.cancels = False
-    goal = moving(robot)
+    goal = begin_motion(robot)
     robot.answer(goal.handle.cancel_goal_async())
     code = code_of(robot, goal)
     assert code.val == Code.PREEMPTED and "did not end" in code.message
@@ -212,7 +212,7 @@ def test_a_cancelled_goal_ends_though_its_controller_does_not(robot):
 
 
 def test_a_motion_ends_if_its_controller_has_gone(robot):
-    goal = moving(robot)
+    goal = begin_motion(robot)
     robot.machine.die()
     code = code_of(robot, goal)
     assert code.val == Code.CONTROL_FAILED and "'arm_controller' is gone" in code.message
@@ -234,7 +234,7 @@ def send_nan(machine):
 @pytest.mark.ci
 @pytest.mark.parametrize("fail", [stop_sending, send_old_times, send_nan])
 def test_a_planned_motion_stops_once_the_state_is_not_known(robot, fail):
-    goal = moving(robot)
+    goal = begin_motion(robot)
     fail(robot.machine)
     code = code_of(robot, goal)
     assert code.val == Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE, code.message
@@ -242,7 +242,7 @@ def test_a_planned_motion_stops_once_the_state_is_not_known(robot, fail):
 
 
 def test_a_planned_motion_stops_if_another_robot_is_described(robot):
-    goal = moving(robot)
+    goal = begin_motion(robot)
     other = panda.urdf().replace('name="panda"', 'name="other"', 1)
     assert set_parameters(robot, "/distance_service", {"robot_description": other}).successful
     code = code_of(robot, goal)
@@ -253,7 +253,7 @@ def test_a_planned_motion_stops_if_another_robot_is_described(robot):
 
 @pytest.mark.parametrize("together", [False, True])
 def test_the_controller_stops_with_the_node(robot, together):
-    goal = moving(robot)
+    goal = begin_motion(robot)
     assert change(robot, "/distance_service", Transition.TRANSITION_DEACTIVATE)
     if together:
         assert change(robot, "/distance_service", Transition.TRANSITION_CLEANUP)
@@ -276,7 +276,7 @@ def test_the_controller_stops_when_the_process_ends(robot, service, number, is_a
             time.sleep(0.5)  # the process ends before the answer comes, if it does not wait for it
 
     if is_accepted:
-        moving(robot)
+        begin_motion(robot)
         end()
     else:
         robot.machine.before_accepting = end

@@ -16,7 +16,20 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 import arm
 from parameters import set_parameters
-from world import APPLY, MIN_DISTANCE, RELIABLE, apply_scene, attached, cup, put, reset, scene_diff, send, sphere, thing
+from world import (
+    APPLY,
+    MIN_DISTANCE,
+    RELIABLE,
+    apply_scene,
+    attached_object,
+    cup,
+    put,
+    reset,
+    scene_diff,
+    send,
+    sphere,
+    thing,
+)
 
 NAME = "/distance_service"
 FLAT = SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[float("nan")])
@@ -111,8 +124,8 @@ def test_one_object_of_a_scene_that_cannot_be_used_drops_no_others(service, stat
     for by_topic in (True, False):
         message = scene_diff(thing("cup", primitives=[FLAT]), cup(name="plate"), cup(name="lost", frame="nowhere"))
         message.robot_state.attached_collision_objects = [
-            attached(name="tool", link="elbow", primitives=[sphere()]),
-            attached(name="fork", pose=arm.at(0.7, 0.0, 0.0), frame="hand", primitives=[sphere()]),
+            attached_object(name="tool", link="elbow", primitives=[sphere()]),
+            attached_object(name="fork", pose=arm.at(0.7, 0.0, 0.0), frame="hand", primitives=[sphere()]),
         ]
         before = len(service.output())
         if by_topic:

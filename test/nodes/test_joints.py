@@ -24,7 +24,7 @@ import arm
 from parameters import set_parameters
 
 
-def heard(*messages):
+def joints_after(*messages):
     """Of messages: names, positions, stamp, and the time at which each comes."""
     joints = JointPositions()
     for names, positions, stamp, now in messages:
@@ -49,7 +49,7 @@ def heard(*messages):
     ],
 )
 def test_positions_are_those_of_the_newest_messages(messages, expected):
-    assert heard(*messages).of(expected[0]) == expected
+    assert joints_after(*messages).of(expected[0]) == expected
 
 
 @pytest.mark.parametrize(
@@ -62,18 +62,18 @@ def test_positions_are_those_of_the_newest_messages(messages, expected):
 )
 def test_a_joint_without_a_position_is_named(messages, words):
     with pytest.raises(InputError, match=words):
-        heard(*messages).of(["a"])
+        joints_after(*messages).of(["a"])
 
 
 def test_a_message_of_wrong_length_is_refused_whole():
-    joints = heard(("a", [1.0], 0, 0))
+    joints = joints_after(("a", [1.0], 0, 0))
     with pytest.raises(InputError, match="2 names, 1 positions"):
         joints.update(["a", "b"], [5.0], 1, 1)
     assert joints.of(["a"]) == ({"a": 1.0}, 0)
 
 
 def test_measurements_later_than_now_are_forgotten_when_time_jumps_back():
-    joints = heard(("a", [1.0], 10, 100), ("b", [1.0], 90, 100))
+    joints = joints_after(("a", [1.0], 10, 100), ("b", [1.0], 90, 100))
     assert joints.forget_after(50) == 1
     assert joints.of(["a"]) == ({"a": 1.0}, 10)
     with pytest.raises(InputError, match="joint b"):

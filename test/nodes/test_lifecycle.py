@@ -139,7 +139,7 @@ def test_node_shut_down_by_its_manager_stays_until_it_is_interrupted(managed, cl
     assert "Traceback" not in managed.output()
 
 
-class Fragile(Part):
+class FragilePart(Part):
     """A part that opens a service and then fails in the requested way."""
 
     error: Exception | None = None
@@ -167,11 +167,11 @@ class Fragile(Part):
 
 
 @pytest.fixture(scope="module")
-def fragile():
+def fragile_node():
     """A node in this process with a fragile part."""
     rclpy.init(args=["--ros-args", "-p", "autostart:=false", "-r", "__node:=fragile"])
     node = DistanceService()
-    part = Fragile(node.common)
+    part = FragilePart(node.common)
     node.parts += (part,)
     yield node, part
     node.destroy_node()
@@ -184,8 +184,8 @@ def is_closed(node):
     return "/fragile/fragile" not in names and "/fragile/get_min_distance" not in names
 
 
-def test_mistake_in_a_transition_closes_everything_and_the_node_can_be_configured_again(fragile):
-    node, part = fragile
+def test_mistake_in_a_transition_closes_everything_and_the_node_can_be_configured_again(fragile_node):
+    node, part = fragile_node
     part.error, part.fails_in = RuntimeError("a mistake"), "configure"
     assert node.trigger_configure() == TransitionCallbackReturn.ERROR
     assert node._state_machine.current_state[1] == "unconfigured"
@@ -198,8 +198,8 @@ def test_mistake_in_a_transition_closes_everything_and_the_node_can_be_configure
     assert is_closed(node) and not node.common.activity.is_active
 
 
-def test_wrong_input_refuses_a_transition_and_leaves_the_state(fragile):
-    node, part = fragile
+def test_wrong_input_refuses_a_transition_and_leaves_the_state(fragile_node):
+    node, part = fragile_node
     part.error, part.fails_in = InputError("a parameter without sense"), "configure"
     assert node.trigger_configure() == TransitionCallbackReturn.FAILURE
     assert node._state_machine.current_state[1] == "unconfigured"

@@ -33,7 +33,7 @@ def names_of(bodies):
     return sorted(one.body.name for one in bodies.bodies_to_show())
 
 
-def taken(points=CORNERS, colour=(0.0, 0.0, 0.0), scale=1.0, kind=Marker.TRIANGLE_LIST):
+def read_body(points=CORNERS, colour=(0.0, 0.0, 0.0), scale=1.0, kind=Marker.TRIANGLE_LIST):
     """Return the body read from a serialized marker."""
     marker = Marker(ns="bodies", id=1, type=kind, points=list(points))
     marker.header.frame_id = "node/hand"
@@ -48,21 +48,21 @@ def taken(points=CORNERS, colour=(0.0, 0.0, 0.0), scale=1.0, kind=Marker.TRIANGL
 
 @pytest.mark.parametrize("meaning", Meaning)
 def test_a_colour_of_the_node_is_the_meaning_of_the_body(meaning):
-    body = taken(colour=tuple(part / 255.0 for part in COLOURS[meaning]))
+    body = read_body(colour=tuple(part / 255.0 for part in COLOURS[meaning]))
     assert body.meaning is meaning and (body.body.link, body.owner) == ("hand", "hand")
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -1e30, 0.5])
 def test_an_unknown_colour_has_no_meaning(value):
-    assert taken(colour=(value, 0.0, 0.0)).meaning is Meaning.UNKNOWN
+    assert read_body(colour=(value, 0.0, 0.0)).meaning is Meaning.UNKNOWN
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, 1e38])
 def test_corners_that_cannot_be_drawn_are_refused_with_words(value):
     with pytest.raises(InputError, match="corner"):
-        taken(points=(*CORNERS[:2], Point(z=value)))
+        read_body(points=(*CORNERS[:2], Point(z=value)))
     with pytest.raises(InputError, match="corner"):
-        taken(scale=value, kind=Marker.CUBE_LIST)
+        read_body(scale=value, kind=Marker.CUBE_LIST)
 
 
 def test_bodies_stay_while_the_node_sends_all_again_for_any_time(monkeypatch):

@@ -52,7 +52,7 @@ class Display:
         return pose @ from_pose(marker.pose, "marker")
 
 
-class Played:
+class MarkerPlayer:
     """The markers of a motion, frame by frame, without a node."""
 
     def __init__(self, robot, motion, links, **options):
@@ -74,11 +74,11 @@ class Played:
 
 
 def hands(**options):
-    return Played(*read_sweep(), ("left_fingers", "right_fingers"), **options)
+    return MarkerPlayer(*read_sweep(), ("left_fingers", "right_fingers"), **options)
 
 
 def bite(**options):
-    return Played(*dental_bite.read_bite(), (dental_bite.LOWER, dental_bite.UPPER), **options)
+    return MarkerPlayer(*dental_bite.read_bite(), (dental_bite.LOWER, dental_bite.UPPER), **options)
 
 
 @pytest.mark.ci

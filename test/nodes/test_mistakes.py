@@ -23,7 +23,7 @@ FAULTY = str(Path(__file__).with_name("faulty_service.py"))
 
 
 @pytest.fixture
-def faulty(start_node, client, request):
+def faulty_service(start_node, client, request):
     """The service with mistakes, and its name."""
     name = f"faulty_{request.node.callspec.id if hasattr(request.node, 'callspec') else request.node.name}"
     name = "".join(c if c.isalnum() else "_" for c in name)
@@ -38,18 +38,20 @@ def queries_of(client, name):
     """Collect the diagnostics of queries by key, from now on."""
     messages = client.collect(DiagnosticArray, "/diagnostics")
 
-    def latest():
+    def latest_status():
         return [status for message in messages for status in message.status if status.name == f"{name[1:]}: queries"]
 
-    def told(key, value):
-        return client.wait(lambda: latest() and {v.key: v.value for v in latest()[-1].values}.get(key) == value)
+    def has_told(key, value):
+        return client.wait(
+            lambda: latest_status() and {v.key: v.value for v in latest_status()[-1].values}.get(key) == value
+        )
 
-    return told
+    return has_told
 
 
 @pytest.mark.ci
-def test_errors_in_callbacks_are_logged_once_counted_and_survived(faulty, client):
-    node, name = faulty
+def test_errors_in_callbacks_are_logged_once_counted_and_survived(faulty_service, client):
+    node, name = faulty_service
     told = queries_of(client, name)
     publisher = client.publisher(String, f"{name}/fail_topic")
     for _ in range(3):
@@ -67,8 +69,8 @@ def test_errors_in_callbacks_are_logged_once_counted_and_survived(faulty, client
 
 
 @pytest.mark.ci
-def test_a_state_that_cannot_be_judged_for_a_mistake_is_not_valid(faulty, client):
-    node, name = faulty
+def test_a_state_that_cannot_be_judged_for_a_mistake_is_not_valid(faulty_service, client):
+    node, name = faulty_service
     told = queries_of(client, name)
     arm.set_state(client, name, [0.0, 0.0])
     assert client.call(GetStateValidity, "/check_state_validity").valid
@@ -92,8 +94,8 @@ def test_a_state_that_cannot_be_judged_for_a_mistake_is_not_valid(faulty, client
 
 
 @pytest.mark.ci
-def test_clean_up_does_not_wait_for_a_call_that_does_not_end(faulty, client):
-    node, name = faulty
+def test_clean_up_does_not_wait_for_a_call_that_does_not_end(faulty_service, client):
+    node, name = faulty_service
     sleeping = client.node.create_client(Trigger, f"{name}/sleep_aside")
     assert client.wait(sleeping.service_is_ready)
     sleeping.call_async(Trigger.Request())

@@ -59,16 +59,16 @@ def put(client, values):
     publisher = client.publisher(JointState, "/joint_states")
     wanted = ROBOT.forward_kinematics(state)[TIP]
 
-    def there(response):
+    def is_there(response):
         publisher.publish(joint_state(state))
         if response.error_code.val != Code.SUCCESS:
             return False
         return np.allclose(from_pose(response.pose_stamped[0].pose, ""), wanted, atol=1e-9)
 
-    client.call_until(there, GetPositionFK, "/compute_fk", fk_link_names=[TIP], robot_state=RobotState(is_diff=True))
+    client.call_until(is_there, GetPositionFK, "/compute_fk", fk_link_names=[TIP], robot_state=RobotState(is_diff=True))
 
 
-def valid(client, values):
+def is_valid(client, values):
     state = arm_state(values)
     return client.call(GetStateValidity, "/check_state_validity", robot_state=state, group_name="panda_arm").valid
 
@@ -110,7 +110,7 @@ def rows(response):
     )
 
 
-def interpolated(response, parts=4):
+def interpolate(response, parts=4):
     """States as a joint_trajectory_controller goes through them."""
     t, q, v = rows(response)
     x = np.arange(parts)[:, None] / parts
@@ -167,7 +167,7 @@ def test_inverse_kinematics_reach_the_pose_and_the_state_is_valid(scene):
     assert response.error_code.val == Code.SUCCESS
     found = arm_of(response.solution)
     np.testing.assert_allclose(tip(found), tip(RIGHT), atol=3e-6)
-    assert valid(scene, found)
+    assert is_valid(scene, found)
     names = dict(zip(response.solution.joint_state.name, response.solution.joint_state.position, strict=True))
     assert names["panda_finger_joint2"] == names["panda_finger_joint1"] == 0.035
     hand = ROBOT.forward_kinematics(panda.state_of(LEFT))["panda_hand"]
@@ -217,7 +217,7 @@ def test_inverse_kinematics_of_what_is_unknown_are_refused(scene, fields, code):
 
 
 def test_a_plan_to_joints_goes_around_the_wall(scene):
-    assert not valid(scene, np.mean([LEFT, RIGHT], axis=0))
+    assert not is_valid(scene, np.mean([LEFT, RIGHT], axis=0))
     response = plan(scene, joint_goal(RIGHT))
     assert response.error_code.val == Code.SUCCESS, response.error_code.message
     assert response.group_name == "panda_arm" and 0.0 < response.planning_time < 20.0
@@ -227,8 +227,8 @@ def test_a_plan_to_joints_goes_around_the_wall(scene):
     t, q, v = rows(response)
     np.testing.assert_allclose(q[[0, -1]], [LEFT, RIGHT], atol=1e-4)
     assert (np.diff(t) > 0.0).all() and np.abs(v).max() <= 1.0 + 1e-9  # the file's limits
-    for state in interpolated(response)[::5]:
-        assert valid(scene, state)
+    for state in interpolate(response)[::5]:
+        assert is_valid(scene, state)
 
 
 @pytest.mark.ci
@@ -255,7 +255,7 @@ def test_an_attached_object_of_the_request_is_carried_around_the_wall(scene):
     start = RobotState(is_diff=True, attached_collision_objects=[rod])
     response = plan(scene, joint_goal(RIGHT), start_state=start)
     assert response.error_code.val == Code.SUCCESS, response.error_code.message
-    for state in interpolated(response)[::5]:
+    for state in interpolate(response)[::5]:
         asked = arm_state(state)
         asked.attached_collision_objects = [rod]
         assert scene.call(GetStateValidity, "/check_state_validity", robot_state=asked, group_name="panda_arm").valid
@@ -272,12 +272,12 @@ def test_constraints_of_the_path_hold_along_it(scene):
     path.position_constraints = [roof]
     response = plan(scene, joint_goal(RIGHT), path_constraints=path, seconds=30.0)
     assert response.error_code.val == Code.SUCCESS, response.error_code.message
-    states = interpolated(response)
+    states = interpolate(response)
     assert (np.abs(states[:, 6] - 0.8) <= 0.1 + 1e-9).all()
     assert max(tip(state)[2, 3] for state in states) <= 1.0 + 1e-6
 
 
-def against():
+def pose_at_wall():
     return (0.0, 0.5, 0.0, -1.6, 0.0, 2.0, 0.8)
 
 
@@ -287,7 +287,7 @@ def against():
     [
         (joint_goal(RIGHT), {"group_name": "leg"}, Code.INVALID_GROUP_NAME, "'leg' is not a group"),
         (Constraints(), {}, Code.INVALID_GOAL_CONSTRAINTS, "no constraint"),
-        (joint_goal(against()), {}, Code.GOAL_IN_COLLISION, "wall"),
+        (joint_goal(pose_at_wall()), {}, Code.GOAL_IN_COLLISION, "wall"),
         (pose_goal(tip(LEFT), link="thumb"), {}, Code.INVALID_LINK_NAME, "thumb"),
         (pose_goal(tip(LEFT), frame="moon"), {}, Code.FRAME_TRANSFORM_FAILURE, "moon"),
         (pose_goal(np.diag([1.0, -1.0, -1.0, 1.0]) + 3.0 * np.eye(4, k=3)), {}, Code.NO_IK_SOLUTION, "out of reach"),
@@ -298,7 +298,7 @@ def against():
         (joint_goal(RIGHT), {"seconds": float("nan")}, Code.FAILURE, "allowed_planning_time"),
         (
             joint_goal(RIGHT),
-            {"start_state": arm_state(against())},
+            {"start_state": arm_state(pose_at_wall())},
             Code.START_STATE_IN_COLLISION,
             "wall",
         ),

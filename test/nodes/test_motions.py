@@ -58,7 +58,7 @@ MARGIN = 10.0  # s, for a loaded machine
 
 
 @pytest.fixture(scope="module")
-def started(serve, start_node, client, tmp_path_factory):
+def service_with_controllers(serve, start_node, client, tmp_path_factory):
     """The service, with simulated controllers of arm and hand, and one of the test's own for the hand."""
     path = tmp_path_factory.mktemp("controllers")
     arm = {"type": "FollowJointTrajectory", "action_ns": "follow_joint_trajectory", "default": True}
@@ -147,12 +147,12 @@ def move(client, values, **options):
 
 
 @pytest.fixture
-def robot(started):
+def robot(service_with_controllers):
     """The client, with the arm at the left, and nothing around it."""
-    apply(started, whole=True)
-    if not np.allclose(measured(started), LEFT, atol=1e-4):
-        assert move(started, LEFT).result()[1].error_code.val == Code.SUCCESS
-    return started
+    apply(service_with_controllers, whole=True)
+    if not np.allclose(measured(service_with_controllers), LEFT, atol=1e-4):
+        assert move(service_with_controllers, LEFT).result()[1].error_code.val == Code.SUCCESS
+    return service_with_controllers
 
 
 @pytest.mark.ci

@@ -74,7 +74,7 @@ def wait_taken(client, move_group, count):
     assert client.wait(lambda: move_group.asked >= count), move_group.asked
 
 
-def told(client):
+def collect_diagnostics(client):
     """Return the diagnostics about it, as a growing list."""
     found = client.collect(DiagnosticArray, "/diagnostics")
     return lambda: [
@@ -86,12 +86,12 @@ def told(client):
     ]
 
 
-def there(client, name, expected):
-    def right(_):
+def is_there(client, name, expected):
+    def is_right(_):
         found = distance(client, name, "hand")
         return found is None if expected is None else found == pytest.approx(expected)
 
-    return client.call_until(right, GetMinDistance, MIN_DISTANCE)
+    return client.call_until(is_right, GetMinDistance, MIN_DISTANCE)
 
 
 CUP = np.hypot(0.5, 2.0) - 0.15
@@ -99,15 +99,15 @@ CUP = np.hypot(0.5, 2.0) - 0.15
 
 def test_objects_from_before_the_node_listened_are_there(client, service):
     put(client, [0.0, 0.0])
-    words = told(client)
+    words = collect_diagnostics(client)
     assert client.wait(lambda: "no service /get_planning_scene" in words())
     made = MoveGroup(client)
     made.objects = [cup()]
-    there(client, "cup", CUP)
+    is_there(client, "cup", CUP)
     assert made.asked == 1
     assert client.wait(lambda: "received 1 times from /get_planning_scene" in words())
     made.say(cup(y=-1.0))  # later messages are followed
-    there(client, "cup", np.hypot(0.5, 1.0) - 0.15)
+    is_there(client, "cup", np.hypot(0.5, 1.0) - 0.15)
     client.spin(1.5)
     assert made.asked == 1
     made.stop()
@@ -130,37 +130,37 @@ def test_a_scene_older_than_later_messages_removes_nothing(client, service):
     assert client.wait(lambda: made.publisher.get_subscription_count() >= 1)
     made.objects = [cup()]
     made.service = client.node.create_service(GetPlanningScene, "/get_planning_scene", answer)
-    there(client, "cup", CUP)
-    there(client, "stone", np.hypot(0.5, 3.0) - 0.15)
+    is_there(client, "cup", CUP)
+    is_there(client, "stone", np.hypot(0.5, 3.0) - 0.15)
     client.spin(0.5)
-    there(client, "stone", np.hypot(0.5, 3.0) - 0.15)
+    is_there(client, "stone", np.hypot(0.5, 3.0) - 0.15)
     made.stop()
 
 
 def test_after_a_gap_the_scene_is_requested_again(client, move_group):
-    there(client, "cup", CUP)
+    is_there(client, "cup", CUP)
     move_group.stop()
     other = MoveGroup(client)
     other.objects = [cup(y=-1.0), thing("stone", pose=arm.at(0.0, 3.0, 0.0), primitives=[sphere()])]
-    there(client, "cup", np.hypot(0.5, 1.0) - 0.15)
-    there(client, "stone", np.hypot(0.5, 3.0) - 0.15)
+    is_there(client, "cup", np.hypot(0.5, 1.0) - 0.15)
+    is_there(client, "stone", np.hypot(0.5, 3.0) - 0.15)
     move_group.service, move_group.publisher = other.service, other.publisher
 
 
 def test_a_difference_that_does_not_fit_repeats_the_request(client, move_group):
-    there(client, "cup", CUP)
-    there(client, "stone", None)
+    is_there(client, "cup", CUP)
+    is_there(client, "stone", None)
     count = move_group.asked
     assert client.wait(lambda: move_group.publisher.get_subscription_count() >= 1)
     stone = thing("stone", pose=arm.at(0.0, 3.0, 0.0), primitives=[sphere()])
     move_group.objects.append(stone)  # the node has not heard of it
     move_group.say(thing("stone", CollisionObject.MOVE, pose=arm.at(0.0, 3.0, 0.0)))
     wait_taken(client, move_group, count + 1)
-    there(client, "stone", np.hypot(0.5, 3.0) - 0.15)
+    is_there(client, "stone", np.hypot(0.5, 3.0) - 0.15)
 
 
 def test_an_unreadable_scene_is_not_requested_for_ever_and_never_counts_as_whole(client, move_group):
-    there(client, "cup", CUP)
+    is_there(client, "cup", CUP)
     count = move_group.asked
     bad = thing("bad", primitives=[FLAT])
     move_group.objects.append(bad)
@@ -174,33 +174,33 @@ def test_an_unreadable_scene_is_not_requested_for_ever_and_never_counts_as_whole
     assert not client.call(GetMinDistance, MIN_DISTANCE).success
     move_group.objects.pop()
     move_group.say(thing("bad", CollisionObject.REMOVE))
-    there(client, "cup", CUP)
+    is_there(client, "cup", CUP)
 
 
 def test_a_lost_message_repeats_the_request(client, service, move_group):
-    there(client, "cup", CUP)
+    is_there(client, "cup", CUP)
     count = move_group.asked
     assert client.wait(lambda: move_group.publisher.get_subscription_count() >= 1)
     move_group.objects = [cup(y=-1.0)]
     move_group.publisher.publish(b"\x00\x01\x00\x03")  # no message
     wait_taken(client, move_group, count + 1)
-    there(client, "cup", np.hypot(0.5, 1.0) - 0.15)
+    is_there(client, "cup", np.hypot(0.5, 1.0) - 0.15)
 
 
 def test_an_answer_without_a_robot_is_no_empty_world(client, move_group):
-    there(client, "cup", CUP)
+    is_there(client, "cup", CUP)
     count, move_group.name, move_group.objects = move_group.asked, "", []
     assert client.wait(lambda: move_group.publisher.get_subscription_count() >= 1)
     move_group.say(thing("ghost", CollisionObject.MOVE))
     wait_taken(client, move_group, count + 2)
     assert not client.call(GetMinDistance, MIN_DISTANCE).success
     move_group.name, move_group.objects = "arm", [cup()]
-    there(client, "cup", CUP)
+    is_there(client, "cup", CUP)
 
 
 def test_no_scene_is_requested_without_the_parameter(client, service):
     assert set_parameters(client, "/distance_service", {"planning_scene_service": ""}).successful
-    words = told(client)
+    words = collect_diagnostics(client)
     assert client.wait(lambda: "not requested" in words())
     put(client, [0.0, 0.0])
     made = MoveGroup(client)

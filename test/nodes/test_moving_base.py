@@ -17,7 +17,7 @@ from superovoid_ros.nodes.common.conversions import from_pose, from_transform, t
 import arm
 import lifecycle
 from parameters import set_parameters
-from world import MIN_DISTANCE, RELIABLE, apply_scene, attached, cup, scene_diff, send, sphere, thing
+from world import MIN_DISTANCE, RELIABLE, apply_scene, attached_object, cup, scene_diff, send, sphere, thing
 
 NAME = "/distance_service"
 VIRTUAL = '<virtual_joint name="drive" type="{}" parent_frame="odom" child_link="ground"/>'
@@ -153,7 +153,9 @@ def test_the_state_of_a_request_moves_the_base(begin):
 def test_an_object_of_the_base_or_the_hand_is_put_down_in_the_world(begin):
     client = begin()
     drive(client, ON_CUP)
-    send(client, attached(pose=arm.at(0.6, 0.0, 0.0), frame="hand", primitives=[sphere()], touch_links=["thumb"]))
+    send(
+        client, attached_object(pose=arm.at(0.6, 0.0, 0.0), frame="hand", primitives=[sphere()], touch_links=["thumb"])
+    )
     assert apply_scene(client, scene_diff(thing("stone", pose=arm.at(3.0, 0.0, 0.0), primitives=[sphere()])))
     client.call_until(lambda r: r.success, GetMinDistance, MIN_DISTANCE, links_a=["cup"], links_b=["stone"])
     drive(client, np.eye(4))
@@ -214,7 +216,9 @@ def test_without_a_pose_of_the_robot_only_its_own_distances_are_answered(begin):
     assert client.call(GetDistances, f"{NAME}/get_distances", links_a=["hand"], links_b=["ball"]).success
     assert not check(client).valid and not check(client, group="gripper").valid
     # An object of the hand is no part of the world, one of the base's place would be.
-    pen = attached(name="pen", pose=arm.at(0.6, 0.0, 0.0), frame="slider", primitives=[sphere()], touch_links=["hand"])
+    pen = attached_object(
+        name="pen", pose=arm.at(0.6, 0.0, 0.0), frame="slider", primitives=[sphere()], touch_links=["hand"]
+    )
     send(client, pen)
     client.call_until(lambda r: r.success, GetMinDistance, MIN_DISTANCE, links_a=["pen"], links_b=["ground"])
     assert not apply_scene(client, scene_diff(thing("stone", frame="ground", primitives=[sphere()])))

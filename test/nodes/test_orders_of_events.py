@@ -34,7 +34,7 @@ from superovoid_ros.nodes.distance_service.world.own_changes import RulesChange,
 import arm
 import parts
 from draws import few_or_many
-from world import attached, cup, matrix, scene_diff, sphere, thing
+from world import attached_object, cup, matrix, scene_diff, sphere, thing
 
 OTHER = arm.URDF.replace('name="arm"', 'name="other"')
 # No transform relates objects of the world to this frame.
@@ -216,20 +216,20 @@ def test_messages_that_come_together_become_one_model(described):
     described.send(cup(name="a", x=3.0))
     described.send(thing("d", CollisionObject.REMOVE))
     assert len(described.jobs.waiting) == 2
-    refused(described, "object 'b': has no shape")
+    check_refusal(described, "object 'b': has no shape")
     described.send(thing("b", CollisionObject.REMOVE))
     described.jobs.finish()
     assert described.objects == {"first": 0.0, "a": 3.0, "c": 0.0}
 
 
 def test_description_that_comes_between_objects_is_read_between_them(described):
-    on_claw = [attached(name=name, link="claw", frame="claw", primitives=[sphere()]) for name in "bc"]
+    on_claw = [attached_object(name=name, link="claw", frame="claw", primitives=[sphere()]) for name in "bc"]
     described.send(cup(name="a"))
     described.send(on_claw[0])
     described.describe(arm.URDF.replace('"hand"', '"claw"'))
     described.send(on_claw[1])
     assert len(described.jobs.waiting) == 4
-    refused(described, "'b'", "'claw'")
+    check_refusal(described, "'b'", "'claw'")
     assert set(described.current.snapshot.model.planning.objects) == {"a", "c"}
 
 
@@ -267,7 +267,7 @@ def test_models_of_messages_from_topics_are_20_ms_apart_and_calls_do_not_wait(de
 
 def test_a_gap_in_the_numbers_of_a_publisher_is_reported_until_a_whole_scene_comes(described):
     queued(described, (cup(name="a"), 1), (cup(name="b"), 4))
-    refused(
+    check_refusal(
         described,
         "lost 2 messages about objects",
         "send a whole planning scene (is_diff: false, and robot_state.is_diff: false)",
@@ -275,7 +275,7 @@ def test_a_gap_in_the_numbers_of_a_publisher_is_reported_until_a_whole_scene_com
     assert any("lost 2 messages on collision_object" in line for line in described.common.log.lines)
     queued(described, (cup(name="c"), 5))
     queued(described, (scene_diff(cup(name="d")), 1), topic="planning_scene")
-    refused(described, "lost 2 messages about objects")
+    check_refusal(described, "lost 2 messages about objects")
     whole = PlanningScene()
     whole.world.collision_objects = [cup(name="wall")]
     queued(described, (whole, 2), topic="planning_scene")
@@ -286,12 +286,12 @@ def test_a_gap_in_the_numbers_of_a_publisher_is_reported_until_a_whole_scene_com
 def test_a_message_that_was_lost_on_any_topic_is_missing(described, kind):
     messages = {
         CollisionObject: cup(),
-        AttachedCollisionObject: attached(primitives=[sphere()], frame="hand"),
+        AttachedCollisionObject: attached_object(primitives=[sphere()], frame="hand"),
         PlanningScene: scene_diff(cup()),
         PlanningSceneWorld: PlanningSceneWorld(),
     }
     queued(described, (messages[kind], 1), (messages[kind], 3), topic=TOPICS[kind])
-    refused(described, "lost 1 message about objects")
+    check_refusal(described, "lost 1 message about objects")
 
 
 def test_publishers_that_come_later_or_are_started_again_have_lost_nothing(described):
@@ -304,7 +304,7 @@ def test_a_whole_scene_stands_for_what_was_lost_before_it_and_not_for_what_was_l
     queued(described, (scene_diff(), 1), (PlanningScene(), 5), topic="planning_scene")
     assert described.objects == {}
     queued(described, (PlanningScene(), 6), (scene_diff(), 9), topic="planning_scene")
-    refused(described, "lost 2 messages about objects")
+    check_refusal(described, "lost 2 messages about objects")
 
 
 def test_a_whole_scene_that_waits_for_a_robot_stands_for_what_was_lost_before_it(service):
@@ -320,7 +320,7 @@ def test_a_scene_requested_before_a_loss_does_not_replace_it(described):
     queued(described, (cup(name="a"), 1), (cup(name="b"), 3))
     told = []
     described.world.take_whole(PlanningScene(), asked, told.append)
-    refused(described, "lost 1 message about objects")
+    check_refusal(described, "lost 1 message about objects")
     described.world.take_whole(PlanningScene(), described.current.snapshot.lost_messages, told.append)
     described.jobs.finish()
     assert described.objects == {} and told == [None, None]
@@ -335,13 +335,13 @@ def test_what_a_mistake_of_the_node_keeps_from_being_read_is_missing(described, 
             patch.setattr(moveit_changes, name, fail)
         queued(described, (cup(name="a"), 1))
     queued(described, (cup(name="b"), 2))
-    refused(described, "lost 1 message about objects")
+    check_refusal(described, "lost 1 message about objects")
     assert set(described.current.snapshot.model.planning.objects) == {"b"}
     assert described.common.statistics.total.internal_errors == 1
 
 
 def test_a_queue_that_was_full_has_lost_what_its_first_number_lacks():
-    def lost(*numbers, depth=3):
+    def count_lost(*numbers, depth=3):
         counts = LostMessages(depth)
         found = [
             counts.before({"publication_sequence_number": number, "publisher_gid": number and {"data": b"a"}})
@@ -350,35 +350,35 @@ def test_a_queue_that_was_full_has_lost_what_its_first_number_lacks():
         counts.is_empty()
         return found
 
-    assert lost(1, 2, 3, 4) == [0, 0, 0, 0]
-    assert lost(7, 8) == [0, 0]
-    assert lost(7, 8, 9, 10) == [0, 0, 1, 0]
-    assert lost(1, 5, 6) == [0, 3, 0]
-    assert lost(2, 1, 3) == [0, 0, 1]
-    assert lost(None, None) == [0, 0]
-    assert lost(None, None, None) == [0, 0, 1]
+    assert count_lost(1, 2, 3, 4) == [0, 0, 0, 0]
+    assert count_lost(7, 8) == [0, 0]
+    assert count_lost(7, 8, 9, 10) == [0, 0, 1, 0]
+    assert count_lost(1, 5, 6) == [0, 3, 0]
+    assert count_lost(2, 1, 3) == [0, 0, 1]
+    assert count_lost(None, None) == [0, 0]
+    assert count_lost(None, None, None) == [0, 0, 1]
 
 
 def test_a_publisher_that_was_forgotten_for_others_may_have_lost_messages():
     counts = LostMessages(5000)
 
-    def lost(publisher, number):
+    def count_lost(publisher, number):
         return counts.before({"publication_sequence_number": number, "publisher_gid": {"data": publisher.to_bytes(2)}})
 
-    assert sum(lost(publisher, 1) for publisher in range(1_001)) == 0
-    assert lost(1_000, 2) == 0
-    assert lost(0, 2) == 1
+    assert sum(count_lost(publisher, 1) for publisher in range(1_001)) == 0
+    assert count_lost(1_000, 2) == 0
+    assert count_lost(0, 2) == 1
 
 
 def test_where_a_scene_is_required_nothing_is_answered_before_one_has_come():
     service = Service(require_scene=True)
     service.describe(arm.URDF)
     service.send(cup())
-    refused(service, "no whole planning scene received yet (require_scene: true)")
+    check_refusal(service, "no whole planning scene received yet (require_scene: true)")
     with pytest.raises(InputError, match="require_scene"):
         service.current.model_to_report()
     service.send(scene_diff(cup()))
-    refused(service, "require_scene")
+    check_refusal(service, "require_scene")
     service.send(PlanningScene())
     service.jobs.finish()
     assert service.objects == {}
@@ -387,7 +387,7 @@ def test_where_a_scene_is_required_nothing_is_answered_before_one_has_come():
     assert service.objects == {}
 
 
-def full(_task):
+def raise_full(_task):
     raise InputError("1000 messages and requests wait to be read")
 
 
@@ -395,16 +395,16 @@ def test_a_whole_scene_does_not_stand_for_messages_that_were_too_many_after_it_h
     for _ in range(2):
         described.send(PlanningScene())
     with monkeypatch.context() as patch:
-        patch.setattr(described.jobs, "submit", full)
+        patch.setattr(described.jobs, "submit", raise_full)
         patch.setattr(described.jobs, "last_waiting", lambda _kind: None)
         described.send(cup(name="late"))
-    refused(described, "lost 1 message about objects")
+    check_refusal(described, "lost 1 message about objects")
     described.send(PlanningScene())
     described.jobs.finish()
     assert described.objects == {}
 
 
-def refused(service, *words):
+def check_refusal(service, *words):
     service.jobs.finish()
     with pytest.raises(InputError) as problem:
         service.current.model()
@@ -412,31 +412,31 @@ def refused(service, *words):
 
 
 def test_what_was_to_be_put_down_is_missing_until_it_is(described):
-    described.send(attached(name="cup", link="ground", primitives=[sphere()]))
-    described.send(attached(CollisionObject.REMOVE, name="cup", link="slider"))
-    refused(described, "'cup'", "is attached to link 'ground'")
-    described.send(attached(CollisionObject.REMOVE, name="cup", link="ground"))
+    described.send(attached_object(name="cup", link="ground", primitives=[sphere()]))
+    described.send(attached_object(CollisionObject.REMOVE, name="cup", link="slider"))
+    check_refusal(described, "'cup'", "is attached to link 'ground'")
+    described.send(attached_object(CollisionObject.REMOVE, name="cup", link="ground"))
     described.jobs.finish()
     assert described.current.model().planning.objects["cup"].link is None
     # The pose of its link is unknown.
-    held = attached(name="cup", link="hand", frame="hand", primitives=[sphere()])
+    held = attached_object(name="cup", link="hand", frame="hand", primitives=[sphere()])
     described.send(held)
     for message in (
-        attached(CollisionObject.REMOVE, name="", link=""),
+        attached_object(CollisionObject.REMOVE, name="", link=""),
         scene_diff(),
-        attached(CollisionObject.REMOVE, name="other"),
+        attached_object(CollisionObject.REMOVE, name="other"),
         thing("cup", CollisionObject.REMOVE),  # it is not one of the world
     ):
         described.send(message)
-        refused(described, "'cup'", "joint slide")
+        check_refusal(described, "'cup'", "joint slide")
     scene = scene_diff()
     scene.robot_state.attached_collision_objects = [held]
     described.send(scene)
     described.jobs.finish()
     assert described.objects == {"cup": 0.0}
-    scene.robot_state.attached_collision_objects = [attached(CollisionObject.REMOVE, name="cup")]
+    scene.robot_state.attached_collision_objects = [attached_object(CollisionObject.REMOVE, name="cup")]
     described.send(scene)
-    refused(described, "'cup'", "joint slide")
+    check_refusal(described, "'cup'", "joint slide")
 
 
 def test_shapes_that_were_to_be_moved_are_missing_until_they_are_moved_too(described):
@@ -444,7 +444,7 @@ def test_shapes_that_were_to_be_moved_are_missing_until_they_are_moved_too(descr
     described.send(thing("two", primitives=[sphere()] * 2, primitive_poses=poses[:2]))
     described.send(thing("two", CollisionObject.MOVE, primitive_poses=poses[::2], frame="hand"))
     described.send(thing("two", CollisionObject.MOVE, pose=arm.at(3.0, 0.0, 0.0)))
-    refused(described, "'two'", "joint slide")
+    check_refusal(described, "'two'", "joint slide")
     described.send(thing("two", CollisionObject.MOVE, pose=arm.at(3.0, 0.0, 0.0), primitive_poses=poses[::2]))
     described.jobs.finish()
     assert described.objects == {"two": 3.0}
@@ -458,7 +458,7 @@ def test_a_refused_whole_scene_leaves_its_matrix_missing_though_it_has_none(desc
     scene.world.collision_objects = [cup()]
     described.send(scene)
     described.send(cup())
-    refused(described, "<planning_scene>", "quaternion")
+    check_refusal(described, "<planning_scene>", "quaternion")
     assert not described.current.snapshot.model.planning.rules.is_checked("ball", "hand")
     described.send(PlanningScene())
     described.jobs.finish()
@@ -470,7 +470,7 @@ def test_what_stands_on_an_object_whose_place_is_not_known_is_missing_too(descri
     described.send(cup(operation=CollisionObject.MOVE, frame="hand"))
     described.send(thing("plate", primitives=[sphere()], frame="cup"))
     described.send(cup(x=3.0, operation=CollisionObject.MOVE))
-    refused(described, "'plate'", "frame_id 'cup'")
+    check_refusal(described, "'plate'", "frame_id 'cup'")
     described.send(thing("plate", primitives=[sphere()], frame="cup"))
     described.jobs.finish()
     assert described.objects == {"cup": 3.0, "plate": 3.0}
@@ -480,46 +480,46 @@ def test_a_superovoid_is_refused_before_the_state_is_known_only_if_the_state_mat
     egg = SuperovoidObject(id="egg", pose=to_pose(arm.at(0.7, 0.0, 0.0)), size=[0.1] * 3, epsilon=[1.0] * 2)
     egg.attach_link = "hand"
 
-    def applied():
+    def apply_egg():
         found = described.world.change("apply_objects", [egg.header.frame_id], lambda: SuperovoidChanges([egg]))
         described.jobs.finish()
         return found.result()
 
     with pytest.raises(InputError, match="no position of joint"):
-        applied()
+        apply_egg()
     egg.header.frame_id = "hand"
-    assert applied().objects["egg"].link == "hand"
+    assert apply_egg().objects["egg"].link == "hand"
 
 
 def test_an_object_moved_by_tf_is_not_attached_at_its_old_pose(described):
     described.send(cup(x=1.0, frame="map"))
-    described.send(attached(name="cup", link="ground"))  # named by no header, and not there yet when this comes
+    described.send(attached_object(name="cup", link="ground"))  # named by no header, and not there yet when this comes
     described.jobs.finish()
     assert described.objects == {"cup": 1.0}
-    described.send(attached(CollisionObject.REMOVE, name="cup", link="ground"))
+    described.send(attached_object(CollisionObject.REMOVE, name="cup", link="ground"))
     described.send(cup(x=1.0, frame="map"))
     described.jobs.finish()
     described.transforms.where = arm.at(0.5, 0.0, 0.0)
-    described.send(attached(name="cup", link="ground"))
-    refused(described, "'cup' was placed in frame 'map'", "by 0.5 m")
-    described.send(attached(name="cup", link="ground", frame="map", primitives=[sphere()]))
+    described.send(attached_object(name="cup", link="ground"))
+    check_refusal(described, "'cup' was placed in frame 'map'", "by 0.5 m")
+    described.send(attached_object(name="cup", link="ground", frame="map", primitives=[sphere()]))
     described.jobs.finish()
     assert described.objects == {"cup": 0.5}
 
 
 def test_an_object_whose_attaching_was_refused_is_missing_though_the_world_is_without_it(described):
-    in_hand = attached(name="cup", link="hand")  # the pose of the hand is unknown
+    in_hand = attached_object(name="cup", link="hand")  # the pose of the hand is unknown
     worlds = (PlanningSceneWorld(), scene_diff(CollisionObject(operation=CollisionObject.REMOVE)))
     for world in worlds:
         described.send(cup())
         described.send(in_hand)
         described.send(world)
-        refused(described, "'cup'", "joint slide")
+        check_refusal(described, "'cup'", "joint slide")
         assert not described.current.snapshot.model.planning.objects
         described.send(PlanningScene())
         described.jobs.finish()
         assert described.objects == {}
-    broken = attached(name="cup", primitives=[sphere(-1.0)])
+    broken = attached_object(name="cup", primitives=[sphere(-1.0)])
     for is_diff, removed in ((True, [thing("cup", CollisionObject.REMOVE)]), (False, [])):
         scene = PlanningScene(is_diff=is_diff)
         scene.robot_state.is_diff = is_diff
@@ -527,7 +527,7 @@ def test_an_object_whose_attaching_was_refused_is_missing_though_the_world_is_wi
         scene.world.collision_objects = removed  # as move_group publishes it
         described.send(cup())
         described.send(scene)
-        refused(described, "'cup'", "radius")
+        check_refusal(described, "'cup'", "radius")
         assert not described.current.snapshot.model.planning.objects
         described.send(thing("cup", CollisionObject.REMOVE))
         described.jobs.finish()
@@ -540,10 +540,10 @@ def test_a_message_that_is_read_again_keeps_the_poses_of_its_arrival(described):
     described.set(padding=0.5)  # another model, so that it is read again
     described.transforms.where = arm.at(5.0, 0.0, 0.0)
     described.jobs.step()
-    described.send(attached(name="cup", link="ground"))
+    described.send(attached_object(name="cup", link="ground"))
     described.transforms.where = np.eye(4)
     described.jobs.finish()
-    refused(described, "'cup' was placed in frame 'map'", "by 5 m")
+    check_refusal(described, "'cup' was placed in frame 'map'", "by 5 m")
     assert described.current.snapshot.model.planning.objects["cup"].pose[0, 3] == 1.0
     described.send(cup(x=1.0, frame="map"))
     described.jobs.step()

@@ -24,7 +24,7 @@ DECLARED = {one.name: one for declared in parameter_file.SECTIONS.values() for o
 
 
 @pytest.fixture
-def given(loopback_domain):
+def make_node(loopback_domain):
     """Return a function that makes a node of the name, with the parameters of a file, as the node declares them."""
     context = Context()
 
@@ -54,14 +54,14 @@ def test_a_running_node_has_these_parameters_and_no_others(start_node, client):
     assert {name for name in names if not name.startswith("qos_overrides.")} == set(DECLARED)
 
 
-def test_every_changed_value_of_the_file_arrives(given, tmp_path):
+def test_every_changed_value_of_the_file_arrives(make_node, tmp_path):
     """All numbers and switches, so that none stands where ROS does not look for it."""
     content = yaml.safe_load(FILE.read_text(encoding="utf-8"))
 
-    def changed(tree):
+    def change_values(tree):
         for name, value in tree.items():
             if isinstance(value, dict):
-                yield name, dict(changed(value))
+                yield name, dict(change_values(value))
             elif isinstance(value, bool):
                 yield name, not value
             elif isinstance(value, int):
@@ -70,8 +70,8 @@ def test_every_changed_value_of_the_file_arrives(given, tmp_path):
                 yield name, 0.5 * value + 0.01
 
     copy = tmp_path / "mine.yaml"
-    content["/**"]["ros__parameters"] = dict(changed(content["/**"]["ros__parameters"]))
+    content["/**"]["ros__parameters"] = dict(change_values(content["/**"]["ros__parameters"]))
     copy.write_text(yaml.safe_dump(content), encoding="utf-8")
-    parameters = given(copy)
+    parameters = make_node(copy)
     for name, one in DECLARED.items():
         assert (parameters.value(name) == one.default) is isinstance(one.default, str | list), name

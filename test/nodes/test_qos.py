@@ -21,13 +21,13 @@ VOLATILE, TRANSIENT_LOCAL = DurabilityPolicy.VOLATILE, DurabilityPolicy.TRANSIEN
 
 
 @pytest.fixture(scope="module")
-def plain(start_node):
+def plain_node(start_node):
     """A node with every default."""
     return start_node("distance_service", name="plain", robot_description=arm.URDF)
 
 
 @pytest.fixture(scope="module")
-def tuned(start_node):
+def tuned_node(start_node):
     """A node with overrides and other names."""
     overrides = {
         "/arm/joints.subscription.reliability": "reliable",
@@ -51,12 +51,12 @@ def offered(client, node, topic):
     """Return reliability and durability of a node's end of a topic; where it has both, of that which listens."""
     found = []
 
-    def there():
+    def is_there():
         for ends in client.node.get_publishers_info_by_topic, client.node.get_subscriptions_info_by_topic:
             found.extend(end.qos_profile for end in ends(topic) if end.node_name == node)
         return bool(found)
 
-    assert client.wait(there, 60.0), f"{node} is not on {topic}"
+    assert client.wait(is_there, 60.0), f"{node} is not on {topic}"
     return found[-1].reliability, found[-1].durability
 
 
@@ -73,7 +73,7 @@ def offered(client, node, topic):
         ("/diagnostics", (RELIABLE, VOLATILE)),
     ],
 )
-def test_defaults(plain, client, topic, expected):
+def test_defaults(plain_node, client, topic, expected):
     assert offered(client, "plain", topic) == expected
 
 
@@ -88,11 +88,11 @@ def test_defaults(plain, client, topic, expected):
         ("/tuned/markers", (BEST_EFFORT, VOLATILE)),
     ],
 )
-def test_overrides(tuned, client, topic, expected):
+def test_overrides(tuned_node, client, topic, expected):
     assert offered(client, "tuned", topic) == expected
 
 
-def test_remapped_names_are_the_ones_that_work(tuned, client):
+def test_remapped_names_are_the_ones_that_work(tuned_node, client):
     stamp = client.now()
     response = client.call(GetMinDistance, "/how_far")
     assert "no position of joint" in response.message
@@ -111,7 +111,7 @@ def test_remapped_names_are_the_ones_that_work(tuned, client):
     assert client.wait(lambda: messages)
 
 
-def test_mismatched_ends_are_reported_once(plain, client):
+def test_mismatched_ends_are_reported_once(plain_node, client):
     client.node.create_publisher(
         String, "/robot_description", QoSProfile(depth=1)
     )  # volatile: late subscribers miss it
@@ -130,9 +130,9 @@ def test_mismatched_ends_are_reported_once(plain, client):
     )
 
     def lines(parts):
-        return [line for line in plain.output().splitlines() if all(part in line for part in parts)]
+        return [line for line in plain_node.output().splitlines() if all(part in line for part in parts)]
 
-    assert client.wait(lambda: all(lines(parts) for parts in wanted), 60.0), plain.output()
+    assert client.wait(lambda: all(lines(parts) for parts in wanted), 60.0), plain_node.output()
     client.spin(2.5)  # another look
     assert [len(lines(parts)) for parts in wanted] == [1, 1]
-    assert "'/joint_states'" not in plain.output()
+    assert "'/joint_states'" not in plain_node.output()

@@ -43,7 +43,7 @@ def state(service, client):
 
 
 @pytest.fixture
-def held(state):
+def state_to_hold(state):
     """The same, whose reader may work at the end, however the test ended."""
     yield state
     hold(state, "read", False)
@@ -79,18 +79,18 @@ def large(count, name="pile"):
 
 
 @pytest.mark.ci
-def test_questions_are_answered_while_a_scene_is_read_and_what_comes_behind_it_waits(held):
-    calls = held.node.create_client(ApplyPlanningScene, "/apply_planning_scene")
-    assert held.wait(calls.service_is_ready)
-    hold(held, "read", True)
+def test_questions_are_answered_while_a_scene_is_read_and_what_comes_behind_it_waits(state_to_hold):
+    calls = state_to_hold.node.create_client(ApplyPlanningScene, "/apply_planning_scene")
+    assert state_to_hold.wait(calls.service_is_ready)
+    hold(state_to_hold, "read", True)
     reading = calls.call_async(ApplyPlanningScene.Request(scene=large(400)))
     behind = calls.call_async(ApplyPlanningScene.Request(scene=large(1, "cup")))
-    ask_often(held)
+    ask_often(state_to_hold)
     assert not reading.done() and not behind.done()
-    hold(held, "read", False)
-    assert held.wait(reading.done) and reading.result().success
-    assert held.wait(behind.done) and behind.result().success
-    assert distance(held, "ground", "pile") == pytest.approx(19.8, abs=1e-9)
+    hold(state_to_hold, "read", False)
+    assert state_to_hold.wait(reading.done) and reading.result().success
+    assert state_to_hold.wait(behind.done) and behind.result().success
+    assert distance(state_to_hold, "ground", "pile") == pytest.approx(19.8, abs=1e-9)
 
 
 @pytest.mark.ci

@@ -32,38 +32,38 @@ def response(first, bodies, body_a, body_b, distance, status=(), stale=False):
 
 
 @pytest.fixture
-def found():
+def states():
     """Three states, of two responses; the second knows the bodies by other numbers."""
     one = response([0, 2, 2], ["a", "b", "c"], [0, 0], [1, 2], [-0.1, 0.2], [0, 5])
     other = response([0, 2], ["c", "a"], [1, 0], [0, 1], [0.3, 0.4])
     return join_responses([one, other], "")
 
 
-def test_rows_masks_and_slices_are_those_of_all_results(found):
-    assert isinstance(found, ResultTable) and len(found) == 4
-    row = found[1]
+def test_rows_masks_and_slices_are_those_of_all_results(states):
+    assert isinstance(states, ResultTable) and len(states) == 4
+    row = states[1]
     assert isinstance(row, DistanceRow) and (row.name_a, row.name_b, row.link_b) == ("a", "c", "c_link")
     assert row.status == Status.UNPROVEN | Status.NON_UNIQUE and not row.certified and not row.differentiable
-    assert [each.distance for each in found] == found.distance.tolist() and found[-1].name_a == "c"
-    near = found[found.certified & (found.distance < 0.35)]
+    assert [each.distance for each in states] == states.distance.tolist() and states[-1].name_a == "c"
+    near = states[states.certified & (states.distance < 0.35)]
     assert isinstance(near, Distances) and near.distance.tolist() == [-0.1, 0.3]
-    assert near.first.tolist() == [0, 1, 1, 2] and near.state.tolist() == [0, 2] and near.done == found.done
+    assert near.first.tolist() == [0, 1, 1, 2] and near.state.tolist() == [0, 2] and near.done == states.done
     np.testing.assert_array_equal(near.gradients, [(0.0, 1.0), (0.0, 1.0)])
-    assert len(found[:0]) == 0 and found[:0].closest.tolist() == [np.inf] * 3
+    assert len(states[:0]) == 0 and states[:0].closest.tolist() == [np.inf] * 3
     with pytest.raises(IndexError, match="order of the states"):
-        found[[3, 0]]
-    assert found.of_state(2).distance.tolist() == [0.3, 0.4] and len(found.of_state(1)) == 0
+        states[[3, 0]]
+    assert states.of_state(2).distance.tolist() == [0.3, 0.4] and len(states.of_state(1)) == 0
     for state in (-1, 3):
         with pytest.raises(IndexError, match="3 states were answered"):
-            found.of_state(state)
+            states.of_state(state)
 
 
-def test_answers_compare_pickle_and_become_plain_python(found):
-    assert pickle.loads(pickle.dumps(found)) == found and found[:3] != found and found != "text"
-    assert found[0] == found[:1][0] and found[0] != found[1]
+def test_answers_compare_pickle_and_become_plain_python(states):
+    assert pickle.loads(pickle.dumps(states)) == states and states[:3] != states and states != "text"
+    assert states[0] == states[:1][0] and states[0] != states[1]
     with pytest.raises(TypeError, match="unhashable"):
-        hash(found)
-    plain = json.loads(json.dumps(found.to_dict()))
-    assert plain["distance"] == found.distance.tolist() and plain["status"][1] == "UNPROVEN|NON_UNIQUE"
-    assert plain["name_b"] == found.name_b.tolist() and plain["state"] == [0, 0, 2, 2] and plain["frame"] == "root"
-    assert json.loads(json.dumps(found[1].to_dict()))["status"] == "UNPROVEN|NON_UNIQUE"
+        hash(states)
+    plain = json.loads(json.dumps(states.to_dict()))
+    assert plain["distance"] == states.distance.tolist() and plain["status"][1] == "UNPROVEN|NON_UNIQUE"
+    assert plain["name_b"] == states.name_b.tolist() and plain["state"] == [0, 0, 2, 2] and plain["frame"] == "root"
+    assert json.loads(json.dumps(states[1].to_dict()))["status"] == "UNPROVEN|NON_UNIQUE"

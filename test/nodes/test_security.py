@@ -30,7 +30,7 @@ NOT_REQUESTED = {"/get_planning_scene"}
 WITHOUT_BOND = {"/bond"} if status_type() is None else set()
 
 
-def allowed(node, kind, what):
+def allowed_names(node, kind, what):
     """Return the full names that the policy allows a node."""
     (enclave,) = (one for one in ElementTree.parse(POLICY).iter("enclave") if one.get("path") == f"/superovoid/{node}")
     (profile,) = enclave.iter("profile")
@@ -72,25 +72,25 @@ def test_policy_has_the_topics_and_services_of_the_node_and_no_others(start_node
         parameters = {"path": planned_path(tmp_path), "use_sim_time": True}
     start_node(node, **parameters)
     seen = client.node
-    services = allowed(node, "service", "reply")
+    services = allowed_names(node, "service", "reply")
 
     def offered():
         if (node, "/") not in seen.get_node_names_and_namespaces():
             return set()
         return {name for name, _ in seen.get_service_names_and_types_by_node(node, "/")}
 
-    def differing():
+    def difference():
         """Return what is there and not allowed, or the other way round; discovery takes a while."""
         if offered() != services:
             return offered() ^ services
         requested = {name for name, _ in seen.get_client_names_and_types_by_node(node, "/")}
-        found = requested ^ (allowed(node, "service", "request") - NOT_REQUESTED)
+        found = requested ^ (allowed_names(node, "service", "request") - NOT_REQUESTED)
         for what, names in (
             ("publish", {name for name, _ in seen.get_publisher_names_and_types_by_node(node, "/")}),
             ("subscribe", {name for name, _ in seen.get_subscriber_names_and_types_by_node(node, "/")}),
         ):
             left_out = NOT_TOGETHER.get(node, set()) if what == "subscribe" else set()
-            found |= names ^ (allowed(node, "topic", what) - left_out - WITHOUT_BOND)
+            found |= names ^ (allowed_names(node, "topic", what) - left_out - WITHOUT_BOND)
         return found
 
-    assert client.wait(lambda: not differing(), 120.0), differing()
+    assert client.wait(lambda: not difference(), 120.0), difference()

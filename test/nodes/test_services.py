@@ -22,7 +22,7 @@ from superovoid_ros.nodes.common.conversions import to_nanoseconds, to_quaternio
 
 import arm
 from parameters import set_parameters
-from world import MIN_DISTANCE, SET_RULES, apply_scene, attached, reset, scene_diff, sphere, thing
+from world import MIN_DISTANCE, SET_RULES, apply_scene, attached_object, reset, scene_diff, sphere, thing
 
 NAME = "/distance_service"
 GET_DISTANCES, PENETRATION = f"{NAME}/get_distances", f"{NAME}/get_penetration"
@@ -38,7 +38,7 @@ def service(serve):
 
 
 @pytest.fixture
-def ahead(service, client):
+def ready_client(service, client):
     """The arm with its joints at 0 and the ball 2 m ahead: 1.35 m from the hand to it."""
     arm.set_state(client, NAME)
     return client
@@ -83,7 +83,7 @@ def furnish(client, world):
         edit.attach("cup", "hand", on_hand, ["thumb"])
         scene = scene_diff()
         scene.robot_state.attached_collision_objects = [
-            attached(pose=on_hand, frame="hand", touch_links=["thumb"], **cup)
+            attached_object(pose=on_hand, frame="hand", touch_links=["thumb"], **cup)
         ]
         assert apply_scene(client, scene)
     elif world == "rules":
@@ -177,13 +177,13 @@ def test_worlds_and_states_above_have_contacts_and_none(service, client):
 # --- known answers ---
 
 
-def test_distances_have_known_values_and_the_closest_is_first(ahead):
-    pairs = ahead.call(GetMinDistance, MIN_DISTANCE).distances.pairs
+def test_distances_have_known_values_and_the_closest_is_first(ready_client):
+    pairs = ready_client.call(GetMinDistance, MIN_DISTANCE).distances.pairs
     assert [(pair.link_a, pair.link_b) for pair in pairs] == [("hand", "ball"), ("thumb", "ball")]
     assert [pair.distance for pair in pairs] == pytest.approx([1.35, math.sqrt(2.5) - 0.12], abs=1e-12)
     assert vector(pairs[0].point_a) == pytest.approx([0.55, 0.0, 0.0], abs=1e-12)
     assert vector(pairs[0].normal) == pytest.approx([1.0, 0.0, 0.0], abs=1e-12)
-    deep = ahead.call(GetPenetration, PENETRATION, base_poses=[base_pose(arm.at(0.62, 0.0, 0.0))]).distances
+    deep = ready_client.call(GetPenetration, PENETRATION, base_poses=[base_pose(arm.at(0.62, 0.0, 0.0))]).distances
     assert [(pair.link_a, deep.intersecting) for pair in deep.pairs] == [("hand", 1)]
     assert deep.pairs[0].distance == pytest.approx(-0.03, abs=1e-12)
 
@@ -213,19 +213,19 @@ def test_several_states_have_known_distances_and_slopes(service, client):
     assert response.pairs_considered == 3 and response.unproven == 0
 
 
-def test_limits_links_and_groups_choose_pairs_and_sides(ahead):
-    def chosen(**request):
-        pairs = ahead.call(GetMinDistance, MIN_DISTANCE, **request).distances.pairs
+def test_limits_links_and_groups_choose_pairs_and_sides(ready_client):
+    def choose_pairs(**request):
+        pairs = ready_client.call(GetMinDistance, MIN_DISTANCE, **request).distances.pairs
         return [(pair.link_a, pair.link_b) for pair in pairs]
 
-    assert chosen(max_distance=1.4) == chosen(max_results=1) == [("hand", "ball")]
-    assert chosen(max_distance=0.1) == []
-    assert chosen(links_a=["ball"], links_b=["gripper"]) == [("ball", "hand"), ("ball", "thumb")]
-    assert chosen(links_b=["hand"]) == [("ball", "hand")]
+    assert choose_pairs(max_distance=1.4) == choose_pairs(max_results=1) == [("hand", "ball")]
+    assert choose_pairs(max_distance=0.1) == []
+    assert choose_pairs(links_a=["ball"], links_b=["gripper"]) == [("ball", "hand"), ("ball", "thumb")]
+    assert choose_pairs(links_b=["hand"]) == [("ball", "hand")]
     joints = {"joint_names": arm.JOINTS, "joint_positions": [0.0, 0.0, 0.5, 0.0, 0.0, 0.3]}
-    near = ahead.call(GetDistances, GET_DISTANCES, max_distance=0.9, **joints)
+    near = ready_client.call(GetDistances, GET_DISTANCES, max_distance=0.9, **joints)
     assert list(near.first) == [0, 0, 1, 1]
-    assert list(ahead.call(GetDistances, GET_DISTANCES, max_results=1, **joints).first) == [0, 1, 2, 3]
+    assert list(ready_client.call(GetDistances, GET_DISTANCES, max_results=1, **joints).first) == [0, 1, 2, 3]
 
 
 def test_an_answer_has_frame_stamp_and_age_of_its_state(service, client):
@@ -239,9 +239,9 @@ def test_an_answer_has_frame_stamp_and_age_of_its_state(service, client):
     assert set_parameters(client, NAME, {"stale_timeout": 0.0}).successful
 
 
-def test_one_request_gets_the_same_bits_whatever_came_before(ahead):
+def test_one_request_gets_the_same_bits_whatever_came_before(ready_client):
     def ask(kind, service, request):
-        found = ahead.call(kind, service, **request).distances
+        found = ready_client.call(kind, service, **request).distances
         found.solve_time = found.joint_state_age = found.base_pose_age = 0.0
         found.stale, found.header.stamp = False, Time()
         return found
@@ -258,38 +258,38 @@ def test_one_request_gets_the_same_bits_whatever_came_before(ahead):
         assert ask(*asked[i]) == first[i]
 
 
-def test_base_poses_may_be_in_a_frame_of_tf(ahead):
-    ahead.send_transform("ground", "shelf", arm.at(1.0, 0.0, 0.0), static=True)
+def test_base_poses_may_be_in_a_frame_of_tf(ready_client):
+    ready_client.send_transform("ground", "shelf", arm.at(1.0, 0.0, 0.0), static=True)
     shelf = {"base_links": ["ball"], "base_poses": numbers(np.eye(4)), "base_frame": "shelf", "links_a": ["hand"]}
-    found = ahead.call_until(lambda answer: answer.success, GetDistances, GET_DISTANCES, **shelf)
+    found = ready_client.call_until(lambda answer: answer.success, GetDistances, GET_DISTANCES, **shelf)
     assert list(found.distance) == pytest.approx([0.35], abs=1e-12)
     pose = to_transform("shelf", "ball", np.eye(4), Time())
-    found = ahead.call(GetMinDistance, MIN_DISTANCE, links_a=["hand"], base_poses=[pose])
+    found = ready_client.call(GetMinDistance, MIN_DISTANCE, links_a=["hand"], base_poses=[pose])
     assert found.distances.pairs[0].distance == pytest.approx(0.35, abs=1e-12)
 
 
 # --- topics and parameters ---
 
 
-def test_distances_are_published_as_the_service_answers_them(ahead):
-    messages = ahead.collect(DistanceArray, f"{NAME}/distances")
-    assert ahead.wait(lambda: len(messages) >= 3)
-    assert rows_of(ahead.call(GetMinDistance, MIN_DISTANCE)).keys() == {("hand", "ball"), ("thumb", "ball")}
+def test_distances_are_published_as_the_service_answers_them(ready_client):
+    messages = ready_client.collect(DistanceArray, f"{NAME}/distances")
+    assert ready_client.wait(lambda: len(messages) >= 3)
+    assert rows_of(ready_client.call(GetMinDistance, MIN_DISTANCE)).keys() == {("hand", "ball"), ("thumb", "ball")}
     assert [pair.distance for pair in messages[-1].pairs] == pytest.approx([1.35, math.sqrt(2.5) - 0.12], abs=1e-9)
     for pairs, expected in ((["hand ball"], ["hand"]), ([""], ["hand", "thumb"])):
-        assert set_parameters(ahead, NAME, {"pairs": pairs}).successful
-        assert ahead.wait(lambda links=expected: [pair.link_a for pair in messages[-1].pairs] == links)
+        assert set_parameters(ready_client, NAME, {"pairs": pairs}).successful
+        assert ready_client.wait(lambda links=expected: [pair.link_a for pair in messages[-1].pairs] == links)
 
 
-def test_answers_are_in_the_frame_of_the_parameter(ahead):
-    ahead.send_transform("map", "ground", arm.at(0.0, 0.0, 1.0), static=True)
-    assert set_parameters(ahead, NAME, {"frame": "map"}).successful
-    response = ahead.call_until(lambda response: response.success, GetMinDistance, MIN_DISTANCE)
+def test_answers_are_in_the_frame_of_the_parameter(ready_client):
+    ready_client.send_transform("map", "ground", arm.at(0.0, 0.0, 1.0), static=True)
+    assert set_parameters(ready_client, NAME, {"frame": "map"}).successful
+    response = ready_client.call_until(lambda response: response.success, GetMinDistance, MIN_DISTANCE)
     assert response.distances.header.frame_id == "map"
     assert vector(response.distances.pairs[0].point_a) == pytest.approx([0.55, 0.0, 1.0], abs=1e-12)
-    assert set_parameters(ahead, NAME, {"frame": "nowhere"}).successful
-    assert "nowhere" in ahead.call(GetMinDistance, MIN_DISTANCE).message
-    assert set_parameters(ahead, NAME, {"frame": ""}).successful
+    assert set_parameters(ready_client, NAME, {"frame": "nowhere"}).successful
+    assert "nowhere" in ready_client.call(GetMinDistance, MIN_DISTANCE).message
+    assert set_parameters(ready_client, NAME, {"frame": ""}).successful
 
 
 def test_every_parameter_of_the_node_has_a_description(service, client):
@@ -305,15 +305,15 @@ def test_every_parameter_of_the_node_has_a_description(service, client):
 # --- measurements that make no sense ---
 
 
-def test_wrong_measurements_are_ignored_and_no_number_is_an_error(service, ahead):
-    ahead.send_joints(arm.JOINTS, [1.0])
+def test_wrong_measurements_are_ignored_and_no_number_is_an_error(service, ready_client):
+    ready_client.send_joints(arm.JOINTS, [1.0])
     service.wait_for_output("2 names, 1 positions")
-    ahead.send_joints(["somebody_else"], [1.0])
-    ahead.send_joints(["slide", "wrist"], [])  # velocities only
-    ahead.send_transform("ground", "ball", arm.at(math.nan, 0.0, 0.0))
+    ready_client.send_joints(["somebody_else"], [1.0])
+    ready_client.send_joints(["slide", "wrist"], [])  # velocities only
+    ready_client.send_transform("ground", "ball", arm.at(math.nan, 0.0, 0.0))
     service.wait_for_output("must be finite")
-    assert ahead.call(GetMinDistance, MIN_DISTANCE).distances.pairs[0].distance == pytest.approx(1.35, abs=1e-12)
-    ahead.send_joints(arm.JOINTS, [math.nan, 0.0])
-    response = ahead.call_until(lambda response: not response.success, GetMinDistance, MIN_DISTANCE)
+    assert ready_client.call(GetMinDistance, MIN_DISTANCE).distances.pairs[0].distance == pytest.approx(1.35, abs=1e-12)
+    ready_client.send_joints(arm.JOINTS, [math.nan, 0.0])
+    response = ready_client.call_until(lambda response: not response.success, GetMinDistance, MIN_DISTANCE)
     assert "slide" in response.message and "nan" in response.message
-    assert arm.set_state(ahead, NAME).success
+    assert arm.set_state(ready_client, NAME).success

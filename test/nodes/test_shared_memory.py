@@ -32,7 +32,7 @@ print(max(int(end, 16) - int(start, 16) for start, end in re.findall(r"^(\\w+)-(
 
 
 @pytest.fixture
-def unchosen(monkeypatch, tmp_path):
+def no_transports(monkeypatch, tmp_path):
     """The user has chosen no transports."""
     for name in shared_memory._CHOSEN:
         monkeypatch.delenv(name, raising=False)
@@ -45,7 +45,7 @@ def test_the_file_has_as_much_as_is_looked_for():
     assert [int(size) for size in re.findall(r"<segment_size>(\d+)<", text)] == [shared_memory._SEGMENT]
 
 
-def test_a_participant_has_the_room(unchosen):
+def test_a_participant_has_the_room(no_transports):
     environment = os.environ | {"ROS_DOMAIN_ID": "101", "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     done = subprocess.run(
         [sys.executable, "-c", _PARTICIPANT], env=environment, capture_output=True, text=True, check=True
@@ -54,7 +54,7 @@ def test_a_participant_has_the_room(unchosen):
 
 
 @pytest.mark.parametrize("name", shared_memory._CHOSEN)
-def test_what_the_user_chose_is_left(unchosen, monkeypatch, name):
+def test_what_the_user_chose_is_left(no_transports, monkeypatch, name):
     monkeypatch.setenv(name, "chosen")
     assert not make_room()
     assert os.environ[name] == "chosen" and (name == PROFILES or not os.environ[PROFILES])

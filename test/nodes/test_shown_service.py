@@ -37,12 +37,12 @@ def node(serve):
 def service(node, client):
     arm.set_state(client, NODE, (0.75, 0.0))
     with ShownService(NODE) as service:
-        until(client, lambda: service._bodies.has_all_frames() and service._answer is not None and service._values)
+        wait_until(client, lambda: service._bodies.has_all_frames() and service._answer is not None and service._values)
         yield service
     client.call(ApplyObjects, f"{NODE}/apply_objects", objects=[SuperovoidObject(operation=SuperovoidObject.REMOVE)])
 
 
-def until(client, holds, positions=(0.75, 0.0)):
+def wait_until(client, holds, positions=(0.75, 0.0)):
     """Send a state again and again until something holds."""
     end = time.monotonic() + LONG
     while not holds():
@@ -68,7 +68,7 @@ def test_the_picture_has_the_places_and_distances_of_the_library(service, client
         bodies = {drawn.body.name for drawn in pictures[0].bodies}
         return pictures[0].clearance.upper < 0.61 and bodies == set(names)
 
-    until(client, is_whole)
+    wait_until(client, is_whole)
     (picture,) = pictures
     for drawn in picture.bodies:
         body = names[drawn.body.name]
@@ -95,34 +95,36 @@ def test_a_near_pair_colours_its_bodies_as_the_node_does(service, client):
         pictures[:] = [service.answer()]
         return meanings_of(pictures[0]).keys() == names and pictures[0].clearance.upper < 0.06
 
-    until(client, is_whole, (1.30, 0.0))
+    wait_until(client, is_whole, (1.30, 0.0))
     (picture,) = pictures
     found = meanings_of(picture)
     assert found["hand"] == found["ball"] == Meaning.NEAR
     (pair, *_) = picture.pairs
     assert {pair.name_a, pair.name_b} == {"hand", "ball"} and pair.lower <= 0.05 <= pair.upper
     # The markers have the same colours.
-    until(client, lambda: all(h.meaning == found[h.body.name] for h in service._bodies.bodies.values()), (1.30, 0.0))
+    wait_until(
+        client, lambda: all(h.meaning == found[h.body.name] for h in service._bodies.bodies.values()), (1.30, 0.0)
+    )
 
 
 def test_objects_are_added_moved_and_removed_by_the_node(service, client):
     service.add_object("egg", EGG, arm.at(0.0, 0.0, 2.0))
-    until(client, lambda: "egg" in service.objects)
+    wait_until(client, lambda: "egg" in service.objects)
     np.testing.assert_allclose(service.objects["egg"], arm.at(0.0, 0.0, 2.0), atol=1e-9)
-    until(client, lambda: "egg" in {drawn.owner for drawn in service.answer().bodies})
+    wait_until(client, lambda: "egg" in {drawn.owner for drawn in service.answer().bodies})
     service.move_object("egg", arm.at(1.25, 0.0, 0.2))
     response = client.call(GetMinDistance, f"{NODE}/get_min_distance", links_a=["egg"], links_b=["hand"], max_results=1)
     assert response.success and response.distances.pairs[0].distance < 0.0
-    until(client, lambda: service.answer().clearance.meaning == Meaning.OVERLAPPING)
+    wait_until(client, lambda: service.answer().clearance.meaning == Meaning.OVERLAPPING)
     checked, words = service.why("egg", "hand")
     assert checked and words
     service.remove_object("egg")
-    until(client, lambda: "egg" not in service.objects)
+    wait_until(client, lambda: "egg" not in service.objects)
 
 
 def test_a_body_stays_while_the_node_sends_all_again(service, client):
     service.add_object("egg", EGG, arm.at(0.0, 0.0, 2.0))
-    until(client, lambda: "egg" in service.objects)
+    wait_until(client, lambda: "egg" in service.objects)
     (shape,) = (one.body.shape for one in service.answer().bodies if one.owner == "egg")
     for height in np.linspace(2.0, 3.0, 5):
         service.move_object("egg", arm.at(0.0, 0.0, height))
@@ -142,11 +144,11 @@ def test_a_node_that_falls_silent_leaves_nothing_known(start_node, client):
     mortal = start_node("distance_service", name="mortal", **arm.DESCRIPTIONS)
     arm.set_state(client, "/mortal", (0.75, 0.0))
     with ShownService("/mortal") as service:
-        until(client, lambda: service._bodies.has_all_frames() and service._answer is not None)
+        wait_until(client, lambda: service._bodies.has_all_frames() and service._answer is not None)
         news = []
         service.on_news(lambda: news.append(1))
         mortal.interrupt()
-        until(client, lambda: "node /mortal does not exist" in service.answer().clearance.words)
+        wait_until(client, lambda: "node /mortal does not exist" in service.answer().clearance.words)
         picture = service.answer()
         assert (
             picture.clearance.meaning == Meaning.UNKNOWN and not picture.pairs and math.isnan(picture.clearance.lower)
@@ -154,11 +156,11 @@ def test_a_node_that_falls_silent_leaves_nothing_known(start_node, client):
         assert set(meanings_of(picture).values()) == {Meaning.UNKNOWN}
         said = []
         with pytest.raises(KeyboardInterrupt):
-            service.wait(said.append, interrupted)
+            service.wait(said.append, interrupt)
         assert "node /mortal does not exist" in said[0]
 
 
-def interrupted():
+def interrupt():
     raise KeyboardInterrupt
 
 
@@ -183,14 +185,14 @@ def test_a_mouse_that_drags_a_handle_moves_the_object_in_the_planning_scene_of_t
 
     start = (0.5, -0.5, 0.3)
     assert world.apply_scene(client, world.scene_diff(world.cup(*start)))
-    until(client, lambda: "cup" in service.objects)
+    wait_until(client, lambda: "cup" in service.objects)
     np.testing.assert_allclose(place(), start, atol=1e-9)
     page = NodePage(open_server(service.title), service)
     with page.viewer:
         tab.open(page.viewer)
         tab.page.get_by_text("Clearance").first.wait_for()
-        until(client, lambda: "cup" in page._gizmos and page.server.get_clients())
+        wait_until(client, lambda: "cup" in page._gizmos and page.server.get_clients())
         tabs.drag_up(tab, page, page._gizmos["cup"], 0.2, tmp_path, lambda: arm.send_state(client, (0.75, 0.0)))
-        until(client, lambda: place()[2] > 0.4)
+        wait_until(client, lambda: place()[2] > 0.4)
         np.testing.assert_allclose(place(), np.add(start, (0.0, 0.0, 0.2)), atol=0.05)
         assert page._trouble.content == "" and tab.troubles == []

@@ -67,7 +67,7 @@ def answer_of_frame(client, index):
 
 
 @pytest.fixture(scope="module")
-def both(service, player, client, robot):
+def ready_client(service, player, client, robot):
     """The client, once the service knows URDF and SRDF."""
     expected = len(robot.body_pairs())
     client.call_until(lambda _: f"{expected} allowed pairs" in service.output(), PlayFrame, "/sweep_player/play_frame")
@@ -81,14 +81,14 @@ def as_sent(poses):
 
 
 @pytest.mark.ci
-def test_answers_along_the_sweep_equal_the_librarys(both, robot, sweep):
+def test_answers_along_the_sweep_equal_the_librarys(ready_client, robot, sweep):
     wanted = robot.body_pairs(["left_hand"], ["right_hand"])
     for index in (0, 30, 31, 120, 213):
         frame = sweep.frame(index)
         scene = robot.scene()  # without an answer to begin at, as for every call
         scene.set_link_poses(robot.forward_kinematics(frame.positions, as_sent(frame.base_poses)))
         expected = scene.query(pairs=wanted)
-        distances = answer_of_frame(both, index)
+        distances = answer_of_frame(ready_client, index)
         found = {(pair.body_a, pair.body_b): pair for pair in distances.pairs}
         assert len(found) == len(expected.distance) == distances.pairs_considered
         for row in range(len(expected.distance)):
@@ -101,13 +101,15 @@ def test_answers_along_the_sweep_equal_the_librarys(both, robot, sweep):
         assert distances.intersecting == expected.statistics.intersecting
 
 
-def test_frame_number_joint_states_and_transforms_belong_together(both, sweep):
-    frames = both.collect(UInt32, "/sweep_player/frame")
-    joints = both.collect(JointState, "/joint_states")
-    transforms = both.collect(TFMessage, "/tf", 100)
+def test_frame_number_joint_states_and_transforms_belong_together(ready_client, sweep):
+    frames = ready_client.collect(UInt32, "/sweep_player/frame")
+    joints = ready_client.collect(JointState, "/joint_states")
+    transforms = ready_client.collect(TFMessage, "/tf", 100)
     # Discovery of new listeners takes a moment; until then a frame may pass them by.
-    last = both.call_until(lambda _: frames and joints and transforms, PlayFrame, "/sweep_player/play_frame", frame=77)
-    assert both.wait(lambda: joints[-1].header.stamp == transforms[-1].transforms[0].header.stamp == last.stamp)
+    last = ready_client.call_until(
+        lambda _: frames and joints and transforms, PlayFrame, "/sweep_player/play_frame", frame=77
+    )
+    assert ready_client.wait(lambda: joints[-1].header.stamp == transforms[-1].transforms[0].header.stamp == last.stamp)
     expected = sweep.frame(77)
     assert frames[-1].data == 77
     assert dict(zip(joints[-1].name, joints[-1].position, strict=True)) == dict(expected.positions)

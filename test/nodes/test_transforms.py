@@ -117,7 +117,7 @@ class Buffer:
         raise TransformException(f'"{source}" passed to lookupTransform argument source_frame does not exist. ')
 
 
-def refused(topic, error):
+def raise_error(topic, error):
     raise error
 
 
@@ -133,7 +133,7 @@ def tf2_double(monkeypatch):
 @pytest.fixture
 def with_tf2(client, tf2_double):
     """The source of transforms where tf2_ros can be imported."""
-    return transform_source(Endpoints(client.node), "/test_client", refused)
+    return transform_source(Endpoints(client.node), "/test_client", raise_error)
 
 
 @pytest.mark.parametrize("source", [BufferTransforms, TopicTransforms])
@@ -142,7 +142,7 @@ def test_every_source_refuses_an_infinite_transform(client, tf2_double, source, 
     matrix = np.eye(4)
     matrix[0, 3] = number
     with pytest.raises(InputError, match=r"transform from 'left' to 'world': translation .*: must be finite"):
-        source(Endpoints(client.node), "/test_client", refused)._store(
+        source(Endpoints(client.node), "/test_client", raise_error)._store(
             to_transform("world", "left", matrix, Time()), static=False
         )
 
@@ -166,14 +166,15 @@ def test_moving_frames_are_counted_as_they_are_forgotten(with_tf2):
 # --- with the real tf2_ros, where installed: the same messages to both ---
 
 
-class Both:
+class BothSources:
     """The two sources of transforms, listening to the same topics."""
 
     def __init__(self, client):
         pytest.importorskip("tf2_ros", reason="tf2_ros is not installed: the double has to do")
         self._client = client
         self.sources = tuple(
-            source(Endpoints(client.node), "/test_client", refused) for source in (transform_source, TopicTransforms)
+            source(Endpoints(client.node), "/test_client", raise_error)
+            for source in (transform_source, TopicTransforms)
         )
         assert isinstance(self.sources[0], BufferTransforms)
 
@@ -201,27 +202,27 @@ class Both:
 
 
 @pytest.fixture
-def both(client):
+def both_sources(client):
     """Both sources, each with what the test before left on /tf_static."""
-    return Both(client)
+    return BothSources(client)
 
 
-def test_tf2_and_our_listener_agree_on_chains(both):
-    both.send(("world", "left", 1, 0), static=True)
-    both.send(("left", "finger", 2, 100), ("world", "right", 3, 99), ("world", "right", 4, 100))
-    assert both.lookup("world", "left").stamp is None
-    assert both.lookup("right", "finger").stamp == 100_000_000_000
-    assert both.lookup("finger", "right").target_from_source == pytest.approx(
+def test_tf2_and_our_listener_agree_on_chains(both_sources):
+    both_sources.send(("world", "left", 1, 0), static=True)
+    both_sources.send(("left", "finger", 2, 100), ("world", "right", 3, 99), ("world", "right", 4, 100))
+    assert both_sources.lookup("world", "left").stamp is None
+    assert both_sources.lookup("right", "finger").stamp == 100_000_000_000
+    assert both_sources.lookup("finger", "right").target_from_source == pytest.approx(
         np.linalg.inv(pose(1) @ pose(2)) @ pose(4), abs=1e-12
     )
 
 
-def test_tf2_and_our_listener_begin_again_after_a_jump_back(both):
-    both.send(("world", "right", 1, 100))
-    assert [transforms.forget_after(10_000_000_000) for transforms in both.sources] == [1, 1]
-    both.refusals("world", "right")
-    both.send(("world", "right", 2, 11))
-    assert both.lookup("world", "right").target_from_source == pytest.approx(pose(2), abs=1e-12)
+def test_tf2_and_our_listener_begin_again_after_a_jump_back(both_sources):
+    both_sources.send(("world", "right", 1, 100))
+    assert [transforms.forget_after(10_000_000_000) for transforms in both_sources.sources] == [1, 1]
+    both_sources.refusals("world", "right")
+    both_sources.send(("world", "right", 2, 11))
+    assert both_sources.lookup("world", "right").target_from_source == pytest.approx(pose(2), abs=1e-12)
 
 
 # --- order of arrival ---

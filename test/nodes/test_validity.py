@@ -32,7 +32,7 @@ from superovoid_ros.nodes.common.conversions import to_pose
 
 import arm
 import parameters
-from world import MAP, WALL, apply_scene, attached, octomap, scene_diff, sphere, thing
+from world import MAP, WALL, apply_scene, attached_object, octomap, scene_diff, sphere, thing
 
 SLIDING, TURNING = (
     f'<group name="{group}"><joint name="{joint}"/></group>'
@@ -85,7 +85,7 @@ def put(client, *objects, **fields):
 
 
 def in_hand(name="cup", x=0.7, **fields):
-    return attached(name=name, pose=arm.at(x, 0.0, 0.0), frame="hand", primitives=[sphere()], **fields)
+    return attached_object(name=name, pose=arm.at(x, 0.0, 0.0), frame="hand", primitives=[sphere()], **fields)
 
 
 def hold(client, *objects):
@@ -173,7 +173,7 @@ def test_a_whole_state_has_all_attached_objects(state):
     assert not check(state, joints(**there, is_diff=True)).valid
     assert check(state, joints(**there)).valid  # no longer holds anything
     assert not check(state, joints(**there, attached_collision_objects=[in_hand()])).valid
-    gone = attached(REMOVE)
+    gone = attached_object(REMOVE)
     assert check(state, joints(**there, is_diff=True, attached_collision_objects=[gone])).valid
     assert not check(state, joints(**there, is_diff=True)).valid
     assert check(state, RobotState()).valid  # as move_group: an empty state is the measured one
@@ -230,19 +230,19 @@ def test_the_safety_margin_holds_for_every_pair(state):
 def test_scaled_links_and_what_they_carry_collide_with_the_world_as_larger_ones(state):
     """As in MoveIt: the scaled robot against the world, the robot as it is against itself."""
 
-    def scaled(factor):
+    def pairs_at_scale(factor):
         put(state, link_scale=[LinkScale(link_name="hand", scale=factor)])
         return [{*pair} for pair in pairs(check(state))]
 
     put(state, ball(x=0.5, z=0.35))  # 0.2 from the ball of 0.05 in the hand
-    assert scaled(4.9) == []
-    assert scaled(9.0) == [{"cup", "hand"}]  # so large it would hold the thumb and touch the ground
+    assert pairs_at_scale(4.9) == []
+    assert pairs_at_scale(9.0) == [{"cup", "hand"}]  # so large it would hold the thumb and touch the ground
     assert check(state).contacts[0].depth == pytest.approx(0.2, abs=1e-6)
     put(state, ball(x=1.0, z=0.35))
     hold(state, in_hand("held", 1.0, touch_links=["hand"]))
-    assert scaled(2.4) == []
-    assert scaled(2.6) == [{"cup", "held"}]
-    assert scaled(1.0) == []
+    assert pairs_at_scale(2.4) == []
+    assert pairs_at_scale(2.6) == [{"cup", "held"}]
+    assert pairs_at_scale(1.0) == []
 
 
 def test_padding_grows_links_against_objects_only(state):

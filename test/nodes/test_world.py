@@ -37,7 +37,7 @@ from world import (
     SET_RULES,
     WALL,
     apply_scene,
-    attached,
+    attached_object,
     cup,
     distance,
     matrix,
@@ -157,7 +157,9 @@ def test_an_open_mesh_is_a_shell_around_other_bodies_with_the_parameter(state):
             assert apply_scene(state, scene_of(state))
         assert apply_scene(state, PlanningScene())
         held = RobotState(is_diff=True)
-        held.attached_collision_objects = [attached(name="bowl", meshes=box.meshes, frame="ground", link="slider")]
+        held.attached_collision_objects = [
+            attached_object(name="bowl", meshes=box.meshes, frame="ground", link="slider")
+        ]
         answer = state.call(GetStateValidity, "/check_state_validity", robot_state=held)
         assert answer.valid, answer.contacts  # with the ground in it, too
     finally:
@@ -193,7 +195,7 @@ def test_subframes_go_with_their_object(state):
     assert distance(state, "ground", "lid") == near(3.8)
     (told,) = (one for one in scene_of(state).world.collision_objects if one.id == "cup")
     assert told.subframe_names == ["tip", "grip"] and told.subframe_poses == [tip, grip] and told.type.key == "mug"
-    send(state, attached(touch_links=["hand"]))
+    send(state, attached_object(touch_links=["hand"]))
     wait_for_distance(state, "hand", "cup", None)
     (held,) = scene_of(state).robot_state.attached_collision_objects
     assert held.object.subframe_names == ["tip", "grip"] and held.object.type.key == "mug"
@@ -201,7 +203,7 @@ def test_subframes_go_with_their_object(state):
     on_tip = thing("lid", frame="cup/tip", pose=arm.at(0.0, 0.0, 0.0), primitives=[sphere()])
     assert apply_scene(state, scene_diff(on_tip))
     assert distance(state, "ground", "lid") == near(math.hypot(1.0, 3.0) - 0.2, 0.05)
-    send(state, attached(REMOVE))
+    send(state, attached_object(REMOVE))
     wait_for_distance(state, "hand", "cup", math.hypot(0.5, 2.0) - 0.15)
     assert not apply_scene(state, scene_diff(thing("lid", frame="cup/spout", primitives=[sphere()])))
 
@@ -222,7 +224,7 @@ def test_base_poses_may_be_in_frames_of_objects(state, frame, offset):
     assert apply_scene(state, scene_diff(cup(**subframes)))
     check((0.5, 0.5), (0.0, -2.0 + offset))
     assert apply_scene(state, scene_diff(thing(operation=REMOVE)))
-    send(state, attached(**ON_HAND, **subframes))  # there the frame is where the hand is measured
+    send(state, attached_object(**ON_HAND, **subframes))  # there the frame is where the hand is measured
     wait_for_distance(state, "ground", "cup", 0.4)
     put(state, [1.0, 0.0])
     check((1.5, 0.5), (1.6, offset))
@@ -234,7 +236,7 @@ def test_base_poses_may_be_in_frames_of_objects(state, frame, offset):
 
 
 def test_an_attached_object_moves_with_its_link_and_may_touch_its_touch_links(state):
-    send(state, attached(**ON_HAND, touch_links=["thumb"]))
+    send(state, attached_object(**ON_HAND, touch_links=["thumb"]))
     wait_for_distance(state, "ground", "cup", 0.4)
     put(state, [1.0, 0.0])
     assert distance(state, "ground", "cup") == near(1.4)
@@ -242,9 +244,9 @@ def test_an_attached_object_moves_with_its_link_and_may_touch_its_touch_links(st
     assert rule(state, "cup", "thumb") == ("touch_link", False, "object 'cup' may touch link 'thumb'")
     # As in MoveIt the link that carries it is no exception unless it is named.
     assert distance(state, "hand", "cup") == near(-0.05)
-    send(state, attached(**ON_HAND, touch_links=["thumb", "hand"]))
+    send(state, attached_object(**ON_HAND, touch_links=["thumb", "hand"]))
     wait_for_distance(state, "hand", "cup", None)
-    send(state, attached(REMOVE))
+    send(state, attached_object(REMOVE))
     wait_for_distance(state, "hand", "cup", -0.05)  # in the world again, where it was
     put(state, [0.0, 0.0])
     assert distance(state, "ground", "cup") == near(1.4)
@@ -253,15 +255,15 @@ def test_an_attached_object_moves_with_its_link_and_may_touch_its_touch_links(st
 def test_an_object_of_the_world_is_attached_at_its_pose(state):
     put(state, [0.5, 0.0])
     assert apply_scene(state, scene_diff(cup(x=1.2, y=0.0)))
-    send(state, attached(touch_links=["hand"]))
+    send(state, attached_object(touch_links=["hand"]))
     wait_for_distance(state, "hand", "cup", None)
     put(state, [0.0, 0.0])
     assert distance(state, "ground", "cup") == near(0.5)
     more = {"primitives": [sphere(0.05)], "primitive_poses": [to_pose(arm.at(0.0, 0.0, 1.0))]}
-    send(state, attached(APPEND, touch_links=["ground"], **more))
+    send(state, attached_object(APPEND, touch_links=["ground"], **more))
     wait_for_distance(state, "ground", "cup", None)
     assert distance(state, "ball", "cup") == near(math.hypot(49.0, 0.7) - 0.15)
-    send(state, attached(REMOVE, name="", link=""))
+    send(state, attached_object(REMOVE, name="", link=""))
     wait_for_distance(state, "ground", "cup", 0.5)
 
 
@@ -295,7 +297,7 @@ def test_a_whole_scene_replaces_objects_of_scenes_and_leaves_superovoids(state):
 
 
 def test_a_whole_scene_whose_state_is_a_difference_leaves_attached_objects(state):
-    send(state, attached(**ON_HAND))
+    send(state, attached_object(**ON_HAND))
     wait_for_distance(state, "ground", "cup", 0.4)
     scene = PlanningScene()
     scene.robot_state.is_diff = True
@@ -314,7 +316,7 @@ def test_a_planning_scene_world_replaces_objects_and_octomap_and_nothing_else(se
     scene = scene_diff(cup(), thing("old", pose=arm.at(0.0, -3.0, 0.0), primitives=[sphere()]))
     scene.world.octomap = octomap(WALL, arm.at(0.0, 3.0, 0.0), binary=False)
     scene.allowed_collision_matrix = matrix(["cup", "hand"], {"cup", "hand"})
-    scene.robot_state.attached_collision_objects = [attached(name="held", **ON_HAND)]
+    scene.robot_state.attached_collision_objects = [attached_object(name="held", **ON_HAND)]
     assert apply_scene(state, scene)
     worlds.publish(PlanningSceneWorld(collision_objects=[cup(y=-4.0)]))
     wait_for_distance(state, "ground", "cup", 3.8)
@@ -341,7 +343,7 @@ def test_an_octomap_is_as_far_as_the_nearest_of_its_cubes(state, binary):
     assert sorted(pair.link_b for pair in answer.pairs) == ["ball", "ground", "hand", "thumb"]
     assert [pair.distance for pair in answer.pairs] == sorted(pair.distance for pair in answer.pairs)
     assert answer.pairs_considered == 4 * 44  # of the 72 cells four times 8, in the middle, fill a node
-    send(state, attached(pose=arm.at(0.0, -1.0, 0.0), frame="hand", primitives=[sphere()]))
+    send(state, attached_object(pose=arm.at(0.0, -1.0, 0.0), frame="hand", primitives=[sphere()]))
     wait_for_distance(state, "cup", MAP, 0.9)
     assert apply_scene(state, scene_diff(cup(name="second", y=-2.0)))
     assert distance(state, "second", MAP) is None  # both are the world's

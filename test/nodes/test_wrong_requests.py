@@ -105,7 +105,7 @@ def base(pose=None, child="ball", parent="ground"):
     return {"base_poses": [to_transform(parent, child, arm.at(0, 0, 0) if pose is None else pose, Time())]}
 
 
-def one(*names_and_positions):
+def one_state(*names_and_positions):
     """Names and positions of joints in a request about one state."""
     names, positions = names_and_positions[::2], names_and_positions[1::2]
     return {"joint_names": list(names), "joint_positions": list(map(float, positions))}
@@ -141,7 +141,7 @@ def robot_state(names=(), positions=(), **fields):
     return {"robot_state": state}
 
 
-def held(link="hand", radius=0.1, frame="hand", **fields):
+def held_object(link="hand", radius=0.1, frame="hand", **fields):
     carried = thing("held", pose=arm.at(0.7, 0.0, 0.0), frame=frame, primitives=[sphere(radius)])
     return robot_state(attached_collision_objects=[AttachedCollisionObject(link_name=link, object=carried)], **fields)
 
@@ -150,7 +150,7 @@ def scene(**fields):
     return {"scene": scene_diff(**fields)}
 
 
-def mapped(change=None, **fields):
+def map_message(change=None, **fields):
     message = octomap(WALL, **fields)
     if change:
         change(message.octomap)
@@ -167,16 +167,16 @@ REQUESTS = [
     (GetMinDistance, {"max_distance": NAN}, ["max_distance", "nan"]),
     (GetMinDistance, {"joint_names": ["slide"]}, ["1 joint_names", "0 joint_positions"]),
     (GetMinDistance, {"joint_positions": [1.0]}, ["0 joint_names", "1 joint_positions"]),
-    (GetMinDistance, one("slide", NAN), ["slide", "nan", "finite"]),
-    (GetMinDistance, one("elbow", 0), ["elbow", "slide, wrist"]),
-    (GetMinDistance, one("follower", 0), ["follower", "wrist"]),
-    (GetMinDistance, one("slide", 0, "slide", 1), ["slide", "twice"]),
+    (GetMinDistance, one_state("slide", NAN), ["slide", "nan", "finite"]),
+    (GetMinDistance, one_state("elbow", 0), ["elbow", "slide, wrist"]),
+    (GetMinDistance, one_state("follower", 0), ["follower", "wrist"]),
+    (GetMinDistance, one_state("slide", 0, "slide", 1), ["slide", "twice"]),
     (GetMinDistance, base(child="hand"), ["hand", "ball"]),
     (GetMinDistance, base(parent="nowhere"), ["nowhere"]),
     (GetMinDistance, base(arm.at(NAN, 0, 0)), ["ball", "nan", "finite"]),
     (GetMinDistance, {"base_poses": [NO_ROTATION]}, ["unit length"]),
     (GetPenetration, {"links_a": ["elbow"]}, ["elbow", "gripper"]),
-    (GetPenetration, one("slide", NAN), ["slide", "nan", "finite"]),
+    (GetPenetration, one_state("slide", NAN), ["slide", "nan", "finite"]),
     (GetPenetration, base(child="hand"), ["hand", "ball"]),
     (GetDistances, MANY | {"links_a": ["elbow"]}, ["elbow", "gripper"]),
     (GetDistances, MANY | {"max_distance": -1.0}, ["max_distance", "-1"]),
@@ -213,10 +213,10 @@ REQUESTS = [
     (GetStateValidity, robot_state(["elbow"], [0]), ["unknown joint 'elbow'"]),
     (GetStateValidity, robot_state(["slide"], [0, 0]), ["1 joint names, 2 positions"]),
     (GetStateValidity, robot_state(["slide", "slide"], [0, 0]), ["twice"]),
-    (GetStateValidity, held("elbow", is_diff=True), ["link 'elbow'"]),
-    (GetStateValidity, held(radius=0.0, is_diff=True), ["must be positive"]),
-    (GetStateValidity, held(frame="nowhere", is_diff=True), ["'nowhere'"]),
-    (GetStateValidity, held(), ["set is_diff"]),
+    (GetStateValidity, held_object("elbow", is_diff=True), ["link 'elbow'"]),
+    (GetStateValidity, held_object(radius=0.0, is_diff=True), ["must be positive"]),
+    (GetStateValidity, held_object(frame="nowhere", is_diff=True), ["'nowhere'"]),
+    (GetStateValidity, held_object(), ["set is_diff"]),
     (GetPositionFK, {"fk_link_names": ["arm"]}, ["'arm'"]),
     (GetPositionFK, {"fk_link_names": []}, ["empty"]),
     (ApplyPlanningScene, scene(link_scale=[LinkScale(link_name="hand", scale=0.0)]), ["link_scale of 'hand' = 0.0"]),
@@ -228,12 +228,12 @@ REQUESTS = [
         scene(allowed_collision_matrix=AllowedCollisionMatrix(entry_names=["a", "b"])),
         ["allowed collision matrix: 2 names, 0 rows"],
     ),
-    (ApplyPlanningScene, mapped(resolution=0.0), ["octomap: octree: resolution = 0.0"]),
-    (ApplyPlanningScene, mapped(pose=arm.at(NAN, 0, 0)), ["octomap: origin: position"]),
-    (ApplyPlanningScene, mapped(frame="nowhere"), ["octomap: frame_id 'nowhere'"]),
-    (ApplyPlanningScene, mapped(lambda o: setattr(o, "id", "ColorOcTree")), ["'ColorOcTree': must be 'OcTree'"]),
-    (ApplyPlanningScene, mapped(lambda o: o.data.pop()), ["even number"]),
-    (ApplyPlanningScene, mapped(lambda o: setattr(o, "binary", False)), ["octree"]),
+    (ApplyPlanningScene, map_message(resolution=0.0), ["octomap: octree: resolution = 0.0"]),
+    (ApplyPlanningScene, map_message(pose=arm.at(NAN, 0, 0)), ["octomap: origin: position"]),
+    (ApplyPlanningScene, map_message(frame="nowhere"), ["octomap: frame_id 'nowhere'"]),
+    (ApplyPlanningScene, map_message(lambda o: setattr(o, "id", "ColorOcTree")), ["'ColorOcTree': must be 'OcTree'"]),
+    (ApplyPlanningScene, map_message(lambda o: o.data.pop()), ["even number"]),
+    (ApplyPlanningScene, map_message(lambda o: setattr(o, "binary", False)), ["octree"]),
 ]
 
 
@@ -265,10 +265,10 @@ def test_a_wrong_request_is_refused_as_a_whole_with_its_reason(service, state, k
 def test_an_octomap_with_more_cubes_than_allowed_is_refused(service, state):
     assert set_parameters(state, NAME, {"octomap_cubes": 39}).successful
     since = len(service.output())
-    assert not apply_scene(state, mapped()["scene"])
+    assert not apply_scene(state, map_message()["scene"])
     assert "more than 39 occupied cubes" in service.output()[since:]
     assert set_parameters(state, NAME, {"octomap_cubes": 20_000}).successful
-    assert apply_scene(state, mapped()["scene"])
+    assert apply_scene(state, map_message()["scene"])
     restore(state)
 
 
@@ -278,12 +278,12 @@ HOUSE = [(-1.0, 0.0), (1.0, 0.0), (1.0, 0.25), (0.0, 0.5), (-1.0, 0.25)]
 STAR = [(math.sin(0.8 * math.pi * i), math.cos(0.8 * math.pi * i)) for i in range(5)]
 
 
-def broken(*primitives, **fields):
+def broken_object(*primitives, **fields):
     return thing("broken", pose=arm.at(1.0, 1.0, 1.0), primitives=list(primitives), **fields)
 
 
 def carried(link="hand", touch_links=(), **fields):
-    return AttachedCollisionObject(link_name=link, object=broken(**fields), touch_links=list(touch_links))
+    return AttachedCollisionObject(link_name=link, object=broken_object(**fields), touch_links=list(touch_links))
 
 
 def carried_ball(link="hand", **fields):
@@ -298,26 +298,26 @@ MESSAGES = [
         CollisionObject(id="broken", pose=Pose(orientation=Quaternion(w=0.0)), primitives=[sphere()]),
         "must be a finite quaternion that is not 0",
     ),
-    (broken(sphere(), frame="nowhere"), "frame_id 'nowhere' is neither a link nor an object"),
-    (broken(sphere(0.0)), "must be positive"),
-    (broken(sphere(NAN)), "must be positive"),
-    (broken(SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[1.0])), "a box has dimensions (x, y, z)"),
-    (broken(prism()), "has 0 different points"),
-    (broken(prism((0.0, 0.0), (1.0, 0.0), (1.0, 0.0))), "has 2 different points"),
-    (broken(prism((0.0, 0.0), (1.0, 0.0), (2.0, 0.0))), "on one line"),
-    (broken(prism((0.0, 0.0), (1.0, NAN), (1.0, 1.0))), "point 1 is not finite"),
-    (broken(prism(*HOUSE, (0.0, 0.125))), "is not convex"),
-    (broken(prism(*STAR)), "is not convex"),
-    (broken(prism(*HOUSE, *HOUSE)), "is not convex"),
-    (broken(prism(*HOUSE, height=0.0)), "height of the prism = 0.0"),
-    (broken(SolidPrimitive(type=77)), "type 77 is not a primitive"),
-    (broken(meshes=[Mesh()]), "the mesh is empty"),
-    (broken(planes=[Plane()]), "not all 0"),
-    (broken(), "has no shape"),
-    (broken(sphere(), primitive_poses=[Pose()] * 2), "more poses than shapes"),
-    (broken(sphere(), subframe_names=["tip"]), "1 subframe_names, 0 subframe_poses"),
-    (broken(sphere(), operation=b"\x09"), "operation = "),
-    (broken(operation=MOVE), "object 'broken': does not exist"),
+    (broken_object(sphere(), frame="nowhere"), "frame_id 'nowhere' is neither a link nor an object"),
+    (broken_object(sphere(0.0)), "must be positive"),
+    (broken_object(sphere(NAN)), "must be positive"),
+    (broken_object(SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[1.0])), "a box has dimensions (x, y, z)"),
+    (broken_object(prism()), "has 0 different points"),
+    (broken_object(prism((0.0, 0.0), (1.0, 0.0), (1.0, 0.0))), "has 2 different points"),
+    (broken_object(prism((0.0, 0.0), (1.0, 0.0), (2.0, 0.0))), "on one line"),
+    (broken_object(prism((0.0, 0.0), (1.0, NAN), (1.0, 1.0))), "point 1 is not finite"),
+    (broken_object(prism(*HOUSE, (0.0, 0.125))), "is not convex"),
+    (broken_object(prism(*STAR)), "is not convex"),
+    (broken_object(prism(*HOUSE, *HOUSE)), "is not convex"),
+    (broken_object(prism(*HOUSE, height=0.0)), "height of the prism = 0.0"),
+    (broken_object(SolidPrimitive(type=77)), "type 77 is not a primitive"),
+    (broken_object(meshes=[Mesh()]), "the mesh is empty"),
+    (broken_object(planes=[Plane()]), "not all 0"),
+    (broken_object(), "has no shape"),
+    (broken_object(sphere(), primitive_poses=[Pose()] * 2), "more poses than shapes"),
+    (broken_object(sphere(), subframe_names=["tip"]), "1 subframe_names, 0 subframe_poses"),
+    (broken_object(sphere(), operation=b"\x09"), "operation = "),
+    (broken_object(operation=MOVE), "object 'broken': does not exist"),
     (thing("broken", operation=REMOVE), "cannot be removed: it does not exist"),
     (thing("hand", primitives=[sphere()]), "is the name of a link"),
     (thing("", primitives=[sphere()]), "object without id"),

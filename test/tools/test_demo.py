@@ -86,7 +86,7 @@ def test_every_row_equals_the_answer_of_the_library(demo):
     assert [int(row["intersecting"]) > 0 for row in rows] == [False, False, False, True, True, True]
 
 
-def walked(folder, *arguments):
+def run_demo(folder, *arguments):
     """Run the demo into a folder; return its output."""
     command = [*COMMAND, *arguments, "--output", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -97,7 +97,7 @@ def walked(folder, *arguments):
 @pytest.mark.slow
 def test_demo_with_arms_has_the_same_distances(demo, tmp_path):
     _, folder = demo
-    walked(tmp_path, "--arms", "--frames", "30:32")
+    run_demo(tmp_path, "--arms", "--frames", "30:32")
     with (folder / "grasp_sweep.csv").open(encoding="utf-8") as file:
         floating = {row["frame"]: row for row in csv.DictReader(file)}
     with (tmp_path / "grasp_sweep.csv").open(encoding="utf-8") as file:
@@ -110,7 +110,7 @@ def test_demo_with_arms_has_the_same_distances(demo, tmp_path):
 
 @pytest.mark.slow
 def test_demo_of_the_bite_equals_the_answers_of_the_library(tmp_path):
-    assert "Dental bite" in walked(tmp_path, "--bite", "--frames", "45:48")
+    assert "Dental bite" in run_demo(tmp_path, "--bite", "--frames", "45:48")
     assert (tmp_path / "dental_bite.png").read_bytes().startswith(b"\x89PNG")
     robot, bite = dental_bite.read_bite()
     scene = robot.scene()

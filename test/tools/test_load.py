@@ -24,45 +24,45 @@ pytestmark = pytest.mark.ci
 
 
 @pytest.fixture(scope="module")
-def running(loopback_domain):
+def running_load(loopback_domain):
     """Yield the service and two clients."""
     with ServiceLoad(2) as load:
         yield load
 
 
 @pytest.mark.parametrize("kind", SERVICES)
-def test_calls_on_a_schedule_are_answered_like_the_library(running, kind):
-    row, errors = running.measure(kind, 2, 60.0, 1.0)
+def test_calls_on_a_schedule_are_answered_like_the_library(running_load, kind):
+    row, errors = running_load.measure(kind, 2, 60.0, 1.0)
     assert not errors
     assert (row.service, row.clients, row.calls, row.lost) == (SERVICES[kind][1], 2, 60, 0)
     assert 0.0 < row.median <= row.p99 <= row.worst
     assert row.node_share > 0.0 and row.client_share > 0.0
 
 
-def test_clients_at_the_largest_rate_call_again_after_each_answer(running):
-    row, errors = running.measure("closest", 2, math.inf, 0.5)
+def test_clients_at_the_largest_rate_call_again_after_each_answer(running_load):
+    row, errors = running_load.measure("closest", 2, math.inf, 0.5)
     assert not errors
     assert row.calls > 2 and row.lost == 0
 
 
-def test_a_burst_beyond_the_usual_queue_loses_no_calls(running):
-    row, errors = running.measure("closest", 2, 2000.0, 0.2)
+def test_a_burst_beyond_the_usual_queue_loses_no_calls(running_load):
+    row, errors = running_load.measure("closest", 2, 2000.0, 0.2)
     assert not errors
     assert (row.calls, row.lost) == (400, 0)
 
 
-def test_an_unresponsive_service_loses_calls_and_answers_later_ones(running, monkeypatch):
+def test_an_unresponsive_service_loses_calls_and_answers_later_ones(running_load, monkeypatch):
     monkeypatch.setattr(service_load, "GIVE_UP", 0.5)
-    running._node.process.send_signal(signal.SIGSTOP)
+    running_load._node.process.send_signal(signal.SIGSTOP)
     try:
         for rate in (20.0, math.inf):
-            row, errors = running.measure("closest", 2, rate, 0.4)
+            row, errors = running_load.measure("closest", 2, rate, 0.4)
             assert not errors
             assert row.lost == row.calls == (8 if rate == 20.0 else 2)
     finally:
-        running._node.process.send_signal(signal.SIGCONT)
+        running_load._node.process.send_signal(signal.SIGCONT)
     monkeypatch.undo()
-    row, errors = running.measure("closest", 2, 20.0, 0.4)
+    row, errors = running_load.measure("closest", 2, 20.0, 0.4)
     assert not errors
     assert (row.calls, row.lost) == (8, 0)
 

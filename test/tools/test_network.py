@@ -15,7 +15,7 @@ from superovoid_ros.tools.process.network import own_network, take_domain
 TAKE = "from superovoid_ros.tools.process.network import take_domain\ndomain = take_domain()\nprint(domain.number)\n"
 
 
-def few(monkeypatch, *numbers):
+def few_domains(monkeypatch, *numbers):
     """Reduce the free domains to these numbers; the process is in none of them."""
     monkeypatch.setattr(network, "_DOMAINS", numbers)
     monkeypatch.setenv("ROS_DOMAIN_ID", "0")
@@ -34,16 +34,16 @@ def test_no_two_domains_are_equal_in_one_process_or_several():
 
 
 def test_a_domain_is_free_after_its_holder_ended_or_released_it(monkeypatch):
-    few(monkeypatch, 201)
+    few_domains(monkeypatch, 201)
     only = "from superovoid_ros.tools.process import network\nnetwork._DOMAINS = (201,)\n"
     code = TAKE.replace("domain = ", only + "domain = ")
     holder = subprocess.Popen([sys.executable, "-c", code + "input()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert holder.stdout.readline() == b"201\n"
-    few(monkeypatch, 201, 202)
+    few_domains(monkeypatch, 201, 202)
     assert take_domain().number == 202
     holder.kill()
     holder.communicate()
-    few(monkeypatch, 201)
+    few_domains(monkeypatch, 201)
     for _ in range(2):
         with own_network("network"):
             assert os.environ["ROS_DOMAIN_ID"] == "201"
@@ -51,13 +51,13 @@ def test_a_domain_is_free_after_its_holder_ended_or_released_it(monkeypatch):
 
 
 def test_a_domain_is_shared_if_all_are_taken(monkeypatch):
-    few(monkeypatch, 203)
+    few_domains(monkeypatch, 203)
     first, second = take_domain(), take_domain()
     assert first.number == second.number == 203
     first.hold.close()
 
 
 def test_the_domain_of_the_process_is_not_taken(monkeypatch):
-    few(monkeypatch, 204, 205)
+    few_domains(monkeypatch, 204, 205)
     monkeypatch.setenv("ROS_DOMAIN_ID", "204")
     assert take_domain().number == 205

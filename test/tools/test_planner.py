@@ -115,17 +115,19 @@ def hands():
 
 
 @pytest.fixture(scope="module")
-def served(hands, loopback_domain):
+def served_validity(hands, loopback_domain):
     with planning_service(hands.problem, hands.urdf, hands.srdf) as validity:
         yield validity
 
 
 @pytest.mark.ci
-def test_the_started_service_answers_about_hands_and_egg_like_the_scene(hands, served):
+def test_the_started_service_answers_about_hands_and_egg_like_the_scene(hands, served_validity):
     problem, random = hands.problem, np.random.default_rng(4)
     states = hands.guess + random.uniform(-0.1, 0.1, (30, len(hands.guess)))
     max_distance = random.choice([0.0, 0.005, 0.02], 30)
-    here, there = (v.clearances(states, max_distance, gradients=True) for v in (SceneValidity(problem), served))
+    here, there = (
+        v.clearances(states, max_distance, gradients=True) for v in (SceneValidity(problem), served_validity)
+    )
     assert problem.is_wanted[here.pair].any() and (problem.pairs[here.pair] < len(problem.bodies) - 1).all(axis=1).any()
     np.testing.assert_array_equal(there.state, here.state)
     np.testing.assert_array_equal(there.pair, here.pair)
@@ -135,11 +137,11 @@ def test_the_started_service_answers_about_hands_and_egg_like_the_scene(hands, s
     np.testing.assert_allclose(there.gradient, here.gradient, atol=1e-5)
 
 
-def test_the_service_proves_and_refuses_motions_of_hands_like_the_scene(hands, served):
+def test_the_service_proves_and_refuses_motions_of_hands_like_the_scene(hands, served_validity):
     # The whole plan takes minutes: check a fifth of the way, and the straight way, which passes through the egg.
     problem, way = hands.problem, hands.guess - hands.start
     near, far = (hands.start + part * way for part in (0.2, 1.0))
-    here, there = MotionValidator(problem, SceneValidity(problem)), MotionValidator(problem, served)
+    here, there = MotionValidator(problem, SceneValidity(problem)), MotionValidator(problem, served_validity)
     assert there.check(hands.start, near).valid and here.check(hands.start, near).valid
     assert not there.check(hands.start, far).valid and not here.check(hands.start, far).valid
     assert there.states == here.states

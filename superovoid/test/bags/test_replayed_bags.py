@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mcap_bags import ball, joints, written
+from mcap_bags import ball, joints, write_bag
 
 from superovoid import Robot, Status
 from superovoid.bags import ReplayQuery, distance_messages, replay
@@ -38,7 +38,7 @@ def run_of(path, count=300, robot=True):
     texts = [("/robot_description", "String", 0.0, {"data": URDF}),
              ("/robot_description_semantic", "String", 0.0, {"data": SRDF})]  # fmt: skip
     states = [joints(0.01 * i, slide=slide_at(i), wrist=0.2) for i in range(1, count)]
-    return written(path, *(texts if robot else ()), ball(0.0, 2.0, "/tf_static"), joints(0.0, slide=0.0), *states)
+    return write_bag(path, *(texts if robot else ()), ball(0.0, 2.0, "/tf_static"), joints(0.0, slide=0.0), *states)
 
 
 def slide_at(number):
@@ -203,7 +203,7 @@ def test_command_reads_robot_and_rules_from_bag(tmp_path, capsys):
 
 
 def test_command_fails_if_no_state_is_known(tmp_path, capsys):
-    written(tmp_path / "run.mcap", *(joints(0.1 * i, slide=0.0) for i in range(3)))
+    write_bag(tmp_path / "run.mcap", *(joints(0.1 * i, slide=0.0) for i in range(3)))
     (tmp_path / "arm.urdf").write_text(URDF)
     assert main(["replay", f"{tmp_path}/run.mcap", f"{tmp_path}/arm.urdf", "--output", str(tmp_path)]) == 1
     assert "none of 3 states is complete" in capsys.readouterr().out
@@ -243,7 +243,7 @@ def test_failed_command_names_problem_and_leaves_no_files(tmp_path, capsys, monk
     run = run_of(tmp_path / "run.mcap", 2)
     if "--rate" in words:
         description = ("/robot_description", "String", 0.0, {"data": URDF})
-        written(run, description, joints(0.0, slide=0.0), joints(1e6, slide=0.0))
+        write_bag(run, description, joints(0.0, slide=0.0), joints(1e6, slide=0.0))
     run_of(tmp_path / "bare.mcap", 2, robot=False)
     (tmp_path / "torn.mcap").write_bytes(run.read_bytes()[:-100])
     before = sorted(os.listdir(tmp_path))
@@ -261,13 +261,13 @@ def test_input_bag_is_never_overwritten(arm, tmp_path):
 
 
 def test_stamp_of_a_state_is_that_of_its_oldest_part(arm, tmp_path):
-    def stamped(seconds, sec, **positions):
+    def add_stamp(seconds, sec, **positions):
         topic, kind, then, message = joints(seconds, **positions)
         return topic, kind, then, {**message, "header": {"stamp": {"sec": sec, "nanosec": 5}, "frame_id": ""}}
 
-    run = written(
-        tmp_path / "run.mcap", ball(0.0, 2.0, "/tf_static"), stamped(0.0, 100, wrist=0.1), stamped(0.5, 90, slide=0.1),
-        stamped(0.75, 95, slide=0.2), stamped(0.75, 94, wrist=0.2),
+    run = write_bag(
+        tmp_path / "run.mcap", ball(0.0, 2.0, "/tf_static"), add_stamp(0.0, 100, wrist=0.1),
+        add_stamp(0.5, 90, slide=0.1), add_stamp(0.75, 95, slide=0.2), add_stamp(0.75, 94, wrist=0.2),
     )  # fmt: skip
     replay(run, arm, ReplayQuery(), bag=tmp_path / "out.mcap")
     found = [(each.header.stamp.sec, each.joint_state_age) for _, each in decoded(tmp_path / "out.mcap")]
@@ -334,7 +334,7 @@ def joints_named(seconds, names, positions):
     ],
 )
 def test_invalid_position_makes_state_unknown_until_next_message(arm, tmp_path, names, positions, words):
-    run = written(
+    run = write_bag(
         tmp_path / "run.mcap", ball(0.0, 2.0, "/tf_static"), joints_named(0.0, ["slide", "wrist"], [0.1, 0.2]),
         joints_named(0.1, names, positions), joints_named(0.2, ["wrist"], [0.2]), joints_named(0.3, ["slide"], [0.3]),
     )  # fmt: skip
@@ -343,7 +343,7 @@ def test_invalid_position_makes_state_unknown_until_next_message(arm, tmp_path, 
 
 
 def test_invalid_base_pose_is_reported(arm, tmp_path):
-    run = written(
+    run = write_bag(
         tmp_path / "run.mcap", ball(0.0, 2.0), ball(0.05, math.nan), joints(0.1, slide=0.1, wrist=0.2),
         ball(0.15, 2.0), joints(0.2, slide=0.1, wrist=0.2),
     )  # fmt: skip
@@ -353,7 +353,7 @@ def test_invalid_base_pose_is_reported(arm, tmp_path):
 
 
 def test_fewer_positions_than_names_leave_the_joints_unknown(arm, tmp_path):
-    run = written(tmp_path / "run.mcap", ball(0.0, 2.0, "/tf_static"), joints_named(0.0, ["slide", "wrist"], [0.1]))
+    run = write_bag(tmp_path / "run.mcap", ball(0.0, 2.0, "/tf_static"), joints_named(0.0, ["slide", "wrist"], [0.1]))
     did = replay(run, arm, ReplayQuery(), threads=1)
     assert (did.states, did.first_unknown[1]) == (1, "not recorded yet: joint slide, joint wrist")
 

@@ -45,7 +45,7 @@ SHAPES = {
 }
 
 
-def two(shape, other):
+def two_bodies(shape, other):
     """Return a body on a free-flyer, another on a planar joint behind a revolute one, and one pair."""
     model, geometry = pinocchio.Model(), pinocchio.GeometryModel()
     free = model.addJoint(0, pinocchio.JointModelFreeFlyer(), pinocchio.SE3.Identity(), "free")
@@ -67,7 +67,7 @@ def configurations(model, count):
 @pytest.mark.parametrize("kind", SHAPES)
 def test_distances_are_those_of_coal_and_derivatives_those_of_differences(kind):
     pinocchio.seed(1)
-    model, geometry = two(SHAPES[kind](), coal.Ellipsoid(0.1, 0.2, 0.3))
+    model, geometry = two_bodies(SHAPES[kind](), coal.Ellipsoid(0.1, 0.2, 0.3))
     data, geometry_data = model.createData(), geometry.createData()
     ask, apart = CollisionDistances(model, geometry), 0
     for q in configurations(model, 3):
@@ -101,21 +101,21 @@ def test_a_humanoid_has_the_distances_of_the_engine():
 
 def test_meshes_are_solids_if_they_are_closed():
     for closed, kind in ((True, Mesh), (False, Shell)):
-        model, geometry = two(mesh(closed), coal.Sphere(0.1))
+        model, geometry = two_bodies(mesh(closed), coal.Sphere(0.1))
         assert type(CollisionDistances(model, geometry).shapes[0]) is kind
-    model, geometry = two(convex(), coal.Sphere(0.1))
+    model, geometry = two_bodies(convex(), coal.Sphere(0.1))
     assert CollisionDistances(model, geometry).shapes[0].volume() == pytest.approx(0.024)
 
 
 def test_a_height_field_is_the_solid_under_it():
     heights = np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.9]])
-    model, geometry = two(coal.HeightFieldOBBRSS(2.0, 1.0, heights, -0.1), coal.Sphere(0.1))
+    model, geometry = two_bodies(coal.HeightFieldOBBRSS(2.0, 1.0, heights, -0.1), coal.Sphere(0.1))
     terrain = CollisionDistances(model, geometry).shapes[0]
     assert terrain == Mesh.from_heights(heights[::-1], (2.0, 1.0), -0.1)
     assert terrain.vertices[0].tolist() == [-1.0, -0.5, 0.4]  # the last row of Coal
 
 
 def test_geometries_without_a_shape_are_refused():
-    model, geometry = two(coal.Plane(np.array([0.0, 0.0, 1.0]), 0.0), coal.Sphere(0.1))
+    model, geometry = two_bodies(coal.Plane(np.array([0.0, 0.0, 1.0]), 0.0), coal.Sphere(0.1))
     with pytest.raises(ValueError, match="Plane has no shape"):
         CollisionDistances(model, geometry)

@@ -48,13 +48,13 @@ def in_a_dent():
     return list(random_pairs.draw("dent contact", 7, 24))[12]
 
 
-def written(pair):
+def write_pair(pair):
     return json.loads(json.dumps(record(distance(*pair, certificate=True), *pair)))
 
 
 @pytest.mark.parametrize("pair", [DEEP, DEEP[2:] + DEEP[:2], WITH_BALL])
 def test_cones_prove_an_overlap(pair):
-    found = verify_record(written(pair))
+    found = verify_record(write_pair(pair))
     assert found.verdict == "accepted"
     assert found.certificate.verdict == "accepted"
 
@@ -62,7 +62,7 @@ def test_cones_prove_an_overlap(pair):
 def test_pieces_prove_a_distance_in_a_concavity():
     pair = in_a_dent()
     assert verify(distance(*pair), *pair).interval.verdict == "undecided"
-    found = verify_record(written(pair))
+    found = verify_record(write_pair(pair))
     assert found.verdict == "accepted", list(found.lines())
     assert found.certificate.verdict == "accepted"
 
@@ -101,7 +101,7 @@ def test_a_certificate_is_written_only_on_request():
     ],
 )
 def test_an_altered_certificate_proves_nothing(change, why):
-    made = written(DEEP)
+    made = write_pair(DEEP)
     change(made["certificate"])
     found = verify_record(made)
     assert found.certificate.verdict == "undecided"
@@ -120,7 +120,7 @@ def test_an_altered_certificate_proves_nothing(change, why):
     ],
 )
 def test_altered_pieces_prove_nothing(change):
-    made = written(in_a_dent())
+    made = write_pair(in_a_dent())
     change(made["certificate"])
     found = verify_record(made)
     assert found.certificate.verdict == "undecided"
@@ -130,7 +130,7 @@ def test_altered_pieces_prove_nothing(change):
 def test_no_certificate_proves_a_false_bound():
     """The claimed depth or distance is larger than the true one."""
     for pair, sign in ((DEEP, -1.0), (in_a_dent(), 1.0)):
-        made = written(pair)
+        made = write_pair(pair)
         for name in ("distance", "lower", "upper"):
             made["answer"][name] += sign * 1e-8
         found = verify_record(made)
@@ -149,7 +149,7 @@ def test_no_certificate_proves_a_false_bound():
     ],
 )
 def test_a_malformed_certificate_is_rejected_by_name(change, words):
-    made = copy.deepcopy(written(DEEP))
+    made = copy.deepcopy(write_pair(DEEP))
     made["certificate"] |= change
     with pytest.raises(ValueError, match=words):
         verify_record(made)
@@ -158,10 +158,10 @@ def test_a_malformed_certificate_is_rejected_by_name(change, words):
 @pytest.mark.parametrize("certificate", [5.0, "cones", [1, 2], True])
 def test_a_value_other_than_a_certificate_is_rejected(certificate):
     with pytest.raises(ValueError, match="certificate: must have cones, points, pieces"):
-        verify_record(written(DEEP) | {"certificate": certificate})
+        verify_record(write_pair(DEEP) | {"certificate": certificate})
 
 
-class Given:
+class FixedPair:
     """Replaces two bodies: the points of their difference and the separations of their pieces are fixed."""
 
     solids = (Superquadric(EGG.semi_axes, (EGG.section_exponent, EGG.profile_exponent), EGG.taper),) * 2
@@ -190,43 +190,43 @@ def cones(points):
 
 
 def test_a_cone_needs_a_point_that_reaches_at_all_corners():
-    assert cones_reach(Given(), cones(0.5 * OCTANTS), REACHED).proved
-    assert not cones_reach(Given(), cones(0.5 * OCTANTS), MORE).proved
+    assert cones_reach(FixedPair(), cones(0.5 * OCTANTS), REACHED).proved
+    assert not cones_reach(FixedPair(), cones(0.5 * OCTANTS), MORE).proved
     for octant, axis in itertools.product(range(8), range(3)):
         points = 0.5 * OCTANTS
         points[octant, axis] *= 1.0 - 2.0**-38
-        assert not cones_reach(Given(), cones(points), REACHED).proved
+        assert not cones_reach(FixedPair(), cones(points), REACHED).proved
     behind = 0.5 * OCTANTS
     behind[3] *= -4.0
-    assert not cones_reach(Given(), cones(behind), REACHED).proved
-    assert not cones_reach(Given(), cones(0.5 * OCTANTS[:7]), REACHED).proved
+    assert not cones_reach(FixedPair(), cones(behind), REACHED).proved
+    assert not cones_reach(FixedPair(), cones(0.5 * OCTANTS[:7]), REACHED).proved
 
 
 def test_each_half_of_a_cone_is_judged_at_its_own_corners():
     # Bisect the edge from e1 to e2 of the first octant: 0.4 along a middle of length sqrt(1/2) exceeds 0.5.
     points = np.vstack([[0.3, 0.5, 0.5], [0.5, 0.3, 0.5], 0.5 * OCTANTS[1:]])
     made = cones(points)._replace(cones="0" + "." * 9)
-    assert cones_reach(Given(), made, REACHED).proved
-    assert not cones_reach(Given(), made._replace(points=made.points[[0, 2, 1, *range(3, 10)]]), REACHED).proved
+    assert cones_reach(FixedPair(), made, REACHED).proved
+    assert not cones_reach(FixedPair(), made._replace(points=made.points[[0, 2, 1, *range(3, 10)]]), REACHED).proved
 
 
 def test_pieces_cover_all_heights_and_keep_their_distance():
     made = ExportedProof(
         "", np.empty((0, 6)), "ab..a..", np.array([0.25, -0.5, 0.75]), np.tile([0.0, 0.0, 1.0], (4, 1))
     )
-    given = Given(0.5)
+    given = FixedPair(0.5)
     assert pieces_apart(given, made, 0.5).proved
     areas = [(a[1] - a[0]) * (b[1] - b[0]) for a, b in ((cell[:2], cell[2:]) for cell in given.cells)]
     assert sum(areas) == 4.0
     assert len(set(given.cells)) == 4
-    assert not pieces_apart(Given(0.5), made, 0.5 * (1.0 + 1e-15)).proved
+    assert not pieces_apart(FixedPair(0.5), made, 0.5 * (1.0 + 1e-15)).proved
     for heights in ([-1.0, -0.5, 0.75], [0.25, -0.5, 0.25], [1.0, -0.5, 0.75], [0.25, 1.5, 0.75]):
-        assert not pieces_apart(Given(0.5), made._replace(heights=np.array(heights)), 0.5).proved
-    assert not pieces_apart(Given(0.5), made._replace(pieces="ab..a."), 0.5).proved
+        assert not pieces_apart(FixedPair(0.5), made._replace(heights=np.array(heights)), 0.5).proved
+    assert not pieces_apart(FixedPair(0.5), made._replace(pieces="ab..a."), 0.5).proved
 
 
 def test_a_certificate_with_a_missing_part_is_rejected():
-    made = written(DEEP)
+    made = write_pair(DEEP)
     del made["certificate"]["points"]
     with pytest.raises(ValueError, match=r"certificate\.points: is missing"):
         verify_record(made)

@@ -12,7 +12,7 @@ import pytest
 from superovoid.cli.interruption import Interruption, Interrupts
 
 
-class Ending:
+class DestructorCall:
     """Calls `action` in its destructor, which cannot raise."""
 
     def __init__(self, action):
@@ -36,7 +36,7 @@ def use_default_hook(monkeypatch):
 def test_check_raises_silently_for_a_signal_in_a_destructor(capfd, monkeypatch):
     use_default_hook(monkeypatch)
     with Interrupts() as interrupts:
-        Ending(lambda: send_signal(signal.SIGINT))
+        DestructorCall(lambda: send_signal(signal.SIGINT))
         assert interrupts.signal_number == signal.SIGINT
         with pytest.raises(Interruption):
             interrupts.check()
@@ -47,6 +47,6 @@ def test_other_exceptions_in_destructors_are_printed_as_before(capfd, monkeypatc
     use_default_hook(monkeypatch)
     with Interrupts() as interrupts:
         interrupts.install()
-        Ending(lambda: 1 / 0)
+        DestructorCall(lambda: 1 / 0)
     assert "ZeroDivisionError" in capfd.readouterr().err
     assert sys.unraisablehook == sys.__unraisablehook__

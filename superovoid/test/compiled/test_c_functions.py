@@ -253,15 +253,15 @@ def memory_taken(question):
     libc = ctypes.CDLL(None)
     libc.mallinfo2.restype = Mallinfo
 
-    def used():
+    def used_memory():
         found = libc.mallinfo2()
         return found.field_7 + found.field_4  # of the heap (uordblks), and mapped (hblkhd)
 
     # The heap keeps up to seven freed blocks of each size and counts them as used.
-    before = [used()]
+    before = [used_memory()]
     for _ in range(40):
         question()
-        before.append(used())
+        before.append(used_memory())
     return min(np.diff(before))
 
 

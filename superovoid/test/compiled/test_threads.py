@@ -16,7 +16,7 @@ from superovoid.compiled import threads
 from superovoid.compiled.threads import MOST_HELPERS, share
 
 
-def doing(done, pause=0.0):
+def make_work(done, pause=0.0):
     def work(left):
         for number in left:
             time.sleep(pause)
@@ -28,7 +28,7 @@ def doing(done, pause=0.0):
 
 def test_two_started_threads_do_every_part_once():
     done, both = [], threading.Barrier(2)
-    work = doing(done)
+    work = make_work(done)
 
     def work_after_another_has_begun(left):
         both.wait()
@@ -54,7 +54,7 @@ def test_busy_helpers_are_not_waited_for():
         for _ in range(MOST_HELPERS + 1):
             assert waiting.acquire(timeout=60.0)
         done = []
-        assert share(range(10), doing(done), 4) == [threading.get_ident()]
+        assert share(range(10), make_work(done), 4) == [threading.get_ident()]
         assert done == list(range(10))
     finally:
         release.set()
@@ -63,15 +63,15 @@ def test_busy_helpers_are_not_waited_for():
 
 def test_helpers_never_exceed_their_limit_however_many_are_requested():
     before = threading.active_count()
-    assert len(share(range(200), doing([], 1e-3), 1000)) <= MOST_HELPERS + 1
+    assert len(share(range(200), make_work([], 1e-3), 1000)) <= MOST_HELPERS + 1
     assert threading.active_count() <= before + MOST_HELPERS
 
 
 def test_work_may_itself_share_work():
-    def inner(_left):
+    def share_again(_left):
         return sum(share((), lambda _: 1, 2))
 
-    assert all(1 <= count <= 2 for count in share((), inner, 4))
+    assert all(1 <= count <= 2 for count in share((), share_again, 4))
 
 
 @pytest.mark.parametrize("fails", ("this thread", "a helper"))
@@ -95,16 +95,16 @@ def test_an_exception_is_raised_after_all_threads_have_stopped(fails):
 def test_available_threads_do_the_work_if_no_more_can_start(monkeypatch, started):
     start, left_to_start = threading.Thread.start, [None] * started
 
-    def limited(thread):
+    def start_few(thread):
         if not left_to_start:
             raise RuntimeError("can't start new thread")
         left_to_start.pop()
         start(thread)
 
     monkeypatch.setattr(threads, "_helpers", None)
-    monkeypatch.setattr(threading.Thread, "start", limited)
+    monkeypatch.setattr(threading.Thread, "start", start_few)
     done, pause = [], 2e-3 if started else 0.0
-    assert len(share(range(60), doing(done, pause), 4)) <= 1 + started
+    assert len(share(range(60), make_work(done, pause), 4)) <= 1 + started
     assert sorted(done) == list(range(60))
     assert threads._helpers is None  # nothing waits for a missing thread
 
@@ -127,11 +127,11 @@ threading.Thread(target=outlives).start()
 def test_a_signal_ends_all_threads_after_their_current_portions(here):
     main, done, working, begun = threading.get_ident(), [], [], threading.Barrier(2, timeout=60.0)
 
-    class Ended(BaseException):
+    class EndSignal(BaseException):
         pass
 
     def on_alarm(*_):
-        raise Ended
+        raise EndSignal
 
     def work(left):
         begun.wait()
@@ -148,7 +148,7 @@ def test_a_signal_ends_all_threads_after_their_current_portions(here):
 
     before = signal.signal(signal.SIGALRM, on_alarm)
     try:
-        with pytest.raises(Ended):
+        with pytest.raises(EndSignal):
             share(range(100_000), work, 2)
         assert len(working) <= (here == "takes portions")  # the portion that this thread had begun
         assert 0 < len(done) < 1000

@@ -88,19 +88,19 @@ def motions(pairs, seed=5):
     return pairs[0], first, pairs[2], second
 
 
-def closer(a, pose_a, b, pose_b, **options):
+def decide(a, pose_a, b, pose_b, **options):
     return are_closer(a, pose_a, b, pose_b, 0.05, **options)
 
 
-QUESTIONS = {"distances": distances, "are_closer": closer, "time_of_impact": time_of_impact}
-ALONE = {"distances": distance, "are_closer": closer, "time_of_impact": time_of_impact}
+QUESTIONS = {"distances": distances, "are_closer": decide, "time_of_impact": time_of_impact}
+ALONE = {"distances": distance, "are_closer": decide, "time_of_impact": time_of_impact}
 
 
 def asked_of(question, pairs):
     return motions(pairs) if question == "time_of_impact" else pairs
 
 
-def selected(pairs, rows):
+def select(pairs, rows):
     return [[each[i] for i in rows] for each in pairs]
 
 
@@ -120,22 +120,22 @@ def test_answers_among_mixed_pairs_repeat_those_of_single_pairs(question, mixed)
 @pytest.mark.ci
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_order_and_threads_change_no_bit_of_mixed_pairs(question, mixed, monkeypatch):
-    asked = asked_of(question, selected(mixed, range(0, 300)))
+    asked = asked_of(question, select(mixed, range(0, 300)))
     used = []
 
-    def counted(portions, work, threads):
+    def count_threads(portions, work, threads):
         used.append(threads)
         return shared(portions, work, threads)
 
     shared = broadcasting.share
-    monkeypatch.setattr(broadcasting, "share", counted)
+    monkeypatch.setattr(broadcasting, "share", count_threads)
     monkeypatch.setattr(broadcasting, "MOST_AT_ONCE", 31)
     whole = QUESTIONS[question](*asked, threads=1)
     for threads in (2, 4, None):
         assert QUESTIONS[question](*asked, threads=threads) == whole
     assert used[:3] == [1, 2, 4]
     order = np.random.default_rng(6).permutation(300)
-    assert QUESTIONS[question](*selected(asked, order), threads=2) == whole[order]
+    assert QUESTIONS[question](*select(asked, order), threads=2) == whole[order]
 
 
 def test_swapping_mixed_bodies_swaps_distances_bit_by_bit(mixed):
@@ -161,9 +161,9 @@ def test_large_batches_change_only_superovoids_within_both_intervals(mixed):
     assert some[others] == small[others]
     assert (some.lower <= small.upper).all() and (small.lower <= some.upper).all()
     order = rng.permutation(len(a))
-    again = distances(*selected((a, pose_a, b, pose_b), order), threads=2)
+    again = distances(*select((a, pose_a, b, pose_b), order), threads=2)
     assert again == large[order]
-    assert distances(*selected((a, pose_a, b, pose_b), np.flatnonzero(in_lanes))) == large[in_lanes]
+    assert distances(*select((a, pose_a, b, pose_b), np.flatnonzero(in_lanes))) == large[in_lanes]
 
 
 # -- broadcasting ----------------------------------------------------------------------------------------------------
@@ -196,7 +196,7 @@ def test_one_shape_and_one_pose_are_broadcast(kind):
 
 
 def test_impacts_of_many_pairs_select_rows_and_lack_a_truth_value(mixed):
-    impacts = time_of_impact(*motions(selected(mixed, range(20))))
+    impacts = time_of_impact(*motions(select(mixed, range(20))))
     met = impacts[impacts.status == ImpactStatus.IMPACT]
     assert 0 < len(met) < 20 and all(each.status is ImpactStatus.IMPACT for each in met)
     assert impacts[3].result == impacts.result[3]
@@ -209,7 +209,7 @@ def test_no_pairs_give_empty_tables():
     none, here = np.empty((0, 4, 4)), np.eye(4)
     box = SHAPES["box"]
     for empty in (([], here, box, here), (box, none, box, here), ([], none, [], none)):
-        assert len(distances(*empty)) == len(closer(*empty)) == len(time_of_impact(*empty)) == 0
+        assert len(distances(*empty)) == len(decide(*empty)) == len(time_of_impact(*empty)) == 0
         found = derivatives(*empty, distances(*empty))
         assert found.by_shape_a.shape == (0, 7) and found.status.shape == (0,)
     assert len(are_closer(box, here, box, here, [])) == 0
@@ -236,7 +236,7 @@ def test_different_numbers_of_pairs_are_refused_by_name(question):
 # -- memory -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("question", [distances, closer])
+@pytest.mark.parametrize("question", [distances, decide])
 def test_mixed_pairs_take_bounded_memory_besides_their_answers(question):
     rng = np.random.default_rng(9)
     count = 100_000

@@ -46,7 +46,7 @@ class Pairs:
         other.states[:] = self.states[rows]
         return other
 
-    def swapped(self):
+    def swap(self):
         other = self.pick(slice(None))
         other.bodies, other.poses = other.bodies[::-1].copy(), other.poses[::-1].copy()
         return other
@@ -181,7 +181,7 @@ def test_scalar_and_batch_solvers_continue_each_others_states():
 # -- public interface ------------------------------------------------------------------------------
 
 
-def many(count):
+def random_lists(count):
     rng = np.random.default_rng(40)
     kinds = [Sphere(1.0), Ellipsoid([1.0, 0.7, 0.5]), Ellipsoid([0.3, 0.4, 2.0])]
     shapes = [[kinds[k] for k in rng.integers(0, 3, count)] for _ in range(2)]
@@ -190,7 +190,7 @@ def many(count):
 
 @pytest.mark.parametrize("count", (BATCH, 3000))
 def test_threads_change_no_answer(count):
-    shapes, poses = many(count)
+    shapes, poses = random_lists(count)
     arguments = shapes[0], poses[0], shapes[1], poses[1]
     results = [distances(*arguments, threads=threads) for threads in (None, 1, 2, 5)]
     for other in results[1:]:

@@ -259,7 +259,7 @@ def test_radii_over_a_cap_across_a_dent_are_unknown():
     assert leaps > 40 and known > 40
 
 
-def turned(rng, n, turns):
+def turn_directions(rng, n, turns):
     """Return directions at some angles from n, to random sides."""
     side = np.cross(n, unit(rng, len(turns)))
     side /= np.linalg.norm(side, axis=1)[:, None]
@@ -280,7 +280,7 @@ def test_no_direction_inside_the_largest_cap_is_shallower():
         caps.append(angle)
         if angle == 0.0:
             continue
-        m = turned(rng, n, angle * np.sqrt(rng.random(300)))
+        m = turn_directions(rng, n, angle * np.sqrt(rng.random(300)))
         assert depths(a, b, rotation, pose[:3, 3], m).min() >= floor - 1e-13
         assert depth - 1e-9 < floor <= depth + 1e-13
     assert np.median(caps) > 0.01  # a cap of zero would be true and worthless
@@ -312,7 +312,7 @@ def test_the_cap_of_a_contact_ends_before_a_shallower_one():
             if angle == 0.0:
                 continue
             caps += 1
-            m = turned(rng, n, angle * rng.random(400) ** 0.25)  # most of them near the rim
+            m = turn_directions(rng, n, angle * rng.random(400) ** 0.25)  # most of them near the rim
             assert depths(a, b, rotation, centre, m).min() >= floor - 1e-13
         for n, depth in found:
             near += any(other @ n > math.cos(0.6) and less < depth for other, less in found)
@@ -334,7 +334,7 @@ def test_the_floor_of_a_cap_covers_the_error_of_newton():
             if angle == 0.0:
                 continue
             caps += 1
-            m = turned(rng, contact.n, angle * np.exp(rng.uniform(-12.0, 0.0, 1000)))
+            m = turn_directions(rng, contact.n, angle * np.exp(rng.uniform(-12.0, 0.0, 1000)))
             least = depths(a, b, rotation, pose[:3, 3], m).min()
             assert least >= floor - 1e-13
             shallower += least < -np.dot(contact.u, contact.n) - 1e-12

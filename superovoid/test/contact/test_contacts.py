@@ -391,7 +391,7 @@ def test_plate_on_its_thin_side_keeps_four_corners():
 # --- meshes ---------------------------------------------------------------------------------------------------------
 
 
-def joined(boxes):
+def join_boxes(boxes):
     """Return a mesh of separate boxes (lengths, centre)."""
     vertices, faces = [], []
     for lengths, centre in boxes:
@@ -406,21 +406,21 @@ LEGS = [((0.1, 0.1, 0.6), (x, y, 0.3)) for x in (-0.5, 0.5) for y in (-0.3, 0.3)
 
 @pytest.mark.parametrize("kind", [Mesh, Shell])
 def test_table_stands_on_the_outer_corners_of_its_legs(kind):
-    table = kind(*joined([*LEGS, ((1.4, 1.0, 0.1), (0, 0, 0.7))]))
+    table = kind(*join_boxes([*LEGS, ((1.4, 1.0, 0.1), (0, 0, 0.7))]))
     found = contacts(table, at(0, 0, 1e-4), TABLE, GROUND, 1e-3, max_contacts=4)
     assert_same_points(found.point_b[:, :2], [(x, y) for x in (-0.55, 0.55) for y in (-0.35, 0.35)], 1e-9)
     assert found.gap == pytest.approx([1e-4] * 4, abs=1e-12)
 
 
 def test_faces_behind_other_faces_of_a_mesh_are_no_contacts():
-    shelves = Mesh(*joined([((1.0, 1.0, 0.1), (0, 0, 0.5)), ((1.0, 1.0, 0.1), (0, 0, 0.0))]))
+    shelves = Mesh(*join_boxes([((1.0, 1.0, 0.1), (0, 0, 0.5)), ((1.0, 1.0, 0.1), (0, 0, 0.0))]))
     found = contacts(Box((0.3, 0.3, 0.2)), at(0.1, 0, 0.65), shelves, GROUND, math.inf)
     assert len(found) == 4
     assert np.abs(found.gap).max() < 1e-9
 
 
 def test_mesh_has_the_corners_of_a_box_lying_on_it():
-    tray = Mesh(*joined([((2.0, 2.0, 0.1), (0, 0, -0.05)), ((2.0, 0.1, 0.3), (0, 1.5, 0.1))]))
+    tray = Mesh(*join_boxes([((2.0, 2.0, 0.1), (0, 0, -0.05)), ((2.0, 0.1, 0.3), (0, 1.5, 0.1))]))
     found = contacts(Box((0.3, 0.4, 0.2)), at(0.1, 0.2, 0.1, (0, 0, 0.3)), tray, GROUND, 1e-3)
     expected = contacts(Box((0.3, 0.4, 0.2)), at(0.1, 0.2, 0.1, (0, 0, 0.3)), TABLE, GROUND, 1e-3)
     assert_same_points(found.point_a, expected.point_a, 1e-9)
@@ -479,7 +479,7 @@ STACKS = {
     "hull and table": (ConvexMesh(Box((1.0, 0.8, 0.6)).triangles()[0]), TABLE),
     "torus and table": (Torus(0.5, 0.3), TABLE),
     "cylinder and table": (Cylinder(0.5, 0.6), TABLE),
-    "mesh and box": (Mesh(*joined(LEGS)), Box((3.0, 3.0, 1.0))),
+    "mesh and box": (Mesh(*join_boxes(LEGS)), Box((3.0, 3.0, 1.0))),
 }
 
 
@@ -506,7 +506,7 @@ def test_moving_both_bodies_moves_the_points(name):
             assert moved.gap == pytest.approx(found.gap, abs=tolerance)
 
 
-def resized(shape, factor):
+def resize(shape, factor):
     if isinstance(shape, HalfSpace):
         return shape
     if isinstance(shape, Superovoid):
@@ -531,7 +531,7 @@ def test_scaling_both_bodies_scales_the_points(name, factor):
     scaled_a, scaled_b = pose_a.copy(), pose_b.copy()
     scaled_a[:3, 3] *= factor
     scaled_b[:3, 3] *= factor
-    scaled = contacts(resized(a, factor), scaled_a, resized(b, factor), scaled_b, 0.1 * factor)
+    scaled = contacts(resize(a, factor), scaled_a, resize(b, factor), scaled_b, 0.1 * factor)
     assert_same_points(scaled.point_a / factor, found.point_a, 1e-8)
     assert scaled.gap / factor == pytest.approx(found.gap, abs=1e-9)
 

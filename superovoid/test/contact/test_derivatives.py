@@ -97,7 +97,7 @@ def moved(poses, twists):
     return out
 
 
-def changed(shapes, changes):
+def change_shapes(shapes, changes):
     """Return shapes with changed parameters (a1, a2, a3, epsilon_1, epsilon_2, Tx, Ty)."""
     return [
         Superovoid.from_goncalves(
@@ -122,7 +122,7 @@ def central_difference(distance_along, steps):
 
 
 @pytest.fixture(scope="module", params=[(kind, depth) for kind in KINDS for depth in DEPTHS], ids="-".join)
-def solved(request):
+def solved_pairs(request):
     kind, depth = request.param
     a, pose_a, b, pose_b = random_pairs(kind, depth)
     result = distances(a, pose_a, b, pose_b)
@@ -134,8 +134,8 @@ def solved(request):
 
 @pytest.mark.ci
 @few_or_many(100, PAIRS, "count")
-def test_derivatives_along_random_changes_agree_with_central_differences(solved, count):
-    depth, a, pose_a, b, pose_b, result, found = solved
+def test_derivatives_along_random_changes_agree_with_central_differences(solved_pairs, count):
+    depth, a, pose_a, b, pose_b, result, found = solved_pairs
     certified = result.status == Status.CERTIFIED
     assert certified.mean() >= (0.96 if depth == "deep" else 0.999)
     rng = np.random.default_rng(1)
@@ -148,13 +148,13 @@ def test_derivatives_along_random_changes_agree_with_central_differences(solved,
     twists /= np.linalg.norm(twists, axis=2)[:, :, None]
     sides = ((a, pose_a, twists[0], changes[0]), (b, pose_b, twists[1], changes[1]))
 
-    def along(side, by_shape, rows):
+    def expected_change(side, by_shape, rows):
         def distance_along(h):
             pairs = []
             for i, (shapes, poses, twist, change) in enumerate(sides):
                 shapes, poses = [shapes[k] for k in rows], poses[rows]
                 if i == side and by_shape:
-                    shapes = changed(shapes, h * change[rows])
+                    shapes = change_shapes(shapes, h * change[rows])
                 elif i == side:
                     poses = moved(poses, h * twist[rows])
                 pairs += [shapes, poses]
@@ -173,12 +173,12 @@ def test_derivatives_along_random_changes_agree_with_central_differences(solved,
     ):
         value = (gradient * direction).sum(axis=1)
         rows = np.flatnonzero(certified)
-        reference, doubt = central_difference(along(side, by_shape, rows), STEPS)
+        reference, doubt = central_difference(expected_change(side, by_shape, rows), STEPS)
         # Next to a crease, or close to a change of the shallowest contact, only smaller steps are accurate.
         again = np.flatnonzero(doubt > 1e-7)
         assert len(again) <= 20
         if len(again):
-            reference[again], _ = central_difference(along(side, by_shape, rows[again]), SMALL_STEPS)
+            reference[again], _ = central_difference(expected_change(side, by_shape, rows[again]), SMALL_STEPS)
         error = np.abs(value[rows] - reference).max()
         assert error < 1e-6
         largest[by_shape] = max(error, largest.get(by_shape, 0.0))
@@ -205,16 +205,16 @@ def test_derivatives_over_all_exponents_agree_with_central_differences(battery):
     changes[:, 6] = changes[:, 5]
     for gradient, direction, distance_along in (
         (found.by_pose_b, twists, lambda h: distances(a, pose_a, b, moved(pose_b, h * twists)).distance),
-        (found.by_shape_b, changes, lambda h: distances(a, pose_a, changed(b, h * changes), pose_b).distance),
+        (found.by_shape_b, changes, lambda h: distances(a, pose_a, change_shapes(b, h * changes), pose_b).distance),
     ):
         reference, _ = central_difference(distance_along, (1e-4, 4e-6, 1.6e-7))
         error = np.abs((gradient * direction).sum(axis=1) - reference)
         assert error[clear].max() < 1e-6
 
 
-def test_scaling_the_world_scales_the_distance(solved):
+def test_scaling_the_world_scales_the_distance(solved_pairs):
     """Euler: d = sum of a ddist/da over the six semi-axes + the centres' offset along the normal, to rounding."""
-    _, a, pose_a, b, pose_b, result, found = solved
+    _, a, pose_a, b, pose_b, result, found = solved_pairs
     size_a, size_b = np.array([s.semi_axes for s in a]), np.array([s.semi_axes for s in b])
     total = (found.by_shape_a[:, :3] * size_a).sum(axis=1) + (found.by_shape_b[:, :3] * size_b).sum(axis=1)
     total += (found.by_pose_b[:, :3] * (pose_b - pose_a)[:, :3, 3]).sum(axis=1)
@@ -222,8 +222,8 @@ def test_scaling_the_world_scales_the_distance(solved):
     assert np.abs(total - result.distance)[clear].max() < 1e-9
 
 
-def test_moving_both_bodies_together_changes_nothing(solved):
-    _, _, pose_a, _, pose_b, result, found = solved
+def test_moving_both_bodies_together_changes_nothing(solved_pairs):
+    _, _, pose_a, _, pose_b, result, found = solved_pairs
     clear = result.status == Status.CERTIFIED
     about_origin_a = found.by_pose_a[:, 3:] + np.cross(pose_a[:, :3, 3], found.by_pose_a[:, :3])
     about_origin_b = found.by_pose_b[:, 3:] + np.cross(pose_b[:, :3, 3], found.by_pose_b[:, :3])
@@ -231,8 +231,8 @@ def test_moving_both_bodies_together_changes_nothing(solved):
     assert np.abs(about_origin_a + about_origin_b)[clear].max() < 1e-9
 
 
-def test_swapping_bodies_swaps_derivatives(solved):
-    depth, a, pose_a, b, pose_b, *_ = solved
+def test_swapping_bodies_swaps_derivatives(solved_pairs):
+    depth, a, pose_a, b, pose_b, *_ = solved_pairs
     n = 100 if depth == "deep" else PAIRS  # deep pairs cost most
     a, pose_a, b, pose_b = a[:n], pose_a[:n], b[:n], pose_b[:n]
     found = derivatives(a, pose_a, b, pose_b, distances(a, pose_a, b, pose_b))
@@ -243,8 +243,8 @@ def test_swapping_bodies_swaps_derivatives(solved):
     np.testing.assert_array_equal(swapped.status, found.status)
 
 
-def test_touching_pairs_alone_are_flagged(solved):
-    depth, *_, result, found = solved
+def test_touching_pairs_alone_are_flagged(solved_pairs):
+    depth, *_, result, found = solved_pairs
     flagged = (found.status & DerivativeStatus.TOUCHING) != 0
     np.testing.assert_array_equal(flagged, (result.lower <= 0.0) & (result.upper >= 0.0))
     assert flagged.any() if depth == "touching" else not flagged.any()
@@ -255,8 +255,8 @@ def test_touching_pairs_alone_are_flagged(solved):
 # -- second order ----------------------------------------------------------------------------------
 
 
-def test_second_derivative_by_translation_is_that_of_the_normal(solved):
-    depth, a, pose_a, b, pose_b, result, found = solved
+def test_second_derivative_by_translation_is_that_of_the_normal(solved_pairs):
+    depth, a, pose_a, b, pose_b, result, found = solved_pairs
     curved = (result.status == Status.CERTIFIED) & (found.status & ~DerivativeStatus.TOUCHING == 0)
     # Creases and flats turn the normal within a fraction of a step, so differences are meaningless at them.
     curved &= (np.abs(found.curvature_a).max(axis=(1, 2)) < 20.0) & (np.abs(found.curvature_b).max(axis=(1, 2)) < 20.0)
@@ -278,8 +278,8 @@ def test_second_derivative_by_translation_is_that_of_the_normal(solved):
 
 
 @pytest.mark.ci
-def test_relative_curvature_agrees_with_the_implicit_forms(solved):
-    _, a, pose_a, b, pose_b, result, found = solved
+def test_relative_curvature_agrees_with_the_implicit_forms(solved_pairs):
+    _, a, pose_a, b, pose_b, result, found = solved_pairs
     rows = np.flatnonzero((result.status == Status.CERTIFIED) & (found.status & ~DerivativeStatus.TOUCHING == 0))[:200]
     checked = 0
     for i in rows:

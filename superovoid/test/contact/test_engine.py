@@ -36,7 +36,7 @@ def battery_poses(data, side):
 
 
 @pytest.fixture(scope="module")
-def solved(battery):
+def answers_of_batteries(battery):
     """Return every battery with its answers: name -> (data, results)."""
     out = {}
     for name in BATTERIES:
@@ -62,8 +62,8 @@ def convex_pairs(name, data):
 
 
 @pytest.mark.parametrize("name", BATTERIES)
-def test_every_convex_pair_is_within_1e_9_of_the_reference(solved, name):
-    data, result = solved[name]
+def test_every_convex_pair_is_within_1e_9_of_the_reference(answers_of_batteries, name):
+    data, result = answers_of_batteries[name]
     convex = convex_pairs(name, data)
     assert convex.sum() >= 5
     error = np.abs(result.distance - data["distance"]) / body_size(data)
@@ -72,8 +72,8 @@ def test_every_convex_pair_is_within_1e_9_of_the_reference(solved, name):
 
 
 @pytest.mark.parametrize("name", ("paper_separated", "paper_overlapping"))
-def test_every_certified_pair_with_a_dent_agrees_with_the_reference(solved, name):
-    data, result = solved[name]
+def test_every_certified_pair_with_a_dent_agrees_with_the_reference(answers_of_batteries, name):
+    data, result = answers_of_batteries[name]
     certified = data["certified"].astype(bool)
     error = np.abs(result.distance - data["distance"]) / body_size(data)
     print(
@@ -84,8 +84,8 @@ def test_every_certified_pair_with_a_dent_agrees_with_the_reference(solved, name
 
 
 @pytest.mark.parametrize("name", BATTERIES)
-def test_bounds_hold_against_the_reference_bracket(solved, name):
-    data, result = solved[name]
+def test_bounds_hold_against_the_reference_bracket(answers_of_batteries, name):
+    data, result = answers_of_batteries[name]
     certified = data["certified"].astype(bool)
     # Overlapping: the reference is the depth of the hulls. Certified pairs have this depth to 1e-7 (README there), and
     # no pair is less deep.
@@ -98,19 +98,19 @@ def test_bounds_hold_against_the_reference_bracket(solved, name):
 
 
 @pytest.mark.parametrize("name", BATTERIES)
-def test_only_closed_intervals_are_certified(solved, name):
-    data, result = solved[name]
+def test_only_closed_intervals_are_certified(answers_of_batteries, name):
+    data, result = answers_of_batteries[name]
     unproven = (result.status & Status.UNPROVEN).astype(bool)
     width = (result.upper - result.lower) / body_size(data)
     assert width[~unproven].max() < 1.1e-9
     assert width[unproven].min(initial=np.inf) > 1e-9
 
 
-def test_few_convex_answers_stay_unproven(solved):
-    data, result = solved["hard"]
+def test_few_convex_answers_stay_unproven(answers_of_batteries):
+    data, result = answers_of_batteries["hard"]
     assert (result.status & Status.UNPROVEN).astype(bool).mean() < 0.02
     for name in ("paper_separated", "paper_overlapping"):
-        data, result = solved[name]
+        data, result = answers_of_batteries[name]
         assert not (result.status & Status.UNPROVEN)[convex_pairs(name, data)].any()
 
 

@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from meshes import subdivided
+from meshes import subdivide
 from scipy.spatial.transform import Rotation
 
 from superovoid import Body, Box, ConvexMesh, HalfSpace, Mesh, Scene, Status, Torus, are_closer, distance, distances
@@ -35,7 +35,7 @@ each_case = pytest.mark.parametrize("case", [*regimes.REGIMES, *FAMILIES])
 
 
 @cache
-def answered(case, draws):
+def pairs_with_answers(case, draws):
     """Return pairs of a case with their answers; `draws` is the number of pairs for each two kinds."""
     if case in FAMILIES:
         drawn = random_pairs.draw(case.removeprefix("superovoids, "), 11, PAIRS_OF_A_FAMILY * draws)
@@ -94,7 +94,7 @@ def is_one_body_twice(pair):
 @each_case
 def test_points_and_normal_realise_an_interval_as_narrow_as_promised(case, draws):
     convex = []
-    for pair, result in answered(case, draws):
+    for pair, result in pairs_with_answers(case, draws):
         assert_keeps_its_promises(pair, result)
         if all(contract.holds_its_hull(shape) for shape in (pair.a, pair.b)):
             convex.append(result.certified)
@@ -109,7 +109,7 @@ def test_the_checker_refutes_no_answer_and_proves_most(case, draws):
     from superovoid.checker import verify
 
     verdicts = []
-    for pair, result in answered(case, draws):
+    for pair, result in pairs_with_answers(case, draws):
         if Mesh in (type(pair.a), type(pair.b)):
             continue  # the checker does not support non-convex meshes
         check = verify(result, *pair)
@@ -123,7 +123,7 @@ def test_the_checker_refutes_no_answer_and_proves_most(case, draws):
 @few_or_many_draws
 @each_case
 def test_swapping_bodies_swaps_the_answer_bit_by_bit(case, draws):
-    for pair, result in answered(case, draws):
+    for pair, result in pairs_with_answers(case, draws):
         if not is_one_body_twice(pair):
             assert_swapped(pair, result, distance(pair.b, pair.pose_b, pair.a, pair.pose_a))
 
@@ -131,7 +131,7 @@ def test_swapping_bodies_swaps_the_answer_bit_by_bit(case, draws):
 @few_or_many_draws
 @each_case
 def test_small_batches_repeat_single_answers_bit_by_bit(case, draws):
-    some = answered(case, draws)[: BATCH - 1]
+    some = pairs_with_answers(case, draws)[: BATCH - 1]
     a, poses_a, b, poses_b = zip(*(pair for pair, _ in some), strict=True)
     rows = distances(a, np.array(poses_a), b, np.array(poses_b))
     for (pair, result), row in zip(some, rows, strict=True):
@@ -140,7 +140,7 @@ def test_small_batches_repeat_single_answers_bit_by_bit(case, draws):
 
 @few_or_many_draws
 def test_large_batches_agree_with_single_answers(draws):
-    every = [each for case in FAMILIES for each in answered(case, draws)]
+    every = [each for case in FAMILIES for each in pairs_with_answers(case, draws)]
     every = list(itertools.islice(itertools.cycle(every), max(len(every), BATCH + 37)))
     a, poses_a, b, poses_b = zip(*(pair for pair, _ in every), strict=True)
     rows = distances(a, np.array(poses_a), b, np.array(poses_b))
@@ -157,7 +157,7 @@ def test_large_batches_agree_with_single_answers(draws):
 @each_case
 def test_warm_starts_agree_with_cold_ones(case, draws):
     rng = np.random.default_rng(13)
-    for pair, result in answered(case, draws):
+    for pair, result in pairs_with_answers(case, draws):
         scene = Scene([Body("a", "a", pair.a), Body("b", "b", pair.b)])
         for step in (1e-2, 1e-5, 0.0):
             near = pair.pose_b.copy()
@@ -171,7 +171,7 @@ def test_warm_starts_agree_with_cold_ones(case, draws):
 @few_or_many_draws
 @each_case
 def test_thresholds_agree_with_the_interval(case, draws):
-    for pair, result in answered(case, draws):
+    for pair, result in pairs_with_answers(case, draws):
         rounding = rounding_of(pair)
         margin = 1.1 * TOLERANCE * size_of(pair) + 8.0 * rounding
         for threshold in (result.lower - margin, result.distance, result.upper + margin, 0.0):
@@ -186,7 +186,7 @@ def test_thresholds_agree_with_the_interval(case, draws):
 @each_case
 def test_moving_and_scaling_the_world_moves_and_scales_the_answer(case, draws):
     rng = np.random.default_rng(14)
-    for pair, result in answered(case, draws):
+    for pair, result in pairs_with_answers(case, draws):
         motion = np.eye(4)
         motion[:3, :3], motion[:3, 3] = Rotation.random(rng=rng).as_matrix(), rng.normal(size=3)
         moved = pair._replace(pose_a=motion @ pair.pose_a, pose_b=motion @ pair.pose_b)
@@ -210,7 +210,7 @@ def _quarter(shape):
 def test_the_same_solid_as_a_finer_mesh_has_the_same_answer(regime, draws):
     """The checker does not support non-convex meshes; here polytopes, hulls and triangles check each other."""
     compared = 0
-    for pair, result in answered(regime, draws):
+    for pair, result in pairs_with_answers(regime, draws):
         finer = pair._replace(a=_as_finer_mesh(pair.a), b=_as_finer_mesh(pair.b))
         if finer != pair:
             compared += 1
@@ -221,20 +221,20 @@ def test_the_same_solid_as_a_finer_mesh_has_the_same_answer(regime, draws):
 def _as_finer_mesh(shape):
     """Return a polytope as a mesh of more triangles; a minute cavity prevents its treatment as a polytope."""
     if isinstance(shape, Mesh):
-        return subdivided(shape, 1)
+        return subdivide(shape, 1)
     if not isinstance(shape, (Box, ConvexMesh)):
         return shape
     solid = shape.tessellate()
     middle = solid.vertices.mean(axis=0)
     vertices = np.concatenate([solid.vertices, middle + 1e-3 * (solid.vertices - middle)])
     faces = np.concatenate([solid.faces, solid.faces[:, ::-1] + len(solid.vertices)])
-    return subdivided(Mesh(vertices, faces), 1)
+    return subdivide(Mesh(vertices, faces), 1)
 
 
 @few_or_many_draws
 @pytest.mark.parametrize("regime", regimes.REGIMES)
 def test_each_regime_occurs(regime, draws):
-    results = answered(regime, draws)
+    results = pairs_with_answers(regime, draws)
     relative = np.array([result.distance / size_of(pair) for pair, result in results])
     status = np.array([int(result.status) for _, result in results])
     # The gap of other bodies is that of their convex hulls.
@@ -260,7 +260,7 @@ def test_each_regime_occurs(regime, draws):
 
 
 def test_answers_have_each_flag():
-    status = [result.status for case in ("far", "deep", *FAMILIES) for _, result in answered(case, 1)]
+    status = [result.status for case in ("far", "deep", *FAMILIES) for _, result in pairs_with_answers(case, 1)]
     assert Status.CERTIFIED in status
     for flag in set(Status) - {Status.UNBOUNDED}:
         assert any(flags & flag for flags in status), flag

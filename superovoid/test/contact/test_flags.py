@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 import pytest
-from meshes import prism, subdivided
+from meshes import prism, subdivide
 from scipy.spatial.transform import Rotation
 
 from superovoid import (
@@ -52,7 +52,7 @@ def support_height(shape, up):
     return float(shape.support(np.array([0.0, 0.0, up]))[2] * up)
 
 
-def lying(below, above, gap=0.01, x=0.1, y=0.05):
+def stack_pair(below, above, gap=0.01, x=0.1, y=0.05):
     """Return a pair, one body above the other along z."""
     height = (0.0 if isinstance(below, HalfSpace) else support_height(below, 1.0)) + support_height(above, -1.0)
     return below, ORIGIN, above, at(x, y, height + gap)
@@ -64,7 +64,7 @@ ROUND = Superovoid((0.5, 0.4, 0.3))
 ROUND_POLE = Superovoid.from_goncalves((0.8, 1.2, 0.3), (0.3, 1.0), (0.1, 0.05))
 ROD = Superovoid.from_goncalves((0.1, 0.1, 1.0), (1.0, 0.1))
 RING = Torus(1.3, 0.5)
-PLATE_WITH_HOLE = subdivided(prism([(0, 0), (-1.5, -1.5), (-1.5, 1.5), (1.5, 1.5), (1.5, -1.5)], 3.0), 2)
+PLATE_WITH_HOLE = subdivide(prism([(0, 0), (-1.5, -1.5), (-1.5, 1.5), (1.5, 1.5), (1.5, -1.5)], 3.0), 2)
 GROOVE = prism([(0, 0.5), (2, 2), (2, -1), (-2, -1), (-2, 2)], 1.0)
 BRACKET = prism([(0.1, 0.1), (0.1, 0.6), (-0.4, 0.6), (-0.4, -0.4), (0.6, -0.4), (0.6, 0.1)], 0.5)
 LEGS = prism([(0, 0), (-1, -1), (-1.5, 0.5), (1.5, 0.5), (1, -1)], 0.0625)  # two edges at z = -1, both along y
@@ -82,13 +82,13 @@ RIDGES = [
 ]
 
 NOT_UNIQUE = [
-    *(lying(table, body) for table in TABLES for body in (BOX_LIKE, Box((1.0, 0.8, 0.6)), Cylinder(0.3, 0.5))),
+    *(stack_pair(table, body) for table in TABLES for body in (BOX_LIKE, Box((1.0, 0.8, 0.6)), Cylinder(0.3, 0.5))),
     *(
-        lying(table, body, 1e-7)
+        stack_pair(table, body, 1e-7)
         for table in TABLES
         for body in (BOX_LIKE, Superovoid.from_goncalves((0.5, 0.4, 0.3), (0.9, 0.03)))
     ),
-    *(lying(table, RING) for table in TABLES),
+    *(stack_pair(table, RING) for table in TABLES),
     (Cone(2.0, 3.0), ORIGIN, RING, at(1.0, 0.1, -3.5)),
     (Torus(1.3, 0.9), ORIGIN, RING, at(0.0, 0.0, 3.5)),  # all around their common axis
     (PLATE_WITH_HOLE, ORIGIN, BOX_LIKE, at(0.6, 0.5, 2.5)),
@@ -105,7 +105,7 @@ NOT_UNIQUE = [
         for body in (Sphere(0.4), Superovoid((0.4, 0.3, 0.4)), Torus(0.3, 0.1))
     ),
     (
-        subdivided(GROOVE, 3),
+        subdivide(GROOVE, 3),
         ORIGIN,
         Superovoid.from_goncalves((0.3, 0.3, 0.4), (1.2, 0.7), (0.2, 0.0)),
         at(0.0, 0.5, 1.4, (0, 0, 0.5 * np.pi)),
@@ -118,7 +118,7 @@ NOT_UNIQUE = [
         (LEGS, ORIGIN, body, at(0.0, 0.03125, -8.0, (0.0, 0.5 * np.pi, 0.0)))
         for body in (Capsule(0.5, 3.0), Torus(5.0, 1.0))
     ),
-    (LEGS, ORIGIN, subdivided(GROOVE, 1), at(0.0, 0.03125, -8.0, FLIP)),
+    (LEGS, ORIGIN, subdivide(GROOVE, 1), at(0.0, 0.03125, -8.0, FLIP)),
     # A ring about the centre of a body with the same axis of symmetry.
     *(
         (body, at(turn=(0.3, -0.7, 1.1)), Torus(1.0, 0.15), ORIGIN)
@@ -126,8 +126,8 @@ NOT_UNIQUE = [
     ),
 ]
 UNIQUE = [
-    *(lying(table, body, gap) for table in TABLES for body in (ROUND, ROUND_POLE) for gap in (0.01, -0.01)),
-    *(lying(table, Superovoid.from_goncalves((0.5, 0.4, 0.3), (0.5, 1.0))) for table in TABLES),
+    *(stack_pair(table, body, gap) for table in TABLES for body in (ROUND, ROUND_POLE) for gap in (0.01, -0.01)),
+    *(stack_pair(table, Superovoid.from_goncalves((0.5, 0.4, 0.3), (0.5, 1.0))) for table in TABLES),
     *((table, ORIGIN, RING, at(0.3, 0.1, 3.5, (0.02, 0.03, 0.0))) for table in TABLES),
     *((ridge, ORIGIN, Capsule(0.6, 1.4), at(0.0, -2.2, 0.0, (0.0, 1e-2, 0.0))) for ridge in RIDGES[5:6]),
     *((GROOVE, ORIGIN, body, at(x, 0.5, 1.4)) for body in (Sphere(0.4), ROUND) for x in (1e-6, 1e-3)),

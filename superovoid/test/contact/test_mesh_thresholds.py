@@ -48,7 +48,7 @@ def box_corners(half):
     return np.array(list(itertools.product((-1, 1), repeat=3))) * half
 
 
-def notched(a=40, b=24, height=16):
+def notched_prism(a=40, b=24, height=16):
     """Return a prism over an L; its corners and right-angled triangles are suited to flat contacts."""
     outline = np.array([[-a, -a], [a, -a], [a, a - b], [a - b, a - b], [a - b, a], [-a, a]])
     n = len(outline)
@@ -92,8 +92,8 @@ def oriented(corners, faces):
 
 
 CLOSED = {
-    "notched": lambda rng: notched(),
-    "small notched": lambda rng: notched(12, 8, 6),
+    "notched": lambda rng: notched_prism(),
+    "small notched": lambda rng: notched_prism(12, 8, 6),
     "star": star,
     "hollow": lambda rng: hollow(),
     "two parts": two_parts,
@@ -101,7 +101,7 @@ CLOSED = {
 SHEETS = {"open box": lambda rng: open_box(), "one triangle": one_triangle}
 
 
-def drawn(rng, name):
+def draw_shape(rng, name):
     """Return a shape, and its triangles as integers."""
     corners, faces = (CLOSED | SHEETS)[name](rng)
     faces = oriented(corners, faces)
@@ -164,7 +164,7 @@ FAMILIES = [
 def test_proofs_by_surfaces_never_contradict_the_full_solver(family, draws):
     rng = np.random.default_rng(FAMILIES.index(family))
     for _ in range(draws):
-        bodies = [OTHERS[name] if name in OTHERS else drawn(rng, name)[0] for name in family]
+        bodies = [OTHERS[name] if name in OTHERS else draw_shape(rng, name)[0] for name in family]
         poses = [
             pose_of(Rotation.random(rng=rng).as_matrix(), rng.uniform(0.05, 0.8) * rng.normal(size=3)) for _ in "ab"
         ]
@@ -186,7 +186,7 @@ def test_verdicts_do_not_depend_on_the_unit(scale):
     rng = np.random.default_rng(4)
     seen = set()
     for name, other in itertools.combinations_with_replacement(CLOSED | SHEETS, 2):
-        (a, _triangles), (b, _others) = drawn(rng, name), drawn(rng, other)
+        (a, _triangles), (b, _others) = draw_shape(rng, name), draw_shape(rng, other)
         a_scaled, b_scaled = (type(s)(scale * s.vertices, s.faces) for s in (a, b))
         pose = pose_of(Rotation.random(rng=rng).as_matrix(), 0.5 * rng.normal(size=3))
         scaled = pose.copy()
@@ -210,7 +210,7 @@ def test_integers_agree_on_whether_meshes_meet(spread, draws):
     names = list(CLOSED | SHEETS)
     for _ in range(draws):
         name, other = rng.choice(names, 2)
-        (a, triangles), (b, others) = drawn(rng, name), drawn(rng, other)
+        (a, triangles), (b, others) = draw_shape(rng, name), draw_shape(rng, other)
         turn, shift = quarter_turn(rng), rng.integers(-spread, spread + 1, 3)
         pose = pose_of(turn, shift / PER_LENGTH)
         verdict = are_closer(a, np.eye(4), b, pose, 0.0)
@@ -237,7 +237,7 @@ def test_no_translation_shorter_than_a_proved_depth_separates_the_bodies(draws):
     judged = 0
     for _ in range(draws):
         names = rng.choice(list(CLOSED | SHEETS), 2)
-        (a, triangles), (b, others) = (drawn(rng, name) for name in names)
+        (a, triangles), (b, others) = (draw_shape(rng, name) for name in names)
         turn, shift = quarter_turn(rng), rng.integers(-50, 51, 3)
         pose = pose_of(turn, shift / PER_LENGTH)
         for threshold in (0.0, -0.004, -0.02, -0.1):
@@ -273,8 +273,8 @@ def without_solver(*pair):
 def test_crossing_surfaces_are_decided_without_the_depth(name):
     rng = np.random.default_rng(7)
     for _ in range(10):
-        a, _ = drawn(rng, "star")
-        b, _ = drawn(rng, name)
+        a, _ = draw_shape(rng, "star")
+        b, _ = draw_shape(rng, name)
         # Put a corner of b just below the middle of a triangle of a, along its normal.
         p = a.vertices[a.faces[0]]
         normal = np.cross(p[1] - p[0], p[2] - p[0])
@@ -291,7 +291,7 @@ def test_nested_and_enclosed_meshes_are_decided_without_the_depth():
     rng = np.random.default_rng(8)
     corners, faces = star(rng, 8)
     small = Mesh(corners / PER_LENGTH, faces)
-    solid = Mesh(*[notched()[0] / PER_LENGTH, notched()[1]])
+    solid = Mesh(*[notched_prism()[0] / PER_LENGTH, notched_prism()[1]])
     box = Mesh(hollow()[0] / PER_LENGTH, hollow()[1])
     sheet = Shell(hollow()[0] / PER_LENGTH, hollow()[1])
     inside = pose_of(shift=(-0.2, -0.2, 0.0))
@@ -306,7 +306,7 @@ def test_nested_and_enclosed_meshes_are_decided_without_the_depth():
         if isinstance(kind, Torus):
             continue
         tiny = pose_of(shift=(0.02, 0.01, 0.03))
-        large = Mesh(4.0 * notched()[0] / PER_LENGTH, notched()[1])
+        large = Mesh(4.0 * notched_prism()[0] / PER_LENGTH, notched_prism()[1])
         assert without_solver(large, np.eye(4), kind, inside @ tiny, 0.0).closer
         assert without_solver(
             Shell(large.vertices, large.faces), np.eye(4), kind, pose_of(shift=(9.0, 0.0, 0.0)), 0.0
@@ -315,8 +315,8 @@ def test_nested_and_enclosed_meshes_are_decided_without_the_depth():
 
 def test_a_scene_computes_no_depth_if_surfaces_decide():
     rng = np.random.default_rng(9)
-    a, _ = drawn(rng, "star")
-    b, _ = drawn(rng, "notched")
+    a, _ = draw_shape(rng, "star")
+    b, _ = draw_shape(rng, "notched")
     first, second = PlacedBody(a._row, a._pool, np.eye(4)), PlacedBody(b._row, b._pool, pose_of(shift=(0.7, 0.31, 0.1)))
     row = np.full(RESULT_LENGTH, np.nan)
     memory = np.zeros(3), np.zeros(STATE_LENGTH), (np.empty((3, 3)), row), np.empty(VERDICT_LENGTH)
@@ -330,8 +330,8 @@ def test_a_scene_computes_no_depth_if_surfaces_decide():
 
 
 def test_the_clearance_of_an_enclosed_mesh_does_not_decide_that_threshold():
-    solid = Mesh(2.0 * notched()[0] / PER_LENGTH, notched()[1])  # half as high as 0.5
-    corners, faces = notched(8, 4, 8)
+    solid = Mesh(2.0 * notched_prism()[0] / PER_LENGTH, notched_prism()[1])  # half as high as 0.5
+    corners, faces = notched_prism(8, 4, 8)
     small = Mesh(corners / PER_LENGTH, faces)  # 0.125 to the sides, and up
     pose = pose_of(shift=(-0.5, -0.5, 0.0))
     clearance = 0.5 - 0.125
@@ -345,7 +345,7 @@ def test_the_clearance_of_an_enclosed_mesh_does_not_decide_that_threshold():
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_touch_is_neither_closer_nor_farther(turned):
-    corners, faces = notched()
+    corners, faces = notched_prism()
     mesh = Mesh(corners / PER_LENGTH, faces)
     turn = Rotation.from_rotvec([0.3, 0.2, 0.7]).as_matrix() if turned else np.eye(3)
     for shift in ((0.0, 0.0, 0.5), (1.25, 0.0, 0.0), (0.25, 0.25, 0.5), (1.25, -1.25, 0.5)):
@@ -359,7 +359,7 @@ def test_touch_is_neither_closer_nor_farther(turned):
 def test_a_mesh_in_its_own_pose_never_counts_as_free():
     rng = np.random.default_rng(2)
     for name in CLOSED:
-        a, _ = drawn(rng, name)
+        a, _ = draw_shape(rng, name)
         assert not are_intersecting(a, np.eye(4), a, np.eye(4)).farther
         lower, _ = bounds_of(a, np.eye(4), a, np.eye(4), 0.0)
         assert lower < 0.0
@@ -369,7 +369,7 @@ def test_degenerate_triangles_neither_hide_nor_invent_a_contact():
     corners = np.array([[-1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0]])
     sheet = Shell(corners, np.array([[0, 1, 2], [0, 1, 3], [1, 2, 3], [0, 1, 4]]))
     rng = np.random.default_rng(1)
-    other, _ = drawn(rng, "star")
+    other, _ = draw_shape(rng, "star")
     assert are_intersecting(sheet, np.eye(4), other, pose_of(shift=(0.0, 0.0, 0.1))).closer
     assert are_intersecting(sheet, np.eye(4), other, pose_of(shift=(0.0, 0.0, 2.0))).farther
 
@@ -403,7 +403,7 @@ def test_a_flat_triangle_in_a_closed_surface_changes_no_answer():
 @few_or_many(200, 5000)
 def test_proved_sides_agree_with_integers(shape, draws):
     rng = np.random.default_rng(5)
-    mesh, triangles = drawn(rng, shape)
+    mesh, triangles = draw_shape(rng, shape)
     core = Core(mesh._row, MESH, mesh._pool)
     exact = moved(triangles, np.eye(3, dtype=int), (0, 0, 0))
     scale = 1009
@@ -419,7 +419,7 @@ def test_proved_sides_agree_with_integers(shape, draws):
 
 def test_no_side_is_proved_on_a_surface():
     rng = np.random.default_rng(6)
-    mesh, _ = drawn(rng, "star")
+    mesh, _ = draw_shape(rng, "star")
     core = Core(mesh._row, MESH, mesh._pool)
     for face in mesh.faces[:40]:
         p = mesh.vertices[face]
@@ -440,7 +440,7 @@ def test_nothing_is_inside_a_shell():
 def test_the_farthest_point_of_a_mesh_is_one_of_its_corners(shape):
     # The hull of a flat or nearly flat mesh has further vertices, which are no points of the body.
     rng = np.random.default_rng(7)
-    mesh, _ = drawn(rng, shape)
+    mesh, _ = draw_shape(rng, shape)
     core = Core(mesh._row, MESH, mesh._pool)
     for n in Rotation.random(50, random_state=8).apply((0.0, 0.0, 1.0)):
         corner = np.array(point_along(core, tuple(n)))

@@ -32,7 +32,7 @@ def level(shape, pose, points):
     return np.where(np.abs(w) > 1.0, np.maximum(whole, np.abs(w)), whole)
 
 
-def signed(bounds, margin=0.0):
+def bound_of_bodies(bounds, margin=0.0):
     """Return the bound on the bodies from bounds of pairs of pieces."""
     least = nearest_pieces._LeastBound(np.inf, (0.0, 0.0, 1.0), np.inf)
     for bound in bounds:
@@ -43,14 +43,14 @@ def signed(bounds, margin=0.0):
 def test_a_negative_bound_of_pieces_holds_if_no_others_meet():
     for other in (0.3, 0.2, -0.1, -0.5):
         for bounds in itertools.permutations((0.5, -0.25, other)):
-            assert signed(bounds) == (-0.25 if other == 0.3 else -np.inf)
+            assert bound_of_bodies(bounds) == (-0.25 if other == 0.3 else -np.inf)
 
 
 @pytest.mark.parametrize(("bounds", "lower"), [((-0.25, 0.29), -0.26), ((0.02, 0.02), 0.01)])
 def test_each_bound_of_two_pieces_is_reduced_by_the_rounding(bounds, lower):
-    assert signed(bounds, 0.01) == pytest.approx(lower)
+    assert bound_of_bodies(bounds, 0.01) == pytest.approx(lower)
     # With this margin two pairs of pieces may meet along different directions: no one translation separates both.
-    assert signed(bounds, 0.03) == -np.inf
+    assert bound_of_bodies(bounds, 0.03) == -np.inf
 
 
 def on_surface(shape, w, angle):

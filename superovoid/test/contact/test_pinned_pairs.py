@@ -102,14 +102,14 @@ def common_level(pair, move, starts):
     """Return the least level found of a point in both bodies, B moved: negative if they overlap."""
     a, pose_a, b, pose_b = pair
 
-    def both(x):
+    def level_of_both(x):
         return max(level(a, pose_a, x), level(b, pose_b, x - move))
 
     best = np.inf
     for start in starts:
         found = minimize(
             lambda z: z[3],
-            np.append(start, both(start)),
+            np.append(start, level_of_both(start)),
             method="SLSQP",
             constraints=[
                 {"type": "ineq", "fun": lambda z: z[3] - level(a, pose_a, z[:3])},
@@ -117,7 +117,7 @@ def common_level(pair, move, starts):
             ],
             options={"maxiter": 200, "ftol": 1e-15},
         )
-        best = min(best, both(found.x[:3]))
+        best = min(best, level_of_both(found.x[:3]))
         if best < 0.0:
             break
     return best

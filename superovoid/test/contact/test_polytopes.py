@@ -32,7 +32,7 @@ def hull_of_sphere(rng, count):
 
 
 @kernel
-def _highest(pool, blocks, n):
+def _highest_vertex(pool, blocks, n):
     return vertex_scan.highest_in_blocks(pool, 1, blocks, n[0], n[1], n[2])
 
 
@@ -47,7 +47,7 @@ def test_the_scan_finds_the_first_of_the_highest_vertices(count):
         of_blocks = filled.reshape(-1, vertex_scan.LANES, 3).transpose(0, 2, 1)
         pool = np.concatenate([[np.nan], of_blocks.ravel()])
         heights = vertices @ n
-        found = _highest(pool, blocks, n)
+        found = _highest_vertex(pool, blocks, n)
         assert (found if found < count else 0) == heights.argmax()
 
 

@@ -15,7 +15,7 @@ RANDOM = Rotation.random(1000, random_state=7)
 NEAR_HALF_TURNS = HALF_TURNS * Rotation.from_rotvec([1e-9, -2e-9, 3e-9])
 
 
-def signed(quaternions, like):
+def align_signs(quaternions, like):
     return quaternions * np.sign((quaternions * like).sum(axis=-1, keepdims=True))
 
 
@@ -23,7 +23,7 @@ def signed(quaternions, like):
 def test_quaternions_are_those_of_scipy_up_to_their_sign(rotations):
     expected = rotations.as_quat()
     found = quaternions_of(rotations.as_matrix())
-    np.testing.assert_allclose(signed(found, expected), expected, rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(align_signs(found, expected), expected, rtol=0.0, atol=1e-15)
     np.testing.assert_allclose(quaternions_of(rotations.as_matrix()[0]), found[0], rtol=0.0, atol=0.0)
 
 

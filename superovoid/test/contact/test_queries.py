@@ -293,7 +293,7 @@ def test_spheres_meet_at_the_root_of_the_quadratic():
 
 
 @pytest.fixture(scope="module")
-def moving():
+def moving_bodies():
     """Return random convex bodies on random motions towards each other's neighbourhood, with their impacts."""
     rng = np.random.default_rng(11)
     cases = []
@@ -311,8 +311,8 @@ def moving():
     return cases
 
 
-def test_bodies_are_separate_before_impact_and_overlap_after_it(moving):
-    for a, motion_a, b, motion_b, found in moving[::4]:
+def test_bodies_are_separate_before_impact_and_overlap_after_it(moving_bodies):
+    for a, motion_a, b, motion_b, found in moving_bodies[::4]:
         if found.status is ImpactStatus.STARTS_IN_CONTACT:
             assert found.time == 0.0
             assert distance(a, motion_a.start, b, motion_b.start).distance < 1e-5
@@ -328,8 +328,8 @@ def test_bodies_are_separate_before_impact_and_overlap_after_it(moving):
             assert late - found.time < 1e-4
 
 
-def test_the_contact_belongs_to_the_poses_at_the_impact(moving):
-    for a, motion_a, b, motion_b, found in moving:
+def test_the_contact_belongs_to_the_poses_at_the_impact(moving_bodies):
+    for a, motion_a, b, motion_b, found in moving_bodies:
         there = distance(a, motion_a.pose(found.time), b, motion_b.pose(found.time))
         assert found.result.lower <= there.upper + 1e-12 and there.lower <= found.result.upper + 1e-12
         if found.status is ImpactStatus.IMPACT:
@@ -338,8 +338,8 @@ def test_the_contact_belongs_to_the_poses_at_the_impact(moving):
             np.testing.assert_allclose(found.result.point_b - found.result.point_a, 0.0, atol=1.1e-6 * size)
 
 
-def test_swapping_bodies_gives_the_same_time(moving):
-    for a, motion_a, b, motion_b, found in moving:
+def test_swapping_bodies_gives_the_same_time(moving_bodies):
+    for a, motion_a, b, motion_b, found in moving_bodies:
         other = time_of_impact(b, motion_b, a, motion_a)
         assert other.status is found.status
         if found.status is ImpactStatus.IMPACT:
@@ -347,9 +347,9 @@ def test_swapping_bodies_gives_the_same_time(moving):
             np.testing.assert_allclose(other.result.normal, -found.result.normal, atol=1e-2)
 
 
-def test_double_speed_halves_the_time_and_translations_do_not_matter(moving):
+def test_double_speed_halves_the_time_and_translations_do_not_matter(moving_bodies):
     shift = np.array([1e4, -2e4, 5e3])
-    for a, motion_a, b, motion_b, found in moving[::5]:
+    for a, motion_a, b, motion_b, found in moving_bodies[::5]:
         if found.status is not ImpactStatus.IMPACT:
             continue
         fast = []

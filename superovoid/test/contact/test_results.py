@@ -45,12 +45,12 @@ def scene():
     return made
 
 
-def many():
+def many_results():
     return distances(Sphere(1.0), np.eye(4), Sphere(0.5), np.array([at(x) for x in (1.0, 1.5, 2.0, 3.0)]))
 
 
 def test_a_mask_a_slice_and_indices_select_rows():
-    found = many()
+    found = many_results()
     near = found[found.certified & (found.distance < 0.4)]
     assert isinstance(near, DistanceResults)
     np.testing.assert_array_equal(near.distance, found.distance[:2])
@@ -64,14 +64,14 @@ def test_a_mask_a_slice_and_indices_select_rows():
 @pytest.mark.parametrize("rows", ([True, False], (0, 1), "first", 1.0, np.ones((4, 1), dtype=bool), 4, [9], None))
 def test_missing_rows_are_refused(rows):
     with pytest.raises(IndexError):
-        many()[rows]
+        many_results()[rows]
 
 
 def test_a_status_prints_as_words():
     assert str(Status.CERTIFIED) == f"{Status.CERTIFIED}" == "CERTIFIED"
     assert str(Status.UNPROVEN | Status.DENT) == "UNPROVEN|DENT"
     assert f"{Status.UNPROVEN:d}" == str(int(Status.UNPROVEN)) and f"{Status.DENT:>6}" == "  DENT"
-    found = many()
+    found = many_results()
     assert found.status_words.tolist() == [str(row.status) for row in found]
     flags = np.arange(128, dtype=np.uint8)
     rows = DistanceResults(*[np.zeros(128)] * 3, *[np.zeros((128, 3))] * 3, flags, Statistics(iterations=flags))
@@ -80,7 +80,7 @@ def test_a_status_prints_as_words():
 
 
 def test_answers_compare_by_all_fields_and_have_no_hash():
-    one, other = many(), many()
+    one, other = many_results(), many_results()
     assert one == other and one[0] == other[0] and not one == other[:3] and one[0] != one[1]
     assert one != "text" and one[0] != scene().query()[0]
     assert scene().query() == scene().query()
@@ -112,8 +112,8 @@ def test_rows_of_a_scene_name_their_bodies_and_links():
 
 
 def test_an_answer_becomes_plain_python_for_json():
-    one = json.loads(json.dumps(many()[0].to_dict()))
-    assert one["status"] == "CERTIFIED" and one["point_a"] == many()[0].point_a.tolist()
+    one = json.loads(json.dumps(many_results()[0].to_dict()))
+    assert one["status"] == "CERTIFIED" and one["point_a"] == many_results()[0].point_a.tolist()
     found = scene().query()
     all_rows = json.loads(json.dumps(found.to_dict()))
     assert all_rows["distance"] == found.distance.tolist() and all_rows["statistics"]["pairs"] == found.statistics.pairs
@@ -149,7 +149,7 @@ def test_tables_of_other_libraries_have_the_columns(package, method):
 def test_a_table_names_its_missing_requirement(monkeypatch, package, method):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ImportError, match=rf"{method}\(\) needs {package}: pip install 'superovoid\[table\]'"):
-        getattr(many(), method)()
+        getattr(many_results(), method)()
 
 
 def test_a_notebook_shows_results_and_shapes_as_tables():
@@ -230,7 +230,7 @@ def test_one_pair_has_the_same_methods_as_many():
 
 
 def test_parts_that_are_made_when_read_are_those_of_the_row():
-    found, again = many()[2], distance(Sphere(1.0), np.eye(4), Sphere(0.5), at(2.0))
+    found, again = many_results()[2], distance(Sphere(1.0), np.eye(4), Sphere(0.5), at(2.0))
     copied = copy.deepcopy(again)  # before any part is read
     assert again == found == copied == pickle.loads(pickle.dumps(again))
     assert again.point_a is again.point_a and again.statistics == found.statistics
@@ -241,12 +241,12 @@ def test_parts_that_are_made_when_read_are_those_of_the_row():
 
 
 def test_calls_within_calls_and_in_threads_have_memory_of_their_own():
-    class Slow:  # a pose that calls the engine while it is converted
+    class PoseWithCall:  # a pose that calls the engine while it is converted
         def as_matrix(self):
             distance(Sphere(1.0), np.eye(4), Sphere(0.5), at(7.0))
             return at(3.0)
 
-    assert distance(Sphere(1.0), np.eye(4), Sphere(0.5), Slow()).distance == pytest.approx(1.5)
+    assert distance(Sphere(1.0), np.eye(4), Sphere(0.5), PoseWithCall()).distance == pytest.approx(1.5)
     xs = np.linspace(2.0, 9.0, 200)
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda x: distance(Sphere(1.0), np.eye(4), Sphere(0.5), at(x)).distance, xs))

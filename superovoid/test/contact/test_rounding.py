@@ -72,7 +72,7 @@ def minus(a, b):
     return [x - y for x, y in zip(a, b, strict=True)]
 
 
-def relative(pose_a, pose_b):
+def relative_pose(pose_a, pose_b):
     """Return the centre of B from that of A, in the world, and the axes of both."""
     t = minus(exact_vector(pose_b[:3, 3]), exact_vector(pose_a[:3, 3]))
     return t, exact_rotation(pose_a), exact_rotation(pose_b)
@@ -85,7 +85,7 @@ def clamp(x, bound):
     return max(-bound, min(bound, x))
 
 
-def across(p):
+def radial_length(p):
     return mpmath.sqrt(p[0] ** 2 + p[1] ** 2)
 
 
@@ -109,23 +109,23 @@ def point_distance(shape, p):
         return norm([max(gap, 0) for gap in gaps]) if max(gaps) > 0 else max(gaps)
     radius, half = mpmath.mpf(shape.radius), mpmath.mpf(shape.length) / 2
     if isinstance(shape, Cylinder):
-        side, end = across(p) - radius, abs(p[2]) - half
+        side, end = radial_length(p) - radius, abs(p[2]) - half
         if max(side, end) <= 0:
             return max(side, end)
         return mpmath.hypot(max(side, 0), max(end, 0))
-    side = (2 * half * across(p) + radius * (p[2] - half)) / mpmath.hypot(radius, 2 * half)
+    side = (2 * half * radial_length(p) + radius * (p[2] - half)) / mpmath.hypot(radius, 2 * half)
     if side <= 0 and p[2] >= -half:
         return max(side, -half - p[2])
-    slant = from_segment(across(p), p[2], 0, half, radius, -half)
-    return min(slant, from_segment(across(p), p[2], 0, -half, radius, -half))
+    slant = from_segment(radial_length(p), p[2], 0, half, radius, -half)
+    return min(slant, from_segment(radial_length(p), p[2], 0, -half, radius, -half))
 
 
 def torus_distance(torus, radius, p):
     """Return the signed distance of a sphere from a torus; one that fills the hole leaves it along the axis."""
     major, reach = mpmath.mpf(torus.major_radius), mpmath.mpf(torus.minor_radius) + mpmath.mpf(radius)
-    core = mpmath.hypot(across(p) - major, p[2])
-    if core < reach and across(p) + (reach - core) * (across(p) - major) / core < 0:
-        return -mpmath.hypot(across(p), mpmath.sqrt(reach**2 - major**2) - abs(p[2]))
+    core = mpmath.hypot(radial_length(p) - major, p[2])
+    if core < reach and radial_length(p) + (reach - core) * (radial_length(p) - major) / core < 0:
+        return -mpmath.hypot(radial_length(p), mpmath.sqrt(reach**2 - major**2) - abs(p[2]))
     return core - reach
 
 
@@ -136,7 +136,7 @@ def reach_along(shape, n):
     if isinstance(shape, Box):
         return dot([abs(x) for x in n], halves(shape.lengths))
     if isinstance(shape, Torus):
-        return mpmath.mpf(shape.major_radius) * across(n) + mpmath.mpf(shape.minor_radius)
+        return mpmath.mpf(shape.major_radius) * radial_length(n) + mpmath.mpf(shape.minor_radius)
     if isinstance(shape, Superellipsoid):
         q, t = (2 / (2 - mpmath.mpf(e)) for e in (shape.section_exponent, shape.profile_exponent))
         a = exact_vector(shape.semi_axes)
@@ -146,8 +146,8 @@ def reach_along(shape, n):
     if isinstance(shape, Capsule):
         return radius + half * abs(n[2])
     if isinstance(shape, Cylinder):
-        return radius * across(n) + half * abs(n[2])
-    return max(half * n[2], radius * across(n) - half * n[2])
+        return radius * radial_length(n) + half * abs(n[2])
+    return max(half * n[2], radius * radial_length(n) - half * n[2])
 
 
 def turned_back(axes, x):
@@ -156,7 +156,7 @@ def turned_back(axes, x):
 
 def exact_distance(a, pose_a, b, pose_b):
     """Return the signed distance of a plane or a sphere from any body, in forty digits."""
-    t, axes_a, axes_b = relative(pose_a, pose_b)
+    t, axes_a, axes_b = relative_pose(pose_a, pose_b)
     if isinstance(a, HalfSpace):
         return dot(axes_a[2], t) - reach_along(b, turned_back(axes_b, [-x for x in axes_a[2]]))
     p = turned_back(axes_b, [-x for x in t])
@@ -172,7 +172,7 @@ def lies_in(exact, lower, upper):
 # --- pairs ----------------------------------------------------------------------------------------------------------
 
 
-def bent(rng, rotation, amount):
+def disturb_rotation(rng, rotation, amount):
     """Return a rotation off by an amount: scaled, stretched, sheared, or all of these."""
     u, v = rng.normal(size=(2, 3))
     u /= np.linalg.norm(u)
@@ -184,7 +184,7 @@ def bent(rng, rotation, amount):
 
 def random_pose(rng, amount, far):
     pose = np.eye(4)
-    pose[:3, :3] = bent(rng, Rotation.random(random_state=rng.integers(1 << 30)).as_matrix(), amount)
+    pose[:3, :3] = disturb_rotation(rng, Rotation.random(random_state=rng.integers(1 << 30)).as_matrix(), amount)
     pose[:3, 3] = far * rng.normal(size=3)
     return pose
 
@@ -465,7 +465,7 @@ def test_certificates_of_superellipsoids_hold_in_forty_digits(regime):
     for _ in range(40):
         a, pose_a, b, pose_b = random_pair(rng, Superellipsoid, Superellipsoid, regime)
         found = distance(a, pose_a, b, pose_b)
-        t, axes_a, axes_b = relative(pose_a, pose_b)
+        t, axes_a, axes_b = relative_pose(pose_a, pose_b)
         n = exact_vector(found.normal)
         n = [x / norm(n) for x in n]
         bound = dot(n, t) - reach_along(a, turned_back(axes_a, n))

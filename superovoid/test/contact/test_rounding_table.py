@@ -35,7 +35,7 @@ def forty_digits():
         yield
 
 
-def exact(values):
+def exact_numbers(values):
     return [mpmath.mpf(float(v)) for v in values]
 
 
@@ -62,7 +62,7 @@ def rotation_with_zeros(rng):
     return Rotation.from_rotvec(np.eye(3)[rng.integers(3)] * 10.0 ** rng.uniform(-16.0, 0.5)).as_matrix()
 
 
-def unlike(rng, count=3):
+def unlike_numbers(rng, count=3):
     """Return a vector whose components have any sizes."""
     return rng.choice([-1.0, 1.0], count) * 10.0 ** rng.uniform(-12.0, 0.0, count)
 
@@ -236,8 +236,8 @@ def test_a_point_of_a_unit_curve_agrees_with_its_dual():
     lost = outside = 0.0
     for e in exponents(rng, 150):
         q = 2.0 / (2.0 - e)
-        n1, n2 = unlike(rng, 2) if rng.random() < 0.5 else rng.normal(size=2)
-        c, s, cd, sd = exact(surface.unit_curve_from_normal(float(n1), float(n2), q, 1.0 - 0.5 * e))
+        n1, n2 = unlike_numbers(rng, 2) if rng.random() < 0.5 else rng.normal(size=2)
+        c, s, cd, sd = exact_numbers(surface.unit_curve_from_normal(float(n1), float(n2), q, 1.0 - 0.5 * e))
         e = mpmath.mpf(float(e))
         h = dual_norm(cd, sd, 2 / (2 - e))
         lost = max(lost, abs(h - (c * cd + s * sd)) / h / U)
@@ -285,8 +285,8 @@ def test_points_of_superovoids_reach_support_values_to_36_eps():
         taper = float(rng.choice([0.0, rng.uniform(-1.0, 1.0)]) * min(0.5, (1.0 - e[1] / 2.0) * 2.0 ** (e[1] / 2.0)))
         body = Superovoid.from_goncalves(size, e, (taper, taper))
         x, n, _ = point_and_normal(body._row, *map(float, rng.normal(size=3)), float(rng.uniform(0.0, 1.0)))
-        n = exact(n)
-        lost = support_of(size, e, taper, n) - sum(a * b for a, b in zip(n, exact(x), strict=True))
+        n = exact_numbers(n)
+        lost = support_of(size, e, taper, n) - sum(a * b for a, b in zip(n, exact_numbers(x), strict=True))
         most = max(most, lost / body._row[surface.RADIUS] / U)
     shown("point of a superovoid", most, 69.0)
 
@@ -301,9 +301,9 @@ def test_relative_poses_and_turned_points_round_as_derived():
     for _ in range(150):
         poses = np.tile(np.eye(4), (2, 1, 1))
         for pose in poses:
-            pose[:3, :3], pose[:3, 3] = rotation_with_zeros(rng), unlike(rng)
+            pose[:3, :3], pose[:3, 3] = rotation_with_zeros(rng), unlike_numbers(rng)
         rotation = np.empty((3, 3))
-        c = exact(pair_solver.relative_pose(*poses, rotation))
+        c = exact_numbers(pair_solver.relative_pose(*poses, rotation))
         a, b = (mpmath.matrix(pose[:3, :3].tolist()) for pose in poses)
         offset = mpmath.matrix(
             [mpmath.mpf(float(y)) - mpmath.mpf(float(x)) for x, y in zip(*poses[:, :3, 3], strict=True)]
@@ -312,10 +312,10 @@ def test_relative_poses_and_turned_points_round_as_derived():
         centre = max(centre, length([x - y for x, y in zip(c, true, strict=True)]) / length(offset) / U)
         error = mpmath.matrix(rotation.tolist()) - a.T * b
         product = max(product, mpmath.sqrt(sum(v * v for v in error)) / U)
-        y = unlike(rng)
+        y = unlike_numbers(rng)
         image = mpmath.matrix(rotation.tolist()) * mpmath.matrix(y.tolist())
-        found = exact(rotate(rotation, tuple(y)))
-        turned = max(turned, length([p - q for p, q in zip(found, image, strict=True)]) / length(exact(y)) / U)
+        found = exact_numbers(rotate(rotation, tuple(y)))
+        turned = max(turned, length([p - q for p, q in zip(found, image, strict=True)]) / length(exact_numbers(y)) / U)
     shown("offset of the bodies", centre, 6.2)
     shown("product of the rotations", product, 9.0)
     shown("point that is turned", turned, 5.2)
@@ -342,12 +342,14 @@ def test_the_last_sums_of_a_distance_round_by_12_u():
     rng = np.random.default_rng(6)
     most = 0.0
     for _ in range(300):
-        x, y, n = unlike(rng), unlike(rng), rng.normal(size=3)
+        x, y, n = unlike_numbers(rng), unlike_numbers(rng), rng.normal(size=3)
         n /= np.linalg.norm(n)
-        u = [b - a for a, b in zip(exact(x), exact(y), strict=True)]
-        scale = length(exact(x)) + length(exact(y))
+        u = [b - a for a, b in zip(exact_numbers(x), exact_numbers(y), strict=True)]
+        scale = length(exact_numbers(x)) + length(exact_numbers(y))
         found = sub(tuple(y), tuple(x))
-        along = abs(mpmath.mpf(float(dot(tuple(n), found))) - sum(a * b for a, b in zip(exact(n), u, strict=True)))
+        along = abs(
+            mpmath.mpf(float(dot(tuple(n), found))) - sum(a * b for a, b in zip(exact_numbers(n), u, strict=True))
+        )
         most = max(most, along / scale / U, abs(mpmath.mpf(float(norm(found))) - length(u)) / scale / U)
     shown("last sums", most, 12.0)
 
@@ -368,11 +370,11 @@ def test_two_spheres_round_by_less_than_a_tenth_of_the_allowance():
     for _ in range(60):
         radii = 10.0 ** rng.uniform(-6.0, 0.0, 2)
         at = np.eye(4)
-        at[:3, 3] = unlike(rng)
+        at[:3, 3] = unlike_numbers(rng)
         found = distance(Sphere(radii[0]), np.eye(4), Sphere(radii[1]), at).distance
-        c = length(exact(at[:3, 3]))
-        true = c - sum(exact(radii))
-        most = max(most, abs(mpmath.mpf(found) - true) / (U * (mpmath.mpf("3.5") * c + 2 * sum(exact(radii)))))
+        c = length(exact_numbers(at[:3, 3]))
+        true = c - sum(exact_numbers(radii))
+        most = max(most, abs(mpmath.mpf(found) - true) / (U * (mpmath.mpf("3.5") * c + 2 * sum(exact_numbers(radii)))))
     shown("spheres, share of what is derived", most, 1.0)
 
 
@@ -402,7 +404,7 @@ def test_bounding_spheres_contain_the_farthest_points(shape):
         made = type(shape)(*(tuple(v) if v.ndim else float(v) for v in values.values()))
         radius = mpmath.mpf(made.bounding_sphere().radius)
         if isinstance(made, Box):
-            farthest = length(exact(made.lengths)) / 2
+            farthest = length(exact_numbers(made.lengths)) / 2
         elif isinstance(made, Torus):
             farthest = mpmath.mpf(made.major_radius) + mpmath.mpf(made.minor_radius)
         else:
@@ -419,7 +421,7 @@ def test_bounding_spheres_contain_superovoids_in_ball_arithmetic():
     arb = flint.arb
     rng = np.random.default_rng(12)
 
-    def farthest(a, b, p):
+    def farthest_distance(a, b, p):
         if p <= 2:
             return a.max(b)
         k = 2 * p / (p - 2)
@@ -438,7 +440,7 @@ def test_bounding_spheres_contain_superovoids_in_ball_arithmetic():
                     across = arb(0)
                     for w in (sign * low, sign * high):
                         a, b = (arb(float(x)) * (1 + arb(float(t)) * w) for x, t in zip(size, taper, strict=False))
-                        across = across.max(farthest(a, b, p))
+                        across = across.max(farthest_distance(a, b, p))
                     z0, a3 = arb(float(sphere.centre[2])), arb(float(size[2]))
                     along = abs(sign * a3 * low - z0).max(abs(sign * a3 * high - z0))
                     assert ((r * across) ** 2 + along**2).upper() <= arb(sphere.radius) ** 2

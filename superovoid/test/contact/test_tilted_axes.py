@@ -18,25 +18,25 @@ TWISTS = np.linspace(0.0, 2.0 * math.pi, 60, endpoint=False)
 ACROSS = np.concatenate([np.geomspace(1e-7, 0.5 * math.pi, 60), math.pi - np.geomspace(1e-7, 0.5 * math.pi, 60)])
 
 
-def revolved(semi_axes, exponent):
+def revolve(semi_axes, exponent):
     return Superovoid(semi_axes, profile_exponent=exponent)
 
 
-DISC, CYLINDER, ROUNDED = Cylinder(0.5, 0.02), Cylinder(0.5, 0.6), revolved((0.5, 0.5, 0.4), 0.2)
-SPINDLE = revolved((0.5, 0.5, 0.4), 1.5)
+DISC, CYLINDER, ROUNDED = Cylinder(0.5, 0.02), Cylinder(0.5, 0.6), revolve((0.5, 0.5, 0.4), 0.2)
+SPINDLE = revolve((0.5, 0.5, 0.4), 1.5)
 PAIRS = {
     "equal discs": (DISC, DISC),
     "disc and thin disc": (DISC, Cylinder(0.5, 0.002)),
     "equal cylinders": (CYLINDER, CYLINDER),
     "disc and rounded cylinder": (DISC, ROUNDED),
     "cylinder and rounded cylinder": (CYLINDER, ROUNDED),
-    "cylinder and rounded disc": (CYLINDER, revolved((0.5, 0.5, 0.02), 0.2)),
-    "cylinder and flat spheroid": (CYLINDER, revolved((0.5, 0.5, 0.02), 1.0)),
+    "cylinder and rounded disc": (CYLINDER, revolve((0.5, 0.5, 0.02), 0.2)),
+    "cylinder and flat spheroid": (CYLINDER, revolve((0.5, 0.5, 0.02), 1.0)),
     "cone and rounded cylinder": (Cone(0.45, 0.54), ROUNDED),
     "equal capsules": (Capsule(0.3, 0.6), Capsule(0.3, 0.6)),
     "equal rods": (Cylinder(0.1, 1.0), Cylinder(0.1, 1.0)),
     "equal spindles": (SPINDLE, SPINDLE),
-    "spindles": (SPINDLE, revolved((0.4, 0.4, 0.3), 1.2)),
+    "spindles": (SPINDLE, revolve((0.4, 0.4, 0.3), 1.2)),
 }
 
 

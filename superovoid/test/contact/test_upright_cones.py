@@ -31,7 +31,7 @@ def ways_out(a, b, x, z):
     return height(a, 0.0, across, up) + height(b, z, -across, -up) - x * across
 
 
-def drawn(rng):
+def draw_bodies(rng):
     bodies = [kind(*np.round(rng.uniform(0.5, 2.0, 2), 1)) for kind in rng.choice([Cone, Cone, Cylinder], 2)]
     return *bodies, round(rng.uniform(0.05, 0.5), 2), round(rng.uniform(-0.5, 0.5), 2)
 
@@ -40,7 +40,7 @@ def test_an_upright_pair_flags_a_tie_only_with_another_shortest_direction():
     rng = np.random.default_rng(0)
     said = 0
     for _ in range(500):
-        a, b, x, z = drawn(rng)
+        a, b, x, z = draw_bodies(rng)
         placed = np.eye(4)
         placed[0, 3], placed[2, 3] = x, z
         result = distance(a, np.eye(4), b, placed)

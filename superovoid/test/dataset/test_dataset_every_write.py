@@ -23,7 +23,7 @@ CHUNKS, SIZE = 3, 64
 NAMES = ["a.zarr", "a.parquet"]
 
 
-class Killing:
+class ProcessKiller:
     """Kills this process at the n-th step.
 
     Writing a file has five steps: before it, half written, written, synced to the disk, renamed.
@@ -53,7 +53,7 @@ class Killing:
                 replace(*names)
                 self.step()
 
-        class Half:
+        class HalfFile:
             def __init__(_, file):
                 _.file = file
 
@@ -70,13 +70,13 @@ class Killing:
         def killing(path, data, below=None):
             self.step()
             with whole_files.open_atomically(path, below) as file:
-                Half(file).write(data)
+                HalfFile(file).write(data)
 
         whole_files.os = Os()
         stores.write_whole = killing
 
 
-def made(folder, name):
+def create(folder, name):
     return balls.store(folder, name, CHUNKS, SIZE)
 
 
@@ -85,7 +85,7 @@ def killed_at(nth, work):
     child = os.fork()
     if child == 0:
         try:
-            Killing(nth).install()
+            ProcessKiller(nth).install()
             work()
         finally:
             os._exit(7)
@@ -106,8 +106,8 @@ def times(found):
 
 
 @pytest.fixture(scope="module", params=NAMES)
-def undisturbed(request, tmp_path_factory):
-    found = made(tmp_path_factory.mktemp("whole"), request.param)
+def undisturbed_run(request, tmp_path_factory):
+    found = create(tmp_path_factory.mktemp("whole"), request.param)
     found.run(threads=1)
     return request.param, balls.digests(found), len(times(found))
 
@@ -115,7 +115,7 @@ def undisturbed(request, tmp_path_factory):
 def attack(folder, undisturbed, nth):
     """Kill a run at a step and complete it by another; return whether the first was killed."""
     name, whole, _ = undisturbed
-    found = made(folder, name)
+    found = create(folder, name)
     killed = killed_at(nth, lambda: found.run(threads=1))
     there = [chunk for chunk in range(CHUNKS) if found.done[chunk]]
     before = {path: at for path, at in times(found).items() if any(_is_of(path, chunk) for chunk in there)}
@@ -136,17 +136,17 @@ def _is_of(path, chunk):
 
 
 @pytest.mark.parametrize("share", [0.31, 0.83])
-def test_run_resumes_after_kill_at_some_steps(undisturbed, tmp_path, share):
-    assert attack(tmp_path, undisturbed, round(share * 5 * undisturbed[2]))
+def test_run_resumes_after_kill_at_some_steps(undisturbed_run, tmp_path, share):
+    assert attack(tmp_path, undisturbed_run, round(share * 5 * undisturbed_run[2]))
 
 
 @pytest.mark.slow
-def test_run_resumes_after_kill_at_every_step(undisturbed, tmp_path):
-    steps = 5 * undisturbed[2]
+def test_run_resumes_after_kill_at_every_step(undisturbed_run, tmp_path):
+    steps = 5 * undisturbed_run[2]
     for nth in range(1, steps + 2):
         folder = tmp_path / str(nth)
         folder.mkdir()
-        assert attack(folder, undisturbed, nth) == (nth <= steps), nth
+        assert attack(folder, undisturbed_run, nth) == (nth <= steps), nth
 
 
 @pytest.mark.parametrize("name", [pytest.param("a.zarr", marks=pytest.mark.slow), "a.parquet"])
@@ -158,9 +158,9 @@ def test_creation_can_be_repeated_after_kill_at_every_step(name, tmp_path):
         folder = tmp_path / str(nth)
         folder.mkdir()
         balls.write(folder)
-        killed = killed_at(nth, partial(made, folder, name))
+        killed = killed_at(nth, partial(create, folder, name))
         if (folder / name).exists():
             assert not dataset.open(folder / name).done.any()
-        made(folder, name)
+        create(folder, name)
         assert sorted(path.name for path in folder.iterdir()) == [name, "balls.urdf"]
     assert nth > 4

@@ -55,7 +55,7 @@ except dataset.DatasetError as error:
 """
 
 
-def made(folder, name="a.zarr", count=CHUNKS * SIZE, size=SIZE):
+def create(folder, name="a.zarr", count=CHUNKS * SIZE, size=SIZE):
     states = dataset.Random(count, 8, bases={"ball": balls.BOX})
     max_distance = 0.4 if name.endswith(".parquet") else None
     return dataset.create(folder / name, balls.write(folder), states, chunk_states=size, max_distance=max_distance)
@@ -69,41 +69,41 @@ def script(text, *arguments):
     return subprocess.run([sys.executable, "-c", text, *map(str, arguments)], capture_output=True, text=True)
 
 
-def written(found):
+def write_times(found):
     """Return the modification time of each chunk file."""
     names = re.compile(r"c\..*|chunk-.*")
     return {path: path.stat().st_mtime_ns for path in found.path.rglob("*") if names.fullmatch(path.name)}
 
 
 @pytest.fixture(scope="module", params=["a.zarr", pytest.param("a.parquet", marks=pytest.mark.slow)])
-def whole(request, tmp_path_factory):
+def whole_run(request, tmp_path_factory):
     """Return a store's name, bits of an undisturbed run, and number of files per chunk."""
-    found = made(tmp_path_factory.mktemp("whole"), request.param)
+    found = create(tmp_path_factory.mktemp("whole"), request.param)
     found.run(threads=1)
-    return request.param, bits(found), len(written(found)) // CHUNKS
+    return request.param, bits(found), len(write_times(found)) // CHUNKS
 
 
 @pytest.mark.ci
 @pytest.mark.parametrize("of_chunk", [0.0, 0.5, 1.0])
-def test_run_resumes_after_kill_within_a_chunk(whole, tmp_path, of_chunk):
-    name, undisturbed, files = whole
-    found = made(tmp_path, name)
+def test_run_resumes_after_kill_within_a_chunk(whole_run, tmp_path, of_chunk):
+    name, undisturbed, files = whole_run
+    found = create(tmp_path, name)
     nth = files + 1 + round(of_chunk * (files - 1))  # the second chunk's first file, middle file or last file
     ended = script(KILLED, found.path, nth)
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     assert found.done.tolist() == [True, False, False, False]
     assert len(list(whole_files.leftovers_below(found.path))) == 1
-    first = {path: at for path, at in written(found).items() if re.search(r"c\.0\.|chunk-0+\.", path.name)}
+    first = {path: at for path, at in write_times(found).items() if re.search(r"c\.0\.|chunk-0+\.", path.name)}
     assert len(first) == files
     found.remove_left_overs()
     assert not list(found.path.rglob("*.partial"))
     assert found.run(threads=1).computed == (1, 2, 3)
-    assert {path: written(found)[path] for path in first} == first
+    assert {path: write_times(found)[path] for path in first} == first
     assert bits(found) == undisturbed and found.check() == {}
 
 
 def test_files_of_running_writers_are_not_removed(tmp_path):
-    found = made(tmp_path)
+    found = create(tmp_path)
     ours = whole_files.partial_of(found.path / "lower" / "c.0.0")
     ours.write_bytes(b"half")
     found.remove_left_overs()
@@ -119,14 +119,14 @@ def test_kill_during_creation_leaves_no_store(tmp_path):
     ended = script(text, tmp_path / "a.zarr", 3, balls.write(tmp_path))
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     assert not (tmp_path / "a.zarr").exists()
-    made(tmp_path).run([0])
+    create(tmp_path).run([0])
 
 
 @pytest.mark.parametrize("limit", [1000, 20000])
 @pytest.mark.slow
-def test_full_disk_is_reported_and_written_chunks_are_kept(whole, tmp_path, limit):
-    name, undisturbed, _ = whole
-    found = made(tmp_path, name)
+def test_full_disk_is_reported_and_written_chunks_are_kept(whole_run, tmp_path, limit):
+    name, undisturbed, _ = whole_run
+    found = create(tmp_path, name)
     found.run([0])
     ended = script(LIMITED, found.path, limit)
     assert ended.returncode == 3, ended.stderr
@@ -150,7 +150,7 @@ def test_failed_creation_leaves_no_files(tmp_path):
 def test_read_only_folder_is_reported(tmp_path):
     if os.geteuid() == 0:
         pytest.skip("root may write anywhere")
-    found = made(tmp_path)
+    found = create(tmp_path)
     (found.path / "lower").chmod(0o500)
     with pytest.raises(DatasetError, match="chunk 0 cannot be written: Permission denied"):
         found.run([0])
@@ -158,7 +158,7 @@ def test_read_only_folder_is_reported(tmp_path):
 
 
 def test_failed_write_stops_other_chunks_and_is_raised(tmp_path, monkeypatch):
-    found = made(tmp_path)
+    found = create(tmp_path)
 
     def failing(chunk, arrays):
         raise MemoryError("of the third")
@@ -176,8 +176,8 @@ def test_failed_write_stops_other_chunks_and_is_raised(tmp_path, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("round_", range(3))
 def test_run_survives_repeated_kills_at_random_times(tmp_path, round_):
-    found = made(tmp_path, count=40 * 4096, size=4096)
-    undisturbed = made(tmp_path, "b.zarr", count=40 * 4096, size=4096)
+    found = create(tmp_path, count=40 * 4096, size=4096)
+    undisturbed = create(tmp_path, "b.zarr", count=40 * 4096, size=4096)
     undisturbed.run()
     chance = random.Random(round_)
     done, kills = np.zeros(40, dtype=bool), 0

@@ -25,13 +25,13 @@ CHUNKS, SIZE = 2, 64
 NAMES = ["a.zarr", "a.parquet"]
 
 
-def made(folder, name):
+def create(folder, name):
     return balls.store(folder, name, CHUNKS, SIZE)
 
 
 @pytest.fixture(scope="module", params=NAMES)
-def whole(request, tmp_path_factory):
-    found = made(tmp_path_factory.mktemp("whole"), request.param)
+def whole_store(request, tmp_path_factory):
+    found = create(tmp_path_factory.mktemp("whole"), request.param)
     found.run(threads=1)
     return found
 
@@ -72,14 +72,14 @@ def judge(path, undisturbed):
 
 @pytest.mark.ci
 @pytest.mark.parametrize("seed", [0, pytest.param(range(1, 40), marks=pytest.mark.slow)])
-def test_torn_file_is_reported_and_its_chunk_recomputed(whole, tmp_path, seed):
-    undisturbed = balls.digests(whole)
+def test_torn_file_is_reported_and_its_chunk_recomputed(whole_store, tmp_path, seed):
+    undisturbed = balls.digests(whole_store)
     for each in [seed] if isinstance(seed, int) else seed:
         chance = random.Random(each)
-        for number, file in enumerate(files(whole.path)):
-            path = tmp_path / f"{each}-{number}{whole.path.suffix}"
-            shutil.copytree(whole.path, path)
-            harmed = path / file.relative_to(whole.path)
+        for number, file in enumerate(files(whole_store.path)):
+            path = tmp_path / f"{each}-{number}{whole_store.path.suffix}"
+            shutil.copytree(whole_store.path, path)
+            harmed = path / file.relative_to(whole_store.path)
             harmed.write_bytes(torn(file.read_bytes(), chance))
             judge(path, undisturbed)
             shutil.rmtree(path)
@@ -96,7 +96,7 @@ def places(value, at=()):
 NONSENSE = (None, "", "7", -1, 0, 2**63, 2**70, 1.5, math.nan, math.inf, True, [], {}, [[[[]]]], {"a": {"b": None}})
 
 
-def spoiled(manifest, place, value):
+def spoil(manifest, place, value):
     """Return a manifest with the value at a place replaced, or removed if it is ``...``, and a matching digest."""
     found = copy.deepcopy(manifest)
     part = found
@@ -130,15 +130,15 @@ def opened_and_used(path):
 
 
 @pytest.mark.parametrize("share", [0.03, pytest.param(1.0, marks=pytest.mark.slow)])
-def test_invalid_manifest_is_refused_or_harmless(whole, tmp_path, share):
-    path = tmp_path / f"b{whole.path.suffix}"
-    shutil.copytree(whole.path, path)
-    chance, undisturbed, tried = random.Random(5), balls.digests(whole)[0], 0
-    for place in list(places(whole.manifest))[1:]:
+def test_invalid_manifest_is_refused_or_harmless(whole_store, tmp_path, share):
+    path = tmp_path / f"b{whole_store.path.suffix}"
+    shutil.copytree(whole_store.path, path)
+    chance, undisturbed, tried = random.Random(5), balls.digests(whole_store)[0], 0
+    for place in list(places(whole_store.manifest))[1:]:
         for value in (*NONSENSE, ...):
             if chance.random() > share:
                 continue
-            put(path, spoiled(whole.manifest, place, value))
+            put(path, spoil(whole_store.manifest, place, value))
             tried += 1
             try:
                 opened_and_used(path)
@@ -154,7 +154,7 @@ def test_invalid_manifest_is_refused_or_harmless(whole, tmp_path, share):
 def test_store_can_be_reached_through_links(name, tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
-    found = made(tmp_path / "link", name)
+    found = create(tmp_path / "link", name)
     (tmp_path / "too").symlink_to(tmp_path / "link" / name)
     assert found.run([0], threads=1).computed == (0,)
     again = dataset.open(tmp_path / "too")
@@ -170,7 +170,7 @@ def test_broken_link_is_reported_and_kept(name, tmp_path):
     for each in ("lost", "loop"):
         path = tmp_path / f"{each}{ending}"
         with pytest.raises(DatasetError, match=f"{each}{ending}: is no data set: it is a link to a missing path"):
-            made(tmp_path, path.name)
+            create(tmp_path, path.name)
         with pytest.raises(DatasetError, match=f"{each}{ending}: is no data set: it is a link to a missing path"):
             dataset.open(path)
         assert path.is_symlink()
@@ -179,7 +179,7 @@ def test_broken_link_is_reported_and_kept(name, tmp_path):
 @pytest.mark.parametrize("name", NAMES)
 def test_two_processes_complete_one_store(name, tmp_path):
     """Two processes create and compute the store at once; each sets the time of its folder back."""
-    ours = made(tmp_path, name)
+    ours = create(tmp_path, name)
     ours.run(threads=1)
     undisturbed = balls.digests(ours)
     shutil.rmtree(ours.path)
@@ -189,7 +189,7 @@ def test_two_processes_complete_one_store(name, tmp_path):
         if child == 0:
             code = 7
             try:
-                found = made(tmp_path, name)
+                found = create(tmp_path, name)
                 os.utime(found.path, (0, 0))
                 found.run(threads=2)
                 code = 0

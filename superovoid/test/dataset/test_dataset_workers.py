@@ -22,7 +22,7 @@ from superovoid.dataset.question import digests_of
 skip_without("zarr", "distributed", reason="pip install 'superovoid[dataset]'")
 
 
-def made(folder, name="a.zarr", chunks=6):
+def create(folder, name="a.zarr", chunks=6):
     states = dataset.Random(chunks * 1024, 8, bases={"ball": balls.BOX})
     return dataset.create(folder / name, balls.write(folder), states, chunk_states=1024)
 
@@ -34,9 +34,9 @@ def bits(found):
 def test_unreachable_scheduler_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(spreading, "_PATIENCE", 0.5)
     with pytest.raises(dataset.DatasetError, match=r"scheduler tcp://127\.0\.0\.1:9: cannot be reached"):
-        made(tmp_path).run(scheduler="tcp://127.0.0.1:9")
+        create(tmp_path).run(scheduler="tcp://127.0.0.1:9")
     with pytest.raises(dataset.DatasetError, match="scheduler abacus://x: cannot be reached"):
-        made(tmp_path).run(scheduler="abacus://x")
+        create(tmp_path).run(scheduler="abacus://x")
 
 
 def test_silent_server_is_reported_as_unreachable(tmp_path, monkeypatch):
@@ -46,12 +46,12 @@ def test_silent_server_is_reported_as_unreachable(tmp_path, monkeypatch):
         silent.listen()
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(dataset.DatasetError, match=f"scheduler {address}: cannot be reached"):
-            made(tmp_path).run(scheduler=address)
+            create(tmp_path).run(scheduler=address)
 
 
 def test_tls_without_certificate_is_reported(tmp_path):
     with pytest.raises(dataset.DatasetError, match=r"scheduler tls://127\.0\.0\.1:9: cannot be reached: TLS expects"):
-        made(tmp_path).run(scheduler="tls://127.0.0.1:9")
+        create(tmp_path).run(scheduler="tls://127.0.0.1:9")
 
 
 def test_address_of_a_worker_is_refused(tmp_path):
@@ -61,18 +61,18 @@ def test_address_of_a_worker_is_refused(tmp_path):
         distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None, protocol="tcp") as cluster,
         pytest.raises(dataset.DatasetError, match="is not a scheduler: found 'Worker', expected 'Scheduler'"),
     ):
-        made(tmp_path).run(scheduler=cluster.workers[0].address)
+        create(tmp_path).run(scheduler=cluster.workers[0].address)
 
 
 def test_missing_dask_is_reported(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(dataset.DatasetError, match=r"no module 'distributed': pip install 'superovoid\[dataset\]'"):
-        made(tmp_path).run(workers=1)
+        create(tmp_path).run(workers=1)
 
 
 @pytest.mark.slow
 def test_workers_and_threads_write_equal_bits(tmp_path):
-    found, by_threads = made(tmp_path), made(tmp_path, "b.zarr")
+    found, by_threads = create(tmp_path), create(tmp_path, "b.zarr")
     by_threads.run()
     found.run([3])
     assert sorted(found.run(workers=2).computed) == [0, 1, 2, 4, 5]
@@ -96,7 +96,7 @@ def worker_processes():
 @pytest.mark.slow
 def test_run_completes_while_workers_are_killed(tmp_path):
     """Kill a worker after every fourth chunk, while others compute."""
-    found, undisturbed = made(tmp_path, chunks=32), made(tmp_path, "b.zarr", chunks=32)
+    found, undisturbed = create(tmp_path, chunks=32), create(tmp_path, "b.zarr", chunks=32)
     undisturbed.run()
     kills = []
 
@@ -115,7 +115,7 @@ def test_run_completes_while_workers_are_killed(tmp_path):
 
 @pytest.mark.slow
 def test_lost_scheduler_is_reported_and_run_can_resume(tmp_path):
-    found = made(tmp_path, chunks=64)
+    found = create(tmp_path, chunks=64)
     python = [sys.executable, "-m"]
     place = tmp_path / "scheduler.json"
     # In a separate process, so that the workers lose it.

@@ -27,7 +27,7 @@ skip_without("zarr", "pyarrow", reason="pip install 'superovoid[dataset]'")
 EXTRAS = ("points", "normals", "gradients")
 
 
-def made(folder, name="a.zarr", *, count=300, size=128, seed=5, **options):
+def create(folder, name="a.zarr", *, count=300, size=128, seed=5, **options):
     bases = {"ball": balls.BOX}
     options = {"extras": EXTRAS, "max_distance": 0.3 if name.endswith(".parquet") else None, **options}
     states = options.pop("states", dataset.Random(count, seed, bases=bases))
@@ -46,7 +46,7 @@ def files(path):
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
     """Return a complete Zarr store."""
-    found = made(tmp_path_factory.mktemp("store"))
+    found = create(tmp_path_factory.mktemp("store"))
     found.run(threads=1)
     return found
 
@@ -54,7 +54,7 @@ def store(tmp_path_factory):
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory):
     """Return a complete Parquet store of rows within `max_distance`."""
-    found = made(tmp_path_factory.mktemp("rows"), "a.parquet")
+    found = create(tmp_path_factory.mktemp("rows"), "a.parquet")
     found.run(threads=1)
     return found
 
@@ -128,7 +128,7 @@ def test_pyarrow_reads_the_parquet_folder(rows):
 
 
 def test_between_selects_pairs_of_two_links(tmp_path):
-    found = made(tmp_path, between=(["hand"], ["ball"]), extras=())
+    found = create(tmp_path, between=(["hand"], ["ball"]), extras=())
     assert [(found.bodies[a], found.bodies[b]) for a, b in found.pairs] == [("hand", "ball")]
 
 
@@ -138,7 +138,7 @@ def test_between_selects_pairs_of_two_links(tmp_path):
 @pytest.mark.parametrize("name", ["a.zarr", "a.parquet"])
 def test_bits_do_not_depend_on_order_threads_or_earlier_chunks(store, rows, tmp_path, name):
     whole = {"a.zarr": store, "a.parquet": rows}[name]
-    found = made(tmp_path, name)
+    found = create(tmp_path, name)
     for chunk in (2, 0):
         assert dataset.open(found.path).run([chunk]).computed == (chunk,)
     assert found.run(threads=3).computed == (1,)
@@ -149,7 +149,7 @@ def test_bits_do_not_depend_on_order_threads_or_earlier_chunks(store, rows, tmp_
 
 
 def test_concurrent_runs_complete_one_store(store, tmp_path):
-    made(tmp_path)
+    create(tmp_path)
     runs = [threading.Thread(target=dataset.open(tmp_path / "a.zarr").run) for _ in range(3)]
     for run in runs:
         run.start()
@@ -171,7 +171,7 @@ def test_results_equal_state_distances_bit_for_bit(store):
 
 
 def test_run_computes_only_missing_chunks(tmp_path):
-    found = made(tmp_path)
+    found = create(tmp_path)
     assert found.run([1]).computed == (1,)
     before = {path: path.stat().st_mtime_ns for path in found.path.rglob("c.1.*")}
     reports = []
@@ -190,7 +190,7 @@ def test_compute_can_be_cancelled(store):
 
 
 def test_verify_detects_changed_bit_with_matching_digest(tmp_path):
-    found = made(tmp_path)
+    found = create(tmp_path)
     found.run()
     assert found.verify(3, seed=1) == {0: "", 1: "", 2: ""}
     arrays = found.read(1)
@@ -217,7 +217,7 @@ def test_import_does_not_load_zarr_pyarrow_or_distributed():
 def test_missing_package_error_names_install_command(tmp_path, monkeypatch, module, name):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(DatasetError, match=rf"no module '{module}': pip install 'superovoid\[dataset\]'"):
-        made(tmp_path, name)
+        create(tmp_path, name)
     assert [path.name for path in tmp_path.iterdir()] == ["balls.urdf"]
 
 
@@ -241,7 +241,7 @@ def test_arithmetic_reflects_compilation_and_c_library(name, value, differs):
 @pytest.mark.parametrize("name", ["a.zarr", "a.parquet"])
 @pytest.mark.parametrize("harm", ["flip", "cut", "empty"])
 def test_damaged_chunk_is_named_and_recomputed_after_discard(tmp_path, name, harm):
-    found = made(tmp_path, name)
+    found = create(tmp_path, name)
     found.run()
     whole = bits(found)
     path = found.path / ("lower/c.1.0" if name == "a.zarr" else "chunk-000000001.parquet")
@@ -260,7 +260,7 @@ def test_damaged_chunk_is_named_and_recomputed_after_discard(tmp_path, name, har
 
 
 def test_swapped_chunk_file_is_detected_as_damage(tmp_path):
-    found = made(tmp_path)
+    found = create(tmp_path)
     found.run()
     os.replace(found.path / "lower" / "c.0.0", found.path / "lower" / "c.1.0")
     assert found.done.tolist() == [False, True, True]
@@ -269,7 +269,7 @@ def test_swapped_chunk_file_is_detected_as_damage(tmp_path):
 
 
 def test_missing_chunks_read_as_unknown(tmp_path):
-    found = made(tmp_path)
+    found = create(tmp_path)
     found.run([0])
     with pytest.raises(DatasetError, match="chunk 1: has not been computed yet"):
         found.read(1)
@@ -292,17 +292,17 @@ def test_missing_chunks_read_as_unknown(tmp_path):
     ],
 )
 def test_create_refuses_store_of_another_data_set(store, tmp_path, other, words):
-    made(tmp_path)
+    create(tmp_path)
     with pytest.raises(DatasetError) as error:
-        made(tmp_path, **other)
+        create(tmp_path, **other)
     assert words in str(error.value)
 
 
 def test_create_refuses_store_of_another_robot(tmp_path, monkeypatch):
-    made(tmp_path)
+    create(tmp_path)
     monkeypatch.setattr(balls, "URDF", balls.URDF.replace('radius="0.05"', 'radius="0.06"'))
     with pytest.raises(DatasetError, match="holds another data set: robot: urdf"):
-        made(tmp_path)
+        create(tmp_path)
 
 
 def reseal(path, change):
@@ -315,7 +315,7 @@ def reseal(path, change):
 
 
 def test_computing_refuses_store_of_another_version_or_processor(tmp_path):
-    found = made(tmp_path)
+    found = create(tmp_path)
     found.run([0])
     reseal(found.path, lambda manifest: manifest.update(superovoid="0.0.9"))
     with pytest.raises(DatasetError, match=r"superovoid 0\.0\.9 there"):
@@ -324,14 +324,14 @@ def test_computing_refuses_store_of_another_version_or_processor(tmp_path):
     reseal(found.path, lambda manifest: manifest.update(superovoid=dataset.datasets.manifests.__version__))
     reseal(found.path, lambda manifest: manifest["arithmetic"].update(machine="abacus"))
     other = dataset.open(found.path)
-    for ask in (lambda: other.run(), lambda: other.make(1), lambda: other.verify(1), lambda: made(tmp_path)):
+    for ask in (lambda: other.run(), lambda: other.make(1), lambda: other.verify(1), lambda: create(tmp_path)):
         with pytest.raises(DatasetError, match=f"machine 'abacus' there, '{ours}' here"):
             ask()
     assert other.read(0)["distance"].shape == (128, len(found.pairs))  # any version may read
 
 
 def test_open_refuses_changed_manifest_or_other_format(tmp_path):
-    found = made(tmp_path)
+    found = create(tmp_path)
     about = (found.path / "zarr.json").read_text()
     (found.path / "zarr.json").write_text(about.replace('"seed": 5', '"seed": 7'))
     with pytest.raises(DatasetError, match="the manifest is damaged"):
@@ -376,7 +376,7 @@ def test_inconsistent_manifest_is_refused(store, place, value, words):
 
 @pytest.mark.parametrize(("key", "value"), [("shape", [64, 3]), ("data_type", "float32"), ("separator", "/")])
 def test_array_contradicting_the_manifest_is_refused(tmp_path, key, value):
-    found = made(tmp_path)
+    found = create(tmp_path)
     file = found.path / "lower" / "zarr.json"
     whole = json.loads(file.read_text())
     (whole["chunk_key_encoding"]["configuration"] if key == "separator" else whole)[key] = value
@@ -387,12 +387,12 @@ def test_array_contradicting_the_manifest_is_refused(tmp_path, key, value):
 
 def test_too_many_chunks_are_refused(tmp_path):
     with pytest.raises(DatasetError, match="would make 1000000000000 chunks, at most 100000000 are allowed"):
-        made(tmp_path, count=10**12, size=1)
+        create(tmp_path, count=10**12, size=1)
     assert not (tmp_path / "a.zarr").exists()
 
 
 def test_run_refuses_a_changed_robot(tmp_path):
-    found = made(tmp_path)
+    found = create(tmp_path)
     reseal(found.path, lambda manifest: manifest["robot"].update(fingerprint="0" * 64))
     with pytest.raises(DatasetError, match="differs from the robot for which"):
         dataset.open(found.path).run()
@@ -401,7 +401,7 @@ def test_run_refuses_a_changed_robot(tmp_path):
 def test_verify_refuses_a_changed_states_file(tmp_path):
     np.save(tmp_path / "q.npy", np.zeros((5, 2)))
     states = dataset.FromFile(tmp_path / "q.npy", {"ball": np.eye(4)})
-    found = made(tmp_path, states=states)
+    found = create(tmp_path, states=states)
     assert dataset.open(found.path).run().computed == (0,)
     np.save(tmp_path / "q.npy", np.ones((5, 2)))
     with pytest.raises(DatasetError, match="has changed since"):
@@ -412,17 +412,17 @@ def test_existing_files_are_refused_and_kept(tmp_path):
     (tmp_path / "a.zarr").mkdir()
     (tmp_path / "a.zarr" / "thesis.tex").write_text("years of work")
     with pytest.raises(DatasetError, match="is no data set: it is a folder without"):
-        made(tmp_path)
+        create(tmp_path)
     (tmp_path / "b.zarr").write_text("a file")
     with pytest.raises(DatasetError, match="is no data set: it is no folder"):
-        made(tmp_path, "b.zarr")
+        create(tmp_path, "b.zarr")
     with pytest.raises(DatasetError, match="does not exist"):
         dataset.open(tmp_path / "c.zarr")
     import zarr
 
     zarr.open_group(tmp_path / "d.zarr", mode="w").create_array("distance", shape=(3,), dtype="f8")
     with pytest.raises(DatasetError, match="its manifest is missing"):
-        made(tmp_path, "d.zarr")
+        create(tmp_path, "d.zarr")
     assert (tmp_path / "a.zarr" / "thesis.tex").read_text() == "years of work"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.zarr", "b.zarr", "balls.urdf", "d.zarr"]
 
@@ -442,7 +442,7 @@ def test_existing_files_are_refused_and_kept(tmp_path):
 )
 def test_invalid_arguments_are_refused_and_leave_no_files(tmp_path, options, words):
     with pytest.raises(DatasetError) as error:
-        made(tmp_path, **options)
+        create(tmp_path, **options)
     assert words in str(error.value)
     assert [path.name for path in tmp_path.iterdir()] == ["balls.urdf"]
 
@@ -456,7 +456,7 @@ def test_unreadable_robot_leaves_no_store(tmp_path):
 
 
 def test_zero_max_distance_is_accepted(tmp_path):
-    found = made(tmp_path, "a.parquet", max_distance=0.0)
+    found = create(tmp_path, "a.parquet", max_distance=0.0)
     found.run()
     distances = np.concatenate([found.read(chunk)["distance"] for chunk in range(found.chunks)])
     assert 0 < len(distances) and (distances <= 0.0).all()
@@ -466,7 +466,7 @@ def test_chunks_without_rows_are_valid(tmp_path):
     away = np.eye(4)
     away[:3, 3] = 5.0
     states = dataset.Grid({"slide": 3}, bases={"ball": away})
-    found = made(tmp_path, "a.parquet", max_distance=0.0, states=states, between=(["hand"], ["ball"]), size=2)
+    found = create(tmp_path, "a.parquet", max_distance=0.0, states=states, between=(["hand"], ["ball"]), size=2)
     assert sorted(found.run().computed) == [0, 1]
     assert all(len(values) == 0 for values in found.read(1).values()) and found.check() == {}
     assert found.verify(2) == {0: "", 1: ""}

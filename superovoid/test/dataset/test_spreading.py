@@ -13,13 +13,13 @@ import pytest
 from superovoid.dataset.spreading import in_order, spread
 
 
-def doubled(chunk):
+def double(chunk):
     return 2 * chunk
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
 def test_every_chunk_is_computed_once(threads):
-    done = list(spread(doubled, iter(range(100)), threads=threads))
+    done = list(spread(double, iter(range(100)), threads=threads))
     assert sorted(done) == [(chunk, 2 * chunk) for chunk in range(100)]
 
 
@@ -85,11 +85,11 @@ def test_errors_of_chunks_and_of_their_source_are_raised(way):
     with pytest.raises(ZeroDivisionError):
         list(way(lambda chunk: 1 // (chunk - 3), range(10), threads=2))
     with pytest.raises(OSError, match="the source"):
-        list(way(doubled, chunks(), threads=2))
+        list(way(double, chunks(), threads=2))
     assert threading.active_count() < 50 and not [each for each in threading.enumerate() if "chunk" in each.name]
 
 
-def slept(seconds, chunk):
+def sleep_and_square(seconds, chunk):
     time.sleep(seconds * (chunk % 3))
     return chunk**2
 
@@ -97,7 +97,7 @@ def slept(seconds, chunk):
 @pytest.mark.slow
 def test_workers_and_threads_give_equal_results_in_order():
     pytest.importorskip("distributed", reason="pip install 'superovoid[dataset]'")
-    work = partial(slept, 0.01)
+    work = partial(sleep_and_square, 0.01)
     expected = [(chunk, chunk**2) for chunk in range(60)]
     assert list(in_order(work, range(60), workers=2)) == expected == list(in_order(work, range(60), threads=2))
     assert sorted(spread(work, range(60), workers=2)) == expected

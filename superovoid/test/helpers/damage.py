@@ -14,7 +14,7 @@ PIECES = (b"", b"nan", b"1e400", b"-1", b"0", b"4294967295", b"\xe9", b"<a>", b"
 
 
 @st.composite
-def damaged(draw: Callable, good: bytes) -> bytes:
+def damage(draw: Callable, good: bytes) -> bytes:
     """Return bytes after one to four changes: parts removed, repeated, overwritten or inserted, or one bit flipped."""
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(good)))

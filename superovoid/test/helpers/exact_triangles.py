@@ -6,7 +6,7 @@
 import itertools
 
 
-def _sub(a, b):
+def _subtract(a, b):
     return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
 
 
@@ -18,9 +18,9 @@ def _dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-def side(a, b, c, d):
+def side_of(a, b, c, d):
     """Return the sign of the volume of a tetrahedron."""
-    volume = _dot(_cross(_sub(b, a), _sub(c, a)), _sub(d, a))
+    volume = _dot(_cross(_subtract(b, a), _subtract(c, a)), _subtract(d, a))
     return (volume > 0) - (volume < 0)
 
 
@@ -44,7 +44,7 @@ def _segments_meet(p, q, r, s):
 
 def _coplanar_meets(p, q, triangle):
     """Return whether a segment in the plane of a non-degenerate triangle meets it."""
-    normal = _cross(_sub(triangle[1], triangle[0]), _sub(triangle[2], triangle[0]))
+    normal = _cross(_subtract(triangle[1], triangle[0]), _subtract(triangle[2], triangle[0]))
     drop = max(range(3), key=lambda k: abs(normal[k]))
     p, q, *corners = ([x for k, x in enumerate(point) if k != drop] for point in (p, q, *triangle))
     turns = {_turn(corners[k], corners[(k + 1) % 3], p) for k in range(3)}
@@ -55,12 +55,12 @@ def _coplanar_meets(p, q, triangle):
 
 def _segment_meets(p, q, triangle):
     a, b, c = triangle
-    one, other = side(a, b, c, p), side(a, b, c, q)
+    one, other = side_of(a, b, c, p), side_of(a, b, c, q)
     if one == other == 0:
         return _coplanar_meets(p, q, triangle)
     if one * other > 0:
         return False
-    turns = {side(p, q, a, b), side(p, q, b, c), side(p, q, c, a)}
+    turns = {side_of(p, q, a, b), side_of(p, q, b, c), side_of(p, q, c, a)}
     return not {1, -1} <= turns
 
 
@@ -89,8 +89,8 @@ def holds(triangles, p):
     far = (p[0] + _FAR[0], p[1] + _FAR[1], p[2] + _FAR[2])
     passed = 0
     for a, b, c in triangles:
-        one, other = side(a, b, c, p), side(a, b, c, far)
-        turns = (side(p, far, a, b), side(p, far, b, c), side(p, far, c, a))
+        one, other = side_of(a, b, c, p), side_of(a, b, c, far)
+        turns = (side_of(p, far, a, b), side_of(p, far, b, c), side_of(p, far, c, a))
         assert (one, other) != (0, 0), "the ray is in the plane of a triangle"
         if one == other or one == 0:
             continue  # no crossing, or p in the plane but not in the triangle

@@ -24,7 +24,7 @@ KINDS = {
 STAMP = {"stamp": {"sec": 0, "nanosec": 0}, "frame_id": ""}
 
 
-def written(path, *messages, kinds=None):
+def write_bag(path, *messages, kinds=None):
     """Write a bag of (topic, kind, seconds, message); return its path. `kinds`: additional message definitions."""
     writer = writer_module.Writer(str(path))
     schemas = {kind: writer.register_msgdef(kind, text) for kind, text in {**KINDS, **(kinds or {})}.items()}

@@ -76,7 +76,7 @@ def obj_block(offset):
 # ---- OFF
 
 
-def off(points=TETRA_POINTS, faces=TETRA_FACES, counts=None, head="OFF"):
+def off_file(points=TETRA_POINTS, faces=TETRA_FACES, counts=None, head="OFF"):
     n, m = counts or (len(points), len(faces))
     return f"{head}\n{n} {m} 0\n" + rows(points) + rows([(len(f), *f) for f in faces])
 
@@ -133,7 +133,7 @@ def glb(change=None, mode=4, indices=None, positions=None, kind=5126, more=b"", 
     return data[: len(data) - cut]
 
 
-def edited(**changes):
+def edit_header(**changes):
     """Return a function that edits a JSON header: paths like ``nodes__0__scale`` and their values."""
 
     def change(head):
@@ -253,21 +253,22 @@ FILES = {
     "obj, a surface that is no polygon": ("obj", _TETRA_OBJ + "surf 0 1 0 1 1 2 3 4\n", "line 9: 'surf"),
     "obj, another file called": ("obj", _TETRA_OBJ + "call part.obj\n", "line 9: 'call"),
     "obj, an unknown word": ("obj", _TETRA_OBJ.replace("f 1 4 3", "# f\nff 1 4 3"), "line 9: 'ff"),
-    "off": ("off", off(), TETRA),
-    "off, counts on the keyword's line, comments": ("off", off().replace("OFF\n", "OFF ").replace("\n", " # here\n\n"),
-                                                 TETRA),
-    "off, faces of several lengths": ("off", off(PRISM_POINTS, PRISM_FACES), PRISM),
-    "off, colours": ("off", off([(*p, 255, 0, 0, 255) for p in TETRA_POINTS], head="COFF"), TETRA),
-    "off, colours of faces": ("off", off().replace("3 0 2 1", "3 0 2 1 0.5 0.5 0.5"), TETRA),
-    "off cut off": ("off", off()[: off().rfind("3 0")], "is not a well-formed off file"),
-    "off, a row of vertices missing": ("off", off().replace("1 0 0\n", "", 1), "is not a well-formed off file"),
-    "off, a row of faces missing": ("off", off().replace("3 1 2 3\n", ""), "is not a well-formed off file"),
-    "off, counts too small": ("off", off(counts=(4, 3)), "is not a well-formed off file"),
-    "off, count of vertices too large": ("off", off(counts=(5, 4)), "is not a well-formed off file"),
-    "off, count of faces too large": ("off", off(counts=(4, 5)), "is not a well-formed off file"),
-    "off, index too large": ("off", off().replace("3 1 2 3", "3 1 2 4"), "vertex 4"),
-    "off, negative index": ("off", off().replace("3 1 2 3", "3 1 2 -1"), "vertex -1"),
-    "off, four dimensions": ("off", off([(*p, 1) for p in TETRA_POINTS], head="4OFF"), "is not a well-formed off file"),
+    "off": ("off", off_file(), TETRA),
+    "off, counts on the keyword's line, comments": (
+        "off", off_file().replace("OFF\n", "OFF ").replace("\n", " # here\n\n"), TETRA),
+    "off, faces of several lengths": ("off", off_file(PRISM_POINTS, PRISM_FACES), PRISM),
+    "off, colours": ("off", off_file([(*p, 255, 0, 0, 255) for p in TETRA_POINTS], head="COFF"), TETRA),
+    "off, colours of faces": ("off", off_file().replace("3 0 2 1", "3 0 2 1 0.5 0.5 0.5"), TETRA),
+    "off cut off": ("off", off_file()[: off_file().rfind("3 0")], "is not a well-formed off file"),
+    "off, a row of vertices missing": ("off", off_file().replace("1 0 0\n", "", 1), "is not a well-formed off file"),
+    "off, a row of faces missing": ("off", off_file().replace("3 1 2 3\n", ""), "is not a well-formed off file"),
+    "off, counts too small": ("off", off_file(counts=(4, 3)), "is not a well-formed off file"),
+    "off, count of vertices too large": ("off", off_file(counts=(5, 4)), "is not a well-formed off file"),
+    "off, count of faces too large": ("off", off_file(counts=(4, 5)), "is not a well-formed off file"),
+    "off, index too large": ("off", off_file().replace("3 1 2 3", "3 1 2 4"), "vertex 4"),
+    "off, negative index": ("off", off_file().replace("3 1 2 3", "3 1 2 -1"), "vertex -1"),
+    "off, four dimensions": ("off", off_file([(*p, 1) for p in TETRA_POINTS], head="4OFF"),
+                             "is not a well-formed off file"),
     "ply text": ("ply", ply(), TETRA),
     "ply text, more properties": ("ply", ply(color=True), TETRA),
     "ply text, faces of several lengths": ("ply", ply(PRISM_POINTS, PRISM_FACES), PRISM),
@@ -291,46 +292,48 @@ FILES = {
                                               form="binary_little_endian"), "vertex -2"),
     "ply, strips": ("ply", ply().replace(b"element face", b"element tristrips"), "tristrips"),
     "glb": ("glb", glb(), TETRA),
-    "glb, moved, turned and scaled": ("glb", glb(edited(nodes__0__scale=[2, 2, 2], nodes__0__translation=[1, 2, 3])),
-                                      TETRA.moved((1, 2, 3), 2.0)),
+    "glb, moved, turned and scaled": (
+        "glb", glb(edit_header(nodes__0__scale=[2, 2, 2], nodes__0__translation=[1, 2, 3])),
+        TETRA.moved((1, 2, 3), 2.0)),
     "glb, mirrored by a second node": ("glb", glb(two_nodes(scale=[-1, -1, -1])), TETRA + Solid(
         -TETRA.points, TETRA.area, TETRA.volume)),
     "glb, a strip": ("glb", glb(mode=5, indices=[0, 2, 1, 3, 0, 2]), TETRA),
     "glb, a fan and triangles": ("glb", glb(second_primitive(6, _FAN)), "mode 6"),
     "glb, a fan": ("glb", glb(mode=6, indices=[1, 0, 3, 2, 0]), "mode 6"),
     "glb, normalised integers": ("glb", glb(
-        edited(accessors__1__normalized=True, bufferViews__1__byteStride=8), kind=5122,
+        edit_header(accessors__1__normalized=True, bufferViews__1__byteStride=8), kind=5122,
         positions=np.array([(*p, 0) for p in 32767 * np.array(TETRA_POINTS)], "<i2")), "normalized"),
-    "glb, whole numbers": ("glb", glb(edited(bufferViews__1__byteStride=8), kind=5122,
+    "glb, whole numbers": ("glb", glb(edit_header(bufferViews__1__byteStride=8), kind=5122,
         positions=np.array([(*p, 0) for p in TETRA_POINTS], "<i2")), "positions of type VEC3 of 5122"),
-    "glb, interleaved": ("glb", glb(edited(bufferViews__1__byteStride=16),
+    "glb, interleaved": ("glb", glb(edit_header(bufferViews__1__byteStride=16),
         positions=np.array([(*p, 7) for p in TETRA_POINTS], "<f4")), TETRA),
-    "glb, fewer positions than declared": ("glb", glb(edited(accessors__1__count=5)), "is not a well-formed glb file"),
+    "glb, fewer positions than declared": ("glb", glb(edit_header(accessors__1__count=5)),
+                                           "is not a well-formed glb file"),
     "glb, no indices": ("glb", glb(lambda head: head["meshes"][0]["primitives"][0].pop("indices"),
         positions=np.array(TETRA_POINTS, "<f4")[np.ravel(TETRA_FACES)]), TETRA),
-    "glb, a material whose image is missing": ("glb", glb(edited(
+    "glb, a material whose image is missing": ("glb", glb(edit_header(
         meshes__0__primitives__0__material=0, images=[{"uri": "paint.png"}], textures=[{"source": 0}],
         materials=[{"pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}}])), TETRA),
-    "glb, units of the author": ("glb", glb(edited(meshes__0__extras={"units": "inches"})), TETRA),
-    "glb, a part of another scene": ("glb", glb(edited(nodes=[{"mesh": 0}, {"mesh": 0, "translation": [5, 0, 0]}],
+    "glb, units of the author": ("glb", glb(edit_header(meshes__0__extras={"units": "inches"})), TETRA),
+    "glb, a part of another scene": ("glb", glb(edit_header(nodes=[{"mesh": 0}, {"mesh": 0, "translation": [5, 0, 0]}],
         scenes=[{"nodes": [0]}, {"nodes": [1]}])), TETRA),
     "glb, a draft of a later version": ("glb", glb()[:4] + b"\3" + glb()[5:], "is not a well-formed glb file"),
-    "glb, instances": ("glb", glb(edited(nodes__0__extensions={"EXT_mesh_gpu_instancing": {"attributes": {}}})),
+    "glb, instances": ("glb", glb(edit_header(nodes__0__extensions={"EXT_mesh_gpu_instancing": {"attributes": {}}})),
                        "EXT_mesh_gpu_instancing"),
-    "glb, morph weights": ("glb", glb(edited(
+    "glb, morph weights": ("glb", glb(edit_header(
         meshes__0__weights=[1.0], meshes__0__primitives__0__targets=[{"POSITION": 1}])), "morph"),
-    "glb, a sparse accessor": ("glb", glb(edited(accessors__1__sparse={"count": 1})), "sparse"),
-    "glb, a required extension": ("glb", glb(edited(extensionsRequired=["KHR_draco_mesh_compression"])),
+    "glb, a sparse accessor": ("glb", glb(edit_header(accessors__1__sparse={"count": 1})), "sparse"),
+    "glb, a required extension": ("glb", glb(edit_header(extensionsRequired=["KHR_draco_mesh_compression"])),
                                   "KHR_draco_mesh_compression"),
-    "glb, a skin": ("glb", glb(edited(skins=[{"joints": [0]}], nodes__0__skin=0)), "skin"),
-    "glb, a mesh and a camera": ("glb", glb(edited(nodes__0__camera=0, cameras=[{"type": "perspective",
+    "glb, a skin": ("glb", glb(edit_header(skins=[{"joints": [0]}], nodes__0__skin=0)), "skin"),
+    "glb, a mesh and a camera": ("glb", glb(edit_header(nodes__0__camera=0, cameras=[{"type": "perspective",
         "perspective": {"yfov": 1, "znear": 0.1, "aspectRatio": 1}}])), "camera"),
-    "glb, a node of two parents": ("glb", glb(edited(
+    "glb, a node of two parents": ("glb", glb(edit_header(
         nodes=[{"children": [2]}, {"children": [2], "translation": [5, 0, 0]}, {"mesh": 0}],
         scenes=[{"nodes": [0, 1]}])), "node 2"),
     "glb, positions without bytes": ("glb", glb(lambda head: head["accessors"][1].pop("bufferView")), "no bufferView"),
     "glb, indices that are no triples": ("glb", glb(indices=[0, 2, 1, 0, 1]), "5 indices"),
-    "glb, another file": ("glb", glb(edited(buffers__0__uri="part.bin")), "part.bin"),
+    "glb, another file": ("glb", glb(edit_header(buffers__0__uri="part.bin")), "part.bin"),
     "glb, index too large": ("glb", glb(indices=[0, 2, 1, 0, 1, 4]), "vertex 4"),
     "glb cut off": ("glb", glb(cut=8), "is not a well-formed glb file"),
     "dae": ("dae", dae(), TETRA),

@@ -28,7 +28,7 @@ def prism(outline, width):
     return Mesh(vertices, faces if volume > 0.0 else faces[:, ::-1])
 
 
-def subdivided(mesh, times):
+def subdivide(mesh, times):
     """Return the same surface with each triangle split into four, `times` times."""
     triangles = mesh.vertices[mesh.faces]
     for _ in range(times):

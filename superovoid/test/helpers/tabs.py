@@ -129,16 +129,16 @@ def drag_up(tab: Tab, page: Any, gizmo: Any, rise: float, folder: Path, rest: Ca
     (client,) = page.server.get_clients().values()
     foot = np.array(gizmo.position)
 
-    def above(height: float) -> Any:
+    def screen_point(height: float) -> Any:
         return np.array(on_screen(client.camera, foot + np.array([0.0, 0.0, height])))
 
     def colour(picture: Any) -> Any:
-        x, y = above(GRIP * gizmo.scale).astype(int)
+        x, y = screen_point(GRIP * gizmo.scale).astype(int)
         return picture[y, x]
 
     # The z arrow, outside the rings: blue in front of the grey grid and ground.
     before = colour(seen_when(tab, folder / "handle.png", lambda picture: np.ptp(colour(picture)) > 0.3, rest))
-    grip, end = above(GRIP * gizmo.scale), above(GRIP * gizmo.scale + rise)
+    grip, end = screen_point(GRIP * gizmo.scale), screen_point(GRIP * gizmo.scale + rise)
     tab.page.mouse.move(*grip)
     # The handle reacts to a click only after it has been highlighted.
     seen_when(tab, folder / "held.png", lambda picture: np.abs(colour(picture) - before).max() > 0.1, rest)

@@ -63,12 +63,12 @@ def motion(around_the_wall):
 def test_a_pose_with_a_free_straight_motion_needs_one_solution(robot, monkeypatch):
     started = []
 
-    def counted(*arguments, **options):
+    def count_starts(*arguments, **options):
         started.append(options.get("stop"))
         return solve(*arguments, **options)
 
     solve = inverse._solve_poses
-    monkeypatch.setattr(inverse, "_solve_poses", counted)
+    monkeypatch.setattr(inverse, "_solve_poses", count_starts)
     planner = GroupPlanner(robot, "panda_arm", positions=FINGERS)
     end = robot.forward_kinematics(panda.state_of((0.5, 0.3, 0.0, -1.9, 0.0, 2.2, 0.8)))[TIP]
     assert planner.plan(LEFT, end, deadline=60.0).path.shape == (2, 7)
@@ -78,13 +78,13 @@ def test_a_pose_with_a_free_straight_motion_needs_one_solution(robot, monkeypatc
 def test_a_start_after_the_first_ends_with_the_time(robot, monkeypatch):
     taken = []
 
-    def counted(*arguments, **options):
+    def count_iterations(*arguments, **options):
         found = reach_all(*arguments, **options)
         taken.append(found.iterations)
         return found
 
     reach_all = inverse.reach_all
-    monkeypatch.setattr(inverse, "reach_all", counted)
+    monkeypatch.setattr(inverse, "reach_all", count_iterations)
     far = np.eye(4)
     far[0, 3] = 5.0
     over = iter([False])  # one more start is begun, and ends at once
@@ -94,7 +94,7 @@ def test_a_start_after_the_first_ends_with_the_time(robot, monkeypatch):
     assert len(taken) == 2 and taken[0] > 1 and taken[1] == 0
 
 
-def nearest(robot, obstacles, rows):
+def nearest_distances(robot, obstacles, rows):
     """Return the minimum distance of any pair in each state, from scenes of the bodies alone, state by state."""
     count = len(robot.bodies)
     others = [
@@ -109,7 +109,7 @@ def nearest(robot, obstacles, rows):
     return np.array(found)
 
 
-def between(first, last, count):
+def interpolate(first, last, count):
     return first + np.linspace(0.0, 1.0, count)[:, None] * (last - first)
 
 
@@ -120,10 +120,10 @@ def test_the_panda_goes_around_a_wall(robot, motion):
     assert motion.joints == panda.ARM
     ends = [[state[joint] for joint in panda.ARM] for state in (LEFT, RIGHT)]
     np.testing.assert_allclose(motion.path[[0, -1]], ends, atol=1e-12)
-    straight = nearest(robot, [panda.wall()], between(*np.array(ends), 100))
+    straight = nearest_distances(robot, [panda.wall()], interpolate(*np.array(ends), 100))
     assert straight.min() < 0.0  # the wall blocks the straight motion
     for first, last in pairwise(motion.path):
-        assert nearest(robot, [panda.wall()], between(first, last, 60)).min() > CLEARANCE
+        assert nearest_distances(robot, [panda.wall()], interpolate(first, last, 60)).min() > CLEARANCE
 
 
 def test_both_hands_go_to_an_egg():
@@ -168,7 +168,7 @@ def test_interpolated_trajectory_keeps_limits_and_clearance(robot, around_the_wa
         assert (np.abs(speeds) <= limits.velocity * (1 + 1e-9)).all()
         assert (np.abs(accelerations) <= limits.acceleration * (1 + 1e-6)).all()
         states.append(curve[:-1:4])
-    assert nearest(robot, [panda.wall()], np.concatenate(states)).min() > CLEARANCE
+    assert nearest_distances(robot, [panda.wall()], np.concatenate(states)).min() > CLEARANCE
     # The timing is as fast as possible: almost everywhere, some joint is at one of its limits.
     moved = trajectory.at(np.linspace(0.0, trajectory.duration, 400), 2) / limits.acceleration
     fast = trajectory.at(np.linspace(0.0, trajectory.duration, 400), 1) / limits.velocity
@@ -219,7 +219,7 @@ def test_a_path_with_very_short_motions_is_timed(robot, around_the_wall, motion,
     trajectory = around_the_wall.time_motion(replace(motion, path=longer))
     np.testing.assert_allclose(trajectory.positions[[0, -1]], longer[[0, -1]], atol=1e-12)
     rows = trajectory.at(np.linspace(0.0, trajectory.duration, 200))
-    assert nearest(robot, [panda.wall()], rows).min() > CLEARANCE
+    assert nearest_distances(robot, [panda.wall()], rows).min() > CLEARANCE
 
 
 def test_check_trajectory_uses_the_objects_of_the_given_problem(robot, around_the_wall, motion):
@@ -289,7 +289,7 @@ def test_accept_holds_for_states_along_the_path(robot, around_the_wall):
         return robot.forward_kinematics(panda.state_of(state))[TIP][2, 3] < 1.0
 
     path = around_the_wall.plan(LEFT, RIGHT, deadline=60.0, accept=upright_enough).path
-    rows = np.concatenate([between(first, last, 50) for first, last in pairwise(path)])
+    rows = np.concatenate([interpolate(first, last, 50) for first, last in pairwise(path)])
     assert all(upright_enough(row) for row in rows)
 
 
@@ -303,13 +303,13 @@ def test_solutions_reach_the_pose_with_the_clearance_of_the_scene(robot, around_
     reached = 0
     for _ in range(30):
         there = random.uniform(low + 0.2, high - 0.2)
-        if nearest(robot, [panda.wall()], [there])[0] < 0.01:
+        if nearest_distances(robot, [panda.wall()], [there])[0] < 0.01:
             continue
         pose = robot.forward_kinematics(panda.state_of(there))[TIP]
         found = around_the_wall.inverse_kinematics("ready", pose)
         again = robot.forward_kinematics(panda.state_of(found.state))[TIP]
         np.testing.assert_allclose(again, pose, atol=3e-6)
-        distance = nearest(robot, [panda.wall()], [found.state])[0]
+        distance = nearest_distances(robot, [panda.wall()], [found.state])[0]
         assert distance > CLEARANCE
         if found.clearance < 0.1:
             assert found.clearance == pytest.approx(distance - CLEARANCE, abs=1e-6)
@@ -324,9 +324,9 @@ def test_a_redundant_arm_moves_its_elbow_out_of_contact(robot):
     place[:3, 3] = poses["panda_link4"][:3, 3] + np.array([0.0, 0.075, 0.02])
     ball = Body("ball", "ball", Sphere(0.03), place)
     planner = GroupPlanner(robot, "panda_arm", obstacles=[ball])
-    assert nearest(robot, [ball], [panda.READY])[0] < 0.0
+    assert nearest_distances(robot, [ball], [panda.READY])[0] < 0.0
     found = planner.inverse_kinematics(ready, poses[TIP], search=Search(starts=1))
-    assert nearest(robot, [ball], [found.state])[0] > 0.0
+    assert nearest_distances(robot, [ball], [found.state])[0] > 0.0
     np.testing.assert_allclose(robot.forward_kinematics(panda.state_of(found.state))[TIP], poses[TIP], atol=3e-6)
     free = planner.inverse_kinematics(ready, poses[TIP], avoid_contact=False)
     np.testing.assert_allclose(free.state, panda.READY, atol=1e-9)
@@ -489,12 +489,12 @@ def test_limits_come_from_the_urdf_and_joint_limits_yaml(robot):
 def test_a_missing_library_is_named(around_the_wall, motion, monkeypatch, module):
     real = builtins.__import__
 
-    def without(name, *arguments, **options):
+    def import_others(name, *arguments, **options):
         if name.split(".")[0] == module:
             raise ModuleNotFoundError(f"No module named '{module}'", name=module)
         return real(name, *arguments, **options)
 
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setattr(builtins, "__import__", import_others)
     with pytest.raises(ModuleNotFoundError, match=rf"{module}.*pip install 'superovoid\[plan\]'"):
         if module == "ompl":
             around_the_wall.plan(LEFT, RIGHT)

@@ -101,7 +101,7 @@ ACROSS = np.array([[0.03, -0.12, 0.0, 0.0], [0.03, 0.13, 0.5, 0.2]])
 DETOUR = np.array([ACROSS[0], [-0.12, -0.1, 0.0, 0.0], [-0.12, 0.12, 0.2, 0.1], ACROSS[1]])
 
 
-def lowest(problem, states):
+def minimum_distances(problem, states):
     """Return the minimum distance in each state, from a separate scene."""
     scene, still = Scene(problem.bodies, problem.pairs), {body.link: np.eye(4) for body in problem.obstacles}
     result = []
@@ -137,11 +137,11 @@ def test_proved_motions_are_free_and_rejected_ones_have_a_witness(around_egg):
         check = validator.check(*ends)
         if check.valid:
             proved += 1
-            assert lowest(problem, densify(problem, ends, problem.length(ends) / 300)).min() > CLEARANCE
+            assert minimum_distances(problem, densify(problem, ends, problem.length(ends) / 300)).min() > CLEARANCE
         else:
             refused += 1
             # Rejected for a real violation, or within a micrometre of the floor.
-            assert lowest(problem, [check.state])[0] < CLEARANCE + 2e-5
+            assert minimum_distances(problem, [check.state])[0] < CLEARANCE + 2e-5
 
 
 def test_a_motion_at_exactly_the_floor_is_rejected():
@@ -434,7 +434,7 @@ def test_the_independent_check_finds_contact(around_egg):
     inside = densify(around_egg, ACROSS, 0.01)
     check = check_path(GRIPPER, around_egg, inside, 0.02)
     assert not check.clear(around_egg)
-    near = lowest(around_egg, inside)
+    near = minimum_distances(around_egg, inside)
     apart = (near > 0.0) & (near < 0.02)
     assert apart.any()
     bounds = check.bounds.min(axis=1)[apart]  # lower bounds, not fully converged if large

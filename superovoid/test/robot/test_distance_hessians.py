@@ -59,7 +59,7 @@ def chain(joints, kinds=None):
     return Robot.from_urdf(text + "</robot>")
 
 
-def asked(robot, scene, positions):
+def answers_of(robot, scene, positions):
     """Return the answers in the order of pairs, and their gradients."""
     scene.set_link_poses(robot.forward_kinematics(positions) | {"fixed": np.eye(4)})
     found = scene.query()
@@ -72,7 +72,7 @@ def compare(robot, scene, positions, step=1e-6):
 
     Rows whose second derivatives jump within a step, as beyond the end of an edge, are left out.
     """
-    result, first = asked(robot, scene, positions)
+    result, first = answers_of(robot, scene, positions)
     found = robot.distance_hessians(scene, result, positions)
     assert found.by_joint.shape == (len(result), *[len(robot.joint_names)] * 2)
     regular, expected = found.differentiable & first.differentiable, np.empty_like(found.by_joint)
@@ -80,7 +80,7 @@ def compare(robot, scene, positions, step=1e-6):
         ends = []
         for way in (step, -step):
             moved = positions + way * np.eye(len(positions))[column]
-            there, gradients = asked(robot, scene, moved)
+            there, gradients = answers_of(robot, scene, moved)
             second = robot.distance_hessians(scene, there, moved).by_joint
             largest = 1.0 + np.abs(found.by_joint).max(axis=(1, 2))
             regular &= gradients.differentiable
@@ -155,7 +155,7 @@ def test_a_status_marks_what_has_no_second_derivatives():
     }
     for (moved, fixed), status in expected.items():
         scene = with_fixed(Scene([Body("a", "l2", moved), Body("b", "fixed", fixed, place)]))
-        result, _ = asked(robot, scene, np.zeros(2))
+        result, _ = answers_of(robot, scene, np.zeros(2))
         found = robot.distance_hessians(scene, result, [0.0, 0.0])
         assert DerivativeStatus(int(found.status[0])) & status == status
         assert found.differentiable[0] == (status == 0)

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from damage import damaged
+from damage import damage
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mesh_files import FILES
@@ -45,7 +45,7 @@ def obj_of(points, polygons):
     return "\n".join(rows + [f"f {' '.join(str(i + 1) for i in polygon)}" for polygon in polygons]).encode()
 
 
-def turned(outline, rng):
+def turn_outline(outline, rng):
     """Return a plane outline with a random pose in space."""
     basis, _ = np.linalg.qr(rng.normal(size=(3, 3)))
     return outline @ basis[:2] + rng.normal(size=3)
@@ -93,7 +93,7 @@ def test_triangles_of_a_concave_polygon_cover_it_once(shape):
     for _ in range(60):
         flat = np.roll(shape(rng), rng.integers(50), axis=0) if shape is not ring else shape(rng)
         flat = flat if rng.random() < 0.5 else flat[::-1]
-        points = turned(flat, rng)
+        points = turn_outline(flat, rng)
         vertices, faces = read_triangles(obj_of(points, [range(len(points))]), "obj")
         concave += len(faces) > 3
         a, b, c = (vertices[faces[:, i]] for i in range(3))
@@ -125,7 +125,7 @@ def test_degenerate_polygons_are_kept_and_repeated_corners_removed():
 @pytest.mark.parametrize("order", [(0, 2, 4, 1, 3), (0, 1, 3, 2, 4)])
 def test_self_crossing_polygon_is_rejected(order):
     angles = 0.4 * np.pi * np.array(order)
-    points = turned(np.column_stack([np.cos(angles), np.sin(angles)]), np.random.default_rng(1))
+    points = turn_outline(np.column_stack([np.cos(angles), np.sin(angles)]), np.random.default_rng(1))
     with pytest.raises(ValueError, match="crosses itself"):
         read_triangles(obj_of(points, [range(5)]), "obj")
 
@@ -151,7 +151,7 @@ GOOD = [
 def test_damaged_mesh_file_gives_triangles_or_a_clear_error(data, file):
     kind, good = file
     try:
-        vertices, faces = read_triangles(data.draw(damaged(good)), kind)
+        vertices, faces = read_triangles(data.draw(damage(good)), kind)
     except ValueError as error:
         assert is_refusal(error), error
         return

@@ -9,7 +9,7 @@ import struct
 
 import numpy as np
 import pytest
-from damage import damaged
+from damage import damage
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -115,7 +115,7 @@ def test_damaged_stream_is_an_error(data, binary, words):
 
 
 @settings(max_examples=200, deadline=None)
-@given(damaged(GOOD), st.booleans(), st.integers(1, 1000))
+@given(damage(GOOD), st.booleans(), st.integers(1, 1000))
 def test_damaged_stream_gives_cubes_or_a_clear_error(data, binary, most):
     try:
         centres, sides = Octree(data, 0.1, binary).cubes(most)

@@ -49,7 +49,7 @@ def robot():
 
 
 @pytest.fixture
-def empty(robot):
+def empty_scene(robot):
     return PlanningScene(robot)
 
 
@@ -71,8 +71,8 @@ def with_ball(planning, name="ball", pose=None, **options):
     return edit.commit()
 
 
-def test_world_object_is_checked_against_all_links_and_fixed(empty):
-    planning = with_ball(empty)
+def test_world_object_is_checked_against_all_links_and_fixed(empty_scene):
+    planning = with_ball(empty_scene)
     found = answers(planning)
     assert found.keys() == {
         frozenset(("base", "hand")),
@@ -84,16 +84,16 @@ def test_world_object_is_checked_against_all_links_and_fixed(empty):
     assert turned[frozenset(("base", "ball"))] == pytest.approx(2.8, abs=1e-12)
 
 
-def test_world_objects_are_not_checked_against_each_other(empty):
-    planning = with_ball(with_ball(empty), "other", at(0.0, 3.05))
+def test_world_objects_are_not_checked_against_each_other(empty_scene):
+    planning = with_ball(with_ball(empty_scene), "other", at(0.0, 3.05))
     assert frozenset(("ball", "other")) not in answers(planning)
     edit = planning.edit()
     edit.set_runtime("ball", "other", True)
     assert answers(edit.commit())[frozenset(("ball", "other"))] == pytest.approx(-0.15, abs=1e-12)
 
 
-def test_attached_object_moves_with_its_link_and_ignores_touch_links(empty):
-    planning = with_ball(with_ball(empty, "wall", at(0.0, 5.0)))
+def test_attached_object_moves_with_its_link_and_ignores_touch_links(empty_scene):
+    planning = with_ball(with_ball(empty_scene, "wall", at(0.0, 5.0)))
     edit = planning.edit()
     edit.attach("ball", "hand", at(2.15), ["arm_group"])  # a group: the child link of its joint
     assert answers(edit.commit())[frozenset(("ball", "hand"))] == pytest.approx(-0.05, abs=1e-12)
@@ -109,8 +109,8 @@ def test_attached_object_moves_with_its_link_and_ignores_touch_links(empty):
     assert answers(edit.commit()) == pytest.approx(answers(planning))
 
 
-def test_shapes_of_one_object_move_together(empty):
-    edit = empty.edit()
+def test_shapes_of_one_object_move_together(empty_scene):
+    edit = empty_scene.edit()
     edit.add("rack", [Sphere(0.1), Sphere(0.1)], [at(0.0, 1.0), at(0.0, 2.0)], at(0.0, 3.0))
     planning = edit.commit()
     assert [body.name for body in planning.scene.bodies[3:]] == ["rack/0", "rack/1"]
@@ -126,8 +126,8 @@ def test_shapes_of_one_object_move_together(empty):
     assert answers(edit.commit())[frozenset(("base", "rack"))] == pytest.approx(4.8, abs=1e-12)
 
 
-def test_replacing_or_removing_an_object_keeps_other_bodies(empty):
-    planning = with_ball(with_ball(empty), "other", at(0.0, -2.0))
+def test_replacing_or_removing_an_object_keeps_other_bodies(empty_scene):
+    planning = with_ball(with_ball(empty_scene), "other", at(0.0, -2.0))
     replaced = with_ball(planning, "ball", at(0.0, 4.0))
     assert answers(replaced)[frozenset(("base", "ball"))] == pytest.approx(3.8, abs=1e-12)
     edit = replaced.edit()
@@ -137,11 +137,11 @@ def test_replacing_or_removing_an_object_keeps_other_bodies(empty):
     assert answers(left)[frozenset(("base", "other"))] == pytest.approx(1.8, abs=1e-12)
     edit = left.edit()
     edit.remove_all()
-    assert answers(edit.commit()) == answers(empty)
+    assert answers(edit.commit()) == answers(empty_scene)
 
 
-def test_adding_objects_at_once_or_one_by_one_is_equivalent(empty):
-    edit, one_by_one = empty.edit(), empty
+def test_adding_objects_at_once_or_one_by_one_is_equivalent(empty_scene):
+    edit, one_by_one = empty_scene.edit(), empty_scene
     for number in range(20):
         pose = at(0.3 * number, 1.0 + 0.2 * number)
         edit.add(f"o{number}", [Sphere(0.05)], [np.eye(4)], pose)
@@ -151,8 +151,8 @@ def test_adding_objects_at_once_or_one_by_one_is_equivalent(empty):
     assert answers(edit.commit(), 0.3, 0.2) == pytest.approx(answers(one_by_one, 0.3, 0.2), abs=1e-12)
 
 
-def test_setting_and_clearing_the_matrix_changes_the_pairs(empty):
-    planning = with_ball(empty)
+def test_setting_and_clearing_the_matrix_changes_the_pairs(empty_scene):
+    planning = with_ball(empty_scene)
     edit = planning.edit()
     names = ["arm", "ball", "base", "hand"]
     allowed = [[{a, b} in ({"arm", "ball"}, {"base", "hand"}) for b in names] for a in names]
@@ -166,8 +166,8 @@ def test_setting_and_clearing_the_matrix_changes_the_pairs(empty):
     assert answers(edit.commit()) == answers(planning)
 
 
-def test_failed_change_leaves_the_scene_unchanged(empty):
-    planning = with_ball(empty)
+def test_failed_change_leaves_the_scene_unchanged(empty_scene):
+    planning = with_ball(empty_scene)
     before = answers(planning)
     edit = planning.edit()
     edit.add("cup", [Sphere(0.1)], [np.eye(4)], at(9.0))
@@ -194,13 +194,13 @@ def test_failed_change_leaves_the_scene_unchanged(empty):
         (lambda e: e.set_runtime("ball", "leg", True), "'leg' is neither a link"),
     ],
 )
-def test_error_about_an_invalid_change_names_the_cause(empty, change, words):
+def test_error_about_an_invalid_change_names_the_cause(empty_scene, change, words):
     with pytest.raises(ValueError, match=words):
-        change(with_ball(empty).edit())
+        change(with_ball(empty_scene).edit())
 
 
-def test_pairs_can_be_selected_by_links_groups_and_objects(empty):
-    planning = with_ball(empty)
+def test_pairs_can_be_selected_by_links_groups_and_objects(empty_scene):
+    planning = with_ball(empty_scene)
     owners = np.array(planning.owners)
     assert owners[planning.body_pairs(["ball"], ["arm_group"])].tolist() == [["arm", "ball"]]
     assert {tuple(pair) for pair in owners[planning.body_pairs(["hand"])]} == {("base", "hand"), ("hand", "ball")}
@@ -209,8 +209,8 @@ def test_pairs_can_be_selected_by_links_groups_and_objects(empty):
         planning.owners_of(["cup"])
 
 
-def test_padding_applies_to_links_and_objects(empty):
-    edit = with_ball(with_ball(empty), "held", at(2.0, 1.0), link="hand").edit()
+def test_padding_applies_to_links_and_objects(empty_scene):
+    edit = with_ball(with_ball(empty_scene), "held", at(2.0, 1.0), link="hand").edit()
     edit.padding = Padding({"hand": 0.01, "ball": 0.002}, default=0.03, margin=0.5)
     planning = edit.commit()
     planning.scene.set_link_poses(planning.robot.forward_kinematics({"shoulder": 0.0, "wrist": 0.0}))
@@ -333,8 +333,8 @@ def test_group_moves_the_links_below_its_joints(robot):
         robot.links_moved_by("leg")
 
 
-def test_gradients_to_objects_agree_with_finite_differences(empty):
-    planning = with_ball(with_ball(empty, "held", at(2.0, 0.3), link="hand"), pose=at(1.0, 2.0, 0.3))
+def test_gradients_to_objects_agree_with_finite_differences(empty_scene):
+    planning = with_ball(with_ball(empty_scene, "held", at(2.0, 0.3), link="hand"), pose=at(1.0, 2.0, 0.3))
     robot, state = planning.robot, {"shoulder": 0.4, "wrist": 0.2}
     planning.scene.set_link_poses(robot.forward_kinematics(state))
     gradients = robot.distance_gradients(planning.scene.query(), state, bodies=planning.scene.bodies)
@@ -352,9 +352,9 @@ def test_gradients_to_objects_agree_with_finite_differences(empty):
         assert gradients.by_joint[order, column] == pytest.approx(expected, abs=1e-6)
 
 
-def test_query_without_pairs_is_allowed(empty):
-    empty.scene.set_link_poses(empty.robot.forward_kinematics({"shoulder": 0.0, "wrist": 0.0}))
-    assert len(empty.scene.query(pairs=np.empty((0, 2), dtype=int), max_distance=0.1)) == 0
+def test_query_without_pairs_is_allowed(empty_scene):
+    empty_scene.scene.set_link_poses(empty_scene.robot.forward_kinematics({"shoulder": 0.0, "wrist": 0.0}))
+    assert len(empty_scene.scene.query(pairs=np.empty((0, 2), dtype=int), max_distance=0.1)) == 0
 
 
 def octree(cells, resolution=0.1):
@@ -367,10 +367,10 @@ def with_octomap(planning, tree, pose=None, most=1000):
     return edit.commit()
 
 
-def test_octomap_distance_is_that_of_the_nearest_cube(empty):
+def test_octomap_distance_is_that_of_the_nearest_cube(empty_scene):
     rng = np.random.default_rng(3)
     cells = [tuple(cell) for cell in rng.integers(-40, 40, (200, 3))]
-    planning = with_ball(with_octomap(empty, octree(cells), at(0.3, 2.0)), "held", at(0.5), link="hand")
+    planning = with_ball(with_octomap(empty_scene, octree(cells), at(0.3, 2.0)), "held", at(0.5), link="hand")
     planning.scene.set_link_poses(planning.robot.forward_kinematics({"shoulder": 0.3, "wrist": 1.0}))
     result = query_parts(planning.scene, planning.parts(planning.body_pairs()))
     found = {}
@@ -400,8 +400,8 @@ def test_octomap_distance_is_that_of_the_nearest_cube(empty):
     assert len(near) == 4 and near.statistics.pairs == result.statistics.pairs == len(planning.body_pairs())
 
 
-def test_repeated_octomap_keeps_its_boxes_and_rules(empty):
-    planning = with_octomap(empty, octree([(5, 0, 0), (7, 0, 0)]))
+def test_repeated_octomap_keeps_its_boxes_and_rules(empty_scene):
+    planning = with_octomap(empty_scene, octree([(5, 0, 0), (7, 0, 0)]))
     edit = planning.edit()
     edit.set_matrix(AllowedCollisionMatrix.from_rows([OCTOMAP, "hand"], [[False, True], [True, False]]))
     edit.set_runtime(OCTOMAP, "arm", False)
@@ -430,9 +430,9 @@ def test_repeated_octomap_keeps_its_boxes_and_rules(empty):
         (lambda edit: edit.add(OCTOMAP, [Sphere(1.0)], [np.eye(4)], np.eye(4)), "the name is reserved for the octomap"),
     ],
 )
-def test_invalid_octomap_is_an_error(empty, change, words):
+def test_invalid_octomap_is_an_error(empty_scene, change, words):
     with pytest.raises(ValueError, match=words):
-        change(empty.edit())
+        change(empty_scene.edit())
 
 
 def random_change(edit, rng, links):
@@ -503,7 +503,7 @@ def test_pairs_and_places_after_random_changes_match_a_reference(robot, seed):
                 assert rules.attached_objects.keys() == {n for n, o in planning.objects.items() if o.link is not None}
 
 
-def test_many_objects_moved_at_once_match_a_scene_built_from_scratch(empty):
+def test_many_objects_moved_at_once_match_a_scene_built_from_scratch(empty_scene):
     rng = np.random.default_rng(3)
     first, second = rng.uniform(3.0, 9.0, (2, 20, 3))
 
@@ -516,8 +516,8 @@ def test_many_objects_moved_at_once_match_a_scene_built_from_scratch(empty):
                 edit.add(f"ball{number}", [Sphere(0.1)], [np.eye(4)], at(*place))
         return edit.commit()
 
-    before = with_ball(balls(empty, first, move=False), "held", at(2.0, 0.5), link="hand")
-    expected = answers(with_ball(balls(empty, second, move=False), "held", at(2.0, 0.5), link="hand"), 0.3, 1.0)
+    before = with_ball(balls(empty_scene, first, move=False), "held", at(2.0, 0.5), link="hand")
+    expected = answers(with_ball(balls(empty_scene, second, move=False), "held", at(2.0, 0.5), link="hand"), 0.3, 1.0)
     first_answers = answers(before, 0.3, 1.0)
     moved = balls(before, second, move=True)
     assert answers(moved, 0.3, 1.0) == pytest.approx(expected, abs=1e-12)
@@ -720,13 +720,13 @@ def test_many_removed_objects_are_forgotten_together(monkeypatch):
 # -- unreadable objects, and frames outside the robot
 
 
-def test_unreadable_object_is_a_problem_until_removed_or_added_again(empty):
-    edit = with_ball(empty).edit()
+def test_unreadable_object_is_a_problem_until_removed_or_added_again(empty_scene):
+    edit = with_ball(empty_scene).edit()
     edit.report(Problem("ball", reason="object 'ball': broken", source="s"))
     edit.report(Problem("new", reason="object 'new': broken", source="s"))
     planning = edit.commit()
     assert planning.problems.keys() == {"ball", "new"} and all(one.is_unread for one in planning.problems.values())
-    assert answers(planning) == answers(with_ball(empty))  # the ball is unchanged
+    assert answers(planning) == answers(with_ball(empty_scene))  # the ball is unchanged
     kept = planning.for_robot(planning.robot)
     assert {name: one.reason for name, one in kept.problems.items()} == {
         "ball": "object 'ball': broken", "new": "object 'new': broken"
@@ -750,8 +750,8 @@ def test_unreadable_object_is_a_problem_until_removed_or_added_again(empty):
     assert not edit.commit().problems
 
 
-def test_unreadable_move_is_repaired_by_the_next_move(empty):
-    edit = with_ball(empty).edit()
+def test_unreadable_move_is_repaired_by_the_next_move(empty_scene):
+    edit = with_ball(empty_scene).edit()
     edit.report(Problem("ball", reason="object 'ball': nowhere", kind=ProblemKind.POSE))
     edit.report(Problem("unknown", reason="object 'unknown': nowhere", kind=ProblemKind.POSE))
     edit.move("ball", at(0.0, 6.0))
@@ -777,8 +777,8 @@ def test_number_of_unreadable_object_names_is_limited(robot):
     assert not edit.commit().problems
 
 
-def test_unreadable_shape_move_is_repaired_by_moving_the_shapes(empty):
-    edit = empty.edit()
+def test_unreadable_shape_move_is_repaired_by_moving_the_shapes(empty_scene):
+    edit = empty_scene.edit()
     edit.add("two", [Sphere(0.1)] * 2, [at(0.0), at(1.0)], at(0.0, 3.0))
     edit.report(Problem("two", reason="object 'two': nowhere", kind=ProblemKind.PLACES))
     edit.report(Problem("two", reason="object 'two': nowhere", kind=ProblemKind.POSE))
@@ -788,8 +788,8 @@ def test_unreadable_shape_move_is_repaired_by_moving_the_shapes(empty):
     assert not edit.commit().problems
 
 
-def test_unreadable_detach_is_repaired_by_detaching(empty):
-    edit = empty.edit()
+def test_unreadable_detach_is_repaired_by_detaching(empty_scene):
+    edit = empty_scene.edit()
     for name, link in (("held", "hand"), ("other", "hand"), ("high", "arm"), ("wall", None)):
         edit.add(name, [Sphere(0.1)], [np.eye(4)], at(5.0), link=link)
     edit.report(Problem("wall", reason="'wall' is not attached", kind=ProblemKind.PUT_DOWN))
@@ -806,17 +806,17 @@ def test_unreadable_detach_is_repaired_by_detaching(empty):
     assert edit.problems.keys() == {"other", "high"}
 
 
-def test_replacing_one_source_keeps_objects_of_another(empty):
-    edit = with_ball(empty, source="a").edit()
+def test_replacing_one_source_keeps_objects_of_another(empty_scene):
+    edit = with_ball(empty_scene, source="a").edit()
     edit.report(Problem("ball", reason="object 'ball': broken", source="b"))
     edit.remove_all(source="b")
     planning = edit.commit()
     assert planning.objects.keys() == {"ball"} and not planning.problems
 
 
-def test_unreadable_octomap_is_repaired_by_the_previous_one(empty):
+def test_unreadable_octomap_is_repaired_by_the_previous_one(empty_scene):
     tree = Octree(binary_stream({(HALF,) * 3: True}), 0.1, True)
-    edit = empty.edit()
+    edit = empty_scene.edit()
     edit.set_octomap(tree, at(0.0, 9.0), 10)
     edit.report(Problem(OCTOMAP, reason="octomap: broken"))
     edit = edit.commit().edit()
@@ -824,9 +824,9 @@ def test_unreadable_octomap_is_repaired_by_the_previous_one(empty):
     assert not edit.commit().problems
 
 
-def test_pairs_with_a_world_object_concern_the_world(empty):
-    assert not empty.concerns_world()
-    planning = with_ball(empty)
+def test_pairs_with_a_world_object_concern_the_world(empty_scene):
+    assert not empty_scene.concerns_world()
+    planning = with_ball(empty_scene)
     assert planning.concerns_world() and planning.concerns_world(planning.body_pairs(["ball"]))
     assert not planning.concerns_world(planning.body_pairs(["base"], ["hand"]))
     edit = planning.edit()
@@ -834,9 +834,9 @@ def test_pairs_with_a_world_object_concern_the_world(empty):
     assert not edit.commit().concerns_world()
 
 
-def test_object_in_world_frame_is_converted_for_a_moving_robot(empty):
+def test_object_in_world_frame_is_converted_for_a_moving_robot(empty_scene):
     there = OutsideFrame("odom", at(3.0))
-    planning = with_ball(empty, outside_frame=there)
+    planning = with_ball(empty_scene, outside_frame=there)
     moving = planning.for_robot(Robot.from_urdf(URDF, world_frame="odom"))
     assert not moving.problems
     np.testing.assert_array_equal(moving.objects["ball"].pose, at(-3.0, 3.0))

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from damage import damaged
+from damage import damage
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -453,7 +453,7 @@ SAMPLE_SRDF = """<robot name="r">
 
 @pytest.mark.ci
 @settings(max_examples=400, deadline=None)
-@given(damaged(SAMPLE.encode()), st.just(SAMPLE_SRDF.encode()) | damaged(SAMPLE_SRDF.encode()))
+@given(damage(SAMPLE.encode()), st.just(SAMPLE_SRDF.encode()) | damage(SAMPLE_SRDF.encode()))
 @example(SAMPLE.encode(), SAMPLE_SRDF.encode())
 def test_damaged_urdf_or_srdf_gives_a_robot_or_a_description_error(data, srdf):
     texts = [one.decode("utf-8", "surrogateescape") for one in (data, srdf)]

@@ -57,7 +57,7 @@ def robot():
     return Robot.from_urdf(URDF)
 
 
-def nearest(planning, poses=PLACES):
+def nearest_distances(planning, poses=PLACES):
     """Return the smallest distance by pair of owners."""
     planning.scene.set_link_poses(poses)
     result, found = planning.scene.query(), {}
@@ -74,7 +74,7 @@ def with_balls(robot, **places):
     return edit.commit()
 
 
-def rescaled(planning, **scales):
+def rescale(planning, **scales):
     edit = planning.edit()
     edit.scales |= scales
     return edit.commit()
@@ -82,19 +82,19 @@ def rescaled(planning, **scales):
 
 def test_scale_applies_to_objects_but_not_to_links(robot):
     plain = with_balls(robot, ball=(at(2.0, 1.0), None))
-    grown = rescaled(plain, hand=1.5)
-    before, after = nearest(plain), nearest(grown)
+    grown = rescale(plain, hand=1.5)
+    before, after = nearest_distances(plain), nearest_distances(grown)
     assert after[frozenset(("hand", "ball"))] == pytest.approx(1.0 - 1.5 * 0.2 - 0.1, abs=1e-12)
     same = before.keys() - {frozenset(("hand", "ball"))}
     assert after.keys() == before.keys() and all(after[pair] == before[pair] for pair in same)
-    assert nearest(rescaled(plain, hand=0.5))[frozenset(("hand", "ball"))] == pytest.approx(0.8, abs=1e-12)
-    assert nearest(rescaled(grown, hand=1.0)) == before
-    assert not rescaled(grown, hand=1.0).scales
+    assert nearest_distances(rescale(plain, hand=0.5))[frozenset(("hand", "ball"))] == pytest.approx(0.8, abs=1e-12)
+    assert nearest_distances(rescale(grown, hand=1.0)) == before
+    assert not rescale(grown, hand=1.0).scales
 
 
 def test_objects_attached_to_a_scaled_link_are_scaled(robot):
     plain = with_balls(robot, wall=(at(3.0), None), held=(at(0.5), "hand"), other=(at(-0.5), "arm"))
-    after, before = nearest(rescaled(plain, hand=2.0)), nearest(plain)
+    after, before = nearest_distances(rescale(plain, hand=2.0)), nearest_distances(plain)
     assert after[frozenset(("held", "wall"))] == pytest.approx(0.5 - 2.0 * 0.1 - 0.1, abs=1e-12)
     assert after[frozenset(("hand", "wall"))] == pytest.approx(1.0 - 2.0 * 0.2 - 0.1, abs=1e-12)
     for pair in (("held", "other"), ("held", "arm"), ("held", "base"), ("other", "wall"), ("other", "hand")):
@@ -102,25 +102,25 @@ def test_objects_attached_to_a_scaled_link_are_scaled(robot):
 
 
 def test_object_is_scaled_only_while_attached_to_a_scaled_link(robot):
-    planning = rescaled(with_balls(robot, wall=(at(3.0), None), ball=(at(2.5), None)), hand=2.0)
-    assert frozenset(("ball", "wall")) not in nearest(planning)
+    planning = rescale(with_balls(robot, wall=(at(3.0), None), ball=(at(2.5), None)), hand=2.0)
+    assert frozenset(("ball", "wall")) not in nearest_distances(planning)
     edit = planning.edit()
     edit.attach("ball", "hand", at(0.5), ["hand"])
     held = edit.commit()
-    assert nearest(held)[frozenset(("ball", "wall"))] == pytest.approx(0.2, abs=1e-12)
+    assert nearest_distances(held)[frozenset(("ball", "wall"))] == pytest.approx(0.2, abs=1e-12)
     edit = held.edit()
     edit.move("ball", at(0.4))
-    assert nearest(edit.commit())[frozenset(("ball", "wall"))] == pytest.approx(0.3, abs=1e-12)
+    assert nearest_distances(edit.commit())[frozenset(("ball", "wall"))] == pytest.approx(0.3, abs=1e-12)
     edit = held.edit()
     edit.attach("ball", "arm", at(1.5), ["hand"])
-    assert nearest(edit.commit())[frozenset(("ball", "wall"))] == pytest.approx(0.3, abs=1e-12)
+    assert nearest_distances(edit.commit())[frozenset(("ball", "wall"))] == pytest.approx(0.3, abs=1e-12)
     edit = held.edit()
     edit.detach("ball", at(2.5))
-    assert nearest(edit.commit()) == nearest(planning)
+    assert nearest_distances(edit.commit()) == nearest_distances(planning)
 
 
 def test_padding_is_added_after_scaling(robot):
-    edit = rescaled(with_balls(robot, ball=(at(2.0, 1.0), None)), hand=1.5).edit()
+    edit = rescale(with_balls(robot, ball=(at(2.0, 1.0), None)), hand=1.5).edit()
     edit.padding = Padding({"hand": 0.05})
     planning = edit.commit()
     planning.scene.set_link_poses(PLACES)
@@ -129,13 +129,15 @@ def test_padding_is_added_after_scaling(robot):
 
 
 def test_scales_survive_a_change_of_the_robot(robot):
-    planning = rescaled(with_balls(robot, ball=(at(2.0, 1.0), None)), hand=1.5, nobody=3.0)
+    planning = rescale(with_balls(robot, ball=(at(2.0, 1.0), None)), hand=1.5, nobody=3.0)
     other = Robot.from_urdf(URDF.replace('"hand"', '"tool"'))
     back = planning.for_robot(other).for_robot(robot)
     assert dict(back.scales) == {"hand": 1.5, "nobody": 3.0}
-    assert nearest(back) == nearest(planning)
+    assert nearest_distances(back) == nearest_distances(planning)
     places = {"base": at(0.0), "arm": at(1.0), "tool": at(2.0)}
-    assert nearest(planning.for_robot(other), places)[frozenset(("tool", "ball"))] == pytest.approx(0.7, abs=1e-12)
+    assert nearest_distances(planning.for_robot(other), places)[frozenset(("tool", "ball"))] == pytest.approx(
+        0.7, abs=1e-12
+    )
 
 
 def test_planner_checks_scaled_links_against_the_world():
@@ -144,7 +146,7 @@ def test_planner_checks_scaled_links_against_the_world():
     )
     srdf = '<robot name="r"><group name="g"><joint name="wrist"/></group></robot>'
     arm = Robot.from_urdf(urdf, srdf=srdf)
-    grown = rescaled(with_balls(arm, ball=(at(0.0, 1.0), None)), hand=1.5)
+    grown = rescale(with_balls(arm, ball=(at(0.0, 1.0), None)), hand=1.5)
     problem = scene_problem(grown, "g", {"shoulder": 0.0, "wrist": 0.0})
     found = SceneValidity(problem).clearances(np.array([[0.0]]), np.array([2.0]))
     names = [{problem.bodies[body].name for body in problem.pairs[pair]} for pair in found.pair]
@@ -154,29 +156,29 @@ def test_planner_checks_scaled_links_against_the_world():
 
 
 def test_scaled_scene_can_be_pickled(robot):
-    planning = rescaled(with_balls(robot, ball=(at(2.0, 1.0), None)), hand=1.5)
-    assert nearest(pickle.loads(pickle.dumps(planning))) == nearest(planning)
+    planning = rescale(with_balls(robot, ball=(at(2.0, 1.0), None)), hand=1.5)
+    assert nearest_distances(pickle.loads(pickle.dumps(planning))) == nearest_distances(planning)
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, math.inf])
 def test_invalid_scale_is_an_error(robot, scale):
     for link in ("hand", "nobody"):
         with pytest.raises(ValueError, match=f"scale of link '{link}'"):
-            rescaled(PlanningScene(robot), **{link: scale})
+            rescale(PlanningScene(robot), **{link: scale})
 
 
 def test_scaled_bodies_have_unique_names_and_count_for_limits(robot):
     with pytest.raises(ValueError, match=r"scale of link 'hand'.*radius"):
-        rescaled(PlanningScene(robot), hand=1e200)
+        rescale(PlanningScene(robot), hand=1e200)
     with pytest.raises(ValueError, match=r"\(scaled\)': is the name of"):
         name = f"{robot.bodies[2].name} (scaled)"
-        rescaled(with_balls(robot, **{name: (at(9.0), None)}), hand=2.0)
+        rescale(with_balls(robot, **{name: (at(9.0), None)}), hand=2.0)
     with pytest.raises(ValueError, match="4 bodies, at most 3"):
-        rescaled(PlanningScene(robot, limits=Limits(bodies=3)), hand=2.0)
+        rescale(PlanningScene(robot, limits=Limits(bodies=3)), hand=2.0)
 
 
 def test_scaled_bodies_count_in_later_edits(robot):
-    planning = rescaled(PlanningScene(robot, limits=Limits(bodies=5)), hand=2.0)
+    planning = rescale(PlanningScene(robot, limits=Limits(bodies=5)), hand=2.0)
     edit = planning.edit()
     edit.add("cup", [Sphere(0.1)], [np.eye(4)], at(9.0))
     full = edit.commit()
@@ -232,7 +234,7 @@ def test_distances_after_random_changes_match_closed_forms(robot, seed):
                 if a < b and planning.rules.is_checked(a, b) and not (planning.in_world(a) and planning.in_world(b)):
                     gaps = [np.linalg.norm(p - q) for p in balls[a][1] for q in balls[b][1]]
                     expected[frozenset((a, b))] = min(gaps) - radius(a, b) - radius(b, a)
-        found = nearest(planning, poses)
+        found = nearest_distances(planning, poses)
         assert found.keys() == expected.keys()
         assert all(found[pair] == pytest.approx(expected[pair], abs=1e-9) for pair in found)
 

@@ -26,7 +26,7 @@ def body(rng, name):
     return Body(name, link, Sphere(rng.uniform(0.02, 0.08)), pose_at(rng.uniform(-1.0, 1.0, 3)))
 
 
-def near(scene):
+def near_pairs(scene):
     names = [each.name for each in scene.bodies]
     found = scene.query(max_distance=0.05)
     rows = zip(found.body_a.tolist(), found.body_b.tolist(), found.distance.tolist(), strict=True)
@@ -42,7 +42,7 @@ def test_answers_equal_those_of_a_new_scene(monkeypatch, seed):
     scene = Scene([body(rng, f"b{i}") for i in range(60)])
     poses = {link: pose_at(rng.uniform(-0.2, 0.2, 3)) for link in LINKS}
     scene.set_link_poses(poses)
-    near(scene)
+    near_pairs(scene)
     for step in range(60):
         for _ in range(int(rng.integers(1, 4))):
             what = rng.random()
@@ -57,8 +57,8 @@ def test_answers_equal_those_of_a_new_scene(monkeypatch, seed):
         scene.set_link_poses({link: poses[link] for link in scene.links})
         anew = Scene(list(scene.bodies))
         anew.set_link_poses({link: poses[link] for link in anew.links})
-        assert near(scene) == near(anew)
-        assert near(scene.fork()) == near(anew)
+        assert near_pairs(scene) == near_pairs(anew)
+        assert near_pairs(scene.fork()) == near_pairs(anew)
 
 
 def crowd(count=400):

@@ -270,7 +270,7 @@ class HeapStatistics(ctypes.Structure):
     _fields_ = [(name, ctypes.c_size_t) for name in _names.split()]
 
 
-def held():
+def held_bytes():
     """Return the bytes allocated by `malloc` and not freed."""
     mallinfo2 = ctypes.CDLL(None).mallinfo2
     mallinfo2.restype = HeapStatistics
@@ -280,12 +280,12 @@ def held():
 
 def assert_queries_hold_no_memory(scene):
     scene.query()
-    before = held()
+    before = held_bytes()
     for _ in range(10):
         scene.forget()
         assert len(scene.query()) > 100
     # The scratch memory of one kernel takes some kilobytes, and each of these pairs calls several.
-    assert held() - before < 100_000
+    assert held_bytes() - before < 100_000
 
 
 def test_queries_leave_no_memory_behind():

@@ -22,7 +22,7 @@ VALUES = {
 
 
 @kernel
-def _sorted(keys, count):
+def _sort(keys, count):
     sort(keys, count)
 
 
@@ -33,6 +33,6 @@ def test_rows_are_ordered_by_their_values_and_then_by_their_pairs(values):
         keys = keys_for(count + 3)
         keys.values[:count] = values(draws, count)
         keys.pairs[:count] = np.stack([draws.integers(0, 20, count), draws.permutation(count)], axis=1)
-        _sorted(keys, count)
+        _sort(keys, count)
         expected = np.lexsort((keys.pairs[:count, 1], keys.pairs[:count, 0], keys.values[:count]))
         np.testing.assert_array_equal(keys.order[:count], expected)

@@ -385,12 +385,12 @@ def test_thresholds_next_to_dents_agree_with_points_of_the_bodies():
 def test_support_points_of_pieces_take_few_newton_steps():
     taken = []
 
-    def counted(*arguments):
+    def count_steps(*arguments):
         taken[-1] += 1
         return support_function._profile_at(*arguments)
 
     function = support_function.support_between
-    here = {**function.__globals__, "_profile_at": counted, "out_of_line": lambda: None}
+    here = {**function.__globals__, "_profile_at": count_steps, "out_of_line": lambda: None}
     support = FunctionType(function.__code__, here)
     rng = np.random.default_rng(4)
     for _ in range(100):

@@ -21,7 +21,7 @@ def ball(count: int, rng: np.random.Generator) -> np.ndarray:
     return points / np.linalg.norm(points, axis=1)[:, None]
 
 
-def lowest(points: np.ndarray, turn: np.ndarray) -> float:
+def lowest_height(points: np.ndarray, turn: np.ndarray) -> float:
     """Return the least height of turned points, with twenty digits for the sum."""
     return float((points.astype(np.longdouble) @ turn[2].astype(np.longdouble)).min())
 
@@ -34,7 +34,7 @@ def sheet(rng):
     return ball(150, rng) * (1.0, 1.0, 1e-13)
 
 
-def doubled(rng):
+def double_points(rng):
     points = ball(60, rng)
     return np.concatenate([points, points + 1e-13 * rng.normal(size=points.shape)])
 
@@ -51,7 +51,7 @@ def knife(rng):
     return np.column_stack([np.cos(angle), np.sin(angle), 1e-9 * rng.normal(size=angle.size)])
 
 
-@pytest.mark.parametrize("points", [needle, sheet, doubled, nearly_flat_faces, knife])
+@pytest.mark.parametrize("points", [needle, sheet, double_points, nearly_flat_faces, knife])
 def test_no_corner_of_a_hull_is_missed(points):
     """Qhull omits protruding points of thin bodies, and its facets need not be convex at such points."""
     rng = np.random.default_rng(5)
@@ -68,7 +68,7 @@ def test_no_corner_of_a_hull_is_missed(points):
         pose = np.eye(4)
         pose[:3, :3] = turn
         found = distance(HalfSpace(), np.eye(4), body, pose)
-        exact = lowest(given, turn)
+        exact = lowest_height(given, turn)
         assert found.lower <= exact <= found.upper
         assert found.upper - found.lower < 1e-12
 
@@ -213,7 +213,7 @@ def soup(points: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return points[faces].reshape(-1, 3), np.arange(3 * len(faces)).reshape(-1, 3)
 
 
-def notched(size: float, notch: float) -> tuple[np.ndarray, np.ndarray]:
+def notched_bar(size: float, notch: float) -> tuple[np.ndarray, np.ndarray]:
     """Return a bar of square section with a wedge cut into its top, x along it."""
     outline = np.array([(-1, -1), (1, -1), (1, 1), (notch, 1), (0, 1 - notch), (-notch, 1), (-1, 1)], dtype=float)
     triangles = [(0, 1, 4), (1, 2, 3), (1, 3, 4), (0, 4, 5), (0, 5, 6)]
@@ -229,7 +229,7 @@ def notched(size: float, notch: float) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("size", [1e-9, 1e-6, 1e-3, 1.0, 1e6])
 def test_small_bodies_keep_their_corners(size):
     """Merging all corners within 1e-8 m would ignore the size of the body."""
-    points, faces = notched(size, 0.004)
+    points, faces = notched_bar(size, 0.004)
     body = Mesh.from_triangles(*soup(points, faces))
     assert len(body.vertices) == len(points)
     assert body.volume() == pytest.approx(8.0 * size**3 * (1 - 0.004**2 / 4), rel=1e-12)
@@ -239,7 +239,7 @@ def test_small_bodies_keep_their_corners(size):
 
 
 def test_corners_split_by_single_precision_are_merged_to_close_the_surface():
-    points, faces = notched(0.1, 0.3)
+    points, faces = notched_bar(0.1, 0.3)
     corners, triangles = soup(points, faces)
     rng = np.random.default_rng(1)
     noisy = corners + 1e-11 * rng.uniform(-1.0, 1.0, size=corners.shape)
@@ -251,7 +251,7 @@ def test_corners_split_by_single_precision_are_merged_to_close_the_surface():
 
 
 def test_triangles_are_checked_by_name():
-    points, faces = notched(1.0, 0.3)
+    points, faces = notched_bar(1.0, 0.3)
     with pytest.raises(ValueError, match=r"Mesh.vertices: must be finite"):
         Mesh.from_triangles(np.where(points == 1.0, np.nan, points), faces)
     with pytest.raises(ValueError, match=r"Mesh.faces: indices must be in \[0, 14\), found 0 to 14"):

@@ -39,7 +39,7 @@ def test_triangles_close_around_the_body_and_lie_on_it(body, resolution):
 
 
 @pytest.fixture
-def without(monkeypatch):
+def without_trimesh(monkeypatch):
     monkeypatch.setitem(sys.modules, "trimesh", None)
 
 
@@ -47,12 +47,12 @@ def urdf(geometry):
     return f'<robot name="r"><link name="a"><collision><geometry>{geometry}</geometry></collision></link></robot>'
 
 
-def test_bodies_robots_and_their_triangles_work_without_trimesh(without):
+def test_bodies_robots_and_their_triangles_work_without_trimesh(without_trimesh):
     assert len(Scene(Robot.load(urdf('<box size="1 1 1"/>')).bodies).bodies) == 1
     assert all(len(body.triangles()[1]) for body in (*BODIES, HalfSpace()))
 
 
-def test_functions_that_need_trimesh_name_the_extra_to_install(without, tmp_path):
+def test_functions_that_need_trimesh_name_the_extra_to_install(without_trimesh, tmp_path):
     for ask in (
         Sphere(1.0).tessellate,
         HalfSpace().tessellate,
@@ -70,7 +70,7 @@ def test_functions_that_need_trimesh_name_the_extra_to_install(without, tmp_path
     assert not Robot.from_urdf(text, package_directories={"p": tmp_path}, meshes="ignore").bodies
 
 
-def test_polygon_files_are_read_as_hulls_without_trimesh(without, tmp_path):
+def test_polygon_files_are_read_as_hulls_without_trimesh(without_trimesh, tmp_path):
     (tmp_path / "tetra.stl").write_text(stl_text())
     (body,) = Robot.from_urdf(
         urdf('<mesh filename="package://p/tetra.stl"/>'), package_directories={"p": tmp_path}

@@ -35,7 +35,7 @@ def scene_of(kind):
     return Scene(bodies)
 
 
-def asked(kind, count=200):
+def floor_case(kind, count=200):
     """Return a robot, its scene, states, and floors and needed distances about as large as the distances."""
     robot, scene = Robot.from_urdf(ROBOT), scene_of(kind)
     random = np.random.default_rng(3)
@@ -58,7 +58,7 @@ def by_distances(robot, scene, positions, floors, needed):
 
 @pytest.mark.parametrize("kind", SHAPES)
 def test_verdicts_agree_with_the_proved_distances(kind):
-    robot, scene, positions, floors, needed = asked(kind)
+    robot, scene, positions, floors, needed = floor_case(kind)
     lacks, below, expected = by_distances(robot, scene, positions, floors, needed)
     assert len(np.unique(expected)) == 3
     ask = FloorQuery(robot, scene, scene.pairs)
@@ -74,7 +74,7 @@ def test_verdicts_agree_with_the_proved_distances(kind):
 
 @pytest.mark.parametrize("kind", SHAPES)
 def test_states_end_at_the_first_below_a_floor_with_any_threads(kind):
-    robot, scene, positions, floors, needed = asked(kind, 700)
+    robot, scene, positions, floors, needed = floor_case(kind, 700)
     _, _, expected = by_distances(robot, scene, positions, floors, needed)
     above = np.flatnonzero(expected != BELOW)
     ask = FloorQuery(robot, scene, scene.pairs)

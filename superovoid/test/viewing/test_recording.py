@@ -29,7 +29,7 @@ def arm():
     return Robot.from_urdf(ARM)
 
 
-def written(path, names, *rows):
+def write_csv(path, names, *rows):
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([names, *rows])
     return path
@@ -37,7 +37,7 @@ def written(path, names, *rows):
 
 def test_a_recorded_path_has_the_distances_of_the_library(arm, tmp_path):
     rows = [(0.1 * i, x, 0.5) for i, x in enumerate((0.0, 0.05, 0.1))]
-    path = written(tmp_path / "p.csv", ["time_s", "slide_m", "wrist_rad"], *rows)
+    path = write_csv(tmp_path / "p.csv", ["time_s", "slide_m", "wrist_rad"], *rows)
     model = ReplayModel(read_csv(path, arm), near=0.05)
     assert (model.recording.axis, model.recording.unit) == ("time", "s")
     assert model.recording.seconds == pytest.approx([0.0, 0.1, 0.2])
@@ -134,7 +134,7 @@ HEAD = ["slide_m", "wrist_rad"]
 )
 def test_an_invalid_path_is_rejected_with_a_reason(arm, tmp_path, names, rows, words):
     with pytest.raises(RecordingError, match=re.escape(words)) as refused:
-        read_csv(written(tmp_path / "p.csv", names, *rows), arm)
+        read_csv(write_csv(tmp_path / "p.csv", names, *rows), arm)
     assert str(tmp_path / "p.csv") in str(refused.value)
 
 
@@ -155,13 +155,13 @@ def test_tables_of_other_programs_are_read(arm, tmp_path, text):
 
 def test_an_unrecognised_table_needs_a_robot(tmp_path):
     with pytest.raises(RecordingError, match="no robot is given, and no installed package recognises its columns"):
-        read_csv(written(tmp_path / "p.csv", ["a"], ["1"]))
+        read_csv(write_csv(tmp_path / "p.csv", ["a"], ["1"]))
 
 
 def test_equal_and_distant_times_are_drawn(arm, tmp_path):
     for times in ((1.0, 1.0, 1.0), (0.0, 5e-324, 1e-323), (-1e15, 0.0, 1e15)):
         rows = [(time, 0.1 * index, 0.0) for index, time in enumerate(times)]
-        recording = read_csv(written(tmp_path / "p.csv", ["time_s", *HEAD], *rows), arm)
+        recording = read_csv(write_csv(tmp_path / "p.csv", ["time_s", *HEAD], *rows), arm)
         track = track_of(ReplayModel(recording, near=0.05))
         svg = drawing(recording, track, 2, 0.05)
         assert (track.meaning == Meaning.APART).all() and ElementTree.fromstring(svg) is not None
@@ -172,8 +172,8 @@ def test_a_too_long_table_is_rejected_before_it_is_read_completely(arm, tmp_path
     monkeypatch.setattr(recording_files, "_MOST_ROWS", 2)
     names, rows = HEAD, [[0, 0]] * 3
     with pytest.raises(RecordingError, match="more than 2 rows"):
-        read_csv(written(tmp_path / "p.csv", names, *rows), arm)
-    assert len(read_csv(written(tmp_path / "p.csv", names, *rows[1:]), arm).moments) == 2
+        read_csv(write_csv(tmp_path / "p.csv", names, *rows), arm)
+    assert len(read_csv(write_csv(tmp_path / "p.csv", names, *rows[1:]), arm).moments) == 2
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"", b"\0\0\0", b'"' + b"x" * 200_000])
@@ -186,4 +186,4 @@ def test_a_file_other_than_csv_is_rejected_with_a_reason(tmp_path, arm, content)
 
 def test_a_floating_robot_needs_more_than_a_joint_path(tmp_path):
     with pytest.raises(RecordingError, match="ball"):
-        read_csv(written(tmp_path / "p.csv", HEAD, [0, 0]), Robot.from_urdf(URDF))
+        read_csv(write_csv(tmp_path / "p.csv", HEAD, [0, 0]), Robot.from_urdf(URDF))

@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 import pytest
-from mcap_bags import KINDS, STAMP, ball, joints, written
+from mcap_bags import KINDS, STAMP, ball, joints, write_bag
 
 from superovoid import Robot
 from superovoid.cli import main
@@ -27,7 +27,7 @@ def arm():
 
 def test_recorded_states_have_the_distances_of_the_library(arm, tmp_path):
     states = [(0.1 * i, 0.1 * i) for i in range(11)]
-    path = written(
+    path = write_bag(
         tmp_path / "b.mcap", ball(0.0, 2.0, "/tf_static"), *(joints(t, slide=x, wrist=0.2) for t, x in states)
     )
     recording = read_bag(path, arm, rate=10.0)
@@ -42,7 +42,7 @@ def test_recorded_states_have_the_distances_of_the_library(arm, tmp_path):
 
 
 def test_missing_and_stale_positions_are_unknown(arm, tmp_path):
-    path = written(
+    path = write_bag(
         tmp_path / "b.mcap",
         ball(0.0, 2.0, "/tf_static"),
         joints(0.0, slide=0.5),
@@ -75,12 +75,12 @@ def test_missing_and_stale_positions_are_unknown(arm, tmp_path):
 )
 def test_a_base_without_a_transform_leaves_the_state_unknown(arm, tmp_path, frames, words):
     messages = [joints(0.5 * i, slide=0.5, wrist=0.0) for i in range(5)]
-    recording = read_bag(written(tmp_path / "b.mcap", *frames, *messages), arm, rate=2.0)
+    recording = read_bag(write_bag(tmp_path / "b.mcap", *frames, *messages), arm, rate=2.0)
     assert words in recording.moments[-1].unknown
 
 
 def test_the_command_shows_the_robot_of_a_bag(tmp_path, capsys):
-    path = written(
+    path = write_bag(
         tmp_path / "b.mcap",
         ("/robot_description", "String", 0.0, {"data": URDF}),
         ("/robot_description_semantic", "String", 0.0, {"data": SRDF}),
@@ -110,17 +110,17 @@ def test_the_command_shows_the_robot_of_a_bag(tmp_path, capsys):
 )
 def test_an_unusable_bag_is_rejected_with_a_reason(arm, tmp_path, messages, options, words):
     with pytest.raises(RecordingError, match=re.escape(words)):
-        read_bag(written(tmp_path / "b.mcap", *messages), arm, **options)
+        read_bag(write_bag(tmp_path / "b.mcap", *messages), arm, **options)
 
 
 def test_a_topic_can_be_chosen(arm, tmp_path):
-    path = written(tmp_path / "b.mcap", joints(0.0, "/a/joint_states", slide=1.0), joints(0.0, slide=0.5))
+    path = write_bag(tmp_path / "b.mcap", joints(0.0, "/a/joint_states", slide=1.0), joints(0.0, slide=0.5))
     assert read_bag(path, arm, topic="/a/joint_states").moments[0].positions == {"slide": 1.0}
 
 
 def test_a_damaged_bag_is_rejected_or_gives_the_same_states(arm, tmp_path):
     """Change bytes of a bag and truncate it: the only error is a `RecordingError`."""
-    good = written(tmp_path / "b.mcap", *(joints(0.1 * i, slide=0.1 * i, wrist=0.0) for i in range(4))).read_bytes()
+    good = write_bag(tmp_path / "b.mcap", *(joints(0.1 * i, slide=0.1 * i, wrist=0.0) for i in range(4))).read_bytes()
     states = [dict(moment.positions) for moment in read_bag(tmp_path / "b.mcap", arm, rate=10.0).moments]
     random, path, refused = np.random.default_rng(1), tmp_path / "d.mcap", 0
     for number in range(200):
@@ -157,7 +157,7 @@ JOINTS, FRAMES = "sensor_msgs/msg/JointState", "tf2_msgs/msg/TFMessage"
 def test_messages_with_missing_fields_are_rejected_with_a_reason(arm, tmp_path, kind, definition, message, lacking):
     full = JOINTS if kind == "JointState" else FRAMES
     topic = "/joint_states" if kind == "JointState" else "/tf"
-    bag = written(
+    bag = write_bag(
         tmp_path / "b.mcap", (topic, kind, 0.0, message), *([joints(0.1, slide=0.0)] if kind == "TFMessage" else []),
         kinds={full: definition},
     )  # fmt: skip
@@ -167,7 +167,7 @@ def test_messages_with_missing_fields_are_rejected_with_a_reason(arm, tmp_path, 
 
 
 def test_a_description_without_text_is_rejected_with_a_reason(tmp_path):
-    bag = written(
+    bag = write_bag(
         tmp_path / "b.mcap",
         ("/robot_description", "String", 0.0, {"data": 1}),
         kinds={"std_msgs/msg/String": "int32 data\n"},
@@ -177,7 +177,7 @@ def test_a_description_without_text_is_rejected_with_a_reason(tmp_path):
 
 
 def test_large_positions_are_unknown_and_the_last_equal_time_counts(arm, tmp_path):
-    bag = written(
+    bag = write_bag(
         tmp_path / "b.mcap",
         ball(0.0, 2.0, "/tf_static"),
         joints(0.0, slide=0.5, wrist=0.0),
@@ -192,6 +192,6 @@ def test_large_positions_are_unknown_and_the_last_equal_time_counts(arm, tmp_pat
 def test_a_bag_with_one_state_and_names_with_tags_is_read(tmp_path):
     tag = "<img src=x> \u624b"
     urdf = URDF.replace('"slide"', '"&lt;img src=x&gt; \u624b"')
-    bag = written(tmp_path / "b.mcap", ball(0.0, 2.0, "/tf_static"), joints(0.0, **{tag: 0.5, "wrist": 0.0}))
+    bag = write_bag(tmp_path / "b.mcap", ball(0.0, 2.0, "/tf_static"), joints(0.0, **{tag: 0.5, "wrist": 0.0}))
     (moment,) = read_bag(bag, Robot.from_urdf(urdf)).moments
     assert moment.positions == {tag: 0.5, "wrist": 0.0} and not moment.unknown

@@ -46,7 +46,7 @@ def page():
         yield page
 
 
-def until(holds):
+def wait_until(holds):
     """Wait until a condition holds."""
     end = time.monotonic() + LONG
     while not holds():
@@ -85,7 +85,7 @@ def test_an_added_object_updates_the_distances_of_all_moments(page):
     before = page._track.lower[0]
     page._add_object(lambda: Box((2.0, 2.0, 2.0)), "box")
     page._change(lambda: page.model.move_object("box_1", np.eye(4)), scene=True)
-    until(lambda: page._measurer.wait(LONG) and page._track.meaning[0] == Meaning.OVERLAPPING)
+    wait_until(lambda: page._measurer.wait(LONG) and page._track.meaning[0] == Meaning.OVERLAPPING)
     assert page._track.lower[0] < before
 
 
@@ -93,8 +93,8 @@ def test_playback_pauses_at_the_end_without_repeat(page):
     page._player.repeat = False
     page._player.speed = 5.0
     page._player.play(True)
-    until(lambda: not page._player.playing)
-    until(lambda: page.model.index == len(FRAMES) - 1)
+    wait_until(lambda: not page._player.playing)
+    wait_until(lambda: page.model.index == len(FRAMES) - 1)
     assert page.viewer.refresher.wait(LONG)
     assert page._slider.value == len(FRAMES) - 1
 
@@ -264,12 +264,12 @@ def test_the_timeline_of_a_page_seeks_and_plays(page, tab):
     tab.page.get_by_text("Clearance").first.wait_for()
     tab.set_number("moment", 10)
     tab.page.get_by_text("frame 50 (11 of 20)").wait_for()
-    until(lambda: page.model.index == 10)
+    wait_until(lambda: page.model.index == 10)
     tab.page.get_by_text(interval_words(page._track.lower[10], page._track.upper[10])).first.wait_for()
     tab.page.get_by_role("button", name="play").click()
-    until(lambda: page.model.index != 10)
+    wait_until(lambda: page.model.index != 10)
     tab.page.get_by_role("button", name="pause").click()
-    until(lambda: not page._player.playing)
+    wait_until(lambda: not page._player.playing)
     assert tab.troubles == []
 
 
@@ -292,7 +292,7 @@ def _check_served(page, tab, tmp_path):
         tab.page.get_by_text(f"frame {FRAMES[index]} ({index + 1} of {count})").wait_for()
         return at_rest(tab, picture, words)
 
-    until(lambda: page._measured == count)
+    wait_until(lambda: page._measured == count)
     scenes = dict(seen_at(index) for index in (1, *range(count)))  # setting a slider at 0 to 0 has no effect
     assert len(scenes) == count
     for index in (12, 3, 19, 0, 7, 15, 6, 14):
@@ -300,8 +300,8 @@ def _check_served(page, tab, tmp_path):
     for _ in range(6):
         was = page.model.index
         tab.page.get_by_role("button", name="play").click()
-        until(lambda was=was: page.model.index != was)
+        wait_until(lambda was=was: page.model.index != was)
         tab.page.get_by_role("button", name="pause").click()
-        until(lambda: not page._player.playing)
+        wait_until(lambda: not page._player.playing)
         agree(scenes, at_rest(tab, picture, words))
     assert tab.troubles == []

@@ -52,7 +52,7 @@ def page():
         yield page
 
 
-def until(holds):
+def wait_until(holds):
     """Wait until a condition holds."""
     end = time.monotonic() + LONG
     while not holds():
@@ -60,36 +60,36 @@ def until(holds):
         time.sleep(0.01)
 
 
-def done(page):
+def finish(page):
     assert page.viewer.refresher.wait(LONG)
     return page
 
 
 def test_a_slider_moves_the_robot_and_updates_the_list(page):
     page._sliders["slide"].value = 0.75
-    titles = [button.label for button in done(page)._rows if button.visible]
+    titles = [button.label for button in finish(page)._rows if button.visible]
     assert "600.00 mm  hand – ball" in " ".join(titles)
     page._sliders["slide"].value = 1.4
-    assert done(page)._rows[0].color == COLOURS[Meaning.OVERLAPPING]
+    assert finish(page)._rows[0].color == COLOURS[Meaning.OVERLAPPING]
     assert "overlapping" in page._headline.content and "-50.000 mm" in page._headline.content
 
 
 def test_changing_digits_are_delayed_but_meanings_are_not(page, monkeypatch):
     page._sliders["slide"].value = 0.75
-    assert "600.000 mm" in done(page)._headline.content
+    assert "600.000 mm" in finish(page)._headline.content
     monkeypatch.setattr(page_module, "WORDS_PERIOD", 1e6)
     page._sliders["slide"].value = 0.8
     assert not page.viewer.refresher.wait(0.2)  # part of the text is delayed
-    until(lambda: page._canvas._links["hand"].position[0] == pytest.approx(0.8))
+    wait_until(lambda: page._canvas._links["hand"].position[0] == pytest.approx(0.8))
     assert "600.000 mm" in page._headline.content
     page._sliders["slide"].value = 1.4
-    until(lambda: "-50.000 mm" in page._headline.content)
+    wait_until(lambda: "-50.000 mm" in page._headline.content)
     page._sliders["slide"].value = 1.41
-    until(lambda: page._canvas._links["hand"].position[0] == pytest.approx(1.41))
+    wait_until(lambda: page._canvas._links["hand"].position[0] == pytest.approx(1.41))
     assert "-50.000 mm" in page._headline.content
     monkeypatch.undo()
     page.viewer.refresher.ask()
-    assert "-60.000 mm" in done(page)._headline.content
+    assert "-60.000 mm" in finish(page)._headline.content
 
 
 def test_resolution_decreases_with_the_number_of_bodies():
@@ -102,7 +102,7 @@ def test_large_bodies_get_more_triangles_within_the_total():
     robot = hands.hands()
     page = RobotPage(open_server("hands"), RobotModel(robot), None)
     with page.viewer:
-        drawn = done(page)._canvas._bodies.values()
+        drawn = finish(page)._canvas._bodies.values()
         counts = {one.body.name: len(one.node.faces) for one in drawn}
         radii = {one.body.name: canvas.radius_of(one.body.shape) for one in drawn}
     names = sorted(radii, key=radii.get)
@@ -137,7 +137,7 @@ def test_open_surfaces_are_drawn_on_both_sides():
 
 def test_drawn_poses_equal_those_of_the_model(page):
     page._sliders["slide"].value = 0.5
-    done(page)
+    finish(page)
     picture = page.model.answer()
     for link, pose in picture.root_from_link.items():
         assert page._canvas._links[link].position == pytest.approx(pose[:3, 3])
@@ -155,7 +155,7 @@ def test_after_an_engine_error_everything_is_unknown(page, monkeypatch):
 
     monkeypatch.setattr(page.model, "answer", fail)
     page._sliders["slide"].value = 0.1
-    done(page)
+    finish(page)
     assert "unknown" in page._headline.content and "&lt;b&gt;no answer" in page._headline.content
     assert {drawn.node.color for drawn in page._canvas._bodies.values()} == {COLOURS[Meaning.UNKNOWN]}
     assert not page._canvas._pairs["segments"].visible and not any(label.visible for label in page._canvas._labels)
@@ -169,36 +169,36 @@ def test_after_a_drawing_error_everything_is_unknown(page, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(canvas, "triangles_of", fail)
         page._add_object(lambda: Box((0.2, 0.2, 0.2)), "box")
-        done(page)
+        finish(page)
         assert "unknown" in page._headline.content and "no triangles" in page._headline.content
         assert {drawn.node.color for drawn in page._canvas._bodies.values()} == {COLOURS[Meaning.UNKNOWN]}
         assert not any(button.visible for button in page._rows)
     page._remove_object("box_1")
-    assert "unknown" not in done(page)._headline.content
+    assert "unknown" not in finish(page)._headline.content
     page._sliders["slide"].value = 1.4
-    assert "overlapping" in done(page)._headline.content
+    assert "overlapping" in finish(page)._headline.content
 
 
 def test_a_named_state_beyond_a_slider_reaches_the_model(page):
     page._take_state({"slide": 2.5, "wrist": 0.5})
-    assert done(page).model.positions == {"slide": 2.5, "wrist": 0.5}
+    assert finish(page).model.positions == {"slide": 2.5, "wrist": 0.5}
     assert page._sliders["slide"].value == page._sliders["slide"].max == 2.0
     assert page._sliders["wrist"].value == 0.5 and "beyond their limits: slide" in page._headline.content
 
 
 def test_handles_move_added_objects(page):
     page._add_object(lambda: Box((0.2, 0.2, 0.2)), "box")
-    done(page)
+    finish(page)
     assert page._objects.options == ("box_1",) and "box_1" in page._canvas._bodies
     gizmo = page._gizmos["object box_1"]
     gizmo.position = (0.5, 0.0, 0.25)
     for callback in gizmo._impl_aux.update_cb:
         callback(type("Event", (), {"target": gizmo}))
-    done(page)
+    finish(page)
     assert page.model.planning.objects["box_1"].pose[:3, 3] == pytest.approx([0.5, 0.0, 0.25])
     assert any("100.00 mm  hand – box_1" == button.label.partition(": ")[2] for button in page._rows if button.visible)
     page._remove_object("box_1")
-    assert "box_1" not in done(page)._canvas._bodies and page._objects.options == ("",)
+    assert "box_1" not in finish(page)._canvas._bodies and page._objects.options == ("",)
 
 
 def test_removing_an_object_while_adding_it_leaves_no_handle(page, monkeypatch):
@@ -240,7 +240,7 @@ def test_the_reason_of_a_pair_is_shown_and_can_be_overridden(page):
     assert "not checked" in page._reason.content and "never meet" in page._reason.content
     page._turn_check()
     assert "a runtime rule enables it" in page._reason.content
-    assert any({pair.name_a, pair.name_b} == {"ground", "thumb"} for pair in done(page)._listed)
+    assert any({pair.name_a, pair.name_b} == {"ground", "thumb"} for pair in finish(page)._listed)
 
 
 def test_link_names_are_escaped_in_the_page():
@@ -250,7 +250,7 @@ def test_link_names_are_escaped_in_the_page():
     model.set_position(name, 5.0)  # beyond its limits, so the headline names it
     page = RobotPage(open_server("arm"), model, None, notes=(name,))
     with page.viewer:
-        assert "img" in done(page)._headline.content and "<img" not in page._headline.content
+        assert "img" in finish(page)._headline.content and "<img" not in page._headline.content
 
 
 def test_a_page_is_served_only_locally_and_never_shared(page):
@@ -302,10 +302,10 @@ def test_a_refresher_continues_after_its_error_handler_fails():
         made.append(None)
         raise ArithmeticError("not this time")
 
-    def failed(error):
+    def fail(error):
         raise RuntimeError("nor can it be said")
 
-    refresher = Refresher(refresh, failed)
+    refresher = Refresher(refresh, fail)
     for count in (1, 2):
         refresher.ask()
         assert refresher.wait(LONG) and len(made) == count
@@ -314,7 +314,7 @@ def test_a_refresher_continues_after_its_error_handler_fails():
 
 def test_a_pair_without_points_is_not_drawn(page):
     page._sliders["slide"].value = 0.5
-    first, second = done(page).model.answer().pairs
+    first, second = finish(page).model.answer().pairs
     object.__setattr__(first, "point_a", np.full(3, math.nan))
     page._canvas._draw_pairs([first, second], page._layers)
     assert page._canvas._pairs["segments"].ends[0] == pytest.approx(
@@ -337,4 +337,4 @@ def test_a_pair_without_points_is_not_drawn(page):
 def test_every_robot_has_a_page(text):
     page = RobotPage(open_server("robot"), RobotModel(Robot.from_urdf(text)))
     with page.viewer:
-        assert "Clearance" in done(page)._headline.content and "Error" not in page._headline.content
+        assert "Clearance" in finish(page)._headline.content and "Error" not in page._headline.content

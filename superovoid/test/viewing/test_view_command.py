@@ -30,7 +30,7 @@ def files(tmp_path):
     return tmp_path
 
 
-def started(*arguments, command="view"):
+def start(*arguments, command="view"):
     environment = {key: value for key, value in os.environ.items() if key != "DISPLAY"}
     words = [sys.executable, "-m", "superovoid.cli", command, *map(str, arguments)]
     return subprocess.Popen(
@@ -46,7 +46,7 @@ def started(*arguments, command="view"):
 def test_view_serves_a_page_without_a_display_until_a_signal(files, arguments, number):
     pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
     arguments = [files / word if word.startswith("arm") else word for word in arguments]
-    with started(*arguments) as process:
+    with start(*arguments) as process:
         try:
             line = process.stdout.readline()
             url = ADDRESS.search(line)[1]
@@ -101,7 +101,7 @@ def test_a_recording_is_served_until_ctrl_c(tmp_path):
     pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
     path = tmp_path / "path.csv"
     path.write_text("bite_m\n" + "".join(f"0.{step}\n" for step in range(10)), encoding="utf-8")
-    with started(hands.MOLARS_URDF, path) as process:
+    with start(hands.MOLARS_URDF, path) as process:
         try:
             url = ADDRESS.search(process.stdout.readline())[1]
             with urllib.request.urlopen(url, timeout=LONG) as answer:

@@ -23,7 +23,7 @@ ROBOT, WHOLE = read_bite()
 FRAMES = (10, 40, 60, 79)
 
 
-class _Few:
+class _FewFrames:
     """Some frames of the bite."""
 
     def __iter__(self):
@@ -31,11 +31,11 @@ class _Few:
 
 
 @pytest.fixture(scope="module")
-def answered():
+def contenders():
     """Return contenders after each of the frames: (frame, quadImplicit's, the scene's)."""
     paper, scene = bite.QuadImplicit(ROBOT, coherent=False), bite.EngineScene(ROBOT, closest_only=False)
     found = []
-    for frame in _Few():
+    for frame in _FewFrames():
         poses = ROBOT.forward_kinematics(frame.positions)
         for contender in (paper, scene):
             contender.place(poses)
@@ -44,8 +44,8 @@ def answered():
     return paper, found
 
 
-def test_exactly_the_pairs_with_overlapping_boxes_are_solved(answered):
-    paper, found = answered
+def test_exactly_the_pairs_with_overlapping_boxes_are_solved(contenders):
+    paper, found = contenders
     for poses, _, near, _, _ in found:
         boxes = []
         for body in ROBOT.bodies:
@@ -57,8 +57,8 @@ def test_exactly_the_pairs_with_overlapping_boxes_are_solved(answered):
                 assert near[row] == (gap < 0.0)
 
 
-def test_rows_of_pairs_belong_to_their_bodies(answered):
-    paper, found = answered
+def test_rows_of_pairs_belong_to_their_bodies(contenders):
+    paper, found = contenders
     _, _, near, out, result = found[1]
     rows = paper.row_of(result.body_a, result.body_b)
     assert sorted(rows) == list(range(64))
@@ -70,16 +70,16 @@ def test_rows_of_pairs_belong_to_their_bodies(answered):
     assert right.mean() > 0.8
 
 
-def test_frame_distance_is_infinite_without_overlapping_boxes_and_else_the_scenes(answered):
-    _, found = answered
+def test_frame_distance_is_infinite_without_overlapping_boxes_and_else_the_scenes(contenders):
+    _, found = contenders
     (_, apart, near_apart, _, _), (_, meeting, near, _, result), *_ = found
     assert not near_apart.any() and apart[0] == np.inf and apart[1] > 2e-3
     assert near.any() and meeting[0] >= meeting[1] == result.distance[0]
 
 
-def test_failures_are_counted_against_the_certified_distances(answered):
-    _, found = answered
-    counts = bite.count_failures(ROBOT, _Few(), coherent=False)
+def test_failures_are_counted_against_the_certified_distances(contenders):
+    _, found = contenders
+    counts = bite.count_failures(ROBOT, _FewFrames(), coherent=False)
     assert counts.solved == sum(int(near.sum()) for _, _, near, _, _ in found)
     unconverged = sum(int((out[near, newton_schemes.CONVERGED] == 0.0).sum()) for _, _, near, out, _ in found)
     assert counts.unconverged == unconverged > 0
@@ -124,13 +124,13 @@ def test_a_pair_starts_from_its_answer_in_the_last_frame():
 
 
 def test_temporal_coherence_keeps_more_answers_of_the_bite():
-    class Down:
+    class ClosingFrames:
         """Frames from the first overlapping boxes to the middle of the bite."""
 
         def __iter__(self):
             return (WHOLE.frame(index) for index in range(26, 80))
 
-    coherent, alone = (bite.count_failures(ROBOT, Down(), coherent=coherent) for coherent in (True, False))
+    coherent, alone = (bite.count_failures(ROBOT, ClosingFrames(), coherent=coherent) for coherent in (True, False))
     assert coherent.solved == alone.solved and coherent.in_contact == alone.in_contact == 33
     assert 5 * coherent.unconverged < alone.unconverged
     assert coherent.closest_right > 2 * alone.closest_right

@@ -18,7 +18,7 @@ from superovoid.cli import main as superovoid
 from superovoid_papers.benchmarks import control_loop
 
 
-class Turns:
+class LoopWork:
     """Work with one slow turn; it keeps memory."""
 
     def __init__(self):
@@ -32,7 +32,7 @@ class Turns:
 
 
 def test_a_slow_turn_is_measured_and_delays_the_next_ones():
-    found = control_loop.run("slow", Turns(), 60, 0.004)
+    found = control_loop.run("slow", LoopWork(), 60, 0.004)
     assert found.turns == 60 and found.late >= 1
     assert 20e3 <= found.work_worst <= found.done_worst
     assert 20e3 <= found.used_worst and found.used_p50 < found.used_worst
@@ -40,14 +40,14 @@ def test_a_slow_turn_is_measured_and_delays_the_next_ones():
 
 
 def test_garbage_collections_are_counted():
-    class Searching(Turns):
+    class CollectingWork(LoopWork):
         def turn(self, number):
             gc.collect(0)
 
     collects = gc.isenabled()
     gc.disable()
     try:
-        assert control_loop.run("searching", Searching(), 7, 1e-3).searches == 7
+        assert control_loop.run("searching", CollectingWork(), 7, 1e-3).searches == 7
     finally:
         if collects:
             gc.enable()

@@ -76,7 +76,7 @@ def test_reference_support_points_lie_on_the_body_and_are_farthest():
     assert (values >= (surface @ directions.T).max(axis=0) - 1e-14).all()
 
 
-def turned(matrix, rotvec):
+def turn(matrix, rotvec):
     matrix = matrix.copy()
     matrix[:3, :3] = Rotation.from_rotvec(rotvec).as_matrix()
     return matrix
@@ -96,7 +96,7 @@ CLOSED_FORMS = {
         math.hypot(0.5, 0.4, 0.3) - 0.3,
     ),
     "crossed capsules": (
-        polytope.capsule(0.2, 2.0), pose(), polytope.capsule(0.3, 1.0), turned(pose(0.9), (0.8, 0.0, 0.0)), 0.4,
+        polytope.capsule(0.2, 2.0), pose(), polytope.capsule(0.3, 1.0), turn(pose(0.9), (0.8, 0.0, 0.0)), 0.4,
     ),
     "cylinder on cylinder, caps": (
         polytope.cylinder(0.5, 1.0), pose(), polytope.cylinder(0.3, 0.6), pose(0.1, 0.2, 0.7), -0.1,
@@ -119,7 +119,7 @@ CLOSED_FORMS = {
 @pytest.mark.parametrize("moved", (False, True))
 def test_reference_agrees_with_closed_forms_for_sharp_bodies(name, moved):
     a, pose_a, b, pose_b, expected = CLOSED_FORMS[name]
-    motion = turned(pose(0.3, -0.7, 0.2), (0.4, -1.1, 0.6)) if moved else np.eye(4)
+    motion = turn(pose(0.3, -0.7, 0.2), (0.4, -1.1, 0.6)) if moved else np.eye(4)
     a, b = polytope.transform(a, motion @ pose_a), polytope.transform(b, motion @ pose_b)
     found = polytope.signed_distance(a, b, size=0.3)
     assert found.distance == pytest.approx(expected, abs=1e-11)
@@ -184,7 +184,7 @@ def test_every_failure_is_counted_once_and_named():
     assert relative[6] == pytest.approx(2e-3)
 
 
-def missing():
+def raise_missing():
     raise ImportError("No module named 'nowhere'")
 
 
@@ -194,7 +194,7 @@ def small_run():
     engines = [
         engine_comparison.OURS,
         engine_comparison.OURS_CALLED,
-        engine_comparison.Engine("Coal", missing, Geometry.HULL_290),
+        engine_comparison.Engine("Coal", raise_missing, Geometry.HULL_290),
     ]
     rows = []
     report = engine_comparison.compare(3, 2, 0, rows, engines, ("superovoids",), ("separated", "deep"))

@@ -42,14 +42,14 @@ def box_link():
 
 
 @pytest.fixture(scope="module")
-def kept(box_link, tmp_path_factory):
+def fitted_link(box_link, tmp_path_factory):
     folder = tmp_path_factory.mktemp("fits_links")
     link = fits_and_spheres.RobotLink("Panda", "visual", box_link)
     return link, folder, fits_and_spheres.rows_of_link(link, 1, 0, folder)
 
 
-def test_links_have_rows_per_number_of_bodies_and_missing_robots_dashes(kept):
-    _, _, rows = kept
+def test_links_have_rows_per_number_of_bodies_and_missing_robots_dashes(fitted_link):
+    _, _, rows = fitted_link
     assert [(row.most, row.bodies, row.spheres) for row in rows] == [(1, 1, 5)]
     assert rows[0].iou > 0.97 > rows[0].spheres_iou and rows[0].mean < rows[0].spheres_mean
     made = fits_and_spheres.table(rows)
@@ -59,8 +59,8 @@ def test_links_have_rows_per_number_of_bodies_and_missing_robots_dashes(kept):
     assert cells["bodies"][names.index("UR5")] == "–" and cells["links"][names.index("UR5")] == "0"
 
 
-def test_a_repeated_run_measures_only_missing_results(kept, monkeypatch):
-    link, folder, rows = kept
+def test_a_repeated_run_measures_only_missing_results(fitted_link, monkeypatch):
+    link, folder, rows = fitted_link
 
     def measure(*_):
         raise RuntimeError("measured")
@@ -104,8 +104,8 @@ def test_the_command_accepts_the_known_robots_only(capsys):
         assert "argument --robots: " in capsys.readouterr().err
 
 
-def test_the_picture_has_a_panel_with_both_curves_per_robot(kept):
-    _, _, (row,) = kept
+def test_the_picture_has_a_panel_with_both_curves_per_robot(fitted_link):
+    _, _, (row,) = fitted_link
     rows = [
         replace(row, robot=robot, most=most, iou=0.8 + 0.05 * most, spheres=5 * most, spheres_iou=0.6 + 0.05 * most)
         for robot in ("Panda", "G1")

@@ -15,7 +15,7 @@ from superovoid_papers.methods.goncalves2017 import distance
 
 
 @pytest.fixture(autouse=True)
-def _quick(monkeypatch):
+def _skip_overhead(monkeypatch):
     """Skip a measurement that takes seconds and changes times only."""
     monkeypatch.setattr(engine_comparison, "binding_overhead", lambda adapter: 0.0)
 
@@ -76,11 +76,11 @@ def test_accuracy_queries_each_pair_once_and_in_order(monkeypatch):
     real = accuracy.Newton.queries
 
     def queries(self, pairs):
-        def counted(k, query):
+        def count_query(k, query):
             asked.append(k)
             return query()
 
-        return [lambda k=k, query=query: counted(k, query) for k, query in enumerate(real(self, pairs))]
+        return [lambda k=k, query=query: count_query(k, query) for k, query in enumerate(real(self, pairs))]
 
     monkeypatch.setattr(accuracy.Newton, "queries", queries)
     rows, _ = accuracy.run(3, 0, lambda text: None)
@@ -231,11 +231,11 @@ def test_memory_of_meshes_grows_with_their_vertices(tmp_path, capsys, monkeypatc
 
 @pytest.mark.slow
 def test_memory_names_a_c_library_that_does_not_count(tmp_path, monkeypatch):
-    def silent():
+    def raise_missing():
         raise OSError("memory is counted by mallinfo2, which this C library lacks")
 
     monkeypatch.setattr(memory, "VERTICES", (18,))
-    monkeypatch.setattr(memory, "allocated", silent)
+    monkeypatch.setattr(memory, "allocated", raise_missing)
     pytest.importorskip("fcl", reason="pip install 'superovoid_papers[bench]'")
     with pytest.raises(OutputError, match="mallinfo2"):
         memory.main(1, 0, tmp_path)

@@ -27,29 +27,29 @@ def poses_of_frames():
 
 
 @pytest.fixture(scope="module")
-def given():
+def all_contenders():
     """Return all available contenders for three frames."""
     return hands.contenders(poses_of_frames())
 
 
 @pytest.fixture(scope="module")
-def found(given):
+def results(all_contenders):
     """Return the results of a round of calls."""
-    return hands.measure(given[0], poses_of_frames(), 1, None)
+    return hands.measure(all_contenders[0], poses_of_frames(), 1, None)
 
 
-def test_all_representations_of_table_4_are_measured(given):
-    contenders, missing = given
+def test_all_representations_of_table_4_are_measured(all_contenders):
+    contenders, missing = all_contenders
     of_bodies = {name for name in hands.PAPER if "meshes" not in name}
     assert of_bodies <= contenders.keys()
     # The extra `bench` installs FCL and Coal; without them a line names it.
     assert ("FCL, meshes, proximity" in contenders) or any("pip install" in line for line in missing)
 
 
-def test_counted_calls_are_those_of_intersecting_pairs(given):
+def test_counted_calls_are_those_of_intersecting_pairs(all_contenders):
     scene = ROBOT.scene()
     fingers = ROBOT.body_pairs(["left_fingers"], ["right_fingers"])
-    _, task = given[0]["mixed, this engine warm"]
+    _, task = all_contenders[0]["mixed, this engine warm"]
     for links, rows, counted in zip(poses_of_frames(), task.visits, task.counted, strict=True):
         scene.set_link_poses(links)
         result = scene.query(pairs=fingers)
@@ -62,18 +62,18 @@ def test_counted_calls_are_those_of_intersecting_pairs(given):
     assert len(task.truth) == sum(int(counted.sum()) for counted in task.counted)
 
 
-def test_engine_answers_are_proved_and_correct_cold_or_warm(found):
+def test_engine_answers_are_proved_and_correct_cold_or_warm(results):
     for kind in ("superellipsoids", "superovoids", "mixed"):
         for start in ("cold", "warm"):
-            rows = found[f"{kind}, this engine {start}"]
+            rows = results[f"{kind}, this engine {start}"]
             assert all(row.converged for row in rows)
             assert max(row.error for row in rows) < 1e-12
 
 
-def test_schemes_meet_their_tolerance_or_count_as_failures(found):
+def test_schemes_meet_their_tolerance_or_count_as_failures(results):
     for name in ("octImplicit", "quadParametric"):
         for kind in ("superellipsoids", "superovoids", "mixed"):
-            rows = found[f"{kind}, {name}"]
+            rows = results[f"{kind}, {name}"]
             errors, converged = hands.values_of(rows, "error"), hands.values_of(rows, "converged") != 0.0
             # A root is either accurate to better than the limit, or far away because it is another root.
             right = converged & (errors <= hands.LIMIT)
@@ -82,8 +82,8 @@ def test_schemes_meet_their_tolerance_or_count_as_failures(found):
             assert (hands.values_of(rows, "iterations") >= 1).all()
 
 
-def test_temporal_coherence_avoids_new_guesses(given):
-    contender, task = given[0]["mixed, quadParametric"]
+def test_temporal_coherence_avoids_new_guesses(all_contenders):
+    contender, task = all_contenders[0]["mixed, quadParametric"]
     _, first = hands.play(contender, hands.Task(task.visits[:1], task.counted[:1], None), poses_of_frames()[:1])
     again = hands.Task(task.visits[:1] * 2, task.counted[:1] * 2, None)
     _, twice = hands.play(contender, again, poses_of_frames()[:1] * 2)
@@ -126,15 +126,15 @@ def test_intersecting_meshes_are_about_as_many_as_independently_counted():
     assert sum(map(len, task.visits)) < count_contacts(ROBOT, SWEEP, ["left_fingers"], ["right_fingers"]).intersecting
 
 
-def test_experiment_writes_a_table_and_a_plot(tmp_path, monkeypatch, capsys, given, found):
+def test_experiment_writes_a_table_and_a_plot(tmp_path, monkeypatch, capsys, all_contenders, results):
     monkeypatch.setattr(hands, "read_sweep", lambda: (ROBOT, [SWEEP.frame(i) for i in FRAMES]))
-    monkeypatch.setattr(hands, "contenders", lambda poses: (given[0], ["Coal: no module: pip install coal"]))
-    monkeypatch.setattr(hands, "measure", lambda *arguments: found)
+    monkeypatch.setattr(hands, "contenders", lambda poses: (all_contenders[0], ["Coal: no module: pip install coal"]))
+    monkeypatch.setattr(hands, "measure", lambda *arguments: results)
     assert hands.main(1, tmp_path) == 0
     printed = capsys.readouterr().out
     assert "mixed, octImplicit" in printed and "128.62" in printed and "pip install coal" in printed
     assert "a first guess, median: octrees " in printed
     lines = (tmp_path / "hands.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0].startswith("# superovoid experiment hands --rounds 1")
-    assert len(lines) == 3 + sum(map(len, found.values()))
+    assert len(lines) == 3 + sum(map(len, results.values()))
     assert (tmp_path / "hands.png").read_bytes().startswith(b"\x89PNG")

@@ -51,7 +51,7 @@ def test_third_opinion_on_linked_tori():
     assert found.distance == pytest.approx(1.0 - 0.2 - 0.3, abs=1e-8)
 
 
-def notched():
+def notched_cube():
     """Return a cube of side 2 with a square notch in its top along y, one wide and one deep."""
     import trimesh
 
@@ -70,7 +70,7 @@ def notched():
 
 def test_third_opinion_on_a_capsule_in_the_notch_of_a_mesh():
     capsule = Capsule(0.2, 0.3)
-    found = opinion(("capsule", "mesh"), capsule, pose(0.1, 0.0, 0.6), notched(), pose())
+    found = opinion(("capsule", "mesh"), capsule, pose(0.1, 0.0, 0.6), notched_cube(), pose())
     assert found.distance == pytest.approx(min(0.5 - 0.1, 0.6 - 0.15) - 0.2, abs=1e-9)
 
 

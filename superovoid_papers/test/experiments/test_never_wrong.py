@@ -53,11 +53,11 @@ def test_no_answer_to_many_random_pairs_is_refuted(family, in_lanes):
 def test_workers_and_one_thread_have_equal_results():
     pytest.importorskip("distributed", reason="pip install '.[dataset]'")
 
-    def found(workers):
+    def results_with(workers):
         done = check_families(["far", "kinds"], 6, 25, True, workers=workers)
         return [(report.name, report.certified, report.unproven, report.planted, bad) for report, bad in done]
 
-    assert found(2) == found(None)
+    assert results_with(2) == results_with(None)
 
 
 # -- sensitivity -----------------------------------------------------------------------------------
@@ -267,13 +267,13 @@ def test_refuted_answers_are_written_and_give_exit_code_one(tmp_path, monkeypatc
 
 
 def test_an_interrupted_check_prints_its_results(monkeypatch, tmp_path, capsys):
-    def interrupted(seed, planted, in_lanes, part):
+    def interrupt(seed, planted, in_lanes, part):
         if (part.family, part.number) == ("round", 1):
             raise KeyboardInterrupt
         return check_part(seed, planted, in_lanes, part)
 
     check_part = never_wrong.check_part
-    monkeypatch.setattr(never_wrong, "check_part", interrupted)
+    monkeypatch.setattr(never_wrong, "check_part", interrupt)
     monkeypatch.setattr(never_wrong, "_PART", 1)
     with pytest.raises(KeyboardInterrupt):
         chosen = ["--pairs", "4", "--family", "far", "--family", "round"]

@@ -17,12 +17,12 @@ from superovoid_papers.benchmarks import robots
 def test_a_missing_library_is_named_with_its_install_command(missing, monkeypatch, tmp_path, capsys):
     given = importlib.import_module
 
-    def without(name):
+    def import_others(name):
         if name == missing:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         return object() if name in ("pinocchio", "coal") else given(name)
 
-    monkeypatch.setattr(robots.importlib, "import_module", without)
+    monkeypatch.setattr(robots.importlib, "import_module", import_others)
     assert robots.main(10, 1, 0, tmp_path / "out") == 1
     assert (
         capsys.readouterr().err

@@ -57,7 +57,7 @@ def moved(*position, rotation=None):
 POSES = moved(0.1, -0.2, 0.3, rotation=(0.4, 1.1, -0.6)), moved(0.4, 2.3, 0.2, rotation=(-1.3, 0.2, 0.9))
 
 
-def some(battery, name, count):
+def some_pairs(battery, name, count):
     """Return bodies, poses and the certified answers of some pairs of a battery."""
     data = battery(name)
     rows = np.flatnonzero(data["certified"])[:count]
@@ -71,7 +71,7 @@ def some(battery, name, count):
     return bodies, poses, data["distance"][rows]
 
 
-def answered(pairs):
+def answers_of(pairs):
     pairs.start(0, len(pairs))
     pairs.refine(0, len(pairs))
     return pairs.out[:, newton_schemes.CONVERGED] > 0.0, pairs.out[:, newton_schemes.DISTANCE]
@@ -107,11 +107,13 @@ def test_gradient_and_hessian_are_derivatives_of_the_implicit_function(body):
     for x in ((0.5, 0.4, 0.6), (-0.7, 0.2, -0.9), (0.3, -0.6, 0.4)):
         with mpmath.workdps(40):
 
-            def by(orders, x=x):
+            def differentiate(orders, x=x):
                 return float(mpmath.diff(lambda *p: mp_implicit(body, *p), x, orders))
 
-            gradient = [by(tuple(int(i == k) for i in range(3))) for k in range(3)]
-            hessian = [[by(tuple(int(i == k) + int(i == m) for i in range(3))) for k in range(3)] for m in range(3)]
+            gradient = [differentiate(tuple(int(i == k) for i in range(3))) for k in range(3)]
+            hessian = [
+                [differentiate(tuple(int(i == k) + int(i == m) for i in range(3))) for k in range(3)] for m in range(3)
+            ]
         value, found = superovoid_surface.implicit(row(body), x)
         assert value == pytest.approx(float(mp_implicit(body, *x)), rel=1e-13)
         np.testing.assert_allclose(found, gradient, rtol=1e-12)
@@ -223,9 +225,9 @@ def test_superellipsoid_formulas_equal_the_general_ones_without_taper(scheme):
 @pytest.mark.parametrize("jacobian", ["differences", "analytic"])
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_answers_on_separated_pairs_agree_with_the_reference(battery, scheme, jacobian):
-    bodies, poses, expected = some(battery, "paper_separated", 150)
+    bodies, poses, expected = some_pairs(battery, "paper_separated", 150)
     pairs = Pairs(bodies[0], poses[0], bodies[1], poses[1], scheme=scheme, jacobian=jacobian)
-    converged, found = answered(pairs)
+    converged, found = answers_of(pairs)
     right = np.abs(found - expected) <= 1e-6
     # Implicit schemes find the nearest points or nothing, parametric ones other roots, too.
     assert converged.mean() > 0.85
@@ -235,9 +237,9 @@ def test_answers_on_separated_pairs_agree_with_the_reference(battery, scheme, ja
 @pytest.mark.parametrize("scheme", ["quadImplicit", "quadParametric", "ntbParametric"])
 def test_roots_with_opposed_normals_are_never_above_the_distance(battery, scheme):
     # n . c - hA(n) - hB(-n) of convex bodies, for every root.
-    bodies, poses, expected = some(battery, "hard", 250)
+    bodies, poses, expected = some_pairs(battery, "hard", 250)
     pairs = Pairs(bodies[0], poses[0], bodies[1], poses[1], scheme=scheme, jacobian="analytic")
-    converged, found = answered(pairs)
+    converged, found = answers_of(pairs)
     compared = 0
     for i in np.flatnonzero(converged):
         normal_a, size = pairs.out[i, 7:10], min(max(bodies[0][i].semi_axes), max(bodies[1][i].semi_axes))
@@ -383,7 +385,7 @@ def test_culled_pairs_have_no_distance():
 # -- first guesses ---------------------------------------------------------------------------------------------------
 
 
-def greedy(levels):
+def greedy_angles(levels):
     """Return the angles of the quadtree's last cells, on the shapes' own parametric surface."""
     low, width = np.tile([-math.pi, -0.5 * math.pi], (2, 1)), np.array([2.0 * math.pi, math.pi])
     for _ in range(levels):
@@ -403,7 +405,7 @@ def greedy(levels):
 @pytest.mark.parametrize("levels", [1, 3, 6])
 def test_the_quadtree_descends_into_the_nearest_quarters(levels):
     found = first_guess.quadtree(*map(row, BODIES), *POSES, levels, False, np.zeros((7, 7)))
-    np.testing.assert_allclose(found, greedy(levels), rtol=1e-12)
+    np.testing.assert_allclose(found, greedy_angles(levels), rtol=1e-12)
 
 
 def test_adaptive_cells_halve_the_angle_of_the_normal():
@@ -487,7 +489,7 @@ def test_a_cell_is_filled_if_one_of_its_children_is():
 
 
 def test_culling_keeps_all_touching_bodies(battery):
-    bodies, poses, _ = some(battery, "paper_overlapping", 40)
+    bodies, poses, _ = some_pairs(battery, "paper_overlapping", 40)
     for a, pose_a, b, pose_b in zip(bodies[0], poses[0], bodies[1], poses[1], strict=True):
         for meet in (schemes.spheres_meet, schemes.obbs_meet, schemes.aabbs_meet):
             assert meet(a, pose_a, b, pose_b)

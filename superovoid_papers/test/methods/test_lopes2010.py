@@ -50,7 +50,7 @@ def random_pose(rng, position=(0.0, 0.0, 0.0)):
     return pose(Rotation.random(rng=rng).as_rotvec(), position)
 
 
-def posed(matrix, x):
+def pose_point(matrix, x):
     return matrix[:3, :3] @ x + matrix[:3, 3]
 
 
@@ -189,7 +189,7 @@ def test_derivatives_of_tangents_agree_with_finite_differences(method):
 # -- equations -----------------------------------------------------------------------------------------------------
 
 
-def relative(rng):
+def relative_pose(rng):
     return Rotation.random(rng=rng).as_matrix(), tuple(rng.uniform(-3.0, 3.0, 3))
 
 
@@ -224,7 +224,7 @@ def test_jacobian_is_the_derivative_of_the_constraints(method):
     rng = np.random.default_rng(6)
     for a in SURFACES:
         for b in SURFACES:
-            rotation, centre = relative(rng)
+            rotation, centre = relative_pose(rng)
             q = rng.uniform(-1.5, 1.5, 6)
             jacobian, value = system(a, b, rotation, centre, method, q)
             reference = printed_constraints(a, b, rotation, centre, method, q)
@@ -356,7 +356,7 @@ def sqp_distance(a, pose_a, b, pose_b, inside):
     ]
 
     def cost(q):
-        d = posed(pose_b, q[3:]) - posed(pose_a, q[:3])
+        d = pose_point(pose_b, q[3:]) - pose_point(pose_a, q[:3])
         return float(d @ d), np.concatenate([-2.0 * pose_a[:3, :3].T @ d, 2.0 * pose_b[:3, :3].T @ d])
 
     best = math.inf
@@ -458,8 +458,8 @@ def test_result_does_not_depend_on_the_frame():
     there = distance(a, move @ poses[0], b, move @ poses[1])
     assert here.statistics.iterations == there.statistics.iterations
     assert there.distance == pytest.approx(here.distance, abs=1e-12)
-    assert there.point_a == pytest.approx(posed(move, here.point_a), abs=1e-11)
-    assert there.point_b == pytest.approx(posed(move, here.point_b), abs=1e-11)
+    assert there.point_a == pytest.approx(pose_point(move, here.point_a), abs=1e-11)
+    assert there.point_b == pytest.approx(pose_point(move, here.point_b), abs=1e-11)
 
 
 def test_failed_iterations_are_not_reported_as_converged():
@@ -647,7 +647,7 @@ def test_bad_motions_are_refused():
 SOFT = Material(young=1e7, poisson=0.3)
 
 
-def thrown(shape_a, shape_b, gap, aside=0.0, spin=(0.0, 0.0, 0.0), rotation=(0.0, 0.0, 0.0)):
+def throw_bodies(shape_a, shape_b, gap, aside=0.0, spin=(0.0, 0.0, 0.0), rotation=(0.0, 0.0, 0.0)):
     far = 3.0 * sum(s.bounding_radius() for s in (shape_a, shape_b))
     at = pose(position=(far, aside, 0.0), rotation=rotation)
     for _ in range(100):
@@ -672,7 +672,7 @@ def test_impact_of_balls_agrees_with_hertz():
     balls = [Quadric.ellipsoid((r, r, r)) for r in (0.3, 0.5)]
     masses = [1000.0 * 4.0 / 3.0 * math.pi * r**3 for r in (0.3, 0.5)]
     depth, duration = hertz_impact((0.3, 0.5), masses, SOFT)
-    found = simulate(thrown(*balls, 0.001), 0.001 + 1.2 * duration, duration / 200, law="hertz")
+    found = simulate(throw_bodies(*balls, 0.001), 0.001 + 1.2 * duration, duration / 200, law="hertz")
     touching = found.time[found.distance[:, 0] < 0.0]
     assert -np.nanmin(found.distance) == pytest.approx(depth, rel=1e-4)
     assert np.ptp(touching) == pytest.approx(duration, abs=2.5 * duration / 200)
@@ -688,18 +688,20 @@ def test_damping_dissipates_as_in_a_one_dimensional_impact(law, asked, expected)
     """The reference integrates the depth alone: m s'' = -K s^1.5 (1 + chi s'/s'_0)."""
     ball = Quadric.ellipsoid((0.5, 0.5, 0.5))
     _, duration = hertz_impact((0.5, 0.5), (1000.0 * math.pi / 6.0,) * 2, SOFT)
-    found = simulate(thrown(ball, ball, 0.001), 0.001 + 1.5 * duration, duration / 200, law=law, restitution=asked)
+    found = simulate(
+        throw_bodies(ball, ball, 0.001), 0.001 + 1.5 * duration, duration / 200, law=law, restitution=asked
+    )
     kept = found.velocity[-1, 1, 0] - found.velocity[-1, 0, 0]
     chi = {"flores": 1.6 * (1.0 - asked) / asked, "lankarani-nikravesh": 0.75 * (1.0 - asked**2)}[law]
 
     def motion(_, y):  # in units of Hertz's depth and time: s'' = -1.25 s^1.5 (...), s'_0 = 1
         return y[1], -1.25 * max(y[0], 0.0) ** 1.5 * (1.0 + chi * y[1])
 
-    def apart(t, y):
+    def separation(t, y):
         return y[0] if t > 0.1 else 1.0
 
-    apart.terminal = True
-    oracle = solve_ivp(motion, (0.0, 20.0), (0.0, 1.0), events=apart, rtol=1e-10, atol=1e-12)
+    separation.terminal = True
+    oracle = solve_ivp(motion, (0.0, 20.0), (0.0, 1.0), events=separation, rtol=1e-10, atol=1e-12)
     assert kept == pytest.approx(-oracle.y[1, -1], rel=1e-4)
     assert kept == pytest.approx(expected, abs=0.01)
 
@@ -711,7 +713,7 @@ def test_momenta_are_conserved_and_depths_are_the_certified_ones(kind):
     sizes = (0.5, 1.0, 0.8), (0.7, 0.6, 1.1)
     ours = [Superellipsoid(size, section_exponent=2.0 / gamma, profile_exponent=2.0 / gamma) for size in sizes]
     bodies = [Superquadric.superellipsoid(size, (gamma,) * 3) for size in sizes]
-    start = thrown(*bodies, 0.002, aside=0.15, spin=(0.3, 0.8, -0.5), rotation=(0.4, 0.2, 0.9))
+    start = throw_bodies(*bodies, 0.002, aside=0.15, spin=(0.3, 0.8, -0.5), rotation=(0.4, 0.2, 0.9))
     found = simulate(start, 0.4, 1e-3)
     assert (found.force > 0.0).any() and found.force[-1, 0] == 0.0
     assert np.ptp(found.momentum, axis=0).max() < 1e-12 * np.abs(found.momentum).max() + 1e-9
@@ -767,7 +769,7 @@ def test_effective_radius_of_balls_and_of_a_cylinder_like_contact():
 def test_a_missing_contact_ends_the_motion_with_an_error():
     ball = Quadric.ellipsoid((0.5, 0.5, 0.5))
     tilted = Quadric.ellipsoid((0.2, 0.5, 0.9))
-    start = thrown(ball, tilted, 0.01, aside=0.2, rotation=(0.3, 0.6, 0.1))
+    start = throw_bodies(ball, tilted, 0.01, aside=0.2, rotation=(0.3, 0.6, 0.1))
     with pytest.raises(ContactError, match=r"bodies 0 and 1 at 0 s: Newton's method did not converge in 1 iterations"):
         simulate(start, 0.1, 1e-3, max_iterations=1, query="none")
 

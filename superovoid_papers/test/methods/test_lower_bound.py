@@ -86,20 +86,20 @@ def surface_distance(a, b):
         normals /= np.linalg.norm(normals, axis=1)[:, None]
         heights = (vertices @ normals.T) - np.einsum("ij,ij->i", at[:, 0], normals)
 
-        def over(points, at=at, normals=normals):
+        def is_over(points, at=at, normals=normals):
             inside = np.ones(points.shape[:2], dtype=bool)
             for i in range(3):
                 side = np.cross(normals, at[:, (i + 1) % 3] - at[:, i])
                 inside &= np.einsum("ijk,jk->ij", points - at[:, i], side) >= 0.0
             return inside
 
-        above = over(np.repeat(vertices[:, None], len(at), axis=1))
+        above = is_over(np.repeat(vertices[:, None], len(at), axis=1))
         best = min(best, np.abs(heights[above]).min(initial=np.inf))
         h0, h1 = heights[edges[:, 0]], heights[edges[:, 1]]
         with np.errstate(divide="ignore", invalid="ignore"):
             s = (h0 / (h0 - h1))[..., None]
             crossing = vertices[edges[:, 0]][:, None] * (1 - s) + vertices[edges[:, 1]][:, None] * s
-        if ((h0 * h1 < 0.0) & over(crossing)).any():
+        if ((h0 * h1 < 0.0) & is_over(crossing)).any():
             return 0.0
     return float(best)
 

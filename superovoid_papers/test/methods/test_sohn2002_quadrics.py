@@ -30,7 +30,7 @@ def pose(rng, reach=2.0):
     return matrix
 
 
-def placed(quadric, at):
+def place(quadric, at):
     """Return a function for F and gradient of a quadric in the world, and its Hessian."""
     squares, linear, turn = np.array(quadric.coefficients), np.array(quadric.linear), at[:3, :3]
     bend = 2.0 * turn @ np.diag(squares) @ turn.T
@@ -44,7 +44,7 @@ def placed(quadric, at):
 
 def search(a, pose_a, b, pose_b, rng, starts=400):
     """Solve y - x = l grad F_A = m grad F_B, F_A = F_B = 0 by Newton from random starts; return feet, (n, 6)."""
-    (f, bend_a), (g, bend_b) = placed(a, pose_a), placed(b, pose_b)
+    (f, bend_a), (g, bend_b) = place(a, pose_a), place(b, pose_b)
     z = np.concatenate([rng.normal(size=(starts, 6)) * rng.choice((1.0, 3.0, 9.0), (starts, 1)),
                         2.0 * rng.normal(size=(starts, 2))], axis=1)  # fmt: skip
     eye = np.eye(3)
@@ -76,7 +76,7 @@ def test_all_common_normals_are_found_and_valid(kinds):
     found = common_normals(a, pose_a, b, pose_b)
     for x, y, n, m in zip(found.point_a, found.point_b, found.normal_a, found.normal_b, strict=True):
         size = 1.0 + np.abs(x).max() + np.abs(y).max()
-        for (evaluate, _), point, normal in ((placed(a, pose_a), x, n), (placed(b, pose_b), y, m)):
+        for (evaluate, _), point, normal in ((place(a, pose_a), x, n), (place(b, pose_b), y, m)):
             value, gradient = evaluate(point)
             length = np.linalg.norm(gradient)
             assert abs(value) < 1e-9 * length * size and normal == pytest.approx(gradient / length, abs=1e-6)

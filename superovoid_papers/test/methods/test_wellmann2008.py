@@ -14,7 +14,7 @@ from superovoid import Ellipsoid, HalfSpace, Sphere, Superellipsoid, Superovoid
 from superovoid_papers.methods.wellmann2008.direction_search import distance
 
 
-def placed(*position, rotation=(0.0, 0.0, 0.0)):
+def pose_at(*position, rotation=(0.0, 0.0, 0.0)):
     pose = np.eye(4)
     pose[:3, :3] = Rotation.from_rotvec(rotation).as_matrix()
     pose[:3, 3] = position
@@ -25,7 +25,7 @@ def placed(*position, rotation=(0.0, 0.0, 0.0)):
 @pytest.mark.parametrize("gap", [0.4, 1e-3, -1e-3, -0.4])
 def test_spheres_have_the_exact_distance_and_depth(gap):
     centre = np.array([2.0, -3.0, 6.0]) / 7.0 * (1.5 + gap)
-    found = distance(Sphere(1.0), np.eye(4), Sphere(0.5), placed(*centre))
+    found = distance(Sphere(1.0), np.eye(4), Sphere(0.5), pose_at(*centre))
     assert found.converged
     assert found.distance == pytest.approx(gap, abs=1e-12)
     np.testing.assert_allclose(found.point_b - found.point_a, gap * found.normal, atol=1e-12)
@@ -40,7 +40,7 @@ def test_separate_bodies_have_the_certified_distance_from_any_first_direction(ga
         a = Superellipsoid.from_goncalves(rng.uniform(0.6, 1.2, 3), rng.uniform(0.7, 1.2, 2))
         taper = rng.uniform(-0.2, 0.2)
         b = Superovoid.from_goncalves(rng.uniform(0.6, 1.2, 3), rng.uniform(0.7, 1.0, 2), (taper, taper))
-        pose_a, pose_b = (placed(0.0, 0.0, z, rotation=rng.normal(size=3)) for z in (0.0, 2.6 + gap))
+        pose_a, pose_b = (pose_at(0.0, 0.0, z, rotation=rng.normal(size=3)) for z in (0.0, 2.6 + gap))
         truth = superovoid.distance(a, pose_a, b, pose_b)
         for direction in (None, rng.normal(size=3) + np.array([0.0, 0.0, 2.0])):
             found = distance(a, pose_a, b, pose_b, direction=direction)
@@ -56,7 +56,7 @@ def test_a_common_normal_of_overlapping_ellipsoids_is_at_least_the_depth():
     least = 0
     for _ in range(20):
         a, b = (Ellipsoid(rng.uniform(0.6, 1.2, 3)) for _ in range(2))
-        pose_a, pose_b = placed(0.0, 0.0, 0.0, rotation=rng.normal(size=3)), placed(0.3, 0.2, 1.0)
+        pose_a, pose_b = pose_at(0.0, 0.0, 0.0, rotation=rng.normal(size=3)), pose_at(0.3, 0.2, 1.0)
         found, truth = distance(a, pose_a, b, pose_b), superovoid.distance(a, pose_a, b, pose_b)
         assert found.converged and truth.distance < 0.0
         assert found.distance <= truth.distance + 1e-9
@@ -69,11 +69,11 @@ def test_a_separating_plane_excludes_a_contact_early():
         Superellipsoid((1.0, 0.8, 1.2), section_exponent=0.7, profile_exponent=0.9),
         Superellipsoid((0.9, 0.7, 1.1), section_exponent=0.8, profile_exponent=0.6),
     )
-    pose = placed(0.4, 2.6, 0.2, rotation=(-1.3, 0.2, 0.9))
+    pose = pose_at(0.4, 2.6, 0.2, rotation=(-1.3, 0.2, 0.9))
     apart = distance(a, np.eye(4), b, pose)
     assert apart.converged and apart.distance > 0.0
     assert 1 <= apart.excluded_after < apart.statistics.iterations
-    assert distance(a, np.eye(4), b, placed(0.2, 0.9, 0.1)).excluded_after is None
+    assert distance(a, np.eye(4), b, pose_at(0.2, 0.9, 0.1)).excluded_after is None
 
 
 def test_swapping_bodies_swaps_the_points_and_reverses_the_normal():
@@ -81,7 +81,7 @@ def test_swapping_bodies_swaps_the_points_and_reverses_the_normal():
         Superovoid((1.0, 0.8, 1.2), section_exponent=0.9, profile_exponent=0.9, taper=(0.1, 0.1)),
         Superellipsoid((0.9, 0.7, 1.1), section_exponent=0.8, profile_exponent=0.9),
     )
-    pose_a, pose_b = placed(0.1, -0.2, 0.3, rotation=(0.4, 1.1, -0.6)), placed(0.4, 2.3, 0.2)
+    pose_a, pose_b = pose_at(0.1, -0.2, 0.3, rotation=(0.4, 1.1, -0.6)), pose_at(0.4, 2.3, 0.2)
     one, other = distance(a, pose_a, b, pose_b), distance(b, pose_b, a, pose_a)
     assert one.converged and other.converged
     assert one.distance == pytest.approx(other.distance, abs=1e-9)
@@ -91,7 +91,7 @@ def test_swapping_bodies_swaps_the_points_and_reverses_the_normal():
 
 def test_an_aborted_search_has_not_converged():
     a, b = Ellipsoid((1.0, 0.5, 0.3)), Ellipsoid((0.4, 1.0, 0.6))
-    found = distance(a, np.eye(4), b, placed(1.0, 2.0, 1.5), max_iterations=1)
+    found = distance(a, np.eye(4), b, pose_at(1.0, 2.0, 1.5), max_iterations=1)
     assert not found.converged and found.statistics.iterations == 1
     assert math.isinf(found.upper) and found.status is superovoid.contact.Status.UNPROVEN
 
@@ -114,7 +114,7 @@ def test_coincident_centres_have_a_first_direction():
 )
 def test_bad_options_are_named(options, message):
     with pytest.raises(ValueError, match=message):
-        distance(Sphere(1.0), np.eye(4), Sphere(1.0), placed(3.0, 0.0, 0.0), **options)
+        distance(Sphere(1.0), np.eye(4), Sphere(1.0), pose_at(3.0, 0.0, 0.0), **options)
 
 
 def test_bad_bodies_and_poses_are_named():
