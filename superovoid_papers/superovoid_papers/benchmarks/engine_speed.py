@@ -84,7 +84,7 @@ class Pairs:
         number = np.arange(self.count)
         sides = zip(self.bodies, self.poses, strict=True)
         pairs = broadcasting.Pairs(*(broadcasting.Side(rows, np.zeros(1), number, poses) for rows, poses in sides))
-        return many_pairs.solve_batch(pairs, which, TOLERANCE, SEARCH_BUDGET, self.states, self.out, threads)
+        return many_pairs.solve_batch(pairs, which, False, TOLERANCE, SEARCH_BUDGET, self.states, self.out, threads)
 
 
 def paper_battery(count: int, seed: int) -> Pairs:

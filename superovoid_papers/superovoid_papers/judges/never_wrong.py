@@ -134,7 +134,7 @@ def answers(pairs: Sequence[Pair], in_lanes: bool) -> list[DistanceResult]:
     a, pose_a, b, pose_b = zip(*pairs, strict=True)
     given, _ = pairs_of(a, np.array(pose_a), b, np.array(pose_b))
     states, out = np.zeros((len(pairs), columns.STATE_LENGTH)), np.empty((len(pairs), columns.RESULT_LENGTH))
-    many_pairs.solve_batch(given, np.arange(len(pairs)), TOLERANCE, SEARCH_BUDGET, states, out)
+    many_pairs.solve_batch(given, np.arange(len(pairs)), False, TOLERANCE, SEARCH_BUDGET, states, out)
     return list(DistanceResults.from_rows(out))
 
 
