@@ -26,7 +26,9 @@ import numpy as np
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid.contact.convex.cores import Cores
+from superovoid.contact.minkowski.difference import difference_support
 from superovoid.contact.minkowski.flats import FLATNESS, REACH
+from superovoid.contact.minkowski.on_surfaces import direction_of
 from superovoid.contact.superovoids.answers import COLD_ITERATIONS, newton_tolerance
 from superovoid.contact.superovoids.newton import (
     BEGUN,
@@ -235,7 +237,10 @@ def solve(pair, n, goal, margin, far):
         if progress.phase != RUNNING:
             answer, is_curved = certify(row, kind, body, rotation, f, k, margin, np.int64(progress.iterations))
             if progress.phase == FAILED and k.residual * task.size > goal:
-                # An interval of width e allows points off the normal by sqrt(2 d e), more than they may be.
+                # A closed interval allows points off the normal by the root of its width, more than they may be. On a
+                # crease Newton's method is slow, but the point is known: then the direction of u proves its length.
                 d, _, upper, x, y, n, iterations, status = answer
-                answer = Cores(d, -math.inf, upper, x, y, n, iterations, status)
+                n = direction_of(x, y, n)
+                lower = -difference_support(pair, n).h - margin
+                answer = Cores(d, min(lower, d), upper, x, y, n, iterations, status)
             return answer, is_curved
