@@ -11,7 +11,7 @@ samples, with a decreasing softness of the minimum over bodies.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ KINDS = {
 }
 _WEDGE_EXPONENTS = (0.3, 0.8)
 _WEDGE_TAPERS = ((0.2, 0.0), (-0.2, 0.0), (0.0, 0.2), (0.0, -0.2), (0.2, -0.2), (-0.2, 0.2))
+_MEASURE = Loss(band=1.0, softness=0.0, knee=1.0, steps=12, fill=0.0)
 _FOOT_STEPS = 40  # in the search for a foot
 _EXPONENTS = ((0.4, 0.4), (1.0, 0.4), (0.5, 0.9), (1.0, 1.0))
 
@@ -61,6 +62,14 @@ class Bodies:
     def select(self, which: Sequence[int] | NDArray[np.int64]) -> Bodies:
         """Return some of the bodies."""
         return Bodies(self.kinds[which], self.unknowns[which], self.rotations[which])
+
+    def without(self, which: int) -> Bodies:
+        """Return the bodies but one."""
+        return self.select(np.delete(np.arange(len(self.kinds)), which))
+
+    def replace(self, which: int, other: Bodies) -> Bodies:
+        """Return the bodies with another one in the place of one of them."""
+        return self.add_bodies(other).select([len(self.kinds) if i == which else i for i in range(len(self.kinds))])
 
     def add_bodies(self, others: Bodies) -> Bodies:
         """Return these bodies and others."""
@@ -117,6 +126,25 @@ def body_in_box(
         q[descent.E1 : descent.E2 + 1] = [_angle(each, descent.HIGH) for each in exponents]
     q[descent.MIDDLE : descent.MIDDLE + 3] = centre
     return Bodies(np.array([kind]), q[None], rotation[None])
+
+
+def samples_at(points: FloatArray, distances: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return samples (n, 6), as `normal_equations` reads them, without bodies that do not move."""
+    return np.ascontiguousarray(np.column_stack([points, distances, weights, np.full(len(points), np.inf)]))
+
+
+def samples_behind(bodies: Bodies, samples: FloatArray) -> FloatArray:
+    """Return samples for the descent of further bodies, which these bodies join without moving."""
+    behind = samples.copy()
+    if len(bodies.kinds):
+        behind[:, 5] = union_distances(bodies, samples)
+    return behind
+
+
+def union_distances(bodies: Bodies, samples: FloatArray) -> FloatArray:
+    """Return signed distances of samples from the union of bodies, clipped to [-1, 1]."""
+    residuals = evaluate(bodies, samples, _MEASURE)[1]
+    return residuals + np.clip(samples[:, 3], -_MEASURE.band, _MEASURE.band)
 
 
 def evaluate(bodies: Bodies, samples: FloatArray, loss: Loss) -> tuple[float, FloatArray]:
@@ -219,16 +247,14 @@ def _combine(boxes: Sequence, shifts: Sequence[int], exponents: Sequence, kind: 
 
 
 def replace_kind(bodies: Bodies, which: int, kind: int) -> Bodies:
-    """Return the bodies with one of them replaced by another kind of about the same size."""
+    """Return another kind of body of about the size of one of some bodies."""
     row = bodies.rows()[which]
     half = row[equations.SIZE : equations.SIZE + 3]
-    rotation = bodies.rotations[which]
     is_wedge = kind == equations.WEDGE
     exponents = row[equations.EXPONENTS : equations.EXPONENTS + 2] if is_wedge else (0.5, 0.5)
-    other = body_in_box(kind, rotation, half, row[equations.CENTRE : equations.CENTRE + 3], exponents)
+    centre = row[equations.CENTRE : equations.CENTRE + 3]
+    other = body_in_box(kind, bodies.rotations[which], half, centre, exponents)
     if is_wedge:
         tapers = row[equations.TAPERS : equations.TAPERS + 2] / MAX_TAPER
         other.unknowns[0, descent.E2 : descent.TAPER + 1] = np.arcsin(np.clip(tapers, -0.9, 0.9))
-    kinds, unknowns, rotations = bodies.kinds.copy(), bodies.unknowns.copy(), bodies.rotations.copy()
-    kinds[which], unknowns[which], rotations[which] = other.kinds[0], other.unknowns[0], other.rotations[0]
-    return replace(bodies, kinds=kinds, unknowns=unknowns, rotations=rotations)
+    return other

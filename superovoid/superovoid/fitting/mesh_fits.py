@@ -25,13 +25,16 @@ from superovoid.fitting.joint import (
     permute_axes,
     principal_box,
     replace_kind,
+    samples_at,
+    samples_behind,
     starts,
+    union_distances,
     wedges,
 )
 from superovoid.fitting.normal_equations import SUPEROVOID, WEDGE, Loss
 from superovoid.fitting.quality import Quality, inside_any, measure_union, sample_triangles
 from superovoid.fitting.targets import Target
-from superovoid.fitting.verdicts import DEFAULT_TOLERANCE, Clearance, Judge, Tolerance
+from superovoid.fitting.verdicts import DEFAULT_TOLERANCE, SHARE, Clearance, Judge, Tolerance
 from superovoid.shapes import Shape
 from superovoid.values.checks import whole_number
 from superovoid.values.records import Record
@@ -49,7 +52,6 @@ _FINE = Loss(band=0.15, softness=0.0, knee=0.02, steps=5, fill=0.0)
 # A shift g of a flat surface changes the mean difference of clipped distances over a slab by g, for any band: with a
 # low knee and samples throughout the box, the loss approximates the volume of the symmetric difference.
 _SHARED = (Loss(0.15, 0.0, 0.01, 12, 0.0), Loss(0.15, 0.0, 0.003, 12, 0.0))
-_MEASURE = Loss(band=1.0, softness=0.0, knee=1.0, steps=12, fill=0.0)
 _FEW, _MANY = 500, 2500  # samples of the search and of the descent
 _SURFACE, _NEAR = 0.45, 0.3  # shares of these on and near the surface; the rest lies throughout the box
 _WEIGHTS = (1.0, 0.5, 0.5)  # of samples on the surface, near it, and in the box
@@ -57,14 +59,14 @@ _DEPTH, _MARGIN = 0.1, 0.1  # largest distance of near samples from the surface;
 _ON_SURFACE, _IN_BOX = 3000, 6000  # samples of the last descent
 _ON_BODIES = 0.3  # share of the weight of samples on the surface of the bodies
 _FACETS = 32  # around a body, for these samples
-_CLUSTERED = 4  # largest number of bodies that start from clusters of all points
 _ROUNDS, _KEPT = 5, 3  # clusterings; number of refined starts
 _COARSE_STEPS, _FINE_STEPS, _SHARED_STEPS, _NEAR_STEPS = 25, 40, 40, 12
-_SOME, _ALL = (3, 4), (1, 6)  # steps between samples that compare starts near fewer bodies; refined starts
+_NEAREST = 4  # number of refined starts near fewer bodies
 _PARTS = (1, 2, 4, 6)  # of the uncovered samples, each of which may get another body
-_SPLIT, _CUTS = 5, 1  # bodies that are split, and clusterings of each
+_SPLIT = 5  # bodies that are split
+_OF_ERROR = 0.1  # weight of the clearance error in the misfit
 _WORTH = 1e-4  # least gain in the misfit by more bodies
-_USELESS = 1e-3  # relative rise of the loss below which a body is dropped
+_USELESS = 1e-3  # relative rise of the misfit below which a body is dropped
 
 
 class _Samples:
@@ -106,7 +108,7 @@ class _Samples:
         distance = np.concatenate([np.zeros(on), self._target.signed_distance(points[on:])]) / self._target.radius
         weight = np.ones(len(points)) if weight is None else weight
         local = (points - self._target.centre) / self._target.radius
-        return np.ascontiguousarray(np.column_stack([local, distance, weight / weight.sum()]))
+        return samples_at(local, distance, weight / weight.sum())
 
     def on_bodies(self, bodies: Bodies, count: int) -> FloatArray:
         """Return samples on the surface of the union of bodies."""
@@ -134,10 +136,15 @@ class _Samples:
         return both
 
     def misfit(self, bodies: Bodies) -> float:
-        """Return the mean of the two directed mean distances of the surfaces."""
-        to_bodies = np.abs(evaluate(bodies, self._on, _MEASURE)[1]).mean()
-        to_solid = np.abs(self.on_bodies(bodies, len(self._on))[:, 3]).mean()
-        return float(0.5 * (to_bodies + to_solid))
+        """Return the two-sided mean distance of the surfaces, plus a share of the clearance error.
+
+        By the mean alone, a few bodies that leave a whole leg of a link uncovered may count as the closest.
+        """
+        signed = union_distances(bodies, self._on)
+        to_bodies = np.abs(signed)
+        to_solid = np.abs(self.on_bodies(bodies, len(self._on))[:, 3])
+        ends = np.quantile(np.maximum(signed, 0.0), SHARE), np.quantile(to_solid, SHARE)
+        return float(0.5 * (to_bodies.mean() + to_solid.mean()) + _OF_ERROR * max(ends))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -304,16 +311,13 @@ def grow_bodies(
 
 def _finish(bodies: Bodies, samples: _Samples) -> Bodies:
     """Replace bodies by wedges if these are closer, then minimise the volume that bodies and solid do not share."""
-    many = samples.with_bodies(samples.many, bodies)
-    cost = evaluate(bodies, many, _FINE)[0]
-    for which in np.flatnonzero(bodies.kinds == SUPEROVOID):
-        other = descend(replace_kind(bodies, int(which), WEDGE), many, _FINE, _FINE_STEPS)
-        if other[0] < cost:
-            cost, bodies = other
+    misfit = samples.misfit(bodies)
+    if SUPEROVOID in bodies.kinds:
+        misfit, bodies = _best_kinds(misfit, bodies, (WEDGE,), samples)
     last = bodies
     for loss in _SHARED:
         _, last = descend(last, samples.with_bodies(samples.all_over, last), loss, _SHARED_STEPS)
-    return last if samples.misfit(last) <= samples.misfit(bodies) else bodies
+    return last if samples.misfit(last) <= misfit else bodies
 
 
 def _search(
@@ -327,18 +331,14 @@ def _search(
     """Search the best bodies, at most `count`."""
     held = np.concatenate([target.interior(600, seed), target.surface(300, seed + 5)[0]])
     held = (held - target.centre) / target.radius
-    # Many bodies start near fewer bodies alone, so more of these starts are refined.
-    is_clustered = fewer is None or count <= _CLUSTERED
-    candidates = list(starts(held, count, kinds, _ROUNDS, seed)) if is_clustered else []
+    candidates = list(starts(held, count, kinds, _ROUNDS, seed))
     if count == 1 and SUPEROVOID in kinds:
         candidates += wedges(held)
     fine = _descend_best(candidates, samples, _KEPT * (3 if count == 1 else 1))
     if fewer is not None:
-        near = _starts_near(fewer, held, kinds[0], samples, seed + count, *(_SOME if is_clustered else _ALL))
+        near = _starts_near(fewer, held, kinds[0], samples, seed + count, _NEAREST)
         fine += [*(_descend_fine(start, samples) for start in near), (samples.misfit(fewer), fewer)]
-    fine.sort(key=lambda each: each[0])
-    bodies = _best_kinds(fine[0][1], kinds, samples)
-    return _drop_useless(bodies, samples.with_bodies(samples.many, bodies))
+    return _drop_useless(*_best_kinds(*min(fine, key=lambda each: each[0]), kinds, samples), samples)
 
 
 def _descend_best(candidates: Sequence[Bodies], samples: _Samples, kept: int) -> list[tuple[float, Bodies]]:
@@ -349,13 +349,15 @@ def _descend_best(candidates: Sequence[Bodies], samples: _Samples, kept: int) ->
     return [_descend_fine(bodies, samples) for bodies in middle]
 
 
-def _starts_near(
-    fewer: Bodies, held: FloatArray, kind: int, samples: _Samples, seed: int, every: int, kept: int
-) -> list[Bodies]:
-    """Return the best `kept` starts with one more body than some good ones, compared on a part of the samples."""
+def _starts_near(fewer: Bodies, held: FloatArray, kind: int, samples: _Samples, seed: int, kept: int) -> list[Bodies]:
+    """Return the best `kept` starts with one more body than some good ones, after a descent of the new bodies alone."""
     rows = samples.with_bodies(samples.many, fewer)
-    near = [*_additions(fewer, rows, kind, seed), *_splits(fewer, rows, held, kind, seed)]
-    found = [descend(start, rows[::every], _MIDDLE, _NEAR_STEPS) for start in near]
+    found: list[tuple[float, Bodies]] = []
+    for rest, near in ((fewer, _additions(fewer, rows, kind, seed)), *_splits(fewer, rows, held, kind, seed)):
+        behind = samples_behind(rest, rows)
+        for start in near:
+            cost, new = descend(start, behind, _MIDDLE, _NEAR_STEPS)
+            found.append((cost, rest.add_bodies(new)))
     found.sort(key=lambda each: each[0])
     return [bodies for _, bodies in found[:kept]]
 
@@ -366,7 +368,7 @@ def _descend_fine(bodies: Bodies, samples: _Samples) -> tuple[float, Bodies]:
 
 
 def _additions(bodies: Bodies, many: FloatArray, kind: int, seed: int) -> Iterator[Bodies]:
-    """Generate starts with one more body where the solid is covered worst."""
+    """Generate bodies where the solid is covered worst."""
     residuals = evaluate(bodies, many, _COARSE)[1]
     uncovered = np.flatnonzero((residuals > 0.0) & (many[:, 3] <= 0.0))
     worst = uncovered[np.argsort(-residuals[uncovered])][: max(12, len(uncovered) // 2)]
@@ -381,30 +383,31 @@ def _additions(bodies: Bodies, many: FloatArray, kind: int, seed: int) -> Iterat
             axes, half, centre = principal_box(points[label == part])
             for shift in range(3):
                 turned, lengths = permute_axes(axes, half, shift)
-                yield bodies.add_bodies(body_in_box(kind, turned, np.maximum(lengths, 0.03), centre, (0.5, 0.5)))
+                yield body_in_box(kind, turned, np.maximum(lengths, 0.03), centre, (0.5, 0.5))
 
 
-def _splits(bodies: Bodies, many: FloatArray, held: FloatArray, kind: int, seed: int) -> Iterator[Bodies]:
-    """Generate starts with one of the worst bodies replaced by two."""
+def _splits(
+    bodies: Bodies, many: FloatArray, held: FloatArray, kind: int, seed: int
+) -> Iterator[tuple[Bodies, list[Bodies]]]:
+    """Generate bodies without one of the worst, and pairs of bodies in its place."""
     residuals = np.abs(evaluate(bodies, many, _FINE)[1]) * many[:, 4]
     cost = np.bincount(_nearest_body(bodies, many[:, :3]), residuals, len(bodies.kinds))
     owner = _nearest_body(bodies, held)
     for which in np.argsort(-cost)[:_SPLIT]:
         points = held[owner == which]
-        rest = bodies.select(np.delete(np.arange(len(bodies.kinds)), which))
-        for turn in range(_CUTS):
-            if len(points) < 24:
-                break
-            _, label = kmeans2(points, 2, minit="++", rng=np.random.default_rng([seed, turn]))
-            if min(np.bincount(label, minlength=2)) < 6:
-                continue
-            boxes = [principal_box(points[label == part]) for part in range(2)]
-            for shift in range(3):
-                made = rest
-                for axes, half, centre in boxes:
-                    turned, lengths = permute_axes(axes, half, shift)
-                    made = made.add_bodies(body_in_box(kind, turned, lengths, centre, (0.5, 0.5)))
-                yield made
+        if len(points) < 24:
+            continue
+        _, label = kmeans2(points, 2, minit="++", rng=np.random.default_rng([seed, 0]))
+        if min(np.bincount(label, minlength=2)) < 6:
+            continue
+        boxes = [principal_box(points[label == part]) for part in range(2)]
+        pairs = []
+        for shift in range(3):
+            one, two = (
+                body_in_box(kind, *permute_axes(axes, half, shift), centre, (0.5, 0.5)) for axes, half, centre in boxes
+            )
+            pairs.append(one.add_bodies(two))
+        yield bodies.without(which), pairs
 
 
 def _nearest_body(bodies: Bodies, points: FloatArray) -> NDArray[np.int64]:
@@ -413,28 +416,31 @@ def _nearest_body(bodies: Bodies, points: FloatArray) -> NDArray[np.int64]:
     return np.asarray(np.argmin(each, axis=0))
 
 
-def _best_kinds(bodies: Bodies, kinds: tuple[int, ...], samples: _Samples) -> Bodies:
-    """Change the kinds of bodies if that lowers the loss."""
-    many = samples.with_bodies(samples.many, bodies)
-    cost = evaluate(bodies, many, _FINE)[0]
+def _best_kinds(misfit: float, bodies: Bodies, kinds: Sequence[int], samples: _Samples) -> tuple[float, Bodies]:
+    """Change the kinds of bodies if that brings them closer; return their misfit and the bodies."""
+    rows = samples.with_bodies(samples.many, bodies)
     for which in range(len(bodies.kinds)):
+        behind = samples_behind(bodies.without(which), rows)
+        cost = evaluate(bodies.select([which]), behind, _FINE)[0]
         for kind in kinds:
             if kind != bodies.kinds[which]:
-                other = descend(replace_kind(bodies, which, kind), many, _FINE, _FINE_STEPS)
-                if other[0] < cost:
-                    cost, bodies = other
-    return bodies
+                alone, new = descend(replace_kind(bodies, which, kind), behind, _FINE, _FINE_STEPS)
+                if alone < cost:
+                    other = _descend_fine(bodies.replace(which, new), samples)
+                    if other[0] < misfit:
+                        misfit, bodies = other
+                        rows = samples.with_bodies(samples.many, bodies)
+    return misfit, bodies
 
 
-def _drop_useless(bodies: Bodies, many: FloatArray) -> Bodies:
-    """Drop bodies whose absence hardly raises the loss."""
-    cost = evaluate(bodies, many, _FINE)[0]
+def _drop_useless(misfit: float, bodies: Bodies, samples: _Samples) -> Bodies:
+    """Drop bodies whose absence hardly raises the misfit."""
     which = len(bodies.kinds) - 1
     while which >= 0 and len(bodies.kinds) > 1:
-        rest = bodies.select(np.delete(np.arange(len(bodies.kinds)), which))
-        without = evaluate(rest, many, _FINE)[0]
-        if without <= cost * (1.0 + _USELESS):
-            cost, bodies = without, rest
+        rest = bodies.without(which)
+        without = samples.misfit(rest)
+        if without <= misfit * (1.0 + _USELESS):
+            misfit, bodies = without, rest
         which -= 1
     return bodies
 
@@ -501,7 +507,7 @@ def fit_points(
     knee = 0.01 if noise is None else noise / scale
     local = (kept - centre) / scale
     generator = np.random.default_rng(seed)
-    rows = np.column_stack([local, np.zeros(len(local)), np.full(len(local), 1.0 / len(local))])
+    rows = samples_at(local, np.zeros(len(local)), np.full(len(local), 1.0 / len(local)))
     many = rows[generator.permutation(len(rows))[:_MANY]]
     few = many[:_FEW]
     # The loss is half the mean square of the residuals: minus the logarithm of the likelihood, times noise^2 / n.

@@ -440,12 +440,14 @@ def _weigh(samples, loss, scratch, residuals, first):
     distances, weights = scratch.distances, scratch.weights
     bodies, cost = len(distances), 0.0
     for i in range(len(samples)):
-        target, weight = samples[i, 3], samples[i, 4]
-        least = loss.band
+        target, weight, still = samples[i, 3], samples[i, 4], samples[i, 5]
+        least = min(loss.band, still)
         for b in range(bodies):
             least = min(least, distances[b, i])
         distance, total = least, 0.0
         if loss.softness > 0.0:
+            if still < math.inf:
+                total = math.exp((least - still) / loss.softness)
             for b in range(bodies):
                 gap = distances[b, i] - least
                 distances[b, i] = math.exp(-gap / loss.softness) if gap < math.inf else 0.0
@@ -453,6 +455,8 @@ def _weigh(samples, loss, scratch, residuals, first):
             if total > 0.0:
                 distance = least - loss.softness * math.log(max(total, 1.0))
         else:
+            if still <= least:
+                total = 1.0
             for b in range(bodies):  # the first of the nearest bodies
                 distances[b, i] = 1.0 if total == 0.0 and distances[b, i] <= least else 0.0
                 total += distances[b, i]
@@ -480,7 +484,7 @@ def normal_equations(
 ) -> float:
     """Fill in J^T W J, J^T W r and the residuals of all samples; return the loss.
 
-    A sample is a row: point, target distance, weight.
+    A sample is a row: point, target distance, weight, and distance from bodies that do not move (infinite if none).
     """
     bodies = len(rows)
     matrix[:] = 0.0
@@ -492,7 +496,8 @@ def normal_equations(
         block = samples[first : first + BLOCK]
         # A body farther away than this changes nothing.
         limits = scratch.limits[: len(block)]
-        limits[:] = loss.band + far
+        for i in range(len(block)):
+            limits[i] = min(loss.band, block[i, 5]) + far
         for b in range(bodies):
             _find_feet(rows[b], block, limits, loss.steps, lanes, scratch.samples, shares[b], scratch.feet[b])
             for i in range(len(block)):

@@ -32,7 +32,8 @@ VERDICTS = ("good", "coarse", "unusable")
 COLOURS = {"good": "green", "coarse": "yellow", "unusable": "red"}
 DEFAULT_TOLERANCE = "1 %"
 _COARSE = 3.0  # largest error of a coarse link, relative to the tolerance
-_SHARE = 0.95
+SHARE = 0.95
+"""Share of the points of either surface that lie within the error."""
 _POINTS = 10_000  # on each surface
 _STEPS = (0.25, 0.5, 1.0, 2.0, 3.0)  # into the bodies, relative to the tolerance
 
@@ -128,7 +129,7 @@ class Judge:
         errors = []
         for on_mesh, beyond in zip(self._points, protruding, strict=True):
             uncovered = np.where(inside_any(bodies, on_mesh), 0.0, _distances(tree, on_mesh))
-            errors.append(float(max(np.quantile(uncovered, _SHARE), np.quantile(beyond, _SHARE))))
+            errors.append(float(max(np.quantile(uncovered, SHARE), np.quantile(beyond, SHARE))))
         return Clearance(errors[0], errors[1], self._tolerance)
 
     def _beyond_target(self, points: FloatArray, normals: FloatArray) -> FloatArray:

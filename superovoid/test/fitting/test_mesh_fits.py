@@ -132,6 +132,37 @@ def test_protrusion_beyond_all_samples_of_the_solid_counts():
     assert samples.misfit(found) < 0.02
 
 
+def test_bodies_that_leave_a_leg_uncovered_count_as_farther():
+    # A bar of two plates with a leg at each end. By the mean alone, both plates with one leg are closer.
+    plates = [((0.0, 0.0, 0.0), (0.24, 0.045, 0.01)), ((0.0, 0.0225, -0.0175), (0.24, 0.005, 0.045))]
+    legs = [((x, 0.0, -0.05), (0.015, 0.04, 0.11)) for x in (-0.113, 0.113)]
+    bar = ((0.0, 0.0, -0.0175), (0.24, 0.045, 0.045))
+    parts = [trimesh.creation.box(extents, at(*middle)) for middle, extents in (*plates, *legs)]
+    bench = solid(trimesh.util.concatenate(parts))
+    samples = mesh_fits._Samples(bench, 0)
+
+    def boxes(*which):
+        found = [
+            body_in_box(
+                BOX,
+                np.eye(3),
+                np.array(size) / (2.0 * bench.radius),
+                (middle - bench.centre) / bench.radius,
+                (1.0, 1.0),
+            )
+            for middle, size in which
+        ]
+        return found[0].add_bodies(found[1]).add_bodies(found[2])
+
+    covering, leaving = boxes(bar, *legs), boxes(*plates, legs[0])
+    means = [
+        measure_union(some.shapes(bench.radius, bench.centre), bench, volume_points=512, surface_points=3000).mean
+        for some in (covering, leaving)
+    ]
+    assert means[0] > 1.1 * means[1]
+    assert samples.misfit(covering) < samples.misfit(leaving)
+
+
 def test_body_that_bridges_a_gap_is_split():
     bars = [trimesh.creation.box((0.05, 0.3, 0.05)) for _ in range(2)]
     for bar, x in zip(bars, (0.2, -0.2), strict=True):
@@ -141,7 +172,7 @@ def test_body_that_bridges_a_gap_is_split():
     half = np.array([0.225, 0.15, 0.025]) / pair.radius
     bridge = body_in_box(BOX, np.eye(3), half, np.zeros(3), (0.1, 0.1))
     held = (pair.interior(600, 0) - pair.centre) / pair.radius
-    near = mesh_fits._starts_near(bridge, held, BOX, samples, 0, 3, 4)
+    near = mesh_fits._starts_near(bridge, held, BOX, samples, 0, 4)
     misfit, found = min((mesh_fits._descend_fine(start, samples) for start in near), key=lambda each: each[0])
     assert samples.misfit(bridge) > 0.1 and misfit < 1e-3 and len(found.kinds) == 2
 

@@ -315,3 +315,42 @@ def test_inverted_part_touching_another_has_its_own_inside(shift):
 def test_unused_vertices_are_ignored(kind):
     found = Target.from_triangles(np.vstack([[9.0, 0.0, 0.0], BOX.vertices]), BOX.faces + 1, kind)
     np.testing.assert_array_equal([found.lower, found.upper], BOX.bounds)
+
+
+@pytest.mark.parametrize("softness", [0.0, 0.05])
+def test_body_among_others_that_do_not_move_has_the_loss_of_all(softness):
+    generator = np.random.default_rng(6)
+    kinds = (equations.BOX, equations.CAPSULE, equations.SUPEROVOID)
+    one, two, new = (
+        joint.body_in_box(kind, ROTATION, np.array((0.4, 0.3, 0.5)), centre, (0.5, 0.8))
+        for kind, centre in zip(kinds, generator.uniform(-0.6, 0.6, (3, 3)), strict=True)
+    )
+    points = generator.uniform(-1.0, 1.0, (700, 3))
+    rows = joint.samples_at(points, generator.uniform(-0.3, 0.3, 700), np.full(700, 1.0 / 700))
+    loss = equations.Loss(band=0.4, softness=softness, knee=0.05, steps=40, fill=0.0)
+    # Bodies with a share below 1e-4 of the soft minimum are left out, which changes it by 1e-4 of the softness.
+    within = 1e-7 + 1e-4 * softness
+    for others in ((one,), (one, two) if softness == 0.0 else (two,)):
+        still = others[0] if len(others) == 1 else one.add_bodies(two)
+        cost, residuals = joint.evaluate(new, joint.samples_behind(still, rows), loss)
+        expected, of_all = joint.evaluate(still.add_bodies(new), rows, loss)
+        np.testing.assert_allclose(residuals, of_all, atol=within)
+        assert cost == pytest.approx(expected, rel=1e-5)
+    distances = [joint.distances_of(each, points)[0] for each in (one, two)]
+    both = joint.union_distances(one.add_bodies(two), rows)
+    np.testing.assert_allclose(both, np.clip(np.min(distances, axis=0), -1.0, 1.0), atol=1e-7)
+
+
+def test_descent_of_a_body_ignores_what_others_already_cover():
+    half = np.array((0.2, 0.2, 0.2))
+    still = joint.body_in_box(equations.BOX, np.eye(3), half, np.array((-0.4, 0.0, 0.0)), (1.0, 1.0))
+    goal = joint.body_in_box(equations.BOX, np.eye(3), half, np.array((0.4, 0.0, 0.0)), (1.0, 1.0))
+    points = np.random.default_rng(2).uniform(-0.8, 0.8, (4000, 3))
+    nothing = joint.samples_at(points, np.zeros(4000), np.full(4000, 1.0 / 4000))
+    rows = joint.samples_at(points, joint.union_distances(still.add_bodies(goal), nothing), nothing[:, 4])
+    start = joint.body_in_box(equations.BOX, np.eye(3), 0.8 * half, np.array((0.3, 0.1, 0.05)), (1.0, 1.0))
+    loss = equations.Loss(band=0.4, softness=0.0, knee=0.05, steps=12, fill=0.0)
+    cost, found = joint.descend(start, joint.samples_behind(still, rows), loss, 40)
+    assert cost < 1e-12
+    np.testing.assert_allclose(found.unknowns, goal.unknowns, atol=1e-4)
+    assert joint.descend(start, rows, loss, 40)[0] > 1e-4
