@@ -353,7 +353,7 @@ def _starts_near(fewer: Bodies, held: FloatArray, kind: int, samples: _Samples, 
     """Return the best `kept` starts with one more body than some good ones, after a descent of the new bodies alone."""
     rows = samples.with_bodies(samples.many, fewer)
     found: list[tuple[float, Bodies]] = []
-    for rest, near in ((fewer, _additions(fewer, rows, kind, seed)), *_splits(fewer, rows, held, kind, seed)):
+    for rest, near in ((fewer, _additions(fewer, rows, kind, seed)), *_splits(fewer, rows, held, kind)):
         behind = samples_behind(rest, rows)
         for start in near:
             cost, new = descend(start, behind, _MIDDLE, _NEAR_STEPS)
@@ -386,10 +386,8 @@ def _additions(bodies: Bodies, many: FloatArray, kind: int, seed: int) -> Iterat
                 yield body_in_box(kind, turned, np.maximum(lengths, 0.03), centre, (0.5, 0.5))
 
 
-def _splits(
-    bodies: Bodies, many: FloatArray, held: FloatArray, kind: int, seed: int
-) -> Iterator[tuple[Bodies, list[Bodies]]]:
-    """Generate bodies without one of the worst, and pairs of bodies in its place."""
+def _splits(bodies: Bodies, many: FloatArray, held: FloatArray, kind: int) -> Iterator[tuple[Bodies, list[Bodies]]]:
+    """Generate bodies without one of the worst, and pairs in its place: in the halves of its points along each axis."""
     residuals = np.abs(evaluate(bodies, many, _FINE)[1]) * many[:, 4]
     cost = np.bincount(_nearest_body(bodies, many[:, :3]), residuals, len(bodies.kinds))
     owner = _nearest_body(bodies, held)
@@ -397,16 +395,14 @@ def _splits(
         points = held[owner == which]
         if len(points) < 24:
             continue
-        _, label = kmeans2(points, 2, minit="++", rng=np.random.default_rng([seed, 0]))
-        if min(np.bincount(label, minlength=2)) < 6:
-            continue
-        boxes = [principal_box(points[label == part]) for part in range(2)]
+        axes, _, centre = principal_box(points)
+        along = (points - centre) @ axes
         pairs = []
-        for shift in range(3):
-            one, two = (
-                body_in_box(kind, *permute_axes(axes, half, shift), centre, (0.5, 0.5)) for axes, half, centre in boxes
-            )
-            pairs.append(one.add_bodies(two))
+        for side in (along > np.median(along, axis=0)).T:
+            boxes = [principal_box(points[side == part]) for part in (False, True)]
+            for shift in range(3):
+                one, two = (body_in_box(kind, *permute_axes(*box[:2], shift), box[2], (0.5, 0.5)) for box in boxes)
+                pairs.append(one.add_bodies(two))
         yield bodies.without(which), pairs
 
 

@@ -177,6 +177,21 @@ def test_body_that_bridges_a_gap_is_split():
     assert samples.misfit(bridge) > 0.1 and misfit < 1e-3 and len(found.kinds) == 2
 
 
+def test_body_around_a_long_angle_profile_is_split_into_its_plates():
+    # Two clusters of its points are the halves of its length, with a misfit of 0.012 after the same descent.
+    plates = [((0.0, 0.0, 0.02), (0.6, 0.005, 0.045)), ((0.0, 0.02, 0.0), (0.6, 0.045, 0.005))]
+    profile = solid(trimesh.util.concatenate([trimesh.creation.box(size, at(*middle)) for middle, size in plates]))
+    samples = mesh_fits._Samples(profile, 0)
+    half = (profile.upper - profile.lower) / (2.0 * profile.radius)
+    around = body_in_box(BOX, np.eye(3), half, np.zeros(3), (0.1, 0.1))
+    held = (profile.interior(600, 0) - profile.centre) / profile.radius
+    rows = samples.with_bodies(samples.many, around)
+    ((rest, pairs),) = mesh_fits._splits(around, rows, held, BOX)
+    assert not len(rest.kinds)
+    misfit = min(mesh_fits._descend_fine(pair, samples)[0] for pair in pairs)
+    assert samples.misfit(around) > 0.02 and misfit < 6e-3
+
+
 def test_results_are_compared_after_the_last_descent(monkeypatch):
     # For example, two bodies for the pedestal of Baxter have an IoU of 0.42 before it and 0.62 after it.
     bars = solid(angle())
