@@ -197,7 +197,16 @@ def target_of(mesh: object, target: str = "mesh") -> Target:
         return Target.from_triangles(mesh.vertices, getattr(mesh, "faces", None), target)
     if isinstance(mesh, tuple) and len(mesh) == 2:
         return Target.from_triangles(mesh[0], mesh[1], target)
-    return Target.from_triangles(np.asarray(mesh, dtype=np.float64), None, target)
+    try:
+        points = np.asarray(mesh, dtype=np.float64)
+    except (TypeError, ValueError):
+        points = np.empty(0)
+    if points.ndim != 2:
+        raise TypeError(
+            f"mesh: found {type(mesh).__name__}, expected an object with vertices and faces, a pair of arrays, or "
+            "points (n, 3)"
+        )
+    return Target.from_triangles(points, None, target)
 
 
 def check_kinds(kinds: Sequence[str]) -> tuple[int, ...]:
@@ -248,6 +257,8 @@ def fit_mesh(
 
     Raises
     ------
+    TypeError
+        If `mesh` is neither a mesh nor points; the message names its type.
     ValueError
         If there are fewer than four points, points lie on a line, a number is not finite, an index is out of range, or
         an option is invalid.

@@ -472,3 +472,9 @@ def test_enclosing_body_is_tight_and_contains_every_corner(kind):
     reach = np.hypot(along[:, 0], along[:, 1]).max()
     plain = Capsule(reach, np.ptp(along[:, 2])).volume() if kind == "capsule" else np.ptp(along, axis=0).prod()
     assert shape.volume() < plain
+
+
+@pytest.mark.parametrize("mesh", ["link.stl", None, 3.0, {"vertices": []}, object(), [1.0, 2.0, 3.0]])
+def test_error_about_an_argument_other_than_a_mesh_names_its_type(mesh):
+    with pytest.raises(TypeError, match=f"mesh: found {type(mesh).__name__}, expected an object with vertices"):
+        fit_mesh(mesh)
