@@ -124,12 +124,22 @@ def service(start_service):
     return start_service()
 
 
+def is_measured(response):
+    return response.error_code.val == Code.SUCCESS and not response.error_code.message
+
+
 @pytest.fixture
 def robot(service, client):
     client.machine.reset()
-    request = {"fk_link_names": ["panda_link8"], "robot_state": RobotState(is_diff=True)}
-    good = lambda response: response.error_code.val == Code.SUCCESS and not response.error_code.message  # noqa: E731
-    client.call_until(good, GetPositionFK, "/compute_fk", **request)
+    at_rest = RobotState(joint_state=JointState(name=JOINTS, position=STATE))
+    links = {"fk_link_names": ["panda_link8"]}
+    there = client.call_until(is_measured, GetPositionFK, "/compute_fk", robot_state=at_rest, **links).pose_stamped
+
+    def is_there(response):
+        """Return whether the measured state is that of the machine, not of a test before."""
+        return is_measured(response) and response.pose_stamped[0].pose == there[0].pose
+
+    client.call_until(is_there, GetPositionFK, "/compute_fk", robot_state=RobotState(is_diff=True), **links)
     return client
 
 
