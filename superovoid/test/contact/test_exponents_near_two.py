@@ -4,15 +4,17 @@
 """Exponents at the upper limit: intervals contain distances computed in ball arithmetic with 256 bits.
 
 Directions and points of the bodies enclose the distances to 1e-22. For the overlap, the direction gives the lower
-bound, and `superovoid.checker` proves the upper end of the interval.
+bound, and `superovoid.checker` proves the upper end of the interval. Next to cones and cylinders, support functions
+along the points and the normal bound the distance from below.
 """
 
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
-from superovoid import Superovoid, are_closer, distance, distances
+from superovoid import Cone, Cylinder, Superovoid, are_closer, distance, distances
 
 LARGEST = 1.999999
 # Of A, at the origin, and of B: sizes and exponents; how far the rows of B's rotation are rolled; offset; distance, m.
@@ -57,3 +59,20 @@ def test_intervals_at_the_largest_exponent_contain_the_distance(of_a, of_b, plac
         verdict = are_closer([a[0]], a[1], [b[0]], b[1], threshold)[0]
         assert not verdict.closer or true < Fraction(threshold)
         assert not verdict.farther or true >= Fraction(threshold)
+
+
+@pytest.mark.parametrize("core", (Cone(0.2, 0.5), Cylinder(0.2, 0.5)))
+def test_no_direction_proves_more_than_the_upper_bound(core):
+    rng = np.random.default_rng(1)
+    for _ in range(100):
+        section_exponent, profile_exponent = 2.0 - 10.0 ** rng.uniform(-6.0, -1.0, 2)
+        crest = Superovoid((0.1, 0.15, 0.08), section_exponent=section_exponent, profile_exponent=profile_exponent)
+        pose, n = np.eye(4), rng.normal(size=3)
+        n /= np.linalg.norm(n)
+        turn = pose[:3, :3] = Rotation.random(random_state=rng).as_matrix()
+        pose[:3, 3] = core.support(n) + 10.0 ** rng.uniform(-9.0, -4.0) * n - turn @ crest.support(-turn.T @ n)
+        found = distance(core, np.eye(4), crest, pose)
+        assert found.distance > 0.0
+        for direction in (n, found.normal, (found.point_b - found.point_a) / found.distance):
+            lowest = pose[:3, 3] + turn @ crest.support(-turn.T @ direction)
+            assert direction @ (lowest - core.support(direction)) <= found.upper + 1e-15

@@ -236,11 +236,12 @@ def solve(pair, n, goal, margin, far):
         k, progress, move = advance(row, kind, body, rotation, centre, f, task, progress, move)
         if progress.phase != RUNNING:
             answer, is_curved = certify(row, kind, body, rotation, f, k, margin, np.int64(progress.iterations))
-            if progress.phase == FAILED and k.residual * task.size > goal:
-                # A closed interval allows points off the normal by the root of its width, more than they may be. On a
-                # crease Newton's method is slow, but the point is known: then the direction of u proves its length.
-                d, _, upper, x, y, n, iterations, status = answer
-                n = direction_of(x, y, n)
-                lower = -difference_support(pair, n).h - margin
-                answer = Cores(d, min(lower, d), upper, x, y, n, iterations, status)
+            if progress.phase == FAILED and answer.distance > 0.0:
+                # On a crease Newton's method is slow, but the point is known: the direction of u proves its length. And
+                # a closed interval allows points off the normal by the root of its width, more than they may be.
+                d, lower, upper, x, y, n, iterations, status = answer
+                other = direction_of(x, y, n)
+                proved = min(-difference_support(pair, other).h - margin, d)
+                if proved > lower or k.residual * task.size > goal:
+                    answer = Cores(d, proved, upper, x, y, other, iterations, status)
             return answer, is_curved

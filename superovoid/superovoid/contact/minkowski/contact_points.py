@@ -22,7 +22,7 @@ import math
 from typing import NamedTuple
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import add, combine, dot, norm, rotate_back, scale, sub
+from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.minkowski.difference import (
     M,
     X,
@@ -80,7 +80,7 @@ def _on_strata(pair, local):
 
 @kernel
 def _on_superovoid(pair, n):
-    """Return the support point of a superovoid along n and the point of the other core on the line along n, if any.
+    """Return the support point of a superovoid along n, and the point of the other core on or next to the line along n.
 
     A disc in contact has one stratum, its rim, so Newton's method does not find the points in it.
     """
@@ -90,10 +90,12 @@ def _on_superovoid(pair, n):
     x, y = c.x, c.y
     if pair.a.kind == SUPEROVOID and (pair.b.kind == CYLINDER or pair.b.kind == CONE):
         y = sub(x, way)
-        off, _, _, _ = point_to_core(pair.b, rotate_back(pair.rotation, sub(y, pair.centre)))
+        off, _, foot, _ = point_to_core(pair.b, rotate_back(pair.rotation, sub(y, pair.centre)))
+        y = add(pair.centre, rotate(pair.rotation, foot)) if off > 0.0 else y
     elif pair.b.kind == SUPEROVOID and (pair.a.kind == CYLINDER or pair.a.kind == CONE):
         x = add(y, way)
-        off, _, _, _ = point_to_core(pair.a, x)
+        off, _, foot, _ = point_to_core(pair.a, x)
+        x = foot if off > 0.0 else x
     return AlignedPoints(n, c.h, x, y, max(off, 0.0))
 
 
