@@ -210,7 +210,7 @@ def _changes(values: tuple[Array, ...], jacobians: Sequence[Array], tangents: Se
 
 
 @_values.defjvp
-def _along(
+def _push_forward(
     function: Function, inputs: tuple[Array, ...], tangents: tuple[Array, ...]
 ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
     found = _with_jacobians(function, *inputs)

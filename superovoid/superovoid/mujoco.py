@@ -150,7 +150,7 @@ def robot_from_model(model: Any) -> Robot:
             Geometry(
                 links[model.geom_bodyid[geom]],
                 shape_of(model, geom),
-                _placed(model.geom_pos[geom], model.geom_quat[geom]),
+                _pose_at(model.geom_pos[geom], model.geom_quat[geom]),
             )
             for geom in _solid_geoms(model)
         ]
@@ -235,7 +235,7 @@ def _solid_geoms(model: Any) -> IntArray:
 def _joints(model: Any, body: int, links: list[str]) -> Iterator[Joint]:
     """Yield the joints between the parent of a body and the body; several are a chain of links without geometry."""
     parent, link = links[model.body_parentid[body]], links[body]
-    origin = _placed(model.body_pos[body], model.body_quat[body])
+    origin = _pose_at(model.body_pos[body], model.body_quat[body])
     own = range(model.body_jntadr[body], model.body_jntadr[body] + model.body_jntnum[body])
     kinds = {int(model.jnt_type[joint]) for joint in own}
     if model.body_mocapid[body] >= 0 or kinds & {int(_TYPE.mjJNT_FREE), int(_TYPE.mjJNT_BALL)}:
@@ -246,13 +246,13 @@ def _joints(model: Any, body: int, links: list[str]) -> Iterator[Joint]:
         limits = tuple(map(float, model.jnt_range[joint])) if model.jnt_limited[joint] else (-np.inf, np.inf)
         child = f"{link}/{name}"
         if int(model.jnt_type[joint]) == _TYPE.mjJNT_SLIDE:
-            yield _joint(name, "prismatic", parent, child, origin @ _moved(-start * axis), axis, limits)
+            yield _joint(name, "prismatic", parent, child, origin @ _translation(-start * axis), axis, limits)
             origin = np.eye(4)
         else:  # a rotation about an axis through the anchor
             anchor, kind = model.jnt_pos[joint], "revolute" if model.jnt_limited[joint] else "continuous"
             turn = RigidTransform.from_rotation(Rotation.from_rotvec(-start * axis)).as_matrix()
-            yield _joint(name, kind, parent, child, origin @ _moved(anchor) @ turn, axis, limits)
-            origin = _moved(-anchor)
+            yield _joint(name, kind, parent, child, origin @ _translation(anchor) @ turn, axis, limits)
+            origin = _translation(-anchor)
         parent = child
     yield _joint(f"{link}/fixed", "fixed", parent, link, origin)
 
@@ -292,17 +292,17 @@ def _name(model: Any, kind: str, number: int) -> str:
     return getattr(model, kind)(number).name or f"{kind} {number}"
 
 
-def _placed(position: FloatArray, quaternion: FloatArray) -> FloatArray:
+def _pose_at(position: FloatArray, quaternion: FloatArray) -> FloatArray:
     return _pose(position, Rotation.from_quat(quaternion, scalar_first=True).as_matrix())
 
 
 def _pose(position: FloatArray, rotation: FloatArray) -> FloatArray:
-    pose = _moved(position)
+    pose = _translation(position)
     pose[:3, :3] = rotation.reshape(3, 3)
     return pose
 
 
-def _moved(translation: FloatArray) -> FloatArray:
+def _translation(translation: FloatArray) -> FloatArray:
     pose = np.eye(4)
     pose[:3, 3] = translation
     return pose

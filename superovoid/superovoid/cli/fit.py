@@ -187,7 +187,7 @@ def run(arguments: argparse.Namespace) -> int:
             links=dict(arguments.link),
             seed=arguments.seed,
             folder=folder / "links",
-            progress=_counted(update),
+            progress=_link_counter(update),
         )
     pairs = _pairs(arguments, fit)
     study = _study(arguments, fit)
@@ -216,7 +216,7 @@ def _run_check(arguments: argparse.Namespace) -> int:
             tolerance=arguments.tolerance,
             package_directories=dict(arguments.package),
             seed=arguments.seed,
-            progress=_counted(update),
+            progress=_link_counter(update),
         )
     texts = {
         folder / "check.json": json.dumps(found.report(), indent=1) + "\n",
@@ -239,7 +239,7 @@ def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, count: bar.update(task, completed=done, total=count)
 
 
-def _counted(update: Callable[[int, int], None]) -> Callable[[LinkFit, int], None]:
+def _link_counter(update: Callable[[int, int], None]) -> Callable[[LinkFit, int], None]:
     """Return a function that counts finished links."""
     done = count(1)
     return lambda _link, links: update(next(done), links)

@@ -95,7 +95,7 @@ def links_table(done: Sequence[LinkFit], holds: bool) -> Table:
 
 def report_pairs(report: PairReport) -> None:
     """Print how the disabled pairs changed."""
-    kept, added, dropped = (len(report.changed(change)) for change in ("kept", "added", "dropped"))
+    kept, added, dropped = (len(report.pairs_with(change)) for change in ("kept", "added", "dropped"))
     REPORT.line(f"pairs of links: {report.checked} to check; {kept} still disabled, {added} newly disabled, "
                    f"{dropped} enabled again")  # fmt: skip
     reasons = Counter((pair.reason, pair.proof) for pair in report.pairs if pair.reason)
@@ -103,7 +103,7 @@ def report_pairs(report: PairReport) -> None:
         what = f"{report.states} random states, seed {report.seed}" if proof == "states" else proof
         REPORT.detail(f"  {reason}: {count} ({'the default state' if reason == 'Default' else what})")
     for change, words in (("added", "newly disabled"), ("dropped", "enabled again")):
-        pairs = report.changed(change)
+        pairs = report.pairs_with(change)
         for pair in pairs[:_MAX_PAIRS]:
             why = ", ".join(filter(None, (pair.reason or f"was {pair.given}", pair.proof, pair.words)))
             REPORT.detail(f"{words}: {pair.link_a} and {pair.link_b} ({why})")
@@ -136,6 +136,6 @@ def report_study(study: PlannerStudy) -> None:
                   f"{study.whole.undecided:,} states are undecided and count as neither")  # fmt: skip
     for a, b in study.left_out:
         REPORT.detail(f"left out because the meshes overlap in the default state or almost always: {a}, {b}")
-    for asked, per_second in ((speed.asked, speed.per_second) for speed in study.speeds):
-        about = f"{asked.who}: {asked.bodies} bodies, {asked.pairs} pairs"
-        REPORT.detail(f"{asked.question}, {about}: {per_second:,.0f} states/s per thread")
+    for query, per_second in ((speed.query, speed.per_second) for speed in study.speeds):
+        about = f"{query.who}: {query.bodies} bodies, {query.pairs} pairs"
+        REPORT.detail(f"{query.question}, {about}: {per_second:,.0f} states/s per thread")

@@ -135,7 +135,7 @@ def by_shape(body, f):
 
 
 @kernel
-def _turned(matrix, cosine, sine):
+def _turn_axes(matrix, cosine, sine):
     """Entries 11, 12, 22 of a symmetric matrix in axes turned by an angle."""
     s11, s12, s22 = matrix
     return (
@@ -213,7 +213,7 @@ def derive_pair(a, b, pose_a, pose_b, point_a, point_b, normal, out):
     angle = 0.5 * math.atan2(2.0 * s12, s11 - s22) + 0.5 * math.pi  # least curvature first
     cosine, sine = math.cos(angle), math.sin(angle)
     t1, t2 = combine(cosine, t1, sine, t2), combine(-sine, t1, cosine, t2)
-    of_a, of_b = _turned(of_a, cosine, sine), _turned(of_b, cosine, sine)
+    of_a, of_b = _turn_axes(of_a, cosine, sine), _turn_axes(of_b, cosine, sine)
     d = dot(sub(vector_at(point_b, 0), vector_at(point_a, 0)), n)  # signed, and zero at touch
     twice, is_focal = _second_order(of_a, of_b, d, min(a[surface.SIZE], b[surface.SIZE]))
     _put((of_a[0], of_a[1], of_a[1], of_a[2]), out, CURVATURE_A)

@@ -118,7 +118,7 @@ def _put_jacobians(a, b, count_a, count_b, row):
 
 
 @kernel
-def _placed(a, b, i, scratch):
+def _place_bodies(a, b, i, scratch):
     """Return the bodies of a pair at the poses in the scratch."""
     first = PlacedBody(a.rows[a.body[i]], a.pool, scratch.pose_a)
     return first, PlacedBody(b.rows[b.body[i]], b.pool, scratch.pose_b)
@@ -158,7 +158,7 @@ def answer_with_jacobians(
         found = take_poses(pose_a[own_or_only(pose_a, i)], pose_b[own_or_only(pose_b, i)], scratch)
         if found != VALID:
             return found
-        first, second = _placed(a, b, i, scratch)
+        first, second = _place_bodies(a, b, i, scratch)
         solve_from_nothing(first, second, tolerance, scratch, out[i])
         if out.shape[1] > RESULT_LENGTH:
             _put_jacobians(first, second, a.parameters, b.parameters, out[i])
@@ -174,7 +174,7 @@ def put_jacobians(
     for k in range(which.shape[0]):
         i = which[k]
         take_poses(pose_a[own_or_only(pose_a, i)], pose_b[own_or_only(pose_b, i)], scratch)
-        first, second = _placed(a, b, i, scratch)
+        first, second = _place_bodies(a, b, i, scratch)
         _put_jacobians(first, second, a.parameters, b.parameters, out[i])
 
 

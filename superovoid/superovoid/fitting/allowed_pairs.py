@@ -89,7 +89,7 @@ class PairReport(Record):
     words: tuple[str, ...]
     """warnings"""
 
-    def changed(self, change: str) -> tuple[PairVerdict, ...]:
+    def pairs_with(self, change: str) -> tuple[PairVerdict, ...]:
         """Return the pairs with a given `PairVerdict.change`."""
         return tuple(pair for pair in self.pairs if pair.change == change)
 

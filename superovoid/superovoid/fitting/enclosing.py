@@ -88,12 +88,12 @@ def enclose(
     held = target.corners if triangles is None else np.concatenate([target.corners, triangles])
     axes = _axes_of(held) if bodies > 1 else np.eye(3)
     volume_of = _union_volumes(held)
-    found = [_enclosed(whole_of(held @ axes), axes, chosen)]
+    found = [_enclose_cell(whole_of(held @ axes), axes, chosen)]
     volume = volume_of(found)
     while len(found) < bodies and not all(each.is_final for each in found):
         largest = max((each for each in found if not each.is_final), key=lambda each: each.body[0].volume())
         rest = [each for each in found if each is not largest]
-        parts = [_enclosed(cell, axes, chosen) for cell in best_cut(largest.cell) if len(cell.triangles)]
+        parts = [_enclose_cell(cell, axes, chosen) for cell in best_cut(largest.cell) if len(cell.triangles)]
         less = volume_of([*rest, *parts])
         if less < volume - _WORTH_A_CUT * largest.body[0].volume():
             found, volume = [*rest, *parts], less
@@ -102,7 +102,7 @@ def enclose(
     return [each.body for each in found]
 
 
-class _Enclosed(NamedTuple):
+class _CellInBody(NamedTuple):
     """A cell in a body."""
 
     cell: Cell
@@ -111,7 +111,7 @@ class _Enclosed(NamedTuple):
     """whether no cut of the cell is worth another body"""
 
 
-def _union_volumes(triangles: FloatArray) -> Callable[[Sequence[_Enclosed]], float]:
+def _union_volumes(triangles: FloatArray) -> Callable[[Sequence[_CellInBody]], float]:
     """Return a function that estimates the volume of a union of bodies about a solid, by the same samples each time."""
     low, high = triangles.min(axis=(0, 1)), triangles.max(axis=(0, 1))
     margin = _AROUND * float((high - low).max())
@@ -126,7 +126,7 @@ def _axes_of(triangles: FloatArray) -> FloatArray:
     return min(choices, key=lambda axes: sum(map(bulk, best_cut(whole_of(triangles @ axes)))))
 
 
-def _enclosed(cell: Cell, axes: FloatArray, kinds: tuple[int, ...]) -> _Enclosed:
+def _enclose_cell(cell: Cell, axes: FloatArray, kinds: tuple[int, ...]) -> _CellInBody:
     """Compute a body of small volume that provably contains a cell, cut along axes."""
     held = points_of(cell) @ axes.T
     centre = 0.5 * (held.min(axis=0) + held.max(axis=0))
@@ -142,7 +142,7 @@ def _enclosed(cell: Cell, axes: FloatArray, kinds: tuple[int, ...]) -> _Enclosed
         shape, pose = body_from_record(record_of_body(*bodies.shapes(radius, centre)[0]))
         margin = containment_margin(shape, pose, held) - rounding
         if margin >= 0.0:
-            return _Enclosed(cell, (shape, pose))
+            return _CellInBody(cell, (shape, pose))
         unknowns = bodies.unknowns.copy()
         unknowns[:, :3] += _GROWTH + 2.0 * -margin / radius / np.exp(unknowns[:, :3]).min()
         bodies = Bodies(bodies.kinds, unknowns, bodies.rotations)

@@ -80,21 +80,21 @@ def image_of(other: Corners, mesh: Corners) -> Image | None:
         gaps, nearest = cKDTree(signs * other.points).query(mesh.points)
         apart = _UP * (float(gaps[np.unique(mesh.triangles)].max()) + other.spread)
         if apart <= mesh.limit and np.array_equal(
-            _ordered(other.merged[nearest][mesh.triangles]),
-            _ordered(other.merged[other.triangles][:, :: int(np.prod(signs))]),
+            _sort_triangles(other.merged[nearest][mesh.triangles]),
+            _sort_triangles(other.merged[other.triangles][:, :: int(np.prod(signs))]),
         ):
             return Image(signs, apart)
     return None
 
 
-def _ordered(triangles: IntArray) -> IntArray:
+def _sort_triangles(triangles: IntArray) -> IntArray:
     """Return triangles in an order that depends on their corners and orientation alone."""
     first = np.argmin(triangles, axis=1)
     rows = triangles[np.arange(len(triangles))[:, None], (first[:, None] + np.arange(3)) % 3]
     return rows[np.lexsort(rows.T)]
 
 
-def mirrored(record: Mapping[str, Any], signs: Sequence[int]) -> dict[str, Any]:
+def mirror_record(record: Mapping[str, Any], signs: Sequence[int]) -> dict[str, Any]:
     """Return a body, as returned by `record_of_body`, with negated coordinates of its link."""
     made = dict(record)
     made["xyz"] = [sign * value for sign, value in zip(signs, record["xyz"], strict=True)]

@@ -244,7 +244,7 @@ def scratch(bodies: int) -> Scratch:
 
 
 @kernel
-def _packed(row):
+def _packed_numbers(row):
     """Return the numbers of a superovoid in the order of a packed body."""
     p, s = 2.0 / row[EXPONENTS], 2.0 / row[EXPONENTS + 1]
     a1, a2, a3 = row[SIZE], row[SIZE + 1], row[SIZE + 2]
@@ -318,7 +318,7 @@ def _find_feet(row, points, limits, steps, lanes, samples, distances, feet):
     The distance of a point that is farther than its limit is infinite, and its foot is not set.
     """
     is_curved = row[KIND] == SUPEROVOID or row[KIND] == WEDGE
-    body, short, centre = _packed(row), _SHORT * row[RADIUS], vector_at(row, CENTRE)
+    body, short, centre = _packed_numbers(row), _SHORT * row[RADIUS], vector_at(row, CENTRE)
     rotation = row[ROTATION : ROTATION + 9].reshape(3, 3)
     idle = SurfacePoint(1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0)
     for k in range(_WIDTH):
@@ -392,7 +392,7 @@ def _store(slopes, found):
 def _fill_slopes(row, shares, feet, lanes, samples, slopes):
     """Fill in the derivatives of the distance for the samples in which a body has a share."""
     is_curved, is_wedge = row[KIND] == SUPEROVOID or row[KIND] == WEDGE, row[KIND] == WEDGE
-    body = _packed(row)
+    body = _packed_numbers(row)
     chain = (row[CHAIN], row[CHAIN + 1], row[CHAIN + 2], row[CHAIN + 3])
     rotation = vector_at(row, ROTATION) + vector_at(row, ROTATION + 3) + vector_at(row, ROTATION + 6)
     idle = SurfacePoint(1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0)

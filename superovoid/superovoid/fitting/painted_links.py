@@ -46,7 +46,7 @@ class Surface:
     """(n,), m; distance from the other side, 0 inside of it"""
 
     @property
-    def worst(self) -> int:
+    def worst_vertex(self) -> int:
         """Vertex that is farthest from the other side."""
         return int(self.away.argmax())
 
@@ -92,11 +92,11 @@ def paint_link(bodies: Placed, target: Target) -> PaintedLink:
 def drawable(corners: FloatArray) -> tuple[FloatArray, IntArray]:
     """Return few vertices and faces that look like triangles (m, 3, 3), without long edges."""
     diagonal = float(np.linalg.norm(np.ptp(corners.reshape(-1, 3), axis=0)))
-    vertices, faces = _merged(corners, _MERGED * diagonal)
+    vertices, faces = _merge_corners(corners, _MERGED * diagonal)
     for cells in _CELLS:
         if len(faces) <= _MOST:
             break
-        vertices, faces = _merged(corners, diagonal / cells)
+        vertices, faces = _merge_corners(corners, diagonal / cells)
     corners = vertices[faces]
     done = []
     while len(corners):
@@ -104,10 +104,10 @@ def drawable(corners: FloatArray) -> tuple[FloatArray, IntArray]:
         long = edges.max(axis=1) > _LONGEST * diagonal
         done.append(corners[~long])
         corners = split(corners[long])
-    return _merged(np.concatenate(done), _MERGED * diagonal)
+    return _merge_corners(np.concatenate(done), _MERGED * diagonal)
 
 
-def _merged(corners: FloatArray, cell: float) -> tuple[FloatArray, IntArray]:
+def _merge_corners(corners: FloatArray, cell: float) -> tuple[FloatArray, IntArray]:
     """Return vertices, one for each cell of a grid that has any, and the faces between them."""
     points = corners.reshape(-1, 3)
     rows = np.floor((points - points.min(axis=0)) / cell + 0.5).astype(np.int64)

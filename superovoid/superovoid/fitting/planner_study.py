@@ -39,7 +39,7 @@ BODIES, HULLS, MESHES = "the bodies", "the meshes as convex hulls", "the meshes"
 """Timed geometries."""
 
 
-class Asked(NamedTuple):
+class TimedQuery(NamedTuple):
     """A timed query: its question, the geometry, and the numbers of bodies and of pairs of them."""
 
     question: str
@@ -49,7 +49,7 @@ class Asked(NamedTuple):
     pairs: int
 
 
-Calls = Mapping[Asked, Callable[[int], object]]
+Calls = Mapping[TimedQuery, Callable[[int], object]]
 """Functions that answer a query for all pairs in the first n states, n being their argument."""
 Beside = Callable[[str, LinkPairs, FloatArray], Calls]
 
@@ -80,7 +80,7 @@ class PairStudy(Record):
 class Speed(Record):
     """Speed of a query for all pairs in one thread."""
 
-    asked: Asked
+    query: TimedQuery
     states: int
     """number of timed states"""
     per_second: float
@@ -216,7 +216,7 @@ def _compare(link_a: str, link_b: str, ours: Meetings, theirs: Meetings, depth: 
 
 def _speeds(robots: Mapping[str, LinkPairs], positions: FloatArray, others: Calls) -> tuple[Speed, ...]:
     """Time `QUESTIONS` for all pairs in some states."""
-    calls: dict[Asked, Callable[[int], object]] = {}
+    calls: dict[TimedQuery, Callable[[int], object]] = {}
     bases = {link: np.eye(4) for pairs in robots.values() for link in pairs.robot.base_links}
     for who, pairs in robots.items():
         if not len(pairs.bodies):
@@ -229,8 +229,7 @@ def _speeds(robots: Mapping[str, LinkPairs], positions: FloatArray, others: Call
         if len({body.link for body in pairs.robot.bodies}) < len(pairs.robot.bodies):
             queries += (StateQuery(pairs.robot, scene, closest_of_links=True),)
         for question, query in zip(QUESTIONS, queries, strict=False):
-            asked = Asked(question, who, *counts)
-            calls[asked] = (
+            calls[TimedQuery(question, who, *counts)] = (
                 lambda count, query=query: query(  # type: ignore[misc]
                     positions[:count], base_poses=bases, threads=1
                 )
@@ -244,19 +243,19 @@ def timed_in_turns(calls: Calls, states: int) -> tuple[Speed, ...]:
     A call that would take longer than `_LONGEST` is timed on fewer states, but at least `_FEW`.
     """
     counts = {}
-    for asked, call in calls.items():
+    for query, call in calls.items():
         few = min(_FEW, states)
         call(few)  # fills caches
         seconds = _processor_time(call, few)
-        counts[asked] = min(states, max(few, int(few * _LONGEST / max(seconds, 1e-9))))
-    times: dict[Asked, list[float]] = {asked: [] for asked in calls}
+        counts[query] = min(states, max(few, int(few * _LONGEST / max(seconds, 1e-9))))
+    times: dict[TimedQuery, list[float]] = {query: [] for query in calls}
     for turn in range(_TURNS + 1):
-        for asked, call in calls.items():
-            seconds = _processor_time(call, counts[asked])
+        for query, call in calls.items():
+            seconds = _processor_time(call, counts[query])
             if turn:
-                times[asked].append(seconds)
+                times[query].append(seconds)
     return tuple(
-        Speed(asked, counts[asked], counts[asked] / max(float(np.median(each)), 1e-9)) for asked, each in times.items()
+        Speed(query, counts[query], counts[query] / max(float(np.median(each)), 1e-9)) for query, each in times.items()
     )
 
 

@@ -59,7 +59,7 @@ class Interval(Record):
     lower: float
     upper: float
 
-    def widened(self, by: float) -> Interval:
+    def widen_by(self, by: float) -> Interval:
         """Return the interval for surfaces that are up to this length apart from those of the proof."""
         return Interval(max(0.0, math.nextafter(self.lower - by, -math.inf)), math.nextafter(self.upper + by, math.inf))
 
@@ -123,7 +123,7 @@ def largest_protrusion(bodies: Placed, target: Target, atol: float) -> Interval:
         inside = point_distances(shape, pose, surface)[1] <= 1e-9 * target.radius
         if inside.any():
             # Surface points may be outside of the body by rounding errors.
-            lower = max(lower, walls.farthest(surface[inside]) - 1e-9 * target.radius)
+            lower = max(lower, walls.farthest_distance(surface[inside]) - 1e-9 * target.radius)
     slack = slack_of_convex(target)
     for shape, pose in bodies:
         enough = lower + atol
@@ -164,7 +164,7 @@ class _Walls:
         is_inside[is_inside] = exact - falls[is_inside] > _HALF + _SURE
         return np.where(is_inside, -np.inf, distance)
 
-    def farthest(self, points: FloatArray, signed: FloatArray | None = None) -> float:
+    def farthest_distance(self, points: FloatArray, signed: FloatArray | None = None) -> float:
         """Return the distance of an outside point, nearly the farthest; -inf if none is outside.
 
         `signed`: signed distances of the points, if known; used for closed triangles.
@@ -196,7 +196,7 @@ def _protrusion(shape: Shape, pose: FloatArray, walls: _Walls, atol: float, lowe
         centres, distance, sure = centres[touches], distance[touches], sure[touches]
         if not len(centres):
             break
-        lower = max(lower, walls.farthest(centres[sure <= 0.0], distance[sure <= 0.0]) - allowance)
+        lower = max(lower, walls.farthest_distance(centres[sure <= 0.0], distance[sure <= 0.0]) - allowance)
         upper = distance + reach + allowance
         is_open = upper > lower + atol
         settled = max(settled, float(upper[~is_open].max(initial=0.0)))

@@ -219,11 +219,11 @@ def _cut(
         first = np.argmax(inside == is_in[:, None], axis=1)
         turned = corners[np.arange(len(corners))[:, None], (first[:, None] + np.arange(3)) % 3]
         a, b, c = turned.transpose(1, 0, 2)
-        p, q = (_crossing(body, a, end, aside, is_in) for end in (b, c))
+        p, q = (_crossing_point(body, a, end, aside, is_in) for end in (b, c))
         # The body contains the chord from p to q, and bulges beyond it into the kept part.
         middle = 0.5 * (p + q)
         far = np.where(is_in[:, None], 0.5 * (b + c), a)
-        end = _crossing(body, middle, far, aside, np.ones(len(a), dtype=bool))
+        end = _crossing_point(body, middle, far, aside, np.ones(len(a), dtype=bool))
         done = (np.linalg.norm(end - middle, axis=1) <= straight) | (level == _SPLITS)
         one, two = done & ~is_in, done & is_in
         for which, piece in ((one, (a, p, q)), (two, (p, b, c)), (two, (p, c, q))):
@@ -237,7 +237,7 @@ def _is_inside(body: tuple[Shape, FloatArray], points: FloatArray, aside: FloatA
     return inside_any([body], (points + aside).reshape(-1, 3)).reshape(points.shape[:-1])
 
 
-def _crossing(
+def _crossing_point(
     body: tuple[Shape, FloatArray], start: FloatArray, end: FloatArray, aside: FloatArray, is_in: NDArray[np.bool_]
 ) -> FloatArray:
     """Return the points where segments leave a body (or enter it, if they start outside), by bisection."""

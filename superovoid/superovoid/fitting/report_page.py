@@ -258,7 +258,7 @@ def _link_block(link: LinkFit, painted: PaintedLink, surfaces: Surfaces, numbers
     found = link.clearance
     assert found is not None
     mesh, bodies = numbers
-    worst = [(letter, each, each.worst) for letter, each in (("U", painted.mesh), ("P", painted.bodies))]
+    worst = [(letter, each, each.worst_vertex) for letter, each in (("U", painted.mesh), ("P", painted.bodies))]
     marks = [
         Mark(f"{letter} {_mm(each.away[row])}", tuple(each.vertices[row]))
         for letter, each, row in worst
@@ -341,7 +341,7 @@ def _robot_picture(
 
 
 def _pairs(report: PairReport) -> str:
-    kept, added, dropped = (len(report.changed(change)) for change in ("kept", "added", "dropped"))
+    kept, added, dropped = (len(report.pairs_with(change)) for change in ("kept", "added", "dropped"))
     counts = Counter((pair.reason, pair.proof) for pair in report.pairs if pair.reason)
     parts = [
         f"<h2>Pairs of links</h2><p>{report.checked} must be checked; {kept} stay disabled, {added} are newly "
@@ -380,7 +380,7 @@ def _study(study: PlannerStudy) -> str:
         for each in study.pairs[:_SHOWN]
     ]
     timings = [
-        (each.asked.question, each.asked.who, each.asked.bodies, f"{each.asked.pairs:,}", f"{each.per_second:,.0f}")
+        (each.query.question, each.query.who, each.query.bodies, f"{each.query.pairs:,}", f"{each.per_second:,.0f}")
         for each in study.speeds
     ]
     whole = study.whole

@@ -23,7 +23,7 @@ from superovoid.fitting.advice import advice
 from superovoid.fitting.enclosing import enclose
 from superovoid.fitting.link_geometry import SOURCES, LinkGeometry, read_links
 from superovoid.fitting.mesh_fits import MOST_BODIES, FittedBody, check_kinds, fit_mesh, target_of
-from superovoid.fitting.mirrored import Corners, Image, image_of, mirrored
+from superovoid.fitting.mirrored import Corners, Image, image_of, mirror_record
 from superovoid.fitting.proofs import Interval, containment_margin, largest_protrusion, largest_uncovered
 from superovoid.fitting.quality import Quality, measure_union
 from superovoid.fitting.robot_files import body_from_record, record_of_body, urdf_with_bodies
@@ -201,7 +201,7 @@ def fit_robot(
         kept.mkdir(parents=True, exist_ok=True)
     own = [replace(options, bodies=(links or {}).get(link.name, options.bodies)) for link in geometry]
     keys = [_key(link, each) for link, each in zip(geometry, own, strict=True)]
-    first, images = _shared(geometry, own, keys)
+    first, images = _share_fits(geometry, own, keys)
 
     def fit_one(number: int) -> LinkFit:
         done = _fit_link(geometry[number], own[number], keys[number], kept)
@@ -265,7 +265,7 @@ def _key(link: LinkGeometry, options: LinkOptions) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _shared(
+def _share_fits(
     links: Sequence[LinkGeometry], options: Sequence[LinkOptions], keys: Sequence[str]
 ) -> tuple[list[int], list[Image | None]]:
     """Return for each link the number of the first one with the same mesh, but for signs, and how it follows from it.
@@ -304,7 +304,7 @@ def _mirror(link: LinkFit, image: Image, mesh: LinkGeometry) -> LinkFit | None:
     note = image.words(link.link)
     if not link.elements:
         return replace(link, words=(*link.words, note))
-    records = tuple(mirrored(record, image.signs) for record in link.elements)
+    records = tuple(mirror_record(record, image.signs) for record in link.elements)
     bodies = tuple(FittedBody(*body_from_record(record)) for record in records)
     uncovered, protruding, contained = link.uncovered, link.protruding, link.contained
     if image.apart > 0.0:
@@ -312,7 +312,7 @@ def _mirror(link: LinkFit, image: Image, mesh: LinkGeometry) -> LinkFit | None:
         if contained and not any(containment_margin(body.shape, body.pose, points) >= 0.0 for body in bodies):
             return None
         uncovered, protruding = (
-            each if each is None or (contained and each is uncovered) else each.widened(image.apart)
+            each if each is None or (contained and each is uncovered) else each.widen_by(image.apart)
             for each in (uncovered, protruding)
         )
     return replace(

@@ -101,12 +101,12 @@ def cover_with_spheres(bodies: Placed, atol: float, seed: int = 0) -> list[tuple
     candidates = feet - medial_radii(feet, -normals, depth, size)[:, None] * normals
     points = sample_triangles(surface, _SAMPLES, seed + 1)[0]
     for _ in range(_ROUNDS):
-        points = points[~_inside(points, centres, radii - _MARGIN * atol)]
+        points = points[~_are_inside(points, centres, radii - _MARGIN * atol)]
         reach = depth(candidates) + atol
         candidates, reach = candidates[reach > 0.0], reach[reach > 0.0]
         chosen = _greedy_cover(points, candidates, reach - _MARGIN * atol)
         centres, radii = np.concatenate([centres, candidates[chosen]]), np.concatenate([radii, reach[chosen]])
-        points = _undecided(rest, centres, radii, _LEAST * atol, _ROUNDED * size)
+        points = _open_cubes(rest, centres, radii, _LEAST * atol, _ROUNDED * size)
         if not len(points):
             break
         candidates = points[:: 1 + len(points) // _FEET]
@@ -122,7 +122,7 @@ def _sphere(centre: FloatArray, radius: float) -> tuple[Sphere, FloatArray]:
     return Sphere(float(radius)), pose
 
 
-def _inside(points: FloatArray, centres: FloatArray, radii: FloatArray) -> BoolArray:
+def _are_inside(points: FloatArray, centres: FloatArray, radii: FloatArray) -> BoolArray:
     """Return which points lie in any sphere; a negative radius contains nothing."""
     found = np.zeros(len(points), dtype=bool)
     if len(centres):
@@ -145,7 +145,7 @@ def _greedy_cover(points: FloatArray, centres: FloatArray, radii: FloatArray) ->
     return chosen
 
 
-def _undecided(bodies: Placed, centres: FloatArray, radii: FloatArray, least: float, allowance: float) -> FloatArray:
+def _open_cubes(bodies: Placed, centres: FloatArray, radii: FloatArray, least: float, allowance: float) -> FloatArray:
     """Return centres of small cubes that may contain uncovered points of the bodies; none if the cover is proved."""
     left = []
     for shape, pose in bodies:
@@ -156,7 +156,7 @@ def _undecided(bodies: Placed, centres: FloatArray, radii: FloatArray, least: fl
         cubes = pose[:3, 3] + low + edge * (grid + 0.5)
         while len(cubes):
             around = 0.5 * np.sqrt(3.0) * edge + allowance
-            cubes = cubes[~_inside(cubes, centres, radii - around)]
+            cubes = cubes[~_are_inside(cubes, centres, radii - around)]
             cubes = cubes[point_distances(shape, pose, cubes)[0] <= around] if len(cubes) else cubes
             if edge < least:
                 left.append(cubes)

@@ -53,7 +53,7 @@ def srdf_with_pairs(text: str | None, robot: str, report: PairReport) -> str:
 
 
 def _groups(report: PairReport) -> list[tuple[str, list[PairVerdict]]]:
-    added = report.changed("added")
+    added = report.pairs_with("added")
     found = []
     for reason in REASONS:
         for proof in (*_HEADINGS, "states"):

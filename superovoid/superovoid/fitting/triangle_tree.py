@@ -53,7 +53,7 @@ def _box_gap(box, p):
 
 
 @kernel
-def _nearest(triangles, nodes, p, stack, gaps):
+def _nearest_point(triangles, nodes, p, stack, gaps):
     """Return squared distance, nearest point and the number of its triangle."""
     best, foot, which = np.inf, p, -1
     stack[0], gaps[0], depth = 0, _box_gap(nodes[0], p), 1
@@ -91,7 +91,7 @@ def nearest_points(
     """Fill in the nearest point of the triangles for each point, and the number of its triangle."""
     for i in range(len(points)):
         p = (points[i, 0], points[i, 1], points[i, 2])
-        _, foot, numbers[i] = _nearest(triangles, nodes, p, stack, gaps)
+        _, foot, numbers[i] = _nearest_point(triangles, nodes, p, stack, gaps)
         feet[i, 0], feet[i, 1], feet[i, 2] = foot[0], foot[1], foot[2]
 
 

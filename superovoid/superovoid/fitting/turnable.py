@@ -116,20 +116,20 @@ class Surfaces:
         centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
         x, y, z = np.asarray(towards, dtype=float) / np.linalg.norm(towards)
         view = {
-            "centre": _short(centre),
-            "radius": _short(np.linalg.norm(points - centre, axis=1).max()),
-            "angles": _short((np.arctan2(y, x), np.arcsin(z))),
+            "centre": _round_numbers(centre),
+            "radius": _round_numbers(np.linalg.norm(points - centre, axis=1).max()),
+            "angles": _round_numbers((np.arctan2(y, x), np.arcsin(z))),
             "groups": [list(names) for names in groups.values()],
             "shown": [
                 {
                     "number": each.number,
                     "group": each.group,
                     "colours": _RAMPS[each.colour] if isinstance(each.colour, str) else [each.colour],
-                    "pose": _short(each.pose[:3]),
+                    "pose": _round_numbers(each.pose[:3]),
                 }
                 for each in shown
             ],
-            "marks": [{"text": mark.text, "point": _short(mark.point)} for mark in marks],
+            "marks": [{"text": mark.text, "point": _round_numbers(mark.point)} for mark in marks],
         }
         buttons = "".join(
             f'<button type="button" aria-pressed="{"true" if number == 0 else "false"}">{html.escape(name)}</button>'
@@ -149,7 +149,7 @@ class Surfaces:
         )
 
 
-def _short(values: ArrayLike) -> Any:
+def _round_numbers(values: ArrayLike) -> Any:
     """Return numbers with six digits, for JSON."""
     array = np.asarray(values, dtype=float)
     return np.array([float(f"{value:.6g}") for value in array.ravel()]).reshape(array.shape).tolist()

@@ -203,7 +203,7 @@ class FitPage(RobotPage):
                                 flat_shading=True, side="double", cast_shadow=False, receive_shadow=False,
                             )
                         )  # fmt: skip
-                row = surface.worst
+                row = surface.worst_vertex
                 if surface.away[row] > 0.0:
                     text = f"{letter} {1e3 * surface.away[row]:.2f}"
                     self._painted.append(

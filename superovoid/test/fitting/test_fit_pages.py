@@ -66,8 +66,8 @@ def painted():
 
 def test_vertices_have_their_distance_from_the_other_side(painted):
     for surface, sign, farthest in ((painted.mesh, 1.0, 0.03), (painted.bodies, -1.0, 0.02)):
-        assert surface.away[surface.worst] == pytest.approx(farthest, abs=1e-6)
-        assert sign * surface.vertices[surface.worst, 0] == pytest.approx(0.1 if sign > 0.0 else 0.12)
+        assert surface.away[surface.worst_vertex] == pytest.approx(farthest, abs=1e-6)
+        assert sign * surface.vertices[surface.worst_vertex, 0] == pytest.approx(0.1 if sign > 0.0 else 0.12)
         expected = np.maximum(sign * surface.vertices[:, 0] - (0.07 if sign > 0.0 else 0.1), 0.0)
         np.testing.assert_allclose(surface.away, expected, atol=1e-6)
     assert painted.scale == 0.03

@@ -12,7 +12,7 @@ import trimesh
 
 from superovoid.fitting import fit_robot
 from superovoid.fitting.link_geometry import LinkGeometry, read_links
-from superovoid.fitting.mirrored import Corners, image_of, mirrored
+from superovoid.fitting.mirrored import Corners, image_of, mirror_record
 from superovoid.fitting.robot_files import body_from_record, record_of_body
 from superovoid.robot.files import PackageFolders, read_document
 from superovoid.shapes import Box, Capsule, Superovoid
@@ -70,7 +70,7 @@ def test_negated_body_contains_exactly_the_negated_points(shape, signs):
     pose = np.array(trimesh.transformations.euler_matrix(0.3, -0.7, 1.9))
     pose[:3, 3] = 0.1, -0.2, 0.05
     before = body_from_record(record_of_body(shape, pose))
-    after = body_from_record(mirrored(record_of_body(shape, pose), signs))
+    after = body_from_record(mirror_record(record_of_body(shape, pose), signs))
     # Bit for bit: the frame of the body is negated on both sides, and the shape is symmetric or has negated tapers.
     both = np.diag([*signs, 1.0])
     np.testing.assert_array_equal(after[1], both @ before[1] @ both)
@@ -96,7 +96,7 @@ def test_mirrored_link_has_mirrored_bodies_and_equal_figures(tmp_path):
     text = f'<robot name="r">{links}{joint}</robot>'
     one, other = fit_robot(text, package_directories={"pkg": tmp_path}, bodies=1).links
     assert other.words == (*one.words, "is the same as link 'left' with negated y, and has its bodies")
-    assert other.elements == tuple(mirrored(record, (1, -1, 1)) for record in one.elements)
+    assert other.elements == tuple(mirror_record(record, (1, -1, 1)) for record in one.elements)
     assert (other.quality, other.clearance, other.uncovered) == (one.quality, one.clearance, one.uncovered)
     # Different numbers of bodies are different fits.
     _, other = fit_robot(

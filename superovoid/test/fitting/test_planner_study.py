@@ -8,7 +8,7 @@ import pytest
 import trimesh
 
 from superovoid.fitting import PairSearch, fit_robot, fitted_pairs, planner_study, study_planner
-from superovoid.fitting.planner_study import Asked, share_of, timed_in_turns
+from superovoid.fitting.planner_study import TimedQuery, share_of, timed_in_turns
 from superovoid.fitting.stand_ins import random_states, robots_of
 
 
@@ -71,7 +71,7 @@ def test_pairs_overlapping_at_default_are_excluded_without_srdf(tmp_path):
     fit = fit_robot(text, package_directories=folders, bodies=1, kinds=("capsule",))
     study = study_planner(fit, package_directories=folders, states=200)
     assert study.left_out == () and study.pairs_checked == 1 and study.whole.colliding > 0
-    assert {speed.asked.pairs for speed in study.speeds} == {1}
+    assert {speed.query.pairs for speed in study.speeds} == {1}
 
 
 @pytest.mark.ci
@@ -98,8 +98,11 @@ def test_speeds_reflect_the_calls():
         counts.append(states)
         sum(i * i for i in range(2_000 * states))
 
-    calls = {Asked("any overlap", "one", 1, 1): busy, Asked("any overlap", "nothing", 1, 1): lambda states: None}
-    speeds = {speed.asked.who: speed for speed in timed_in_turns(calls, 12)}
+    calls = {
+        TimedQuery("any overlap", "one", 1, 1): busy,
+        TimedQuery("any overlap", "nothing", 1, 1): lambda states: None,
+    }
+    speeds = {speed.query.who: speed for speed in timed_in_turns(calls, 12)}
     assert speeds["nothing"].per_second > speeds["one"].per_second > 0.0
     assert speeds["one"].states == speeds["nothing"].states == counts[-1] == 12
 
@@ -113,7 +116,7 @@ def test_slow_calls_are_timed_on_fewer_states(monkeypatch):
         counts.append(states)
         clock[0] += 0.1 * states
 
-    (speed,) = timed_in_turns({Asked("all distances", "the meshes", 1, 1): slow}, 500)
+    (speed,) = timed_in_turns({TimedQuery("all distances", "the meshes", 1, 1): slow}, 500)
     assert speed.states == counts[-1] == 20 and speed.per_second == pytest.approx(10.0)
 
 

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from rich.table import Table
 
 from superovoid.fitting.pair_proofs import LinkPairs
-from superovoid.fitting.planner_study import QUESTIONS, Asked, Calls
+from superovoid.fitting.planner_study import QUESTIONS, Calls, TimedQuery
 from superovoid.output import REPORT, CsvRow, cell, column, leave, machine, output_folder, print_table, unitless
 from superovoid.robot import Robot
 from superovoid.shapes import Box, Capsule, ConvexMesh, Cylinder, Shape, Sphere
@@ -233,8 +233,8 @@ def coal_on_hulls(urdf: str, hulls: LinkPairs, positions: FloatArray) -> Calls:
     rows = other.configurations(positions)
     counts = len(hulls.robot.bodies), len(hulls.bodies)
     return {
-        Asked(QUESTIONS[0], COAL, *counts): lambda states: other.distances(rows[:states]),
-        Asked(QUESTIONS[1], COAL, *counts): lambda states: other.overlaps(rows[:states], True),
+        TimedQuery(QUESTIONS[0], COAL, *counts): lambda states: other.distances(rows[:states]),
+        TimedQuery(QUESTIONS[1], COAL, *counts): lambda states: other.overlaps(rows[:states], True),
     }
 
 

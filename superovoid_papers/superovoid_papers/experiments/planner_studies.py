@@ -120,7 +120,7 @@ def study_rows(robot: str, meshes: str, rules: str, study: PlannerStudy) -> list
 
 def speed_rows(robot: str, study: PlannerStudy) -> list[SpeedRow]:
     """Convert the times of a study to rows."""
-    return [SpeedRow(robot, *speed.asked, speed.states, speed.per_second) for speed in study.speeds]
+    return [SpeedRow(robot, *speed.query, speed.states, speed.per_second) for speed in study.speeds]
 
 
 def rows_of_robot(
