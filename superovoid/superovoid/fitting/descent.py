@@ -54,7 +54,7 @@ from superovoid.shapes.kernels.bodies import MAX_TAPER
 
 LOW, HIGH = 0.02, 1.9  # exponents
 WEDGE_HIGH = 1.5  # e1 of a wedge
-SMALLEST, LARGEST = -5.5, 1.0  # logarithms of lengths over the target's radius
+SMALLEST, LARGEST = -8.0, 1.0  # logarithms of lengths over the target's radius
 E1, E2, TAPER, TURN, MIDDLE = 3, 4, 5, 6, 9
 _MOST_STEP = (0.5, 0.5, 0.5, 0.6, 0.6, 0.6, 0.5, 0.5, 0.5, 0.2, 0.2, 0.2)
 _LN2 = math.log(2.0)

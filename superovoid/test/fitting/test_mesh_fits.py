@@ -247,6 +247,11 @@ def test_superovoid_is_recovered_in_any_pose_and_unit():
 
 
 @pytest.mark.slow
+def test_plate_of_a_300th_of_its_length_is_recovered():
+    plate = fit_mesh(trimesh.creation.box((1.0, 0.8, 0.0033)), bodies=1)
+    assert plate.quality.iou > 0.95 and plate.quality.volume_ratio == pytest.approx(1.0, abs=0.05)
+
+
 def test_wedge_with_unequal_tapers_is_recovered():
     shape = Superovoid((0.08, 0.05, 0.12), section_exponent=0.3, profile_exponent=1.0, taper=(0.45, -0.3))
     mesh = shape.tessellate(48)
