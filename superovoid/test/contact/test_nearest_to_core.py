@@ -103,3 +103,10 @@ def test_points_on_sharp_creases_lie_along_the_normal():
         assert found.status == Status.CERTIFIED
         u = found.point_b - found.point_a
         assert np.linalg.norm(u - (u @ found.normal) * found.normal) < 10 * 1e-9 * 0.12
+
+
+def test_points_at_the_end_of_a_flat_are_not_unique():
+    flat = Superovoid((0.11, 0.26, 0.4), section_exponent=1e-5, profile_exponent=1.5)
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = ((0, 0, -1), (0, 1, 0), (1, 0, 0)), (0.28, -1.18, 0.0)
+    assert distance(Cylinder(0.56, 1.54), np.eye(4), flat, pose).status == Status.NON_UNIQUE

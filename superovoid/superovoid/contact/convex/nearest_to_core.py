@@ -48,7 +48,7 @@ from superovoid.contact.superovoids.newton import (
     target,
 )
 from superovoid.shapes.kernels.kinds import BOX, CAPSULE, CYLINDER, SUPEROVOID
-from superovoid.shapes.kernels.surface import A1, A2, A3, DENTED, SIZE, gradient, position, shape_operator
+from superovoid.shapes.kernels.surface import A1, A2, A3, DENTED, S_, SIZE, P, gradient, position, shape_operator
 
 
 class Gap(NamedTuple):
@@ -207,8 +207,10 @@ def certify(row, kind, body, rotation, f, k, margin, iterations):
     reach = REACH * unit
     _, _, _, _, _, (m11, m12, m22) = system(row, kind, body, rotation, f, k, reach)
     trace = m11 + m22
-    # The rise of the distance at a reach to the side is at least reach^2 / (2 d) times the least eigenvalue.
-    is_curved = (m11 * m22 - m12 * m12) * reach * reach > 2.0 * FLATNESS * unit * d * trace
+    # The rise of the distance at a reach to the side is at least reach^2 / (2 d) times the least eigenvalue. With large
+    # exponents the curvature at the end of a flat falls off over a length of 2 a / exponent. Then the rise is linear.
+    length = 2.0 * min(body[A1], body[A2], body[A3]) / max(body[P], body[S_])
+    is_curved = (m11 * m22 - m12 * m12) * reach * min(reach, length) > 2.0 * FLATNESS * unit * d * trace
     return Cores(d, min(k.lower - margin, d), d + margin, k.x, k.y, k.n, iterations, 0), is_curved
 
 
