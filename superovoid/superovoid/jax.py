@@ -246,7 +246,7 @@ _Handler = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 
 @cache
 def _memory(kind: Any, count: int) -> Any:
-    """Return the type of values in memory, which ctypes would make anew each time."""
+    """Return the type of values in memory, which ctypes would make again at each call."""
     return kind * count
 
 

@@ -401,7 +401,7 @@ def test_every_call_of_a_client_is_seen_in_the_next_answer(empty_world, kind):
 
 @panda.NEEDS_PLANNER
 def test_pymoveit2_plans_without_a_move_group(empty_world):
-    """Its request, field by field: to a configuration from the joint state it heard."""
+    """Its request, field by field: to a configuration from the joint state it received."""
     ByTopics(empty_world).add("block", place(x=0.3))
     request = MotionPlanRequest(group_name="panda_arm", num_planning_attempts=5, allowed_planning_time=60.0)
     request.workspace_parameters.header.frame_id = ROOT

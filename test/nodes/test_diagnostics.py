@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The diagnostics of the distance service, as a monitor of the robot hears them."""
+"""The diagnostics of the distance service, as a monitor of the robot receives them."""
 
 from __future__ import annotations
 

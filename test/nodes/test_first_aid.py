@@ -49,7 +49,7 @@ def checks(capsys):
 
 @pytest.mark.ci
 def test_name_of_a_missing_node_is_answered_by_the_names_of_others(node_to_check, client, capsys):
-    def is_named():  # once the command hears of the other node in time
+    def is_named():  # once the command finds the other node in time
         code, text = run(capsys, "/nobody", "--timeout", "1")
         assert code == 1
         assert text.startswith("/nobody cannot answer\n")

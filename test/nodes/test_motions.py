@@ -88,7 +88,7 @@ def service_with_controllers(serve, start_node, client, tmp_path_factory):
         fk_link_names=[TIP],
         robot_state=RobotState(is_diff=True),
     )
-    # The service hears of the controllers as a client does.
+    # The service discovers the controllers as a client does.
     goal = move_goal(LEFT)
     run = lambda: Goal(client, MoveGroup, "move_action", goal).result()[1].error_code.val  # noqa: E731
     client.wait(lambda: run() == Code.SUCCESS)

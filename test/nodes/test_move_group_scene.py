@@ -70,7 +70,7 @@ def move_group(service, client):
 
 
 def wait_taken(client, move_group, count):
-    """Wait until the scene was asked for so many times, and is there."""
+    """Wait until this number of requests for the scene was answered."""
     assert client.wait(lambda: move_group.asked >= count), move_group.asked
 
 
@@ -153,7 +153,7 @@ def test_a_difference_that_does_not_fit_repeats_the_request(client, move_group):
     count = move_group.asked
     assert client.wait(lambda: move_group.publisher.get_subscription_count() >= 1)
     stone = thing("stone", pose=arm.at(0.0, 3.0, 0.0), primitives=[sphere()])
-    move_group.objects.append(stone)  # the node has not heard of it
+    move_group.objects.append(stone)  # the node has not received it
     move_group.say(thing("stone", CollisionObject.MOVE, pose=arm.at(0.0, 3.0, 0.0)))
     wait_taken(client, move_group, count + 1)
     is_there(client, "stone", np.hypot(0.5, 3.0) - 0.15)

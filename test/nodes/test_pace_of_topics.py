@@ -57,7 +57,7 @@ class Machine(parts.FakeNode):
 
 @pytest.fixture
 def machine(monkeypatch):
-    """A machine, and what makes topics on it whose publishing takes so long."""
+    """A machine, and a function that makes topics whose publishing takes this long."""
     node = Machine()
     monkeypatch.setattr(topics.time, "monotonic", lambda: node.now)
     monkeypatch.setattr(topics.time, "thread_time", lambda: node.used)

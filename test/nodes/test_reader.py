@@ -57,7 +57,7 @@ def ask_often(state):
 
 
 def heavy_description(count=4000):
-    """The arm with so many balls, each of its own size, on a link far away: it takes long to read."""
+    """The arm with this number of balls, each of its own size, on a link far away: it takes long to read."""
     balls = "".join(
         f'<collision><origin xyz="0 0 {0.3 * i}"/><geometry><sphere radius="{0.1 + 1e-6 * i}"/></geometry></collision>'
         for i in range(count)
@@ -67,7 +67,7 @@ def heavy_description(count=4000):
 
 
 def large(count, name="pile"):
-    """A scene with an object of so many balls, each of its own size, far away."""
+    """A scene with an object of this number of balls, each of its own size, far away."""
     return scene_diff(
         thing(
             name=name,

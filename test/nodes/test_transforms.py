@@ -179,7 +179,7 @@ class BothSources:
         assert isinstance(self.sources[0], BufferTransforms)
 
     def send(self, *links, static=False):
-        """Publish (parent, child, seed of the pose, stamp in seconds), and wait until both have heard."""
+        """Publish (parent, child, seed of the pose, stamp in seconds), and wait until both have received it."""
         for parent, child, seed, sec in links:
             self._client.send_transform(parent, child, pose(seed), static=static, stamp=Time(sec=sec))
         self._client.spin(0.3)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Find links whose meshes are those of another link with some coordinates negated, and negate their bodies likewise.
+"""Find links whose meshes are those of another link with some coordinates negated, and negate their bodies too.
 
 The legs of a robot are often mirror images of each other, or turned by half a turn about an axis of their frames. Every
 kind of body that a fit makes is symmetric about its planes x and y, and a negated z negates the tapers of a superovoid.

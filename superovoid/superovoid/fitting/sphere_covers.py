@@ -133,7 +133,7 @@ def _are_inside(points: FloatArray, centres: FloatArray, radii: FloatArray) -> B
 
 
 def _greedy_cover(points: FloatArray, centres: FloatArray, radii: FloatArray) -> list[int]:
-    """Return numbers of spheres that cover the points, as far as any of them does."""
+    """Return numbers of spheres that cover the points that any of them covers."""
     holds = cdist(centres, points) <= radii[:, None]
     gains, chosen = holds.sum(axis=1), []
     while gains.any():

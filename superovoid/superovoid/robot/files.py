@@ -29,7 +29,7 @@ class PackageFolders(PackageWords, Mapping[str, Path]):
     given : mapping of str to path, optional
         Folders that take precedence over all others.
     near : path, optional
-        A file that the caller trusts. Packages are searched, by the names of folders, beside it and beside the folders
+        A file that the caller trusts. Packages are searched, by names of folders, next to it and next to the folders
         that contain it, then in the cache of robot_descriptions. Iteration does not list these.
     """
 
@@ -40,7 +40,7 @@ class PackageFolders(PackageWords, Mapping[str, Path]):
         self._near = None if near is None else Path(near).absolute()
         self.searched = "package_directories, ROS workspaces (AMENT_PREFIX_PATH, ROS_PACKAGE_PATH)"
         if near is not None:
-            self.searched += f", folders beside {self._near}, the cache of robot_descriptions ({_descriptions()})"
+            self.searched += f", folders next to {self._near}, the cache of robot_descriptions ({_descriptions()})"
 
     def __getitem__(self, name: str) -> Path:
         if name in self._given:

@@ -198,7 +198,7 @@ class Robot:
         package_directories : mapping of str to path, optional
             Folders of packages by name, for `source` and for meshes. Without this argument, `load` finds the package
             that contains the URDF file (by its package.xml), packages of ROS workspaces (``AMENT_PREFIX_PATH``,
-            ``ROS_PACKAGE_PATH``), and folders with the name of the package: beside the URDF file, beside the folders
+            ``ROS_PACKAGE_PATH``), and folders with the name of the package: next to the URDF file, next to the folders
             that contain it, and in the cache of robot_descriptions.
 
         Raises

@@ -29,7 +29,7 @@ def tripled(x):
 
 @pytest.fixture
 def loaded(tmp_path, monkeypatch):
-    """Write a module of kernels, and one that calls them, and import both anew."""
+    """Write a module of kernels, and one that calls them, and import both again."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # Python compares only the seconds of a file's last change
     (tmp_path / "outer_of_test_jit.py").write_text(OUTER)

@@ -70,7 +70,7 @@ def test_points_exactly_over_faces_edges_and_axes_are_found(half):
         assert found.distance == pytest.approx(half, abs=1e-12)
         np.testing.assert_allclose(found.point_a, (0.0, 0.0, top), atol=1e-9)
     pose = np.eye(4)
-    pose[0, 3] = 0.05 + 0.1 + half  # beside the middle of the capsule's axis
+    pose[0, 3] = 0.05 + 0.1 + half  # next to the middle of the capsule's axis
     assert distance(CORES[1], np.eye(4), bump, pose).distance == pytest.approx(half, abs=1e-12)
 
 

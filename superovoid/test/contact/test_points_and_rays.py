@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Distances of points and hits of rays beside closed forms, samples of surfaces and bisection."""
+"""Distances of points and hits of rays, compared with closed forms, samples of surfaces and bisection."""
 
 import math
 

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Links whose meshes are those of other links with negated coordinates have the bodies of these, negated likewise."""
+"""Links whose meshes are those of other links with negated coordinates have the bodies of these, negated too."""
 
 import itertools
 from pathlib import Path

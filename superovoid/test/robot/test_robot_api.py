@@ -173,7 +173,7 @@ def write_robot_with_mesh(file, mesh):
     "urdf, package",
     (
         ("parts/urdf/one.urdf", "parts"),  # in the package, without a package.xml
-        ("urdf/one.urdf", "parts"),  # beside the folder of the URDF
+        ("urdf/one.urdf", "parts"),  # next to the folder of the URDF
         ("one.urdf", "parts"),
         ("a/b/c/one.urdf", "cache/parts"),
         ("a/one.urdf", "cache/repository/robots/parts"),
@@ -206,7 +206,7 @@ def test_load_error_names_the_folder_to_pass(tmp_path, monkeypatch):
     words = "folder that contains 'meshes/part.obj' as package_directories={'parts': FOLDER}"
     with pytest.raises(RobotDescriptionError) as caught:
         Robot.load(file)
-    for each in (words, "ROS_PACKAGE_PATH", f"folders beside {file}", str(tmp_path / "cache")):
+    for each in (words, "ROS_PACKAGE_PATH", f"folders next to {file}", str(tmp_path / "cache")):
         assert each in str(caught.value)
     assert len(Robot.load(file, package_directories={"parts": tmp_path / "there" / "elsewhere"}).bodies) == 1
 
