@@ -61,6 +61,7 @@ _ON_BODIES = 0.3  # share of the weight of samples on the surface of the bodies
 _FACETS = 32  # around a body, for these samples
 _ROUNDS, _KEPT = 5, 3  # clusterings; number of refined starts
 _COARSE_STEPS, _FINE_STEPS, _SHARED_STEPS, _NEAR_STEPS = 25, 40, 40, 12
+_COMPARED, _EVERY = 16, 3  # starts near fewer bodies of which all bodies move; steps between their samples
 _NEAREST = 4  # number of refined starts near fewer bodies
 _PARTS = (1, 2, 4, 6)  # of the uncovered samples, each of which may get another body
 _SPLIT = 5  # bodies that are split
@@ -361,14 +362,19 @@ def _descend_best(candidates: Sequence[Bodies], samples: _Samples, kept: int) ->
 
 
 def _starts_near(fewer: Bodies, held: FloatArray, kind: int, samples: _Samples, seed: int, kept: int) -> list[Bodies]:
-    """Return the best `kept` starts with one more body than some good ones, after a descent of the new bodies alone."""
+    """Return the best `kept` starts with one more body than some good ones.
+
+    The new bodies move alone at first. Then all bodies of the best starts move, on a part of the samples.
+    """
     rows = samples.with_bodies(samples.many, fewer)
     found: list[tuple[float, Bodies]] = []
-    for rest, near in ((fewer, _additions(fewer, rows, kind, seed)), *_splits(fewer, rows, held, kind)):
+    for rest, near in ((fewer, _additions(fewer, rows, kind, seed)), *_splits(fewer, rows, held, kind, seed)):
         behind = samples_behind(rest, rows)
         for start in near:
             cost, new = descend(start, behind, _MIDDLE, _NEAR_STEPS)
             found.append((cost, rest.add_bodies(new)))
+    found.sort(key=lambda each: each[0])
+    found = [descend(bodies, rows[::_EVERY], _MIDDLE, _NEAR_STEPS) for _, bodies in found[:_COMPARED]]
     found.sort(key=lambda each: each[0])
     return [bodies for _, bodies in found[:kept]]
 
@@ -397,8 +403,10 @@ def _additions(bodies: Bodies, many: FloatArray, kind: int, seed: int) -> Iterat
                 yield body_in_box(kind, turned, np.maximum(lengths, 0.03), centre, (0.5, 0.5))
 
 
-def _splits(bodies: Bodies, many: FloatArray, held: FloatArray, kind: int) -> Iterator[tuple[Bodies, list[Bodies]]]:
-    """Generate bodies without one of the worst, and pairs in its place: in the halves of its points along each axis."""
+def _splits(
+    bodies: Bodies, many: FloatArray, held: FloatArray, kind: int, seed: int
+) -> Iterator[tuple[Bodies, list[Bodies]]]:
+    """Generate bodies without one of the worst, and pairs in its place: the halves and clusters of its points."""
     residuals = np.abs(evaluate(bodies, many, _FINE)[1]) * many[:, 4]
     cost = np.bincount(_nearest_body(bodies, many[:, :3]), residuals, len(bodies.kinds))
     owner = _nearest_body(bodies, held)
@@ -409,7 +417,10 @@ def _splits(bodies: Bodies, many: FloatArray, held: FloatArray, kind: int) -> It
         axes, _, centre = principal_box(points)
         along = (points - centre) @ axes
         pairs = []
-        for side in (along > np.median(along, axis=0)).T:
+        clusters = kmeans2(points, 2, minit="++", rng=np.random.default_rng(seed))[1] > 0
+        for side in (*(along > np.median(along, axis=0)).T, clusters):
+            if min(side.sum(), (~side).sum()) < 6:
+                continue
             boxes = [principal_box(points[side == part]) for part in (False, True)]
             for shift in range(3):
                 one, two = (body_in_box(kind, *permute_axes(*box[:2], shift), box[2], (0.5, 0.5)) for box in boxes)

@@ -186,7 +186,7 @@ def test_body_around_a_long_angle_profile_is_split_into_its_plates():
     around = body_in_box(BOX, np.eye(3), half, np.zeros(3), (0.1, 0.1))
     held = (profile.interior(600, 0) - profile.centre) / profile.radius
     rows = samples.with_bodies(samples.many, around)
-    ((rest, pairs),) = mesh_fits._splits(around, rows, held, BOX)
+    ((rest, pairs),) = mesh_fits._splits(around, rows, held, BOX, 0)
     assert not len(rest.kinds)
     misfit = min(mesh_fits._descend_fine(pair, samples)[0] for pair in pairs)
     assert samples.misfit(around) > 0.02 and misfit < 6e-3
