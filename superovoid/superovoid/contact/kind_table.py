@@ -156,7 +156,7 @@ def start_from(pair, n):
     """
     middle_b = add(pair.centre, rotate(pair.rotation, _middle_of(pair.b)))
     line = sub(middle_b, _middle_of(pair.a))
-    if nearest_to_core.is_for(pair):
+    if nearest_to_core.is_for(pair.a.kind, pair.b.kind, pair.b.row):
         line = nearest_to_core.line_to(pair.a.row, pair.a.kind, middle_b)
     if dot(n, n) > 0.0 and dot(n, line) >= _SAME_WAY * norm(line):
         return n
@@ -315,7 +315,7 @@ def solve_convex(first, second, limit, state, rotation, out):
     balls = ball_a + ball_b
     far = limit.beyond + balls
     n, is_curved = _start_direction(task, state), False
-    if nearest_to_core.is_for(pair):
+    if nearest_to_core.is_for(ka, kb, b):
         answer, is_curved = nearest_to_core.solve(pair, n, goal, margin, far)
     else:
         answer = alternating.nearest_points(pair, goal, margin, far)

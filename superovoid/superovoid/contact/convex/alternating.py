@@ -18,46 +18,11 @@ import math
 from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.convex.cores import Cores
-from superovoid.shapes.kernels.kinds import BOX, CAPSULE, CYLINDER, POINT
-from superovoid.shapes.kernels.surface import A1, A2, A3
+from superovoid.contact.convex.projections import has_projection, project_onto_core, support_value
 
 _STEPS = 8
 _SLOWEST = 0.95  # factor between steps beyond which no limit is extrapolated
 _STILL = 1e-7  # of the distance: largest error of the points in their limit
-
-
-@kernel(forceinline=True)
-def _has_projection(kind):
-    """Return whether this module handles a core of this kind."""
-    return kind == BOX or kind == CYLINDER or kind == CAPSULE or kind == POINT
-
-
-@kernel(forceinline=True)
-def _project_onto_core(row, kind, p):
-    """Return the point of a core nearest to a point; p itself if it is inside."""
-    if kind == POINT:
-        return (0.0, 0.0, 0.0)
-    z = min(max(p[2], -row[A3]), row[A3])
-    if kind == BOX:
-        return (min(max(p[0], -row[A1]), row[A1]), min(max(p[1], -row[A2]), row[A2]), z)
-    if kind == CAPSULE:
-        return (0.0, 0.0, z)
-    across = math.sqrt(p[0] * p[0] + p[1] * p[1])
-    part = row[A1] / across if across > row[A1] else 1.0
-    return (part * p[0], part * p[1], z)
-
-
-@kernel(forceinline=True)
-def _support_value(row, kind, n):
-    """Return the support value of a core."""
-    if kind == POINT:
-        return 0.0
-    along = row[A3] * abs(n[2])
-    if kind == BOX:
-        return row[A1] * abs(n[0]) + row[A2] * abs(n[1]) + along
-    if kind == CAPSULE:
-        return along
-    return row[A1] * math.sqrt(n[0] * n[0] + n[1] * n[1]) + along
 
 
 @kernel(forceinline=True)
@@ -66,7 +31,7 @@ def _proof(pair, x, y, margin, steps):
     length = norm(u)
     n = scale(1.0 / length, u)
     a, b = pair.a, pair.b
-    reach = _support_value(a.row, a.kind, n) + _support_value(b.row, b.kind, rotate_back(pair.rotation, scale(-1.0, n)))
+    reach = support_value(a.row, a.kind, n) + support_value(b.row, b.kind, rotate_back(pair.rotation, scale(-1.0, n)))
     return Cores(length, min(dot(n, pair.centre) - reach - margin, length), length + margin, x, y, n, steps, 0)
 
 
@@ -82,15 +47,15 @@ def nearest_points(pair, goal, rounding, far):
     row_a, kind_a = pair.a.row, pair.a.kind
     row_b, kind_b = pair.b.row, pair.b.kind
     found = Cores(0.0, -math.inf, math.inf, centre, centre, centre, 0, 0)
-    if not (_has_projection(kind_a) and _has_projection(kind_b)):
+    if not (has_projection(kind_a) and has_projection(kind_b)):
         return found
-    x = _project_onto_core(row_a, kind_a, centre)
+    x = project_onto_core(row_a, kind_a, centre)
     before = (0.0, 0.0, 0.0)  # the step before
     factor = 0.0
     has_before = has_factor = False
     for k in range(_STEPS):
-        y = add(centre, rotate(rotation, _project_onto_core(row_b, kind_b, rotate_back(rotation, sub(x, centre)))))
-        new = _project_onto_core(row_a, kind_a, y)
+        y = add(centre, rotate(rotation, project_onto_core(row_b, kind_b, rotate_back(rotation, sub(x, centre)))))
+        new = project_onto_core(row_a, kind_a, y)
         step = sub(new, x)
         x = new
         apart, moved = sub(y, x), dot(step, step)

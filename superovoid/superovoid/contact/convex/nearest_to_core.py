@@ -26,6 +26,7 @@ import numpy as np
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid.contact.convex.cores import Cores
+from superovoid.contact.convex.projections import half_extents, has_projection, project_onto_core, support_value
 from superovoid.contact.minkowski.difference import difference_support
 from superovoid.contact.minkowski.flats import FLATNESS, REACH
 from superovoid.contact.minkowski.on_surfaces import direction_of
@@ -47,7 +48,7 @@ from superovoid.contact.superovoids.newton import (
     shorten_move,
     target,
 )
-from superovoid.shapes.kernels.kinds import BOX, CAPSULE, CYLINDER, SUPEROVOID
+from superovoid.shapes.kernels.kinds import CYLINDER, POINT, SUPEROVOID
 from superovoid.shapes.kernels.surface import A1, A2, A3, DENTED, S_, SIZE, P, gradient, position, shape_operator
 
 
@@ -65,44 +66,10 @@ class Gap(NamedTuple):
 
 
 @kernel
-def has_projection(kind):
-    """Return whether this module handles a superovoid and a core of this kind."""
-    return kind == CAPSULE or kind == BOX or kind == CYLINDER
-
-
-@kernel
-def _halves(row, kind):
-    """Return the half extents of the core: of a capsule those of its axis."""
-    is_segment = kind == CAPSULE
-    return 0.0 if is_segment else row[A1], 0.0 if is_segment else row[A2], row[A3]
-
-
-@kernel
-def project_onto_core(row, kind, p):
-    """Return the point of a core nearest to a point; the point itself if it is inside."""
-    hx, hy, hz = _halves(row, kind)
-    z = min(max(p[2], -hz), hz)
-    across = math.sqrt(p[0] * p[0] + p[1] * p[1])
-    part = hx / across if across > hx else 1.0
-    is_round = kind == CYLINDER
-    x = part * p[0] if is_round else min(max(p[0], -hx), hx)
-    y = part * p[1] if is_round else min(max(p[1], -hy), hy)
-    return x, y, z
-
-
-@kernel
 def line_to(row, kind, centre):
     """Return the vector to a point from the nearest point of a core; from the origin if the core contains it."""
     line = sub(centre, project_onto_core(row, kind, centre))
     return line if dot(line, line) > 0.0 else centre
-
-
-@kernel
-def _support_value(row, kind, n):
-    """Return the support value of a core."""
-    hx, hy, hz = _halves(row, kind)
-    across = math.sqrt(n[0] * n[0] + n[1] * n[1]) * hx if kind == CYLINDER else hx * abs(n[0]) + hy * abs(n[1])
-    return across + hz * abs(n[2])
 
 
 @kernel
@@ -112,7 +79,7 @@ def _off_projection(row, kind, p, s, t, inwards):
     P jumps where the nearest point passes from a face to an edge or a vertex. With `inwards`, a direction counts if it
     does so at all points up to this length nearer to the middle.
     """
-    hx, hy, hz = _halves(row, kind)
+    hx, hy, hz = half_extents(row, kind)
     is_round = kind == CYLINDER
     square = p[0] * p[0] + p[1] * p[1]
     beyond = square > hx * hx
@@ -141,7 +108,7 @@ def observe(row, kind, body, rotation, centre, f, size):
     u = sub(y, x)
     offset = combine(1.0, u, -dot(u, n), n)
     residual = max(abs(offset[0]), abs(offset[1]), abs(offset[2])) / size
-    return Gap(x, y, u, n, y_local, per_gradient, dot(n, y) - _support_value(row, kind, n), residual)
+    return Gap(x, y, u, n, y_local, per_gradient, dot(n, y) - support_value(row, kind, n), residual)
 
 
 @kernel
@@ -215,9 +182,9 @@ def certify(row, kind, body, rotation, f, k, margin, iterations):
 
 
 @kernel
-def is_for(pair):
-    """Return whether a pair is one of this module."""
-    return has_projection(pair.a.kind) and pair.b.kind == SUPEROVOID and pair.b.row[DENTED] == 0.0
+def is_for(core_kind, kind, row):
+    """Return whether this module handles a core of a kind next to a body of a kind, with its row."""
+    return has_projection(core_kind) and core_kind != POINT and kind == SUPEROVOID and row[DENTED] == 0.0
 
 
 @kernel(separate=True)

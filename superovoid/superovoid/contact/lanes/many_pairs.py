@@ -82,7 +82,7 @@ def way_of(a, b):
     if a[KIND] == SUPEROVOID and b[KIND] == SUPEROVOID:
         return NO_LANES if is_sphere(a) and is_sphere(b) else OVOIDS
     core, ovoid = (a, b) if b[KIND] == SUPEROVOID else (b, a)
-    is_near_core = nearest_to_core.has_projection(core[KIND]) and ovoid[KIND] == SUPEROVOID and ovoid[DENTED] == 0.0
+    is_near_core = nearest_to_core.is_for(core[KIND], ovoid[KIND], ovoid)
     return TO_CORES if is_near_core and not is_sphere(ovoid) else NO_LANES
 
 
