@@ -39,7 +39,7 @@ from superovoid.shapes import ShapeArray
 from superovoid.shapes.kernels import kinds
 from superovoid.shapes.primitives import Offsets, pack_shapes_behind
 from superovoid.shapes.shape import EMPTY_POOL
-from superovoid.values.checks import greatest_distance, whole_number
+from superovoid.values.checks import floats, greatest_distance, whole_number
 from superovoid.values.poses import PoseLike, PosesLike
 
 if TYPE_CHECKING:
@@ -514,6 +514,7 @@ class Scene:
         self,
         *,
         max_distance: float = math.inf,
+        margins: ArrayLike | None = None,
         pairs: ArrayLike | None = None,
         max_results: int | None = None,
         overlapping_only: bool = False,
@@ -525,6 +526,9 @@ class Scene:
         max_distance : float, optional
             Largest distance to report, m. Pairs proved farther by their bounding volumes are not solved. By default
             (and without `max_results`) every pair is solved.
+        margins : (bodies,) or (bodies, bodies) array_like, optional
+            Distance to add to `max_distance` for each pair, m: the sum of the margins of both bodies, or the entry of
+            the pair in a symmetric matrix. Pairs within the largest sum are solved.
         pairs : (n, 2) array_like of int, optional
             Only these of the scene's pairs, in either order.
         max_results : int, optional
@@ -547,6 +551,12 @@ class Scene:
         max_distance = greatest_distance(max_distance)
         if max_results is not None:
             max_results = whole_number("max_results", max_results, 1)
+        if margins is not None:
+            margins = _check_margins(margins, len(self._bodies))
+            reach = max_distance + _largest_margin(margins)
+            near = self.query(max_distance=reach, pairs=pairs, overlapping_only=overlapping_only)
+            limits = max_distance + _margins_between(margins, near.body_a, near.body_b)
+            return near[near.distance <= limits][:max_results]
         limit = min(max_distance, 0.0) if overlapping_only else max_distance
         with self._lock:
             self._check_posed()
@@ -872,6 +882,31 @@ def check_indices(table: IntArray, count: int) -> None:
         raise ValueError(f"pairs: indices must be in [0, {count}), found {table.min()} to {table.max()}")
     if (table[:, 0] == table[:, 1]).any():
         raise ValueError("pairs: a body cannot be paired with itself")
+
+
+def _check_margins(margins: ArrayLike, count: int) -> FloatArray:
+    """Return margins of `count` bodies or of their pairs as an array; `ValueError` unless they are finite."""
+    given = floats("margins", margins)
+    if given.shape not in ((count,), (count, count)) or not np.isfinite(given).all():
+        raise ValueError(
+            f"margins: must be finite numbers (metres) of shape ({count},) or ({count}, {count}) for {count} bodies, "
+            f"found shape {given.shape}"
+        )
+    if given.ndim == 2 and not np.array_equal(given, given.T):
+        raise ValueError("margins: a matrix must be symmetric")
+    return given
+
+
+def _largest_margin(margins: FloatArray) -> float:
+    """Return the largest margin of any pair, m."""
+    if margins.ndim == 2:
+        return float(margins.max(initial=-math.inf))
+    return float(np.sort(margins)[-2:].sum())
+
+
+def _margins_between(margins: FloatArray, body_a: IntArray, body_b: IntArray) -> FloatArray:
+    """Return the margin of each pair of bodies, m."""
+    return margins[body_a, body_b] if margins.ndim == 2 else margins[body_a] + margins[body_b]
 
 
 def _copy(arrays: Arrays) -> Arrays:

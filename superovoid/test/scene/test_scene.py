@@ -42,6 +42,35 @@ def random_scene(count, seed, spread):
     return scene
 
 
+@pytest.mark.parametrize("by_pair", [False, True])
+def test_margins_of_bodies_or_pairs_widen_the_limit(by_pair):
+    rng = np.random.default_rng(3)
+    scene = random_scene(30, 3, 2.0)
+    if by_pair:
+        margins = rng.uniform(-0.1, 0.4, (30, 30))
+        margins = margins + margins.T
+        of_pair = margins
+    else:
+        margins = rng.uniform(-0.1, 0.4, 30)
+        of_pair = margins[:, None] + margins
+    every = scene.query()
+    wanted = every[every.distance <= 0.05 + of_pair[every.body_a, every.body_b]]
+    found = scene.query(max_distance=0.05, margins=margins)
+    assert 0 < len(found) < len(every)
+    assert found.distance == pytest.approx(wanted.distance, abs=1e-12)
+    assert (found.body_a == wanted.body_a).all() and (found.body_b == wanted.body_b).all()
+    assert scene.query(max_distance=0.05, margins=margins, max_results=3).distance == pytest.approx(found.distance[:3])
+
+
+@pytest.mark.parametrize(
+    ("margins", "problem"),
+    [([0.1], r"shape \(4,\)"), ([0.1, 0.1, math.nan, 0.1], "finite"), (np.arange(16.0).reshape(4, 4), "symmetric")],
+)
+def test_unusable_margins_raise(row_of_spheres, margins, problem):
+    with pytest.raises(ValueError, match=f"margins: .*{problem}"):
+        row_of_spheres.query(max_distance=0.0, margins=margins)
+
+
 def test_results_are_sorted_and_named_by_body(row_of_spheres):
     result = row_of_spheres.query()
     assert result.statistics.pairs == 6
