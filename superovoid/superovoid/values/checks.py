@@ -23,6 +23,8 @@ _MOST = 2**32 - 1  # uint32 in ROS messages
 
 def floats(name: str, value: Any) -> FloatArray:
     """Return `value` as a float64 array, without a copy if it is one; `ValueError` for strings, booleans and others."""
+    if np.ma.is_masked(value):
+        raise ValueError(f"{name}: must be numbers, found masked ones (fill them, or leave them out)")
     try:
         array = np.asarray(value)
         # numpy stores integers beyond 64 bits as objects, and would convert None to nan.

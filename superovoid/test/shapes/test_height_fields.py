@@ -37,6 +37,7 @@ def test_the_solid_has_walls_and_a_base():
         ([[0.0, 1.0]], (1.0, 1.0), -1.0, r"heights: must have at least two rows and two columns, found shape \(1, 2\)"),
         (np.zeros((2, 2)), (1.0, 1.0), 0.0, r"heights: must be above the base at 0\.0 m, found 0\.0"),
         ([[0.0, np.nan], [0.0, 0.0]], (1.0, 1.0), -1.0, r"heights: must be above the base at -1\.0 m, found nan"),
+        (np.ma.masked_less([[0.0, -9.0], [0.0, 0.0]], -1.0), (1.0, 1.0), -1.0, r"heights: .* found masked ones"),
         ([[0.0, np.inf], [0.0, 0.0]], (1.0, 1.0), -1.0, r"must be finite, found nan or inf"),
         (np.zeros((2, 2)), (-1.0, 1.0), -1.0, r"lengths = \(-1\.0, 1\.0\): must be two positive numbers \(metres\)"),
         (np.zeros((2, 2)), (0.0, 1.0), -1.0, r"lengths = \(0\.0, 1\.0\): must be two positive numbers"),
