@@ -89,10 +89,11 @@ def add(commands: argparse._SubParsersAction) -> None:
     )
     command.add_argument(
         "--kinds",
-        type=option_values.some_of(_KINDS),
+        type=option_values.some_of(_KINDS, or_else="auto"),
         default=("superovoid",),
         metavar="KIND,...",
-        help=f"kinds of bodies: some of {', '.join(_KINDS)} (default: superovoid)",
+        help=f"kinds of bodies: some of {', '.join(_KINDS)} (default: superovoid), the closest for each body; or auto: "
+        "superovoids, or others where these are about as close",
     )
     rules = command.add_mutually_exclusive_group()
     rules.add_argument(

@@ -93,10 +93,10 @@ def numbers(read: Type[Value]) -> Type[tuple[Value, ...]]:
     return lambda text: tuple(map(read, names(text)))
 
 
-def some_of(known: tuple[str, ...]) -> Type[tuple[str, ...]]:
-    """Return an option type for a subset of these names, separated by commas."""
-    expected = f"must be some of {', '.join(known)}, separated by commas"
-    return option_type(expected, names, lambda chosen: set(chosen) <= set(known))
+def some_of(known: tuple[str, ...], or_else: str | None = None) -> Type[tuple[str, ...]]:
+    """Return an option type for a subset of these names, separated by commas, or else one name alone."""
+    expected = f"must be some of {', '.join(known)}, separated by commas" + (f", or {or_else}" if or_else else "")
+    return option_type(expected, names, lambda chosen: chosen == (or_else,) or set(chosen) <= set(known))
 
 
 def assignment_type(read: Type[Value], form: str) -> Type[tuple[str, Value]]:

@@ -60,7 +60,11 @@ _TURNED_KINDS = (
 
 
 def enclose(
-    target: Target, triangles: FloatArray | None = None, *, bodies: int = 1, kinds: Sequence[str] = ("superovoid",)
+    target: Target,
+    triangles: FloatArray | None = None,
+    *,
+    bodies: int = 1,
+    kinds: str | Sequence[str] = ("superovoid",),
 ) -> list[tuple[Shape, FloatArray]]:
     """Compute bodies of small volume whose union provably contains a solid.
 
@@ -72,7 +76,7 @@ def enclose(
     bodies : int
         Largest number of bodies. There are fewer if one more would hardly lower the volume of the union.
     kinds : sequence of {"superovoid", "box", "cylinder", "capsule"}
-        Allowed kinds.
+        Allowed kinds; "auto" allows all.
 
     Returns
     -------
@@ -84,7 +88,7 @@ def enclose(
     ValueError
         If a body is not proved to contain its cell.
     """
-    chosen = check_kinds(kinds)
+    chosen = sum(check_kinds(kinds), ())
     held = target.corners if triangles is None else np.concatenate([target.corners, triangles])
     axes = _axes_of(held) if bodies > 1 else np.eye(3)
     volume_of = _union_volumes(held)

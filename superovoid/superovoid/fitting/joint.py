@@ -25,6 +25,7 @@ from superovoid.shapes.kernels.bodies import MAX_TAPER
 
 FloatArray = NDArray[np.float64]
 
+AUTO = "auto"
 KINDS = {
     "superovoid": equations.SUPEROVOID,
     "box": equations.BOX,
@@ -246,14 +247,15 @@ def _combine(boxes: Sequence, shifts: Sequence[int], exponents: Sequence, kind: 
     return found
 
 
-def replace_kind(bodies: Bodies, which: int, kind: int) -> Bodies:
-    """Return another kind of body of about the size of one of some bodies."""
+def replace_kind(bodies: Bodies, which: int, kind: int, shift: int = 0) -> Bodies:
+    """Return another kind of body of about the size of one of some bodies, with its axes permuted."""
     row = bodies.rows()[which]
     half = row[equations.SIZE : equations.SIZE + 3]
     is_wedge = kind == equations.WEDGE
     exponents = row[equations.EXPONENTS : equations.EXPONENTS + 2] if is_wedge else (0.5, 0.5)
     centre = row[equations.CENTRE : equations.CENTRE + 3]
-    other = body_in_box(kind, bodies.rotations[which], half, centre, exponents)
+    axes, half = permute_axes(bodies.rotations[which], half, shift)
+    other = body_in_box(kind, axes, half, centre, exponents)
     if is_wedge:
         tapers = row[equations.TAPERS : equations.TAPERS + 2] / MAX_TAPER
         other.unknowns[0, descent.E2 : descent.TAPER + 1] = np.arcsin(np.clip(tapers, -0.9, 0.9))

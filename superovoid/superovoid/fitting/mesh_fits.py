@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +17,7 @@ from scipy.spatial import cKDTree
 
 from superovoid.fitting.halton import halton
 from superovoid.fitting.joint import (
+    AUTO,
     KINDS,
     Bodies,
     body_in_box,
@@ -31,7 +33,7 @@ from superovoid.fitting.joint import (
     union_distances,
     wedges,
 )
-from superovoid.fitting.normal_equations import SUPEROVOID, WEDGE, Loss
+from superovoid.fitting.normal_equations import BOX, SUPEROVOID, WEDGE, Loss
 from superovoid.fitting.quality import Quality, inside_any, measure_union, sample_triangles
 from superovoid.fitting.targets import Target
 from superovoid.fitting.verdicts import DEFAULT_TOLERANCE, SHARE, Clearance, Judge, Tolerance
@@ -67,6 +69,7 @@ _PARTS = (1, 2, 4, 6)  # of the uncovered samples, each of which may get another
 _SPLIT = 5  # bodies that are split
 _OF_ERROR = 0.1  # weight of the clearance error in the misfit
 _WORTH = 1e-4  # least gain in the misfit by more bodies
+_AS_CLOSE = 0.05  # relative rise of the misfit up to which simpler kinds count as about as close
 _USELESS = 1e-3  # relative rise of the misfit below which a body is dropped
 
 
@@ -210,15 +213,25 @@ def target_of(mesh: object, target: str = "mesh") -> Target:
     return Target.from_triangles(points, None, target)
 
 
-def check_kinds(kinds: Sequence[str]) -> tuple[int, ...]:
+class Kinds(NamedTuple):
+    """Allowed kinds of bodies."""
+
+    searched: tuple[int, ...]
+    simpler: tuple[int, ...]
+    """replace bodies of the kinds above if they are about as close"""
+
+
+def check_kinds(kinds: str | Sequence[str]) -> Kinds:
     """Return the numbers of kinds of bodies; raise `ValueError` for an unknown kind."""
     kinds = (kinds,) if isinstance(kinds, str) else tuple(kinds)
+    if kinds == (AUTO,):
+        return Kinds((SUPEROVOID,), tuple(kind for kind in KINDS.values() if kind != SUPEROVOID))
     for kind in kinds:
         if kind not in KINDS:
-            raise ValueError(f"kinds: {kind!r} must be one of {', '.join(KINDS)}")
+            raise ValueError(f"kinds: {kind!r} must be one of {', '.join(KINDS)}, or {AUTO} alone")
     if not kinds:
-        raise ValueError(f"kinds: is empty, expected some of {', '.join(KINDS)}")
-    return tuple(dict.fromkeys(KINDS[kind] for kind in kinds))
+        raise ValueError(f"kinds: is empty, expected some of {', '.join(KINDS)}, or {AUTO}")
+    return Kinds(tuple(dict.fromkeys(KINDS[kind] for kind in kinds)), ())
 
 
 def fit_mesh(
@@ -227,7 +240,7 @@ def fit_mesh(
     bodies: int | None = None,
     tolerance: Tolerance | float | str = DEFAULT_TOLERANCE,
     target: str = "mesh",
-    kinds: Sequence[str] = ("superovoid",),
+    kinds: str | Sequence[str] = ("superovoid",),
     seed: int = 0,
 ) -> MeshFit:
     """Fit several bodies jointly to a mesh.
@@ -246,8 +259,9 @@ def fit_mesh(
         length with its unit such as ``"2mm"`` for a mesh in metres, or a share of the mesh's diagonal such as ``"1%"``.
     target : {"mesh", "hull"}
         Whether to fit the mesh or its convex hull.
-    kinds : sequence of {"superovoid", "box", "cylinder", "capsule"}
-        Allowed kinds of bodies.
+    kinds : "auto" or sequence of {"superovoid", "box", "cylinder", "capsule"}
+        Allowed kinds of bodies: each body has the closest one. With "auto" bodies are superovoids, or boxes, cylinders
+        or capsules where these are about as close.
     seed : int
         Seed of samples and starts. On one machine, the same input and seed give the same bodies.
 
@@ -285,7 +299,7 @@ def fit_mesh(
 
 
 def _fewest_bodies(
-    solid: Target, kinds: tuple[int, ...], judge: Judge, seed: int
+    solid: Target, kinds: Kinds, judge: Judge, seed: int
 ) -> tuple[list[tuple[Shape, FloatArray]], Clearance, int]:
     """Return the fewest bodies that keep a tolerance, or else the closest; their errors; the largest number tried."""
     best: tuple[list[tuple[Shape, FloatArray]], Clearance] | None = None
@@ -308,17 +322,17 @@ def _both(found: Clearance) -> float:
 
 
 def grow_bodies(
-    solid: Target, bodies: int, kinds: tuple[int, ...], seed: int, *, each: bool = True
+    solid: Target, bodies: int, kinds: Kinds, seed: int, *, each: bool = True
 ) -> Iterator[list[tuple[Shape, FloatArray]]]:
     """Yield bodies for a solid: at most one, at most two, and so on (with `each`; otherwise only the last)."""
     samples = _Samples(solid, seed)
     found: Bodies | None = None
     for count in range(1, bodies + 1):
-        more = _finish(_search(solid, count, kinds, samples, seed, found), samples)
+        more = _finish(_search(solid, count, kinds.searched, samples, seed, found), samples)
         if found is None or samples.misfit(more) < samples.misfit(found) - _WORTH:
             found = more
         if each or count == bodies:
-            yield found.shapes(solid.radius, solid.centre)
+            yield _with_simpler_kinds(found, kinds.simpler, samples).shapes(solid.radius, solid.centre)
 
 
 def _finish(bodies: Bodies, samples: _Samples) -> Bodies:
@@ -451,6 +465,22 @@ def _best_kinds(misfit: float, bodies: Bodies, kinds: Sequence[int], samples: _S
     return misfit, bodies
 
 
+def _with_simpler_kinds(bodies: Bodies, kinds: Sequence[int], samples: _Samples) -> Bodies:
+    """Change bodies to the closest of some kinds, one after the other, if the union then is about as close."""
+    limit = (1.0 + _AS_CLOSE) * samples.misfit(bodies)
+    for which in range(len(bodies.kinds) if kinds else 0):
+        behind = samples_behind(bodies.without(which), samples.with_bodies(samples.all_over, bodies))
+        changed = [
+            descend(replace_kind(bodies, which, kind, shift), behind, _SHARED[-1], _SHARED_STEPS)
+            for kind in kinds
+            for shift in range(1 if kind == BOX else 3)
+        ]
+        other = bodies.replace(which, min(changed, key=lambda each: each[0])[1])
+        if samples.misfit(other) <= limit:
+            bodies = other
+    return bodies
+
+
 def _drop_useless(misfit: float, bodies: Bodies, samples: _Samples) -> Bodies:
     """Drop bodies whose absence hardly raises the misfit."""
     which = len(bodies.kinds) - 1
@@ -492,7 +522,7 @@ def fit_points(
     noise : float, optional
         Standard deviation of the points normal to the surface; default: 1 % of the cloud's radius.
     kinds : sequence of {"superovoid", "box", "cylinder", "capsule"}
-        Allowed kinds of bodies.
+        Allowed kinds of bodies; "auto" allows all.
     seed : int
         Seed of samples and starts.
 
@@ -510,7 +540,7 @@ def fit_points(
         raise ValueError(f"bodies = {bodies}: must be from 1 to {MOST_BODIES}")
     if noise is not None and not (np.isfinite(noise) and noise > 0.0):
         raise ValueError(f"noise = {noise!r}: must be a positive length, in the unit of the points")
-    chosen = check_kinds(kinds)
+    chosen = sum(check_kinds(kinds), ())
     cloud = np.asarray(points, dtype=np.float64)
     if cloud.ndim != 2 or cloud.shape[1:] != (3,) or len(cloud) < 20:
         raise ValueError(f"points: shape {cloud.shape}, expected (n, 3) with n >= 20")

@@ -130,7 +130,7 @@ def fit_robot(
     bodies: int | None = None,
     tolerance: Tolerance | float | str = DEFAULT_TOLERANCE,
     contain: bool = False,
-    kinds: Sequence[str] = ("superovoid",),
+    kinds: str | Sequence[str] = ("superovoid",),
     links: Mapping[str, int] | None = None,
     seed: int = 0,
     folder: str | os.PathLike[str] | None = None,
@@ -157,8 +157,8 @@ def fit_robot(
         As for `fit_mesh`: a length in m, a length with its unit, or a share of the diagonal of each link.
     contain : bool
         If true, fit bodies of small volume per link whose union provably contains it: one, or at most `bodies`.
-    kinds : sequence of {"superovoid", "box", "cylinder", "capsule"}
-        Allowed kinds of bodies.
+    kinds : "auto" or sequence of {"superovoid", "box", "cylinder", "capsule"}
+        As `fit_mesh`.
     links : mapping of str to int, optional
         Numbers of bodies for some links.
     seed : int
@@ -239,7 +239,7 @@ def _check_options(
     bodies: int | None,
     tolerance: Tolerance | float | str,
     contain: bool,
-    kinds: Sequence[str],
+    kinds: str | Sequence[str],
     seed: int,
 ) -> LinkOptions:
     if target not in SOURCES:
@@ -248,7 +248,14 @@ def _check_options(
         _check_count("bodies", bodies)
     check_kinds(kinds)
     whole_number("seed", seed, 0)
-    return LinkOptions(target, bodies, str(Tolerance.read(tolerance)), contain, tuple(kinds), seed)
+    return LinkOptions(
+        target,
+        bodies,
+        str(Tolerance.read(tolerance)),
+        contain,
+        (kinds,) if isinstance(kinds, str) else tuple(kinds),
+        seed,
+    )
 
 
 def _check_count(name: str, count: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 import trimesh
 from scipy.spatial.transform import Rotation
 
-from superovoid import Box, Capsule, Sphere, Superovoid
+from superovoid import Box, Capsule, Cylinder, Sphere, Superovoid
 from superovoid.fitting import fit_mesh, fit_points, mesh_fits
 from superovoid.fitting.enclosing import enclose
 from superovoid.fitting.joint import body_in_box
@@ -89,11 +89,11 @@ def test_worse_result_with_more_bodies_is_rejected(monkeypatch):
 
     monkeypatch.setattr(mesh_fits, "_search", search)
     monkeypatch.setattr(mesh_fits, "descend", lambda bodies, *_: (0.0, bodies))
-    one, two, three = mesh_fits.grow_bodies(box, 3, (BOX,), 0)
+    one, two, three = mesh_fits.grow_bodies(box, 3, mesh_fits.check_kinds("box"), 0)
     assert [len(one), len(two), len(three)] == [1, 1, 1]
     assert measure_union(two, box, volume_points=4096, surface_points=500).iou > 0.97
     assert tried[0] is None and tried[1] is tried[2] is whole  # a worse result is no start either
-    assert len(next(mesh_fits.grow_bodies(box, 2, (BOX,), 0, each=False))) == 1
+    assert len(next(mesh_fits.grow_bodies(box, 2, mesh_fits.check_kinds("box"), 0, each=False))) == 1
 
 
 def bent_rod():
@@ -203,7 +203,7 @@ def test_results_are_compared_after_the_last_descent(monkeypatch):
     monkeypatch.setattr(
         mesh_fits, "_search", lambda _solid, count, *_: good[0] if count == 1 else loose[0].add_bodies(loose[1])
     )
-    one, two = mesh_fits.grow_bodies(bars, 2, (BOX,), 0)
+    one, two = mesh_fits.grow_bodies(bars, 2, mesh_fits.check_kinds("box"), 0)
     assert [len(one), len(two)] == [1, 2]
     assert measure_union(two, bars, volume_points=4096, surface_points=500).iou > 0.95
 
@@ -272,6 +272,24 @@ def test_body_of_another_kind_is_recovered(kind, shape):
     assert fit.quality.iou > 0.985
 
 
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        (Box((0.1, 0.2, 0.4)), "Box"),
+        (Capsule(0.05, 0.2), "Capsule"),
+        (Cylinder(0.05, 0.3), "Cylinder"),
+        (Superovoid((0.1, 0.2, 0.3), section_exponent=1.3, profile_exponent=1.0, taper=(0.4, 0.4)), "Superovoid"),
+    ],
+)
+def test_simpler_kinds_are_taken_only_if_about_as_close(shape, expected):
+    mesh = shape.tessellate(48)
+    mesh.apply_transform(trimesh.transformations.rotation_matrix(0.7, (1, 2, 3)))
+    closest = fit_mesh(mesh, bodies=1)
+    fit = fit_mesh(mesh, bodies=1, kinds="auto")
+    assert [type(body.shape).__name__ for body in fit.bodies] == [expected]
+    assert fit.quality.iou > closest.quality.iou - 0.01
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "shape"), [("capsule", Capsule(0.05, 0.2)), ("box", Box((0.1, 0.2, 0.4)))])
 def test_closest_of_several_kinds_is_chosen(kind, shape):
@@ -288,6 +306,7 @@ def test_closest_of_several_kinds_is_chosen(kind, shape):
         ({"target": "skin"}, "target = 'skin': must be 'mesh' or 'hull'"),
         ({"kinds": ("sphere",)}, "kinds: 'sphere' must be one of superovoid"),
         ({"kinds": ()}, "kinds: is empty"),
+        ({"kinds": ("auto", "box")}, "kinds: 'auto' must be one of superovoid"),
     ],
 )
 def test_invalid_options_are_refused(options, words):
