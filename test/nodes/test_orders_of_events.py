@@ -28,8 +28,8 @@ from superovoid_ros.nodes.distance_service.robot_state.robot_state import RobotS
 from superovoid_ros.nodes.distance_service.world import current, moveit_changes
 from superovoid_ros.nodes.distance_service.world import world as world_module
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
-from superovoid_ros.nodes.distance_service.world.moveit_world import MoveItWorld
 from superovoid_ros.nodes.distance_service.world.own_changes import RulesChange, SuperovoidChanges
+from superovoid_ros.nodes.distance_service.world.world import World
 
 import arm
 import parts
@@ -101,7 +101,7 @@ class Service:
         self.jobs, self.current = self.common.jobs, CurrentModel()
         measurements = Measurements(self.common)
         self.source = RobotState(self.common, self.current, measurements)
-        self.world = MoveItWorld(self.common, self.current, measurements)
+        self.world = World(self.common, self.current, measurements)
         self.source.configure()
         measurements._transforms = self.transforms = Transforms()
         self.world.configure()
@@ -331,7 +331,7 @@ def test_what_a_mistake_of_the_node_keeps_from_being_read_is_missing(described, 
         raise ZeroDivisionError
 
     with monkeypatch.context() as patch:
-        for name in ("change_of", "missing_without"):
+        for name in ("SceneChange", "missing_without"):
             patch.setattr(moveit_changes, name, fail)
         queued(described, (cup(name="a"), 1))
     queued(described, (cup(name="b"), 2))

@@ -28,6 +28,7 @@ from superovoid_ros.nodes.distance_service.part import Activity, Common, Part
 
 if TYPE_CHECKING:
     from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
+    from superovoid_ros.nodes.distance_service.world.world import World
 
 try:
     import moveit_msgs
@@ -113,13 +114,15 @@ class DistanceService(LifecycleNode):
         measurements = Measurements(self.common)
         common = self.common, self.current, measurements
         self._robot_state, topics = RobotState(*common), Topics(*common)
+        world = World(*common)
         if moveit_msgs is None:
             self.get_logger().warning(NO_MOVEIT)
-        world = [World(*common)] if moveit_msgs is None else self._parts_of_moveit(measurements)
+        of_moveit = [] if moveit_msgs is None else self._parts_of_moveit(measurements, world)
         self.parts: tuple[Part, ...] = (
             measurements,
             self._robot_state,
-            *world,
+            world,
+            *of_moveit,
             Distances(*common),
             topics,
             Diagnostics(*common, topics, self._facts),
@@ -127,16 +130,14 @@ class DistanceService(LifecycleNode):
             Bond(self.common),
         )
 
-    def _parts_of_moveit(self, measurements: Measurements) -> list[Part]:
+    def _parts_of_moveit(self, measurements: Measurements, world: World) -> list[Part]:
         """Create the parts that use MoveIt's messages and, with the parameter `planning`, those that move the robot."""
         from superovoid_ros.nodes.distance_service.answers.state_validity import Validity
         from superovoid_ros.nodes.distance_service.world.current_scene import CurrentScene
         from superovoid_ros.nodes.distance_service.world.move_group import MoveGroupScene
-        from superovoid_ros.nodes.distance_service.world.moveit_world import MoveItWorld
 
         common = self.common, self.current, measurements
-        world = MoveItWorld(*common)
-        parts = [world, MoveGroupScene(self.common, self.current, world), CurrentScene(*common), Validity(*common)]
+        parts = [MoveGroupScene(self.common, self.current, world), CurrentScene(*common), Validity(*common)]
         if self.common.value("planning"):
             from superovoid_ros.nodes.distance_service.answers.cartesian_paths import CartesianPaths
             from superovoid_ros.nodes.distance_service.answers.kinematics_services import KinematicsServices

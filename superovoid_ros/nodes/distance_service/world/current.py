@@ -40,8 +40,6 @@ class Change:
     change is applied.
     """
 
-    is_of_one_object = False
-    """If true, an edit is unchanged after `apply` raises."""
     replaces_all = False
     """If true, the change replaces everything from MoveIt's messages, including attached objects."""
     positions: Mapping[str, float] = MappingProxyType({})
@@ -349,8 +347,8 @@ class PartlyRefusedError(InputError):
 def apply_each(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Diff]]:
     """Apply diffs to a model in order; return the new model, and the diffs with their results.
 
-    All together become one planning scene. An object that cannot be used is recorded in its diff. If a diff of more
-    than one object cannot be applied, the two halves of the diffs are tried separately.
+    All together become one planning scene. An object that cannot be used is recorded in its diff. If a diff cannot be
+    applied, the two halves of the diffs are tried separately.
     """
     try:
         return _apply_diffs(model, diffs)
@@ -370,15 +368,7 @@ def _apply_diffs(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Diff]
     with refusals():
         edit = model.planning.edit()
         for diff in diffs:
-            frames = Frames(diff.surroundings, edit)
-            try:
-                with refusals():
-                    notes = [] if diff.change is None else diff.change.apply(edit, frames)
-            except InputError as error:
-                if not (diff.waits and diff.change.is_of_one_object):
-                    raise
-                diff = diff.refuse(error)
-                notes = diff.change.apply(edit, frames)
+            notes = [] if diff.change is None else diff.change.apply(edit, Frames(diff.surroundings, edit))
             problems = [note for note in notes if isinstance(note, Problem)]
             problem = PartlyRefusedError(problems) if problems else diff.problem
             words = tuple(note for note in notes if not isinstance(note, Problem))

@@ -28,7 +28,7 @@ from superovoid_ros.nodes.common.mistakes import InputError, reason_of, shorten
 from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
-from superovoid_ros.nodes.distance_service.world.moveit_world import MoveItWorld
+from superovoid_ros.nodes.distance_service.world.world import World
 
 PERIOD = 0.5
 """Time between two checks, s."""
@@ -74,7 +74,7 @@ class MoveGroupScene(Part):
         ),
     )
 
-    def __init__(self, common: Common, current: CurrentModel, world: MoveItWorld) -> None:
+    def __init__(self, common: Common, current: CurrentModel, world: World) -> None:
         super().__init__(common)
         self._current, self._world = current, world
         self._client_node: Node | None = None

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Changes (`Change`) of objects and rules, read from MoveIt's messages."""
+"""Changes of objects and rules by MoveIt's messages: each is read as a planning scene, or as a difference to one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from geometry_msgs.msg import Pose
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld, RobotState
+from octomap_msgs.msg import OctomapWithPose
 
 from superovoid.robot.limits import MAXIMUM_NAME, Limits
 from superovoid.robot.planning_scene import OCTOMAP, Edit
@@ -49,45 +50,48 @@ class Options(NamedTuple):
     """Options for reading messages."""
 
     open_meshes: str = "hull"
-    """Shape of open meshes of objects, one of `OPEN_MESHES`."""
+    """Shape of open meshes of objects, as for `shape_of_mesh`."""
     cubes: int = 0
     """Largest number of occupied cubes in an octomap."""
     objects: int = Limits().objects
     """Largest number of objects. A message that adds more is refused before it is read."""
 
 
-def change_of(message: Message, options: Options) -> Change:
-    """Return the change that a message describes; raise `InputError` if the message is invalid."""
-    if isinstance(message, CollisionObject):
-        return ObjectChange(message, options.open_meshes)
-    if isinstance(message, AttachedCollisionObject):
-        return AttachedChange(message, options.open_meshes)
-    return SceneChange(message, options)
+def scene_of(message: Message) -> PlanningScene:
+    """Return a message as a planning scene: an object, or a world, becomes a difference without other parts."""
+    if isinstance(message, PlanningScene):
+        return message
+    scene = PlanningScene(is_diff=True)
+    scene.robot_state.is_diff = True
+    if isinstance(message, PlanningSceneWorld):
+        scene.world = message
+    elif isinstance(message, AttachedCollisionObject):
+        scene.robot_state.attached_collision_objects = [message]
+    else:
+        scene.world.collision_objects = [message]
+    return scene
 
 
-def frame_ids_of(message: Message) -> list[str]:
-    """Return the frames that a message names."""
-    things, attached = _things_of(message)
-    headers = [*things, *(one.object for one in attached)]
-    if isinstance(message, PlanningScene | PlanningSceneWorld):
-        headers += [*getattr(message, "fixed_frame_transforms", ()), getattr(message, "world", message).octomap]
+def frame_ids_of(scene: PlanningScene) -> list[str]:
+    """Return the frames that a planning scene names."""
+    attached = [one.object for one in scene.robot_state.attached_collision_objects]
+    headers = [*scene.world.collision_objects, *attached, *scene.fixed_frame_transforms, scene.world.octomap]
     return [one.header.frame_id for one in headers]
 
 
 def is_about_objects(message: Message) -> bool:
     """Return whether a message concerns objects other than the octomap, which is sent often."""
-    return any(_things_of(message)) or not (isinstance(message, PlanningScene) and message.is_diff)
+    if isinstance(message, PlanningScene) and message.is_diff:
+        return bool(message.world.collision_objects or message.robot_state.attached_collision_objects)
+    return True
 
 
-def missing_without(message: Message, most_objects: int = Limits().objects) -> list[Problem]:
-    """Return the problems that remain if a message is refused.
+def missing_without(scene: PlanningScene, most_objects: int = Limits().objects) -> list[Problem]:
+    """Return the problems that remain if a planning scene is refused.
 
     The name `MORE` represents the objects of a planning scene that adds more than the largest number.
     """
-    if isinstance(message, CollisionObject | AttachedCollisionObject):
-        return [_problem_of(message)]
-    scene = _scene_of(message)
-    things, attached = _things_of(scene)
+    things, attached = scene.world.collision_objects, scene.robot_state.attached_collision_objects
     found = [Problem(MORE, link="", source=FROM_MOVEIT)]
     if _count_added(scene) <= most_objects:
         found = [_problem_of(one) for one in (*attached, *things)]
@@ -118,30 +122,10 @@ def attach_for_question(state: RobotState, open_meshes: str, edit: Edit, frames:
         change.apply(edit, frames)
 
 
-def _things_of(message: Message) -> tuple[list[CollisionObject], list[AttachedCollisionObject]]:
-    """Return the objects of a message: those of the world, and the attached ones."""
-    if isinstance(message, CollisionObject):
-        return [message], []
-    if isinstance(message, AttachedCollisionObject):
-        return [], [message]
-    if isinstance(message, PlanningSceneWorld):
-        return message.collision_objects, []
-    return message.world.collision_objects, message.robot_state.attached_collision_objects
-
-
-def _scene_of(message: PlanningScene | PlanningSceneWorld) -> PlanningScene:
-    """Return a message as a planning scene; a world becomes a difference without other parts."""
-    if isinstance(message, PlanningScene):
-        return message
-    scene = PlanningScene(is_diff=True, world=message)
-    scene.robot_state.is_diff = True
-    return scene
-
-
-def _count_added(message: PlanningScene) -> int:
+def _count_added(scene: PlanningScene) -> int:
     """Return the number of objects that a planning scene adds."""
-    things, attached = _things_of(message)
-    return len({thing.id for thing in (*things, *(one.object for one in attached)) if thing.operation == ADD})
+    things = [*scene.world.collision_objects, *(one.object for one in scene.robot_state.attached_collision_objects)]
+    return len({thing.id for thing in things if thing.operation == ADD})
 
 
 def _problem_of(message: CollisionObject | AttachedCollisionObject) -> Problem:
@@ -205,8 +189,6 @@ class _Contents:
 class ObjectChange(Change):
     """Addition, extension, motion or removal of an object of the world; without a name, removal of all."""
 
-    is_of_one_object = True
-
     def __init__(self, message: CollisionObject, open_meshes: str = "hull") -> None:
         self.name, self.operation, what = message.id, _operation(message), f"object '{message.id}'"
         self.problem, self._frame, self._what = _problem_of(message), message.header.frame_id, what
@@ -269,8 +251,6 @@ class ObjectChange(Change):
 
 class AttachedChange(Change):
     """Attachment or extension of an object on a link, or its return to the world; without a name, return of all."""
-
-    is_of_one_object = True
 
     def __init__(self, message: AttachedCollisionObject, open_meshes: str = "hull") -> None:
         thing, self._operation = message.object, _operation(message.object)
@@ -352,10 +332,9 @@ class OctomapChange(Change):
 
     name, problem = OCTOMAP, _OF_OCTOMAP
 
-    def __init__(self, message: PlanningScene | None = None, most_cubes: int = 0) -> None:
+    def __init__(self, octomap: OctomapWithPose | None = None, most_cubes: int = 0) -> None:
         self._octree, self._most = None, most_cubes
-        if message is not None:
-            octomap = message.world.octomap
+        if octomap is not None:
             self._octree, self._frame = octree_of(octomap.octomap), octomap.header.frame_id
             self._pose = from_pose(octomap.origin, "octomap: origin")
 
@@ -370,14 +349,23 @@ class OctomapChange(Change):
 
 
 class SceneChange(Change):
-    """A planning scene, a difference to one, or a world, which replaces the last one.
+    """A planning scene, or a difference to one.
 
     As in MoveIt, an object or octomap that cannot be used is refused and the rest is applied. Parts of a difference
     that equal the present ones (matrix, paddings, octomap) change nothing.
+
+    Parameters
+    ----------
+    message
+        The planning scene.
+    options
+        Options for reading it.
+    replaces_world
+        If true, its world replaces the present one, even if it is a difference otherwise.
     """
 
-    def __init__(self, message: PlanningScene | PlanningSceneWorld, options: Options) -> None:
-        self._whole_world, message = isinstance(message, PlanningSceneWorld), _scene_of(message)
+    def __init__(self, message: PlanningScene, options: Options, *, replaces_world: bool = False) -> None:
+        self._whole_world = replaces_world or not message.is_diff
         added, state = _count_added(message), message.robot_state
         if added > options.objects:
             raise InputError(
@@ -411,13 +399,13 @@ class SceneChange(Change):
         self._objects = [
             _read(ObjectChange, _problem_of(one), one, options.open_meshes) for one in message.world.collision_objects
         ]
-        octomap = message.world.octomap.octomap
+        octomap = message.world.octomap
         self._octomap: OctomapChange | Problem | None = None
-        if len(octomap.data):
-            self._octomap = _read(OctomapChange, _OF_OCTOMAP, message, options.cubes)
+        if len(octomap.octomap.data):
+            self._octomap = _read(OctomapChange, _OF_OCTOMAP, octomap, options.cubes)
         # As in MoveIt, a difference without octomap keeps the previous one. An empty octomap has an id; a missing one
         # has none.
-        elif octomap.id or self._whole or self._whole_world:
+        elif octomap.octomap.id or self._whole_world:
             self._octomap = OctomapChange()
         joints = zip(state.joint_state.name, state.joint_state.position, strict=False)
         self.positions = {
@@ -438,14 +426,14 @@ class SceneChange(Change):
                 paddings[one.link_name] = float(one.padding)
         edit.padding = replace(edit.padding, by_name=paddings)
         edit.scales |= {one.link_name: float(one.scale) for one in self._message.link_scale}
-        if self._whole or self._whole_world:
+        if self._whole_world:
             kept = _names(self._objects)
             edit.remove_all(source=FROM_MOVEIT, but=kept if self._whole else kept | {SCENE})
         attaches = _names(change for change in self._attached if change.attaches)
         for change in self._objects:
             # move_group attaches an object and removes it from the world in different parts of the same message.
             name, removes = change.name, isinstance(change, ObjectChange) and change.operation == REMOVE
-            if removes and _link_of(edit, name) is not None:
+            if removes and name in attaches and _link_of(edit, name) is not None:
                 continue
             problem = edit.problems.get(name) if removes and name in attaches else None
             notes += _try_change(change, edit, frames)

@@ -93,15 +93,11 @@ def _prism(polygon: np.ndarray, height: float, name: str) -> ConvexMesh:
         return ConvexMesh(np.concatenate(ends))
 
 
-OPEN_MESHES = ("hull", "shell")
-"""Shape of an open mesh: its convex hull, or its triangles as a shell without an inside."""
-
-
 def shape_of_mesh(mesh: MeshMessage, name: str, open_meshes: str = "hull") -> tuple[Shape, str]:
     """Return the shape of a triangle mesh, and a warning about it (may be empty).
 
-    Triangles may have either orientation. If they do not close, `open_meshes` selects their convex hull, which is never
-    smaller, or a shell.
+    Triangles may have either orientation. If they do not close, `open_meshes` selects their convex hull ("hull"), which
+    is never smaller, or a shell without an inside ("shell").
     """
     vertices = np.array([(p.x, p.y, p.z) for p in mesh.vertices], dtype=np.float64).reshape(-1, 3)
     faces = np.array([t.vertex_indices for t in mesh.triangles], dtype=np.int64).reshape(-1, 3)

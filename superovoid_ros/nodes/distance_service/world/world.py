@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Objects and rules at run time, from the services of this node; `moveit_world.py` adds those of MoveIt.
+"""Objects and rules at run time, from the services of this node and, if they are installed, from MoveIt's messages.
 
-    message -> Diff (`current.py`) -> its change (`own_changes.py`), in a thread -> new planning scene and model -> new
-    Snapshot, exchanged in one assignment (`current.py`)
+    message -> Diff (`current.py`) -> its change (`own_changes.py`, `moveit_changes.py`), in a thread -> new planning
+    scene and model -> new Snapshot, exchanged in one assignment (`current.py`)
 
 Messages that arrive together lead to one model. As in move_group, an object of a planning scene that cannot be used is
 refused and the others are applied; any other change is applied as a whole or not at all. Errors are in the response or,
@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from rclpy.task import Future
 from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
@@ -29,8 +29,17 @@ from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
 from superovoid.robot.planning_scene import OCTOMAP
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid.robot.rules import DEFAULT
-from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals, shorten
-from superovoid_ros.nodes.common.parameters import choice, switch
+from superovoid_ros.nodes.common.endpoints import TakenMessage
+from superovoid_ros.nodes.common.mistakes import (
+    Code,
+    InputError,
+    UnreadableError,
+    listing,
+    reason_of,
+    refusals,
+    shorten,
+)
+from superovoid_ros.nodes.common.parameters import choice, count, switch
 from superovoid_ros.nodes.distance_service.jobs import Job, Kind, settle
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
@@ -38,6 +47,7 @@ from superovoid_ros.nodes.distance_service.world.current import (
     Change,
     CurrentModel,
     Diff,
+    Done,
     PartlyRefusedError,
     Snapshot,
     apply_each,
@@ -45,6 +55,17 @@ from superovoid_ros.nodes.distance_service.world.current import (
 from superovoid_ros.nodes.distance_service.world.frames import frames_of
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.own_changes import RulesChange, SuperovoidChanges
+
+try:
+    import moveit_msgs
+except ModuleNotFoundError:
+    moveit_msgs = None
+if moveit_msgs is not None or TYPE_CHECKING:
+    from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld
+    from moveit_msgs.srv import ApplyPlanningScene
+    from std_srvs.srv import Empty
+
+    from superovoid_ros.nodes.distance_service.world import moveit_changes
 
 _MOST_LISTED = 10  # number of reasons in the diagnostics
 _MOST_TOGETHER = 5_000  # number of requests read together
@@ -66,6 +87,20 @@ class World(Part):
     """
 
     parameters = (
+        count(
+            "octomap_cubes",
+            20_000,
+            1,
+            1_000_000,
+            "Largest number of occupied cubes of an octomap; larger octomaps are refused",
+        ),
+        choice(
+            "open_meshes",
+            "hull",
+            ("hull", "shell"),
+            "How to read an object's mesh that is not closed: as its convex hull, with a warning, or as a shell of "
+            "triangles without an inside",
+        ),
         choice(
             INCOMPLETE,
             "refuse",
@@ -86,6 +121,8 @@ class World(Part):
         self._current, self._measurements = current, measurements
         self._queued: list[tuple[Job, list[Diff]]] = []  # in the order of their jobs
         self._built_at = -math.inf  # time.monotonic, s
+        self.object_messages = 0
+        """Number of messages about objects received on topics."""
 
     def configure(self) -> None:
         """Listen to MoveIt's topics and open the services."""
@@ -94,6 +131,17 @@ class World(Part):
         self.serve(ApplyObjects, "~/apply_objects", self._apply_objects)
         self.serve(GetPairRules, "~/get_pair_rules", self._get_pair_rules)
         self.serve(SetPairRules, "~/set_pair_rules", self._set_pair_rules)
+        if moveit_msgs is None:
+            return
+        for kind, topic in (
+            (CollisionObject, "collision_object"),
+            (AttachedCollisionObject, "attached_collision_object"),
+            (PlanningScene, "planning_scene"),
+            (PlanningSceneWorld, "planning_scene_world"),
+        ):
+            self.endpoints.listen_to_every(kind, topic, partial(self._take, topic))
+        self.serve(ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene)
+        self.serve(Empty, "clear_octomap", self._clear_octomap)
 
     def facts(self) -> Mapping[str, object]:
         """Return the number of objects, for the diagnostics."""
@@ -224,7 +272,80 @@ class World(Part):
         self.submit([Diff(service, tuple(frame_ids), read, partial(settle, future), lost_messages=lost_messages)])
         return future
 
+    # --- topics ---
+
+    def take_whole(self, scene: PlanningScene, lost_messages: int, done: Callable[[Exception | None], None]) -> None:
+        """Apply a whole planning scene requested from another node.
+
+        Parameters
+        ----------
+        scene
+            The scene.
+        lost_messages
+            `Snapshot.lost_messages` at the time of the request.
+        done
+            Receives the error because of which it could not be applied, or None.
+        """
+        applied = lambda _planning, problem: done(problem)  # noqa: E731
+        self.submit([self._diff("planning_scene", scene, applied, lost_messages=lost_messages)])
+
+    def _diff(self, topic: str, message: moveit_changes.Message, done: Done, **more: object) -> Diff:
+        """Return a message of a topic as a diff, to be read with the current parameters."""
+        options, scene = self._options(), moveit_changes.scene_of(message)
+        replaces_world = isinstance(message, PlanningSceneWorld)
+        read = partial(moveit_changes.SceneChange, scene, options, replaces_world=replaces_world)
+        missing = partial(moveit_changes.missing_without, scene, options.objects)
+        return Diff(topic, tuple(moveit_changes.frame_ids_of(scene)), read, done, missing, **more)
+
+    def _options(self) -> moveit_changes.Options:
+        return moveit_changes.Options(*map(self.value, ("open_meshes", "octomap_cubes", "max_objects")))
+
+    def _take(self, topic: str, taken: Sequence[TakenMessage]) -> None:
+        """Apply messages of a topic; unusable ones are logged, and their objects recorded as missing."""
+
+        def on_done(_planning: Planning | None, problem: Exception | None) -> None:
+            if problem is not None:
+                # None of these objects is where its sender believes it to be.
+                self.log.error(topic, f"a message on {topic} is refused: {reason_of(problem)}")
+                self.statistics.message(topic, problem)
+
+        def lose(number: int, error: Exception, counted: int = 1) -> None:
+            self.lose(number)
+            self.log.error(topic, f"lost {number} messages on {topic}: {reason_of(error)}")
+            for _ in range(counted):
+                self.statistics.message(topic, error)
+
+        diffs = []
+        for message, lost, size in taken:
+            if lost:
+                lose(lost, InputError("published faster than they were received"))
+            if isinstance(message, UnreadableError):
+                self.lose(1)
+                self.log.error(topic, f"{topic}: lost an unreadable message: {message}")
+                self.statistics.fault(is_read=False)
+                continue
+            try:
+                self.object_messages += moveit_changes.is_about_objects(message)
+                lost_messages = self._current.snapshot.lost_messages
+                diffs.append(self._diff(topic, message, on_done, size=size, waits=True, lost_messages=lost_messages))
+            except Exception as error:  # a bug of the node
+                lose(1, error)
+        try:
+            if diffs:
+                self.submit(diffs)
+        except Exception as error:  # too many messages wait, or a bug of the node
+            lose(len(diffs), error, len(diffs))
+
     # --- services ---
+
+    async def _apply_planning_scene(
+        self, request: ApplyPlanningScene.Request, response: ApplyPlanningScene.Response
+    ) -> None:
+        read = partial(moveit_changes.SceneChange, request.scene, self._options())
+        await self.change("apply_planning_scene", moveit_changes.frame_ids_of(request.scene), read)
+
+    async def _clear_octomap(self, request: Empty.Request, response: Empty.Response) -> None:
+        await self.change("clear_octomap", (), moveit_changes.OctomapChange)
 
     async def _apply_objects(self, request: ApplyObjects.Request, response: ApplyObjects.Response) -> str:
         frame_ids = [one.header.frame_id for one in request.objects]
