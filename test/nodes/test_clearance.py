@@ -23,6 +23,7 @@ from superovoid_interfaces.srv import GetMinDistance
 from superovoid.robot import Robot
 from superovoid.robot.octomap import Octree
 from superovoid.robot.planning_scene import OCTOMAP, join_parts
+from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.nodes.distance_service.answers.approach import Approach
 from superovoid_ros.nodes.distance_service.world.model import Model
 
@@ -158,7 +159,7 @@ def test_the_velocity_of_a_moving_base_is_unknown(messages, client):
 
 def test_no_pair_touches_before_the_bound():
     robot = panda.robot()
-    model = Model(robot, 1e-9)
+    model = Model(Planning(robot))
     selection = model.select((), ())
     approach, query = Approach(model, selection), model.query(selection)
     random = np.random.default_rng(7)
@@ -176,7 +177,7 @@ def test_no_pair_touches_before_the_bound():
 
 def test_the_closing_speed_is_the_derivative_in_any_frame():
     robot = Robot.from_urdf(arm.URDF, srdf=arm.SRDF)
-    model = Model(robot, 1e-12)
+    model = Model(Planning(robot, rtol=1e-12))
     selection = model.select(("hand",), ("ball",))
     query, velocities = model.query(selection), np.array([0.3, -0.7])
     frame = arm.at(0.1, -2.0, 0.4)
@@ -195,10 +196,10 @@ def test_the_closing_speed_is_the_derivative_in_any_frame():
 
 def test_one_box_of_an_octomap_bounds_the_speed_of_all():
     robot = Robot.from_urdf(arm.URDF, srdf=arm.SRDF)
-    edit = Model(robot, 1e-9).planning.edit()
+    edit = Planning(robot).edit()
     cells = {tuple(HALF + i for i in cell): True for cell in ((30, 0, 0), (31, 0, 0), (40, 0, 5))}
     edit.set_octomap(Octree(binary_stream(cells), 0.1, binary=True), np.eye(4), most=100)
-    model = Model(robot, 1e-9, edit.commit())
+    model = Model(edit.commit())
     selection = model.select(("hand",), (OCTOMAP,))
     queries = model.closest_queries(selection)
     found = [query(np.array([[1.0, 0.0]]), base_poses={"ball": BALL}).of_state(0) for query in queries]

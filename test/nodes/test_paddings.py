@@ -8,7 +8,7 @@ import pytest
 
 from superovoid.planning.scene_problem import pairs_of_group
 from superovoid.robot import Robot
-from superovoid.robot.planning_scene import Padding
+from superovoid.robot.planning_scene import Padding, PlanningScene
 from superovoid.shapes import Box, Cylinder, Sphere
 from superovoid_ros.nodes.distance_service.world.model import Model
 
@@ -20,7 +20,7 @@ BALL = {"ball": arm.at(0.0, 0.0, 5.0)}
 
 def model_with(padding):
     robot = Robot.from_urdf(arm.URDF, srdf=arm.SRDF.replace("</robot>", f"{GROUPS}</robot>"))
-    edit = Model(robot, 1e-9).planning.edit()
+    edit = PlanningScene(robot).edit()
     for name, shape, place in (
         ("shelf", Box((0.2, 0.8, 0.04)), arm.at(1.2, 0.3, 0.05)),
         ("pole", Cylinder(0.05, 1.0), arm.at(0.8, -0.4, 0.0)),
@@ -28,7 +28,7 @@ def model_with(padding):
     ):
         edit.add(name, [shape], np.eye(4)[None], place)
     edit.padding = padding
-    return Model(robot, 1e-9, edit.commit())
+    return Model(edit.commit())
 
 
 def states(model, count):
@@ -60,9 +60,9 @@ def test_a_state_is_clear_if_every_distance_exceeds_its_padding(padding, group):
 
 def test_what_only_touches_is_not_clear():
     robot = Robot.from_urdf(arm.URDF, srdf=arm.SRDF)
-    edit = Model(robot, 1e-9).planning.edit()
+    edit = PlanningScene(robot).edit()
     positions = dict.fromkeys(robot.joint_names, 0.0)
     hand = robot.forward_kinematics(positions, BALL)["hand"]
     edit.add("cup", [Sphere(0.1)], np.eye(4)[None], hand @ arm.at(0.5, 0.0, 0.15))  # next to the ball of 0.05 in it
-    model = Model(robot, 1e-9, edit.commit())
+    model = Model(edit.commit())
     assert not model.paddings("").are_kept(positions, BALL)

@@ -65,6 +65,8 @@ class PlanningScene:
         `superovoid.distance`.
     limits : Limits, optional
         Largest numbers of bodies, pairs and the like.
+    padding : Padding, optional
+        Default: none.
 
     Raises
     ------
@@ -96,14 +98,16 @@ class PlanningScene:
         Red, green, blue and opacity of links and objects. They are stored for callers, without effect here.
     """
 
-    def __init__(self, robot: Robot, *, rtol: float = TOLERANCE, limits: Limits | None = None) -> None:
+    def __init__(
+        self, robot: Robot, *, rtol: float = TOLERANCE, limits: Limits | None = None, padding: Padding | None = None
+    ) -> None:
         self.robot = robot
         self.limits = Limits() if limits is None else limits
         self.limits.check("bodies", len(robot.bodies))
         self.rules: CollisionRules = robot.rules
         self.objects: Mapping[str, SceneObject] = MappingProxyType({})
         self.problems: Mapping[str, Problem] = MappingProxyType({})
-        self.padding = Padding()
+        self.padding = Padding() if padding is None else padding
         self.scales: Mapping[str, float] = MappingProxyType({})
         self.name = ""
         self.colours: Mapping[str, tuple[float, float, float, float]] = MappingProxyType({})
@@ -254,7 +258,7 @@ class PlanningScene:
         self,
         robot: Robot,
         *,
-        rtol: float = TOLERANCE,
+        rtol: float | None = None,
         limits: Limits | None = None,
         padding: Padding | None = None,
     ) -> PlanningScene:
@@ -268,21 +272,20 @@ class PlanningScene:
         Parameters
         ----------
         robot : Robot
-        rtol : float, optional
-            As for `PlanningScene`.
-        limits : Limits, optional
-            Default: those of this planning scene.
-        padding : Padding, optional
-            Default: that of this planning scene.
+        rtol, limits, padding : optional
+            As for `PlanningScene`; default: those of this planning scene.
 
         Raises
         ------
         ValueError
             If the robot alone, with these rules, exceeds the limit of bodies or pairs.
         """
-        limits = self.limits if limits is None else limits
-        bare = PlanningScene(robot, rtol=rtol, limits=limits)
-        bare.padding = self.padding if padding is None else padding
+        bare = PlanningScene(
+            robot,
+            rtol=self._rtol if rtol is None else rtol,
+            limits=self.limits if limits is None else limits,
+            padding=self.padding if padding is None else padding,
+        )
         try:
             return self._carried_over(bare)
         except LimitError as error:

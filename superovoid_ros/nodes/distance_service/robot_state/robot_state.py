@@ -25,14 +25,15 @@ from superovoid_ros.nodes.distance_service.jobs import Job, Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import (
-    BuiltModel,
     CurrentModel,
     Description,
+    Diff,
     Snapshot,
     build,
     replace_padding,
 )
 from superovoid_ros.nodes.distance_service.world.frames import frames_of
+from superovoid_ros.nodes.distance_service.world.model import Model
 
 TOPICS = ("robot_description", "robot_description_semantic")
 """Names of the topics, and of the parameters with the same content."""
@@ -91,7 +92,9 @@ OF_SCENE = (
 """Parameters of the robot and its objects together."""
 
 
-_Read: TypeAlias = tuple[Description, Snapshot, BuiltModel | None, Exception | None]
+_Built: TypeAlias = tuple[Model, list[Diff]]
+"""A model, and the diffs that waited for it."""
+_Read: TypeAlias = tuple[Description, Snapshot, _Built | None, Exception | None]
 """The description, the snapshot whose objects are in the model, the model (None: no description), and an error."""
 
 
@@ -107,7 +110,7 @@ class RobotState(Part):
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
         self._current, self._measurements = current, measurements
-        self._proposed: BuiltModel | None = None  # built by `check` from new parameter values
+        self._proposed: _Built | None = None  # built by `check` from new parameter values
         self._made_from: Description | None = None  # description of the present model
         self._topic_text = dict.fromkeys(TOPICS, "")
 
@@ -155,9 +158,10 @@ class RobotState(Part):
             built = self._build(robot, description, snapshot)
         except Exception as error:
             raise InputError(f"invalid robot: {reason_of(error)}") from error
-        if built.model.missing and not (snapshot.model and snapshot.model.missing):
-            raise InputError(f"invalid robot: {built.model.missing}")
-        self._proposed, self._current.proposed = built, built.model
+        model, _ = built
+        if model.missing and not (snapshot.model and snapshot.model.missing):
+            raise InputError(f"invalid robot: {model.missing}")
+        self._proposed, self._current.proposed = built, model
 
     def apply(self, names: AbstractSet[str]) -> None:
         """Use the model that `check` built, or apply new limits and paddings to the present model."""
@@ -253,40 +257,41 @@ class RobotState(Part):
         if not description.urdf:
             return description, snapshot, None, None
         if snapshot.model is not None and description == self._made_from:
-            return description, snapshot, BuiltModel(snapshot.model), None  # already read
+            return description, snapshot, (snapshot.model, []), None  # already read
         try:
             return description, snapshot, self._build(description.read(), description, snapshot), None
         except Exception as error:
             return description, snapshot, None, error
 
-    def _build(self, robot: Robot, description: Description, snapshot: Snapshot) -> BuiltModel:
+    def _build(self, robot: Robot, description: Description, snapshot: Snapshot) -> _Built:
         """Build a model with the waiting changes, at the present poses of their frames."""
         frame_ids = {frame for one in snapshot.waiting for frame in one.frame_ids} | frames_of(snapshot.planning)
         return build(robot, description, snapshot, self._measurements.surroundings(robot, frame_ids))
 
     # --- use ---
 
-    def _use(self, built: BuiltModel | None, description: Description) -> None:
+    def _use(self, built: _Built | None, description: Description) -> None:
         """Use a model, or none, and log its notes."""
         snapshot = self._current.snapshot
         if built is None:
             self._made_from = None
             self._current.exchange(snapshot.without_model(self._nothing_received()))
             return
-        model, is_new = built.model, built.model is not snapshot.model
+        model, waited = built
         try:
             self._current.exchange(snapshot.with_model(model))
         except Exception as error:  # a bug; the former model does not fit the description
             self._fail(error)
             return
         self._made_from = description
-        if is_new:
+        if model is not snapshot.model:
             self.node.get_logger().info(model.describe())
-            for warning in (*model.robot.warnings, *built.notes):
+            for warning in (*model.robot.warnings, *(note for diff in waited for note in diff.notes)):
                 self.log.warning("robot", warning)
-            for topic, problem in built.problems:
-                self.log.error(topic, f"ignored a message on {topic}: {reason_of(problem)}")
-                self.statistics.message(topic, problem)
+            for diff in waited:
+                if diff.problem is not None:
+                    self.log.error(diff.topic, f"ignored a message on {diff.topic}: {reason_of(diff.problem)}")
+                    self.statistics.message(diff.topic, diff.problem)
             if model.missing:
                 self.log.error("robot", model.missing)
 

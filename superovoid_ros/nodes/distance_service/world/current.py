@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
@@ -293,19 +293,10 @@ class Description:
             )
 
 
-@dataclass(frozen=True)
-class BuiltModel:
-    """A new model, with notes for the log."""
-
-    model: Model
-    notes: Sequence[str] = ()
-    """Warnings."""
-    problems: Sequence[tuple[str, Exception]] = field(default_factory=list)
-    """Topic and error of each waiting change that could not be applied."""
-
-
-def build(robot: Robot, description: Description, snapshot: Snapshot, surroundings: Surroundings) -> BuiltModel:
-    """Build a model of a robot with all objects, rules and paddings, and apply the waiting changes.
+def build(
+    robot: Robot, description: Description, snapshot: Snapshot, surroundings: Surroundings
+) -> tuple[Model, list[Diff]]:
+    """Build a model of a robot with all objects, rules and paddings, and apply the waiting diffs.
 
     Parameters
     ----------
@@ -314,27 +305,28 @@ def build(robot: Robot, description: Description, snapshot: Snapshot, surroundin
     snapshot
         The current snapshot.
     surroundings
-        Poses of this robot, and of the frames in waiting changes.
+        Poses of this robot, and of the frames in waiting diffs.
+
+    Returns
+    -------
+    model
+        The model.
+    applied
+        The diffs that waited, with their results.
 
     Raises
     ------
     InputError
         If the robot alone exceeds the limits.
     """
-    kept, rtol = snapshot.planning, description.rtol
+    kept, padding = snapshot.planning, description.padding
     with refusals():
         if kept is None:
-            edit = PlanningScene(robot, rtol=rtol, limits=description.limits).edit()
-            edit.padding = description.padding
-            planning = edit.commit()
+            planning = PlanningScene(robot, rtol=description.rtol, limits=description.limits, padding=padding)
         else:
-            padding = replace(description.padding, by_name=kept.padding.by_name)
-            planning = kept.for_robot(robot, rtol=rtol, limits=description.limits, padding=padding)
-        model = Model(robot, rtol, planning)
-    waited = [replace(diff, surroundings=surroundings) for diff in snapshot.waiting]
-    model, applied = apply_each(model, waited)
-    notes = [note for diff in applied for note in diff.notes]
-    return BuiltModel(model, notes, [(diff.topic, diff.problem) for diff in applied if diff.problem is not None])
+            padding = replace(padding, by_name=kept.padding.by_name)
+            planning = kept.for_robot(robot, rtol=description.rtol, limits=description.limits, padding=padding)
+    return apply(Model(planning), [replace(diff, surroundings=surroundings) for diff in snapshot.waiting])
 
 
 class PartlyRefusedError(InputError):
@@ -344,25 +336,25 @@ class PartlyRefusedError(InputError):
         super().__init__(f"the rest is applied, not: {'; '.join(map(str, problems))}")
 
 
-def apply_each(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Diff]]:
+def apply(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Diff]]:
     """Apply diffs to a model in order; return the new model, and the diffs with their results.
 
     All together become one planning scene. An object that cannot be used is recorded in its diff. If a diff cannot be
     applied, the two halves of the diffs are tried separately.
     """
     try:
-        return _apply_diffs(model, diffs)
+        return _apply_together(model, diffs)
     except Exception as error:
         if len(diffs) > 1:
             middle = len(diffs) // 2
-            model, first = apply_each(model, diffs[:middle])
-            model, second = apply_each(model, diffs[middle:])
+            model, first = apply(model, diffs[:middle])
+            model, second = apply(model, diffs[middle:])
             return model, first + second
         refused = diffs[0].refuse(error)
-        return _apply_diffs(model, [refused]) if refused.change is not None else (model, [refused])
+        return _apply_together(model, [refused]) if refused.change is not None else (model, [refused])
 
 
-def _apply_diffs(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Diff]]:
+def _apply_together(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Diff]]:
     """Apply all diffs to a model, or none; return the model, and the diffs with their results."""
     applied = []
     with refusals():
@@ -373,7 +365,7 @@ def _apply_diffs(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Diff]
             problem = PartlyRefusedError(problems) if problems else diff.problem
             words = tuple(note for note in notes if not isinstance(note, Problem))
             applied.append(replace(diff, notes=words, problem=problem))
-        return replace_planning(model, edit.commit()), applied
+        return _model_of(edit.commit()), applied
 
 
 def replace_padding(model: Model, description: Description) -> Model:
@@ -381,11 +373,11 @@ def replace_padding(model: Model, description: Description) -> Model:
     with refusals():
         edit = model.planning.edit()
         edit.limits, edit.padding = description.limits, replace(description.padding, by_name=edit.padding.by_name)
-        return replace_planning(model, edit.commit())
+        return _model_of(edit.commit())
 
 
-def replace_planning(model: Model, planning: PlanningScene) -> Model:
-    """Return a model with another planning scene, in which objects without a place get one if possible."""
+def _model_of(planning: PlanningScene) -> Model:
+    """Return the model of a planning scene, in which objects without a place get one if possible."""
     if not all(problem.is_unread for problem in planning.problems.values()):
-        planning = planning.for_robot(model.robot, rtol=model.rtol, limits=planning.limits)
-    return model.with_planning(planning)
+        planning = planning.for_robot(planning.robot)
+    return Model(planning)

@@ -14,7 +14,6 @@ from typing import TypeVar
 import numpy as np
 
 from superovoid.planning.scene_problem import pairs_of_group
-from superovoid.robot import Robot
 from superovoid.robot.planning_scene import PlanningScene, Problem
 from superovoid.scene import SceneResult
 from superovoid.states import StateDistances, StateQuery
@@ -94,37 +93,25 @@ class Paddings:
 
 
 class Model:
-    """The robot as used by the node, with the objects around it.
+    """The robot with the objects around it, and the queries that requests have prepared.
 
     Parameters
     ----------
-    robot
-        Links, joints, bodies and allowed pairs.
-    rtol
-        Largest width of a certified interval, relative to the smaller body's largest semi-axis.
     planning
-        The robot with objects and rules; None: without objects.
+        The robot with all objects and rules.
 
     Attributes
     ----------
-    planning : PlanningScene
-        The robot with all objects and rules.
+    robot : Robot
     scene : Scene
-        Its bodies and pairs.
+        Bodies and pairs of the planning scene.
     """
 
-    def __init__(self, robot: Robot, rtol: float, planning: PlanningScene | None = None) -> None:
-        self.robot = robot
-        self.rtol = rtol
-        self.planning = PlanningScene(robot, rtol=rtol) if planning is None else planning
-        self.scene = self.planning.scene
+    def __init__(self, planning: PlanningScene) -> None:
+        self.planning, self.robot, self.scene = planning, planning.robot, planning.scene
         self.links_with_bodies = frozenset(self.planning.owners)
         self._selections: dict[tuple[tuple[str, ...], tuple[str, ...]], Selection] = {}
         self._paddings: dict[str, Paddings] = {}
-
-    def with_planning(self, planning: PlanningScene) -> Model:
-        """Return a model of the same robot with other objects or rules."""
-        return Model(self.robot, self.rtol, planning)
 
     @property
     def missing(self) -> str:

@@ -50,7 +50,7 @@ from superovoid_ros.nodes.distance_service.world.current import (
     Done,
     PartlyRefusedError,
     Snapshot,
-    apply_each,
+    apply,
 )
 from superovoid_ros.nodes.distance_service.world.frames import frames_of
 from superovoid_ros.nodes.distance_service.world.model import Model
@@ -205,7 +205,7 @@ class World(Part):
         robot = snapshot.model and snapshot.model.robot
         if robot is None or any(diff.surroundings.robot is not robot for diff in diffs):
             return snapshot, None, diffs
-        return snapshot, *apply_each(snapshot.model, diffs)
+        return snapshot, *apply(snapshot.model, diffs)
 
     def _use(self, diffs: list[Diff], found: _Applied | None, problem: Exception | None) -> bool:
         """Install the model and notify waiting calls; return False if it is not a successor of the current model."""
