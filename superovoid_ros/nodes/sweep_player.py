@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Node `sweep_player`: replays a motion (the grasp sweep or the bite) as joint states and transforms.
+"""Node `sweep_player`: replays a motion of this package, or one in a CSV file, as joint states and transforms.
 
 It plays at the rate of its parameter, or one frame for each call of `~/play_frame` (parameter `paused`).
 docs/reference/ros.md documents topics, services and parameters for users.
@@ -10,6 +10,7 @@ docs/reference/ros.md documents topics, services and parameters for users.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from builtin_interfaces.msg import Time
 from rcl_interfaces.msg import SetParametersResult
@@ -23,12 +24,14 @@ from std_msgs.msg import String, UInt32
 from superovoid_interfaces.srv import PlayFrame
 from tf2_msgs.msg import TFMessage
 
+from superovoid_ros.motions.joint_table import JointTable
+from superovoid_ros.motions.recorded import Motion
 from superovoid_ros.motions.replays import REPLAYS
 from superovoid_ros.nodes.common.conversions import NANOSECONDS, to_time, to_transform
 from superovoid_ros.nodes.common.endpoints import LATCHED
 from superovoid_ros.nodes.common.main import run
-from superovoid_ros.nodes.common.mistakes import InputError
-from superovoid_ros.nodes.common.parameters import Parameters, choice, count, number, switch
+from superovoid_ros.nodes.common.mistakes import InputError, refusals
+from superovoid_ros.nodes.common.parameters import Parameters, choice, count, number, switch, text
 from superovoid_ros.resources import robot_documents
 
 
@@ -39,7 +42,7 @@ class SweepPlayer(Node):
         super().__init__("sweep_player")
         self._declared = Parameters(self)
         self._declare_parameters()
-        self._sweep = self._replay.motion()
+        self._sweep, title, documents = self._motion()
         self._first, self._last = self._range(self._declared.value("start_frame"), self._declared.value("end_frame"))
         self._frame = self._first
         self._finished = False
@@ -54,7 +57,7 @@ class SweepPlayer(Node):
         self._clock_publisher = self.create_publisher(ClockMessage, "/clock", 10) if self._own_clock else None
         if self._declared.value("publish_robot_description"):
             topics = ("robot_description", "robot_description_semantic")
-            for topic, document in zip(topics, robot_documents(self._replay.robot), strict=True):
+            for topic, document in zip(topics, documents, strict=True):
                 if document:
                     self.create_publisher(String, topic, LATCHED).publish(String(data=document))
         self.create_service(PlayFrame, "~/play_frame", self._play_frame)
@@ -63,7 +66,7 @@ class SweepPlayer(Node):
         self._timer = None
         self._restart_timer()
         self.get_logger().info(
-            f"{self._replay.title}: frames {self._first} to {self._last} of {len(self._sweep)}, "
+            f"{title}: frames {self._first} to {self._last} of {len(self._sweep)}, "
             + ("paused" if self._declared.value("paused") else f"{self._rate():g} frames a second")
         )
 
@@ -72,12 +75,13 @@ class SweepPlayer(Node):
     def _declare_parameters(self) -> None:
         most = 2**31 - 1
         motions = "Motion to play: the hands, the hands moved by torso and arms, or the teeth"
-        self._declared.declare([choice("motion", "hands", tuple(REPLAYS), motions, read_only=True)])
-        self._replay = REPLAYS[self._declared.value("motion")]
+        file = "CSV file of a motion to play instead: columns JOINT_rad or JOINT_m, a row for each frame"
         description = "Publish URDF and SRDF, latched, for systems without a robot_state_publisher"
         clock = "Publish /clock: simulated time, one frame after another at the set rate"
         self._declared.declare(
             (
+                choice("motion", "hands", tuple(REPLAYS), motions, read_only=True),
+                text("motion_file", "", file, read_only=True),
                 switch("publish_clock", clock, default=False, read_only=True),
                 switch("publish_robot_description", description, default=False, read_only=True),
                 number("rate", 30.0, 0.1, 1000.0, "[Hz] Frames per second"),
@@ -87,6 +91,17 @@ class SweepPlayer(Node):
                 count("end_frame", -1, -1, most, "Last frame to play; -1: the last frame of the motion"),
             )
         )
+
+    def _motion(self) -> tuple[Motion, str, tuple[str, str]]:
+        """Return the motion, its title, and URDF and SRDF of its robot; raise `InputError` if it cannot be read."""
+        path = Path(self._declared.value("motion_file"))
+        if path.name:
+            if self._declared.value("publish_robot_description"):
+                raise InputError("publish_robot_description: must be false with motion_file, which names no robot")
+            with refusals("motion_file"):
+                return JointTable.from_file(path), path.name, ("", "")
+        replay = REPLAYS[self._declared.value("motion")]
+        return replay.motion(), replay.title, robot_documents(replay.robot)
 
     def _range(self, start: int, end: int) -> tuple[int, int]:
         """Return the first and last frame to play; raise `InputError` if they are out of order or out of range."""

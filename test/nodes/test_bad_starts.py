@@ -60,6 +60,9 @@ PLAYER = [
     (["-p", "start_frame:=50", "-p", "end_frame:=40"], ["end_frame = 40"]),
     (["-p", "motion:=legs"], ["motion = 'legs': must be one of hands, arms, bite"]),
     (["-p", "motion:=bite", "-p", "start_frame:=181"], ["start_frame = 181"]),
+    (["-p", "motion_file:=/no/such.csv"], ["motion_file: /no/such.csv"]),
+    (["-p", "motion_file:=CSV"], ["column 'a': must be JOINT_rad or JOINT_m"]),
+    (["-p", "motion_file:=CSV", "-p", "publish_robot_description:=true"], ["names no robot"]),
 ]
 TRAIL = [
     (["-p", "path:=[]"], ["path"]),

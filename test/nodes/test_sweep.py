@@ -121,6 +121,16 @@ def test_frame_number_joint_states_and_transforms_belong_together(ready_client, 
         assert stamped.header.frame_id == "world"
 
 
+def test_a_motion_of_a_file_is_played(start_node, client, tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_text("time_s,lift_m,turn_rad\n0,0.1,-1\n1,0.2,2.5\n", encoding="utf-8")
+    start_node("sweep_player", namespace="/own", paused=True, motion_file=str(path))
+    joints = client.collect(JointState, "/own/joint_states")
+    played = client.call_until(lambda _: joints, PlayFrame, "/own/sweep_player/play_frame", frame=1)
+    assert played.frames == 2
+    assert (list(joints[-1].name), list(joints[-1].position)) == (["lift", "turn"], [0.2, 2.5])
+
+
 @pytest.mark.ci
 def test_player_plays_once_holds_the_end_and_publishes_the_clock_if_set(start_node, client):
     node = start_node("sweep_player", name="clockwork", rate=200.0, start_frame=10, end_frame=29, publish_clock=True)

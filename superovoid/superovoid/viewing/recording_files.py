@@ -18,7 +18,8 @@ from superovoid.extensions import RECORDINGS, extensions
 from superovoid.robot import Robot
 from superovoid.viewing.recording import FARTHEST, Moment, Recording
 
-_AXES = {"time_s": ("time", "s"), "along_m": ("length of path", "m")}
+AXES = {"time_s": ("time", "s"), "along_m": ("length of path", "m")}
+"""Columns with the place of a state, and their names and units on the page."""
 _MOST_BYTES, _MOST_ROWS = 512 * 2**20, 200_000
 
 
@@ -139,8 +140,8 @@ def path_of(table: Table, robot: Robot, objects: Mapping | None = None) -> Recor
             f"{path}: no column {', '.join(missing[:5])}{', ...' if len(missing) > 5 else ''}: a path of "
             f"'{robot.name}' has one for each independent joint; {table.columns_text()}"
         )
-    places = next((name for name in _AXES if name in table.names), None)
-    axis, unit = _AXES[places] if places else ("state", "")
+    places = next((name for name in AXES if name in table.names), None)
+    axis, unit = AXES[places] if places else ("state", "")
     where = {name: table.names.index(name) for name in (*columns.values(), *([places] if places else ()))}
     moments: list[Moment] = []
     for index, (row, line) in enumerate(table.rows):
