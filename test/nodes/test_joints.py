@@ -156,13 +156,13 @@ def test_messages_wake_a_resting_node_no_more_and_are_taken_when_they_are_used(c
     monkeypatch.setattr(endpoints, "_REST", 1e6)
     taken, woken, follows = [], [], []
     topics = endpoints.Endpoints(client.node)
-    take = topics.listen_at_rest(
+    take = topics.listen(
         JointState,
         "resting",
         taken.append,
         QoSProfile(depth=10),
-        lambda: bool(follows),
-        lambda: woken.append(len(taken)),
+        wakes=lambda: bool(follows),
+        changed=lambda: woken.append(len(taken)),
     )
     publisher = client.publisher(JointState, "resting")
 

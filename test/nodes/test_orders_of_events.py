@@ -337,7 +337,7 @@ def test_what_a_mistake_of_the_node_keeps_from_being_read_is_missing(described, 
     queued(described, (cup(name="b"), 2))
     check_refusal(described, "lost 1 message about objects")
     assert set(described.current.snapshot.model.planning.objects) == {"b"}
-    assert described.common.statistics.total.internal_errors == 1
+    assert described.common.statistics.internal_errors == 1
 
 
 def test_a_queue_that_was_full_has_lost_what_its_first_number_lacks():
@@ -609,4 +609,4 @@ def check_random_order(rng):
     assert {*planning.objects, *planning.problems} == {*present, *unread}
     assert planning.problems.keys() >= unread
     assert planning.problems or service.objects == present
-    assert not service.common.statistics.total.internal_errors, service.common.log.lines
+    assert not service.common.statistics.internal_errors, service.common.log.lines

@@ -13,7 +13,6 @@ import contextlib
 import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 from rclpy.action import ActionClient, ActionServer, CancelResponse
@@ -177,12 +176,42 @@ class Endpoints:
             entity, destroy = self._opened.popitem()
             destroy(entity)
 
-    def listen(self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile | int) -> Subscription:
+    def listen(
+        self,
+        kind: type,
+        topic: str,
+        callback: Callable[[Any], None],
+        qos: QoSProfile | int,
+        *,
+        wakes: Callable[[], bool] | None = None,
+        changed: Callable[[], None] = lambda: None,
+    ) -> Callable[[], None]:
         """Subscribe with a quality of service that parameters can override.
 
         Messages arrive as bytes and are deserialized here (`read`), so that malformed ones are logged and counted. A
         turn of rclpy's executor takes one message of a subscription. If turns took longer than the sender's period, the
-        queue would fill up, so the callback takes all messages that have arrived.
+        queue would fill up, so all messages that have arrived are taken.
+
+        Parameters
+        ----------
+        kind, topic
+            Type and name of the topic.
+        callback
+            Receives each message; may run in any thread that calls the returned function.
+        qos
+            Default quality of service.
+        wakes
+            For a fast topic whose messages are needed only when another callback uses them: returns whether every
+            message should wake the node. For each message that wakes it, rclpy's executor lists all entities of the
+            node twice, which takes longer than reading the message. So if `wakes` returns False, messages wake the node
+            at most every `_REST` seconds, and code that uses them first takes all that have arrived.
+        changed
+            Called on the executor's thread after messages that woke the node.
+
+        Returns
+        -------
+        callable
+            Takes all messages that have arrived; may be called from any thread.
 
         Raises
         ------
@@ -190,17 +219,29 @@ class Endpoints:
             If an override is invalid.
         """
         handle = self._guard(topic, lambda data: callback(read(data, kind)))
+        group = None if wakes is None else _Rests(wakes)
+
+        def take_arrived() -> None:
+            with contextlib.suppress(InvalidHandle), subscription.handle:  # a thread may outlast the subscription
+                for _ in range(subscription.qos_profile.depth):
+                    found = subscription.handle.take_message(kind, True)
+                    if found is None:
+                        break
+                    handle(found[0])
 
         def take(data: bytes) -> None:
             handle(data)
-            _take_arrived(subscription, kind, handle)
+            take_arrived()
+            if group is not None:
+                group.rest()
+            changed()
 
-        subscription = self._subscribe(kind, topic, take, qos)
-        return subscription
+        subscription = self._subscribe(kind, topic, take, qos, group=group)
+        return take_arrived
 
     def listen_to_every(
         self, kind: type, topic: str, callback: Callable[[Sequence[TakenMessage]], None], qos: QoSProfile = EVERY
-    ) -> Subscription:
+    ) -> None:
         """Subscribe to a topic whose lost messages must be detected.
 
         Parameters
@@ -235,56 +276,6 @@ class Endpoints:
             name = f"qos_overrides.{self._node.resolve_topic_name(topic)}.subscription.depth"
             raise InputError(f"{name} = {depth}: must be in [1, {EVERY.depth}], so that a lost message is detected")
         lost = LostMessages(depth)
-        return subscription
-
-    def listen_at_rest(
-        self,
-        kind: type,
-        topic: str,
-        callback: Callable[[Any], None],
-        qos: QoSProfile,
-        wakes: Callable[[], bool],
-        changed: Callable[[], None],
-    ) -> Callable[[], None]:
-        """Subscribe to a fast topic whose messages are needed only when another callback uses them.
-
-        For each message that wakes it, rclpy's executor lists all entities of the node twice, which takes longer than
-        reading the message. So messages wake the node at most every `_REST` seconds, and code that uses them takes all
-        arrived messages first.
-
-        Parameters
-        ----------
-        kind, topic, callback
-            As for `listen`; the callback may run in any thread.
-        qos
-            Default quality of service; parameters can override it. The depth should suffice for the messages during two
-            pauses and a turn of the executor.
-        wakes
-            Returns whether every message should wake the node.
-        changed
-            Called on the executor's thread after messages that woke the node.
-
-        Returns
-        -------
-        callable
-            Takes all messages that have arrived; may be called from any thread.
-
-        Raises
-        ------
-        InputError
-            As for `listen`.
-        """
-        handle = self._guard(topic, lambda data: callback(read(data, kind)))
-        group = _Rests(wakes)
-
-        def woken(data: bytes) -> None:
-            handle(data)
-            _take_arrived(subscription, kind, handle)
-            group.rest()
-            changed()
-
-        subscription = self._subscribe(kind, topic, woken, qos, group=group)
-        return partial(_take_arrived, subscription, kind, handle)
 
     def _subscribe(
         self,
@@ -415,16 +406,6 @@ class Endpoints:
             raise InputError(f"qos_overrides.{self._node.resolve_topic_name(topic)}: {error}") from error
         self._opened[entity] = destroy
         return entity
-
-
-def _take_arrived(subscription: Subscription, kind: type, handle: Callable[[bytes], None]) -> None:
-    """Take the messages in the queue of a subscription; may be called from any thread."""
-    with contextlib.suppress(InvalidHandle), subscription.handle:  # a thread may outlast the subscription
-        for _ in range(subscription.qos_profile.depth):
-            found = subscription.handle.take_message(kind, True)
-            if found is None:
-                break
-            handle(found[0])
 
 
 def _take_message(data: bytes, info: Mapping[str, Any], kind: type, lost: LostMessages) -> TakenMessage:

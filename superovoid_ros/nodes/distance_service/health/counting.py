@@ -12,13 +12,15 @@ from superovoid_ros.nodes.common.mistakes import InputError, shorten
 
 
 @dataclass
-class Counts:
-    """Counts over a period."""
+class Statistics:
+    """Counts since the start of the process."""
 
     calls: Counter[str] = field(default_factory=Counter)
     """Number of calls of each service."""
     refused: Counter[str] = field(default_factory=Counter)
     """Number of refused calls of each service: with `success: false` or an error code."""
+    reasons: dict[str, str] = field(default_factory=dict)
+    """Reason of the last refusal by each service, since some responses have no field for it."""
     internal_errors: int = 0
     """Number of calls, messages and timers that failed because of a bug in this package."""
     unreadable: int = 0
@@ -31,53 +33,26 @@ class Counts:
     uncertified: int = 0
     """Number of pairs answered with status UNPROVEN."""
 
-
-class Statistics:
-    """Counts since the start, and since the last call of `look`.
-
-    Attributes
-    ----------
-    total, recent : Counts
-        Since the start of the process; since the last call of `look`.
-    reasons : dict
-        Reason of the last refusal by each service, since some responses have no field for it.
-    """
-
-    def __init__(self) -> None:
-        self.total = Counts()
-        self.recent = Counts()
-        self.reasons: dict[str, str] = {}
-
-    def look(self) -> Counts:
-        """Return the counts since the last call."""
-        recent, self.recent = self.recent, Counts()
-        return recent
-
     def call(self, service: str, error: Exception | None = None) -> None:
         """Count a call of a service, with the error that prevented an answer if there was one."""
+        self.calls[service] += 1
         if error is not None:
             self.reasons[service] = shorten(str(error) or repr(error), 300)
-        for counts in (self.total, self.recent):
-            counts.calls[service] += 1
-            if error is not None:
-                counts.refused[service] += 1
-                counts.internal_errors += not isinstance(error, InputError)
+            self.refused[service] += 1
+            self.internal_errors += not isinstance(error, InputError)
 
     def message(self, topic: str, error: Exception) -> None:
         """Count a refused message of a topic, with the reason."""
-        for counts in (self.total, self.recent):
-            counts.refused_messages[topic] += 1
-            counts.internal_errors += not isinstance(error, InputError)
+        self.refused_messages[topic] += 1
+        self.internal_errors += not isinstance(error, InputError)
 
     def fault(self, is_read: bool = True) -> None:
         """Count a callback that failed, or with `is_read` false a message that could not be deserialized."""
-        for counts in (self.total, self.recent):
-            counts.internal_errors += is_read
-            counts.unreadable += not is_read
+        self.internal_errors += is_read
+        self.unreadable += not is_read
 
     def query(self, name: str, seconds: float, uncertified: int) -> None:
         """Count a query of the scene (or many in one call) by a service or topic."""
-        for counts in (self.total, self.recent):
-            counts.uncertified += uncertified
-            if seconds > counts.slowest:
-                counts.slowest, counts.slowest_name = seconds, name
+        self.uncertified += uncertified
+        if seconds > self.slowest:
+            self.slowest, self.slowest_name = seconds, name

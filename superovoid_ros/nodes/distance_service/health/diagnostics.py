@@ -119,6 +119,7 @@ class Diagnostics(Part):
         self._meter = RateMeter()
         self._measured = (0.0, False)  # requested rate, and whether publishing was due, while measuring
         self._time_before = -1
+        self._counts_before = (0, 0, 0)
 
     def configure(self) -> None:
         """Start to publish."""
@@ -272,9 +273,12 @@ class Diagnostics(Part):
         return found
 
     def _on_queries(self) -> Finding:
-        statistics = self.statistics
-        total, recent = statistics.total, statistics.look()
-        found = Finding()
+        total, found = self.statistics, Finding()
+        counts = total.internal_errors, total.uncertified, total.unreadable
+        errors, uncertified, unreadable = (
+            now - before for now, before in zip(counts, self._counts_before, strict=True)
+        )
+        self._counts_before = counts
         found.values |= {
             "calls": total.calls.total(),
             "calls refused": total.refused.total(),
@@ -285,19 +289,19 @@ class Diagnostics(Part):
             "slowest query [s]": total.slowest,
             "slowest query in": total.slowest_name or "none",
             "uncertified answers": total.uncertified,
-            "uncertified answers, new": recent.uncertified,
+            "uncertified answers, new": uncertified,
         }
         for service, number_of_calls in sorted(total.calls.items()):
             found.values[f"calls of {service}"] = number_of_calls
             found.values[f"calls of {service} refused"] = total.refused[service]
-            if service in statistics.reasons:
-                found.values[f"last refusal of {service}"] = statistics.reasons[service]
-        if recent.internal_errors:
-            found.note(ERROR, f"{recent.internal_errors} internal errors: please report them, with the log")
-        if recent.uncertified:
-            found.note(WARN, f"{recent.uncertified} pairs answered with status UNPROVEN")
-        if recent.unreadable:
-            found.note(WARN, f"{recent.unreadable} unreadable messages or requests, see the log")
+            if service in total.reasons:
+                found.values[f"last refusal of {service}"] = total.reasons[service]
+        if errors:
+            found.note(ERROR, f"{errors} internal errors: please report them, with the log")
+        if uncertified:
+            found.note(WARN, f"{uncertified} pairs answered with status UNPROVEN")
+        if unreadable:
+            found.note(WARN, f"{unreadable} unreadable messages or requests, see the log")
         found.message = found.message or "certified"
         return found
 

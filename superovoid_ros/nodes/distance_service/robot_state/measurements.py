@@ -29,6 +29,7 @@ from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositi
 from superovoid_ros.nodes.distance_service.robot_state.transforms import (
     StampedTransform,
     TransformSource,
+    listen_to_transforms,
     transform_source,
 )
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings, check_still, link_named, places
@@ -194,8 +195,10 @@ class Measurements(Part):
         """Subscribe to joint states and transforms."""
         node = self.node
         self._joints = JointPositions(node.resolve_topic_name("joint_states"))
-        self._transforms = transform_source(self.endpoints, node.get_fully_qualified_name(), self._refuse)
-        self._take_arrived = self.endpoints.listen_at_rest(
+        name = node.get_fully_qualified_name()
+        self._transforms = transform_source(name)
+        listen_to_transforms(self.endpoints, name, self._transforms, self._refuse)
+        self._take_arrived = self.endpoints.listen(
             JointState,
             "joint_states",
             self._take_joint_states,

@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TypeAlias
 
 import numpy as np
@@ -125,15 +126,8 @@ class TransformTree:
             ancestors[frame] = (matrix, stamps)
         return ancestors
 
-
-class TopicTransforms(TransformTree):
-    """Transforms on /tf and /tf_static, for installations without tf2_ros."""
-
-    def __init__(self, endpoints: Endpoints, name: str, refused: Refused) -> None:
-        super().__init__()
-        _listen(endpoints, name, self._store, refused)
-
-    def _store(self, stamped: TransformStamped, *, static: bool) -> None:
+    def store(self, stamped: TransformStamped, *, static: bool) -> None:
+        """Store a transform of /tf or, if it is static, of /tf_static."""
         parent, child = stamped.header.frame_id.lstrip("/"), stamped.child_frame_id.lstrip("/")
         what = f"transform from '{child}' to '{parent}'"
         stamp = stamp_of(stamped.header.stamp, what)
@@ -141,19 +135,24 @@ class TopicTransforms(TransformTree):
 
 
 class BufferTransforms:
-    """Transforms on /tf and /tf_static, stored by tf2_ros."""
+    """Transforms stored by tf2_ros.
 
-    def __init__(self, endpoints: Endpoints, name: str, refused: Refused) -> None:
-        import tf2_ros
+    Parameters
+    ----------
+    tf2_ros
+        The module.
+    name
+        Full name of the node.
+    """
 
+    def __init__(self, tf2_ros: ModuleType, name: str) -> None:
         self._tf2_ros = tf2_ros
         self._buffer = tf2_ros.Buffer()
         self._sender = name
         self._frames: set[str] = set()
-        # tf2_ros.TransformListener is not used, since its quality of service cannot be overridden.
-        _listen(endpoints, name, self._store, refused)
 
-    def _store(self, stamped: TransformStamped, *, static: bool) -> None:
+    def store(self, stamped: TransformStamped, *, static: bool) -> None:
+        """Store a transform of /tf or, if it is static, of /tf_static."""
         parent, child = stamped.header.frame_id, stamped.child_frame_id
         _check_frames(parent, child)
         what = f"transform from '{child}' to '{parent}'"
@@ -220,36 +219,12 @@ class BufferTransforms:
         return before - len(self._parents())
 
 
-TransformSource: TypeAlias = TopicTransforms | BufferTransforms
+TransformSource: TypeAlias = TransformTree | BufferTransforms
 
 
 def own_frames(name: str) -> str:
     """Return the prefix of the frames that a node, given by its full name, publishes for its markers."""
     return name.lstrip("/") + "/"
-
-
-def _listen(endpoints: Endpoints, name: str, store: Callable[..., None], refused: Refused) -> None:
-    """Pass every transform on /tf and /tf_static to `store(stamped, static=...)`.
-
-    Transforms published by the node `name` itself are left out.
-    """
-    from tf2_msgs.msg import TFMessage
-
-    own = own_frames(name)
-
-    def take(message: TFMessage, topic: str, *, static: bool) -> None:
-        if message.transforms and message.transforms[0].child_frame_id.startswith(own):
-            return
-        for stamped in message.transforms:
-            try:
-                store(stamped, static=static)
-            except Exception as error:  # only one transform is invalid; the others are used
-                refused(topic, error)
-
-    # Same settings as tf2_ros.TransformListener, so that every broadcaster matches.
-    endpoints.listen(TFMessage, "/tf", lambda message: take(message, "/tf", static=False), 100)
-    latched = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
-    endpoints.listen(TFMessage, "/tf_static", lambda message: take(message, "/tf_static", static=True), latched)
 
 
 def _check_frames(parent: str, child: str) -> None:
@@ -259,23 +234,35 @@ def _check_frames(parent: str, child: str) -> None:
         raise InputError(f"transform from '{child}' to '{parent}': must name two different frames")
 
 
-def transform_source(endpoints: Endpoints, name: str, refused: Refused) -> TransformSource:
-    """Return the source of transforms for this installation.
-
-    Parameters
-    ----------
-    endpoints
-        Opens the topics.
-    name
-        Full name of the node.
-    refused
-        Receives invalid transforms.
-    """
+def transform_source(name: str) -> TransformSource:
+    """Return the store of transforms for this installation and a node, given by its full name."""
     try:
-        import tf2_ros  # noqa: F401
+        import tf2_ros
     except ImportError:
-        return TopicTransforms(endpoints, name, refused)
-    return BufferTransforms(endpoints, name, refused)
+        return TransformTree()
+    return BufferTransforms(tf2_ros, name)
+
+
+def listen_to_transforms(endpoints: Endpoints, name: str, source: TransformSource, refused: Refused) -> None:
+    """Store the transforms on /tf and /tf_static, except those that the node `name` publishes itself."""
+    from tf2_msgs.msg import TFMessage
+
+    own = own_frames(name)
+
+    def take(message: TFMessage, topic: str, *, static: bool) -> None:
+        if message.transforms and message.transforms[0].child_frame_id.startswith(own):
+            return
+        for stamped in message.transforms:
+            try:
+                source.store(stamped, static=static)
+            except Exception as error:  # only one transform is invalid; the others are used
+                refused(topic, error)
+
+    # Same settings as tf2_ros.TransformListener, so that every broadcaster matches. That is not used itself, since its
+    # quality of service cannot be overridden.
+    endpoints.listen(TFMessage, "/tf", lambda message: take(message, "/tf", static=False), 100)
+    latched = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
+    endpoints.listen(TFMessage, "/tf_static", lambda message: take(message, "/tf_static", static=True), latched)
 
 
 def _names(parents: Mapping[str, str]) -> str:
