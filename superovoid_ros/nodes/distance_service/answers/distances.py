@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,8 +28,8 @@ from superovoid.robot.forward import poses_of_numbers
 from superovoid.robot.planning_scene import join_parts
 from superovoid.scene import SceneResult
 from superovoid.states import StateDistances, StateQuery
-from superovoid_ros.nodes.common.conversions import flat
-from superovoid_ros.nodes.common.mistakes import InputError, refusals
+from superovoid_ros.nodes.common.conversions import flat, from_transform
+from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
 from superovoid_ros.nodes.common.parameters import count
 from superovoid_ros.nodes.distance_service.jobs import AT_ONCE, Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
@@ -37,7 +37,7 @@ from superovoid_ros.nodes.distance_service.robot_state.measurements import (
     Measurements,
     States,
     StateValues,
-    read_joint_positions,
+    read_values,
 )
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.model import Model, Selection
@@ -184,10 +184,7 @@ class Distances(Part):
         limits = {"overlapping_only": True} if is_penetration else {"max_distance": _max_distance(request)}
         model = self._current.model()
         selection = model.select(request.links_a, request.links_b)
-        given = self._measurements.read_state(
-            model.robot, request.joint_names, request.joint_positions, request.base_poses
-        )
-        states = self._states(model, selection, given)
+        states = self._states(model, selection, self._read_state(request, model.robot))
         question = closest_question(model, selection, states, max_results=request.max_results or None, **limits)
         spare = self._spare if question.cost <= AT_ONCE else None
         found = await self.query(question.cost, lambda: message_of(question, question.run_once(), spare))
@@ -230,12 +227,32 @@ class Distances(Part):
         self._measurements.require_world(model.planning, selection.pairs, states.unplaced)
         return states
 
+    def _read_state(self, request: GetMinDistance.Request | GetPenetration.Request, robot: Robot) -> StateValues:
+        """Return the values of the state in a request."""
+        names, row, poses = request.joint_names, np.array([request.joint_positions], dtype=float), {}
+        if len(names) != row.size:
+            raise InputError(f"request: {len(names)} joint_names, {row.size} joint_positions: must be the same number")
+        for stamped in request.base_poses:
+            link = self._base_link(robot, stamped.child_frame_id, poses)
+            pose = from_transform(stamped.transform, f"request: base pose of link '{link}'")
+            poses[link] = stamped.header.frame_id.removeprefix("/"), pose
+        return read_values(robot, names, row, poses)
+
+    def _base_link(self, robot: Robot, name: str, before: Container[str]) -> str:
+        """Return the link on a floating joint that a request names; raise `InputError` for other or repeated links."""
+        link = name if name in robot.base_links else name.removeprefix(self._measurements.prefix)
+        if link not in robot.base_links:
+            raise InputError(
+                f"request: base_poses names link '{link}', which is not on a floating joint; "
+                f"links on floating joints: {listing(robot.base_links)}"
+            )
+        if link in before:
+            raise InputError(f"request: base pose of link '{link}' occurs twice")
+        return link
+
     def _read_states(self, request: GetDistances.Request, robot: Robot) -> StateValues:
         """Return the values of the states in a request."""
-        names, rows = request.joint_names, _rows_of_joints(request)
-        # Check the names, and the numbers of the first state, as for other requests.
-        read_joint_positions(robot, names, rows[0].tolist() if len(rows) else ())
-        bases = _matrices_of_bases(request)
+        rows, bases = _rows_of_joints(request), _matrices_of_bases(request)
         if len(rows) and len(bases) not in (0, 1, len(rows)):
             raise InputError(
                 f"request: joint_positions are {len(rows)} states, base_poses {len(bases)}: must be the same number, "
@@ -243,9 +260,9 @@ class Distances(Part):
             )
         frame, poses = request.base_frame.removeprefix("/"), {}
         for i, name in enumerate(request.base_links):
-            link = self._measurements.base_link(robot, name, poses)
+            link = self._base_link(robot, name, poses)
             poses[link] = frame, bases[0, i] if len(bases) == 1 else bases[:, i]
-        return StateValues(tuple(names), rows, poses)
+        return read_values(robot, request.joint_names, rows, poses)
 
     def _fill(self, response: GetDistances.Response, question: Question, found: StateDistances) -> str:
         """Fill a response with an answer, and return its message."""
@@ -314,12 +331,7 @@ def _rows_of_joints(request: GetDistances.Request) -> np.ndarray:
             f"request: {count} joint_names, {len(positions)} joint_positions: must be one or more rows of as many "
             "positions as there are names"
         )
-    rows = positions.reshape(-1, count)
-    if not np.isfinite(rows).all():
-        state, joint = np.argwhere(~np.isfinite(rows))[0]
-        name = request.joint_names[joint]
-        raise InputError(f"request: position of joint '{name}' in state {state} = {rows[state, joint]}: must be finite")
-    return rows
+    return positions.reshape(-1, count)
 
 
 def _matrices_of_bases(request: GetDistances.Request) -> np.ndarray:

@@ -19,8 +19,7 @@ from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refu
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import (
     Measurements,
-    StateValues,
-    read_joint_positions,
+    read_values,
 )
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.frames import Frames, frames_of
@@ -83,18 +82,17 @@ class RequestedStates(Part):
         """
         model = self._current.model()
         robot = model.robot
-        joints = _joints_of(model, message)
+        pairs = positions_of(message.joint_state, "robot_state")
+        joints = [(name, position) for name, position in pairs if name not in robot.mimic]
+        row = np.array([[position for _, position in joints]])
         base_poses = _base_poses_of(model, message, self._measurements.prefix)
-        given = StateValues(tuple(joints), np.array([list(joints.values())]), base_poses)
+        given = read_values(robot, [name for name, _ in joints], row, base_poses)
         state = self._measurements.states(robot, given, model.planning)
         if placed:
             if state.unplaced:
                 raise InputError(state.unplaced, Code.INCOMPLETE_WORLD)
             self._measurements.require_world(model.planning, None, state.unplaced)
-        base = robot.root_link if state.unplaced else robot.root
-        in_frame = state.link_poses(robot)
-        from_base = np.linalg.inv(in_frame[base])
-        poses = {link: from_base @ pose for link, pose in in_frame.items()}
+        base, poses = robot.root_link if state.unplaced else robot.root, state.root_poses(robot)
         positions = dict(zip(robot.joint_names, state.positions[0].tolist(), strict=True))
         planning, edit = model.planning, model.planning.edit()
         known = {link: pose for link, pose in poses.items() if not (state.unplaced and link == robot.root)}
@@ -121,13 +119,6 @@ def positions_of(message: JointState, what: str) -> list[tuple[str, float]]:
     if len(names) != len(positions):
         raise InputError(f"{what}: {len(names)} joint names, {len(positions)} positions: must be the same number")
     return list(zip(names, positions, strict=True))
-
-
-def _joints_of(model: Model, message: RobotState) -> dict[str, float]:
-    """Return the positions of independent joints in a request; mimic joints are left out."""
-    pairs = positions_of(message.joint_state, "robot_state")
-    kept = [(name, position) for name, position in pairs if name not in model.robot.mimic]
-    return read_joint_positions(model.robot, [name for name, _ in kept], [position for _, position in kept])
 
 
 def _base_poses_of(model: Model, message: RobotState, prefix: str) -> dict[str, tuple[str, np.ndarray]]:

@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
-from geometry_msgs.msg import TransformStamped
 from rclpy.clock import JumpHandle, JumpThreshold
 from rclpy.duration import Duration
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -21,7 +20,7 @@ from superovoid_interfaces.srv import GetDistances
 from superovoid.robot import Robot
 from superovoid.robot.planning_scene import PlanningScene
 from superovoid.robot.scene_objects import object_frame
-from superovoid_ros.nodes.common.conversions import NANOSECONDS, from_transform, stamp_of, to_time
+from superovoid_ros.nodes.common.conversions import NANOSECONDS, stamp_of, to_time
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, reason_of, refusals
 from superovoid_ros.nodes.common.parameters import choice, number, text
 from superovoid_ros.nodes.distance_service.part import Common, Part
@@ -67,19 +66,23 @@ class States:
         """Stamp of the oldest measurement, ns; None if there is none."""
         return min((stamp for stamp in (self.joint_stamp, self.transform_stamp) if stamp is not None), default=None)
 
-    def link_poses(self, robot: Robot) -> Mapping[str, np.ndarray]:
-        """Return frame_from_link of each link in the first state; raise `InputError` if there is no state."""
+    def root_poses(self, robot: Robot) -> Mapping[str, np.ndarray]:
+        """Return root_from_link of each link in the first state; root_link_from_link if the robot is `unplaced`."""
         positions = dict(zip(robot.joint_names, self.positions[0].tolist(), strict=True))
         bases = {link: pose if pose.ndim == 2 else pose[0] for link, pose in self.base_poses.items()}
         with refusals():
-            poses = robot.forward_kinematics(positions, bases)
+            return robot.forward_kinematics(positions, bases)
+
+    def link_poses(self, robot: Robot) -> Mapping[str, np.ndarray]:
+        """Return frame_from_link of each link in the first state."""
+        poses = self.root_poses(robot)
         if self.frame_from_root is None:
             return poses
         return {link: self.frame_from_root @ pose for link, pose in poses.items()}
 
     def known_poses(self, robot: Robot) -> Mapping[str, np.ndarray]:
-        """Return `link_poses`, without the root if the pose of the other links in it is unknown."""
-        poses = self.link_poses(robot)
+        """Return `root_poses`, without the root if the pose of the other links in it is unknown."""
+        poses = self.root_poses(robot)
         return {link: pose for link, pose in poses.items() if not (self.unplaced and link == robot.root)}
 
 
@@ -120,25 +123,36 @@ class _Root:
 _NOTHING = StateValues()
 
 
-def read_joint_positions(robot: Robot, names: Sequence[str], positions: Sequence[float]) -> dict[str, float]:
-    """Return a request's joint positions by name; raise `InputError` for invalid lengths, names or numbers."""
-    if len(names) != len(positions):
-        raise InputError(
-            f"request: {len(names)} joint_names, {len(positions)} joint_positions: must be the same number"
-        )
-    given: dict[str, float] = {}
-    for name, position in zip(names, positions, strict=True):
+def read_values(
+    robot: Robot,
+    names: Sequence[str],
+    rows: np.ndarray,
+    base_poses: Mapping[str, tuple[str, np.ndarray]] = MappingProxyType({}),
+) -> StateValues:
+    """Return the values of states in a request; raise `InputError` for invalid names or numbers of joints.
+
+    Parameters
+    ----------
+    robot
+        The robot.
+    names, rows
+        Joints, and their positions, rad or m, shape (states, joints).
+    base_poses
+        As in `StateValues`.
+    """
+    for i, name in enumerate(names):
         if name in robot.mimic:
             leader = robot.mimic[name].joint
             raise InputError(f"request: joint '{name}' mimics joint '{leader}': set the position of that joint")
         if name not in robot.joint_names:
             raise InputError(f"request: unknown joint '{name}'; joints: {listing(robot.joint_names)}")
-        if name in given:
+        if name in names[:i]:
             raise InputError(f"request: joint '{name}' occurs twice")
-        if not math.isfinite(position):
-            raise InputError(f"request: position of joint '{name}' = {position}: must be finite")
-        given[name] = float(position)
-    return given
+    if not np.isfinite(rows).all():
+        state, joint = np.argwhere(~np.isfinite(rows))[0]
+        where = f" in state {state}" if len(rows) > 1 else ""
+        raise InputError(f"request: position of joint '{names[joint]}'{where} = {rows[state, joint]}: must be finite")
+    return StateValues(tuple(names), rows, base_poses)
 
 
 class Measurements(Part):
@@ -335,34 +349,6 @@ class Measurements(Part):
                     transforms[frame] = error
         return Surroundings(robot, poses, transforms, prefix, frozenset(outside), self._tolerance)
 
-    def read_state(
-        self,
-        robot: Robot,
-        joint_names: Sequence[str] = (),
-        joint_positions: Sequence[float] = (),
-        base_poses: Sequence[TransformStamped] = (),
-    ) -> StateValues:
-        """Return the values of one state in a request; raise `InputError` if they are invalid."""
-        given = read_joint_positions(robot, joint_names, joint_positions)
-        poses: dict[str, tuple[str, np.ndarray]] = {}
-        for stamped in base_poses:
-            link = self.base_link(robot, stamped.child_frame_id, poses)
-            pose = from_transform(stamped.transform, f"request: base pose of link '{link}'")
-            poses[link] = stamped.header.frame_id.removeprefix("/"), pose
-        return StateValues(tuple(given), np.array([list(given.values())]), poses)
-
-    def base_link(self, robot: Robot, name: str, before: Container[str]) -> str:
-        """Return the link on a floating joint that a request names; raise `InputError` for other or repeated links."""
-        link = name if name in robot.base_links else name.removeprefix(self.prefix)
-        if link not in robot.base_links:
-            raise InputError(
-                f"request: base_poses names link '{link}', which is not on a floating joint; "
-                f"links on floating joints: {listing(robot.base_links)}"
-            )
-        if link in before:
-            raise InputError(f"request: base pose of link '{link}' occurs twice")
-        return link
-
     def states(self, robot: Robot, given: StateValues = _NOTHING, planning: PlanningScene | None = None) -> States:
         """Return the measured state, with the values of a request in place of measurements.
 
@@ -457,9 +443,8 @@ class Measurements(Part):
             return StampedTransform(pose, None)
         state = self.states(robot)
         _require_placed(state.unplaced)
-        poses = state.link_poses(robot)
-        root_from_link = np.linalg.inv(poses[robot.root]) @ poses[thing.link]
-        return StampedTransform(root_from_link @ pose, state.oldest_stamp, state.newest_stamp)
+        root_from_object = state.root_poses(robot)[thing.link] @ pose
+        return StampedTransform(root_from_object, state.oldest_stamp, state.newest_stamp)
 
     def _stamps(self, joints: Sequence[str], used: Sequence[StampedTransform]) -> tuple[int | None, int | None]:
         """Return the oldest stamp of transforms, and the newest stamp of transforms and joint positions."""

@@ -61,17 +61,11 @@ class Frames:
         Poses at the time of the message; must have a robot.
     edit
         The planning scene with its present objects.
-
-    Attributes
-    ----------
-    fixed : dict
-        root_from_frame, m, shape (4, 4), of frames that a planning scene defines.
     """
 
     def __init__(self, surroundings: Surroundings, edit: Edit) -> None:
         self._surroundings, self._edit = surroundings, edit
-        self.fixed: dict[str, np.ndarray] = {}
-        self._fixed_in: dict[str, OutsideFrame | None] = {}
+        self._fixed: dict[str, tuple[np.ndarray, OutsideFrame | None]] = {}  # frames that a planning scene defines
 
     def with_links(self, link_poses: Mapping[str, np.ndarray]) -> Frames:
         """Return frames with other poses of the links, without the frames of a planning scene."""
@@ -138,50 +132,43 @@ class Frames:
 
     def lookup(self, frame: str, what: str) -> np.ndarray:
         """Return root_from_frame for a header's frame_id, m, shape (4, 4); raise `InputError` for an unknown frame."""
+        return self.locate(frame, what)[0]
+
+    def locate(self, frame: str, what: str) -> tuple[np.ndarray, OutsideFrame | None]:
+        """Return the result of `lookup`, and the frame outside the robot on which it depends; None if on none."""
         robot, link = self.robot, self.link_of(frame)
         if link is not None:
-            return self.link(link)
+            return self.link(link), None
         frame = frame.removeprefix("/")
         found = object_frame(self._edit.objects, frame)
         if found is not None:
-            problem = self._edit.problems.get(found[0].name)
+            thing, object_from_frame = found
+            problem = self._edit.problems.get(thing.name)
             if problem is not None:
                 raise InputError(
                     f"{what}: frame_id '{frame}' is an object that could not be used: {problem.reason}",
                     Code.UNKNOWN_FRAME,
                 )
-            return self.object(found[0].name) @ found[1]
-        if frame in self.fixed:
-            return self.fixed[frame]
+            return self.object(thing.name) @ object_from_frame, thing.outside_frame
+        if frame in self._fixed:
+            return self._fixed[frame]
+        known, outside = self._surroundings, None
+        if frame in known.outside:
+            outside = OutsideFrame(frame, known.transforms[frame])
         if frame in robot.fixed_frames:
-            return self.link(robot.fixed_frames[frame])
+            return self.link(robot.fixed_frames[frame]), outside
         try:
-            return self._transform(frame)
+            return self._transform(frame), outside
         except InputError as error:
             raise InputError(
                 f"{what}: frame_id '{frame}' is neither a link nor an object, and {error}", Code.UNKNOWN_FRAME
             ) from error
 
-    def outside_frame(self, frame: str) -> OutsideFrame | None:
-        """Return the frame outside the robot that a header's frame_id names, and its pose; None if there is none."""
-        if self.link_of(frame) is not None:
-            return None
-        frame = frame.removeprefix("/")
-        found = object_frame(self._edit.objects, frame)
-        if found is not None:
-            return found[0].outside_frame
-        if frame in self.fixed:
-            return self._fixed_in.get(frame)
-        if frame not in self._surroundings.outside:
-            return None
-        return OutsideFrame(frame, self._surroundings.transforms[frame])
-
     def fix(self, child: str, parent: str, parent_from_child: np.ndarray) -> None:
         """Add a frame that a planning scene defines; raise `InputError` if its parent is unknown."""
         child = child.removeprefix("/")
-        pose = self.lookup(parent, f"fixed_frame_transforms '{child}'") @ parent_from_child
-        if child not in self.fixed:
-            self.fixed[child], self._fixed_in[child] = pose, self.outside_frame(parent)
+        root_from_parent, outside = self.locate(parent, f"fixed_frame_transforms '{child}'")
+        self._fixed.setdefault(child, (root_from_parent @ parent_from_child, outside))
 
 
 def _result_or_raise(found: object) -> object:

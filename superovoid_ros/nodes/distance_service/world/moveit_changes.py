@@ -213,7 +213,7 @@ class ObjectChange(Change):
             raise InputError(
                 f"{what}: is attached to link '{link}': detach it first, by REMOVE on attached_collision_object"
             )
-        root_from_header, outside_frame = frames.lookup(self._frame, what), frames.outside_frame(self._frame)
+        root_from_header, outside_frame = frames.locate(self._frame, what)
         if operation == MOVE:
             if self._moved and name in edit.objects:
                 if any(isinstance(shape, HalfSpace) for shape in edit.object(name).shapes):
@@ -343,8 +343,8 @@ class OctomapChange(Change):
         if self._octree is None:
             edit.remove_octomap()
         else:
-            pose = frames.lookup(self._frame, "octomap") @ self._pose
-            edit.set_octomap(self._octree, pose, self._most, frames.outside_frame(self._frame))
+            root_from_header, outside_frame = frames.locate(self._frame, "octomap")
+            edit.set_octomap(self._octree, root_from_header @ self._pose, self._most, outside_frame)
         return []
 
 

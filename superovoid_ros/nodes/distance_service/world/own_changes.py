@@ -28,60 +28,57 @@ class SuperovoidChanges(Change):
     """Addition, motion and removal of superovoids, in order: all or none."""
 
     def __init__(self, messages: Sequence[SuperovoidObject]) -> None:
-        self._changes = [_SuperovoidChange(message) for message in messages]
+        self._changes = [(message, *_contents_of(message, f"object '{message.id}'")) for message in messages]
 
     def apply(self, edit: Edit, frames: Frames) -> list[Note]:
         """Edit a planning scene."""
-        return [note for change in self._changes for note in change.apply(edit, frames)]
-
-
-class _SuperovoidChange(Change):
-    def __init__(self, message: SuperovoidObject) -> None:
-        self._message, self._what = message, f"object '{message.id}'"
-        operation = message.operation
-        if operation not in (SuperovoidObject.ADD, SuperovoidObject.REMOVE, SuperovoidObject.MOVE):
-            raise InputError(f"{self._what}: operation = {operation}: must be ADD (0), REMOVE (1) or MOVE (2)")
-        if operation == SuperovoidObject.REMOVE:
-            if message.id:
-                check_name(message.id)
-            return
-        check_name(message.id)
-        self._pose = from_pose(message.pose, f"{self._what}: pose")
-        if operation == SuperovoidObject.ADD:
-            self._shape = _superovoid_of(message, self._what)
-
-    def apply(self, edit: Edit, frames: Frames) -> list[Note]:
-        """Edit a planning scene."""
-        name, link, operation = self._message.id, self._message.attach_link, self._message.operation
-        if operation == SuperovoidObject.REMOVE:
-            if name:
-                edit.remove(name)
+        for message, pose, shape in self._changes:
+            if pose is not None:
+                _place(message, pose, shape, edit, frames)
+            elif message.id:
+                edit.remove(message.id)
             else:
                 edit.remove_all(but={SCENE})
                 edit.remove_all(attached=True, but={MORE})
-            return []
-        frame, pose, outside_frame = self._message.header.frame_id, self._pose, None
-        if not link or frames.link_of(frame) != link:
-            pose = frames.lookup(frame, self._what) @ pose
-            if link:
-                pose = frames.in_link(link, pose, self._what)
-            else:
-                outside_frame = frames.outside_frame(frame)
-        # Unlike MoveIt's objects, it may touch the link that carries it.
-        touched = (*self._message.touch_links, link) if link else ()
-        if operation == SuperovoidObject.ADD:
-            options = {
-                "link": link or None,
-                "touch_links": touched,
-                "source": FROM_SERVICE,
-                "outside_frame": outside_frame,
-            }
-            edit.add(name, [self._shape], [np.eye(4)], pose, **options)
-        elif link:
-            edit.attach(name, link, pose, touched)
-        else:
-            edit.detach(name, pose, outside_frame)
         return []
+
+
+def _contents_of(message: SuperovoidObject, what: str) -> tuple[np.ndarray | None, Superovoid | None]:
+    """Return the pose and shape in a message; a removal has neither, a motion no shape."""
+    operation, shape = message.operation, None
+    if operation not in (SuperovoidObject.ADD, SuperovoidObject.REMOVE, SuperovoidObject.MOVE):
+        raise InputError(f"{what}: operation = {operation}: must be ADD (0), REMOVE (1) or MOVE (2)")
+    if message.id or operation != SuperovoidObject.REMOVE:
+        check_name(message.id)
+    if operation == SuperovoidObject.REMOVE:
+        return None, None
+    pose = from_pose(message.pose, f"{what}: pose")
+    if operation == SuperovoidObject.ADD:
+        with refusals(what):
+            for i, length in enumerate(message.size):
+                check_length(f"size[{i}]", length)
+            shape = Superovoid.from_goncalves(tuple(message.size), tuple(message.epsilon), tuple(message.taper))
+    return pose, shape
+
+
+def _place(message: SuperovoidObject, pose: np.ndarray, shape: Superovoid | None, edit: Edit, frames: Frames) -> None:
+    """Add a superovoid or, without a shape, move it."""
+    name, link, what = message.id, message.attach_link or None, f"object '{message.id}'"
+    outside_frame = None
+    if link is None or frames.link_of(message.header.frame_id) != link:
+        root_from_header, outside_frame = frames.locate(message.header.frame_id, what)
+        pose = root_from_header @ pose
+        if link is not None:
+            pose, outside_frame = frames.in_link(link, pose, what), None
+    # Unlike MoveIt's objects, it may touch the link that carries it.
+    touched = () if link is None else (*message.touch_links, link)
+    if shape is not None:
+        options = {"link": link, "touch_links": touched, "source": FROM_SERVICE, "outside_frame": outside_frame}
+        edit.add(name, [shape], [np.eye(4)], pose, **options)
+    elif link is not None:
+        edit.attach(name, link, pose, touched)
+    else:
+        edit.detach(name, pose, outside_frame)
 
 
 class RulesChange(Change):
@@ -121,13 +118,6 @@ def _names_of(edit: Edit, robot: Robot, name: str) -> tuple[str | None, ...]:
         return (name,)
     with refusals("request", f"objects: {listing(edit.objects)}"):
         return robot.links_of([name])
-
-
-def _superovoid_of(message: SuperovoidObject, what: str) -> Superovoid:
-    with refusals(what):
-        for i, length in enumerate(message.size):
-            check_length(f"size[{i}]", length)
-        return Superovoid.from_goncalves(tuple(message.size), tuple(message.epsilon), tuple(message.taper))
 
 
 def superovoid_object(body: Body) -> SuperovoidObject:
