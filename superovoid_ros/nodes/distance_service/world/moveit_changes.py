@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable
-from dataclasses import replace
-from typing import NamedTuple, TypeAlias, TypeVar
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from geometry_msgs.msg import Pose
@@ -41,9 +42,9 @@ ADD, REMOVE, APPEND, MOVE = (
 )
 _MOST_JOINTS = 1_000  # in the state of a scene
 _NO_POSE = Pose()
+_NO_DIFFERENCE = PlanningScene(is_diff=True, robot_state=RobotState(is_diff=True))
 _OF_OCTOMAP = Problem(OCTOMAP, source=FROM_MOVEIT)
 Message: TypeAlias = CollisionObject | AttachedCollisionObject | PlanningScene | PlanningSceneWorld
-Content = TypeVar("Content")
 
 
 class Options(NamedTuple):
@@ -61,13 +62,14 @@ def scene_of(message: Message) -> PlanningScene:
     """Return a message as a planning scene: an object, or a world, becomes a difference without other parts."""
     if isinstance(message, PlanningScene):
         return message
-    scene = PlanningScene(is_diff=True)
-    scene.robot_state.is_diff = True
+    scene = copy(_NO_DIFFERENCE)  # creating one takes longer than reading an object
     if isinstance(message, PlanningSceneWorld):
         scene.world = message
     elif isinstance(message, AttachedCollisionObject):
+        scene.robot_state = copy(scene.robot_state)
         scene.robot_state.attached_collision_objects = [message]
     else:
+        scene.world = copy(scene.world)
         scene.world.collision_objects = [message]
     return scene
 
@@ -191,7 +193,7 @@ class ObjectChange(Change):
 
     def __init__(self, message: CollisionObject, open_meshes: str = "hull") -> None:
         self.name, self.operation, what = message.id, _operation(message), f"object '{message.id}'"
-        self.problem, self._frame, self._what = _problem_of(message), message.header.frame_id, what
+        self._frame, self._what = message.header.frame_id, what
         if self.name or self.operation != REMOVE:
             check_name(self.name)
         self._notes: list[Note] = []
@@ -255,7 +257,7 @@ class AttachedChange(Change):
     def __init__(self, message: AttachedCollisionObject, open_meshes: str = "hull") -> None:
         thing, self._operation = message.object, _operation(message.object)
         self.name, self.link, what = thing.id, message.link_name, f"attached object '{thing.id}'"
-        self.problem, self._frame, self._what = _problem_of(message), thing.header.frame_id, what
+        self._frame, self._what = thing.header.frame_id, what
         self._touched = tuple(message.touch_links)
         self._brought: _Contents | None = None
         if self._operation == MOVE:
@@ -330,7 +332,7 @@ class AttachedChange(Change):
 class OctomapChange(Change):
     """Replacement of the octomap; without a message, its removal."""
 
-    name, problem = OCTOMAP, _OF_OCTOMAP
+    name = OCTOMAP
 
     def __init__(self, octomap: OctomapWithPose | None = None, most_cubes: int = 0) -> None:
         self._octree, self._most = None, most_cubes
@@ -389,7 +391,7 @@ class SceneChange(Change):
             for stamped in message.fixed_frame_transforms
         ]
         self._attached = [
-            _read(AttachedChange, _problem_of(one), one, options.open_meshes)
+            _Part.read(_problem_of(one), AttachedChange, one, options.open_meshes)
             for one in state.attached_collision_objects
         ]
         self._replaces_attached = _replaces_attached(state, whole=self._whole)
@@ -397,16 +399,17 @@ class SceneChange(Change):
         matrix = message.allowed_collision_matrix
         self._matrix = matrix_of(matrix) if self._whole or len(matrix.entry_names) else None
         self._objects = [
-            _read(ObjectChange, _problem_of(one), one, options.open_meshes) for one in message.world.collision_objects
+            _Part.read(_problem_of(one), ObjectChange, one, options.open_meshes)
+            for one in message.world.collision_objects
         ]
         octomap = message.world.octomap
-        self._octomap: OctomapChange | Problem | None = None
+        self._octomap: _Part | None = None
         if len(octomap.octomap.data):
-            self._octomap = _read(OctomapChange, _OF_OCTOMAP, octomap, options.cubes)
+            self._octomap = _Part.read(_OF_OCTOMAP, OctomapChange, octomap, options.cubes)
         # As in MoveIt, a difference without octomap keeps the previous one. An empty octomap has an id; a missing one
         # has none.
         elif octomap.octomap.id or self._whole_world:
-            self._octomap = OctomapChange()
+            self._octomap = _Part(_OF_OCTOMAP, OctomapChange())
         joints = zip(state.joint_state.name, state.joint_state.position, strict=False)
         self.positions = {
             name: float(position) for name, position in itertools.islice(joints, _MOST_JOINTS) if np.isfinite(position)
@@ -417,29 +420,31 @@ class SceneChange(Change):
         notes = self._take_names(edit, frames)
         if self._replaces_attached:  # except those of ~/apply_objects, which MoveIt does not know
             edit.remove_all(attached=True, source=FROM_MOVEIT, but=_names(self._attached))
-        notes += [note for change in self._attached for note in _try_change(change, edit, frames)]
+        notes += [note for part in self._attached for note in part.apply(edit, frames)]
         if self._matrix is not None and self._matrix != edit.matrix_in_force():
             edit.set_matrix(self._matrix)
-        paddings = dict(edit.padding.by_name)
-        for one in self._message.link_padding:
-            if one.padding != paddings.get(one.link_name, edit.padding.default):
-                paddings[one.link_name] = float(one.padding)
-        edit.padding = replace(edit.padding, by_name=paddings)
+        if self._message.link_padding:
+            paddings = dict(edit.padding.by_name)
+            for one in self._message.link_padding:
+                if one.padding != paddings.get(one.link_name, edit.padding.default):
+                    paddings[one.link_name] = float(one.padding)
+            edit.padding = replace(edit.padding, by_name=paddings)
         edit.scales |= {one.link_name: float(one.scale) for one in self._message.link_scale}
         if self._whole_world:
             kept = _names(self._objects)
             edit.remove_all(source=FROM_MOVEIT, but=kept if self._whole else kept | {SCENE})
-        attaches = _names(change for change in self._attached if change.attaches)
-        for change in self._objects:
-            # move_group attaches an object and removes it from the world in different parts of the same message.
-            name, removes = change.name, isinstance(change, ObjectChange) and change.operation == REMOVE
-            if removes and name in attaches and _link_of(edit, name) is not None:
-                continue
-            problem = edit.problems.get(name) if removes and name in attaches else None
-            notes += _try_change(change, edit, frames)
+        attaches = {part.problem.name for part in self._attached if part.problem.attaches}
+        for part in self._objects:
+            name, change, problem = part.problem.name, part.change, None
+            if isinstance(change, ObjectChange) and change.operation == REMOVE and name in attaches:
+                # move_group attaches an object and removes it from the world in different parts of the same message.
+                if _link_of(edit, name) is not None:
+                    continue
+                problem = edit.problems.get(name)
+            notes += part.apply(edit, frames)
             if problem is not None:  # it could not be attached
                 edit.report(replace(problem, kind=ProblemKind.ALL, thing=None, source=FROM_MOVEIT))
-        return notes + ([] if self._octomap is None else _try_change(self._octomap, edit, frames))
+        return notes + ([] if self._octomap is None else self._octomap.apply(edit, frames))
 
     def _take_names(self, edit: Edit, frames: Frames) -> list[Note]:
         """Apply the names, colours and frames that a scene defines."""
@@ -459,32 +464,39 @@ class SceneChange(Change):
         return []
 
 
-def _read(read: Callable[..., Content], problem: Problem, *arguments: object) -> Content | Problem:
-    """Return the change read from one object in a message, or the problem with it."""
-    try:
-        with refusals():
-            return read(*arguments)
-    except InputError as error:
-        return replace(problem, reason=str(error))
+@dataclass(frozen=True)
+class _Part:
+    """A part of a planning scene, tried by itself: if it cannot be used, that is reported, and the rest is applied."""
 
+    problem: Problem
+    """Problem that remains if the part cannot be used, with the reason if it cannot be read."""
+    change: Change | None = None
+    """Its change; None if it cannot be read."""
 
-def _try_change(
-    change: ObjectChange | AttachedChange | OctomapChange | Problem, edit: Edit, frames: Frames
-) -> list[Note]:
-    """Apply the change of one object; an error is reported, and the other objects are applied."""
-    problem = change
-    if not isinstance(change, Problem):
+    @classmethod
+    def read(cls, problem: Problem, change: Callable[..., Change], *arguments: object) -> _Part:
+        """Return the part with its change, or with the reason why there is none."""
         try:
             with refusals():
-                return change.apply(edit, frames)
+                return cls(problem, change(*arguments))
         except InputError as error:
-            problem = replace(change.problem, reason=str(error))
-    edit.report(problem)
-    return [problem]
+            return cls(replace(problem, reason=str(error)))
+
+    def apply(self, edit: Edit, frames: Frames) -> list[Note]:
+        """Edit a planning scene."""
+        problem = self.problem
+        if self.change is not None:
+            try:
+                with refusals():
+                    return self.change.apply(edit, frames)
+            except InputError as error:
+                problem = replace(problem, reason=str(error))
+        edit.report(problem)
+        return [problem]
 
 
-def _names(changes: Iterable[ObjectChange | AttachedChange | Problem]) -> set[str]:
-    return {change.name for change in changes}
+def _names(parts: Iterable[_Part]) -> set[str]:
+    return {part.problem.name for part in parts}
 
 
 def _is_known(edit: Edit, name: str) -> bool:
