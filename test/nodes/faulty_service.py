@@ -33,7 +33,7 @@ class FaultyPart(Part):
         self.endpoints.listen(String, "~/fail_topic", lambda _message: broadcast(), 10)
 
     def _break_contacts(self, _request: Trigger.Request, _response: Trigger.Response) -> str:
-        state_validity._find_contacts = lambda *_: np.linalg.inv(np.zeros((2, 2)))
+        state_validity.contacts_of = lambda *_: np.linalg.inv(np.zeros((2, 2)))
         return "broken"
 
     def _break_objects(self, _request: Trigger.Request, _response: Trigger.Response) -> str:

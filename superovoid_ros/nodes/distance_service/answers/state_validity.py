@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,6 @@ from moveit_msgs.msg import (
 from moveit_msgs.srv import GetStateValidity
 from sensor_msgs.msg import JointState
 
-from superovoid.planning.scene_problem import pairs_of_group
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid.scene import Body, Scene, SceneResult
 from superovoid.shapes import ConvexMesh, Shape
@@ -47,7 +46,7 @@ from superovoid_ros.nodes.distance_service.answers.requested_states import (
 )
 from superovoid_ros.nodes.distance_service.jobs import AT_ONCE
 from superovoid_ros.nodes.distance_service.world.frames import Frames
-from superovoid_ros.nodes.distance_service.world.model import Model, Paddings
+from superovoid_ros.nodes.distance_service.world.model import ClearanceQuery, Model
 from superovoid_ros.nodes.distance_service.world.objects import shape_of_mesh, shape_of_primitive
 
 try:
@@ -55,10 +54,6 @@ try:
 except ImportError:  # moveit_msgs has it since 2025
     GetMultiStateValidity = None
 
-# Cut-off beyond the paddings, m, so that rounding hides no pair whose proved bound is below its padding and whose
-# distance is above it.
-_SLACK = 1e-9
-_FEW_PAIRS = 5000  # checked one after another
 # Largest number of sides of the pyramid that represents a visibility cone; more would not make it usefully rounder.
 _MOST_SIDES = 1000
 MOST_CONSTRAINTS = 1000  # in a request
@@ -100,23 +95,20 @@ class Validity(RequestedStates):
     async def _judge(self, service: str, request: Any, state: RobotState, response: Any) -> None:
         """Fill a response about one state; it is invalid if a constraint cannot be evaluated."""
         request_state = self.state_of(state, frame_ids_of(request.constraints), placed=False)
-        model = request_state.model
+        model, planning = request_state.model, request_state.planning
         group = self._group(service, model, request.group_name)
-        planning, paddings = request_state.planning, None
-        # Attached objects in the request are in no scene of the model. For many pairs, a scene stores a tree.
-        if planning is model.planning and planning.scene.pair_count <= _FEW_PAIRS:
-            paddings = model.paddings(group)
-        pairs = None
-        if group:
-            pairs = pairs_of_group(planning, group) if paddings is None else paddings.pairs
-        self._measurements.require_world(planning, pairs, request_state.unplaced)
+        # Objects that the request attaches are in no model.
+        query = (model if planning is model.planning else Model(planning)).clearance_query(group)
+        self._measurements.require_world(planning, query.pairs if group else None, request_state.unplaced)
         if request_state.stale and self.value(STALE) == "refuse":
             raise InputError(f"{request_state.stale} (stale_timeout, {STALE})")
-        cost = _cost_of(planning, pairs, request.constraints)
+        cost = len(query.pairs) + _cost_of(planning, request.constraints)
         stop = self.jobs.stop
 
         def work() -> tuple[list[ContactInformation], list[CostSource], list[ConstraintEvalResult], list[InputError]]:
-            return *_find_contacts(request_state, pairs, paddings), *evaluate(request.constraints, request_state, stop)
+            contacts, costs, doubts = contacts_of(request_state, query)
+            results, problems = evaluate(request.constraints, request_state, stop)
+            return contacts, costs, results, doubts + problems
 
         contacts, costs, constraints, problems = await self.query(cost, work)
         stamp = self.node.get_clock().now().to_msg()
@@ -165,17 +157,6 @@ def states_of(state: RobotState, joint_states: Sequence[JointState]) -> Iterator
         )
 
 
-def _find_contacts(
-    request_state: RequestedState, pairs: np.ndarray | None, paddings: Paddings | None
-) -> tuple[list[ContactInformation], list[CostSource]]:
-    """Return contacts and their costs; none if a faster yes/no query proves all pairs clear."""
-    if paddings is not None:
-        with refusals("robot_state"):
-            if paddings.are_kept(request_state.positions, request_state.base_poses):
-                return [], []
-    return _contacts(request_state, pairs)
-
-
 def count_of(*several: Constraints) -> int:
     """Return the number of constraints; raise `CodedError` if there are too many."""
     kinds = ("joint", "position", "orientation", "visibility")
@@ -186,24 +167,25 @@ def count_of(*several: Constraints) -> int:
     return count
 
 
-def _cost_of(planning: Planning, pairs: np.ndarray | None, constraints: Constraints) -> int:
-    """Return how many pairs of bodies a request checks; a visibility cone forms a pair with every body of the robot."""
+def _cost_of(planning: Planning, constraints: Constraints) -> int:
+    """Return the cost of constraints as a number of pairs; a visibility cone is checked with every body of a robot."""
     # Building the body of a cone takes as long as many pairs.
     per_cone = AT_ONCE // 2 + len(planning.robot.bodies)
-    checked = planning.scene.pair_count if pairs is None else len(pairs)
-    return checked + count_of(constraints) + len(constraints.visibility_constraints) * per_cone
+    return count_of(constraints) + len(constraints.visibility_constraints) * per_cone
 
 
-def _contacts(
-    request_state: RequestedState, pairs: np.ndarray | None
-) -> tuple[list[ContactInformation], list[CostSource]]:
-    """Return a contact for each pair of links and objects without clearance, deepest first, with costs."""
+def contacts_of(
+    request_state: RequestedState, query: ClearanceQuery
+) -> tuple[list[ContactInformation], list[CostSource], list[InputError]]:
+    """Return a contact for each pair of links and objects without clearance, deepest first, with costs.
+
+    The third list is not empty if there is no contact, but not every clearance is proved to be positive.
+    """
     planning = request_state.planning
-    scene = planning.scene.fork()
     with refusals("robot_state"):
-        scene.set_link_poses(request_state.poses)
-    result = scene.query(max_distance=planning.largest_padding() + _SLACK, pairs=pairs)
-    world_from_body = scene.poses
+        result = query.near(request_state.positions, request_state.base_poses)
+    if result is None:
+        return [], [], []
     clear = planning.clearances(result)
     rows = np.flatnonzero(~(clear.lower > 0.0))  # also true for NaN
     rows = rows[np.argsort(clear.distance[rows], kind="stable")]
@@ -215,10 +197,11 @@ def _contacts(
             continue
         seen.add(frozenset(names))
         contacts.append(_contact(planning, names, result, row, max(0.0, -float(clear.distance[row]))))
-        cost = _cost(planning.scene, world_from_body, a, b)
+        cost = _cost([result.bodies[index] for index in (a, b)], request_state.poses)
         if cost is not None:
             costs.append(cost)
-    return contacts, costs
+    doubts = [] if contacts else [InputError("not every clearance is proved to be positive (rtol)")]
+    return contacts, costs, doubts
 
 
 # --- contacts ---
@@ -247,12 +230,12 @@ def _contact(
     )
 
 
-def _cost(scene: Scene, world_from_body: np.ndarray, a: int, b: int) -> CostSource | None:
-    """Return the intersection of the axis-aligned boxes around two bodies; None if it is unbounded."""
+def _cost(bodies: Sequence[Body], link_poses: Mapping[str, np.ndarray]) -> CostSource | None:
+    """Return the intersection of the axis-aligned boxes around bodies; None if it is unbounded."""
     lower, upper = np.full(3, -np.inf), np.full(3, np.inf)
-    for index in (a, b):
-        pose = world_from_body[index]
-        low, high = scene.bodies[index].shape.aabb(pose[:3, :3])
+    for body in bodies:
+        pose = link_poses[body.link] @ body.link_from_body
+        low, high = body.shape.aabb(pose[:3, :3])
         lower, upper = np.maximum(lower, low + pose[:3, 3]), np.minimum(upper, high + pose[:3, 3])
     if not (np.isfinite(lower).all() and np.isfinite(upper).all() and (lower <= upper).all()):
         return None
@@ -446,7 +429,7 @@ def _depth_in_cone(
         [*links, Body("<cone>", robot.root, cone, root_from_cone)], [(i, len(links)) for i in range(len(links))]
     )
     scene.set_link_poses(request_state.poses)
-    result = scene.query(max_distance=_SLACK)
+    result = scene.query(max_distance=1e-9)
     inside = result.lower <= 0.0
     return max(0.0, -float(result.distance[inside].min())) if inside.any() else None
 

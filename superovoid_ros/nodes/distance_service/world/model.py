@@ -25,6 +25,9 @@ Result = TypeVar("Result", SceneResult, StateDistances)
 _SELECTIONS_KEPT = 64
 # Largest number of their pairs together, about 50 bytes each; a larger selection is cached alone.
 _PAIRS_KEPT = 2_000_000
+# Cut-off beyond the paddings, m, so that rounding hides no pair whose proved bound is below its padding and whose
+# distance is above it.
+_SLACK = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,30 +69,40 @@ class Selection:
         )
 
 
-class Paddings:
-    """Pairs of bodies, and the test whether all are clear: proved farther apart than their paddings.
+class ClearanceQuery:
+    """The query about the clearances of the pairs that a group can move; prepared, for any number of threads.
 
     Parameters
     ----------
     planning
         Robot and objects.
-    pairs
-        Pairs of the scene, shape (n, 2).
+    group
+        Name of the group; empty: all pairs.
+
+    Attributes
+    ----------
+    pairs : (n, 2) ndarray of int
     """
 
-    def __init__(self, planning: PlanningScene, pairs: np.ndarray) -> None:
-        self.pairs = pairs
+    def __init__(self, planning: PlanningScene, group: str) -> None:
+        pairs = pairs_of_group(planning, group) if group else planning.scene.pairs
+        self.pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
         self._joints = planning.robot.joint_names
-        self._least = planning.paddings_of(*pairs.T)[None]
-        self._ask = FloorQuery(planning.robot, planning.scene, pairs)
+        self._least = planning.paddings_of(*self.pairs.T)[None]
+        self._proof = FloorQuery(planning.robot, planning.scene, self.pairs)
+        reach = planning.largest_padding() + _SLACK
+        self._near = StateQuery(planning.robot, planning.scene, pairs=self.pairs, max_distance=reach)
 
-    def are_kept(self, positions: Mapping[str, float], base_poses: Mapping[str, np.ndarray]) -> bool:
-        """Return True if all pairs are proved clear in a state; undecided pairs are not. May be called from any thread.
+    def near(self, positions: Mapping[str, float], base_poses: Mapping[str, np.ndarray]) -> SceneResult | None:
+        """Return the pairs near each other in a state; None if all clearances are proved to be positive.
 
         Raise `ValueError` if the state is invalid.
         """
         row = [[positions[joint] for joint in self._joints]]
-        return bool(self._ask(row, self._least, self._least, base_poses=base_poses, threads=1).verdicts[0] == CLEAR)
+        proof = self._proof(row, self._least, self._least, base_poses=base_poses, threads=1)
+        if proof.verdicts[0] == CLEAR:
+            return None
+        return self._near(row, base_poses=base_poses, threads=1).of_state(0)
 
 
 class Model:
@@ -111,7 +124,7 @@ class Model:
         self.planning, self.robot, self.scene = planning, planning.robot, planning.scene
         self.links_with_bodies = frozenset(self.planning.owners)
         self._selections: dict[tuple[tuple[str, ...], tuple[str, ...]], Selection] = {}
-        self._paddings: dict[str, Paddings] = {}
+        self._clearances: dict[str, ClearanceQuery] = {}
 
     @property
     def missing(self) -> str:
@@ -198,14 +211,11 @@ class Model:
             ]
         return selection.queries[key]
 
-    def paddings(self, group: str) -> Paddings:
-        """Return the pairs that a group can move, all if the name is empty, with the test whether they are clear."""
-        found = self._paddings.get(group)
-        if found is None:
-            pairs = pairs_of_group(self.planning, group) if group else self.planning.scene.pairs
-            found = Paddings(self.planning, np.array(pairs, dtype=np.int64).reshape(-1, 2))
-            self._paddings[group] = found
-        return found
+    def clearance_query(self, group: str) -> ClearanceQuery:
+        """Return the query about the pairs that a group can move, all if the name is empty."""
+        if group not in self._clearances:
+            self._clearances[group] = ClearanceQuery(self.planning, group)
+        return self._clearances[group]
 
     def watch(self, entries: Iterable[str]) -> Selection | None:
         """Return the pairs of all entries, each with two names; None if there is no entry."""
