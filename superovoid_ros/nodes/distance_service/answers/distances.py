@@ -184,7 +184,8 @@ class Distances(Part):
         limits = {"overlapping_only": True} if is_penetration else {"max_distance": _max_distance(request)}
         model = self._current.model()
         selection = model.select(request.links_a, request.links_b)
-        states = self._states(model, selection, self._read_state(request, model.robot))
+        given = self._read_state(request, model.robot)
+        states = self._measurements.placed_states(model.planning, given, selection.pairs)
         question = closest_question(model, selection, states, max_results=request.max_results or None, **limits)
         spare = self._spare if question.cost <= AT_ONCE else None
         found = await self.query(question.cost, lambda: message_of(question, question.run_once(), spare))
@@ -210,7 +211,8 @@ class Distances(Part):
             raise InputError(f"request: deadline = {request.deadline}: must be positive, or 0 for none")
         model = self._current.model()
         selection = model.select(request.links_a, request.links_b)
-        states = self._states(model, selection, self._read_states(request, model.robot))
+        given = self._read_states(request, model.robot)
+        states = self._measurements.placed_states(model.planning, given, selection.pairs)
         query = model.query(
             selection,
             max_distance=max_distance,
@@ -220,12 +222,6 @@ class Distances(Part):
         )
         deadline = started + request.deadline if request.deadline else None
         return Question(model, selection, states, [query], deadline, self.jobs.stop)
-
-    def _states(self, model: Model, selection: Selection, given: StateValues) -> States:
-        """Return the states of a request; raise `InputError` if they, or objects in the pairs, have unknown poses."""
-        states = self._measurements.states(model.robot, given, model.planning)
-        self._measurements.require_world(model.planning, selection.pairs, states.unplaced)
-        return states
 
     def _read_state(self, request: GetMinDistance.Request | GetPenetration.Request, robot: Robot) -> StateValues:
         """Return the values of the state in a request."""

@@ -283,8 +283,7 @@ class Topics(Part):
         self._markers_publisher.publish(MarkerArray(markers=[missing_marker(words, frame)]))
 
     def _publish_state(self, model: Model, wanted: bool, drawn: bool) -> None:
-        state = self._measurements.states(model.robot)
-        self._measurements.require_world(model.planning, None, state.unplaced)  # all objects are drawn
+        state = self._measurements.placed_states(model.planning)  # all objects are drawn
         selection = self._watched or model.select((), ())
         max_distance = float(self.value("max_distance")) or np.inf
         question = closest_question(model, selection, state, max_distance=max_distance)
@@ -331,8 +330,7 @@ class Topics(Part):
         """Fill in the clearance of the measured state; raise `InputError` if it is unknown."""
         model, measurements = self._current.model(), self._measurements
         selection = self._watched or model.select((), ())
-        state = measurements.states(model.robot)
-        measurements.require_world(model.planning, selection.pairs, state.unplaced)
+        state = measurements.placed_states(model.planning, pairs=selection.pairs)
         stale = measurements.fill_freshness(message, state)
         if stale:
             raise InputError(f"stale: {stale}", Code.NOT_MEASURED)

@@ -207,8 +207,7 @@ class Diagnostics(Part):
             found.message = found.message or "no robot"
             return found
         try:
-            state = self._measurements.states(model.robot)
-            self._measurements.require_world(model.planning, None, state.unplaced)
+            state = self._measurements.placed_states(model.planning)
         except Exception as error:
             found.level, found.message = ERROR, reason_of(error)
             return found

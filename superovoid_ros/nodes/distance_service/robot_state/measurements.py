@@ -394,6 +394,14 @@ class Measurements(Part):
             frame_from_root=frame_from_root,
         )
 
+    def placed_states(
+        self, planning: PlanningScene, given: StateValues = _NOTHING, pairs: np.ndarray | None = None
+    ) -> States:
+        """Return `states`; raise `InputError` also if pairs (None: all) involve objects whose pose is unknown."""
+        states = self.states(planning.robot, given, planning)
+        self.require_world(planning, pairs, states.unplaced)
+        return states
+
     def _places(
         self, robot: Robot, given: Mapping[str, tuple[str, np.ndarray]], planning: PlanningScene | None
     ) -> tuple[_Root, dict[str, np.ndarray], list[StampedTransform]]:
