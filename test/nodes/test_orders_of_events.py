@@ -331,8 +331,8 @@ def test_what_a_mistake_of_the_node_keeps_from_being_read_is_missing(described, 
         raise ZeroDivisionError
 
     with monkeypatch.context() as patch:
-        for name in ("SceneChange", "missing_without"):
-            patch.setattr(moveit_changes, name, fail)
+        patch.setattr(moveit_changes, "SceneChange", fail)
+        patch.setattr(moveit_changes.SceneMessage, "missing_without", fail)
         queued(described, (cup(name="a"), 1))
     queued(described, (cup(name="b"), 2))
     check_refusal(described, "lost 1 message about objects")

@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
-from copy import copy
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
@@ -42,7 +41,8 @@ ADD, REMOVE, APPEND, MOVE = (
 )
 _MOST_JOINTS = 1_000  # in the state of a scene
 _NO_POSE = Pose()
-_NO_DIFFERENCE = PlanningScene(is_diff=True, robot_state=RobotState(is_diff=True))
+_NO_SETTINGS = PlanningScene(is_diff=True, robot_state=RobotState(is_diff=True))
+_NO_OCTOMAP = OctomapWithPose()
 _OF_OCTOMAP = Problem(OCTOMAP, source=FROM_MOVEIT)
 Message: TypeAlias = CollisionObject | AttachedCollisionObject | PlanningScene | PlanningSceneWorld
 
@@ -58,53 +58,64 @@ class Options(NamedTuple):
     """Largest number of objects. A message that adds more is refused before it is read."""
 
 
-def scene_of(message: Message) -> PlanningScene:
-    """Return a message as a planning scene: an object, or a world, becomes a difference without other parts."""
-    if isinstance(message, PlanningScene):
-        return message
-    scene = copy(_NO_DIFFERENCE)  # creating one takes longer than reading an object
-    if isinstance(message, PlanningSceneWorld):
-        scene.world = message
-    elif isinstance(message, AttachedCollisionObject):
-        scene.robot_state = copy(scene.robot_state)
-        scene.robot_state.attached_collision_objects = [message]
-    else:
-        scene.world = copy(scene.world)
-        scene.world.collision_objects = [message]
-    return scene
+class SceneMessage(NamedTuple):
+    """A message about objects or rules as a planning scene."""
 
+    settings: PlanningScene
+    """The parts other than objects and octomap."""
+    objects: Sequence[CollisionObject]
+    """Objects of the world."""
+    attached: Sequence[AttachedCollisionObject] = ()
+    octomap: OctomapWithPose = _NO_OCTOMAP
+    replaces_world: bool = False
+    """If true, objects and octomap replace those of the world."""
 
-def frame_ids_of(scene: PlanningScene) -> list[str]:
-    """Return the frames that a planning scene names."""
-    attached = [one.object for one in scene.robot_state.attached_collision_objects]
-    headers = [*scene.world.collision_objects, *attached, *scene.fixed_frame_transforms, scene.world.octomap]
-    return [one.header.frame_id for one in headers]
+    @classmethod
+    def of(cls, message: Message) -> SceneMessage:
+        """Return a message as a planning scene: an object, or a world, becomes a difference without settings."""
+        if isinstance(message, CollisionObject):
+            return cls(_NO_SETTINGS, [message])
+        if isinstance(message, AttachedCollisionObject):
+            return cls(_NO_SETTINGS, [], [message])
+        if isinstance(message, PlanningSceneWorld):
+            return cls(_NO_SETTINGS, message.collision_objects, (), message.octomap, True)
+        world, attached = message.world, message.robot_state.attached_collision_objects
+        return cls(message, world.collision_objects, attached, world.octomap, not message.is_diff)
 
+    @property
+    def is_about_objects(self) -> bool:
+        """True if it concerns objects other than the octomap, which is sent often."""
+        return bool(self.objects or self.attached or self.replaces_world)
 
-def is_about_objects(message: Message) -> bool:
-    """Return whether a message concerns objects other than the octomap, which is sent often."""
-    if isinstance(message, PlanningScene) and message.is_diff:
-        return bool(message.world.collision_objects or message.robot_state.attached_collision_objects)
-    return True
+    @property
+    def frame_ids(self) -> list[str]:
+        """Frames that it names."""
+        attached = [one.object for one in self.attached]
+        headers = [*self.objects, *attached, *self.settings.fixed_frame_transforms, self.octomap]
+        return [one.header.frame_id for one in headers]
 
+    def count_added(self) -> int:
+        """Return the number of objects that it adds."""
+        things = (*self.objects, *(one.object for one in self.attached))
+        return len({thing.id for thing in things if thing.operation == ADD})
 
-def missing_without(scene: PlanningScene, most_objects: int = Limits().objects) -> list[Problem]:
-    """Return the problems that remain if a planning scene is refused.
+    def missing_without(self, most_objects: int = Limits().objects) -> list[Problem]:
+        """Return the problems that remain if it is refused.
 
-    The name `MORE` represents the objects of a planning scene that adds more than the largest number.
-    """
-    things, attached = scene.world.collision_objects, scene.robot_state.attached_collision_objects
-    found = [Problem(MORE, link="", source=FROM_MOVEIT)]
-    if _count_added(scene) <= most_objects:
-        found = [_problem_of(one) for one in (*attached, *things)]
-        found = [problem for problem in found if problem.kind is not ProblemKind.NOTHING]
-    if len(scene.world.octomap.octomap.data):
-        found.append(_OF_OCTOMAP)
-    # A whole scene replaces matrix and octomap.
-    settings = (scene.allowed_collision_matrix.entry_names, scene.link_padding, scene.link_scale)
-    if not found or not scene.is_diff or any(len(entries) for entries in settings):
-        found.append(Problem(SCENE, source=FROM_MOVEIT))
-    return found
+        The name `MORE` represents the objects of a planning scene that adds more than the largest number.
+        """
+        found = [Problem(MORE, link="", source=FROM_MOVEIT)]
+        if self.count_added() <= most_objects:
+            found = [_problem_of(one) for one in (*self.attached, *self.objects)]
+            found = [problem for problem in found if problem.kind is not ProblemKind.NOTHING]
+        if len(self.octomap.octomap.data):
+            found.append(_OF_OCTOMAP)
+        # A whole scene replaces matrix and octomap.
+        scene = self.settings
+        settings = (scene.allowed_collision_matrix.entry_names, scene.link_padding, scene.link_scale)
+        if not found or not scene.is_diff or any(len(entries) for entries in settings):
+            found.append(Problem(SCENE, source=FROM_MOVEIT))
+        return found
 
 
 def attach_for_question(state: RobotState, open_meshes: str, edit: Edit, frames: Frames) -> None:
@@ -122,12 +133,6 @@ def attach_for_question(state: RobotState, open_meshes: str, edit: Edit, frames:
         edit.remove_all(attached=True, source=FROM_MOVEIT, but={change.name for change in kept})
     for change in kept:
         change.apply(edit, frames)
-
-
-def _count_added(scene: PlanningScene) -> int:
-    """Return the number of objects that a planning scene adds."""
-    things = [*scene.world.collision_objects, *(one.object for one in scene.robot_state.attached_collision_objects)]
-    return len({thing.id for thing in things if thing.operation == ADD})
 
 
 def _problem_of(message: CollisionObject | AttachedCollisionObject) -> Problem:
@@ -358,22 +363,19 @@ class SceneChange(Change):
 
     Parameters
     ----------
-    message
-        The planning scene.
+    scene
+        The message.
     options
         Options for reading it.
-    replaces_world
-        If true, its world replaces the present one, even if it is a difference otherwise.
     """
 
-    def __init__(self, message: PlanningScene, options: Options, *, replaces_world: bool = False) -> None:
-        self._whole_world = replaces_world or not message.is_diff
-        added, state = _count_added(message), message.robot_state
+    def __init__(self, scene: SceneMessage, options: Options) -> None:
+        message, added = scene.settings, scene.count_added()
         if added > options.objects:
             raise InputError(
                 f"planning scene: adds {added} objects, at most {options.objects} are allowed (max_objects)"
             )
-        self._message, self._whole = message, not message.is_diff
+        self._message, self._whole, self._whole_world = message, not message.is_diff, scene.replaces_world
         for scale in message.link_scale:
             if not (np.isfinite(scale.scale) and scale.scale > 0.0):
                 raise InputError(f"link_scale of '{scale.link_name}' = {scale.scale}: must be positive and finite")
@@ -391,18 +393,15 @@ class SceneChange(Change):
             for stamped in message.fixed_frame_transforms
         ]
         self._attached = [
-            _Part.read(_problem_of(one), AttachedChange, one, options.open_meshes)
-            for one in state.attached_collision_objects
+            _Part.read(_problem_of(one), AttachedChange, one, options.open_meshes) for one in scene.attached
         ]
+        state = message.robot_state
         self._replaces_attached = _replaces_attached(state, whole=self._whole)
         self.replaces_all = self._whole and self._replaces_attached
         matrix = message.allowed_collision_matrix
         self._matrix = matrix_of(matrix) if self._whole or len(matrix.entry_names) else None
-        self._objects = [
-            _Part.read(_problem_of(one), ObjectChange, one, options.open_meshes)
-            for one in message.world.collision_objects
-        ]
-        octomap = message.world.octomap
+        self._objects = [_Part.read(_problem_of(one), ObjectChange, one, options.open_meshes) for one in scene.objects]
+        octomap = scene.octomap
         self._octomap: _Part | None = None
         if len(octomap.octomap.data):
             self._octomap = _Part.read(_OF_OCTOMAP, OctomapChange, octomap, options.cubes)

@@ -291,11 +291,9 @@ class World(Part):
 
     def _diff(self, topic: str, message: moveit_changes.Message, done: Done, **more: object) -> Diff:
         """Return a message of a topic as a diff, to be read with the current parameters."""
-        options, scene = self._options(), moveit_changes.scene_of(message)
-        replaces_world = isinstance(message, PlanningSceneWorld)
-        read = partial(moveit_changes.SceneChange, scene, options, replaces_world=replaces_world)
-        missing = partial(moveit_changes.missing_without, scene, options.objects)
-        return Diff(topic, tuple(moveit_changes.frame_ids_of(scene)), read, done, missing, **more)
+        options, scene = self._options(), moveit_changes.SceneMessage.of(message)
+        read = partial(moveit_changes.SceneChange, scene, options)
+        return Diff(topic, tuple(scene.frame_ids), read, done, partial(scene.missing_without, options.objects), **more)
 
     def _options(self) -> moveit_changes.Options:
         return moveit_changes.Options(*map(self.value, ("open_meshes", "octomap_cubes", "max_objects")))
@@ -325,7 +323,7 @@ class World(Part):
                 self.statistics.fault(is_read=False)
                 continue
             try:
-                self.object_messages += moveit_changes.is_about_objects(message)
+                self.object_messages += moveit_changes.SceneMessage.of(message).is_about_objects
                 lost_messages = self._current.snapshot.lost_messages
                 diffs.append(self._diff(topic, message, on_done, size=size, waits=True, lost_messages=lost_messages))
             except Exception as error:  # a bug of the node
@@ -341,8 +339,9 @@ class World(Part):
     async def _apply_planning_scene(
         self, request: ApplyPlanningScene.Request, response: ApplyPlanningScene.Response
     ) -> None:
-        read = partial(moveit_changes.SceneChange, request.scene, self._options())
-        await self.change("apply_planning_scene", moveit_changes.frame_ids_of(request.scene), read)
+        scene = moveit_changes.SceneMessage.of(request.scene)
+        read = partial(moveit_changes.SceneChange, scene, self._options())
+        await self.change("apply_planning_scene", scene.frame_ids, read)
 
     async def _clear_octomap(self, request: Empty.Request, response: Empty.Response) -> None:
         await self.change("clear_octomap", (), moveit_changes.OctomapChange)
