@@ -21,8 +21,8 @@ import numpy as np
 from superovoid.planning.problem import FloatArray, PlanningError, PlanningProblem
 from superovoid.planning.validity import Clearances, doubtful_pairs
 from superovoid_ros.client import DistanceClient, ServiceUnavailableError
+from superovoid_ros.nodes.common.conversions import superovoid_object
 from superovoid_ros.nodes.common.mistakes import Code
-from superovoid_ros.nodes.distance_service.world.own_changes import superovoid_object
 from superovoid_ros.tools.process.child import NodeError, NodeProcess, remapping_rules, wait_for
 from superovoid_ros.tools.process.network import own_network
 

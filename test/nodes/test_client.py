@@ -23,8 +23,8 @@ from superovoid.shapes import Superovoid
 from superovoid.states import state_distances
 from superovoid_ros.client import DistanceClient, RequestRefusedError, ServiceFailedError, ServiceUnavailableError
 from superovoid_ros.nodes.common.caller import Caller
+from superovoid_ros.nodes.common.conversions import superovoid_object
 from superovoid_ros.nodes.common.mistakes import Code
-from superovoid_ros.nodes.distance_service.world.own_changes import superovoid_object
 
 import arm
 from asking import ANSWER_TIMEOUT

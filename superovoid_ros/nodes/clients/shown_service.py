@@ -21,7 +21,6 @@ from rcl_interfaces.msg import ParameterType
 from rcl_interfaces.srv import GetParameters
 from rclpy.client import Client
 from rclpy.task import Future
-from std_msgs.msg import Header
 from superovoid_interfaces.msg import DistanceArray, PairDistance, SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetMinDistance, GetPairRules
 from tf2_msgs.msg import TFMessage
@@ -34,6 +33,7 @@ except ModuleNotFoundError:
     GetPlanningScene = None  # without it, links and objects cannot be distinguished: no object has a handle
 
 from superovoid.robot.planning_scene import OCTOMAP
+from superovoid.scene import Body
 from superovoid.shapes import Superovoid
 from superovoid.viewing.meanings import Meaning, meanings, status_words
 from superovoid.viewing.picture import (
@@ -49,7 +49,7 @@ from superovoid.viewing.picture import (
 )
 from superovoid_ros.nodes.clients.marker_bodies import MarkerBodies, MarkerBody
 from superovoid_ros.nodes.common.caller import Caller
-from superovoid_ros.nodes.common.conversions import from_pose, to_pose
+from superovoid_ros.nodes.common.conversions import from_pose, superovoid_object, to_pose
 from superovoid_ros.nodes.common.endpoints import SERVICE, read
 from superovoid_ros.nodes.common.mistakes import InputError, shorten
 
@@ -305,31 +305,21 @@ class ShownService:
 
     def add_object(self, name: str, shape: Superovoid, pose: FloatArray) -> None:
         """Add a superovoid to the world; raise `ValueError` if the node refuses."""
-        size, epsilon, taper = (
-            tuple(map(float, values))
-            for values in (shape.semi_axes, (shape.section_exponent, shape.profile_exponent), shape.taper)
-        )
-        self._change(SuperovoidObject.ADD, name, pose, size=size, epsilon=epsilon, taper=taper)
+        self._change(superovoid_object(Body(name, "", shape, pose)))
 
     def move_object(self, name: str, pose: FloatArray) -> None:
         """Move an object to a new pose; raise `ValueError` if the node refuses."""
-        self._change(SuperovoidObject.MOVE, name, pose)
+        self._change(SuperovoidObject(id=name, operation=SuperovoidObject.MOVE, pose=to_pose(pose)))
 
     def remove_object(self, name: str) -> None:
         """Remove an object; raise `ValueError` if the node refuses."""
         if name:  # an empty name would remove all objects
-            self._change(SuperovoidObject.REMOVE, name, np.eye(4))
+            self._change(SuperovoidObject(id=name, operation=SuperovoidObject.REMOVE))
 
-    def _change(self, operation: int, name: str, pose: FloatArray, **shape: tuple[float, ...]) -> None:
+    def _change(self, thing: SuperovoidObject) -> None:
         if self._answer is None:
             raise InputError("the frame of the picture is not known yet")
-        thing = SuperovoidObject(
-            header=Header(frame_id=self._answer.header.frame_id),
-            id=name,
-            operation=operation,
-            pose=to_pose(pose),
-            **shape,
-        )
+        thing.header.frame_id = self._answer.header.frame_id
         self._call(self._apply, ApplyObjects.Request(objects=[thing]))
 
     def why(self, name_a: str, name_b: str) -> tuple[bool, str]:

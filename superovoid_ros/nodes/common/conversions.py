@@ -8,13 +8,18 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, Pose, Quaternion, Transform, TransformStamped, Vector3
+from superovoid_interfaces.msg import SuperovoidObject
 
 from superovoid.values.poses import QUATERNION_TOLERANCE, quaternions_of
 from superovoid_ros.nodes.common.mistakes import InputError
+
+if TYPE_CHECKING:
+    from superovoid.scene import Body
 
 NANOSECONDS = 1_000_000_000
 
@@ -150,3 +155,22 @@ def flat(code: str, values: np.ndarray) -> array:
     found = array(code)
     found.frombytes(np.ascontiguousarray(values, dtype=found.typecode).tobytes())
     return found
+
+
+def superovoid_object(body: Body) -> SuperovoidObject:
+    """Return the message that adds a body to the world of a service whose root is the body's link.
+
+    Raise `InputError` if the body is not a superovoid.
+    """
+    from superovoid.shapes import Superovoid  # imported here, since the client needs no engine
+
+    if not isinstance(body.shape, Superovoid):
+        raise InputError(f"object '{body.name}': must be a superovoid, found {body.shape!r}")
+    shape = body.shape
+    return SuperovoidObject(
+        id=body.name,
+        pose=to_pose(body.link_from_body),
+        size=list(shape.semi_axes),
+        epsilon=[shape.section_exponent, shape.profile_exponent],
+        taper=list(shape.taper),
+    )

@@ -79,7 +79,7 @@ class DistanceService(LifecycleNode):
         self._parameters_declared = Parameters(self)
         self._parameters_declared.declare((AUTOSTART, PLANNING))
         self.common = Common(
-            self, lambda name: self.get_parameter(name).value, Log(self), self.statistics, self._activity, self._jobs
+            self, self._parameters_declared.value, Log(self), self.statistics, self._activity, self._jobs
         )
         self._make_parts()
         self._is_configured = False

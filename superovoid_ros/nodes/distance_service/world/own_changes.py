@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Changes (`Change`) of objects and rules, read from this package's messages, and conversion back."""
+"""Changes of objects and rules by this package's messages."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from superovoid_interfaces.srv import SetPairRules
 from superovoid.robot import Robot
 from superovoid.robot.planning_scene import OCTOMAP, Edit
 from superovoid.robot.scene_objects import MORE
-from superovoid.scene import Body
 from superovoid.shapes import Superovoid
 from superovoid.shapes.shape import check_length
-from superovoid_ros.nodes.common.conversions import from_pose, to_pose
+from superovoid_ros.nodes.common.conversions import from_pose
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
 from superovoid_ros.nodes.distance_service.world.current import FROM_SERVICE, SCENE, Change, Note
 from superovoid_ros.nodes.distance_service.world.frames import Frames
@@ -118,23 +117,6 @@ def _names_of(edit: Edit, robot: Robot, name: str) -> tuple[str | None, ...]:
         return (name,)
     with refusals("request", f"objects: {listing(edit.objects)}"):
         return robot.links_of([name])
-
-
-def superovoid_object(body: Body) -> SuperovoidObject:
-    """Return the message that adds a body to the world of a service whose root is the body's link.
-
-    Raise `InputError` if the body is not a superovoid.
-    """
-    if not isinstance(body.shape, Superovoid):
-        raise InputError(f"object '{body.name}': must be a superovoid, found {body.shape!r}")
-    shape = body.shape
-    return SuperovoidObject(
-        id=body.name,
-        pose=to_pose(body.link_from_body),
-        size=list(shape.semi_axes),
-        epsilon=[shape.section_exponent, shape.profile_exponent],
-        taper=list(shape.taper),
-    )
 
 
 def check_name(name: str) -> None:
