@@ -169,8 +169,7 @@ class Model:
         """
         key = (tuple(names_a), tuple(names_b))
         if key not in self._selections:
-            kept = sum(len(selection.pairs) for selection in self._selections.values())
-            if len(self._selections) >= _SELECTIONS_KEPT or kept > _PAIRS_KEPT:
+            if _is_full(self._selections.values()):
                 self._selections.clear()
             self._selections[key] = self._select(*key)
         return self._selections[key]
@@ -214,6 +213,8 @@ class Model:
     def clearance_query(self, group: str) -> ClearanceQuery:
         """Return the query about the pairs that a group can move, all if the name is empty."""
         if group not in self._clearances:
+            if _is_full(self._clearances.values()):
+                self._clearances.clear()
             self._clearances[group] = ClearanceQuery(self.planning, group)
         return self._clearances[group]
 
@@ -272,6 +273,11 @@ class Model:
             if not verdict.checked:
                 return f"{between}: {link_a} and {link_b}: {verdict.words}"
         return between
+
+
+def _is_full(kept: Collection[Selection] | Collection[ClearanceQuery]) -> bool:
+    """Return whether so much is cached that it has to go before more is."""
+    return len(kept) >= _SELECTIONS_KEPT or sum(len(one.pairs) for one in kept) > _PAIRS_KEPT
 
 
 def _count_text(names: Collection[str], words: str = "") -> str:
