@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from geometry_msgs.msg import Pose
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld, RobotState
 from octomap_msgs.msg import OctomapWithPose
 
@@ -24,12 +23,11 @@ from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals, 
 from superovoid_ros.nodes.distance_service.world.current import FROM_MOVEIT, SCENE, Change, Note
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.nodes.distance_service.world.objects import (
+    ObjectContents,
     has_shapes,
     matrix_of,
     octree_of,
     shape_poses_of,
-    shapes_of,
-    subframes_of,
 )
 from superovoid_ros.nodes.distance_service.world.own_changes import check_name
 
@@ -40,7 +38,6 @@ ADD, REMOVE, APPEND, MOVE = (
     CollisionObject.MOVE,
 )
 _MOST_JOINTS = 1_000  # in the state of a scene
-_NO_POSE = Pose()
 _NO_SETTINGS = PlanningScene(is_diff=True, robot_state=RobotState(is_diff=True))
 _NO_OCTOMAP = OctomapWithPose()
 _OF_OCTOMAP = Problem(OCTOMAP, source=FROM_MOVEIT)
@@ -172,27 +169,6 @@ def _replaces_attached(state: RobotState, *, whole: bool = False) -> bool:
 # --- changes ---
 
 
-class _Contents:
-    """The shapes and poses of an object in a message."""
-
-    def __init__(self, message: CollisionObject, what: str, open_meshes: str) -> None:
-        self.shapes, self._poses, self._within, self.notes = shapes_of(message, what, open_meshes)
-        self._pose = from_pose(message.pose, f"{what}: pose")
-        self.has_pose = message.pose != _NO_POSE
-        self.subframes, self.kind = subframes_of(message, what), (message.type.db, message.type.key)
-
-    def relative_poses(self, *, appended: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Return object_from_shape, m, shape (n, 4, 4), and header_from_object.
-
-        As in MoveIt, the pose of a single shape becomes the pose of the object if the object itself has none, unless
-        the shape is appended to an object with a pose.
-        """
-        pose, poses = self._pose, self._poses
-        if len(self.shapes) == 1 and not appended and not self.has_pose:
-            pose, poses = poses[0], [np.eye(4)]
-        return (np.array(poses) @ np.array(self._within) if self._within else np.array(poses)), pose
-
-
 class ObjectChange(Change):
     """Addition, extension, motion or removal of an object of the world; without a name, removal of all."""
 
@@ -207,7 +183,7 @@ class ObjectChange(Change):
             if has_shapes(message):
                 self._notes.append(f"{what}: moved; the shapes in the message are ignored")
         elif self.operation != REMOVE:
-            self._brought = _Contents(message, what, open_meshes)
+            self._brought = ObjectContents(message, what, open_meshes)
             self._notes += self._brought.notes
 
     def apply(self, edit: Edit, frames: Frames) -> list[Note]:
@@ -264,13 +240,13 @@ class AttachedChange(Change):
         self.name, self.link, what = thing.id, message.link_name, f"attached object '{thing.id}'"
         self._frame, self._what = thing.header.frame_id, what
         self._touched = tuple(message.touch_links)
-        self._brought: _Contents | None = None
+        self._brought: ObjectContents | None = None
         if self._operation == MOVE:
             raise InputError(f"{what}: MOVE applies only to objects of the world, as in MoveIt: ADD it at its new pose")
         if self.attaches:
             check_name(self.name)
             if self._operation != ADD or has_shapes(thing):
-                self._brought = _Contents(thing, what, open_meshes)
+                self._brought = ObjectContents(thing, what, open_meshes)
 
     @property
     def attaches(self) -> bool:

@@ -35,6 +35,7 @@ _PRIMITIVES = {
 }
 _THINNEST = 1e-9
 """Length that replaces a box side of 0, which MoveIt accepts, m: the body becomes larger, never smaller."""
+_NO_POSE = Pose()
 _MOST_SUBFRAMES = 100  # of an object
 _MOST_DIMENSIONS = 3  # the bound of SolidPrimitive.dimensions; a sphere may have unused ones
 # Largest relative difference between the area of a convex polygon and that of its hull; the coordinates have single
@@ -138,37 +139,69 @@ def half_space(plane: PlaneMessage, name: str) -> np.ndarray:
     return pose
 
 
-def shapes_of(
-    message: CollisionObject, what: str, open_meshes: str = "hull"
-) -> tuple[list[Shape], list[np.ndarray], list[np.ndarray], list[str]]:
-    """Return a collision object's shapes, their poses in the message, the poses of planes within these, and warnings.
+class ObjectContents:
+    """Shapes, poses, subframes and type of an object in a message.
 
-    The third list is empty if no shape is a plane. The order of shapes is primitives, meshes, planes. As in MoveIt, a
-    shape without a pose is at the object's origin.
+    Parameters
+    ----------
+    message
+        The object.
+    what
+        Its name, for errors.
+    open_meshes
+        As for `shape_of_mesh`.
+
+    Attributes
+    ----------
+    shapes : list of Shape
+        Primitives, meshes, planes, in this order.
+    has_pose : bool
+        Whether the object has a pose of its own.
+    subframes : dict of str to (4, 4) ndarray
+        object_from_subframe by name, m; the later of two with one name is used, as in MoveIt.
+    kind : (str, str)
+    notes : list of str
+        Warnings.
     """
 
-    def poses_for(kind: str, count: int, given: Sequence[Pose]) -> list[np.ndarray]:
-        if len(given) > count:
-            raise InputError(f"{what}: {count} {kind}s, {len(given)} {kind}_poses: more poses than shapes")
-        read = [from_pose(pose, f"{what}: {kind}_poses[{i}]") for i, pose in enumerate(given)]
-        return read + [np.eye(4)] * (count - len(given))
+    def __init__(self, message: CollisionObject, what: str, open_meshes: str = "hull") -> None:
+        if not has_shapes(message):
+            raise InputError(f"{what}: has no shape: add primitives, meshes or planes")
+        primitives = [shape_of_primitive(one, f"{what}: primitives[{i}]") for i, one in enumerate(message.primitives)]
+        meshes = [shape_of_mesh(mesh, f"{what}: meshes[{i}]", open_meshes) for i, mesh in enumerate(message.meshes)]
+        planes = [half_space(plane, f"{what}: planes[{i}]") for i, plane in enumerate(message.planes)]
+        solids = [*primitives, *(mesh for mesh, _ in meshes)]
+        self.shapes = [*solids, *[HalfSpace()] * len(planes)]
+        self.notes = [words for _, words in meshes if words]
+        self._within = [*[np.eye(4)] * len(solids), *planes] if planes else []
+        self._poses = _shape_poses("primitive", len(primitives), message.primitive_poses, what)
+        self._poses += _shape_poses("mesh", len(meshes), message.mesh_poses, what)
+        self._poses += _shape_poses("plane", len(planes), message.plane_poses, what)
+        self._pose = from_pose(message.pose, f"{what}: pose")
+        self.has_pose = message.pose != _NO_POSE
+        self.subframes, self.kind = _subframes(message, what), (message.type.db, message.type.key)
 
-    if not has_shapes(message):
-        raise InputError(f"{what}: has no shape: add primitives, meshes or planes")
-    shapes = [shape_of_primitive(one, f"{what}: primitives[{i}]") for i, one in enumerate(message.primitives)]
-    meshes = [shape_of_mesh(mesh, f"{what}: meshes[{i}]", open_meshes) for i, mesh in enumerate(message.meshes)]
-    shapes += [mesh for mesh, _ in meshes]
-    shapes += [HalfSpace()] * len(message.planes)
-    within = [np.eye(4)] * (len(message.primitives) + len(message.meshes)) if len(message.planes) else []
-    within += [half_space(plane, f"{what}: planes[{i}]") for i, plane in enumerate(message.planes)]
-    poses = poses_for("primitive", len(message.primitives), message.primitive_poses)
-    poses += poses_for("mesh", len(message.meshes), message.mesh_poses)
-    poses += poses_for("plane", len(message.planes), message.plane_poses)
-    return shapes, poses, within, [words for _, words in meshes if words]
+    def relative_poses(self, *, appended: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Return object_from_shape, m, shape (n, 4, 4), and header_from_object.
+
+        As in MoveIt, the pose of a single shape becomes the pose of the object if the object itself has none, unless
+        the shape is appended to an object with a pose.
+        """
+        pose, poses = self._pose, self._poses
+        if len(self.shapes) == 1 and not appended and not self.has_pose:
+            pose, poses = poses[0], [np.eye(4)]
+        return (np.array(poses) @ np.array(self._within) if self._within else np.array(poses)), pose
 
 
-def subframes_of(message: CollisionObject, what: str) -> dict[str, np.ndarray]:
-    """Return object_from_subframe by name, m, shape (4, 4); the later of two with one name is used, as in MoveIt."""
+def _shape_poses(kind: str, count: int, given: Sequence[Pose], what: str) -> list[np.ndarray]:
+    """Return the poses of the shapes of a kind; as in MoveIt, a shape without one is at the object's origin."""
+    if len(given) > count:
+        raise InputError(f"{what}: {count} {kind}s, {len(given)} {kind}_poses: more poses than shapes")
+    read = [from_pose(pose, f"{what}: {kind}_poses[{i}]") for i, pose in enumerate(given)]
+    return read + [np.eye(4)] * (count - len(given))
+
+
+def _subframes(message: CollisionObject, what: str) -> dict[str, np.ndarray]:
     names, poses = message.subframe_names, message.subframe_poses
     if len(names) != len(poses):
         raise InputError(f"{what}: {len(names)} subframe_names, {len(poses)} subframe_poses: must be the same number")
@@ -188,7 +221,7 @@ def has_shapes(message: CollisionObject) -> bool:
 
 
 def shape_poses_of(message: CollisionObject, what: str) -> list[np.ndarray]:
-    """Return the poses of shapes in a message that moves them, in the order of `shapes_of`."""
+    """Return the poses of shapes in a message that moves them, in the order of `ObjectContents.shapes`."""
     given = (*message.primitive_poses, *message.mesh_poses, *message.plane_poses)
     return [from_pose(pose, f"{what}: shape pose {i}") for i, pose in enumerate(given)]
 
