@@ -89,7 +89,8 @@ def framework(name: str, extra: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"no module {error.name!r}: pip install 'superovoid[{extra}]'") from error
+        words = f"no module {error.name!r}: pip install 'superovoid[{extra}]'"
+        raise ModuleNotFoundError(words, name=error.name) from error
 
 
 class Shapes(NamedTuple):

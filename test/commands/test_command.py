@@ -108,6 +108,7 @@ WRONG = [
     ("dataset --output a.zarr --scheduler tcp://a:65536", "'tcp://a:65536': must be HOST:PORT"),
     ("dataset --output a.zarr --also points,forces", "'points,forces': must be some of points, normals, gradients"),
     ("fit a.urdf --tolerance 2", "'2': must be a length with its unit"),
+    ("fit a.urdf --tolerance -2mm", "'-2mm': must be a length with its unit"),
     ("fit a.urdf --link hand", "'hand': must be NAME=N"),
     ("fit a.urdf --check --new-srdf", "--new-srdf: not allowed with --check"),
     ("replay setup", "'setup': cannot be read: No such file"),
@@ -138,6 +139,14 @@ def commands(parser=None, path=()):
         if isinstance(action, argparse._SubParsersAction):
             for name, below in action.choices.items():
                 yield from commands(below, (*path, name))
+
+
+def test_help_is_at_most_as_wide_as_the_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    for command, path in commands():
+        lines = command.format_help().splitlines()
+        assert max(map(len, lines)) <= 80, path
+        assert "example:" in lines, path
 
 
 # Wrong for all options other than folders, and for all folders.

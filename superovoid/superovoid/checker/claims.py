@@ -121,7 +121,8 @@ def description_of(shape: Any) -> dict[str, Any]:
     try:
         from superovoid.checker.solids import FIELDS
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"no module {error.name!r}: pip install 'superovoid[verify]'") from error
+        words = f"no module {error.name!r}: pip install 'superovoid[verify]'"
+        raise ModuleNotFoundError(words, name=error.name) from error
 
     if isinstance(shape, dict):
         return shape

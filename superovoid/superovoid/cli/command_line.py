@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -33,6 +34,8 @@ class Command(argparse.ArgumentParser):
     def __init__(self, *args: Any, example: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.example = example
+        # No option begins with a digit, so "-0.1,0,1" and "-2mm" are values too.
+        self._negative_number_matcher = re.compile(r"-\.?\d")
         self.set_defaults(parser=self)
 
     def format_help(self) -> str:
@@ -40,7 +43,11 @@ class Command(argparse.ArgumentParser):
         example = f"\nexample:\n  {self.example}\n" if self.example else ""
         formatter = self._get_formatter()
         formatter.add_text(EXIT_CODES)
-        return f"{super().format_help()}{example}\n{formatter.format_help()}"
+        # argparse indents the options by the command, without a check that the longest fits in the rest of the line.
+        usage, blank, rest = super().format_help().partition("\n\n")
+        if max(map(len, usage.splitlines())) > formatter._width:
+            usage = re.sub(r"\n +", "\n" + " " * 8, usage)
+        return f"{usage}{blank}{rest}{example}\n{formatter.format_help()}"
 
     def error(self, message: str) -> NoReturn:
         """Print an error without the usage, and end the process with code 2."""

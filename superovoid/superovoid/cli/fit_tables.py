@@ -45,7 +45,7 @@ def report_links(links: Sequence[LinkFit], tolerance: str, *, holds: bool, stric
             REPORT.line(f"link '{link.link}' ({link.clearance.verdict}): {words}")
         for note in link.words if link.state not in ("empty", "primitives") else ():
             REPORT.line(f"link '{link.link}' ({link.state}): {note}")
-    for state, what in (("empty", "without geometry"), ("primitives", "of primitives, which stay")):
+    for state, what in (("empty", "without geometry"), ("primitives", "of primitives, unchanged")):
         names = [link.link for link in links if link.state == state]
         if names:
             REPORT.detail(f"{what}: {', '.join(names)}")

@@ -108,6 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
     import numpy as np
 
     from superovoid.planning import PlanningError
+    from superovoid.planning.group_planner import GoalError, StartError
     from superovoid.values.poses import as_matrices
 
     robot, _ = view.robot_and_looks(arguments.urdf, None, arguments)
@@ -127,6 +128,8 @@ def run(arguments: argparse.Namespace) -> int:
         motion = planner.plan(start, asked, deadline=arguments.time, seed=arguments.seed)
         timed = planner.time_motion(motion)
     except PlanningError as error:
+        if isinstance(error, StartError | GoalError) and not error.in_contact:
+            raise CommandError(str(error)) from error  # beyond a joint limit
         REPORT.verdict(f"no motion of '{robot.name}': {error}", found=False)
         return 1
     except ValueError as error:
@@ -157,8 +160,10 @@ def _planner(robot: Robot, arguments: argparse.Namespace) -> GroupPlanner:
     from superovoid.planning import GroupPlanner
 
     moving = [name for name in robot.groups if robot.group(name).joints]
-    if arguments.group is None and len(moving) != 1:
-        raise CommandError(f"--group: must be given, one of {', '.join(moving) or 'none'}")
+    if not moving:
+        raise CommandError(f"--srdf {arguments.srdf}: has no group with a joint of '{robot.name}' that can move")
+    if arguments.group is None and len(moving) > 1:
+        raise CommandError(f"--group: must be given, one of {', '.join(moving)}")
     positions = {joint: float(np.clip(0.0, *limits)) for joint, limits in robot.joint_limits.items()}
     return GroupPlanner(
         robot,

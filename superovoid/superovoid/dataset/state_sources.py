@@ -71,7 +71,7 @@ def joint_ranges(robot: Robot, given: Mapping[str, Sequence[float]]) -> FloatArr
             low, high = -math.pi, math.pi
         if not (math.isfinite(low) and math.isfinite(high) and low <= high):
             raise DatasetError(
-                f"range of joint '{name}': [{low}, {high}]: must be finite, the lower end first; give a range"
+                f"range of joint '{name}': [{low}, {high}]: must be finite, the lower end first; give another range"
             )
         ranges[row] = low, high
     return ranges

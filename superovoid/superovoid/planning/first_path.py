@@ -96,7 +96,7 @@ def find_path(
         from ompl import base, geometric, util
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            f"planning needs OMPL: no module {error.name!r}: pip install 'superovoid[plan]'"
+            f"planning needs OMPL: no module {error.name!r}: pip install 'superovoid[plan]'", name=error.name
         ) from error
     if not isinstance(seed, int) or seed < 1:
         raise ValueError(f"seed = {seed!r}: must be an integer of at least 1")

@@ -369,7 +369,7 @@ def _speeds(curve: _Curve, grid: FloatArray, limits: MotionLimits) -> FloatArray
         from toppra import algorithm, constraint
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            f"timing needs toppra: no module {error.name!r}: pip install 'superovoid[plan]'"
+            f"timing needs toppra: no module {error.name!r}: pip install 'superovoid[plan]'", name=error.name
         ) from error
     constraints = [
         constraint.JointVelocityConstraint(np.column_stack([-limits.velocity, limits.velocity])),

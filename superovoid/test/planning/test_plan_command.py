@@ -83,7 +83,7 @@ def test_without_the_post_the_motion_is_straight_and_the_document_has_it(files, 
     [
         (("--start", "left", "--goal", "shoulder=0,elbow=0"), "goal: "),  # in the post
         (("--start", "shoulder=0", "--goal", "left"), "start: "),
-        (("--start", "shoulder=1", "--goal", "shoulder=5"), "goal: "),  # beyond its limit
+        (("--start", "left", "--goal", "-9,0,0,0,0,0,1"), "out of reach"),
     ],
 )
 def test_no_motion_is_a_failed_check_with_its_reason(files, capsys, words, found):
@@ -100,9 +100,11 @@ def test_no_motion_is_a_failed_check_with_its_reason(files, capsys, words, found
         (("--goal", "wrist=1"), "wrist"),
         (("--goal", "left", "--group", "none"), "'none' is not a group of 'arm' (groups: all)"),
         (("--goal", "1,0,0,2,0,0,0"), "--goal"),  # no unit quaternion
+        (("--start", "shoulder=1", "--goal", "shoulder=5"), "goal: positions: shoulder = 5: must be in ["),
+        (("--start", "shoulder=5", "--goal", "left"), "start: positions: shoulder = 5: must be in ["),
     ],
 )
-def test_a_wrong_name_or_pose_is_the_callers_mistake(files, capsys, words, found):
+def test_a_wrong_name_position_or_pose_is_the_callers_mistake(files, capsys, words, found):
     assert plan(files, *words) == 2
     assert found in capsys.readouterr().err
 
