@@ -122,7 +122,7 @@ def test_code_of_a_page_runs_from_top_to_bottom(path, monkeypatch, tmp_path):
     monkeypatch.setattr(os, "sched_setaffinity", lambda *arguments: None)
     names, ran, skipped = names_of_page(page, tmp_path), 0, []
     for code in BLOCK.findall(path.read_text(encoding="utf-8")):
-        missing = [package for words, package in NEEDS.items() if words in code and not installed(package)]
+        missing = [package for words, package in NEEDS.items() if words in code and not can_import(package)]
         if missing or any(words in code for words in ELSEWHERE.get(page, ())):
             skipped += missing
             continue
@@ -134,7 +134,7 @@ def test_code_of_a_page_runs_from_top_to_bottom(path, monkeypatch, tmp_path):
         pytest.skip(f"{skipped} are not installed")
 
 
-def installed(package):
+def can_import(package):
     """Return whether a package can be imported."""
     try:
         __import__(package)

@@ -240,14 +240,14 @@ def test_launch_files_have_the_names_in_the_demo(name):
 
 
 @pytest.fixture(scope="module")
-def loaded():
+def built_configuration():
     """Return the real builder's result for the installed package."""
     utils = pytest.importorskip("moveit_configs_utils", reason="MoveIt is not installed")
     return utils.MoveItConfigsBuilder(NAME, package_name=PACKAGE).to_moveit_configs()
 
 
-def test_the_real_builder_loads_everything(loaded):
-    parameters = loaded.to_dict()
+def test_the_real_builder_loads_everything(built_configuration):
+    parameters = built_configuration.to_dict()
     urdf, srdf = parameters["robot_description"], parameters["robot_description_semantic"]
     robot = Robot.from_urdf(urdf, srdf=srdf)
     assert (robot.joint_names, robot.groups) == (ROBOT.joint_names, ROBOT.groups)
@@ -258,11 +258,11 @@ def test_the_real_builder_loads_everything(loaded):
     assert parameters["default_planning_pipeline"] == "ompl"
     assert parameters["ompl"] == load("ompl_planning.yaml")
     assert parameters["moveit_simple_controller_manager"]["controller_names"] == CONTROLLERS
-    assert loaded.sensors_3d == {}
+    assert built_configuration.sensors_3d == {}
 
 
 @pytest.mark.parametrize("name", LAUNCHED)
-def test_launch_file_makes_a_description(loaded, name):
+def test_launch_file_makes_a_description(built_configuration, name):
     scope = {}
     path = Path(SHARE / "launch" / f"{name}.launch.py")
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), scope)

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.compiled.vector import tangent_frame
-from superovoid.contact.facing import Angle, Vector, facing, is_convex, leave
+from superovoid.contact.facing import Angle, Vector, facing_pieces, is_convex, leave
 from superovoid.contact.inputs import TOLERANCE, as_pose, check_rtol
 from superovoid.contact.polygons import (
     Line,
@@ -141,7 +141,7 @@ class _Side:
         (shape, pose), (origin, axes) = body, frame
         self.shape, self.sign, n = shape, sign, axes[2]
         self.one_piece = is_convex(shape)
-        found = facing(shape, sign * (n @ pose[:3, :3]), angle)
+        found = facing_pieces(shape, sign * (n @ pose[:3, :3]), angle)
         self.is_a_point = sum(len(group) * group.shape[1] for group in found) < 2 and not isinstance(shape, HalfSpace)
         """Whether at most one point faces the other body."""
         self._slack = slack

@@ -90,7 +90,7 @@ class Angle(NamedTuple):
     cosine: float
 
 
-def facing(shape: Shape, m: FloatArray, angle: Angle) -> Pieces:
+def facing_pieces(shape: Shape, m: FloatArray, angle: Angle) -> Pieces:
     """Return what faces a direction.
 
     Parameters

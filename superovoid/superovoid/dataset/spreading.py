@@ -268,7 +268,7 @@ class DaskCluster:
                 ended.add(future)
 
         def fill() -> None:
-            most = limit.most()
+            most = limit.count()
             submit([("", chunk) for chunk in islice(left, max(0, most - len(chunk_of)))])
 
         try:
@@ -362,7 +362,7 @@ class _TaskLimit:
     def __init__(self, workers: Callable[[], int]) -> None:
         self._workers, self._most, self._counted = workers, 0, -math.inf
 
-    def most(self) -> int:
+    def count(self) -> int:
         now = time.monotonic()
         if now - self._counted > _COUNT_INTERVAL:
             self._most, self._counted = _IN_FLIGHT * max(1, self._workers()), now

@@ -273,16 +273,16 @@ class _Finder:
         if is_outside(self.pairs.robot, pair):
             return "", "", "a floating or planar joint is between them"
         if self.search.states and colliding == self.search.states:
-            return self._always(pair)
+            return self._judge_overlap(pair)
         if self._overlap(self.at_states, pair, 0):
             if self._overlap(self.meshes_at_states, pair, 0):
                 return "Default", "states", ""
             return "", "", "overlaps at the default with these bodies, and not with the meshes"
         if colliding or touching:
             return "", "", f"overlaps in {colliding} of {self.search.states} states"
-        return self._never(pair)
+        return self._judge_gap(pair)
 
-    def _always(self, pair: LinkPair) -> tuple[str, str, str]:
+    def _judge_overlap(self, pair: LinkPair) -> tuple[str, str, str]:
         tested = self.positions[:_MESH_STATES]
         if pair in self.others.pairs and meetings(self.others.select(pair), tested).meets.all():
             proof = prove(self.pairs, pair, "meet", max_evaluations=self.search.max_evaluations)
@@ -290,7 +290,7 @@ class _Finder:
             return "Always", "proved" if proof.verdict else "states", words
         return "", "", "always overlaps with these bodies, and not with the meshes"
 
-    def _never(self, pair: LinkPair) -> tuple[str, str, str]:
+    def _judge_gap(self, pair: LinkPair) -> tuple[str, str, str]:
         known = [self.uncovered.get(link) for link in pair]
         # If the surfaces never meet, and the solids are apart in one state, they are apart in all states.
         if None not in known and self._meshes_apart(pair):

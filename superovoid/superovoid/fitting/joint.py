@@ -64,7 +64,7 @@ class Bodies:
         """Return some of the bodies."""
         return Bodies(self.kinds[which], self.unknowns[which], self.rotations[which])
 
-    def without(self, which: int) -> Bodies:
+    def drop(self, which: int) -> Bodies:
         """Return the bodies but one."""
         return self.select(np.delete(np.arange(len(self.kinds)), which))
 

@@ -309,7 +309,7 @@ def _fewest_bodies(
         found = judge.clearance(placed)
         is_good = found.verdict == "good"
         # Both errors count: that against the mesh as given cannot fall below the depth of a hollow that was filled.
-        if best is None or is_good or _both(found) < _CLOSER * _both(best[1]):
+        if best is None or is_good or _sum_of_errors(found) < _CLOSER * _sum_of_errors(best[1]):
             best, kept = (placed, found), tried
         if is_good or tried - kept == (1 if best[1].fills else _PATIENCE):
             break
@@ -317,7 +317,7 @@ def _fewest_bodies(
     return *best, tried
 
 
-def _both(found: Clearance) -> float:
+def _sum_of_errors(found: Clearance) -> float:
     return found.error + found.target_error
 
 
@@ -439,7 +439,7 @@ def _splits(
             for shift in range(3):
                 one, two = (body_in_box(kind, *permute_axes(*box[:2], shift), box[2], (0.5, 0.5)) for box in boxes)
                 pairs.append(one.add_bodies(two))
-        yield bodies.without(which), pairs
+        yield bodies.drop(which), pairs
 
 
 def _nearest_body(bodies: Bodies, points: FloatArray) -> NDArray[np.int64]:
@@ -452,7 +452,7 @@ def _best_kinds(misfit: float, bodies: Bodies, kinds: Sequence[int], samples: _S
     """Change the kinds of bodies if that brings them closer; return their misfit and the bodies."""
     rows = samples.with_bodies(samples.many, bodies)
     for which in range(len(bodies.kinds)):
-        behind = samples_behind(bodies.without(which), rows)
+        behind = samples_behind(bodies.drop(which), rows)
         cost = evaluate(bodies.select([which]), behind, _FINE)[0]
         for kind in kinds:
             if kind != bodies.kinds[which]:
@@ -469,7 +469,7 @@ def _with_simpler_kinds(bodies: Bodies, kinds: Sequence[int], samples: _Samples)
     """Change bodies to the closest of some kinds, one after the other, if the union then is about as close."""
     limit = (1.0 + _AS_CLOSE) * samples.misfit(bodies)
     for which in range(len(bodies.kinds) if kinds else 0):
-        behind = samples_behind(bodies.without(which), samples.with_bodies(samples.all_over, bodies))
+        behind = samples_behind(bodies.drop(which), samples.with_bodies(samples.all_over, bodies))
         changed = [
             descend(replace_kind(bodies, which, kind, shift), behind, _SHARED[-1], _SHARED_STEPS)
             for kind in kinds
@@ -485,7 +485,7 @@ def _drop_useless(misfit: float, bodies: Bodies, samples: _Samples) -> Bodies:
     """Drop bodies whose absence hardly raises the misfit."""
     which = len(bodies.kinds) - 1
     while which >= 0 and len(bodies.kinds) > 1:
-        rest = bodies.without(which)
+        rest = bodies.drop(which)
         without = samples.misfit(rest)
         if without <= misfit * (1.0 + _USELESS):
             misfit, bodies = without, rest

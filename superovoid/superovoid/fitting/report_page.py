@@ -27,7 +27,7 @@ from superovoid.fitting.sphere_files import SphereRobot
 from superovoid.fitting.stand_ins import robot_with
 from superovoid.fitting.targets import Target
 from superovoid.fitting.tessellated import TessellatedRobot
-from superovoid.fitting.turnable import Mark, Shown, Surfaces
+from superovoid.fitting.turnable import DrawnSurface, Mark, Surfaces
 from superovoid.robot.groups import home_of
 
 FloatArray = NDArray[np.float64]
@@ -270,7 +270,7 @@ def _link_block(link: LinkFit, painted: PaintedLink, surfaces: Surfaces, numbers
     towards = towards / max(float(np.linalg.norm(towards)), 1e-12) + _OBLIQUE
     count = f"{len(link.bodies)} {'body' if len(link.bodies) == 1 else 'bodies'}"
     picture = surfaces.picture(
-        [Shown(mesh, "link", "mesh"), Shown(bodies, "bodies", "bodies")],
+        [DrawnSurface(mesh, "link", "mesh"), DrawnSurface(bodies, "bodies", "bodies")],
         {"both": ("link", "bodies"), "link": ("link",), "bodies": ("bodies",)},
         f"link {link.link} and its bodies; " + ", ".join(mark.text for mark in marks),
         marks=marks,
@@ -315,15 +315,15 @@ def _robot_picture(
         assert link.clearance is not None
         mesh, bodies = numbers[link.link]
         shown += [
-            Shown(bodies, "bodies", VERDICT_COLOURS[link.clearance.verdict], poses[link.link]),
-            Shown(mesh, "meshes", _MESH, poses[link.link]),
+            DrawnSurface(bodies, "bodies", VERDICT_COLOURS[link.clearance.verdict], poses[link.link]),
+            DrawnSurface(mesh, "meshes", _MESH, poses[link.link]),
         ]
     kept = [body for body in robot.bodies if body.link not in numbers]
     for body in kept:
         vertices, faces = body.shape.triangles(_TRIANGLES)
         vertices, faces = drawable(vertices[faces])
         number = surfaces.add(Surface(vertices, faces, np.zeros(len(vertices))))
-        shown.append(Shown(number, "kept", _KEPT, poses[body.link] @ body.link_from_body))
+        shown.append(DrawnSurface(number, "kept", _KEPT, poses[body.link] @ body.link_from_body))
     picture = surfaces.picture(
         shown,
         {"bodies": ("bodies", "kept"), "meshes": ("meshes", "kept"), "both": ("bodies", "meshes", "kept")},

@@ -263,7 +263,7 @@ def _dipoles(corners: FloatArray, nodes: FloatArray) -> FloatArray:
     sum_below(moments, nodes, rows)
     centres = rows[:, 3:6]
     centres /= rows[:, 6:]
-    # The farthest corner of the box is at least as far as any point of its triangles.
+    # The farthest corner of the box is no closer than any point of its triangles.
     reach = np.maximum(np.abs(nodes[:, LOWER:UPPER] - centres), np.abs(nodes[:, UPPER : UPPER + 3] - centres))
     rows[:, 6] = _FAR**2 * (reach**2).sum(axis=1)
     return rows

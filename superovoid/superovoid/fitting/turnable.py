@@ -29,7 +29,7 @@ _RAMPS = {"mesh": UNCOVERED, "bodies": PROTRUDING}
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class DrawnSurface:
     """A surface in a picture."""
 
     number: int
@@ -91,7 +91,7 @@ class Surfaces:
 
     def picture(
         self,
-        shown: Sequence[Shown],
+        shown: Sequence[DrawnSurface],
         groups: Mapping[str, Sequence[str]],
         words: str,
         *,
@@ -102,7 +102,7 @@ class Surfaces:
 
         Parameters
         ----------
-        shown : sequence of Shown
+        shown : sequence of DrawnSurface
         groups : mapping of str to sequence of str
             Buttons, and the groups of surfaces that each shows; the first is pressed at the beginning.
         words : str

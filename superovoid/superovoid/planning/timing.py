@@ -446,7 +446,7 @@ def check_trajectory(problem: PlanningProblem, validity: Validity, trajectory: T
         return validator.check_state(trajectory.positions[0])
     trajectory = _refine(problem, trajectory)
     points = _inner_points(trajectory)
-    outside = _outside(problem, points)
+    outside = _find_violations(problem, points)
     if outside.any():
         return MotionCheck(False, Statistics(states=0), trajectory.positions[int(np.argmax(outside))])
     off = _chord_deviations(problem, trajectory, points)
@@ -482,7 +482,7 @@ def _inner_points(trajectory: Trajectory) -> FloatArray:
     return np.stack([q[:-1] + begin, *middle, q[1:] - end])
 
 
-def _outside(problem: PlanningProblem, points: FloatArray) -> NDArray[np.bool_]:
+def _find_violations(problem: PlanningProblem, points: FloatArray) -> NDArray[np.bool_]:
     """Return which polynomials have an inner Bezier point beyond a limit, shape (n - 1,)."""
     beyond: NDArray[np.bool_] = (points < problem.lower - 1e-9) | (points > problem.upper + 1e-9)
     return np.logical_or.reduce(beyond, axis=(0, 2))
@@ -513,7 +513,7 @@ def _first_unproved_corner(
     """
     q = trajectory.positions
     points = _inner_points(trajectory)
-    outside = _outside(problem, points) & (corner >= 0)
+    outside = _find_violations(problem, points) & (corner >= 0)
     if outside.any():
         return int(corner[np.argmax(outside)])
     off = _chord_deviations(problem, trajectory, points)

@@ -129,7 +129,7 @@ class AllowedCollisionMatrix:
     def _names(self) -> frozenset[str]:
         return frozenset(itertools.chain.from_iterable(self.entries))
 
-    def without(self, names: Set[str]) -> AllowedCollisionMatrix:
+    def drop_names(self, names: Set[str]) -> AllowedCollisionMatrix:
         """Return this matrix without the entries of some names; as in MoveIt, their default entries remain."""
         if self._names.isdisjoint(names):
             return self
@@ -360,7 +360,7 @@ class CollisionRules:
         attached = self._attached.keys() & names
         for name in attached:
             self.detach(name)
-        matrix = self._matrix.without(names)
+        matrix = self._matrix.drop_names(names)
         runtime = {pair: rule for pair, rule in self._runtime.items() if pair.isdisjoint(names)}
         said = bool(attached) or matrix is not self._matrix or len(runtime) < len(self._runtime)
         self._matrix, self._runtime = matrix, runtime

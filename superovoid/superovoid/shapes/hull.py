@@ -143,7 +143,7 @@ class Hull:
         unit, offsets = self.planes[:, :3], self.planes[:, 3]
         below = float((offsets[group] - heights).max())
         self.loss = below + max(most_above(unit, offsets, vertices), 0.0) + HEIGHT_ROUNDING * self.radius
-        others = self._others(vertices, hull.vertices)
+        others = self._other_points(vertices, hull.vertices)
         if len(others):
             self._leave_out(others, heights - unit[group] @ self.corners.mean(axis=0))
 
@@ -162,7 +162,7 @@ class Hull:
         return group, heights.min(axis=1)
 
     @staticmethod
-    def _others(vertices: FloatArray, numbers: NDArray[np.int32]) -> FloatArray:
+    def _other_points(vertices: FloatArray, numbers: NDArray[np.int32]) -> FloatArray:
         """Return the points that equal none of those with these numbers."""
         _, same = np.unique(vertices + 0.0, axis=0, return_inverse=True)
         is_corner = np.zeros(len(vertices), dtype=bool)

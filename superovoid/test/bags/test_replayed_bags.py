@@ -57,7 +57,7 @@ def rows_of(path):
         return list(csv.DictReader(file))
 
 
-def decoded(path, topic="/distance_service/distances"):
+def decode(path, topic="/distance_service/distances"):
     """Return time, ns, and message of each entry, decoded by mcap_ros2."""
     return [(each.log_time_ns, each.ros_msg) for each in reader_module.read_ros2_messages(str(path), topics=[topic])]
 
@@ -68,7 +68,7 @@ def test_replayed_distances_equal_direct_queries(arm, tmp_path):
     did = replay(run, arm, ReplayQuery(max_results=None), table=table, bag=bag, threads=2)
     assert (did.states, did.known) == (300, 299)
     assert did.first_unknown == (0.0, "not recorded yet: joint wrist")
-    rows, messages = rows_of(table), decoded(bag)
+    rows, messages = rows_of(table), decode(bag)
     assert (rows[0]["state"], rows[0]["distance_m"], rows[0]["lower_m"]) == (did.first_unknown[1], "nan", "-inf")
     assert len(messages) == 299 and len(rows) == 1 + 299 * did.pairs == did.rows
     at = 1
@@ -108,7 +108,7 @@ def test_states_without_pair_within_max_distance_have_that_lower_bound(arm, tmp_
                  bag=tmp_path / "out.mcap")  # fmt: skip
     rows = rows_of(tmp_path / "t.csv")
     assert [(row["state"], row["body_a"], row["lower_m"]) for row in rows[1:]] == [("known", "", "1e-06")] * 2
-    assert [len(message.pairs) for _, message in decoded(tmp_path / "out.mcap")] == [0, 0] and did.least is None
+    assert [len(message.pairs) for _, message in decode(tmp_path / "out.mcap")] == [0, 0] and did.least is None
 
 
 def test_states_at_fixed_rate_use_latest_message(arm, tmp_path):
@@ -126,12 +126,12 @@ def test_recording_is_copied_message_by_message_on_request(arm, tmp_path):
             for file in (run, tmp_path / "out.mcap")
         )
         assert there == here and there
-    assert len(decoded(tmp_path / "out.mcap")) == 19
+    assert len(decode(tmp_path / "out.mcap")) == 19
     with pytest.raises(RecordingError, match="already has a topic /distance_service/distances: choose another --name"):
         replay(tmp_path / "out.mcap", arm, ReplayQuery(), bag=tmp_path / "more.mcap", with_recording=True)
     assert not (tmp_path / "more.mcap").exists() and not list(tmp_path.glob(".*"))
     replay(tmp_path / "out.mcap", arm, ReplayQuery(), bag=tmp_path / "more.mcap", name="/again", with_recording=True)
-    assert len(decoded(tmp_path / "more.mcap", "/again/distances")) == 19
+    assert len(decode(tmp_path / "more.mcap", "/again/distances")) == 19
 
 
 def test_message_definition_matches_superovoid_interfaces():
@@ -152,7 +152,7 @@ def test_ros_deserializes_the_messages(arm, tmp_path):
 
     with (tmp_path / "out.mcap").open("rb") as file:
         raw = [message.data for _, _, message in make_reader(file).iter_messages()]
-    for data, (_, ours) in zip(raw, decoded(tmp_path / "out.mcap"), strict=True):
+    for data, (_, ours) in zip(raw, decode(tmp_path / "out.mcap"), strict=True):
         read = serialization.deserialize_message(data, kind)
         assert read.header.stamp.sec == 1_700_000_000 and len(read.pairs) == len(ours.pairs) > 0
         assert [(p.link_a, p.body_b, p.distance, p.upper, p.normal.z, p.status, p.iterations) for p in read.pairs] == [
@@ -270,7 +270,7 @@ def test_stamp_of_a_state_is_that_of_its_oldest_part(arm, tmp_path):
         add_stamp(0.5, 90, slide=0.1), add_stamp(0.75, 95, slide=0.2), add_stamp(0.75, 94, wrist=0.2),
     )  # fmt: skip
     replay(run, arm, ReplayQuery(), bag=tmp_path / "out.mcap")
-    found = [(each.header.stamp.sec, each.joint_state_age) for _, each in decoded(tmp_path / "out.mcap")]
+    found = [(each.header.stamp.sec, each.joint_state_age) for _, each in decode(tmp_path / "out.mcap")]
     assert found == [(90, 0.5), (95, 0.75), (94, 0.0)]
 
 
@@ -308,14 +308,14 @@ def test_corrupted_bag_is_replayed_or_refused_with_its_name(arm, tmp_path, seed)
                 assert str(harmed) in str(error) and not any(path.exists() for path in outputs.values())
                 ended.add("refused")
             else:
-                assert did.states == len(rows_of(outputs["table"])) and len(decoded(outputs["bag"])) == did.known
+                assert did.states == len(rows_of(outputs["table"])) and len(decode(outputs["bag"])) == did.known
                 ended.add("replayed")
             for path in outputs.values():
                 path.unlink(missing_ok=True)
         assert "refused" in ended and not list(tmp_path.glob(".*.partial"))
 
 
-def joints_named(seconds, names, positions):
+def joints_at(seconds, names, positions):
     topic, kind, then, message = joints(seconds)
     return topic, kind, then, {**message, "name": names, "position": positions}
 
@@ -335,8 +335,8 @@ def joints_named(seconds, names, positions):
 )
 def test_invalid_position_makes_state_unknown_until_next_message(arm, tmp_path, names, positions, words):
     run = write_bag(
-        tmp_path / "run.mcap", ball(0.0, 2.0, "/tf_static"), joints_named(0.0, ["slide", "wrist"], [0.1, 0.2]),
-        joints_named(0.1, names, positions), joints_named(0.2, ["wrist"], [0.2]), joints_named(0.3, ["slide"], [0.3]),
+        tmp_path / "run.mcap", ball(0.0, 2.0, "/tf_static"), joints_at(0.0, ["slide", "wrist"], [0.1, 0.2]),
+        joints_at(0.1, names, positions), joints_at(0.2, ["wrist"], [0.2]), joints_at(0.3, ["slide"], [0.3]),
     )  # fmt: skip
     replay(run, arm, ReplayQuery(), table=tmp_path / "t.csv", threads=1)
     assert [row["state"] for row in rows_of(tmp_path / "t.csv")] == ["known", words, words, "known"]
@@ -353,7 +353,7 @@ def test_invalid_base_pose_is_reported(arm, tmp_path):
 
 
 def test_fewer_positions_than_names_leave_the_joints_unknown(arm, tmp_path):
-    run = write_bag(tmp_path / "run.mcap", ball(0.0, 2.0, "/tf_static"), joints_named(0.0, ["slide", "wrist"], [0.1]))
+    run = write_bag(tmp_path / "run.mcap", ball(0.0, 2.0, "/tf_static"), joints_at(0.0, ["slide", "wrist"], [0.1]))
     did = replay(run, arm, ReplayQuery(), threads=1)
     assert (did.states, did.first_unknown[1]) == (1, "not recorded yet: joint slide, joint wrist")
 

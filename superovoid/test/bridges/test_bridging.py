@@ -51,7 +51,7 @@ def test_poses_have_the_jacobians_of_differences(shape):
         for twist in 1e-4 * np.eye(6):
             ends = [list(poses), list(poses)]
             for way, sign in zip(ends, (1.0, -1.0), strict=True):
-                way[number] = bridged.moved(poses[number], sign * twist[:3], sign * twist[3:])
+                way[number] = bridged.move(poses[number], sign * twist[:3], sign * twist[3:])
             found = (function(*ends[0]).distance - function(*ends[1]).distance) / 2e-4
             change = (ends[0][number] - ends[1][number]) / 2e-4
             product = (answer.jacobians[number] * change).sum(axis=(-1, -2))
@@ -117,9 +117,9 @@ def test_states_have_answers_and_gradients_in_the_order_of_pairs():
         assert np.array_equal(answer.jacobians[0][state, column], found.gradients[row])
     step = np.array([0.0, 1e-5, 0.0])
     ends = [
-        function(positions[:, None], bridged.moved(bases, way, way)[:, None, None]).distance for way in (step, -step)
+        function(positions[:, None], bridged.move(bases, way, way)[:, None, None]).distance for way in (step, -step)
     ]
-    change = (bridged.moved(bases, step, step) - bridged.moved(bases, -step, -step))[:, None, None]
+    change = (bridged.move(bases, step, step) - bridged.move(bases, -step, -step))[:, None, None]
     product = (answer.jacobians[1] * change).sum(axis=(-1, -2, -3))
     assert np.abs(product - (ends[0] - ends[1])).max() < 1e-9
 

@@ -88,7 +88,7 @@ def test_ipopt_keeps_an_arm_clear_of_a_wall(hessian):
 
 
 @pytest.mark.skipif(not SOURCE.is_file() or shutil.which("cc") is None, reason="needs the repository and a C compiler")
-def test_a_function_in_c_has_the_distances_and_jacobians_of_the_engine(tmp_path):
+def test_a_c_function_repeats_distances_and_jacobians_of_the_engine(tmp_path):
     library = tmp_path / "casadi_pair.so"
     flags = [f"-I{PREFIX}/include", f"-L{PREFIX}/lib", "-lsuperovoid", f"-Wl,-rpath,{PREFIX}/lib", "-o", library]
     subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", SOURCE, *flags], check=True)

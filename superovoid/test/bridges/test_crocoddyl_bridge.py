@@ -15,7 +15,7 @@ from superovoid.crocoddyl import ResidualModelDistances  # noqa: E402
 from superovoid.pinocchio import CollisionDistances  # noqa: E402
 
 
-def clearing(state, geometry, margin, activated=True):
+def clearance_cost(state, geometry, margin, activated=True):
     """Return a cost of distances below a margin."""
     residual = ResidualModelDistances(state, geometry)
     bounds = crocoddyl.ActivationBounds(np.full(residual.nr, margin), np.full(residual.nr, 1e3))
@@ -30,7 +30,7 @@ def test_residuals_are_distances_and_derivatives_those_of_differences(free):
     model, geometry = arm(free)
     state = crocoddyl.StateMultibody(model)
     costs = crocoddyl.CostModelSum(state)
-    costs.addCost("distances", clearing(state, geometry, 0.1, activated=False), 1.0)
+    costs.addCost("distances", clearance_cost(state, geometry, 0.1, activated=False), 1.0)
     action = crocoddyl.DifferentialActionModelFreeFwdDynamics(state, crocoddyl.ActuationModelFull(state), costs)
     numeric = crocoddyl.DifferentialActionModelNumDiff(action)
     q = pinocchio.integrate(model, pinocchio.neutral(model), 0.4 * np.random.default_rng(2).standard_normal(model.nv))
@@ -58,7 +58,7 @@ def test_a_trajectory_keeps_clear_of_the_ball():
         for each, goal in ((costs, 0.01), (last, 1e3)):
             reach = crocoddyl.CostModelResidual(state, crocoddyl.ResidualModelState(state, end, model.nv))
             each.addCost("reach", reach, goal)
-            each.addCost("clear", clearing(state, geometry, 0.03), weight)
+            each.addCost("clear", clearance_cost(state, geometry, 0.03), weight)
         effort = crocoddyl.CostModelResidual(state, crocoddyl.ResidualModelControl(state, model.nv))
         costs.addCost("effort", effort, 1e-3)
         full = crocoddyl.ActuationModelFull(state)

@@ -28,7 +28,7 @@ def tripled(x):
 
 
 @pytest.fixture
-def loaded(tmp_path, monkeypatch):
+def load_modules(tmp_path, monkeypatch):
     """Write a module of kernels, and one that calls them, and import both again."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # Python compares only the seconds of a file's last change
@@ -46,10 +46,10 @@ def loaded(tmp_path, monkeypatch):
         sys.modules.pop(name, None)
 
 
-def test_machine_code_on_disk_is_used_until_anything_that_the_kernel_uses_changes(loaded):
-    assert loaded()(1.0) == 7.0
-    again = loaded()
+def test_stored_machine_code_is_reused_until_a_dependency_changes(load_modules):
+    assert load_modules()(1.0) == 7.0
+    again = load_modules()
     assert again(1.0) == 7.0 and sum(again.stats.cache_hits.values()) == 1
     for changed, expected in (({"factor": 5.0}, 16.0), ({"triple": 4.0}, 9.0)):
-        outer = loaded(**changed)
+        outer = load_modules(**changed)
         assert outer(1.0) == expected and not outer.stats.cache_hits

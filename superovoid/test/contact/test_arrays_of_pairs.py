@@ -66,7 +66,7 @@ def random_poses(rng, count, spread):
 
 
 @pytest.fixture(scope="module")
-def mixed():
+def mixed_pairs():
     """Return pairs of every two kinds in both orders, some separate and some overlapping: a, pose_a, b, pose_b."""
     rng = np.random.default_rng(4)
     pairs = list(itertools.product(SHAPES.values(), repeat=2)) * EACH
@@ -108,8 +108,8 @@ def select(pairs, rows):
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_answers_among_mixed_pairs_repeat_those_of_single_pairs(question, mixed):
-    asked = asked_of(question, mixed)
+def test_answers_among_mixed_pairs_repeat_those_of_single_pairs(question, mixed_pairs):
+    asked = asked_of(question, mixed_pairs)
     many = QUESTIONS[question](*asked)
     assert len(many) == len(asked[0])
     step = 5 if question == "time_of_impact" else 1
@@ -119,8 +119,8 @@ def test_answers_among_mixed_pairs_repeat_those_of_single_pairs(question, mixed)
 
 @pytest.mark.ci
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_order_and_threads_change_no_bit_of_mixed_pairs(question, mixed, monkeypatch):
-    asked = asked_of(question, select(mixed, range(0, 300)))
+def test_order_and_threads_change_no_bit_of_mixed_pairs(question, mixed_pairs, monkeypatch):
+    asked = asked_of(question, select(mixed_pairs, range(0, 300)))
     used = []
 
     def count_threads(portions, work, threads):
@@ -138,8 +138,8 @@ def test_order_and_threads_change_no_bit_of_mixed_pairs(question, mixed, monkeyp
     assert QUESTIONS[question](*select(asked, order), threads=2) == whole[order]
 
 
-def test_swapping_mixed_bodies_swaps_distances_bit_by_bit(mixed):
-    a, pose_a, b, pose_b = mixed
+def test_swapping_mixed_bodies_swaps_distances_bit_by_bit(mixed_pairs):
+    a, pose_a, b, pose_b = mixed_pairs
     one, other = distances(a, pose_a, b, pose_b), distances(b, pose_b, a, pose_a)
     for name in ("distance", "lower", "upper", "status"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
@@ -147,15 +147,15 @@ def test_swapping_mixed_bodies_swaps_distances_bit_by_bit(mixed):
     np.testing.assert_array_equal(one.normal, -other.normal)
 
 
-def test_large_batches_change_only_superovoids_within_both_intervals(mixed):
+def test_large_batches_change_only_superovoids_within_both_intervals(mixed_pairs):
     rng = np.random.default_rng(7)
     count = 700
     ovoid = SHAPES["superovoid"]
-    a, b = [*mixed[0], *[ovoid] * count], [*mixed[2], *[Ellipsoid((0.2, 0.3, 0.4))] * count]
-    pose_a = np.concatenate([mixed[1], random_poses(rng, count, 0.2)])
-    pose_b = np.concatenate([mixed[3], random_poses(rng, count, 0.4)])
-    large, small = distances(a, pose_a, b, pose_b), distances(*mixed)
-    some = large[: len(mixed[0])]
+    a, b = [*mixed_pairs[0], *[ovoid] * count], [*mixed_pairs[2], *[Ellipsoid((0.2, 0.3, 0.4))] * count]
+    pose_a = np.concatenate([mixed_pairs[1], random_poses(rng, count, 0.2)])
+    pose_b = np.concatenate([mixed_pairs[3], random_poses(rng, count, 0.4)])
+    large, small = distances(a, pose_a, b, pose_b), distances(*mixed_pairs)
+    some = large[: len(mixed_pairs[0])]
     in_lanes = np.array([isinstance(x, Superovoid) and isinstance(y, Superovoid) for x, y in zip(a, b, strict=True)])
     others = ~in_lanes[: len(some)]
     assert some[others] == small[others]
@@ -195,8 +195,8 @@ def test_one_shape_and_one_pose_are_broadcast(kind):
     assert directions == are_closer(shape, here, other, places, 0.1, direction=np.tile((0.0, 0.0, 1.0), (5, 1)))
 
 
-def test_impacts_of_many_pairs_select_rows_and_lack_a_truth_value(mixed):
-    impacts = time_of_impact(*motions(select(mixed, range(20))))
+def test_impacts_of_many_pairs_select_rows_and_lack_a_truth_value(mixed_pairs):
+    impacts = time_of_impact(*motions(select(mixed_pairs, range(20))))
     met = impacts[impacts.status == ImpactStatus.IMPACT]
     assert 0 < len(met) < 20 and all(each.status is ImpactStatus.IMPACT for each in met)
     assert impacts[3].result == impacts.result[3]
@@ -258,22 +258,22 @@ def test_mixed_pairs_take_bounded_memory_besides_their_answers(question):
 # -- derivatives ------------------------------------------------------------------------------------------------------
 
 
-def test_derivatives_of_mixed_pairs_equal_those_of_single_pairs(mixed):
-    results = distances(*mixed)
-    whole = derivatives(*mixed, results, threads=1)
-    assert derivatives(*mixed, results, threads=3) == whole
-    gradients = pose_gradients(results, mixed[1], mixed[3])
+def test_derivatives_of_mixed_pairs_equal_those_of_single_pairs(mixed_pairs):
+    results = distances(*mixed_pairs)
+    whole = derivatives(*mixed_pairs, results, threads=1)
+    assert derivatives(*mixed_pairs, results, threads=3) == whole
+    gradients = pose_gradients(results, mixed_pairs[1], mixed_pairs[3])
     np.testing.assert_array_equal(whole.by_pose_a, gradients.by_pose_a)
     for i in range(len(results)):
-        alone = derivatives(*(each[i] for each in mixed), results[i])
+        alone = derivatives(*(each[i] for each in mixed_pairs), results[i])
         for field in fields(alone):
             expected = getattr(whole, field.name)[i]
             np.testing.assert_array_equal(getattr(alone, field.name), expected, err_msg=field.name)
 
 
-def test_derivatives_by_shape_cover_superovoids_against_any_kind(mixed):
-    a, _, b, _ = mixed
-    found = derivatives(*mixed, distances(*mixed))
+def test_derivatives_by_shape_cover_superovoids_against_any_kind(mixed_pairs):
+    a, _, b, _ = mixed_pairs
+    found = derivatives(*mixed_pairs, distances(*mixed_pairs))
     ovoid = np.array([[isinstance(shape, Superovoid) for shape in shapes] for shapes in (a, b)])
     np.testing.assert_array_equal(np.isfinite(found.by_shape_a).all(axis=1), ovoid[0])
     np.testing.assert_array_equal(np.isnan(found.by_shape_b).all(axis=1), ~ovoid[1])

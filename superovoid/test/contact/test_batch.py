@@ -256,7 +256,7 @@ def test_lanes_next_to_boxes_capsules_and_cylinders_agree_with_single_answers():
             np.testing.assert_allclose(found.normal[i], alone.normal, atol=2e-5)
 
 
-def test_lanes_next_to_cores_do_not_depend_on_order_and_swap_bit_by_bit():
+def test_lanes_next_to_cores_ignore_order_and_swap_bit_by_bit():
     pairs = pairs_with_cores(4, 2 * BATCH)
     found, backwards = of_all(pairs), of_all(pairs, slice(None, None, -1))
     swapped = of_all([(b, pose_b, a, pose_a) for a, pose_a, b, pose_b in pairs])

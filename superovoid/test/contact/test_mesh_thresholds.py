@@ -66,7 +66,7 @@ def star(rng, largest=60):
     return np.rint(radii[:, None] * mesh.vertices).astype(int), mesh.faces
 
 
-def hollow(half=50, wall=8):
+def hollow_box(half=50, wall=8):
     outer, inner = box_corners(half), box_corners(half - wall)
     return np.concatenate([outer, inner]), np.concatenate([CUBE, CUBE[:, ::-1] + len(outer)])
 
@@ -84,7 +84,7 @@ def two_parts(rng):
     return np.concatenate([corners, corners + np.array([80, 3, 5])]), np.concatenate([faces, faces + len(corners)])
 
 
-def oriented(corners, faces):
+def orient(corners, faces):
     faces = np.asarray(faces)
     p = corners[faces].astype(float)
     turned = np.einsum("ij,ij->i", p[:, 0], np.cross(p[:, 1], p[:, 2])).sum() < 0.0
@@ -95,7 +95,7 @@ CLOSED = {
     "notched": lambda rng: notched_prism(),
     "small notched": lambda rng: notched_prism(12, 8, 6),
     "star": star,
-    "hollow": lambda rng: hollow(),
+    "hollow": lambda rng: hollow_box(),
     "two parts": two_parts,
 }
 SHEETS = {"open box": lambda rng: open_box(), "one triangle": one_triangle}
@@ -104,7 +104,7 @@ SHEETS = {"open box": lambda rng: open_box(), "one triangle": one_triangle}
 def draw_shape(rng, name):
     """Return a shape, and its triangles as integers."""
     corners, faces = (CLOSED | SHEETS)[name](rng)
-    faces = oriented(corners, faces)
+    faces = orient(corners, faces)
     shape = (Mesh if name in CLOSED else Shell)(corners / PER_LENGTH, faces)
     return shape, corners[faces]
 
@@ -114,7 +114,7 @@ def quarter_turn(rng):
     return np.rint(turns[rng.integers(len(turns))]).astype(int)
 
 
-def moved(triangles, turn, shift):
+def move(triangles, turn, shift):
     return [tuple(map(tuple, t)) for t in (triangles @ turn.T + shift).astype(object)]
 
 
@@ -214,7 +214,7 @@ def test_integers_agree_on_whether_meshes_meet(spread, draws):
         turn, shift = quarter_turn(rng), rng.integers(-spread, spread + 1, 3)
         pose = pose_of(turn, shift / PER_LENGTH)
         verdict = are_closer(a, np.eye(4), b, pose, 0.0)
-        one, two = moved(triangles, np.eye(3, dtype=int), (0, 0, 0)), moved(others, turn, shift)
+        one, two = move(triangles, np.eye(3, dtype=int), (0, 0, 0)), move(others, turn, shift)
         meet = surfaces_meet(one, two)
         if not meet:
             # A corner of each part: the first and the last triangle belong to different parts if there are two.
@@ -249,8 +249,8 @@ def test_no_translation_shorter_than_a_proved_depth_separates_the_bodies(draws):
                 step = np.array(
                     [int(x) for x in way / np.linalg.norm(way) * -upper * 0.999 * PER_LENGTH * fine], object
                 )
-                one = moved(fine * triangles.astype(object), np.eye(3, dtype=int), (0, 0, 0))
-                two = moved(fine * others.astype(object), turn, fine * shift.astype(object) + step)
+                one = move(fine * triangles.astype(object), np.eye(3, dtype=int), (0, 0, 0))
+                two = move(fine * others.astype(object), turn, fine * shift.astype(object) + step)
                 judged += 1
                 assert surfaces_meet(one, two) or (
                     (names[0] in CLOSED and any(holds(one, two[k][0]) for k in (0, -1)))
@@ -292,8 +292,8 @@ def test_nested_and_enclosed_meshes_are_decided_without_the_depth():
     corners, faces = star(rng, 8)
     small = Mesh(corners / PER_LENGTH, faces)
     solid = Mesh(*[notched_prism()[0] / PER_LENGTH, notched_prism()[1]])
-    box = Mesh(hollow()[0] / PER_LENGTH, hollow()[1])
-    sheet = Shell(hollow()[0] / PER_LENGTH, hollow()[1])
+    box = Mesh(hollow_box()[0] / PER_LENGTH, hollow_box()[1])
+    sheet = Shell(hollow_box()[0] / PER_LENGTH, hollow_box()[1])
     inside = pose_of(shift=(-0.2, -0.2, 0.0))
     for one, two in ((solid, small), (small, solid)):
         pose = inside if two is small else np.linalg.inv(inside)
@@ -405,7 +405,7 @@ def test_proved_sides_agree_with_integers(shape, draws):
     rng = np.random.default_rng(5)
     mesh, triangles = draw_shape(rng, shape)
     core = Core(mesh._row, MESH, mesh._pool)
-    exact = moved(triangles, np.eye(3, dtype=int), (0, 0, 0))
+    exact = move(triangles, np.eye(3, dtype=int), (0, 0, 0))
     scale = 1009
     large = [tuple(tuple(scale * x for x in p) for p in t) for t in exact]
     seen = set()
@@ -428,7 +428,7 @@ def test_no_side_is_proved_on_a_surface():
 
 
 def test_nothing_is_inside_a_shell():
-    corners, faces = hollow()
+    corners, faces = hollow_box()
     shell = Shell(corners / PER_LENGTH, faces)
     core = Core(shell._row, MESH, shell._pool)
     rng = np.random.default_rng(0)

@@ -66,7 +66,7 @@ def on_surface(shape, w, angle):
     return np.array([a1 * kx * r * c, a2 * ky * r * s, a3 * w]), n / np.linalg.norm(n)
 
 
-def facing(rng, gap):
+def draw_facing_bodies(rng, gap):
     """Return non-convex bodies and a pose of B in A; points face each other across a gap, over concavities or not."""
     bodies, places = [], []
     while len(bodies) < 2:
@@ -106,7 +106,7 @@ def test_a_search_of_pieces_that_ends_early_proves_true_bounds():
     closed = overlapping = 0
     for number in range(9):
         gap = -(10.0 ** rng.uniform(-3.0, -0.5)) if number % 3 == 2 else 10.0 ** rng.uniform(-4.0, -0.5)
-        a, b, pose = facing(rng, gap)
+        a, b, pose = draw_facing_bodies(rng, gap)
         n = rng.normal(size=3)
         n /= np.linalg.norm(n)
         most = gap if gap > 0.0 else 0.0

@@ -198,7 +198,7 @@ def test_rays_among_several_bodies_meet_the_first_of_all():
     assert np.all(hits.distance <= hits.upper)
 
 
-def test_a_ray_from_inside_has_distance_zero_and_one_that_ends_early_meets_nothing():
+def test_a_ray_from_inside_hits_at_zero_and_short_rays_miss():
     inside, short, away, down = cast_rays(
         [Sphere(1.0), HalfSpace()],
         [(0.5, 0.0, 0.0), (4.0, 0.0, 2.0), (4.0, 0.0, 2.0), (4.0, 0.0, 2.0)],
@@ -214,7 +214,7 @@ def test_a_ray_from_inside_has_distance_zero_and_one_that_ends_early_meets_nothi
     assert short.body in (-1, 0)
 
 
-def test_a_scene_answers_for_points_and_rays_at_the_poses_of_its_links():
+def test_a_scene_answers_points_and_rays_at_its_link_poses():
     scene = Scene([Body("ball", "hand", Sphere(0.5)), Body("table", "world", Box((4.0, 4.0, 0.2)))])
     with pytest.raises(ValueError, match="pose"):
         scene.point_distances([(0.0, 0.0, 0.0)])

@@ -333,7 +333,7 @@ def test_scaled_rotations_do_not_change_verdicts():
             assert lies_in(exact[row], verdict.lower[row], verdict.upper[row])
 
 
-def composed(pose, offset):
+def compose(pose, offset):
     """Return the position of a body at a pose in its link, in forty digits."""
     axes = exact_rotation(pose)
     local = exact_vector(offset[:3, 3])
@@ -351,7 +351,7 @@ def test_a_scene_uses_the_exact_product_of_its_poses(far, error):
         bodies.append(Body(f"body{i}", f"link{i}", Sphere(radius), random_pose(rng, error, 0.5)))
         poses[f"link{i}"] = random_pose(rng, error, 0.1) + np.array([[0, 0, 0, far]] * 3 + [[0, 0, 0, 0]])
     given = [body.link_from_body for body in bodies]
-    bodies_at = [composed(poses[f"link{i}"], given[i]) for i in range(count)]
+    bodies_at = [compose(poses[f"link{i}"], given[i]) for i in range(count)]
     scene = Scene(bodies)
     scene.set_link_poses(poses)
     found = scene.query()

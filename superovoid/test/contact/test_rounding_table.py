@@ -43,7 +43,7 @@ def length(v):
     return mpmath.sqrt(sum(x * x for x in v))
 
 
-def shown(name, most, derived):
+def show(name, most, derived):
     print(f"{name}: {float(most):.2f} of {derived:.2f} u")
     assert most <= derived
 
@@ -87,7 +87,7 @@ def test_a_power_loses_two_roundings_and_three_of_its_logarithm(power):
         if -700.0 < log_y < 0.0:
             error = abs(mpmath.mpf(float(power(x, exponent))) / mpmath.exp(log_y) - 1) / U
             most = max(most, error / (2 + 3 * abs(log_y)))
-    shown("power, share of (2 + 3 |log y|) u", most, 1.0)
+    show("power, share of (2 + 3 |log y|) u", most, 1.0)
 
 
 @kernel
@@ -135,7 +135,7 @@ def estrin(terms, x, x_errs, pairings):
     return value
 
 
-def truncated(approximate, function, x):
+def truncation(approximate, function, x):
     """Return the largest relative error of a formula without rounding, in u."""
     return max(float(abs(approximate(v) / function(v) - 1)) / U for v in map(mpmath.mpf, map(float, x)))
 
@@ -148,7 +148,7 @@ def lost_by_exp():
     lost = r * r * lost + 2.0 * np.abs(curved)  # r r, and times the tail
     lost += half_ulp(r) * np.abs(np.expm1(r))  # r itself, high - low
     lost += np.abs(curved) + half_ulp(np.abs(r) + np.abs(curved))  # curved - low, high + ...
-    series = truncated(
+    series = truncation(
         lambda v: 1 + v + v * v * sum(mpmath.mpf(e) * v**i for i, e in enumerate(E_TERMS)), mpmath.exp, r[::100]
     )
     return np.max((lost + half_ulp(np.exp(r))) / np.exp(r)) + series
@@ -167,7 +167,7 @@ def lost_by_log(exponents, f, f_errs=0.0):
         ratio = v / (2 + v)
         return v - ratio * (v - sum(mpmath.mpf(e) * ratio ** (2 * i + 2) for i, e in enumerate(L_TERMS)))
 
-    series = truncated(by_series, lambda v: mpmath.log(1 + v), f[::100])
+    series = truncation(by_series, lambda v: mpmath.log(1 + v), f[::100])
     most = 0.0
     for k in exponents:
         value = k * math.log(2.0) + np.log1p(f)
@@ -190,15 +190,15 @@ def test_exp_and_log_of_lanes_lose_no_more_than_their_operations():
     roots = math.sqrt(0.5) * 2.0 ** rng.integers(-3, 4, 200) * (1.0 + 1e-15 * rng.integers(-9, 9, 200))
     derived = lost_by_exp()
     assert derived <= 1.7
-    shown("exp in lanes", measured_loss(exp_of_lanes, mpmath.exp, [*rng.uniform(-700.0, 700.0, 200), *seams]), derived)
+    show("exp in lanes", measured_loss(exp_of_lanes, mpmath.exp, [*rng.uniform(-700.0, 700.0, 200), *seams]), derived)
     derived = lost_by_log([0, 1, -1, 2, -2, 3, -3, 1023, -1022], f)
     assert derived <= 2.0
     x = [*10.0 ** rng.uniform(-300.0, 300.0, 200), *near_one, *roots]
-    shown("log in lanes", measured_loss(log_of_lanes, mpmath.log, x), derived)
+    show("log in lanes", measured_loss(log_of_lanes, mpmath.log, x), derived)
     derived = max(lost_by_log([0], f[f > 0.0]), lost_by_log([1], f[f < 0.0], 0.25))
     assert derived <= 2.8
     x = [*rng.uniform(0.0, 1.0, 200), *rng.uniform(0.414, 0.5, 200), *10.0 ** rng.uniform(-300.0, 0.0, 100)]
-    shown("log(1 + x) in lanes", measured_loss(log_1p_of_lanes, mpmath.log1p, x), derived)
+    show("log(1 + x) in lanes", measured_loss(log_1p_of_lanes, mpmath.log1p, x), derived)
 
 
 # -- points of superovoids ------------------------------------------------------------------------------
@@ -242,8 +242,8 @@ def test_a_point_of_a_unit_curve_agrees_with_its_dual():
         h = dual_norm(cd, sd, 2 / (2 - e))
         lost = max(lost, abs(h - (c * cd + s * sd)) / h / U)
         outside = max(outside, (dual_norm(c, s, 2 / e) - 1) / U)
-    shown("layer, h(n) - n . x", lost, derived)
-    shown("layer, outside the curve", outside, derived)
+    show("layer, h(n) - n . x", lost, derived)
+    show("layer, outside the curve", outside, derived)
 
 
 @kernel
@@ -288,7 +288,7 @@ def test_points_of_superovoids_reach_support_values_to_36_eps():
         n = exact_numbers(n)
         lost = support_of(size, e, taper, n) - sum(a * b for a, b in zip(n, exact_numbers(x), strict=True))
         most = max(most, lost / body._row[surface.RADIUS] / U)
-    shown("point of a superovoid", most, 69.0)
+    show("point of a superovoid", most, 69.0)
 
 
 # -- poses and sums ------------------------------------------------------------------------------
@@ -316,9 +316,9 @@ def test_relative_poses_and_turned_points_round_as_derived():
         image = mpmath.matrix(rotation.tolist()) * mpmath.matrix(y.tolist())
         found = exact_numbers(rotate(rotation, tuple(y)))
         turned = max(turned, length([p - q for p, q in zip(found, image, strict=True)]) / length(exact_numbers(y)) / U)
-    shown("offset of the bodies", centre, 6.2)
-    shown("product of the rotations", product, 9.0)
-    shown("point that is turned", turned, 5.2)
+    show("offset of the bodies", centre, 6.2)
+    show("product of the rotations", product, 9.0)
+    show("point that is turned", turned, 5.2)
 
 
 def test_a_normalised_pose_is_a_rotation_to_11_eps():
@@ -334,7 +334,7 @@ def test_a_normalised_pose_is_a_rotation_to_11_eps():
                 nearest = (nearest * 3 - nearest * (nearest.T * nearest)) / 2
             error = mpmath.matrix(as_poses("pose", pose)[:3, :3].tolist()) - nearest
             most = max(most, mpmath.sqrt(sum(v * v for v in error)) / U)
-    shown("rotation of a pose", most, 22.0)
+    show("rotation of a pose", most, 22.0)
 
 
 def test_the_last_sums_of_a_distance_round_by_12_u():
@@ -351,7 +351,7 @@ def test_the_last_sums_of_a_distance_round_by_12_u():
             mpmath.mpf(float(dot(tuple(n), found))) - sum(a * b for a, b in zip(exact_numbers(n), u, strict=True))
         )
         most = max(most, along / scale / U, abs(mpmath.mpf(float(norm(found))) - length(u)) / scale / U)
-    shown("last sums", most, 12.0)
+    show("last sums", most, 12.0)
 
 
 def test_the_sum_of_all_losses_is_below_the_allowance():
@@ -375,7 +375,7 @@ def test_two_spheres_round_by_less_than_a_tenth_of_the_allowance():
         c = length(exact_numbers(at[:3, 3]))
         true = c - sum(exact_numbers(radii))
         most = max(most, abs(mpmath.mpf(found) - true) / (U * (mpmath.mpf("3.5") * c + 2 * sum(exact_numbers(radii)))))
-    shown("spheres, share of what is derived", most, 1.0)
+    show("spheres, share of what is derived", most, 1.0)
 
 
 # -- convexity, bounding volumes ------------------------------------------------------------------------------
@@ -390,7 +390,7 @@ def test_the_limit_of_equal_tapers_rounds_by_less_than_its_allowance():
         half = mpmath.mpf(e2) / 2
         true = (1 - half) * mpmath.mpf(2) ** half
         most = max(most, abs(found - true) / true / U)
-    shown("limit of equal tapers", most, 4.0)
+    show("limit of equal tapers", most, 4.0)
 
 
 @pytest.mark.parametrize(
@@ -465,4 +465,4 @@ def test_boxes_contain_superovoids_to_36_eps_of_their_radius():
                 for sign, bound in ((1.0, upper[i]), (-1.0, -lower[i])):
                     h = body.support_above(balls.exact_vector(sign * np.eye(3)[i]))
                     most = max(most, float((h - flint.arb(float(bound))).upper()) / shape._row[surface.RADIUS] / U)
-    shown("support values along axes", most, 72.0)
+    show("support values along axes", most, 72.0)

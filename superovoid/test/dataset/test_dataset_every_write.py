@@ -67,13 +67,13 @@ class ProcessKiller:
                 self.step()
                 _.file.write(data[len(data) // 2 :])
 
-        def killing(path, data, below=None):
+        def kill_while_writing(path, data, below=None):
             self.step()
             with whole_files.open_atomically(path, below) as file:
                 HalfFile(file).write(data)
 
         whole_files.os = Os()
-        stores.write_whole = killing
+        stores.write_whole = kill_while_writing
 
 
 def create(folder, name):

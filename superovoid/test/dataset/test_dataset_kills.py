@@ -160,11 +160,11 @@ def test_read_only_folder_is_reported(tmp_path):
 def test_failed_write_stops_other_chunks_and_is_raised(tmp_path, monkeypatch):
     found = create(tmp_path)
 
-    def failing(chunk, arrays):
+    def fail(chunk, arrays):
         raise MemoryError("of the third")
 
     write = found._store.write
-    monkeypatch.setattr(found._store, "write", lambda *each: (failing if each[0] == 2 else write)(*each))
+    monkeypatch.setattr(found._store, "write", lambda *each: (fail if each[0] == 2 else write)(*each))
     with pytest.raises(MemoryError, match="of the third"):
         found.run(threads=2)
     monkeypatch.undo()

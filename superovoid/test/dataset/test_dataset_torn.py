@@ -40,7 +40,7 @@ def files(folder):
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def torn(data, chance):
+def tear(data, chance):
     """Truncate data, zero it from some point on, replace a part by noise, or append noise."""
     how = chance.randrange(4)
     at = chance.randrange(len(data)) if data else 0
@@ -80,7 +80,7 @@ def test_torn_file_is_reported_and_its_chunk_recomputed(whole_store, tmp_path, s
             path = tmp_path / f"{each}-{number}{whole_store.path.suffix}"
             shutil.copytree(whole_store.path, path)
             harmed = path / file.relative_to(whole_store.path)
-            harmed.write_bytes(torn(file.read_bytes(), chance))
+            harmed.write_bytes(tear(file.read_bytes(), chance))
             judge(path, undisturbed)
             shutil.rmtree(path)
 
@@ -122,7 +122,7 @@ def put(path, manifest):
     file.write_text(json.dumps(about))
 
 
-def opened_and_used(path):
+def open_and_use(path):
     found = dataset.open(path)
     found.positions(0)
     found.read(0)
@@ -141,7 +141,7 @@ def test_invalid_manifest_is_refused_or_harmless(whole_store, tmp_path, share):
             put(path, spoil(whole_store.manifest, place, value))
             tried += 1
             try:
-                opened_and_used(path)
+                open_and_use(path)
                 assert digests_of(dataset.open(path).compute(0)) == undisturbed or place[0] in ("states", "question")
             except (DatasetError, RobotDescriptionError) as error:
                 assert len(str(error)) < 2000, (place, value)

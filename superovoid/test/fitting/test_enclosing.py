@@ -53,7 +53,7 @@ def test_parts_of_a_plane_cut_have_the_area_of_the_whole():
         assert area(below) + area(above) == pytest.approx(area(triangles), rel=1e-12)
 
 
-def test_points_of_a_cell_have_the_corner_of_its_box_inside_the_solid():
+def test_points_of_a_cell_have_its_corner_inside_the_solid():
     cell = whole_of(BOX)
     middle = np.array([1.4, 1.1, 0.6])
     for axis in range(3):

@@ -55,7 +55,7 @@ def test_nearer_triangles_hide_farther_ones_in_any_order():
 
 
 @pytest.fixture(scope="module")
-def painted():
+def painted_link():
     box = trimesh.creation.box((0.2, 0.2, 0.2))
     target = Target.from_triangles(box.vertices, box.faces)
     # The body ends 30 mm inside of the mesh at +x and protrudes by 20 mm at -x.
@@ -64,13 +64,13 @@ def painted():
     return paint_link([(Box((0.19, 0.2, 0.2)), pose)], target)
 
 
-def test_vertices_have_their_distance_from_the_other_side(painted):
-    for surface, sign, farthest in ((painted.mesh, 1.0, 0.03), (painted.bodies, -1.0, 0.02)):
+def test_vertices_have_their_distance_from_the_other_side(painted_link):
+    for surface, sign, farthest in ((painted_link.mesh, 1.0, 0.03), (painted_link.bodies, -1.0, 0.02)):
         assert surface.away[surface.worst_vertex] == pytest.approx(farthest, abs=1e-6)
         assert sign * surface.vertices[surface.worst_vertex, 0] == pytest.approx(0.1 if sign > 0.0 else 0.12)
         expected = np.maximum(sign * surface.vertices[:, 0] - (0.07 if sign > 0.0 else 0.1), 0.0)
         np.testing.assert_allclose(surface.away, expected, atol=1e-6)
-    assert painted.scale == 0.03
+    assert painted_link.scale == 0.03
 
 
 @pytest.mark.ci
@@ -84,17 +84,17 @@ def test_large_meshes_keep_their_shape_with_few_triangles():
     assert mesh.volume == pytest.approx(np.pi / 6.0, rel=0.02)
 
 
-def test_packed_surfaces_read_back(painted):
-    surface = painted.mesh
+def test_packed_surfaces_read_back(painted_link):
+    surface = painted_link.mesh
     surfaces = Surfaces()
-    assert surfaces.add(surface, painted.scale) == 0
+    assert surfaces.add(surface, painted_link.scale) == 0
     (packed,) = json.loads(re.search(r'id="surfaces">(.*?)</script>', surfaces.script(), re.S)[1])
     data = zlib.decompress(base64.b64decode(packed["data"]))
     n, m = packed["vertices"], packed["faces"]
     whole, levels = np.frombuffer(data, "<i2", 3 * (n + m)), np.frombuffer(data, "u1", n, 6 * (n + m))
     points = np.cumsum(whole[: 3 * n].reshape(3, n), axis=1).T * packed["step"] + packed["lower"]
     np.testing.assert_allclose(points, surface.vertices, atol=0.51 * 0.2 / 4095)
-    np.testing.assert_allclose(levels * painted.scale / 255, surface.away, atol=0.51 * painted.scale / 255)
+    np.testing.assert_allclose(levels * painted_link.scale / 255, surface.away, atol=0.51 * painted_link.scale / 255)
     first, second, third = whole[3 * n :].reshape(3, m)
     first = np.cumsum(first)
     faces = {tuple(sorted(face)) for face in np.column_stack([first, first + second, first + third]).tolist()}
@@ -141,15 +141,15 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def fitted(folder):
+def fit_output(folder):
     line = ["fit", str(folder / "bars.urdf"), "--package", f"pkg={folder / 'pkg'}", "--bodies", "1"]
     line += ["--kinds", "capsule", "--new-srdf", "--states", "200", "--study", "400", "--output", str(folder / "out")]
     assert main(line) == 0
     return folder / "out"
 
 
-def test_report_page_is_self_contained(fitted):
-    text = (fitted / "report.html").read_text()
+def test_report_page_is_self_contained(fit_output):
+    text = (fit_output / "report.html").read_text()
     page = Page()
     page.feed(text)
     assert not page.open and not page.addresses and len(text) < 250_000
@@ -169,8 +169,8 @@ def test_report_page_is_self_contained(fitted):
 
 
 @pytest.mark.slow
-def test_check_writes_a_page(folder, fitted):
-    line = ["fit", str(fitted / "bars_superovoids.urdf"), "--check", "--package", f"pkg={folder / 'pkg'}"]
+def test_check_writes_a_page(folder, fit_output):
+    line = ["fit", str(fit_output / "bars_superovoids.urdf"), "--check", "--package", f"pkg={folder / 'pkg'}"]
     assert main([*line, "--output", str(folder / "checked")]) == 0
     page = Page()
     text = (folder / "checked" / "check.html").read_text()
@@ -178,8 +178,8 @@ def test_check_writes_a_page(folder, fitted):
     assert not page.open and text.count("<canvas") == 1 + 3
 
 
-def test_study_counts_differences_between_capsules_and_bars(fitted):
-    study = json.loads((fitted / "report.json").read_text())["study"]
+def test_study_counts_differences_between_capsules_and_bars(fit_output):
+    study = json.loads((fit_output / "report.json").read_text())["study"]
     whole = study["whole"]
     assert study["states"] == 400 and study["pairs_checked"] == 1
     counts = [whole["false_positive"], whole["false_negative"]]

@@ -20,7 +20,7 @@ POSE[:3, :3] = Rotation.from_euler("xyz", [0.4, -0.3, 1.1]).as_matrix()
 POSE[:3, 3] = [0.02, -0.01, 0.03]
 
 
-def placed(shape) -> np.ndarray:
+def place(shape) -> np.ndarray:
     return shape.tessellate(64).vertices @ POSE[:3, :3].T + POSE[:3, 3]
 
 
@@ -31,7 +31,7 @@ SLOW = pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [(0.5, 0.7), pytest.param((1.0, 0.3), marks=SLOW), (1.3, 0.8)])
 def test_superellipsoid_is_recovered(epsilon):
     shape = Superellipsoid.from_goncalves((0.007, 0.009, 0.014), epsilon)
-    fit = fit_superellipsoid(placed(shape))
+    fit = fit_superellipsoid(place(shape))
     assert fit.report.mean < 2e-5
     assert fit.report.volume_ratio == pytest.approx(1.0, abs=0.01)
     np.testing.assert_allclose(fit.pose[:3, 3], POSE[:3, 3], atol=5e-5)
@@ -42,7 +42,7 @@ def test_superellipsoid_is_recovered(epsilon):
 @pytest.mark.slow
 def test_superovoid_is_recovered(taper):
     shape = Superovoid((0.007, 0.009, 0.014), section_exponent=0.6, profile_exponent=0.7, taper=(taper, taper))
-    fit = fit_superovoid(placed(shape))
+    fit = fit_superovoid(place(shape))
     assert fit.report.mean < 3e-5
     assert fit.shape.convexity().convex
     assert abs(fit.shape.taper[0]) == pytest.approx(abs(taper), abs=0.03)
@@ -52,7 +52,7 @@ def test_superovoid_is_recovered(taper):
 def test_superovoid_with_unequal_tapers_is_recovered_and_convex():
     shape = Superovoid((0.005, 0.005, 0.014), section_exponent=0.4, profile_exponent=1.1, taper=(0.45, -0.1))
     assert shape.convexity().convex
-    free = fit_superovoid(placed(shape), tapers="free")
+    free = fit_superovoid(place(shape), tapers="free")
     assert free.report.mean < 3e-5
     assert free.shape.convexity().convex
     assert free.shape.profile_exponent >= 1.0

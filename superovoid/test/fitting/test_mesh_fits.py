@@ -50,28 +50,28 @@ def angle():
 
 
 @pytest.fixture(scope="module")
-def one():
+def one_body():
     """Return a fit of one body, which does not reach the tolerance."""
     return fit_mesh(angle(), bodies=1, tolerance=0.004)
 
 
 @pytest.fixture(scope="module")
-def two():
+def two_bodies():
     return fit_mesh(angle(), tolerance=0.004)
 
 
 @pytest.mark.slow
-def test_two_bars_need_two_bodies(one, two):
-    assert len(two.bodies) == 2 and all(body.shape.convexity().convex for body in two.bodies)
-    assert two.quality.iou > 0.96 and two.quality.mean < 1e-3
-    assert one.quality.iou < 0.75
+def test_two_bars_need_two_bodies(one_body, two_bodies):
+    assert len(two_bodies.bodies) == 2 and all(body.shape.convexity().convex for body in two_bodies.bodies)
+    assert two_bodies.quality.iou > 0.96 and two_bodies.quality.mean < 1e-3
+    assert one_body.quality.iou < 0.75
 
 
 @pytest.mark.slow
-def test_tolerance_selects_the_fewest_sufficient_bodies(one, two):
-    assert len(two.bodies) == two.tried == 2 and not two.notes
-    assert two.clearance.error <= 0.004 and two.clearance.verdict == "good"
-    assert one.clearance.tolerance == 0.004 and one.clearance.verdict == "unusable"
+def test_tolerance_selects_the_fewest_sufficient_bodies(one_body, two_bodies):
+    assert len(two_bodies.bodies) == two_bodies.tried == 2 and not two_bodies.notes
+    assert two_bodies.clearance.error <= 0.004 and two_bodies.clearance.verdict == "good"
+    assert one_body.clearance.tolerance == 0.004 and one_body.clearance.verdict == "unusable"
     loose = fit_mesh(angle(), tolerance=0.2)
     assert len(loose.bodies) == 1 and not loose.notes
 
@@ -104,7 +104,7 @@ def bent_rod():
     return trimesh.util.concatenate(parts)
 
 
-def outside(bodies, target):
+def overhang(bodies, target):
     """Return the largest overhang of bodies beyond a solid's box."""
     boxes = [pose[:3, 3] + np.array(shape.aabb(pose[:3, :3])) for shape, pose in bodies]
     return max(max((target.lower - low).max(), (high - target.upper).max()) for low, high in boxes)
@@ -114,7 +114,7 @@ def outside(bodies, target):
 def test_fit_of_a_bent_rod_is_not_a_needle():
     rod = solid(bent_rod())
     found = fit_mesh(rod, bodies=1)
-    assert outside([(body.shape, body.pose) for body in found.bodies], rod) < 0.2 * rod.radius
+    assert overhang([(body.shape, body.pose) for body in found.bodies], rod) < 0.2 * rod.radius
     assert found.quality.iou > 0.7
 
 
@@ -227,8 +227,8 @@ def test_number_and_tolerance_give_equal_bodies_for_a_seed():
 
 
 @pytest.mark.slow
-def test_equal_seeds_give_equal_superovoids(two):
-    assert fit_mesh(angle(), bodies=2, tolerance=0.004) == two
+def test_equal_seeds_give_equal_superovoids(two_bodies):
+    assert fit_mesh(angle(), bodies=2, tolerance=0.004) == two_bodies
 
 
 @pytest.mark.slow

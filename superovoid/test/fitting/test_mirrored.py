@@ -30,7 +30,7 @@ def geometry(mesh):
     return LinkGeometry("a", np.asarray(mesh.vertices), np.asarray(mesh.faces), "meshes", ())
 
 
-def negated(mesh, signs, shift=0.0, seed=0):
+def negate(mesh, signs, shift=0.0, seed=0):
     """Return a mesh with negated coordinates, corners and triangles in another order."""
     order = np.random.default_rng(seed).permutation(len(mesh.vertices))
     vertices = np.asarray(mesh.vertices * signs)[order] + shift
@@ -40,13 +40,13 @@ def negated(mesh, signs, shift=0.0, seed=0):
 
 @pytest.mark.parametrize("signs", SIGNS)
 def test_negated_mesh_is_found(signs):
-    found = image_of(Corners(geometry(wedge())), Corners(geometry(negated(wedge(), signs, shift=1e-8))))
+    found = image_of(Corners(geometry(wedge())), Corners(geometry(negate(wedge(), signs, shift=1e-8))))
     assert found.signs == signs and found.apart == pytest.approx(1e-8 * np.sqrt(3.0), rel=1e-3)
 
 
 def test_other_meshes_are_not_found():
     one = wedge()
-    moved = negated(one, (1, -1, 1), shift=1e-5)
+    moved = negate(one, (1, -1, 1), shift=1e-5)
     corner = one.copy()
     corner.vertices[4] += (1e-5, 0.0, 0.0)
     inverted = trimesh.Trimesh(one.vertices, one.faces[:, ::-1], process=False)
@@ -86,7 +86,7 @@ def test_negated_body_contains_exactly_the_negated_points(shape, signs):
 def test_mirrored_link_has_mirrored_bodies_and_equal_figures(tmp_path):
     left = wedge()
     left.export(tmp_path / "left.stl")
-    negated(trimesh.load(tmp_path / "left.stl"), (1, -1, 1)).export(tmp_path / "right.stl")
+    negate(trimesh.load(tmp_path / "left.stl"), (1, -1, 1)).export(tmp_path / "right.stl")
     links = "".join(
         f'<link name="{name}"><collision><geometry><mesh filename="package://pkg/{name}.stl"/></geometry></collision>'
         "</link>"

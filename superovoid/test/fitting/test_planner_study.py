@@ -94,12 +94,12 @@ def test_pairs_nearly_always_overlapping_are_excluded_without_srdf(tmp_path):
 def test_speeds_reflect_the_calls():
     counts = []
 
-    def busy(states):
+    def stay_busy(states):
         counts.append(states)
         sum(i * i for i in range(2_000 * states))
 
     calls = {
-        TimedQuery("any overlap", "one", 1, 1): busy,
+        TimedQuery("any overlap", "one", 1, 1): stay_busy,
         TimedQuery("any overlap", "nothing", 1, 1): lambda states: None,
     }
     speeds = {speed.query.who: speed for speed in timed_in_turns(calls, 12)}

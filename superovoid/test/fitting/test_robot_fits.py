@@ -88,14 +88,14 @@ def package(tmp_path_factory):
     return folder
 
 
-def fitted(package, text=None, **options):
+def fit_package(package, text=None, **options):
     return fit_robot(text or urdf(), package_directories={"pkg": package}, bodies=1, **options)
 
 
 @pytest.fixture(scope="module")
 def links(package):
     """Return all links, fitted once, with boxes, which are fast."""
-    return {link.link: link for link in fitted(package, threads=3, kinds=("box",)).links}
+    return {link.link: link for link in fit_package(package, threads=3, kinds=("box",)).links}
 
 
 def test_every_link_is_fitted_or_kept_with_a_reason(links):
@@ -143,7 +143,7 @@ def test_every_link_is_fitted_or_kept_with_a_reason(links):
 
 def test_written_urdf_adds_bodies_and_keeps_the_rest(package):
     text = urdf({name: LINKS[name] for name in ("good", "simple")})
-    fit = fitted(package, text)
+    fit = fit_package(package, text)
     without, count = re.subn(r"<contact_geometry>.*?</contact_geometry>", "", fit.urdf, flags=re.DOTALL)
     assert count == sum(len(link.bodies) for link in fit.links)
     assert without.partition("?>")[2].split() == text.partition("?>")[2].split()
@@ -170,34 +170,36 @@ def test_figures_hold_for_the_written_bodies(package, links):
 def test_stored_fits_are_reused_unless_something_changed(package, tmp_path, monkeypatch):
     folder, text = tmp_path / "kept", urdf({"good": LINKS["good"], "inverted": LINKS["inverted"]})
     kept = {"folder": folder, "kinds": ("box",)}  # boxes are fast
-    first = fitted(package, text, **kept)
+    first = fit_package(package, text, **kept)
     count = []
 
-    def counted(*arguments, **options):
+    def count_fit(*arguments, **options):
         count.append(options["bodies"])
         return mesh_fits.fit_mesh(*arguments, **options)
 
-    monkeypatch.setattr(robot_fits, "fit_mesh", counted)
-    again = fitted(package, text, **kept)
+    monkeypatch.setattr(robot_fits, "fit_mesh", count_fit)
+    again = fit_package(package, text, **kept)
     assert not count and again.urdf == first.urdf and again.report() == first.report()
-    fitted(package, text, **kept, links={"inverted": 2})
+    fit_package(package, text, **kept, links={"inverted": 2})
     assert count == [2]
     damaged = sorted(folder.glob("*.json"))[0]
     damaged.write_text(damaged.read_text()[:-9])
     count.clear()
-    repaired = fitted(package, text, **kept, links={"inverted": 2})
+    repaired = fit_package(package, text, **kept, links={"inverted": 2})
     assert len(count) <= 1 and {link.state for link in repaired.links} == {"fitted", "empty"}
 
 
 def test_bodies_do_not_depend_on_threads_or_other_links(package, links):
-    found = fitted(package, urdf({name: LINKS[name] for name in ("open", "mirrored")}), threads=1, kinds=("box",)).links
+    found = fit_package(
+        package, urdf({name: LINKS[name] for name in ("open", "mirrored")}), threads=1, kinds=("box",)
+    ).links
     assert [link.elements for link in found] == [links["open"].elements, links["mirrored"].elements, ()]
     assert found[0].bodies == links["open"].bodies and found[0].quality == links["open"].quality
 
 
 @pytest.mark.slow
 def test_contain_gives_bodies_proved_to_contain_their_links(package):
-    fit = fitted(package, urdf({"good": LINKS["good"]}), contain=True)
+    fit = fit_package(package, urdf({"good": LINKS["good"]}), contain=True)
     (link, _) = fit.links
     assert link.contained and link.uncovered.upper == 0.0 and link.hull_volume_ratio < 1.2
     bar = trimesh.load(package / "bar.stl")
@@ -207,7 +209,7 @@ def test_contain_gives_bodies_proved_to_contain_their_links(package):
 
 
 def test_contact_geometry_of_other_kinds_round_trips(package):
-    fit = fitted(package, urdf({"good": LINKS["good"]}), kinds=("box", "capsule"))
+    fit = fit_package(package, urdf({"good": LINKS["good"]}), kinds=("box", "capsule"))
     (body,) = fit.links[0].bodies
     assert isinstance(body.shape, Box) and fit.links[0].quality.iou > 0.99
     (read, *_) = Robot.from_urdf(fit.urdf, meshes="ignore").bodies
@@ -233,7 +235,7 @@ def test_contact_geometry_of_other_kinds_round_trips(package):
 )
 def test_invalid_options_are_refused_before_fitting(package, options, words):
     with pytest.raises(ValueError, match=r"must|has no|cannot") as error:
-        fitted(package, urdf({"good": LINKS["good"]}), **options)
+        fit_package(package, urdf({"good": LINKS["good"]}), **options)
     assert words in str(error.value)
 
 

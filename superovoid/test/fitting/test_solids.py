@@ -250,7 +250,7 @@ def test_body_distances_are_lower_bounds_and_agree_near_the_surface(name):
             assert value == pytest.approx(truth.distance + 1e-6, abs=2e-3)
 
 
-def moved(made, parameter, step):
+def move(made, parameter, step):
     made = made.copy()
     if parameter < 3:
         made[equations.SIZE + parameter] *= np.exp(step)
@@ -277,7 +277,7 @@ def test_distance_derivatives_match_finite_differences(name):
     smooth = (found > 0.0) & (found < 0.3)  # inside there are creases
     unused = () if kind in (equations.SUPEROVOID, equations.WEDGE) else (3, 4, 5)
     for parameter in set(range(equations.PARAMETERS)) - set(unused):
-        ahead, behind = (distances(moved(made, parameter, step), points)[0] for step in (1e-6, -1e-6))
+        ahead, behind = (distances(move(made, parameter, step), points)[0] for step in (1e-6, -1e-6))
         np.testing.assert_allclose(slopes[smooth, parameter], ((ahead - behind) / 2e-6)[smooth], atol=2e-2)
         assert np.median(np.abs(slopes[:, parameter] - (ahead - behind) / 2e-6)) < 1e-5
 
@@ -318,7 +318,7 @@ def test_unused_vertices_are_ignored(kind):
 
 
 @pytest.mark.parametrize("softness", [0.0, 0.05])
-def test_body_among_others_that_do_not_move_has_the_loss_of_all(softness):
+def test_one_moving_body_has_the_loss_of_all_bodies(softness):
     generator = np.random.default_rng(6)
     kinds = (equations.BOX, equations.CAPSULE, equations.SUPEROVOID)
     one, two, new = (

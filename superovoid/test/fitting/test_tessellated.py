@@ -85,7 +85,7 @@ def test_package_names_are_valid_for_ros(name, package):
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory):
+def tessellated_files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("robot")
     (folder / "pkg").mkdir()
     trimesh.creation.box((0.1, 0.06, 0.3)).export(folder / "pkg" / "bar.stl")
@@ -113,12 +113,12 @@ def written(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_package_reads_back_with_bodies_inside_their_meshes(written):
-    root = written / "out" / "bar_tessellated"
-    report = json.loads((written / "out" / "report.json").read_text())
+def test_package_reads_back_with_bodies_inside_their_meshes(tessellated_files):
+    root = tessellated_files / "out" / "bar_tessellated"
+    report = json.loads((tessellated_files / "out" / "report.json").read_text())
     assert set(report["tessellated"]["overshoot"]) == {"a/b", "c"}
-    robot = Robot.load(root / "urdf" / "bar.urdf", package_directories={"pkg": written / "pkg"})
-    fitted = Robot.load(written / "out" / "bar_superovoids.urdf", meshes="ignore")
+    robot = Robot.load(root / "urdf" / "bar.urdf", package_directories={"pkg": tessellated_files / "pkg"})
+    fitted = Robot.load(tessellated_files / "out" / "bar_superovoids.urdf", meshes="ignore")
     assert [body.link for body in robot.bodies] == [body.link for body in fitted.bodies] == ["a/b", "c", "d"]
     for mesh, body in zip(robot.bodies[:2], fitted.bodies[:2], strict=True):
         np.testing.assert_array_equal(mesh.link_from_body, body.link_from_body)
@@ -129,19 +129,19 @@ def test_package_reads_back_with_bodies_inside_their_meshes(written):
     assert ElementTree.parse(root / "package.xml").findtext("name") == "bar_tessellated"
 
 
-def test_urchin_and_pinocchio_read_the_package(written):
-    root = written / "out" / "bar_tessellated"
+def test_urchin_and_pinocchio_read_the_package(tessellated_files):
+    root = tessellated_files / "out" / "bar_tessellated"
     text = (root / "urdf" / "bar.urdf").read_text()
     # urchin does not resolve package addresses.
-    text = text.replace("package://bar_tessellated", str(root)).replace("package://pkg", str(written / "pkg"))
-    (written / "plain.urdf").write_text(text)
-    robot = URDF.load(str(written / "plain.urdf"))
+    text = text.replace("package://bar_tessellated", str(root)).replace("package://pkg", str(tessellated_files / "pkg"))
+    (tessellated_files / "plain.urdf").write_text(text)
+    robot = URDF.load(str(tessellated_files / "plain.urdf"))
     assert [len(link.collisions) for link in robot.links] == [1, 1, 1]
     assert robot.links[0].collisions[0].geometry.mesh.meshes[0].is_watertight
     if importlib.util.find_spec("pinocchio") is None:
         pytest.skip("pinocchio is missing: pip install 'superovoid_papers[robots]'")
     pinocchio = importlib.import_module("pinocchio")
-    path, folders = str(root / "urdf" / "bar.urdf"), [str(written / "out"), str(written)]
+    path, folders = str(root / "urdf" / "bar.urdf"), [str(tessellated_files / "out"), str(tessellated_files)]
     model = pinocchio.buildModelFromUrdf(path)
     kind = pinocchio.GeometryType.COLLISION
     assert pinocchio.buildGeomFromUrdf(model, path, kind, package_dirs=folders).ngeoms == 3
@@ -171,7 +171,7 @@ ROUND = [
     ],
     ids=repr,
 )
-def test_no_point_of_the_surface_is_farther_from_a_mesh_than_the_tolerance(shape, atol):
+def test_every_surface_point_is_within_the_tolerance_of_the_mesh(shape, atol):
     mesh = tessellate(shape, atol)
     points = shape.sample_surface(2000, 1)
     assert point_distances(Shell(mesh.vertices, mesh.faces), points).upper.max() <= atol

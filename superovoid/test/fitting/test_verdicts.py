@@ -109,7 +109,7 @@ def cup():
     return trimesh.util.concatenate([trimesh.creation.box(bounds=each) for each in bounds])
 
 
-def test_filled_hollow_is_an_error_against_the_mesh_and_none_against_the_hull():
+def test_a_filled_hollow_is_an_error_against_the_mesh_only():
     target = Target.from_triangles(cup().vertices, cup().faces, "hull")
     pose = trimesh.transformations.translation_matrix((0.0, 0.0, 0.125))
     found = Judge(target, Tolerance.read("1%"), 0).clearance([(Box((0.2, 0.2, 0.25)), pose)])
@@ -117,7 +117,7 @@ def test_filled_hollow_is_an_error_against_the_mesh_and_none_against_the_hull():
     assert found.verdict == "unusable" and found.fills
 
 
-def test_points_in_an_opening_of_a_filled_hollow_are_close_to_the_solid():
+def test_points_in_the_opening_of_a_filled_hollow_are_close():
     judge = Judge(solid(cup()), Tolerance.read("10mm"), 0)
     # The winding number is one half at a depth of 5 cm; the walls are 0.1 m away.
     points, up = np.array([(0.0, 0.0, z) for z in (0.19, 0.201, 0.21, 0.24)]), np.tile((0.0, 0.0, 1.0), (4, 1))

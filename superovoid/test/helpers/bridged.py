@@ -69,7 +69,7 @@ def random_poses(rng: np.random.Generator, *batch: int, reach: float = 1.0) -> n
     return poses
 
 
-def moved(poses: np.ndarray, linear: np.ndarray, angular: np.ndarray) -> np.ndarray:
+def move(poses: np.ndarray, linear: np.ndarray, angular: np.ndarray) -> np.ndarray:
     """Return poses after a motion along a twist about the origins of the bodies, in the axes of the world."""
     turn = RigidTransform.from_rotation(Rotation.from_rotvec(angular)).as_matrix()
     result = poses.copy()

@@ -27,7 +27,7 @@ class Solid:
     area: float
     volume: float
 
-    def moved(self, offset, factor=1.0):
+    def move(self, offset, factor=1.0):
         return Solid(factor * self.points + np.asarray(offset), factor**2 * self.area, factor**3 * self.volume)
 
     def __add__(self, other):
@@ -207,7 +207,7 @@ FILES = {
     # case: (format, file, solid or error text)
     "stl text": ("stl", _ASCII, TETRA),
     "stl text, upper case, tabs and CRLF": ("stl", _ASCII.upper().replace("  ", "\t").replace("\n", "\r\n"), TETRA),
-    "stl text of two solids": ("stl", _ASCII + stl_text(np.add(TETRA_POINTS, 5)), TETRA + TETRA.moved((5, 5, 5))),
+    "stl text of two solids": ("stl", _ASCII + stl_text(np.add(TETRA_POINTS, 5)), TETRA + TETRA.move((5, 5, 5))),
     "stl text cut off": ("stl", _ASCII[: _ASCII.rfind("vertex")], "is not a well-formed stl file"),
     "stl text cut off between facets": ("stl", _ASCII[: _ASCII.rfind(" facet")], "is not a well-formed stl file"),
     "stl text, a row missing": ("stl", _ASCII.replace("   vertex 1.000000e+00 0.000000e+00 0.000000e+00\n", "", 1),
@@ -223,7 +223,7 @@ FILES = {
     "obj": ("obj", _TETRA_OBJ, TETRA),
     "obj, negative indices": ("obj", obj_block((0, 0, 0)), TETRA),
     "obj, negative indices in two blocks": ("obj", obj_block((0, 0, 0)) + "g b\n" + obj_block((5, 0, 0)),
-                                            TETRA + TETRA.moved((5, 0, 0))),
+                                            TETRA + TETRA.move((5, 0, 0))),
     "obj, tabs": ("obj", _TETRA_OBJ.replace(" ", "\t"), TETRA),
     "obj, indented": ("obj", "  " + _TETRA_OBJ.replace("\n", "\n  "), TETRA),
     "obj, comments at the ends of lines": ("obj", _TETRA_OBJ.replace("\n", " # here\n"), TETRA),
@@ -294,7 +294,7 @@ FILES = {
     "glb": ("glb", glb(), TETRA),
     "glb, moved, turned and scaled": (
         "glb", glb(edit_header(nodes__0__scale=[2, 2, 2], nodes__0__translation=[1, 2, 3])),
-        TETRA.moved((1, 2, 3), 2.0)),
+        TETRA.move((1, 2, 3), 2.0)),
     "glb, mirrored by a second node": ("glb", glb(two_nodes(scale=[-1, -1, -1])), TETRA + Solid(
         -TETRA.points, TETRA.area, TETRA.volume)),
     "glb, a strip": ("glb", glb(mode=5, indices=[0, 2, 1, 3, 0, 2]), TETRA),
@@ -337,9 +337,9 @@ FILES = {
     "glb, index too large": ("glb", glb(indices=[0, 2, 1, 0, 1, 4]), "vertex 4"),
     "glb cut off": ("glb", glb(cut=8), "is not a well-formed glb file"),
     "dae": ("dae", dae(), TETRA),
-    "dae, millimetres": ("dae", dae(unit="0.001"), TETRA.moved((0, 0, 0), 0.001)),
+    "dae, millimetres": ("dae", dae(unit="0.001"), TETRA.move((0, 0, 0), 0.001)),
     "dae, turned and moved": ("dae", dae(node="<translate>1 2 3</translate><instance_geometry url='#g'/>"),
-                              TETRA.moved((1, 2, 3))),
+                              TETRA.move((1, 2, 3))),
     "dae, concave polylist": ("dae", dae(dae_polygons("polylist", PRISM_FACES), PRISM_POINTS), PRISM),
     "dae, polygons": ("dae", dae(dae_polygons("polygons", PRISM_FACES), PRISM_POINTS), PRISM),
     "dae, a fan": ("dae", dae(
@@ -347,7 +347,7 @@ FILES = {
     "dae, mirrored": ("dae", dae(node="<scale>-1 -1 -1</scale><instance_geometry url='#g'/>"), Solid(
         -TETRA.points, TETRA.area, TETRA.volume)),
     "dae, placed twice": ("dae", dae(node="<instance_geometry url='#g'/><node><translate>5 0 0</translate>"
-        "<instance_geometry url='#g'/></node>"), TETRA + TETRA.moved((5, 0, 0))),
+        "<instance_geometry url='#g'/></node>"), TETRA + TETRA.move((5, 0, 0))),
     "dae, sheared": ("dae", dae(node="<skew>30 1 0 0 0 1 0</skew><instance_geometry url='#g'/>"), "dae file"),
     "dae, a list of several kinds": ("dae", dae(dae_polygons("triangles", TETRA_FACES[:2])
         + dae_polygons("polylist", TETRA_FACES[2:])), TETRA),

@@ -56,7 +56,7 @@ def gap(shoulder, elbow):
     return math.hypot(max(along - 0.5, -along, 0.0), max(abs(across) - 0.02, 0.0)) - 0.1
 
 
-def test_the_motion_passes_the_post_and_its_table_has_times_within_limits(files, capsys):
+def test_the_motion_avoids_the_post_and_keeps_velocity_limits(files, capsys):
     table = files / "motion.csv"
     words = "--start", "left", "--goal", "shoulder=-0.8,elbow=0", "--world", str(files / "post.urdf")
     assert plan(files, *words, "--clearance", "0.01", "--output", str(table)) == 0
@@ -71,7 +71,7 @@ def test_the_motion_passes_the_post_and_its_table_has_times_within_limits(files,
     assert gap(0.0, 0.0) < 0.0  # the straight motion would meet the post
 
 
-def test_without_the_post_the_motion_is_straight_and_the_document_has_it(files, capsys):
+def test_json_contains_the_straight_motion_without_the_post(files, capsys):
     assert plan(files, "--start", "left", "--goal", "shoulder=-0.8", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["found"] and found["joints"] == ["shoulder", "elbow"] and found["exit_code"] == 0
@@ -116,7 +116,7 @@ def test_a_world_that_can_move_is_refused_with_its_joints(files, capsys):
 
 
 @pytest.mark.parametrize("words", [("--goal", "1,2,3"), ("--goal", "elbow=x"), ("--start", "elbow=", "--goal", "left")])
-def test_a_value_of_no_known_form_is_refused_before_anything_is_read(files, capsys, words):
+def test_a_malformed_value_is_refused_before_files_are_read(files, capsys, words):
     with pytest.raises(SystemExit) as end:
         plan(files, *words)
     assert end.value.code == 2

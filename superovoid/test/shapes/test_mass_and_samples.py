@@ -93,7 +93,7 @@ def test_mass_of_bodies_of_extreme_size_is_finite(size):
 
 
 @pytest.mark.parametrize("shape", SMOOTH + FLAT, ids=repr)
-def test_points_of_the_surface_lie_on_it_and_fill_octants_by_their_area(shape):
+def test_surface_samples_lie_on_it_and_fill_octants_by_area(shape):
     points = shape.sample_surface(20_000, seed=3)
     middle, half = shape.obb()
     if not isinstance(shape, Torus | Mesh):  # seen from the middle, the surface is met once
@@ -119,7 +119,7 @@ def test_points_of_the_volume_have_its_centre_and_spread(shape):
     np.testing.assert_allclose(np.cov(points.T), spread, atol=0.05 * np.trace(spread))
 
 
-def test_points_of_a_mesh_with_a_hollow_are_drawn_from_its_solid_part():
+def test_samples_of_a_hollow_mesh_lie_in_its_solid_part():
     points = FLAT[2].sample_volume(300, seed=5)
     assert FLAT[2].contains(points).all()
 
@@ -147,12 +147,12 @@ def test_equal_seeds_draw_equal_points_and_a_generator_goes_on():
         (lambda: Sphere(1.0).sample_surface(-1), "count = -1: must be an integer of at least 0"),
     ],
 )
-def test_a_wrong_argument_or_an_infinite_body_is_refused_with_the_reason(call, words):
+def test_wrong_arguments_and_infinite_bodies_are_refused_with_the_reason(call, words):
     with pytest.raises(ValueError, match=words):
         call()
 
 
-def test_a_shell_has_the_area_of_one_side_and_points_on_it():
+def test_a_shell_has_area_and_samples_of_one_side():
     shell = Shell(np.eye(3), [(0, 1, 2)])
     assert shell.area() == pytest.approx(0.5 * math.sqrt(3.0), rel=1e-14)
     np.testing.assert_allclose(shell.sample_surface(100, seed=2).sum(axis=1), 1.0, rtol=1e-12)

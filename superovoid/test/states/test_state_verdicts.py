@@ -20,7 +20,7 @@ ROBOT = """<robot name="arm"><link name="ground"/>
     <axis xyz="0 0 1"/><limit lower="0" upper="0.3" effort="1" velocity="1"/></joint><link name="tool"/></robot>"""
 
 
-def moved(x, y, z):
+def pose_at(x, y, z):
     pose = np.eye(4)
     pose[:3, 3] = x, y, z
     return pose
@@ -45,7 +45,7 @@ def shapes_of(kind):
 
 def scene_of(kind):
     links = ("ground", "upper", "lower", "tool", "tool")
-    places = (moved(0, 0, 0), moved(0, 0, 0.2), moved(0, 0, 0.15), moved(0, 0, 0.05), moved(0, 0.1, 0.1))
+    places = (pose_at(0, 0, 0), pose_at(0, 0, 0.2), pose_at(0, 0, 0.15), pose_at(0, 0, 0.05), pose_at(0, 0.1, 0.1))
     bodies = [
         Body(f"body {i}", link, shape, place)
         for i, (link, shape, place) in enumerate(zip(links, shapes_of(kind), places, strict=True))
@@ -93,7 +93,7 @@ def test_an_undecided_pair_never_makes_a_state_free():
     # Two boxes that touch in a whole face: neither closer nor farther than 0.
     robot = Robot.from_urdf(ROBOT)
     scene = Scene(
-        [Body("a", "ground", Box((0.2, 0.2, 0.2))), Body("b", "upper", Box((0.2, 0.2, 0.2)), moved(0, 0, -0.1))]
+        [Body("a", "ground", Box((0.2, 0.2, 0.2))), Body("b", "upper", Box((0.2, 0.2, 0.2)), pose_at(0, 0, -0.1))]
     )
     found = are_states_closer(robot, scene, [[0.0, 0.0, 0.0], [0.0, 1.0, 0.1]])
     assert found.undecided.all()

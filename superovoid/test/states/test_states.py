@@ -413,13 +413,13 @@ def test_an_error_in_a_block_is_raised_by_the_call(monkeypatch):
     positions, bases = random_hands(330)
     begun, answer_block = [], StateQuery._answer_block
 
-    def failing(*arguments):
+    def fail(*arguments):
         begun.append(threading.get_ident())
         if len(begun) == 2:
             raise MemoryError("no more")
         return answer_block(*arguments)
 
-    monkeypatch.setattr(StateQuery, "_answer_block", failing)
+    monkeypatch.setattr(StateQuery, "_answer_block", fail)
     with pytest.raises(MemoryError, match="no more"):
         state_distances(HANDS, HANDS.scene(), positions, base_poses=bases, pairs=BETWEEN, max_distance=0.01, threads=2)
     assert len(begun) < 6  # the other thread begins no further block

@@ -32,11 +32,11 @@ def test_a_missing_library_is_named_with_its_install_command(missing, monkeypatc
 
 
 def test_missing_robots_are_named_with_their_install_command(monkeypatch):
-    def nothing(name):
+    def find_nothing(name):
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(robots.importlib, "import_module", lambda name: object())
-    monkeypatch.setattr(robots, "distribution", nothing)
+    monkeypatch.setattr(robots, "distribution", find_nothing)
     with pytest.raises(ImportError, match=r"'example-robot-data': pip install 'superovoid_papers\[robots\]'"):
         robots.libraries()
 

@@ -46,7 +46,7 @@ def row(body, printed=False):
     return made
 
 
-def moved(*position, rotation=None):
+def move(*position, rotation=None):
     pose = np.eye(4)
     pose[:3, 3] = position
     if rotation is not None:
@@ -54,7 +54,7 @@ def moved(*position, rotation=None):
     return pose
 
 
-POSES = moved(0.1, -0.2, 0.3, rotation=(0.4, 1.1, -0.6)), moved(0.4, 2.3, 0.2, rotation=(-1.3, 0.2, 0.9))
+POSES = move(0.1, -0.2, 0.3, rotation=(0.4, 1.1, -0.6)), move(0.4, 2.3, 0.2, rotation=(-1.3, 0.2, 0.9))
 
 
 def some_pairs(battery, name, count):
@@ -256,7 +256,7 @@ def test_spheres(scheme):
     for gap in (2.0, 0.1, -0.1):
         at = np.array([1.0, 2.0, 3.0])
         centre = (1.5 + gap) * np.array([0.48, 0.6, 0.64])
-        found = distance(Sphere(1.0), moved(*at), Sphere(0.5), moved(*(centre + at)), scheme=scheme)
+        found = distance(Sphere(1.0), move(*at), Sphere(0.5), move(*(centre + at)), scheme=scheme)
         assert found.converged
         assert found.distance == pytest.approx(gap, abs=1e-9)
         np.testing.assert_allclose(found.normal, centre / np.linalg.norm(centre), atol=1e-6)
@@ -271,7 +271,7 @@ def test_aligned_ellipsoids(scheme, jacobian):
     for axis in range(3):
         centre = np.zeros(3)
         centre[axis] = 3.0
-        found = distance(a, np.eye(4), b, moved(*centre), scheme=scheme, jacobian=jacobian)
+        found = distance(a, np.eye(4), b, move(*centre), scheme=scheme, jacobian=jacobian)
         # At the poles phi1 is arbitrary, so steps of (19) need not converge to one.
         assert found.converged or (scheme, axis) == ("ntbParametric", 2)
         assert found.distance == pytest.approx(3.0 - a.semi_axes[axis] - b.semi_axes[axis], abs=1e-9)
@@ -292,7 +292,7 @@ def test_swapping_bodies_swaps_the_points_and_reverses_the_normal(scheme):
 
 def test_a_contained_body_overlaps_in_either_order():
     big, small = Sphere(2.0), Sphere(0.5)
-    at = moved(1.0, 0.0, 0.0)
+    at = move(1.0, 0.0, 0.0)
     for nested in (((2.0, 0.0, 0.0), (1.5, 0.0, 0.0)), ((2.0, 0.0, 0.0), (0.5, 0.0, 0.0))):
         given = distance(big, np.eye(4), small, at, start=nested)
         swapped = distance(small, at, big, np.eye(4), start=nested[::-1])
@@ -322,7 +322,7 @@ def test_the_last_iterate_is_returned_at_the_limit_of_iterations():
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_query_may_start_from_an_earlier_answer(scheme):
     cold = distance(BODIES[0], POSES[0], BODIES[1], POSES[1], scheme=scheme)
-    turned = POSES[1] @ moved(0.0, 0.0, 0.0, rotation=(0.002, 0.0, 0.001))
+    turned = POSES[1] @ move(0.0, 0.0, 0.0, rotation=(0.002, 0.0, 0.001))
     expected = distance(BODIES[0], POSES[0], BODIES[1], turned, scheme=scheme)
     for start in (cold.unknowns, (cold.point_a, cold.point_b)):
         warm = distance(BODIES[0], POSES[0], BODIES[1], turned, scheme=scheme, start=start)
@@ -373,8 +373,8 @@ def test_an_unsuitable_last_answer_is_replaced_by_a_new_guess():
 
 
 def test_culled_pairs_have_no_distance():
-    far = moved(9.0, 0.0, 0.0)
-    pairs = Pairs([BODIES[0]] * 2, [np.eye(4)] * 2, [BODIES[1]] * 2, [moved(1.8, 0.0, 0.0), far])
+    far = move(9.0, 0.0, 0.0)
+    pairs = Pairs([BODIES[0]] * 2, [np.eye(4)] * 2, [BODIES[1]] * 2, [move(1.8, 0.0, 0.0), far])
     pairs.query(0, 2)
     assert list(pairs.near) == [True, False]
     assert np.isnan(pairs.out[1]).all()
@@ -429,7 +429,7 @@ def test_nearest_points_of_cubes():
     rng = np.random.default_rng(3)
     compared = 0
     for k in range(80):
-        poses = [moved(0, 0, 0, rotation=rng.normal(size=3) * (k % 4 > 0)) for _ in range(2)]
+        poses = [move(0, 0, 0, rotation=rng.normal(size=3) * (k % 4 > 0)) for _ in range(2)]
         halves = rng.uniform(0.1, 1.0, 2)
         centre = rng.normal(size=3) * 1.5
         gap = first_guess.boxes_gap(tuple(centre), *poses, *((half,) * 3 for half in halves))
@@ -497,7 +497,7 @@ def test_culling_keeps_all_touching_bodies(battery):
 
 def test_spheres_meet_within_the_sum_of_their_radii():
     for gap, expected in ((-0.01, True), (0.01, False)):
-        at = moved(0.0, 3.0 + gap, 0.0)  # beyond sqrt(r1^2 + r2^2), the limit of the authors' program
+        at = move(0.0, 3.0 + gap, 0.0)  # beyond sqrt(r1^2 + r2^2), the limit of the authors' program
         assert schemes.spheres_meet(Sphere(1.0), np.eye(4), Sphere(2.0), at) == expected
 
 
@@ -506,7 +506,7 @@ def test_oriented_boxes_meet_iff_they_have_a_common_point():
     seen = set()
     for _ in range(60):
         bodies = [Ellipsoid(rng.uniform(0.2, 1.0, 3)) for _ in range(2)]
-        poses = [moved(*rng.normal(size=3) * 0.7, rotation=rng.normal(size=3)) for _ in range(2)]
+        poses = [move(*rng.normal(size=3) * 0.7, rotation=rng.normal(size=3)) for _ in range(2)]
         # A point x with |R^T (x - c)| <= half for both boxes.
         sides = [sign * pose[:3, :3].T for pose in poses for sign in (1.0, -1.0)]
         limits = [
@@ -527,8 +527,7 @@ def test_trees_of_boxes_find_the_pairs_of_overlapping_boxes(counts):
     trees = [schemes.AabbHierarchy(side) for side in shapes]
     for spread in (2.0, 1.0, 0.2):
         poses = [
-            np.array([moved(*rng.normal(size=3) * spread, rotation=rng.normal(size=3)) for _ in side])
-            for side in shapes
+            np.array([move(*rng.normal(size=3) * spread, rotation=rng.normal(size=3)) for _ in side]) for side in shapes
         ]
         for tree, placed in zip(trees, poses, strict=True):
             tree.update(placed)
@@ -579,7 +578,7 @@ def test_separate_overlapping_and_nested_meshes_are_recognised():
     small = trimesh.creation.box((0.5, 0.5, 0.5))
     pair = goncalves2017.MeshPair(cube.vertices, cube.faces, small.vertices, small.faces)
     for x, gap, meets in ((2.0, 0.75, False), (1.0, 0.0, True), (0.0, 0.75, False)):
-        pair.place(np.eye(4), moved(x, 0.0, 0.0))
+        pair.place(np.eye(4), move(x, 0.0, 0.0))
         found = pair.distance()
         assert found.distance == pytest.approx(gap, abs=1e-6)
         assert pair.meets() == meets
@@ -628,4 +627,4 @@ def test_bad_bodies_and_poses_are_named():
 def test_an_octree_without_a_filled_cell_is_an_error():
     thin = Superellipsoid((1.0, 0.01, 1.0))
     with pytest.raises(ValueError, match="octree_levels = 4: no cell of Superellipsoid"):
-        distance(thin, np.eye(4), Sphere(1.0), moved(3.0, 0.0, 0.0), scheme="octImplicit")
+        distance(thin, np.eye(4), Sphere(1.0), move(3.0, 0.0, 0.0), scheme="octImplicit")

@@ -129,7 +129,7 @@ def true_distance(a, pose_a, b, pose_b):
     return -found if is_inside(first_a, b, pose_b) or is_inside(first_b, a, pose_a) else found
 
 
-def composed(a, pose_a, b, pose_b, unit=True):
+def compose_equations(a, pose_a, b, pose_b, unit=True):
     """Return eqs. (1) and (2) written out in plain Python, f_e through the origin; without `unit`, B as printed."""
 
     def xmin(values):
@@ -292,7 +292,7 @@ def test_value_equals_that_of_the_equations_written_out():
         a, b = star(rng), other
         at = random_pose(rng, 1.0), random_pose(rng, 3.0)
         found = bound_value(a, at[0], b, at[1], pruning=False, alpha_beta=False)
-        assert found == pytest.approx(composed(a, at[0], b, at[1]), abs=1e-12)
+        assert found == pytest.approx(compose_equations(a, at[0], b, at[1]), abs=1e-12)
 
 
 def test_undivided_cross_product_is_no_bound():
@@ -302,7 +302,7 @@ def test_undivided_cross_product_is_no_bound():
     a, b = (Polyhedron.from_trimesh(trimesh.convex.convex_hull(10.0 * rng.normal(size=(4, 3)))) for _ in range(2))
     at = random_pose(rng, 0.0), pose(*20.0 * rng.normal(size=3))
     truth = true_distance(a, at[0], b, at[1])
-    assert composed(a, at[0], b, at[1], unit=False) > 10.0 * truth > 0.0
+    assert compose_equations(a, at[0], b, at[1], unit=False) > 10.0 * truth > 0.0
     assert 0.0 < bound_value(a, at[0], b, at[1]) <= truth * (1.0 + 1e-12)
 
 
