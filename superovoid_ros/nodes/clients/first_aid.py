@@ -83,7 +83,7 @@ def check_service(service: str, timeout: float) -> list[Check]:
         checks.append(_state_check(service, label))
         if label != "active":
             return checks
-        caller.wait(lambda: bool(diagnostics), timeout)  # meanwhile its topics are discovered
+        caller.wait(lambda: bool(diagnostics), timeout)  # its topics are discovered in this time
         checks += _topic_checks(caller.node, *full_name)
         checks += [
             Check(task, status.level == DiagnosticStatus.OK, status.message)

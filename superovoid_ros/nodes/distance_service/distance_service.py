@@ -95,8 +95,8 @@ class DistanceService(LifecycleNode):
 
     def _make_parts(self) -> None:
         """Import and create the parts."""
-        # Imported here, because these imports take most of the start-up time: meanwhile other processes discover this
-        # node. If they discover it while it opens its services, Fast DDS often loses these services for three seconds.
+        # Imported here, because these imports take most of the start-up time, and other processes discover this node
+        # in it. If they discover it while it opens its services, Fast DDS often loses these services for three seconds.
         from superovoid_ros.nodes.distance_service.answers.distances import Distances
         from superovoid_ros.nodes.distance_service.answers.topics import Topics
         from superovoid_ros.nodes.distance_service.health.bond import Bond

@@ -117,7 +117,7 @@ def _follow_poses(
     poses: Sequence[np.ndarray],
     limits: MotionLimits,
 ) -> tuple[ProvedMotion, float]:
-    """Move a link through poses as far as possible; return the timed motion, and the fraction of the path."""
+    """Move a link through poses until a step fails; return the timed motion, and the fraction of the path."""
     until, windows = time.monotonic() + LONGEST_TIME, group_request.windows()
     accept = group_request.condition(request.path_constraints, "path_constraints")
     planner = group_request.planner()
