@@ -241,9 +241,9 @@ class Page:
 def look_at(camera: Any, box: tuple[FloatArray, FloatArray]) -> None:
     """Set the camera of a client, or the initial one of new clients, to look at a box."""
     extent, centre = extent_of(box), 0.5 * (box[0] + box[1])
-    camera.look_at, camera.fov = centre, _FIELD_OF_VIEW
-    # The sphere around the box fills the height of the window.
+    # The sphere around the box fills the height of the window. A change of the position moves the target too.
     camera.position = centre + 0.5 * extent / math.sin(0.5 * _FIELD_OF_VIEW) * _FROM
+    camera.look_at, camera.fov = centre, _FIELD_OF_VIEW
     camera.near, camera.far = 0.01 * extent, 100.0 * extent
 
 

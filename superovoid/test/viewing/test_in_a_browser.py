@@ -21,6 +21,7 @@ from tabs import seen_when
 pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
 
 from superovoid.viewing.html_file import page_of
+from superovoid.viewing.page import look_at
 from superovoid.viewing.pair_model import PairModel
 from superovoid.viewing.pair_page import PairPage
 from superovoid.viewing.robot_page import RobotPage
@@ -110,6 +111,15 @@ def test_a_click_on_a_pair_moves_the_camera_there(page, tab):
             break
         tab.page.wait_for_timeout(100.0)
     assert np.allclose(client.camera.look_at, target, atol=1e-3)
+
+
+@pytest.mark.ci
+def test_a_connected_camera_looks_at_the_middle_of_a_box(page, tab):
+    tab.open(page.viewer)
+    tab.page.get_by_text("Clearance").wait_for()
+    (client,) = page.server.get_clients().values()
+    look_at(client.camera, (np.array([1.0, 2.0, 3.0]), np.array([3.0, 4.0, 4.0])))
+    assert client.camera.look_at == pytest.approx([2.0, 3.0, 3.5])
 
 
 @pytest.mark.slow
