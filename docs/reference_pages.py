@@ -164,8 +164,9 @@ def library_pages() -> dict[str, str]:
         text += "".join(directive(module, name) for name in own)
         text += results_text(module, own, public)
         pages[f"{module.__name__}.rst"] = text
+    lines = "".join(f"* :doc:`{module.__name__}`: {inspect.getdoc(module).splitlines()[0]}\n" for module in modules)
     entries = "".join(f"   {module.__name__}\n" for module in modules)
-    pages["library.rst"] = f"{heading('Library', '=')}.. toctree::\n   :maxdepth: 1\n\n{entries}"
+    pages["library.rst"] = f"{heading('Library', '=')}{lines}\n.. toctree::\n   :hidden:\n\n{entries}"
     return pages
 
 
