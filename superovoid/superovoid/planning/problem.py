@@ -19,6 +19,8 @@ from superovoid.values.checks import floats, number
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+_LEAST_WEIGHT = 0.01  # of a joint in the metric, relative to the largest
+
 
 class PlanningError(RuntimeError):
     """No answer was found; the message gives the reason."""
@@ -158,8 +160,13 @@ class PlanningProblem:
 
     @cached_property
     def weights(self) -> FloatArray:
-        """Metres per unit of each joint, shape (joints,): the farthest that it moves any body relative to another."""
-        return np.maximum(self.speeds.max(axis=0, initial=0.0), 1e-9)
+        """Metres per unit of each joint, shape (joints,): the farthest that it moves any body relative to another.
+
+        Joints that hardly move any have a hundredth of the largest, or 1 if no joint moves any, so that the length of
+        a path counts their motion too.
+        """
+        farthest = self.speeds.max(axis=0, initial=0.0)
+        return np.maximum(farthest, _LEAST_WEIGHT * farthest.max(initial=0.0) or 1.0)
 
     def length(self, path: ArrayLike) -> float:
         """Return the length of a path (k, joints) in the metric of `weights`, m."""

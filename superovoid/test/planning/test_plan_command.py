@@ -78,6 +78,15 @@ def test_json_contains_the_straight_motion_without_the_post(files, capsys):
     np.testing.assert_allclose(found["path"], [(0.8, 0.0), (-0.8, 0.0)], atol=1e-12)
 
 
+def test_joints_that_move_no_checked_pair_arrive_in_time(files):
+    table = files / "motion.csv"
+    assert plan(files, "--start", "left", "--goal", "shoulder=0.1", "--output", str(table)) == 0
+    with table.open() as file:
+        rows = np.array([[float(value) for value in row] for row in list(csv.reader(file))[1:]])
+    assert rows[-1, 0] > 0.7  # rad at 1 rad/s
+    np.testing.assert_allclose(rows[[0, -1], 1:], [(0.8, 0.0), (0.1, 0.0)], atol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("words", "found"),
     [
