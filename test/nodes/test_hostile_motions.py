@@ -14,16 +14,15 @@ import pytest
 import yaml
 from control_msgs.action import FollowJointTrajectory
 from lifecycle_msgs.msg import Transition
-from moveit_msgs.action import ExecuteTrajectory, MoveGroup
+from motion_goals import execute, move, trajectory
 from moveit_msgs.msg import MoveItErrorCodes as Code
 from moveit_msgs.msg import RobotState
 from moveit_msgs.srv import GetPositionFK
+from panda_service import LEFT, RIGHT
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
-from test_motions import LEFT, RIGHT, Goal, move_goal
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from asking import ANSWER_TIMEOUT
 from lifecycle import change
@@ -143,43 +142,20 @@ def robot(service, client):
     return client
 
 
-def trajectory(*points, joints=panda.ARM, **fields):
-    """Return a trajectory of pairs of a time and positions."""
-    message = JointTrajectory(joint_names=list(joints))
-    for seconds, positions in points:
-        point = JointTrajectoryPoint(positions=list(map(float, positions)), **fields)
-        point.time_from_start.sec, nanoseconds = divmod(round(1e9 * seconds), 10**9)
-        point.time_from_start.nanosec = nanoseconds
-        message.points.append(point)
-    return message
-
-
-def execute(client, message):
-    goal = ExecuteTrajectory.Goal()
-    goal.trajectory.joint_trajectory = message
-    return Goal(client, ExecuteTrajectory, "execute_trajectory", goal)
-
-
 def code_of(client, goal):
     assert client.wait(goal.future.done, 60.0)
-    return goal.result()[1].error_code
+    return goal.code()
 
 
 def begin_motion(client):
     """Begin a planned motion that lasts long."""
-    goal = Goal(client, MoveGroup, "move_action", move_goal(RIGHT, scale=0.02))
+    goal = move(client, RIGHT, scale=0.02)
     goal.wait_for("MONITOR")
     client.wait(lambda: bool(client.machine.goals))
     return goal
 
 
 @pytest.mark.ci
-def test_a_point_at_the_time_of_the_one_before_is_refused(robot):
-    code = code_of(robot, execute(robot, trajectory((0.0, LEFT), (0.0, RIGHT))))
-    assert code.val == Code.INVALID_MOTION_PLAN and "point 1: time_from_start = 0 s" in code.message
-    assert not robot.machine.goals
-
-
 def test_many_points_in_another_order_of_joints_reach_the_controller(robot):
     order = list(reversed(panda.ARM))
     way = [(0.01 * i, np.add(LEFT, 1e-4 * i)[::-1]) for i in range(1_000)]
@@ -202,12 +178,6 @@ def test_a_joint_may_be_measured_a_little_beyond_its_limit(robot, beyond, words)
     while "starts at" in code.message:  # the measured state of before
         code = code_of(robot, execute(robot, trajectory((0.0, begin), (1.0, end))))
     assert words in code.message
-
-
-def test_a_rejected_goal_names_the_controller(robot):
-    robot.machine.accepts = False
-    code = code_of(robot, execute(robot, trajectory((0.0, LEFT), (1.0, RIGHT))))
-    assert code.val == Code.CONTROL_FAILED and "'arm_controller' refused" in code.message
 
 
 @pytest.mark.ci
@@ -290,6 +260,6 @@ def test_the_controller_stops_when_the_process_ends(robot, service, number, is_a
         end()
     else:
         robot.machine.before_accepting = end
-        Goal(robot, MoveGroup, "move_action", move_goal(RIGHT, scale=0.02))
+        move(robot, RIGHT, scale=0.02)
     assert robot.wait(lambda: bool(robot.machine.cancelled))
     assert service.process.wait(ANSWER_TIMEOUT) == 0
