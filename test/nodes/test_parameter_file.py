@@ -11,7 +11,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed (pip install '.[whee
 
 import rclpy
 import yaml
-from rcl_interfaces.srv import ListParameters
+from rcl_interfaces.srv import DescribeParameters, ListParameters
 from rclpy.context import Context
 from rclpy.node import Node
 
@@ -46,12 +46,18 @@ def test_the_file_is_what_the_node_declares():
 
 
 @pytest.mark.ci
-def test_a_running_node_has_these_parameters_and_no_others(start_node, client):
+def test_a_running_node_has_and_describes_these_parameters_alone(start_node, client):
     start_node("distance_service", autostart=False)
     names = set(client.call(ListParameters, "/distance_service/list_parameters").result.names)
     # rclpy's own.
     names = {n for n in names if n not in ("use_sim_time", "start_type_description_service")}
     assert {name for name in names if not name.startswith("qos_overrides.")} == set(DECLARED)
+    described = client.call(
+        DescribeParameters, "/distance_service/describe_parameters", names=list(DECLARED)
+    ).descriptors
+    assert [one.name for one in described if not one.description] == []
+    ranged = {one.name for one in described if one.floating_point_range}
+    assert {"rate", "max_distance", "near_distance", "rtol", "stale_timeout", "padding", "markers.size"} <= ranged
 
 
 def test_every_changed_value_of_the_file_arrives(make_node, tmp_path):

@@ -60,36 +60,29 @@ def offered(client, node, topic):
     return found[-1].reliability, found[-1].durability
 
 
-@pytest.mark.parametrize(
-    ("topic", "expected"),
-    [
-        ("/joint_states", (BEST_EFFORT, VOLATILE)),
-        ("/robot_description", (RELIABLE, TRANSIENT_LOCAL)),
-        ("/robot_description_semantic", (RELIABLE, TRANSIENT_LOCAL)),
-        ("/tf", (RELIABLE, VOLATILE)),
-        ("/tf_static", (RELIABLE, TRANSIENT_LOCAL)),
-        ("/plain/distances", (RELIABLE, VOLATILE)),
-        ("/plain/markers", (RELIABLE, VOLATILE)),
-        ("/diagnostics", (RELIABLE, VOLATILE)),
-    ],
-)
-def test_defaults(plain_node, client, topic, expected):
-    assert offered(client, "plain", topic) == expected
+DEFAULTS = {
+    "/joint_states": (BEST_EFFORT, VOLATILE),
+    "/robot_description": (RELIABLE, TRANSIENT_LOCAL),
+    "/robot_description_semantic": (RELIABLE, TRANSIENT_LOCAL),
+    "/tf": (RELIABLE, VOLATILE),
+    "/tf_static": (RELIABLE, TRANSIENT_LOCAL),
+    "/plain/distances": (RELIABLE, VOLATILE),
+    "/plain/markers": (RELIABLE, VOLATILE),
+    "/diagnostics": (RELIABLE, VOLATILE),
+}
+TUNED = {
+    "/arm/joints": (RELIABLE, VOLATILE),
+    "/robot_description": (RELIABLE, VOLATILE),
+    "/robot_description_semantic": (RELIABLE, TRANSIENT_LOCAL),
+    "/tf": (BEST_EFFORT, VOLATILE),
+    "/near": (RELIABLE, TRANSIENT_LOCAL),
+    "/tuned/markers": (BEST_EFFORT, VOLATILE),
+}
 
 
-@pytest.mark.parametrize(
-    ("topic", "expected"),
-    [
-        ("/arm/joints", (RELIABLE, VOLATILE)),
-        ("/robot_description", (RELIABLE, VOLATILE)),
-        ("/robot_description_semantic", (RELIABLE, TRANSIENT_LOCAL)),
-        ("/tf", (BEST_EFFORT, VOLATILE)),
-        ("/near", (RELIABLE, TRANSIENT_LOCAL)),
-        ("/tuned/markers", (BEST_EFFORT, VOLATILE)),
-    ],
-)
-def test_overrides(tuned_node, client, topic, expected):
-    assert offered(client, "tuned", topic) == expected
+@pytest.mark.parametrize(("node", "expected"), [("plain", DEFAULTS), ("tuned", TUNED)])
+def test_qos_is_that_of_the_documentation_or_of_the_overrides(plain_node, tuned_node, client, node, expected):
+    assert {topic: offered(client, node, topic) for topic in expected} == expected
 
 
 def test_remapped_names_are_the_ones_that_work(tuned_node, client):

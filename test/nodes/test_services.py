@@ -12,7 +12,6 @@ import pytest
 from builtin_interfaces.msg import Time
 from moveit_msgs.msg import RobotState
 from moveit_msgs.srv import GetStateValidity
-from rcl_interfaces.srv import DescribeParameters, ListParameters
 from superovoid_interfaces.msg import DistanceArray
 from superovoid_interfaces.srv import GetDistances, GetMinDistance, GetPenetration, SetPairRules
 
@@ -59,7 +58,13 @@ def vector(message):
 
 # --- answers compared with the library ---
 
-WORLDS = ("bare", "object", "attached", "rules")
+# The states in which something touches, by world.
+WORLDS = {
+    "bare": {"measured"},
+    "object": {"measured", "joints"},
+    "attached": {"measured", "joints", "base", "whole"},
+    "rules": set(),
+}
 STATES = {
     # Joints and ball of a request, and the state that it describes.
     "measured": (False, False),
@@ -159,19 +164,8 @@ def test_every_service_answers_what_the_library_does(service, client, world, giv
     judged = client.call(GetStateValidity, "/check_state_validity", robot_state=robot_state)
     touching = {frozenset(names) for names, row in rows_of(nearest).items() if row[0] < 0.0}
     assert {frozenset((one.contact_body_1, one.contact_body_2)) for one in judged.contacts} == touching
-    assert judged.valid == (not touching)
+    assert judged.valid == (not touching) == (given not in WORLDS[world])
     reset(client)
-
-
-def test_worlds_and_states_above_have_contacts_and_none(service, client):
-    found = set()
-    for world in WORLDS:
-        planning = furnish(client, world)
-        for positions, ball in (MEASURED, OTHER):
-            planning.scene.set_link_poses(ROBOT.forward_kinematics(positions, {"ball": ball}))
-            found.add(len(planning.scene.query(overlapping_only=True)) > 0)
-    reset(client)
-    assert found == {False, True}
 
 
 # --- known answers ---
@@ -290,16 +284,6 @@ def test_answers_are_in_the_frame_of_the_parameter(ready_client):
     assert set_parameters(ready_client, NAME, {"frame": "nowhere"}).successful
     assert "nowhere" in ready_client.call(GetMinDistance, MIN_DISTANCE).message
     assert set_parameters(ready_client, NAME, {"frame": ""}).successful
-
-
-def test_every_parameter_of_the_node_has_a_description(service, client):
-    names = client.call(ListParameters, f"{NAME}/list_parameters").result.names
-    own = [name for name in names if not name.startswith("qos_overrides.") and name != "use_sim_time"]
-    own.remove("start_type_description_service")  # of rclpy
-    described = client.call(DescribeParameters, f"{NAME}/describe_parameters", names=own).descriptors
-    assert [one.name for one in described if not one.description] == []
-    ranged = {one.name for one in described if one.floating_point_range}
-    assert {"rate", "max_distance", "near_distance", "rtol", "stale_timeout", "padding", "markers.size"} <= ranged
 
 
 # --- measurements that make no sense ---

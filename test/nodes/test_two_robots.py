@@ -18,6 +18,7 @@ import arm
 pytestmark = pytest.mark.ci  # a process of its own takes more than 2 s
 
 LEFT, RIGHT = "/left/distance_service/get_min_distance", "/right/distance_service/get_min_distance"
+FRAMES = {"left": "left/ground", "right": "ground"}
 
 
 def descriptions(name, radius):
@@ -67,30 +68,18 @@ def send(client, side, positions, ball):
     )
 
 
-def test_each_node_answers_about_its_own_robot(robots, client):
-    left = send(client, "left", [0.0, 0.0], arm.at(2.0, 0.0, 0.0))
-    right = send(client, "right", [0.0, 0.0], arm.at(2.0, 0.0, 0.0))
-    assert left.distances.pairs[0].distance == pytest.approx(1.35, abs=1e-12)
-    assert right.distances.pairs[0].distance == pytest.approx(1.15, abs=1e-12)
-    assert left.distances.header.frame_id == "left/ground"
-    assert right.distances.header.frame_id == "ground"
-    assert (left.distances.pairs[0].link_a, left.distances.pairs[0].link_b) == ("hand", "ball")
-
-
-def test_one_robot_moves_and_the_other_stays(robots, client):
-    send(client, "right", [0.0, 0.0], arm.at(2.0, 0.0, 0.0))
-    moved = send(client, "left", [0.5, 0.0], arm.at(3.0, 0.0, 0.0))
-    assert moved.distances.pairs[0].distance == pytest.approx(1.85, abs=1e-12)
-    still = client.call(GetMinDistance, RIGHT)
-    assert still.distances.pairs[0].distance == pytest.approx(1.15, abs=1e-12)
-
-
-def test_each_publishes_its_distances_under_its_own_name(robots, client):
-    left = client.collect(DistanceArray, "/left/distance_service/distances")
-    right = client.collect(DistanceArray, "/right/distance_service/distances")
-    assert client.wait(lambda: left and right)
-    assert {message.header.frame_id for message in left} == {"left/ground"}
-    assert {message.header.frame_id for message in right} == {"ground"}
+def test_each_node_answers_and_publishes_about_its_own_robot(robots, client):
+    published = {side: client.collect(DistanceArray, f"/{side}/distance_service/distances") for side in FRAMES}
+    still = send(client, "right", [0.0, 0.0], arm.at(2.0, 0.0, 0.0))
+    for positions, ball, expected in (([0.0, 0.0], 2.0, 1.35), ([0.5, 0.0], 3.0, 1.85)):
+        moved = send(client, "left", positions, arm.at(ball, 0.0, 0.0))
+        assert moved.distances.pairs[0].distance == pytest.approx(expected, abs=1e-12)
+        for answer in (still, client.call(GetMinDistance, RIGHT)):
+            assert answer.distances.pairs[0].distance == pytest.approx(1.15, abs=1e-12)
+    assert (moved.distances.header.frame_id, still.distances.header.frame_id) == tuple(FRAMES.values())
+    assert client.wait(lambda: all(published.values()))
+    for side, messages in published.items():
+        assert {message.header.frame_id for message in messages} == {FRAMES[side]}
 
 
 def test_base_poses_of_requests_are_understood_with_and_without_the_prefix(robots, client):

@@ -27,29 +27,13 @@ def service(start_node):
     return start_node(script, "distance_service", **arm.DESCRIPTIONS, stale_timeout=0.0, rate=0.0)
 
 
-@pytest.fixture
-def asker(service, client):
-    """A client whose robot has been measured."""
+def test_distances_and_superovoids_are_served_without_moveit(service, client):
     arm.set_state(client, NAME)
-    return client
-
-
-def test_distances_are_answered_without_moveit_msgs(asker):
-    answer = asker.call(GetMinDistance, f"{NAME}/get_min_distance", max_results=1)
-    assert answer.success, answer.message
-    assert len(answer.distances.pairs) == 1
-
-
-def test_superovoid_objects_are_added_without_moveit_msgs(asker):
     cup = SuperovoidObject(id="cup", size=[0.1] * 3, epsilon=[1.0, 1.0], pose=to_pose(arm.at(5.0, 0.0, 0.0)))
-    answer = asker.call(ApplyObjects, f"{NAME}/apply_objects", objects=[cup])
+    answer = client.call(ApplyObjects, f"{NAME}/apply_objects", objects=[cup])
     assert answer.success, answer.message
-    answer = asker.call(GetMinDistance, f"{NAME}/get_min_distance", links_a=["cup"], links_b=["ground"])
+    answer = client.call(GetMinDistance, f"{NAME}/get_min_distance", links_a=["cup"], links_b=["ground"])
     assert answer.distances.pairs[0].distance == pytest.approx(5.0 - 0.1 - 0.1)
-
-
-def test_the_node_warns_once_and_has_no_services_of_moveit(service, asker):
     assert service.output().count("moveit_msgs is not installed") == 1
-    names = {name for name, _ in asker.node.get_service_names_and_types()}
-    assert f"{NAME}/get_min_distance" in names
+    names = {name for name, _ in client.node.get_service_names_and_types()}
     assert not names & {"/check_state_validity", "/compute_fk", "/plan_kinematic_path", "/get_planning_scene"}
