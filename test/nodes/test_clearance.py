@@ -93,20 +93,20 @@ def test_clearance_is_that_of_the_service_with_its_rate(messages, client):
     assert pairs[0].distance == found.closest.distance and len(pairs) == found.pairs_considered
 
 
-def test_a_robot_at_rest_has_no_time_of_contact(messages, client):
-    found = measure(client, messages[0], lambda message: message.closing_speed == 0.0, velocity=(0.0, 0.0))
-    assert found.time_to_contact == math.inf
+@pytest.mark.parametrize(
+    ("measurement", "gap", "speed", "seconds", "words"),
+    [
+        ({"velocity": (0.0, 0.0)}, 0.75, 0.0, math.inf, ""),
+        ({"position": (2.0, 0.0)}, -0.05, -0.2, 0.0, ""),
+        ({"position": (0.5, 0.0), "velocity": ()}, 1.25, math.nan, math.nan, "no velocity of joint slide, wrist"),
+    ],
+)
+def test_rest_overlap_and_unknown_velocity(messages, client, measurement, gap, speed, seconds, words):
+    def is_there(message):
+        numbers = [message.closest.distance, message.closing_speed, message.time_to_contact]
+        return numbers == pytest.approx([gap, speed, seconds], abs=1e-9, nan_ok=True)
 
-
-def test_an_overlap_touches_already(messages, client):
-    found = measure(client, messages[0], lambda message: message.lower < 0.0, position=(2.0, 0.0))
-    assert found.closest.distance == pytest.approx(-0.05, abs=1e-9) and found.time_to_contact == 0.0
-
-
-def test_without_velocities_there_is_a_distance_and_no_speed(messages, client):
-    found = measure(client, messages[0], lambda message: math.isnan(message.closing_speed), velocity=())
-    assert found.error_code.value == ErrorCode.SUCCESS and found.lower > 0.7
-    assert math.isnan(found.time_to_contact) and "no velocity of joint slide, wrist" in found.message
+    assert words in measure(client, messages[0], is_there, **measurement).message
 
 
 def test_a_stale_state_has_no_number(messages, client):

@@ -323,41 +323,8 @@ def removed(name):
     return AttachedCollisionObject(object=thing)
 
 
-class ByWorlds(ApplyingClient):
-    """What the tab of scene objects of MoveIt's panel in RViz publishes: the world as a whole."""
-
-    def __init__(self, client):
-        super().__init__(client)
-        self._publisher = client.publisher(PlanningSceneWorld, "/planning_scene_world", 1)
-        self._world = {}
-
-    def _publish(self):
-        self._publisher.publish(PlanningSceneWorld(collision_objects=list(self._world.values())))
-
-    def add(self, name, pose):
-        self._world[name] = box(name, pose)
-        self._publish()
-
-    def move(self, name, pose):
-        self.add(name, pose)
-
-    def remove(self, name):
-        del self._world[name]
-        self._publish()
-
-    def attach(self, name, link, touch_links):
-        super().attach(name, link, touch_links)
-        del self._world[name]
-        self._publish()  # what is attached stays
-
-    def clear(self):
-        super().clear()
-        self._world.clear()
-        self._publish()
-
-
 @pytest.mark.ci
-@pytest.mark.parametrize("kind", [ByTopics, ApplyingClient, ByPublishing, MonitorClient, ByWorlds])
+@pytest.mark.parametrize("kind", [ByTopics, ApplyingClient, ByPublishing, MonitorClient])
 def test_every_call_of_a_client_is_seen_in_the_next_answer(empty_world, kind):
     api = kind(empty_world)
     seen = partial(becomes, empty_world, at_once=kind is ApplyingClient)

@@ -25,12 +25,6 @@ def answer(client, words):
 
 
 @pytest.mark.ci
-def test_without_a_robot_the_answer_names_what_is_expected(late_service, client):
-    response = client.call(GetMinDistance, SERVICE)
-    assert not response.success
-    assert "robot_description" in response.message
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -21,7 +21,6 @@ from moveit_msgs.msg import (
 )
 from moveit_msgs.srv import GetPositionFK
 from superovoid_interfaces.msg import ErrorCode, PairDistance
-from superovoid_interfaces.srv import GetDistances
 
 from superovoid.contact import Status
 from superovoid_ros.nodes.common.mistakes import Code
@@ -112,12 +111,6 @@ def test_codes_of_the_library_are_those_of_the_message():
     assert {code.name: int(code) for code in Code} == {
         name: getattr(ErrorCode, name) for name in dir(ErrorCode) if name.isupper() and name != "SLOT_TYPES"
     }
-
-
-def test_answer_about_many_states_is_flat():
-    """Nested messages cost 30 times as much to send as the same numbers in flat arrays."""
-    fields = GetDistances.Response.get_fields_and_field_types()
-    assert [name for name, of in fields.items() if "/" in of] == ["error_code", "header"]
 
 
 @pytest.mark.parametrize("name", PUBLISHED)

@@ -10,12 +10,8 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from moveit_msgs.msg import PlanningScene, RobotState
 from moveit_msgs.srv import ApplyPlanningScene
-from rclpy.duration import Duration
-from rclpy.qos import QoSProfile
-from sensor_msgs.msg import JointState
 from superovoid_interfaces.srv import GetMinDistance
 
-from superovoid_ros.nodes.common import endpoints
 from superovoid_ros.nodes.common.conversions import to_transform
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositions
@@ -63,13 +59,6 @@ def test_positions_are_those_of_the_newest_messages(messages, expected):
 def test_a_joint_without_a_position_is_named(messages, words):
     with pytest.raises(InputError, match=words):
         joints_after(*messages).of(["a"])
-
-
-def test_a_message_of_wrong_length_is_refused_whole():
-    joints = joints_after(("a", [1.0], 0, 0))
-    with pytest.raises(InputError, match="2 names, 1 positions"):
-        joints.update(["a", "b"], [5.0], 1, 1)
-    assert joints.of(["a"]) == ({"a": 1.0}, 0)
 
 
 def test_measurements_later_than_now_are_forgotten_when_time_jumps_back():
@@ -137,49 +126,3 @@ def test_unmeasured_joints_are_assumed_if_the_parameter_allows_it(serve, client)
         )
     )
     assert not set_parameters(client, "/distance_service", {"unmeasured_joints": "guess"}).successful
-
-
-def test_one_turn_of_the_executor_takes_all_messages_that_arrived(client):
-    sent, taken, topics = 20, [], endpoints.Endpoints(client.node)
-    topics.listen(JointState, "waiting", taken.append, QoSProfile(depth=100))
-    publisher = client.publisher(JointState, "waiting")
-    assert client.wait(lambda: publisher.get_subscription_count() == 1)
-    for number in range(sent):
-        publisher.publish(JointState(name=[str(number)]))
-    assert publisher.wait_for_all_acked(Duration(seconds=60))
-    assert client.wait(lambda: taken)
-    assert [message.name for message in taken] == [[str(number)] for number in range(sent)]
-    topics.close()
-
-
-def test_messages_wake_a_resting_node_no_more_and_are_taken_when_they_are_used(client, monkeypatch):
-    monkeypatch.setattr(endpoints, "_REST", 1e6)
-    taken, woken, follows = [], [], []
-    topics = endpoints.Endpoints(client.node)
-    take = topics.listen(
-        JointState,
-        "resting",
-        taken.append,
-        QoSProfile(depth=10),
-        wakes=lambda: bool(follows),
-        changed=lambda: woken.append(len(taken)),
-    )
-    publisher = client.publisher(JointState, "resting")
-
-    def publish(name):
-        publisher.publish(JointState(name=[name]))
-
-    def took(name):
-        take()
-        return taken[-1].name == [name]
-
-    publish("first")
-    assert client.wait(lambda: woken == [1])
-    publish("second")
-    assert client.wait(lambda: took("second"))
-    assert woken == [1]
-    follows.append(True)
-    publish("third")
-    assert client.wait(lambda: woken == [1, 3])
-    topics.close()
-    take()  # as a thread may that outlasts the subscription

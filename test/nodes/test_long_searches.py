@@ -155,14 +155,6 @@ def test_a_plan_that_a_new_object_does_not_concern_is_answered(scene):
     assert response.trajectory.joint_trajectory.points
 
 
-def test_a_plan_that_a_new_object_is_in_the_way_of_is_not_answered(scene):
-    future = begin_plan(scene)
-    ball(scene, tip(RIGHT)[:3, 3])
-    response = end(scene, future)
-    assert is_invalidated(response) and "ball" in response.error_code.message, response.error_code
-    assert not response.trajectory.joint_trajectory.points
-
-
 @pytest.mark.parametrize("kind", ["object", "frame"])
 def test_a_plan_whose_path_constraints_have_moved_away_is_not_answered(scene, kind):
     station = Station(scene, kind)
@@ -175,20 +167,29 @@ def test_a_plan_whose_path_constraints_have_moved_away_is_not_answered(scene, ki
     assert not response.trajectory.joint_trajectory.points
 
 
-def test_a_plan_for_another_robot_than_that_of_now_is_not_answered(scene):
-    future = begin_plan(scene)
+def describe_another_robot(client):
     other = panda.urdf().replace('size="0.05 0.2 0.06"', 'size="0.05 0.25 0.06"')
-    assert set_parameters(scene, NAME, {"robot_description": other}).successful
-    response = end(scene, future)
-    assert is_invalidated(response) and "was replaced" in response.error_code.message, response.error_code
+    assert set_parameters(client, NAME, {"robot_description": other}).successful
 
 
-def test_a_node_that_is_deactivated_answers_no_plan(scene):
+def deactivate(client):
+    assert lifecycle.change(client, NAME, Transition.TRANSITION_DEACTIVATE)
+
+
+@pytest.mark.parametrize(
+    ("event", "is_invalid", "words"),
+    [
+        (lambda client: ball(client, tip(RIGHT)[:3, 3]), True, "ball"),
+        (describe_another_robot, True, "was replaced"),
+        (deactivate, False, "deactivated"),
+    ],
+)
+def test_a_plan_that_an_event_invalidates_is_not_answered(scene, event, is_invalid, words):
     future = begin_plan(scene)
-    assert lifecycle.change(scene, NAME, Transition.TRANSITION_DEACTIVATE)
+    event(scene)
     response = end(scene, future)
-    assert response.error_code.val != Code.SUCCESS and not response.trajectory.joint_trajectory.points
-    assert "deactivated" in response.error_code.message, response.error_code
+    assert is_invalidated(response) == is_invalid and response.error_code.val != Code.SUCCESS
+    assert words in response.error_code.message and not response.trajectory.joint_trajectory.points
 
 
 def test_a_solution_that_a_new_object_is_in_the_way_of_is_not_answered(scene):

@@ -100,9 +100,12 @@ def check(client, *, base=None, frame="", group="", joint="drive", is_diff=True)
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("kind", ["planar", "floating"])
-def test_a_robot_that_drives_onto_a_box_is_not_valid(begin, kind):
-    client = begin(semantic=srdf(kind))
+@pytest.mark.parametrize(
+    "parameters",
+    [{"semantic": srdf("planar")}, {"semantic": srdf("floating")}, {"semantic": arm.SRDF, "planning_frame": "odom"}],
+)
+def test_a_robot_that_drives_onto_a_box_is_not_valid(begin, parameters):
+    client = begin(**parameters)
     drive(client, np.eye(4))
     assert apply_scene(client, scene_diff(cup(frame="odom")))
     assert gap(client) == pytest.approx(2.0 - 0.1 - 0.1) and check(client).valid
@@ -245,13 +248,8 @@ def test_with_the_parameter_identity_an_unknown_pose_is_the_default_as_in_move_g
 # --- a frame of the world that no SRDF names ---
 
 
-def test_the_parameter_planning_frame_acts_as_a_virtual_joint(begin):
-    client = begin(semantic=arm.SRDF, planning_frame="odom")
-    drive(client, np.eye(4))
-    assert apply_scene(client, scene_diff(cup(frame="odom")))
-    drive(client, ON_CUP)
-    assert gap(client) == pytest.approx(-0.2) and not check(client).valid
-    answer = set_parameters(client, NAME, {"planning_frame": "hand"})
+def test_a_link_of_the_robot_is_no_planning_frame(begin):
+    answer = set_parameters(begin(semantic=arm.SRDF), NAME, {"planning_frame": "hand"})
     assert not answer.successful and "'hand'" in answer.reason
 
 

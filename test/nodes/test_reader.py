@@ -19,11 +19,6 @@ import lifecycle
 from parameters import set_parameters
 from world import MIN_DISTANCE, apply_scene, distance, put, scene_diff, sphere, thing
 
-NAME = "/distance_service"
-
-
-# --- the node ---
-
 
 @pytest.fixture(scope="module")
 def service(serve):

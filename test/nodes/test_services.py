@@ -171,42 +171,6 @@ def test_every_service_answers_what_the_library_does(service, client, world, giv
 # --- known answers ---
 
 
-def test_distances_have_known_values_and_the_closest_is_first(ready_client):
-    pairs = ready_client.call(GetMinDistance, MIN_DISTANCE).distances.pairs
-    assert [(pair.link_a, pair.link_b) for pair in pairs] == [("hand", "ball"), ("thumb", "ball")]
-    assert [pair.distance for pair in pairs] == pytest.approx([1.35, math.sqrt(2.5) - 0.12], abs=1e-12)
-    assert vector(pairs[0].point_a) == pytest.approx([0.55, 0.0, 0.0], abs=1e-12)
-    assert vector(pairs[0].normal) == pytest.approx([1.0, 0.0, 0.0], abs=1e-12)
-    deep = ready_client.call(GetPenetration, PENETRATION, base_poses=[base_pose(arm.at(0.62, 0.0, 0.0))]).distances
-    assert [(pair.link_a, deep.intersecting) for pair in deep.pairs] == [("hand", 1)]
-    assert deep.pairs[0].distance == pytest.approx(-0.03, abs=1e-12)
-
-
-def test_several_states_have_known_distances_and_slopes(service, client):
-    positions, length = [[0.0, 0.0], [0.0, 0.25], [math.pi / 2, 0.0]], math.hypot(2.0, 0.5)
-    response = client.call(
-        GetDistances,
-        GET_DISTANCES,
-        joint_names=["wrist", "slide"],
-        joint_positions=np.ravel(positions).tolist(),
-        base_links=["ball"],
-        base_poses=numbers(arm.AHEAD),
-        links_b=["hand"],
-        gradients=True,
-        base_gradients=True,
-    )
-    assert (response.states, list(response.first)) == (3, [0, 1, 2, 3])
-    assert list(response.distance) == pytest.approx([1.35, 1.1, length - 0.15], abs=1e-12)
-    # The sides are those of the request: from the ball to the hand.
-    assert response.bodies[response.body_a[0]] == "ball"
-    assert np.reshape(response.normal, (-1, 3))[0] == pytest.approx([-1.0, 0.0, 0.0], abs=1e-12)
-    assert (response.gradient_joints, response.gradient_bases) == (["slide", "wrist"], ["ball"])
-    slopes = np.array([[-1, 0], [-1, 0], [-2 / length, 1 / length]])
-    assert np.reshape(response.gradients, (3, 2)) == pytest.approx(slopes, abs=1e-12)
-    assert np.reshape(response.base_gradients, (3, 6))[0] == pytest.approx([1, 0, 0, 0, 0, 0], abs=1e-12)
-    assert response.pairs_considered == 3 and response.unproven == 0
-
-
 def test_limits_links_and_groups_choose_pairs_and_sides(ready_client):
     def choose_pairs(**request):
         pairs = ready_client.call(GetMinDistance, MIN_DISTANCE, **request).distances.pairs
@@ -216,6 +180,9 @@ def test_limits_links_and_groups_choose_pairs_and_sides(ready_client):
     assert choose_pairs(max_distance=0.1) == []
     assert choose_pairs(links_a=["ball"], links_b=["gripper"]) == [("ball", "hand"), ("ball", "thumb")]
     assert choose_pairs(links_b=["hand"]) == [("ball", "hand")]
+    state = {"joint_names": arm.JOINTS, "joint_positions": [0.0, 0.0]}
+    rows = rows_of(ready_client.call(GetDistances, GET_DISTANCES, links_b=["hand"], **state))
+    assert list(rows) == [("ball", "hand")] and rows["ball", "hand"][-1] == pytest.approx((-1.0, 0.0, 0.0), abs=1e-12)
     joints = {"joint_names": arm.JOINTS, "joint_positions": [0.0, 0.0, 0.5, 0.0, 0.0, 0.3]}
     near = ready_client.call(GetDistances, GET_DISTANCES, max_distance=0.9, **joints)
     assert list(near.first) == [0, 0, 1, 1]

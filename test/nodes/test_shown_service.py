@@ -122,16 +122,6 @@ def test_objects_are_added_moved_and_removed_by_the_node(service, client):
     wait_until(client, lambda: "egg" not in service.objects)
 
 
-def test_a_body_stays_while_the_node_sends_all_again(service, client):
-    service.add_object("egg", EGG, arm.at(0.0, 0.0, 2.0))
-    wait_until(client, lambda: "egg" in service.objects)
-    (shape,) = (one.body.shape for one in service.answer().bodies if one.owner == "egg")
-    for height in np.linspace(2.0, 3.0, 5):
-        service.move_object("egg", arm.at(0.0, 0.0, height))
-        assert "egg" in service.objects
-        assert any(one.body.shape is shape for one in service.answer().bodies)
-
-
 def test_what_the_node_refuses_is_an_error_with_its_words(service):
     with pytest.raises(ValueError, match="nothing"):
         service.move_object("nothing", np.eye(4))

@@ -44,20 +44,18 @@ def tree():
     return tree
 
 
-def test_chain_is_the_product_of_its_transforms(tree):
-    assert tree.lookup("world", "finger").target_from_source == pytest.approx(pose(1) @ pose(2))
-
-
-def test_frames_are_connected_through_their_common_ancestor(tree):
-    expected = np.linalg.inv(pose(3)) @ pose(1) @ pose(2)
-    assert tree.lookup("right", "finger").target_from_source == pytest.approx(expected)
-    assert tree.lookup("finger", "right").target_from_source == pytest.approx(np.linalg.inv(expected))
-
-
-def test_stamp_is_the_oldest_of_the_chain_and_static_transforms_have_none(tree):
-    assert tree.lookup("right", "finger").stamp == 100
-    assert tree.lookup("world", "finger").stamp == 200
-    assert tree.lookup("world", "left").stamp is None
+@pytest.mark.parametrize(
+    ("target", "source", "expected", "stamp"),
+    [
+        ("world", "left", pose(1), None),  # static
+        ("world", "finger", pose(1) @ pose(2), 200),
+        ("right", "finger", np.linalg.inv(pose(3)) @ pose(1) @ pose(2), 100),  # the oldest of the chain
+        ("finger", "right", np.linalg.inv(pose(1) @ pose(2)) @ pose(3), 100),
+    ],
+)
+def test_frames_are_connected_through_their_common_ancestor(tree, target, source, expected, stamp):
+    found = tree.lookup(target, source)
+    assert found.target_from_source == pytest.approx(expected) and found.stamp == stamp
 
 
 def test_unconnected_frames_are_named_with_the_known_ones(tree):

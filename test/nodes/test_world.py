@@ -127,7 +127,7 @@ def test_every_kind_of_shape_is_measured(state, fields, expected):
     assert distance(state, "ground", "cup") == near(expected)
 
 
-@pytest.mark.parametrize("length", [1.0, 3.0, 1e-200, 1e200])
+@pytest.mark.parametrize("length", [1e-200, 1e200])
 def test_a_quaternion_of_any_length_is_a_rotation(state, length):
     turned = thing(primitives=[SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[0.2, 0.6, 0.2])])
     turned.pose.position.y = -2.0
@@ -286,28 +286,19 @@ def test_the_matrix_of_a_scene_decides_until_another_one_comes(state):
     assert distance(state, "cup", "hand") == near(math.hypot(0.5, 2.0) - 0.15)
 
 
-def test_a_whole_scene_replaces_objects_of_scenes_and_leaves_superovoids(state):
-    assert apply_scene(state, scene_diff(cup(), thing("old", pose=arm.at(9.0, 0.0, 0.0), primitives=[sphere()])))
-    assert state.call(ApplyObjects, APPLY, objects=[ovoid()]).success
-    whole = PlanningScene()
-    whole.world.collision_objects = [cup(y=-3.0)]
-    send(state, whole)
-    wait_for_distance(state, "ground", "cup", 2.8)
-    assert distance(state, "ground", "old") is None and distance(state, "ground", "egg") == near(1.8)
-
-
-def test_a_whole_scene_whose_state_is_a_difference_leaves_attached_objects(state):
+def test_a_whole_scene_replaces_what_belongs_to_it(state):
+    """Attached objects only if its state is whole, superovoids never."""
     send(state, attached_object(**ON_HAND))
     wait_for_distance(state, "ground", "cup", 0.4)
+    assert apply_scene(state, scene_diff(thing("old", pose=arm.at(9.0, 0.0, 0.0), primitives=[sphere()])))
+    assert state.call(ApplyObjects, APPLY, objects=[ovoid()]).success
     scene = PlanningScene()
-    scene.robot_state.is_diff = True
     scene.world.collision_objects = [thing("wall", pose=arm.at(0.0, -2.0, 0.0), primitives=[sphere()])]
-    assert apply_scene(state, scene)
-    assert distance(state, "ground", "cup") == near(0.4) and distance(state, "ground", "wall") == near(1.8)
-    scene = scene_of(state)
-    scene.robot_state.attached_collision_objects = []
-    assert apply_scene(state, scene)  # full, with a complete state
-    assert distance(state, "ground", "cup") is None and distance(state, "ground", "wall") == near(1.8)
+    for is_diff, expected in ((True, near(0.4)), (False, None)):
+        scene.robot_state.is_diff = is_diff
+        assert apply_scene(state, scene)
+        assert distance(state, "ground", "cup") == expected and distance(state, "ground", "old") is None
+        assert distance(state, "ground", "wall") == distance(state, "ground", "egg") == near(1.8)
 
 
 def test_a_planning_scene_world_replaces_objects_and_octomap_and_nothing_else(service, state):
