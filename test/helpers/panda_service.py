@@ -9,10 +9,21 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import panda
-from moveit_msgs.msg import CollisionObject, Constraints, JointConstraint, PlanningScene
-from moveit_msgs.srv import ApplyPlanningScene
+from geometry_msgs.msg import PoseStamped
+from moveit_msgs.msg import (
+    AttachedCollisionObject,
+    CollisionObject,
+    Constraints,
+    JointConstraint,
+    MotionPlanRequest,
+    PlanningScene,
+    PositionConstraint,
+    PositionIKRequest,
+    RobotState,
+)
+from moveit_msgs.srv import ApplyPlanningScene, GetMotionPlan, GetPositionIK
 from sensor_msgs.msg import JointState
-from shape_msgs.msg import SolidPrimitive
+from shape_msgs.msg import Mesh, SolidPrimitive
 
 from superovoid_ros.nodes.common.conversions import to_pose
 
@@ -48,6 +59,49 @@ def joint_goal(values: Iterable[float], tolerance: float = 1e-4, names: Iterable
     """Return a joint goal, by default for the arm's joints."""
     ranges = [joint_range(name, value, tolerance) for name, value in zip(names, values, strict=True)]
     return Constraints(joint_constraints=ranges)
+
+
+def region(link: str, frame: str, pose: np.ndarray, shape: Mesh | Sequence[float]) -> PositionConstraint:
+    """Return the constraint of a link to a mesh, a ball (radius) or a box (lengths)."""
+    found = PositionConstraint(link_name=link, weight=1.0)
+    found.header.frame_id = frame
+    volume = found.constraint_region
+    if isinstance(shape, Mesh):
+        volume.meshes, volume.mesh_poses = [shape], [to_pose(pose)]
+    else:
+        kind = SolidPrimitive.SPHERE if len(shape) == 1 else SolidPrimitive.BOX
+        volume.primitives, volume.primitive_poses = [SolidPrimitive(type=kind, dimensions=shape)], [to_pose(pose)]
+    return found
+
+
+def plan(client: object, *goals: Constraints, begin: Callable | None = None, **fields: object) -> object:
+    """Return the response to a plan's request, by default for the Panda's arm; or what `begin` returns for it."""
+    seconds = fields.pop("seconds", 20.0)
+    fields = {"group_name": "panda_arm", "start_state": RobotState(is_diff=True), **fields}
+    request = MotionPlanRequest(goal_constraints=goals, allowed_planning_time=seconds, **fields)
+    if begin is not None:
+        return begin(client, "plan", GetMotionPlan, "/plan_kinematic_path", motion_plan_request=request)
+    return client.call(GetMotionPlan, "/plan_kinematic_path", motion_plan_request=request).motion_plan_response
+
+
+def inverse(
+    client: object, pose: np.ndarray, frame: str = ROOT, begin: Callable | None = None, **fields: object
+) -> object:
+    """Return the response to a request for inverse kinematics; or what `begin` returns for it."""
+    wanted = PositionIKRequest(group_name="panda_arm", avoid_collisions=True, robot_state=RobotState(is_diff=True))
+    wanted.pose_stamped = PoseStamped(pose=to_pose(pose))
+    wanted.pose_stamped.header.frame_id = frame
+    wanted.timeout.sec = 60
+    for name, value in fields.items():
+        setattr(wanted, name, value)
+    if begin is not None:
+        return begin(client, "inverse", GetPositionIK, "/compute_ik", ik_request=wanted)
+    return client.call(GetPositionIK, "/compute_ik", ik_request=wanted)
+
+
+def attached(thing: CollisionObject, *touch_links: str) -> AttachedCollisionObject:
+    """Return an object as attached to the link of its frame."""
+    return AttachedCollisionObject(link_name=thing.header.frame_id, object=thing, touch_links=list(touch_links))
 
 
 def solid(

@@ -90,6 +90,14 @@ def attached_object(operation=CollisionObject.ADD, link="hand", touch_links=(), 
     )
 
 
+def ovoid(name="egg", pose=None, frame="", **fields):
+    """Return a superovoid that is a ball of radius 0.1."""
+    fields = {"size": [0.1, 0.1, 0.1], "epsilon": [1.0, 1.0], **fields}
+    message = SuperovoidObject(id=name, pose=to_pose(arm.at(0.0, 2.0, 0.0) if pose is None else pose), **fields)
+    message.header.frame_id = frame
+    return message
+
+
 def send(client, message):
     topic = {
         CollisionObject: "collision_object",

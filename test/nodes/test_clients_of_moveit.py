@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 import panda
 import pytest
-from geometry_msgs.msg import Pose
+from geometry_msgs.msg import Pose, Vector3
 from moveit_msgs.msg import (
     AllowedCollisionEntry,
     AllowedCollisionMatrix,
@@ -24,15 +24,15 @@ from moveit_msgs.msg import (
     CollisionObject,
     LinkPadding,
     LinkScale,
-    MotionPlanRequest,
     MoveItErrorCodes,
     PlanningScene,
     PlanningSceneComponents,
     PlanningSceneWorld,
     RobotState,
+    WorkspaceParameters,
 )
-from moveit_msgs.srv import ApplyPlanningScene, GetMotionPlan, GetPlanningScene, GetPositionFK, GetStateValidity
-from panda_service import RIGHT, ROBOT, ROOT, TIP, apply, joint_goal, joint_state, start
+from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene, GetPositionFK, GetStateValidity
+from panda_service import RIGHT, ROBOT, ROOT, TIP, apply, joint_goal, joint_state, plan, start
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
 
@@ -84,13 +84,17 @@ def becomes(client, *names, at_once=False):
     assert touches(client, *names), f"in contact: {hit}, expected {names}"
 
 
-def box(name, pose, edges=(0.04, 0.04, 0.04), operation=CollisionObject.ADD, frame=ROOT):
+def box(name, pose, operation=CollisionObject.ADD, frame=ROOT):
     message = CollisionObject(id=name, operation=operation, pose=pose)
     message.header.frame_id = frame
     if operation == CollisionObject.ADD:
-        message.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=list(map(float, edges)))]
+        message.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[0.04] * 3)]
         message.primitive_poses = [Pose()]
     return message
+
+
+def removal(name=""):
+    return CollisionObject(id=name, operation=CollisionObject.REMOVE)
 
 
 def place(z=0.0, x=0.0):
@@ -98,64 +102,6 @@ def place(z=0.0, x=0.0):
     pose = HAND.copy()
     pose[:3, 3] = HAND[:3, :3] @ (x, 0.0, 0.06 + z) + HAND[:3, 3]
     return to_pose(pose)
-
-
-class ByTopics:
-    """What pymoveit2 sends."""
-
-    def __init__(self, client):
-        self._client = client
-        self._objects = client.publisher(CollisionObject, "/collision_object")
-        self._attached = client.publisher(AttachedCollisionObject, "/attached_collision_object")
-
-    def add(self, name, pose):
-        message = box(name, pose)
-        message.primitive_poses = []
-        self._objects.publish(message)
-
-    def move(self, name, pose):
-        self._objects.publish(box(name, pose, operation=CollisionObject.MOVE))
-
-    def remove(self, name):
-        self._objects.publish(CollisionObject(id=name, operation=CollisionObject.REMOVE))
-
-    def attach(self, name, link, touch_links):
-        message = AttachedCollisionObject(object=CollisionObject(id=name, operation=CollisionObject.ADD))
-        message.link_name, message.touch_links = link, touch_links
-        self._attached.publish(message)
-
-    def detach(self, name):
-        thing = CollisionObject(id=name, operation=CollisionObject.REMOVE)
-        self._attached.publish(AttachedCollisionObject(object=thing))
-
-    def scene(self):
-        return self._client.call(GetPlanningScene, "/get_planning_scene").scene
-
-    def allow(self, name, allowed):
-        """Turn a row and a column of the matrix that is there, and apply the scene that came."""
-        scene = self.scene()
-        matrix = scene.allowed_collision_matrix
-        names = list(matrix.entry_names)
-        values = [list(entry.enabled) for entry in matrix.entry_values]
-        if name not in names:
-            names.append(name)
-            for row in values:
-                row.append(allowed)
-            values.append([allowed] * len(names))
-        else:
-            j = names.index(name)
-            for i, row in enumerate(values):
-                if i != j:
-                    row[j] = allowed
-            values[j] = [allowed] * len(names)
-        matrix.entry_names = names
-        matrix.entry_values = [AllowedCollisionEntry(enabled=row) for row in values]
-        assert self._client.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success
-
-    def clear(self):
-        scene = self.scene()
-        scene.world.collision_objects, scene.robot_state.attached_collision_objects = [], []
-        assert self._client.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success
 
 
 class ApplyingClient:
@@ -182,17 +128,14 @@ class ApplyingClient:
         self._objects(box(name, pose, operation=CollisionObject.MOVE))
 
     def remove(self, name):
-        self._objects(CollisionObject(id=name, operation=CollisionObject.REMOVE))
+        self._objects(removal(name))
 
     def attach(self, name, link, touch_links):
-        message = AttachedCollisionObject(link_name=link, touch_links=touch_links)
-        message.object.id, message.object.operation = name, CollisionObject.ADD
-        self._attached(message)
+        thing = CollisionObject(id=name, operation=CollisionObject.ADD)
+        self._attached(AttachedCollisionObject(link_name=link, touch_links=touch_links, object=thing))
 
     def detach(self, name):
-        message = AttachedCollisionObject()
-        message.object.id, message.object.operation = name, CollisionObject.REMOVE
-        self._attached(message)
+        self._attached(AttachedCollisionObject(object=removal(name)))
 
     def _get(self, components):
         wanted = PlanningSceneComponents(components=components)
@@ -217,9 +160,56 @@ class ApplyingClient:
 
     def clear(self):
         """What its users do: everything attached, then everything of the world, is removed by an empty name."""
-        removal = CollisionObject(operation=CollisionObject.REMOVE)
-        self._attached(AttachedCollisionObject(object=removal))
-        self._objects(removal)
+        self.detach("")
+        self.remove("")
+
+
+class ByTopics(ApplyingClient):
+    """What pymoveit2 sends."""
+
+    def __init__(self, client):
+        super().__init__(client)
+        self._topic = client.publisher(CollisionObject, "/collision_object")
+        self._held = client.publisher(AttachedCollisionObject, "/attached_collision_object")
+
+    def _objects(self, *objects):
+        for message in objects:
+            message.primitive_poses = []
+            self._topic.publish(message)
+
+    def _attached(self, *attached):
+        for message in attached:
+            self._held.publish(message)
+
+    def scene(self):
+        return self._client.call(GetPlanningScene, "/get_planning_scene").scene
+
+    def _apply_whole(self, scene):
+        assert self._client.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success
+
+    def allow(self, name, allowed):
+        """Turn a row and a column of the matrix that is there, and apply the scene that came."""
+        scene = self.scene()
+        matrix = scene.allowed_collision_matrix
+        names = list(matrix.entry_names)
+        values = [list(entry.enabled) for entry in matrix.entry_values]
+        if name not in names:
+            names.append(name)
+            for row in values:
+                row.append(allowed)
+            values.append([])
+        j = names.index(name)
+        for row in values[:j] + values[j + 1 :]:
+            row[j] = allowed
+        values[j] = [allowed] * len(names)
+        matrix.entry_names = names
+        matrix.entry_values = [AllowedCollisionEntry(enabled=row) for row in values]
+        self._apply_whole(scene)
+
+    def clear(self):
+        scene = self.scene()
+        scene.world.collision_objects, scene.robot_state.attached_collision_objects = [], []
+        self._apply_whole(scene)
 
 
 class ByPublishing(ApplyingClient):
@@ -266,7 +256,8 @@ class MonitorClient(ApplyingClient):
         scene.robot_state.is_diff = is_diff
         scene.robot_state.joint_state = JointState(name=list(READY), position=list(READY.values()))
         scene.robot_state.joint_state.header.frame_id = scene.robot_state.multi_dof_joint_state.header.frame_id = ROOT
-        scene.robot_state.attached_collision_objects = [*self._held.values(), *map(removed, detached)]
+        gone = [AttachedCollisionObject(object=removal(name)) for name in detached]
+        scene.robot_state.attached_collision_objects = [*self._held.values(), *gone]
         self._publisher.publish(scene)
 
     def add(self, name, pose):
@@ -278,9 +269,7 @@ class MonitorClient(ApplyingClient):
 
     def remove(self, name):
         del self._world[name]
-        gone = CollisionObject(id=name, operation=CollisionObject.REMOVE)
-        gone.header.frame_id = ROOT
-        self._publish(gone)
+        self._publish(removal(name))
 
     def attach(self, name, link, touch_links):
         thing = self._world.pop(name)
@@ -313,14 +302,9 @@ class MonitorClient(ApplyingClient):
         """What is attached is put down, then `remove_all_collision_objects`."""
         for name in list(self._held):
             self.detach(name)
-        gone = [CollisionObject(id=name, operation=CollisionObject.REMOVE) for name in self._world]
+        gone = [removal(name) for name in self._world]
         self._world.clear()
         self._publish(*gone)
-
-
-def removed(name):
-    thing = CollisionObject(id=name, operation=CollisionObject.REMOVE)
-    return AttachedCollisionObject(object=thing)
 
 
 @pytest.mark.ci
@@ -370,17 +354,11 @@ def test_every_call_of_a_client_is_seen_in_the_next_answer(empty_world, kind):
 def test_pymoveit2_plans_without_a_move_group(empty_world):
     """Its request, field by field: to a configuration from the joint state it received."""
     ByTopics(empty_world).add("block", place(x=0.3))
-    request = MotionPlanRequest(group_name="panda_arm", num_planning_attempts=5, allowed_planning_time=60.0)
-    request.workspace_parameters.header.frame_id = ROOT
-    for corner, value in (
-        (request.workspace_parameters.min_corner, -1.0),
-        (request.workspace_parameters.max_corner, 1.0),
-    ):
-        corner.x = corner.y = corner.z = value
-    request.start_state.joint_state = joint_state(READY)
-    request.cartesian_speed_limited_link = TIP
-    request.goal_constraints = [joint_goal(RIGHT, 0.001)]
-    response = empty_world.call(GetMotionPlan, "/plan_kinematic_path", motion_plan_request=request).motion_plan_response
+    room = WorkspaceParameters(min_corner=Vector3(x=-1.0, y=-1.0, z=-1.0), max_corner=Vector3(x=1.0, y=1.0, z=1.0))
+    room.header.frame_id = ROOT
+    start = RobotState(joint_state=joint_state(READY))
+    fields = {"num_planning_attempts": 5, "cartesian_speed_limited_link": TIP, "workspace_parameters": room}
+    response = plan(empty_world, joint_goal(RIGHT, 0.001), start_state=start, seconds=60.0, **fields)
     assert response.error_code.val == MoveItErrorCodes.SUCCESS, response.error_code.message
     points = response.trajectory.joint_trajectory.points
     np.testing.assert_allclose([points[0].positions, points[-1].positions], [panda.READY, RIGHT], atol=1e-3)

@@ -12,7 +12,6 @@ from moveit_msgs.msg import PlanningSceneComponents as Components
 from moveit_msgs.srv import GetPlanningScene
 from shape_msgs.msg import Plane, SolidPrimitive
 from std_msgs.msg import ColorRGBA
-from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetMinDistance
 
 from superovoid_ros.nodes.common.conversions import to_pose
@@ -30,6 +29,7 @@ from world import (
     cup,
     matrix,
     octomap,
+    ovoid,
     prism,
     put,
     reset,
@@ -101,9 +101,7 @@ def furnish(client):
     message.robot_state.attached_collision_objects = [held]
     message.world.octomap = octomap(WALL, arm.at(0.0, 3.0, 0.0), frame="left/ground", binary=False)
     assert apply_scene(client, message)
-    egg = SuperovoidObject(id="egg", pose=to_pose(arm.at(0.0, 2.0, 0.0)), size=[0.1] * 3, epsilon=[1.0] * 2)
-    egg.header.frame_id = "left/ground"
-    assert client.call(ApplyObjects, APPLY, objects=[egg]).success
+    assert client.call(ApplyObjects, APPLY, objects=[ovoid(frame="left/ground")]).success
 
 
 def all_checked(client):

@@ -10,7 +10,6 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from moveit_msgs.msg import CollisionObject, LinkPadding, PlanningScene, RobotState
 from moveit_msgs.srv import GetPlanningScene, GetStateValidity
 from shape_msgs.msg import SolidPrimitive
-from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetDistances, GetMinDistance
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -23,6 +22,7 @@ from world import (
     apply_scene,
     attached_object,
     cup,
+    ovoid,
     put,
     reset,
     scene_diff,
@@ -149,8 +149,7 @@ def test_a_refused_request_leaves_nothing_missing(state):
     unknown = PlanningScene(is_diff=True, robot_state=RobotState(is_diff=True))
     unknown.link_padding = [LinkPadding(link_name="hand", padding=-1.0)]
     assert not apply_scene(state, unknown)
-    nowhere = SuperovoidObject(id="egg", attach_link="nowhere", size=[0.1] * 3, epsilon=[1.0] * 2)
-    assert not state.call(ApplyObjects, APPLY, objects=[nowhere]).success
+    assert not state.call(ApplyObjects, APPLY, objects=[ovoid(attach_link="nowhere")]).success
     wait_answered(state)
 
 

@@ -10,24 +10,17 @@ import math
 import numpy as np
 import panda
 import pytest
-from geometry_msgs.msg import Point, PoseStamped, Transform, Vector3
+from geometry_msgs.msg import Point, Transform, Vector3
 from holding import SERVICE, begin, hold
 from moveit_msgs.msg import (
-    AttachedCollisionObject,
-    CollisionObject,
     Constraints,
-    MotionPlanRequest,
     MoveItErrorCodes,
-    PositionConstraint,
-    PositionIKRequest,
     RobotState,
 )
-from moveit_msgs.srv import GetMotionPlan, GetPositionFK, GetPositionIK, GetStateValidity
-from panda_service import apply, joint_range, joint_state, solid
+from moveit_msgs.srv import GetPositionFK, GetStateValidity
+from panda_service import apply, attached, inverse, joint_range, joint_state, plan, region, solid
 from shape_msgs.msg import Mesh, MeshTriangle, SolidPrimitive
 from std_msgs.msg import Header
-
-from superovoid_ros.nodes.common.conversions import to_pose
 
 pytestmark = panda.NEEDS_PLANNER
 Code = MoveItErrorCodes
@@ -74,17 +67,15 @@ def state_of(turn=0.0, boom=0.0, lid=2.0):
 def place(state, x=0.0, y=0.0):
     """Put the robot somewhere in odom."""
     state.multi_dof_joint_state.joint_names = ["drive"]
-    pose = Transform(translation=Vector3(x=x, y=y))
-    pose.rotation.w = 1.0
-    state.multi_dof_joint_state.transforms = [pose]
+    where = Transform(translation=Vector3(x=x, y=y))
+    where.rotation.w = 1.0
+    state.multi_dof_joint_state.transforms = [where]
     return state
 
 
 def rock(x):
     """A ball in odom."""
-    pose = np.eye(4)
-    pose[0, 3] = x
-    return solid("rock", pose, [0.05], SolidPrimitive.SPHERE, "odom")
+    return solid("rock", pose(x, 0.0), [0.05], SolidPrimitive.SPHERE, "odom")
 
 
 def joints(**wanted):
@@ -92,12 +83,16 @@ def joints(**wanted):
     return [joint_range(name, *each) for name, each in wanted.items()]
 
 
-def plan(client, goal, start, path=(), seconds=10.0):
-    request = MotionPlanRequest(
-        group_name="crane", goal_constraints=[goal], start_state=start, allowed_planning_time=seconds
-    )
-    request.path_constraints.joint_constraints = list(path)
-    return client.call(GetMotionPlan, "/plan_kinematic_path", motion_plan_request=request).motion_plan_response
+def plan_crane(client, goal, start, path=(), begin=None, seconds=10.0):
+    way = Constraints(joint_constraints=path)
+    fields = {"start_state": start, "path_constraints": way, "seconds": seconds}
+    return plan(client, goal, group_name="crane", begin=begin, **fields)
+
+
+def pose(x, y, z=0.0):
+    found = np.eye(4)
+    found[:3, 3] = x, y, z
+    return found
 
 
 def turns(response):
@@ -118,29 +113,24 @@ def turns(response):
 )
 def test_a_goal_of_a_turning_joint_is_reached_the_short_way(crane, start, goal, end):
     goal = Constraints(joint_constraints=joints(turn=(goal, 1e-3), boom=(0.2, 1e-3)))
-    way = turns(plan(crane, goal, place(state_of(turn=start))))
+    way = turns(plan_crane(crane, goal, place(state_of(turn=start))))
     assert way[0] == pytest.approx(start) and way[-1] == pytest.approx(end, abs=2e-3)
 
 
 def test_constraints_of_the_way_hold_for_a_turning_joint_too(crane):
     goal = Constraints(joint_constraints=joints(turn=(-0.2, 1e-3), boom=(0.3, 1e-3)))
     start = place(state_of(turn=0.2, boom=0.3))
-    assert turns(plan(crane, goal, start))[-1] == pytest.approx(-0.2, abs=2e-3)
+    assert turns(plan_crane(crane, goal, start))[-1] == pytest.approx(-0.2, abs=2e-3)
     # All but the short way: 0 is forbidden.
-    way = turns(plan(crane, goal, start, joints(turn=(math.pi, math.pi - 0.1))))
+    way = turns(plan_crane(crane, goal, start, joints(turn=(math.pi, math.pi - 0.1))))
     assert way[-1] == pytest.approx(2 * math.pi - 0.2, abs=2e-3)
     assert way.min() >= 0.1 - 1e-9 and way.max() <= 2 * math.pi - 0.1 + 1e-9
 
 
 def test_a_pose_and_a_turn_are_wanted_at_once(crane):
-    reach = PositionConstraint(link_name="hook", weight=1.0)
-    reach.header.frame_id = "chassis"
-    reach.constraint_region.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[1e-3])]
-    spot = np.eye(4)
-    spot[:3, 3] = 0.7 * math.cos(-2.0), 0.7 * math.sin(-2.0), 0.0
-    reach.constraint_region.primitive_poses = [to_pose(spot)]
+    reach = region("hook", "chassis", pose(0.7 * math.cos(-2.0), 0.7 * math.sin(-2.0)), [1e-3])
     goal = Constraints(position_constraints=[reach], joint_constraints=joints(turn=(2 * math.pi - 2.0, 0.1)))
-    assert turns(plan(crane, goal, place(state_of())))[-1] == pytest.approx(-2.0, abs=2e-3)
+    assert turns(plan_crane(crane, goal, place(state_of())))[-1] == pytest.approx(-2.0, abs=2e-3)
 
 
 # -- goals and the way ----------------------------------------------------------------------------------------------
@@ -148,62 +138,51 @@ def test_a_pose_and_a_turn_are_wanted_at_once(crane):
 
 def test_a_goal_outside_the_constraints_of_the_way_is_refused_as_that(crane):
     path = joints(boom=(0.1, 0.1))
-    response = plan(crane, Constraints(joint_constraints=joints(boom=(0.4, 0.1))), place(state_of()), path)
+    response = plan_crane(crane, Constraints(joint_constraints=joints(boom=(0.4, 0.1))), place(state_of()), path)
     assert response.error_code.val == Code.GOAL_VIOLATES_PATH_CONSTRAINTS, response.error_code
     assert "'boom'" in response.error_code.message
 
 
 def test_a_region_may_be_a_mesh(crane):
     corners = [(0, 0, 0), (0.2, 0, 0), (0, 0.2, 0), (0, 0, 0.2)]
-    region = Mesh(vertices=[Point(x=float(x), y=float(y), z=float(z) - 0.01) for x, y, z in corners])
-    region.triangles = [MeshTriangle(vertex_indices=each) for each in ((0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2))]
-    reach = PositionConstraint(link_name="hook", weight=1.0)
-    reach.header.frame_id = "chassis"
-    spot = np.eye(4)
-    spot[:3, 3] = -0.65, -0.05, 0.0
-    reach.constraint_region.meshes, reach.constraint_region.mesh_poses = [region], [to_pose(spot)]
-    way = turns(plan(crane, Constraints(position_constraints=[reach]), place(state_of())))
+    wedge = Mesh(vertices=[Point(x=float(x), y=float(y), z=float(z) - 0.01) for x, y, z in corners])
+    wedge.triangles = [MeshTriangle(vertex_indices=each) for each in ((0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2))]
+    goal = Constraints(position_constraints=[region("hook", "chassis", pose(-0.65, -0.05), wedge)])
+    way = turns(plan_crane(crane, goal, place(state_of())))
     assert abs(math.remainder(way[-1] - math.pi, 2 * math.pi)) < 0.4
 
 
 # -- states that are answered -----------------------------------------------------------------------------------------
 
 
-def inverse(client, point, state):
-    stamped = PoseStamped()
-    stamped.header.frame_id = "chassis"
-    pose = np.eye(4)
-    angle = math.atan2(point[1], point[0])
-    pose[:2, :2] = [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]
-    pose[:2, 3] = point
-    stamped.pose = to_pose(pose)
-    wanted = PositionIKRequest(group_name="crane", robot_state=state, avoid_collisions=True, pose_stamped=stamped)
-    return client.call(GetPositionIK, "/compute_ik", ik_request=wanted)
+def hook_at(client, point, state):
+    """Return the response to inverse kinematics of the hook at a point of the chassis."""
+    where, angle = pose(*point), math.atan2(point[1], point[0])
+    where[:2, :2] = [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]
+    return inverse(client, where, "chassis", group_name="crane", robot_state=state)
 
 
 def test_inverse_kinematics_check_other_joints_at_their_positions(crane):
     # The lid is beyond its limit, where the hook is to be.
     at = 0.6
     spot = 0.5 * math.cos(at), 0.5 * math.sin(at)
-    assert inverse(crane, spot, place(state_of(lid=2.0))).error_code.val == Code.SUCCESS
-    refused = inverse(crane, spot, place(state_of(lid=at)))
+    assert hook_at(crane, spot, place(state_of(lid=2.0))).error_code.val == Code.SUCCESS
+    refused = hook_at(crane, spot, place(state_of(lid=at)))
     assert refused.error_code.val == Code.NO_IK_SOLUTION, refused
 
 
 def test_returned_states_can_be_requested_again(crane):
     apply(crane, rock(5.0))
     state = place(state_of(), x=4.5)  # the base of the request: from there the hook is in the rock
-    load = AttachedCollisionObject(link_name="hook", touch_links=["hook"])
-    load.object.id, load.object.header.frame_id, load.object.operation = "load", "hook", CollisionObject.ADD
-    load.object.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[0.06])]
+    load = attached(solid("load", np.eye(4), [0.06], SolidPrimitive.SPHERE, "hook"), "hook")
     state.attached_collision_objects = [load]
-    answer = inverse(crane, (0.0, 0.5), state)
+    answer = hook_at(crane, (0.0, 0.5), state)
     assert answer.error_code.val == Code.SUCCESS, answer.error_code
     states = [answer.solution]
     goal = Constraints(joint_constraints=joints(turn=(-1.5, 1e-3)))
     state = place(state_of(turn=1.5), x=4.5)
     state.attached_collision_objects = [load]
-    states.append(plan(crane, goal, state).trajectory_start)
+    states.append(plan_crane(crane, goal, state).trajectory_start)
     for state in states:
         there = state.multi_dof_joint_state
         assert list(there.joint_names) == ["drive"] and there.transforms[0].translation.x == pytest.approx(4.5)
@@ -227,17 +206,8 @@ def test_a_plan_is_proved_again_after_a_motion_of_the_base(crane, shift, code):
     crane.call_until(lambda response: response.valid, GetStateValidity, "/check_state_validity", **ask)
     apply(crane, rock(0.65))  # the hook passes by at 0.5
     goal = Constraints(joint_constraints=joints(turn=(-1.0, 1e-3), boom=(0.0, 1e-3)))
-    request = MotionPlanRequest(
-        group_name="crane",
-        goal_constraints=[goal],
-        start_state=state_of(turn=1.5),
-        allowed_planning_time=60.0,
-    )
-    request.path_constraints.joint_constraints = joints(boom=(0.0, 0.01))
-    future = begin(crane, "plan", GetMotionPlan, "/plan_kinematic_path", motion_plan_request=request)
-    driven = np.eye(4)
-    driven[0, 3] = shift
-    crane.send_transform("odom", "chassis", driven)
+    future = plan_crane(crane, goal, state_of(turn=1.5), joints(boom=(0.0, 0.01)), begin, 60.0)
+    crane.send_transform("odom", "chassis", pose(shift, 0.0))
     asked = {"fk_link_names": ["hook"], "robot_state": state_of(), "header": Header(frame_id="odom")}
 
     def has_driven(answer):

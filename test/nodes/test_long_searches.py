@@ -11,25 +11,34 @@ from __future__ import annotations
 import numpy as np
 import panda
 import pytest
-from builtin_interfaces.msg import Duration
-from geometry_msgs.msg import PoseStamped
 from holding import SERVICE, begin, hold
 from lifecycle_msgs.msg import Transition
 from moveit_msgs.msg import (
     Constraints,
-    MotionPlanRequest,
     MoveItErrorCodes,
-    PositionConstraint,
-    PositionIKRequest,
     RobotState,
 )
-from moveit_msgs.srv import GetMotionPlan, GetPositionFK, GetPositionIK, GetStateValidity
-from panda_service import LEFT, RIGHT, ROOT, TIP, apply, block, joint_goal, joint_state, solid, start, tip
+from moveit_msgs.srv import GetPositionFK, GetStateValidity
+from panda_service import (
+    LEFT,
+    RIGHT,
+    ROOT,
+    TIP,
+    apply,
+    block,
+    inverse,
+    joint_goal,
+    joint_state,
+    plan,
+    region,
+    solid,
+    start,
+    tip,
+)
 from shape_msgs.msg import SolidPrimitive
 from superovoid_interfaces.srv import GetDistances
 
 from superovoid.compiled.threads import processors
-from superovoid_ros.nodes.common.conversions import to_pose
 
 import lifecycle
 from parameters import set_parameters
@@ -77,24 +86,12 @@ def ball(client, point):
 
 def begin_plan(client, path=None, to=RIGHT):
     """Ask for a plan, and return its future."""
-    request = MotionPlanRequest(
-        group_name="panda_arm",
-        goal_constraints=[joint_goal(to, 1e-3)],
-        allowed_planning_time=60.0,
-        start_state=state_of(LEFT),
-        path_constraints=path or Constraints(),
-    )
-    return begin(client, "plan", GetMotionPlan, "/plan_kinematic_path", motion_plan_request=request)
+    fields = {"start_state": state_of(LEFT), "path_constraints": path or Constraints(), "seconds": 60.0}
+    return plan(client, joint_goal(to, 1e-3), begin=begin, **fields)
 
 
 def begin_inverse(client, pose, frame=ROOT, avoid=True):
-    stamped = PoseStamped(pose=to_pose(pose))
-    stamped.header.frame_id = frame
-    wanted = PositionIKRequest(
-        group_name="panda_arm", avoid_collisions=avoid, pose_stamped=stamped, robot_state=state_of(LEFT)
-    )
-    wanted.timeout = Duration(sec=60)
-    return begin(client, "inverse", GetPositionIK, "/compute_ik", ik_request=wanted)
+    return inverse(client, pose, frame, begin, robot_state=state_of(LEFT), avoid_collisions=avoid)
 
 
 def end(client, future):
@@ -136,11 +133,7 @@ class Station:
 
     def room(self, lengths=(4.0, 4.0, 20.0), pose=None):
         """The tip is within a room, by default of four metres around the station."""
-        one = PositionConstraint(link_name=TIP, weight=1.0)
-        one.header.frame_id = "station"
-        one.constraint_region.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=list(lengths))]
-        one.constraint_region.primitive_poses = [to_pose(np.eye(4) if pose is None else pose)]
-        return Constraints(position_constraints=[one])
+        return Constraints(position_constraints=[region(TIP, "station", np.eye(4) if pose is None else pose, lengths)])
 
 
 # -- the world changes ------------------------------------------------------------------------------------------------

@@ -12,19 +12,32 @@ import yaml
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion
 from moveit_msgs.msg import (
-    AttachedCollisionObject,
-    CollisionObject,
     Constraints,
-    MotionPlanRequest,
     MoveItErrorCodes,
     OrientationConstraint,
-    PositionConstraint,
     RobotState,
 )
-from moveit_msgs.srv import GetMotionPlan, GetPositionFK, GetPositionIK, GetStateValidity
-from panda_service import LEFT, RIGHT, ROBOT, ROOT, TIP, apply, block, joint_goal, joint_range, joint_state, start, tip
+from moveit_msgs.srv import GetPositionFK, GetStateValidity
+from panda_service import (
+    LEFT,
+    RIGHT,
+    ROBOT,
+    ROOT,
+    TIP,
+    apply,
+    attached,
+    block,
+    inverse,
+    joint_goal,
+    joint_range,
+    joint_state,
+    plan,
+    region,
+    solid,
+    start,
+    tip,
+)
 from sensor_msgs.msg import JointState
-from shape_msgs.msg import SolidPrimitive
 
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose
 
@@ -79,27 +92,12 @@ def arm_state(values):
 
 def pose_goal(pose, frame=ROOT, link=TIP, tolerance=1e-3):
     """A sphere and an orientation, as clients of MoveIt make a pose goal."""
-    position = PositionConstraint(link_name=link, weight=1.0)
-    position.header.frame_id = frame
-    position.constraint_region.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[tolerance])]
-    message = to_pose(pose)
-    position.constraint_region.primitive_poses = [message]
-    orientation = OrientationConstraint(link_name=link, orientation=message.orientation, weight=1.0)
+    orientation = OrientationConstraint(link_name=link, orientation=to_pose(pose).orientation, weight=1.0)
     orientation.header.frame_id = frame
     for axis in "xyz":
         setattr(orientation, f"absolute_{axis}_axis_tolerance", tolerance)
+    position = region(link, frame, pose, [tolerance])
     return Constraints(position_constraints=[position], orientation_constraints=[orientation])
-
-
-def plan(client, *goals, seconds=20.0, **fields):
-    request = MotionPlanRequest(
-        group_name=fields.pop("group_name", "panda_arm"),
-        goal_constraints=list(goals),
-        allowed_planning_time=seconds,
-        start_state=fields.pop("start_state", RobotState(is_diff=True)),
-        **fields,
-    )
-    return client.call(GetMotionPlan, "/plan_kinematic_path", motion_plan_request=request).motion_plan_response
 
 
 def rows(response):
@@ -144,19 +142,6 @@ def test_forward_kinematics_are_those_of_the_requested_state(scene):
     np.testing.assert_allclose(from_pose(there.pose_stamped[0].pose, ""), seen, atol=1e-12)
 
 
-def inverse(client, pose, *, avoid=True, frame=ROOT, **fields):
-    stamped = PoseStamped(pose=to_pose(pose))
-    stamped.header.frame_id = frame
-    request = GetPositionIK.Request()
-    wanted = request.ik_request
-    wanted.group_name, wanted.avoid_collisions, wanted.pose_stamped = "panda_arm", avoid, stamped
-    wanted.robot_state = RobotState(is_diff=True)
-    wanted.timeout.sec = 60
-    for name, value in fields.items():
-        setattr(wanted, name, value)
-    return client.call(GetPositionIK, "/compute_ik", ik_request=wanted)
-
-
 def arm_of(state):
     given = dict(zip(state.joint_state.name, state.joint_state.position, strict=True))
     return [given[name] for name in panda.ARM]
@@ -183,9 +168,9 @@ def test_inverse_kinematics_into_the_wall_exist_only_if_contact_is_allowed(scene
     refused = inverse(scene, pose, timeout=Duration(sec=1))
     assert refused.error_code.val == Code.NO_IK_SOLUTION and "wall" in refused.error_code.message
     assert not refused.solution.joint_state.name
-    assert inverse(scene, pose, avoid=False).error_code.val == Code.SUCCESS
+    assert inverse(scene, pose, avoid_collisions=False).error_code.val == Code.SUCCESS
     pose[0, 3] = 3.0
-    assert inverse(scene, pose, avoid=False, timeout=Duration(sec=1)).error_code.val == Code.NO_IK_SOLUTION
+    assert inverse(scene, pose, avoid_collisions=False, timeout=Duration(sec=1)).error_code.val == Code.NO_IK_SOLUTION
 
 
 def test_inverse_kinematics_obey_additional_constraints(scene):
@@ -244,14 +229,10 @@ def test_a_plan_to_a_pose_ends_there_and_obeys_the_scaling(scene):
 
 @pytest.mark.ci
 def test_an_attached_object_of_the_request_is_carried_around_the_wall(scene):
-    rod = AttachedCollisionObject(
-        link_name="panda_hand", touch_links=["panda_hand", "panda_leftfinger", "panda_rightfinger"]
-    )
-    rod.object.id, rod.object.header.frame_id, rod.object.operation = "rod", "panda_hand", CollisionObject.ADD
-    rod.object.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[0.02, 0.02, 0.2])]
     pose = np.eye(4)
     pose[2, 3] = 0.2
-    rod.object.pose = to_pose(pose)
+    fingers = "panda_hand", "panda_leftfinger", "panda_rightfinger"
+    rod = attached(solid("rod", pose, [0.02, 0.02, 0.2], frame="panda_hand"), *fingers)
     start = RobotState(is_diff=True, attached_collision_objects=[rod])
     response = plan(scene, joint_goal(RIGHT), start_state=start)
     assert response.error_code.val == Code.SUCCESS, response.error_code.message
@@ -265,11 +246,7 @@ def test_an_attached_object_of_the_request_is_carried_around_the_wall(scene):
 def test_constraints_of_the_path_hold_along_it(scene):
     path = Constraints()
     path.joint_constraints = [joint_range("panda_joint7", 0.8, 0.1)]
-    roof = PositionConstraint(link_name=TIP, weight=1.0)
-    roof.header.frame_id = ROOT
-    roof.constraint_region.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[4.0, 4.0, 2.0])]
-    roof.constraint_region.primitive_poses = [to_pose(np.eye(4))]
-    path.position_constraints = [roof]
+    path.position_constraints = [region(TIP, ROOT, np.eye(4), [4.0, 4.0, 2.0])]
     response = plan(scene, joint_goal(RIGHT), path_constraints=path, seconds=30.0)
     assert response.error_code.val == Code.SUCCESS, response.error_code.message
     states = interpolate(response)

@@ -17,7 +17,6 @@ from geometry_msgs.msg import TransformStamped
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld
 from rclpy.serialization import serialize_message
 from std_msgs.msg import String
-from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import SetPairRules
 
 from superovoid_ros.nodes.common.conversions import to_pose
@@ -34,7 +33,7 @@ from superovoid_ros.nodes.distance_service.world.world import World
 import arm
 import parts
 from draws import few_or_many
-from world import attached_object, cup, matrix, scene_diff, sphere, thing
+from world import attached_object, cup, matrix, ovoid, scene_diff, sphere, thing
 
 OTHER = arm.URDF.replace('name="arm"', 'name="other"')
 # No transform relates objects of the world to this frame.
@@ -466,18 +465,15 @@ def test_what_stands_on_an_object_whose_place_is_not_known_is_missing_too(descri
 
 
 def test_a_superovoid_is_refused_before_the_state_is_known_only_if_the_state_matters(described):
-    egg = SuperovoidObject(id="egg", pose=to_pose(arm.at(0.7, 0.0, 0.0)), size=[0.1] * 3, epsilon=[1.0] * 2)
-    egg.attach_link = "hand"
-
-    def apply_egg():
-        found = described.world.change("apply_objects", [egg.header.frame_id], lambda: SuperovoidChanges([egg]))
+    def apply_egg(frame):
+        egg = ovoid(frame=frame, attach_link="hand")
+        found = described.world.change("apply_objects", [frame], lambda: SuperovoidChanges([egg]))
         described.jobs.finish()
         return found.result()
 
     with pytest.raises(InputError, match="no position of joint"):
-        apply_egg()
-    egg.header.frame_id = "hand"
-    assert apply_egg().objects["egg"].link == "hand"
+        apply_egg("")
+    assert apply_egg("hand").objects["egg"].link == "hand"
 
 
 def test_an_object_moved_by_tf_is_not_attached_at_its_old_pose(described):

@@ -42,6 +42,7 @@ from world import (
     distance,
     matrix,
     octomap,
+    ovoid,
     prism,
     put,
     rule,
@@ -398,11 +399,6 @@ def test_an_octomap_is_drawn_as_lists_of_cubes(state):
 # --- superovoids and rules ---
 
 
-def ovoid(name="egg", pose=None, **fields):
-    fields = {"size": [0.1, 0.1, 0.1], "epsilon": [1.0, 1.0], "taper": [0.0, 0.0], **fields}
-    return SuperovoidObject(id=name, pose=to_pose(arm.at(0.0, 2.0, 0.0) if pose is None else pose), **fields)
-
-
 def test_superovoids_are_added_attached_moved_and_removed(state):
     def apply(*objects):
         answer = state.call(ApplyObjects, APPLY, objects=list(objects))
@@ -411,9 +407,7 @@ def test_superovoids_are_added_attached_moved_and_removed(state):
 
     apply(ovoid(taper=[0.0, 0.2]))
     assert distance(state, "ground", "egg") == near(1.8, 0.02)
-    held = ovoid(pose=arm.at(0.7, 0.0, 0.0), attach_link="hand", touch_links=["gripper"])
-    held.header.frame_id = "hand"
-    apply(held)
+    apply(ovoid(pose=arm.at(0.7, 0.0, 0.0), frame="hand", attach_link="hand", touch_links=["gripper"]))
     put(state, [1.0, 0.0])
     assert distance(state, "ground", "egg") == near(1.5)
     assert rule(state, "egg", "thumb")[0] == rule(state, "egg", "hand")[0] == "touch_link"

@@ -31,7 +31,7 @@ from superovoid_interfaces.srv import (
     SetPairRules,
 )
 
-from superovoid_ros.nodes.common.conversions import to_pose, to_transform
+from superovoid_ros.nodes.common.conversions import to_transform
 
 import arm
 from parameters import set_parameters
@@ -46,6 +46,7 @@ from world import (
     cup,
     distance,
     octomap,
+    ovoid,
     prism,
     put,
     reset,
@@ -121,9 +122,8 @@ MANY = {
 }
 
 
-def ovoid(name="second", pose=None, **fields):
-    fields = {"size": [0.1, 0.1, 0.1], "epsilon": [1.0, 1.0], "taper": [0.0, 0.0], **fields}
-    return SuperovoidObject(id=name, pose=to_pose(arm.at(0.0, 2.0, 0.0) if pose is None else pose), **fields)
+def second(name="second", **fields):
+    return ovoid(name, **fields)
 
 
 def objects(wrong):
@@ -196,16 +196,16 @@ REQUESTS = [
     (SetPairRules, rules(["thumb"], ["ball"], [False, True]), ["2 values of checked"]),
     (SetPairRules, rules(["thumb", "elbow"], ["ball", "ball"], [False]), ["elbow", "gripper"]),
     (SetPairRules, rules(["thumb", "hand"], ["ball", "hand"], [False]), ["hand", "never checked"]),
-    (ApplyObjects, objects(ovoid(size=[0.1, 0.0, 0.1])), ["second", "size[1]"]),
-    (ApplyObjects, objects(ovoid(epsilon=[2.5, 1.0])), ["second", "epsilon[0]"]),
-    (ApplyObjects, objects(ovoid("hand")), ["hand", "name of a link"]),
-    (ApplyObjects, objects(ovoid("")), ["without id"]),
-    (ApplyObjects, objects(ovoid(pose=arm.at(NAN, 0, 0))), ["second", "position", "finite"]),
-    (ApplyObjects, objects(ovoid(attach_link="elbow")), ["second", "elbow", "hand"]),
-    (ApplyObjects, objects(ovoid(attach_link="hand", touch_links=["elbow"])), ["second", "elbow"]),
-    (ApplyObjects, objects(ovoid(operation=SuperovoidObject.MOVE)), ["second", "does not exist", "egg"]),
-    (ApplyObjects, objects(ovoid(operation=SuperovoidObject.REMOVE)), ["second", "does not exist"]),
-    (ApplyObjects, objects(ovoid(operation=9)), ["second", "operation = 9"]),
+    (ApplyObjects, objects(second(size=[0.1, 0.0, 0.1])), ["second", "size[1]"]),
+    (ApplyObjects, objects(second(epsilon=[2.5, 1.0])), ["second", "epsilon[0]"]),
+    (ApplyObjects, objects(second("hand")), ["hand", "name of a link"]),
+    (ApplyObjects, objects(second("")), ["without id"]),
+    (ApplyObjects, objects(second(pose=arm.at(NAN, 0, 0))), ["second", "position", "finite"]),
+    (ApplyObjects, objects(second(attach_link="elbow")), ["second", "elbow", "hand"]),
+    (ApplyObjects, objects(second(attach_link="hand", touch_links=["elbow"])), ["second", "elbow"]),
+    (ApplyObjects, objects(second(operation=SuperovoidObject.MOVE)), ["second", "does not exist", "egg"]),
+    (ApplyObjects, objects(second(operation=SuperovoidObject.REMOVE)), ["second", "does not exist"]),
+    (ApplyObjects, objects(second(operation=9)), ["second", "operation = 9"]),
     (GetStateValidity, robot_state(["slide"], [NAN]), ["position of joint 'slide' = nan"]),
     (GetStateValidity, robot_state(["elbow"], [0]), ["unknown joint 'elbow'"]),
     (GetStateValidity, robot_state(["slide"], [0, 0]), ["1 joint names, 2 positions"]),
