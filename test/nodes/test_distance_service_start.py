@@ -29,15 +29,11 @@ def answer(client, words):
     ("text", "words"),
     [
         ("this is no robot", "well-formed"),
-        ("<robot name='half'><link name='a'/>", "well-formed"),
         (
             "<!DOCTYPE robot [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><robot name='spy'><link name='&x;'/></robot>",
             "entities",
         ),
         (arm.URDF.replace('radius="0.1"', 'radius="-1"'), "radius"),
-        (arm.URDF.replace('radius="0.1"', 'radius="1e300"'), "too large"),
-        (arm.URDF.replace('radius="0.1"', 'radius="nan"'), "not a finite number"),
-        (arm.URDF.replace('link="ball"', 'link="nowhere"'), "nowhere"),
         (
             arm.URDF.replace(
                 '<link name="slider"/>',

@@ -167,6 +167,8 @@ def test_all_is_answered_to_an_empty_mask(state):
     }
     scales = {one.link_name: one.scale for one in scene.link_scale}
     assert scales == {"ground": 1.0, "hand": 1.5, "thumb": 1.0, "ball": 1.0}
+    for pair, is_checked in ((("cup", "hand"), False), (("hand", "thumb"), True), (("tools", "hand"), False)):
+        assert rule(state, *pair)[:2] == ("planning_scene", is_checked)  # though a joint connects the second
     assert scene.object_colors == [ObjectColor(id="cup", color=ColorRGBA(r=1.0, g=0.5, b=0.25, a=1.0))]
 
 

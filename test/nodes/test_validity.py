@@ -217,45 +217,34 @@ def test_a_stale_state_is_not_valid_or_logged(service, state):
 # --- padding, margin, scales ---
 
 
-def test_the_safety_margin_holds_for_every_pair(state):
-    near = with_joint("free", 0.659)  # 9 mm from the hand
-    set_parameters(state, safety_margin=0.008)
-    assert check(state, near).valid
-    set_parameters(state, safety_margin=0.01)
-    response = check(state, near)
-    assert pairs(response) == [("hand", "ball")]
-    assert response.contacts[0].depth == pytest.approx(0.001, abs=1e-9)
-
-
 def test_scaled_links_and_what_they_carry_collide_with_the_world_as_larger_ones(state):
     """As in MoveIt: the scaled robot against the world, the robot as it is against itself."""
-
-    def pairs_at_scale(factor):
-        put(state, link_scale=[LinkScale(link_name="hand", scale=factor)])
-        return [{*pair} for pair in pairs(check(state))]
-
-    put(state, ball(x=0.5, z=0.35))  # 0.2 from the ball of 0.05 in the hand
-    assert pairs_at_scale(4.9) == []
-    assert pairs_at_scale(9.0) == [{"cup", "hand"}]  # so large it would hold the thumb and touch the ground
-    assert check(state).contacts[0].depth == pytest.approx(0.2, abs=1e-6)
-    put(state, ball(x=1.0, z=0.35))
-    hold(state, in_hand("held", 1.0, touch_links=["hand"]))
-    assert pairs_at_scale(2.4) == []
-    assert pairs_at_scale(2.6) == [{"cup", "held"}]
-    assert pairs_at_scale(1.0) == []
+    cases = (ball(x=0.5, z=0.35), 4.9, 9.0, "hand"), (ball(x=1.0, z=0.35), 2.4, 2.6, "held")
+    for other, clear, touching, name in cases:
+        if name == "held":
+            hold(state, in_hand("held", 1.0, touch_links=["hand"]))
+        # At 9 the hand would hold the thumb and touch the ground.
+        for factor, expected in ((clear, []), (touching, [{"cup", name}]), (1.0, [])):
+            put(state, other, link_scale=[LinkScale(link_name="hand", scale=factor)])
+            assert [{*pair} for pair in pairs(check(state))] == expected
 
 
-def test_padding_grows_links_against_objects_only(state):
+def test_margin_holds_for_every_pair_and_padding_against_objects_only(state):
+    near = with_joint("free", 0.659)  # 9 mm from the hand
+    for margin, found in ((0.008, []), (0.01, [("hand", "ball")])):
+        set_parameters(state, safety_margin=margin)
+        assert pairs(check(state, near)) == found
     put(state, ball(x=0.66))  # 10 mm from the hand
+    set_parameters(state, safety_margin=0.0)
     assert check(state).valid
     set_parameters(state, padding=0.02)
     response = check(state)
     assert pairs(response) == [("hand", "cup")]
     assert response.contacts[0].depth == pytest.approx(0.01, abs=1e-9)
     put(state, thing("cup", REMOVE))
-    assert check(state, with_joint("free", 0.659)).valid
+    assert check(state, near).valid
     set_parameters(state, pad_self_collisions=True)
-    assert pairs(check(state, with_joint("free", 0.659))) == [("hand", "ball")]
+    assert pairs(check(state, near)) == [("hand", "ball")]
     # The padding of a link in a planning scene goes before the parameter, from here on.
     put(state, ball(x=0.66), link_padding=[LinkPadding(link_name="hand", padding=0.005)])
     assert check(state).valid
