@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Command lines and parameter files without sense, and signals during the start: words, and the right exit code."""
+"""Command lines, parameter files and launch arguments without sense: words, and the right exit code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import rclpy
 
 from superovoid_ros.nodes import path_trail, sweep_player
-from superovoid_ros.nodes.common import main
+from superovoid_ros.nodes.common import launch_arguments, main
 from superovoid_ros.nodes.distance_service import distance_service
 
 from node_processes import run_to_the_end
@@ -93,3 +93,34 @@ def test_the_process_ends_with_the_code():
         ["-m", "superovoid_ros.nodes.sweep_player", "--ros-args", "--params-file", "/no/such.yaml"]
     )
     assert found == 2 and "cannot start: " in printed and "Traceback" not in printed, printed
+
+
+# --- launch arguments ---
+
+
+def test_only_given_arguments_set_parameters(tmp_path):
+    urdf = tmp_path / "robot.urdf"
+    urdf.write_text("<robot/>")
+    values = dict.fromkeys(("urdf", "srdf", "representation", "meshes", "rate", "max_distance", "use_sim_time"), "")
+    assert launch_arguments.distance_service(values) == {}
+    values |= {"urdf": str(urdf), "meshes": "ignore", "rate": "2.5", "autostart": "False", "namespace": "left"}
+    assert launch_arguments.distance_service(values | {"package_directories": "a=/a, b=/b"}) == {
+        "robot_description": "<robot/>",
+        "meshes": "ignore",
+        "rate": 2.5,
+        "autostart": False,
+        "package_directories": ["a=/a", "b=/b"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("max_distance", "far", "must be a number"),
+        ("use_sim_time", "maybe", "must be true or false"),
+        ("urdf", "nothere.urdf", "cannot be read"),
+    ],
+)
+def test_a_value_of_another_type_and_a_missing_file_are_named(name, text, words):
+    with pytest.raises(ValueError, match=f"{name}:={text}: {words}"):
+        launch_arguments.distance_service({name: text})

@@ -1,9 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The sweep of the two hands, player and distance service together as processes."""
+"""The nodes that play and show motions: the sweep of the hands with the distance service, and the trail of a path."""
 
 from __future__ import annotations
+
+import csv
 
 import numpy as np
 import pytest
@@ -13,10 +15,14 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import UInt32
 from superovoid_interfaces.srv import GetMinDistance, PlayFrame
 from tf2_msgs.msg import TFMessage
+from visualization_msgs.msg import Marker, MarkerArray
 
+from superovoid.planning.trail import trail
 from superovoid.robot import Robot
+from superovoid_ros.icub import grasp_problem
 from superovoid_ros.motions.grasp_sweep import GraspSweep
 from superovoid_ros.nodes.common.conversions import from_transform, to_nanoseconds, to_transform
+from superovoid_ros.nodes.common.endpoints import LATCHED
 from superovoid_ros.resources import share_directory
 
 SHARE = share_directory()
@@ -146,3 +152,21 @@ def test_player_plays_once_holds_the_end_and_publishes_the_clock_if_set(start_no
     assert not np.any(steps % 5_000_000)
     assert node.interrupt(times=2) == 0
     assert "Traceback" not in node.output()
+
+
+@pytest.mark.ci
+def test_the_trail_of_each_tip_is_there_for_late_listeners(tmp_path, start_node, client):
+    example = grasp_problem.read_example()
+    problem, states = example.problem, np.stack([example.start, example.guess])
+    path = tmp_path / "plan_grasp.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerows([grasp_problem.joint_columns(problem), *states.tolist()])
+    start_node("path_trail", path=str(path)).wait_for_output("6 trails")
+    messages = client.collect(MarkerArray, "/path_trail/trail", LATCHED)
+    assert client.wait(lambda: messages)
+    expected = trail(problem, states, [a for a, _ in problem.wanted])
+    assert len(messages[0].markers) == len(expected) == 6
+    for marker, points in zip(messages[0].markers, expected.values(), strict=True):
+        assert marker.type == Marker.LINE_STRIP and marker.header.frame_id == "world"
+        np.testing.assert_allclose([[p.x, p.y, p.z] for p in marker.points], points, atol=1e-9)
