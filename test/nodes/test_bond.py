@@ -61,8 +61,10 @@ def beat(node, **fields):
     node.part._take(Status(**{"id": "fake", "active": True, **fields}))
 
 
-def test_a_manager_gets_heartbeats_at_its_period(node):
-    assert not node.beats
+def test_a_manager_alone_gets_heartbeats_at_its_period(node):
+    beat(node, id="other")
+    beat(node, instance_id=node.part._instance)
+    assert not node.beats and node.timer is None
     beat(node)
     beat(node)
     assert node.timer[0] == 0.1
@@ -71,27 +73,20 @@ def test_a_manager_gets_heartbeats_at_its_period(node):
     assert node.beats[0].instance_id == node.beats[1].instance_id != "manager"
 
 
-def test_bonds_of_other_nodes_and_own_heartbeats_are_ignored(node):
-    beat(node, id="other")
-    beat(node, instance_id=node.part._instance)
-    assert not node.beats and node.timer is None
+def fall_silent(node):
+    node.seconds = 5.0
+    if node.timer:
+        node.timer[1]()
 
 
-@pytest.mark.parametrize("end", [lambda node: beat(node, active=False), lambda node: node.part.deactivate()])
+@pytest.mark.parametrize(
+    "end", [lambda node: beat(node, active=False), lambda node: node.part.deactivate(), fall_silent]
+)
 def test_a_bond_ends_with_one_status(node, end):
     beat(node)
     end(node)
     end(node)
     assert [status.active for status in node.beats] == [True, False] and node.timer is None
-
-
-def test_a_silent_manager_has_ended(node):
-    beat(node)
-    node.seconds = 5.0
-    node.timer[1]()
-    assert [status.active for status in node.beats] == [True, False] and node.timer is None
-    beat(node)
-    assert node.beats[-1].active
 
 
 @pytest.mark.skipif(status_type() is None, reason="the package bond is not installed")

@@ -379,7 +379,7 @@ def test_a_first_call_whose_answer_was_lost_is_made_again_and_no_later_one(loopb
     lossy.serve((True, "", [0, 0]))
     with DistanceClient(service="/lossy", timeout=60.0) as client:
         client.wait()
-        client.timeout = 9.0
+        client.timeout = 4.5
         assert client.distances([[0.0]], joint_names=["a"]).done == 1
         before = lossy.requests
         assert before == 3
