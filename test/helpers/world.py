@@ -15,8 +15,10 @@ from moveit_msgs.msg import (
     AttachedCollisionObject,
     CollisionObject,
     PlanningScene,
+    PlanningSceneWorld,
+    RobotState,
 )
-from moveit_msgs.srv import ApplyPlanningScene
+from moveit_msgs.srv import ApplyPlanningScene, GetStateValidity
 from octomap_msgs.msg import Octomap, OctomapWithPose
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from shape_msgs.msg import Mesh, MeshTriangle, SolidPrimitive
@@ -34,6 +36,12 @@ GET_RULES = "/distance_service/get_pair_rules"
 SET_RULES = "/distance_service/set_pair_rules"
 VIRTUAL = '<virtual_joint name="v" type="fixed" parent_frame="odom" child_link="ground"/>'
 SRDF = arm.SRDF.replace("</robot>", f"{VIRTUAL}</robot>")
+TOPICS = {
+    CollisionObject: "collision_object",
+    AttachedCollisionObject: "attached_collision_object",
+    PlanningScene: "planning_scene",
+    PlanningSceneWorld: "planning_scene_world",
+}
 RELIABLE = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
 
 
@@ -99,12 +107,7 @@ def ovoid(name="egg", pose=None, frame="", **fields):
 
 
 def send(client, message):
-    topic = {
-        CollisionObject: "collision_object",
-        AttachedCollisionObject: "attached_collision_object",
-        PlanningScene: "planning_scene",
-    }[type(message)]
-    client.publisher(type(message), topic, RELIABLE).publish(message)
+    client.publisher(type(message), TOPICS[type(message)], RELIABLE).publish(message)
 
 
 def scene_diff(*objects, **fields):
@@ -116,6 +119,11 @@ def scene_diff(*objects, **fields):
 
 def apply_scene(client, message):
     return client.call(ApplyPlanningScene, "/apply_planning_scene", scene=message).success
+
+
+def is_valid(client):
+    """Return whether the measured state is valid."""
+    return client.call(GetStateValidity, "/check_state_validity", robot_state=RobotState(is_diff=True)).valid
 
 
 def rule(client, a, b):

@@ -13,15 +13,21 @@ from rclpy.serialization import serialize_message
 from superovoid_interfaces.srv import GetMinDistance
 
 import arm
-from world import MIN_DISTANCE, apply_scene, attached_object, cup, put, reset, scene_diff, sphere, thing
+from world import (
+    MIN_DISTANCE,
+    TOPICS,
+    apply_scene,
+    attached_object,
+    cup,
+    is_valid,
+    put,
+    reset,
+    scene_diff,
+    sphere,
+    thing,
+)
 
 DEEP = QoSProfile(depth=2000, reliability=ReliabilityPolicy.RELIABLE)
-TOPICS = {
-    CollisionObject: "collision_object",
-    AttachedCollisionObject: "attached_collision_object",
-    PlanningScene: "planning_scene",
-    PlanningSceneWorld: "planning_scene_world",
-}
 
 
 @pytest.fixture(scope="module")
@@ -35,10 +41,6 @@ def state(service, client):
     reset(client)
     yield client
     assert apply_scene(client, PlanningScene())
-
-
-def is_valid(client):
-    return client.call(GetStateValidity, "/check_state_validity", robot_state=RobotState(is_diff=True)).valid
 
 
 def publish(client, messages):

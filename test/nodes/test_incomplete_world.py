@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from moveit_msgs.msg import CollisionObject, LinkPadding, PlanningScene, RobotState
-from moveit_msgs.srv import GetPlanningScene, GetStateValidity
+from moveit_msgs.srv import GetPlanningScene
 from shape_msgs.msg import SolidPrimitive
 from superovoid_interfaces.srv import ApplyObjects, GetDistances, GetMinDistance
 from visualization_msgs.msg import Marker, MarkerArray
@@ -22,6 +22,7 @@ from world import (
     apply_scene,
     attached_object,
     cup,
+    is_valid,
     ovoid,
     put,
     reset,
@@ -56,10 +57,6 @@ def state(service, client):
 
 def ask(client):
     return client.call(GetMinDistance, MIN_DISTANCE)
-
-
-def is_valid(client):
-    return client.call(GetStateValidity, "/check_state_validity", robot_state=RobotState(is_diff=True)).valid
 
 
 def wait_refused(client, *words):

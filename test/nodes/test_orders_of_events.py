@@ -30,7 +30,7 @@ from superovoid_ros.nodes.distance_service.world.own_changes import SuperovoidCh
 import arm
 import parts
 from draws import few_or_many
-from world import attached_object, cup, matrix, ovoid, scene_diff, sphere, thing
+from world import TOPICS, attached_object, cup, matrix, ovoid, scene_diff, sphere, thing
 
 OTHER = arm.URDF.replace('name="arm"', 'name="other"')
 # No transform relates objects of the world to this frame.
@@ -63,14 +63,6 @@ PARAMETERS = {
     "octomap_cubes": 100,
     "open_meshes": "hull",
     "planning_scene_service": "",
-}
-
-
-TOPICS = {
-    CollisionObject: "collision_object",
-    AttachedCollisionObject: "attached_collision_object",
-    PlanningScene: "planning_scene",
-    PlanningSceneWorld: "planning_scene_world",
 }
 
 

@@ -45,6 +45,7 @@ from world import (
     apply_scene,
     cup,
     distance,
+    is_valid,
     octomap,
     ovoid,
     prism,
@@ -98,8 +99,7 @@ def is_unharmed(service, client, since):
     """The node answers from the world before, and no Python error was printed."""
     assert distance(client, "ground", "cup") == pytest.approx(1.8, abs=1e-12)
     assert "Traceback" not in service.output()[since:]
-    assert client.call(GetStateValidity, "/check_state_validity", robot_state=RobotState(is_diff=True)).valid
-    return True
+    return is_valid(client)
 
 
 def base(pose=None, child="ball", parent="ground"):
