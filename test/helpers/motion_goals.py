@@ -5,14 +5,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 import panda
+import yaml
 from moveit_msgs.action import ExecuteTrajectory, MoveGroup
 from moveit_msgs.msg import RobotState
 from panda_service import joint_goal
 from rclpy.action import ActionClient
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+
+def controllers_file(
+    path: Path, controllers: Mapping[str, tuple[str, str, Sequence[str]]], limits: object = None
+) -> str:
+    """Write a file of MoveIt's controllers: type, name of the action and joints by name; return its path."""
+    manager: dict[str, object] = {"controller_names": list(controllers)}
+    for name, (kind, action, joints) in controllers.items():
+        manager[name] = {"type": kind, "action_ns": action, "default": True, "joints": list(joints)}
+    content = {"moveit_simple_controller_manager": manager, "trajectory_execution": limits or {}}
+    path.write_text(yaml.safe_dump(content), encoding="utf-8")
+    return str(path)
 
 
 class Goal:

@@ -11,10 +11,9 @@ import time
 import numpy as np
 import panda
 import pytest
-import yaml
 from control_msgs.action import FollowJointTrajectory
 from lifecycle_msgs.msg import Transition
-from motion_goals import execute, move, trajectory
+from motion_goals import controllers_file, execute, move, trajectory
 from moveit_msgs.msg import MoveItErrorCodes as Code
 from moveit_msgs.msg import RobotState
 from moveit_msgs.srv import GetPositionFK
@@ -97,16 +96,12 @@ class Machine:
 @pytest.fixture(scope="module")
 def start_service(serve, client, tmp_path_factory):
     """Return a function that starts the service if it is not running."""
-    one = {"type": "FollowJointTrajectory", "joints": list(panda.ARM)}
-    manager = {"controller_names": ["arm_controller"], "arm_controller": one}
+    controllers = {"arm_controller": ("FollowJointTrajectory", "", panda.ARM)}
     limits = {"execution_duration_monitoring": False}
-    path = tmp_path_factory.mktemp("controllers") / "controllers.yaml"
-    path.write_text(
-        yaml.safe_dump({"moveit_simple_controller_manager": manager, "trajectory_execution": limits}), encoding="utf-8"
-    )
+    path = controllers_file(tmp_path_factory.mktemp("controllers") / "controllers.yaml", controllers, limits)
     client.machine = Machine(client)
     # A busy machine holds up the joint states of this process.
-    options = {"rate": 0.0, "controllers": str(path), "stale_timeout": 3.0}
+    options = {"rate": 0.0, "controllers": path, "stale_timeout": 3.0}
     options["robot_description_semantic"] = panda.srdf()
     started = []
 

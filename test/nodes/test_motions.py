@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import copy
 from contextlib import contextmanager, nullcontext
 from types import MappingProxyType
 from xml.etree import ElementTree
@@ -16,7 +15,7 @@ import pytest
 import yaml
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
-from motion_goals import Goal, execute, move, move_goal, trajectory
+from motion_goals import Goal, controllers_file, execute, move, move_goal, trajectory
 from moveit_msgs.action import ExecuteTrajectory, MoveGroup
 from moveit_msgs.msg import (
     MoveItErrorCodes,
@@ -62,26 +61,17 @@ MARGIN = 10.0  # s, for a loaded machine
 def service_with_controllers(serve, start_node, client, tmp_path_factory):
     """The service, with simulated controllers of arm and hand, and one of the test's own for the hand."""
     path = tmp_path_factory.mktemp("controllers")
-    arm = {"type": "FollowJointTrajectory", "action_ns": "follow_joint_trajectory", "default": True}
-    hand = {"type": "GripperCommand", "action_ns": "gripper_cmd", "default": True}
-    manager = {
-        "controller_names": ["arm_controller", "hand_controller"],
-        "arm_controller": {**arm, "joints": list(panda.ARM)},
-        "hand_controller": {**hand, "joints": ["panda_finger_joint1"]},
+    simulated = {
+        "arm_controller": ("FollowJointTrajectory", "follow_joint_trajectory", panda.ARM),
+        "hand_controller": ("GripperCommand", "gripper_cmd", ["panda_finger_joint1"]),
     }
-    controllers, initial = path / "controllers.yaml", path / "initial.yaml"
-    controllers.write_text(yaml.safe_dump({"moveit_simple_controller_manager": manager}), encoding="utf-8")
-    manager = copy.deepcopy(manager)
-    manager["controller_names"].append("own_controller")
-    manager["own_controller"] = {"type": "FollowJointTrajectory", "joints": ["panda_finger_joint1"]}
-    with_own = path / "with_own.yaml"
+    all_controllers = {**simulated, "own_controller": ("FollowJointTrajectory", "", ["panda_finger_joint1"])}
     limits = {"allowed_goal_duration_margin": MARGIN, "allowed_start_tolerance": 0.02}
-    with_own.write_text(
-        yaml.safe_dump({"moveit_simple_controller_manager": manager, "trajectory_execution": limits}), encoding="utf-8"
-    )
+    initial = path / "initial.yaml"
     initial.write_text(yaml.safe_dump({"initial_positions": panda.state_of(LEFT)}), encoding="utf-8")
-    start_node("simulated_controllers", controllers=str(controllers), initial_positions=str(initial))
-    start(serve, controllers=str(with_own))
+    controllers = controllers_file(path / "controllers.yaml", simulated)
+    start_node("simulated_controllers", controllers=controllers, initial_positions=str(initial))
+    start(serve, controllers=controllers_file(path / "with_own.yaml", all_controllers, limits))
     client.call_until(
         lambda response: response.error_code.val == Code.SUCCESS,
         GetPositionFK,
