@@ -73,7 +73,7 @@ BURSTS = {
 
 @pytest.mark.ci
 @pytest.mark.parametrize("case", BURSTS)
-def test_no_object_of_a_burst_is_lost_and_the_last_one_counts(state, service, case):
+def test_no_object_of_a_burst_is_lost(state, service, case):
     messages = BURSTS[case]
     assert is_valid(state)
     publish(state, messages)
@@ -88,7 +88,7 @@ def test_no_object_of_a_burst_is_lost_and_the_last_one_counts(state, service, ca
 
 
 @pytest.mark.ci
-def test_where_a_queue_overflows_nothing_is_answered_until_a_whole_scene_comes(start_node, client):
+def test_an_overflowing_queue_blocks_answers_until_a_whole_scene_comes(start_node, client):
     node = start_node(
         "distance_service",
         "shallow",

@@ -46,7 +46,7 @@ def test_a_first_call_whose_answer_was_lost_is_made_again(calling_node):
     assert client.removed == 3  # of those that were lost, and of that which has its answer
 
 
-def test_a_service_that_has_replied_gets_a_longer_timeout_before_a_repeated_call(calling_node):
+def test_a_later_call_is_repeated_after_a_longer_wait(calling_node):
     client = LossyClient(2, 3)
     assert calling_node.ask(client, "this") == "answer 1 to this"
     with pytest.raises(TimeoutError, match=r"no answer after 0\.1 s"):

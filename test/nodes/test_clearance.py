@@ -130,7 +130,7 @@ def test_an_unreadable_object_leaves_no_number(messages, client):
     assert set_parameters(client, NAME, {"incomplete_world": "refuse"}).successful
 
 
-def test_a_deactivated_node_publishes_one_last_clearance_without_a_number(messages, client):
+def test_a_deactivated_node_publishes_a_clearance_without_a_number(messages, client):
     lifecycle.change(client, NAME, Transition.TRANSITION_DEACTIVATE)
     assert client.wait(lambda: messages[0][-1].error_code.value == ErrorCode.INACTIVE)
     assert all(map(math.isnan, numbers(messages[0][-1]))) and client.wait(lambda: math.isnan(messages[1][-1].data))
@@ -139,7 +139,7 @@ def test_a_deactivated_node_publishes_one_last_clearance_without_a_number(messag
 
 
 @pytest.mark.ci
-def test_a_node_that_is_shut_down_publishes_one_last_clearance_without_a_number(start_node, client):
+def test_a_node_that_ends_publishes_a_clearance_without_a_number(start_node, client):
     start_node("distance_service", name="ending", **arm.DESCRIPTIONS)
     heard = client.collect(Clearance, "/ending/clearance")
     assert client.wait(lambda: bool(heard))

@@ -155,7 +155,7 @@ def test_an_absent_service_is_named_with_the_present_ones(service):
     assert f"{service}/get_distances" in str(error.value)
 
 
-def test_waiting_for_an_unconfigured_node_or_one_without_a_robot_reports_that(start_node, client):
+def test_waiting_names_an_unconfigured_node_and_a_missing_robot(start_node, client):
     start_node("distance_service", "late_service", autostart=False)
     with DistanceClient(service="/late_service", timeout=ANSWER_TIMEOUT) as asking:
         assert wait_until(lambda: asking._node.count_services("/late_service/get_state"))
@@ -174,7 +174,7 @@ def test_a_node_without_a_spinning_executor_is_an_error(service, node):
         client.distances([0.0, 0.0], joint_names=arm.JOINTS, base_poses={"ball": np.eye(4)})
 
 
-def test_objects_are_in_the_answers_once_they_are_applied_and_all_or_none_are(script):
+def test_all_or_none_of_the_applied_objects_are_in_the_answers(script):
     assert "pear" in script.apply_objects([PEAR])
     try:
         assert script.distances(**QUESTION, links_a=["pear"], links_b=["ground"]).closest == pytest.approx([0.3])
@@ -189,7 +189,7 @@ def test_objects_are_in_the_answers_once_they_are_applied_and_all_or_none_are(sc
 
 
 @pytest.mark.ci
-def test_a_cleanup_a_restart_and_an_end_in_mid_call_are_errors(start_node, client):
+def test_cleanup_restart_and_end_of_the_node_are_errors(start_node, client):
     """Without the objects the state would look free."""
     name = "mortal_arm"  # a node of its own: those of other tests live on
 
@@ -373,7 +373,7 @@ def test_a_call_to_a_restarted_service_is_repeated(loopback_domain):
 
 
 @pytest.mark.ci
-def test_a_first_call_whose_answer_was_lost_is_made_again_and_no_later_one(loopback_domain):
+def test_only_a_first_call_is_repeated_after_a_lost_answer(loopback_domain):
     lossy = SilentService("lossy")
     lossy.lost = 2
     lossy.serve((True, "", [0, 0]))

@@ -24,7 +24,7 @@ from superovoid_ros.nodes.common.throttle import MOST, Log
         lambda: Octree(b"x", -1.0, True),
     ],
 )
-def test_what_the_library_refuses_in_a_caller_s_data_is_the_caller_s_mistake(refused):
+def test_what_the_library_refuses_is_the_mistake_of_the_caller(refused):
     with pytest.raises(ValueError) as caught:
         refused()
     with pytest.raises(InputError) as made, refusals("request", "send another"):
@@ -51,7 +51,7 @@ def test_what_numpy_and_python_raise_is_none(mistake, capsys):
     assert type(caught.value).__name__ in capsys.readouterr().err
 
 
-def test_what_a_caller_wrote_is_put_on_one_line_and_cut_in_its_middle():
+def test_words_of_callers_are_one_line_and_cut_in_the_middle():
     words = shorten(f"unknown joint '{'x' * 4_000_000}'; joints: slide, wrist")
     assert len(words) < 1100
     assert words.startswith("unknown joint 'xxx") and words.endswith("x'; joints: slide, wrist")
@@ -75,7 +75,7 @@ class _Lines:
     warning = error
 
 
-def test_lines_of_a_kind_are_few_in_a_period_and_those_left_out_are_counted():
+def test_lines_of_a_kind_are_few_and_omitted_ones_counted():
     node, now = _Lines(), [0.0]
     log = Log(node, lambda: now[0])
     for i in range(100_000):

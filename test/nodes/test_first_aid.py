@@ -48,7 +48,7 @@ def checks(capsys):
 
 
 @pytest.mark.ci
-def test_name_of_a_missing_node_is_answered_by_the_names_of_others(node_to_check, client, capsys):
+def test_a_missing_node_is_answered_by_the_names_of_others(node_to_check, client, capsys):
     def is_named():  # once the command finds the other node in time
         code, text = run(capsys, "/nobody", "--timeout", "1")
         assert code == 1

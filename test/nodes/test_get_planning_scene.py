@@ -216,7 +216,7 @@ def test_what_was_answered_changes_nothing_when_it_is_sent_back(state, is_diff):
     assert [after[pair] for pair in after] == pytest.approx([before[2][pair] for pair in after], abs=1e-12)
 
 
-def test_whole_scene_forgets_names_and_colours_and_an_object_takes_its_colour_with_it(state):
+def test_names_and_colours_go_with_their_scene_or_object(state):
     furnish(state)
     assert apply_scene(state, scene_diff(thing(operation=b"\1")))
     assert not ask(state).object_colors

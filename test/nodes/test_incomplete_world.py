@@ -117,7 +117,7 @@ def test_with_the_parameter_warn_requests_are_answered_with_a_warning(state):
 
 
 @pytest.mark.ci
-def test_one_object_of_a_scene_that_cannot_be_used_drops_no_others(service, state):
+def test_an_unusable_object_of_a_scene_drops_no_others(service, state):
     for by_topic in (True, False):
         message = scene_diff(thing("cup", primitives=[FLAT]), cup(name="plate"), cup(name="lost", frame="nowhere"))
         message.robot_state.attached_collision_objects = [
@@ -150,7 +150,7 @@ def test_a_refused_request_leaves_nothing_missing(state):
     wait_answered(state)
 
 
-def test_message_with_too_many_objects_is_refused_until_a_whole_scene_comes(state):
+def test_too_many_objects_block_answers_until_a_whole_scene_comes(state):
     before = state.call(GetPlanningScene, "/get_planning_scene").scene.world.collision_objects
     assert set_parameters(state, NAME, {"max_objects": 3}).successful
     crowd = scene_diff(*(cup(name=f"cup{i}", x=3.0 + i) for i in range(4)))

@@ -69,7 +69,7 @@ def test_measurements_later_than_now_are_forgotten_when_time_jumps_back():
         joints.of(["b"])
 
 
-def test_a_sender_with_restarted_time_counts_after_a_second_unless_a_newer_message_comes():
+def test_a_sender_with_restarted_time_counts_after_a_second_alone():
     now = [0.0]
     joints = JointPositions(steady=lambda: now[0])
     joints.update(["a"], [1.0], 1000, 5000)

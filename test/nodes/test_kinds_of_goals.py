@@ -136,7 +136,7 @@ def test_a_pose_and_a_turn_are_wanted_at_once(crane):
 # -- goals and the way ----------------------------------------------------------------------------------------------
 
 
-def test_a_goal_outside_the_constraints_of_the_way_is_refused_as_that(crane):
+def test_a_goal_outside_the_constraints_of_the_way_is_refused(crane):
     path = joints(boom=(0.1, 0.1))
     response = plan_crane(crane, Constraints(joint_constraints=joints(boom=(0.4, 0.1))), place(state_of()), path)
     assert response.error_code.val == Code.GOAL_VIOLATES_PATH_CONSTRAINTS, response.error_code

@@ -185,7 +185,7 @@ def test_a_plan_that_an_event_invalidates_is_not_answered(scene, event, is_inval
     assert words in response.error_code.message and not response.trajectory.joint_trajectory.points
 
 
-def test_a_solution_that_a_new_object_is_in_the_way_of_is_not_answered(scene):
+def test_a_solution_that_a_new_object_invalidates_is_not_answered(scene):
     future = begin_inverse(scene, tip(RIGHT))
     ball(scene, tip(RIGHT)[:3, 3])
     response = end(scene, future)

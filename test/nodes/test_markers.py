@@ -143,7 +143,7 @@ def test_triangles_are_sent_in_parts_and_seldom_again():
     assert sum(sent[30:]) <= 0.25 * len(sent[30:]) * most  # one body every fifth time: what a slow listener lost
 
 
-def test_a_listener_that_lost_a_message_gets_every_body_in_the_end():
+def test_a_listener_that_lost_a_message_gets_every_body_later():
     played = bite()
     for _ in range(30):
         played.show(0)

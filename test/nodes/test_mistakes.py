@@ -69,7 +69,7 @@ def test_errors_in_callbacks_are_logged_once_counted_and_survived(faulty_service
 
 
 @pytest.mark.ci
-def test_a_state_that_cannot_be_judged_for_a_mistake_is_not_valid(faulty_service, client):
+def test_a_state_that_a_mistake_leaves_unjudged_is_not_valid(faulty_service, client):
     node, name = faulty_service
     told = queries_of(client, name)
     arm.set_state(client, name, [0.0, 0.0])
@@ -94,7 +94,7 @@ def test_a_state_that_cannot_be_judged_for_a_mistake_is_not_valid(faulty_service
 
 
 @pytest.mark.ci
-def test_clean_up_does_not_wait_for_a_call_that_does_not_end(faulty_service, client):
+def test_clean_up_does_not_wait_for_an_endless_call(faulty_service, client):
     node, name = faulty_service
     sleeping = client.node.create_client(Trigger, f"{name}/sleep_aside")
     assert client.wait(sleeping.service_is_ready)

@@ -338,7 +338,7 @@ def test_limits_of_execution_are_read_or_refused(tmp_path, text, expected):
         assert read_execution_limits(str(path)) == expected
 
 
-def test_no_limit_without_monitoring_and_no_start_tolerance_of_zero():
+def test_no_limit_without_monitoring_or_with_a_tolerance_of_zero():
     message = JointTrajectory(points=[JointTrajectoryPoint()])
     assert ExecutionLimits().seconds(message) == 0.5
     assert ExecutionLimits(execution_duration_monitoring=False).seconds(message) == np.inf

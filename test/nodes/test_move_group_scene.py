@@ -159,7 +159,7 @@ def test_a_misfit_and_a_lost_message_repeat_the_request(client, move_group, even
     is_there(client, "stone", np.hypot(0.5, 3.0) - 0.15)
 
 
-def test_an_unreadable_scene_is_not_requested_for_ever_and_never_counts_as_whole(client, move_group):
+def test_an_unreadable_scene_is_requested_once_and_is_not_whole(client, move_group):
     is_there(client, "cup", CUP)
     count = move_group.asked
     bad = thing("bad", primitives=[FLAT])

@@ -153,7 +153,7 @@ def test_the_state_of_a_request_moves_the_base(begin):
     np.testing.assert_allclose(gradients[0, at, :3], [0.0, 1.0, 0.0], atol=1e-9)  # away from the cup
 
 
-def test_an_object_of_the_base_or_the_hand_is_put_down_in_the_world(begin):
+def test_an_object_of_base_or_hand_is_put_in_the_world(begin):
     client = begin()
     drive(client, ON_CUP)
     send(
@@ -206,7 +206,7 @@ def test_the_frame_of_the_world_has_no_prefix(begin):
 # --- without a transform of the robot's base ---
 
 
-def test_without_a_pose_of_the_robot_only_its_own_distances_are_answered(begin):
+def test_without_its_pose_only_the_robots_own_distances_are_answered(begin):
     client = begin()
     own = drive(client)
     assert own.distances.header.frame_id == "ground" and check(client).valid
@@ -234,7 +234,7 @@ def test_without_a_pose_of_the_robot_only_its_own_distances_are_answered(begin):
     assert gap(client) == pytest.approx(-0.2)
 
 
-def test_with_the_parameter_identity_an_unknown_pose_is_the_default_as_in_move_group(begin):
+def test_an_unknown_pose_may_be_the_default_as_in_move_group(begin):
     client = begin(unknown_root_pose="identity")
     assert drive(client).distances.header.frame_id == "odom"
     assert apply_scene(
@@ -253,7 +253,7 @@ def test_a_link_of_the_robot_is_no_planning_frame(begin):
     assert not answer.successful and "'hand'" in answer.reason
 
 
-def test_without_one_an_object_whose_frame_has_moved_is_never_taken_to_stand_still(begin):
+def test_an_object_whose_frame_has_moved_blocks_answers(begin):
     client = begin(semantic=arm.SRDF)
     drive(client, np.eye(4))
     assert apply_scene(client, scene_diff(cup(frame="odom")))
@@ -272,7 +272,7 @@ def test_without_one_an_object_whose_frame_has_moved_is_never_taken_to_stand_sti
     assert gap(client) == pytest.approx(-0.2)
 
 
-def test_an_object_in_a_frame_on_the_robot_stays_at_its_first_pose(begin):
+def test_an_object_in_a_frame_on_the_robot_stays_in_place(begin):
     client = begin(semantic=arm.SRDF)
     drive(client, np.eye(4))
     client.send_transform("hand", "camera", np.eye(4), static=True)

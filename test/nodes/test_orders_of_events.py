@@ -227,7 +227,7 @@ def test_publishers_that_come_later_or_are_started_again_have_lost_nothing(descr
     assert set(described.objects) == set("abcdef")
 
 
-def test_a_whole_scene_stands_for_what_was_lost_before_it_and_not_for_what_was_lost_after(described):
+def test_a_whole_scene_replaces_losses_before_it_and_none_after(described):
     queued(described, (scene_diff(), 1), (PlanningScene(), 5), topic="planning_scene")
     assert described.objects == {}
     queued(described, (PlanningScene(), 6), (scene_diff(), 9), topic="planning_scene")
@@ -245,7 +245,7 @@ def test_a_scene_requested_before_a_loss_does_not_replace_it(described):
     assert described.objects == {} and told == [None, None]
 
 
-def test_what_a_mistake_of_the_node_keeps_from_being_read_is_missing(described, monkeypatch):
+def test_what_a_mistake_leaves_unread_is_missing(described, monkeypatch):
     def fail(*_):
         raise ZeroDivisionError
 
@@ -259,7 +259,7 @@ def test_what_a_mistake_of_the_node_keeps_from_being_read_is_missing(described, 
     assert described.common.statistics.internal_errors == 1
 
 
-def test_a_queue_that_was_full_has_lost_what_its_first_number_lacks():
+def test_a_full_queue_has_lost_what_its_first_number_lacks():
     def count_lost(*numbers, depth=3):
         counts = LostMessages(depth)
         found = [
@@ -278,7 +278,7 @@ def test_a_queue_that_was_full_has_lost_what_its_first_number_lacks():
     assert count_lost(None, None, None) == [0, 0, 1]
 
 
-def test_where_a_scene_is_required_nothing_is_answered_before_one_has_come():
+def test_nothing_is_answered_before_a_required_scene():
     service = Service(require_scene=True)
     service.describe(arm.URDF)
     service.send(cup())
@@ -299,7 +299,7 @@ def raise_full(_task):
     raise InputError("1000 messages and requests wait to be read")
 
 
-def test_a_whole_scene_does_not_stand_for_messages_that_were_too_many_after_it_had_come(described, monkeypatch):
+def test_a_whole_scene_does_not_replace_messages_refused_after_it(described, monkeypatch):
     for _ in range(2):
         described.send(PlanningScene())
     with monkeypatch.context() as patch:
@@ -347,7 +347,7 @@ def test_what_was_to_be_put_down_is_missing_until_it_is(described):
     check_refusal(described, "'cup'", "joint slide")
 
 
-def test_a_refused_whole_scene_leaves_its_matrix_missing_though_it_has_none(described):
+def test_a_refused_whole_scene_leaves_its_matrix_missing(described):
     described.send(scene_diff(allowed_collision_matrix=matrix(["ball", "hand"], {"ball", "hand"})))
     scene = PlanningScene(fixed_frame_transforms=[TransformStamped(child_frame_id="f")])
     scene.fixed_frame_transforms[0].transform.rotation.w = 0.0
@@ -361,7 +361,7 @@ def test_a_refused_whole_scene_leaves_its_matrix_missing_though_it_has_none(desc
     assert described.current.model().planning.rules.is_checked("ball", "hand")
 
 
-def test_what_stands_on_an_object_whose_place_is_not_known_is_missing_too(described):
+def test_an_object_on_one_of_unknown_place_is_missing_too(described):
     described.send(cup())
     described.send(cup(operation=CollisionObject.MOVE, frame="hand"))
     described.send(thing("plate", primitives=[sphere()], frame="cup"))
@@ -372,7 +372,7 @@ def test_what_stands_on_an_object_whose_place_is_not_known_is_missing_too(descri
     assert described.objects == {"cup": 3.0, "plate": 3.0}
 
 
-def test_a_superovoid_is_refused_before_the_state_is_known_only_if_the_state_matters(described):
+def test_a_superovoid_needs_a_state_only_if_it_matters(described):
     def apply_egg(frame):
         egg = ovoid(frame=frame, attach_link="hand")
         found = described.world.change("apply_objects", [frame], lambda: SuperovoidChanges([egg]))
@@ -384,7 +384,7 @@ def test_a_superovoid_is_refused_before_the_state_is_known_only_if_the_state_mat
     assert apply_egg("hand").objects["egg"].link == "hand"
 
 
-def test_an_object_moved_by_tf_is_not_attached_at_its_old_pose(described):
+def test_an_object_moved_by_tf_is_not_attached_where_it_was(described):
     described.send(cup(x=1.0, frame="map"))
     described.send(attached_object(name="cup", link="ground"))  # named by no header, and not there yet when this comes
     described.jobs.finish()
@@ -400,7 +400,7 @@ def test_an_object_moved_by_tf_is_not_attached_at_its_old_pose(described):
     assert described.objects == {"cup": 0.5}
 
 
-def test_an_object_whose_attaching_was_refused_is_missing_though_the_world_is_without_it(described):
+def test_an_object_whose_attaching_was_refused_is_missing(described):
     in_hand = attached_object(name="cup", link="hand")  # the pose of the hand is unknown
     worlds = (PlanningSceneWorld(), scene_diff(CollisionObject(operation=CollisionObject.REMOVE)))
     for world in worlds:
@@ -427,7 +427,7 @@ def test_an_object_whose_attaching_was_refused_is_missing_though_the_world_is_wi
         assert described.objects == {}
 
 
-def test_a_message_that_is_read_again_keeps_the_poses_of_its_arrival(described):
+def test_a_message_read_again_keeps_the_poses_of_its_arrival(described):
     described.send(cup(x=1.0, frame="map"))
     described.jobs.step()
     described.set(padding=0.5)  # another model, so that it is read again

@@ -90,14 +90,14 @@ def test_turn_that_comes_late_does_not_cost_the_next_one(machine):
     assert len(moments) == pytest.approx(10.0 / PERIOD, abs=1.5)
 
 
-def test_half_of_the_time_is_left_for_others_however_long_publishing_takes(machine):
+def test_half_of_the_time_is_left_however_long_publishing_takes(machine):
     node, published = machine
     _, moments = published(0.12)
     node.run(10.0)
     assert 0.45 < len(moments) * 0.12 / node.now <= 0.51
 
 
-def test_a_clearance_with_every_joint_state_leaves_half_of_the_time_and_the_distances(machine):
+def test_clearances_leave_half_of_the_time_and_the_distances(machine):
     node, published = machine
     cleared = []
     found, moments = published(0.01, clearance=0.006, cleared=cleared)

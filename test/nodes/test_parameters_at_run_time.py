@@ -110,7 +110,7 @@ def test_good_values_take_effect_together(state):
     assert set_parameters(state, NAME, change).successful
 
 
-def test_robot_replaced_while_calls_are_in_flight_answers_of_one_robot_or_the_other(state):
+def test_each_answer_is_of_one_robot_while_it_is_replaced(state):
     # More calls than a client keeps by itself.
     call = state.node.create_client(GetMinDistance, SERVICE, qos_profile=QoSProfile(depth=200))
     radii = [0.05, 0.1, 0.2, 0.3]

@@ -74,7 +74,7 @@ def large(count, name="pile"):
 
 
 @pytest.mark.ci
-def test_questions_are_answered_while_a_scene_is_read_and_what_comes_behind_it_waits(state_to_hold):
+def test_questions_are_answered_while_scenes_are_read_in_order(state_to_hold):
     calls = state_to_hold.node.create_client(ApplyPlanningScene, "/apply_planning_scene")
     assert state_to_hold.wait(calls.service_is_ready)
     hold(state_to_hold, "read", True)
@@ -89,7 +89,7 @@ def test_questions_are_answered_while_a_scene_is_read_and_what_comes_behind_it_w
 
 
 @pytest.mark.ci
-def test_a_description_set_before_the_node_is_configured_and_after_it_was_cleaned_up_is_checked(start_node, client):
+def test_a_description_is_checked_while_the_node_is_unconfigured(start_node, client):
     start_node("distance_service", "bare", autostart=False, remap=("/tf:=/bare_tf", "/robot_description:=/nothing"))
     for transitions in ((), (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_CLEANUP)):
         for transition in transitions:
@@ -99,7 +99,7 @@ def test_a_description_set_before_the_node_is_configured_and_after_it_was_cleane
 
 
 @pytest.mark.ci
-def test_a_description_is_exchanged_when_it_is_complete_and_ctrl_c_ends_the_node_while_one_is_read(state, service):
+def test_calls_and_ctrl_c_do_not_wait_for_a_description(state, service):
     heavy = heavy_description()
     state.send_text("robot_description", heavy)
     while "4004 bodies" not in service.output():

@@ -67,7 +67,7 @@ PLAYED = {"paused": True, "publish_clock": True, "publish_robot_description": Tr
         ("path_trail", {}),
     ],
 )
-def test_policy_has_the_topics_and_services_of_the_node_and_no_others(start_node, client, tmp_path, node, parameters):
+def test_the_policy_has_the_nodes_topics_and_services_alone(start_node, client, tmp_path, node, parameters):
     if node == "path_trail":
         parameters = {"path": planned_path(tmp_path), "use_sim_time": True}
     start_node(node, **parameters)

@@ -61,7 +61,7 @@ def test_what_the_user_chose_is_left(no_transports, monkeypatch, name):
 
 
 @pytest.mark.ci
-def test_an_answer_to_a_client_is_not_dropped_for_those_to_others(start_node, monkeypatch):
+def test_an_answer_is_not_dropped_for_those_to_other_clients(start_node, monkeypatch):
     # Every client of a service receives the answers to all of them.
     start_node("distance_service", "many", robot_description=arm.URDF, rate=0.0)
     monkeypatch.setenv(PROFILES, str(share_directory() / "config" / "fastdds.xml"))

@@ -155,7 +155,7 @@ def interrupt():
 
 
 @pytest.mark.slow
-def test_a_mouse_that_drags_a_handle_moves_the_object_in_the_planning_scene_of_the_node(
+def test_a_dragged_handle_moves_the_object_in_the_planning_scene(
     service,
     client,
     tab,  # noqa: F811

@@ -138,7 +138,7 @@ def test_a_motion_of_a_file_is_played(start_node, client, tmp_path):
 
 
 @pytest.mark.ci
-def test_player_plays_once_holds_the_end_and_publishes_the_clock_if_set(start_node, client):
+def test_the_player_plays_once_holds_and_publishes_the_clock(start_node, client):
     node = start_node("sweep_player", name="clockwork", rate=200.0, start_frame=10, end_frame=29, publish_clock=True)
     frames = client.collect(UInt32, "/clockwork/frame")
     clock = client.collect(Clock, "/clock")

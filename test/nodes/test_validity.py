@@ -187,7 +187,7 @@ def with_joint(name, x):
     return request
 
 
-def test_an_unknown_multi_dof_joint_is_not_valid_unless_it_moves_nothing(service, state):
+def test_an_unknown_multi_dof_joint_that_moves_is_not_valid(service, state):
     assert check(state, with_joint("virtual", 0.0)).valid
     assert not check(state, with_joint("virtual", 1.0)).valid
     service.wait_for_output("multi_dof joint 'virtual'")
@@ -217,7 +217,7 @@ def test_a_stale_state_is_not_valid_or_logged(service, state):
 # --- padding, margin, scales ---
 
 
-def test_scaled_links_and_what_they_carry_collide_with_the_world_as_larger_ones(state):
+def test_scaled_links_and_their_loads_are_larger_for_the_world(state):
     """As in MoveIt: the scaled robot against the world, the robot as it is against itself."""
     cases = (ball(x=0.5, z=0.35), 4.9, 9.0, "hand"), (ball(x=1.0, z=0.35), 2.4, 2.6, "held")
     for other, clear, touching, name in cases:
@@ -285,7 +285,7 @@ def results(client, asked, *states):
         yield result.result, pytest.approx(result.distance)
 
 
-def test_position_constraints_hold_if_a_point_of_the_link_is_in_the_region(state):
+def test_position_constraints_hold_if_the_links_point_is_inside(state):
     region = BoundingVolume(
         primitives=[SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[0.4, 0.4, 0.4])],
         primitive_poses=[to_pose(arm.at(1.5, 0.0, 0.0))],
@@ -345,7 +345,7 @@ def test_a_link_between_sensor_and_target_hides_it(state):
     assert sees(state, visibility()) == (True, 0.0)
 
 
-def test_sensor_and_target_may_be_on_links_which_do_not_hide_it(state):
+def test_sensor_and_target_may_be_on_links(state):
     on_hand, before_it = facing([0.0, -1.0, 0.0], 0.5), facing([0.0, 1.0, 0.0], 0.5, -1.0)
     assert sees(state, visibility(sensor=on_hand, target=before_it, sensor_frame="hand"), slide=0.0) == (True, 0.0)
     assert not sees(state, visibility(sensor=on_hand, target=before_it), slide=0.0)[0]  # at the same place

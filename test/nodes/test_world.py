@@ -137,7 +137,7 @@ def test_a_quaternion_of_any_length_is_a_rotation(state, length):
     assert distance(state, "ground", "cup") == near(1.8)
 
 
-def test_an_open_mesh_is_a_shell_around_other_bodies_with_the_parameter(state):
+def test_an_open_mesh_is_a_shell_with_the_parameter(state):
     """The ground's ball of 0.1 in a box without a lid; and the node's report of the box can be sent back."""
     sides = trimesh.creation.box(extents=(0.6, 0.6, 0.6))
     walls = [face for face in sides.faces if not (sides.vertices[face][:, 2] > 0.0).all()]
@@ -306,7 +306,7 @@ def test_an_octomap_is_as_far_as_the_nearest_of_its_cubes(state, binary):
     assert distance(state, "second", MAP) is None  # both are the world's
 
 
-def test_an_octomap_is_replaced_as_a_whole_and_removed_by_an_empty_one(state):
+def test_an_octomap_is_replaced_whole_and_removed_by_an_empty_one(state):
     def where():
         return distance(state, "ground", MAP)
 
@@ -371,7 +371,7 @@ def test_superovoids_are_added_attached_moved_and_removed(state):
     assert "other" in left and "egg" not in left
 
 
-def test_rules_of_all_pairs_have_a_reason_and_change_at_run_time(state):
+def test_rules_of_pairs_have_reasons_and_change_at_run_time(state):
     assert state.call(ApplyObjects, APPLY, objects=[ovoid(), ovoid("other")]).success
     response = state.call(GetPairRules, GET_RULES)
     found = zip(response.link_a, response.link_b, response.rule, response.checked, strict=True)
@@ -395,7 +395,7 @@ def test_rules_of_all_pairs_have_a_reason_and_change_at_run_time(state):
 
 
 @pytest.mark.ci
-def test_an_inactive_node_takes_objects_from_topics_and_forgets_them_when_cleaned_up(start_node, client):
+def test_an_inactive_node_takes_objects_and_clean_up_forgets_them(start_node, client):
     node = start_node("distance_service", name="waiting", autostart=False, robot_description=arm.URDF, rate=0.0)
     lifecycle.bring(client, "/waiting", "inactive")
     response = client.call(ApplyObjects, "/waiting/apply_objects", objects=[ovoid()])

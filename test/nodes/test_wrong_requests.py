@@ -330,7 +330,7 @@ MESSAGES = [
 
 @pytest.mark.ci
 @pytest.mark.parametrize(("message", "words"), MESSAGES)
-def test_a_wrong_message_is_logged_and_missing_until_a_whole_scene_comes(service, state, message, words):
+def test_a_wrong_message_is_missing_until_a_whole_scene_comes(service, state, message, words):
     since = len(service.output())
     send(state, message)
     assert state.wait(lambda: words in service.output()[since:]), service.output()[since:]
