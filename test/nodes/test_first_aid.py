@@ -27,7 +27,7 @@ NAME = "/distance_service"
 @pytest.fixture(scope="module")
 def node_to_check(serve, client):
     """A service without a robot."""
-    node = serve(**{"diagnostics.period": 0.1})
+    node = serve()
     client.publisher(JointState, "joint_states")
     client.publisher(TFMessage, "/tf", 100)
     return node
