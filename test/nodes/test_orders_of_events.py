@@ -24,8 +24,8 @@ from superovoid_ros.nodes.distance_service.robot_state.measurements import Measu
 from superovoid_ros.nodes.distance_service.robot_state.robot_state import RobotState
 from superovoid_ros.nodes.distance_service.world import current, moveit_changes
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
-from superovoid_ros.nodes.distance_service.world.moveit_world import MoveItWorld
 from superovoid_ros.nodes.distance_service.world.own_changes import SuperovoidChanges
+from superovoid_ros.nodes.distance_service.world.world import World
 
 import arm
 import parts
