@@ -12,8 +12,10 @@ RESULT_LENGTH = 14
 # A verdict of `deciding.decide_within`.
 VERDICT_LENGTH = 5
 
-# A state of two superovoids: the two surface points of the last answer, all zero for none.
+# A state of two superovoids: the two surface points of the last answer, all zero for none. Its first number is
+# `NO_CONTACT`, which no point has there, if Newton's method has already failed at the poses of the next answer.
 STATE_LENGTH = 16
+NO_CONTACT = -2.0
 
 # A state of other pairs: the order that has a start (0: none), and its direction.
 STARTED, START = 0, 1

@@ -34,6 +34,7 @@ from superovoid.contact.pair import Limit, PlacedBody
 from superovoid.contact.separation import offset_of, separation
 from superovoid.contact.superovoids import newton
 from superovoid.contact.superovoids.certificate import gap_tolerance
+from superovoid.contact.superovoids.pair_solver import mark_failure
 from superovoid.scene.culling import (
     BOUNDED,
     COUNTS,
@@ -368,6 +369,8 @@ def _answer(local, vertices, world, rows, row, limit, wanted, pool, rotation, ou
     if stage == CLOSED or stage == CONTACT:
         for j in range(_POINTS):
             state[j] = rows.points[row, j]
+    elif stage == FAILED and many_pairs.way_of(packed[a], packed[b]) == many_pairs.OVOIDS:
+        mark_failure(state)
     if stage == CLOSED:
         for j in range(RESULT_LENGTH):
             out[j] = rows.out[row, j]

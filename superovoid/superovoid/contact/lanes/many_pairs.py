@@ -40,7 +40,7 @@ from superovoid.contact.pair import Limit, Pair
 from superovoid.contact.superovoids import answers, certificate, pair_solver, tangent_balls
 from superovoid.contact.superovoids.answers import COLD_ITERATIONS, WARM_ITERATIONS
 from superovoid.contact.superovoids.certificate import clear_of_dent, flatness
-from superovoid.contact.superovoids.newton import BEGUN, CONVERGED, RUNNING, Task, first_move
+from superovoid.contact.superovoids.newton import BEGUN, CONVERGED, FAILED, RUNNING, Task, first_move
 from superovoid.contact.superovoids.tangent_balls import depth_of_balls, radius_wanted, wider_balls
 from superovoid.shapes.kernels.kinds import CAPSULE, KIND, SUPEROVOID, is_sphere
 from superovoid.shapes.kernels.surface import A1, DENTED, SIZE, SurfacePoint
@@ -464,6 +464,8 @@ def answer_in_lanes(
     for k in range(count):
         i = which[k]
         if not store_pair(block, k, tolerance, states[i], out[i]):
+            if not to_cores and block[PHASE + k] == FAILED:
+                pair_solver.mark_failure(states[i])
             a, b = bodies_of(pairs, i)
             solve_within(a, b, Limit(tolerance, budget, math.inf, -math.inf), states[i], lanes.rotation, out[i])
             left += 1

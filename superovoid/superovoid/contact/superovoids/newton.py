@@ -356,6 +356,13 @@ def first_move(n, part):
 
 
 @kernel
+def point_with_normal(body, n):
+    """Return the surface point to which `first_move` leads."""
+    move = first_move(n, 1.0)
+    return retract(body, move.x, n, move.r, False, False)
+
+
+@kernel
 def _proved_gap(a, b, k):
     """Bound the signed distance of two convex bodies from below at a pair of points, without a margin for rounding."""
     mismatch = norm(sub(k.normal_a, k.inward_b))

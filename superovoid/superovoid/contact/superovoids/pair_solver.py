@@ -3,7 +3,8 @@
 
 r"""Solve one pair of bodies: Newton's method proposes a contact, and the certificate proves it.
 
-1.  Newton from the points on the line of centres, then from the support points along it.
+1.  Newton from the points whose normals lie along the line of centres. If it fails, as near flats and sharp edges, GJK
+    finds the nearest points of convex bodies, and Newton starts from their normal.
 2.  Certificate: interval from support functions, points and tangent balls (`certificate`).
 3.  If the interval stays open - a deep overlap may have several local minima of the depth, a hard pair may not have
     converged - the sphere of directions is searched by branch and bound (`search`), which polishes every improvement by
@@ -22,7 +23,18 @@ import numpy as np
 from superovoid.compiled.arrays import Floats1, Floats2, Floats3
 from superovoid.compiled.kernels import entry_point, kernel, out_of_line
 from superovoid.compiled.vector import LEAST_LENGTH, dot, norm, rotate, rotate_back, scale, sub
-from superovoid.contact.columns import DISTANCE, ITERATIONS, LOWER, NORMAL, POINT_A, POINT_B, STATUS, UPPER
+from superovoid.contact.columns import (
+    DISTANCE,
+    ITERATIONS,
+    LOWER,
+    NO_CONTACT,
+    NORMAL,
+    POINT_A,
+    POINT_B,
+    STATE_LENGTH,
+    STATUS,
+    UPPER,
+)
 from superovoid.contact.minkowski.contact_points import HULL_GOAL
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.answers import (
@@ -37,7 +49,7 @@ from superovoid.contact.superovoids.answers import (
 )
 from superovoid.contact.superovoids.certificate import gap_tolerance, rounding_margin
 from superovoid.contact.superovoids.directions import proved_support
-from superovoid.contact.superovoids.newton import observe
+from superovoid.contact.superovoids.newton import observe, point_with_normal
 from superovoid.contact.superovoids.over_dents import (
     apart_over_dents,
     dented_after_search,
@@ -45,9 +57,8 @@ from superovoid.contact.superovoids.over_dents import (
 )
 from superovoid.contact.superovoids.search import UNKNOWN_CAP, Minimum, search
 from superovoid.contact.superovoids.tangent_balls import OTHER_NORMAL
-from superovoid.contact.superovoids.without_contact import apart_without_contact, points_along
+from superovoid.contact.superovoids.without_contact import apart_without_contact, nearest_by_gjk, points_along
 from superovoid.shapes.kernels.kinds import is_sphere
-from superovoid.shapes.kernels.support_function import LOOSE, support_candidate
 from superovoid.shapes.kernels.surface import (
     A1,
     A2,
@@ -69,6 +80,7 @@ _THIN = 1e-2
 _FACING = 0.95  # cosine
 _SHARP = 0.25  # of the goal: largest gap between a contact and its lower end for a search to begin with it
 _TOUCHING = 0.03  # of the smaller body: bodies that seem to overlap by less at first may be apart
+_FROM_NEAREST = np.int64(10)  # iterations of Newton's method from the normal of nearest points
 _FIRST_LOOK = 64  # share of a search's budget after which its contact and points must prove the answer
 
 
@@ -206,25 +218,33 @@ def still_face(pair, fa, fb):
 def solve_relative(pair, state, start_a, start_b, goal, budget):
     """Answer in the frame of A: Newton's method from up to three starts, then searches for an open interval.
 
-    The starts are the points of an earlier answer (if the state has any), the points on the line of centres, and the
-    support points along it.
+    The starts are the points of an earlier answer (if the state has any), the points whose normals lie along the line
+    of centres, and the support points of convex bodies along the best direction of GJK, which may answer itself, or the
+    points of others on the line of centres.
     """
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     n = line_of_centres(centre)
     m = rotate_back(rotation, scale(-1.0, n))
     fa, fb = load_point(state, start_a), load_point(state, start_b)
     first = 0 if (fa.r != 0.0 or fa.w != 0.0) and still_face(pair, fa, fb) else 1
+    first = 2 if state[0] == NO_CONTACT else first
+    is_dented = a[DENTED] + b[DENTED] > 0.0
     best = Answer(math.inf, -math.inf, math.inf, n, n, n, fa, fb, UNPROVEN, 0)
     for start in range(first, 3):
+        steps, nearest = WARM_ITERATIONS if start == 0 else COLD_ITERATIONS, best
         if start == 1:
+            fa, fb = point_with_normal(a, n), point_with_normal(b, m)
+        elif start == 2 and is_dented:
             fa, fb = surface_point_towards(a, n), surface_point_towards(b, m)
         elif start == 2:
-            fa, fb = support_candidate(a, n, LOOSE), support_candidate(b, m, LOOSE)
-        steps = WARM_ITERATIONS if start == 0 else COLD_ITERATIONS
-        answer = newton_from(pair, fa, fb, goal, steps, best.iterations)
+            nearest = nearest_by_gjk(pair, n, goal, best.iterations)
+            fa, fb, steps = nearest.fa, nearest.fb, _FROM_NEAREST if is_closed(nearest, goal) else steps
+        answer = newton_from(pair, fa, fb, goal, steps, nearest.iterations)
         if is_closed(answer, goal):
             return answer
-        if a[DENTED] + b[DENTED] > 0.0 and answer.lower > -math.inf and answer.distance > goal:
+        if is_closed(nearest, goal):
+            return with_iterations(nearest, answer.iterations)
+        if is_dented and answer.lower > -math.inf and answer.distance > goal:
             apart = apart_over_dents(pair, answer, goal)
             if is_closed(apart, goal):
                 return apart
@@ -287,6 +307,14 @@ def load_point(state, k):
 def _save(state, k, f):
     state[k], state[k + 1], state[k + 2], state[k + 3] = f.C, f.S, f.Cd, f.Sd
     state[k + 4], state[k + 5], state[k + 6], state[k + 7] = f.r, f.w, f.rd, f.wd
+
+
+@kernel
+def mark_failure(state):
+    """Write to a state that Newton's method has failed at the poses of the next answer."""
+    for j in range(STATE_LENGTH):
+        state[j] = 0.0
+    state[0] = NO_CONTACT
 
 
 @kernel

@@ -4,26 +4,31 @@
 r"""Prove answers by nearest points, for bodies that may be apart and have no contact found by Newton's method.
 
 Newton's method may find no contact of bodies with nearly sharp edges and flats, of thin bodies, or at great distances.
-Then the nearest points of the bodies prove the answer (`nearest_pieces`): whole bodies if they are convex, pieces if
-they are not convex. If a point is proved to be in both bodies, the answer reports an overlap.
+Then the nearest points of the bodies prove the answer: those of GJK if the bodies are convex and it takes few steps
+(`nearest_by_gjk`), otherwise those of a search (`nearest_pieces`) of whole bodies if they are convex, of pieces if they
+are not convex. If a point is proved to be in both bodies, the answer reports an overlap.
 """
 
 from __future__ import annotations
+
+import math
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.minkowski import contact_points
 from superovoid.contact.minkowski.contact_points import off_normal
-from superovoid.contact.minkowski.difference import new_workspace
+from superovoid.contact.minkowski.difference import X, Y, descend, mean_point, new_workspace, nothing_known
 from superovoid.contact.minkowski.on_surfaces import off_line, onto_surfaces
 from superovoid.contact.separation import is_in_both
 from superovoid.contact.superovoids.answers import CLOSED, Answer, is_closed, with_interval
 from superovoid.contact.superovoids.certificate import rounding_margin
 from superovoid.contact.superovoids.directions import proved_support
 from superovoid.contact.superovoids.nearest_pieces import cores_of, nearest_of_ovoids
+from superovoid.shapes.kernels.support_function import LOOSE, support_candidate
 from superovoid.shapes.kernels.surface import DENTED, SIZE
 from superovoid.values.status import DENT, NON_UNIQUE, UNPROVEN
 
+_GJK_STEPS = 40  # near flats and sharp edges it takes 4 to 34
 _FAR = 10.0  # distance, relative to the smaller body, from which on the interval bounds how far off-normal points are
 
 
@@ -89,6 +94,29 @@ def _answer_separated(pair, answer, goal):
             return with_interval(answer, answer.lower, max(answer.upper, answer.distance + off), _open_status(pair))
     length, y = norm(sub(found.y, found.x)), rotate_back(rotation, sub(found.y, centre))
     return Answer(length, lower, length + margin, found.x, y, n, answer.fa, answer.fb, status, answer.iterations)
+
+
+@kernel(separate=True, _nrt=True)
+def nearest_by_gjk(pair, n, goal, iterations):
+    """Answer for two convex bodies by the nearest points of GJK, from a direction n.
+
+    The interval is open if the bodies overlap or GJK is slow. The surface points of the answer are the support points
+    along the direction with the least h_M that GJK has found.
+    """
+    out_of_line()
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
+    margin, w, cores = rounding_margin(a, b, centre), new_workspace(), cores_of(pair)
+    found = descend(cores, nothing_known(n), 0.5 * goal, -math.inf, math.inf, w, _GJK_STEPS, False)
+    fa = support_candidate(a, found.n, LOOSE)
+    fb = support_candidate(b, rotate_back(rotation, scale(-1.0, found.n)), LOOSE)
+    iterations += found.iterations
+    if not (found.lower > margin and found.upper - found.lower <= 0.5 * goal):
+        return Answer(math.inf, -math.inf, math.inf, n, n, n, fa, fb, UNPROVEN, iterations)
+    x, y = onto_surfaces(cores, mean_point(w, found.count, X), mean_point(w, found.count, Y), found.n, False)
+    length, y = norm(sub(y, x)), rotate_back(rotation, sub(y, centre))
+    lower, upper = min(found.lower - margin, length), length + margin
+    answer = Answer(length, lower, upper, x, y, found.n, fa, fb, NON_UNIQUE, iterations)
+    return _answer_separated(pair, answer, goal)
 
 
 @kernel(separate=True, _nrt=True)
