@@ -18,7 +18,7 @@ from superovoid.contact.columns import POINT_A, POINT_B, RESULT_LENGTH
 from superovoid.contact.deciding import decide_from_nothing
 from superovoid.contact.impact import LARGEST, LONGEST, SMALLEST, find_impact
 from superovoid.contact.jacobians import twist_gradient
-from superovoid.contact.one_pair import WORK_LENGTH, scratch_in, take, take_poses
+from superovoid.contact.one_pair import WORK_LENGTH, scratch_in, take_poses, take_query
 from superovoid.contact.pair import UNDECIDED, PlacedBody
 from superovoid.shapes.kernels.bodies import MISMATCH, VALID
 
@@ -31,7 +31,7 @@ def decide_pair(a: PlacedBody, b: PlacedBody, threshold: float, tolerance: float
     if work.shape[0] != WORK_LENGTH:
         return MISMATCH, UNDECIDED
     scratch = scratch_in(work)
-    found, first, second = take(a, b, tolerance, scratch)
+    found, first, second = take_query(a, b, tolerance, scratch)
     if found == VALID and not math.isfinite(threshold):
         found = THRESHOLD
     if found != VALID:
@@ -104,7 +104,7 @@ def time_impact(
     if work.shape[0] != WORK_LENGTH or out.shape[0] != RESULT_LENGTH:
         return MISMATCH, 0, 0.0, 0.0, 0
     scratch = scratch_in(work)
-    found, _, _ = take(a, b, tolerance, scratch)
+    found, _, _ = take_query(a, b, tolerance, scratch)
     if found == VALID:
         if not 0.0 < end <= LONGEST:
             found = DURATION

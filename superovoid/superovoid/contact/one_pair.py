@@ -78,7 +78,7 @@ def take_poses(pose_a, pose_b, scratch):
 
 
 @kernel
-def take(a, b, tolerance, scratch):
+def take_query(a, b, tolerance, scratch):
     """Check a query about two `PlacedBody`; return a code, and the bodies with their poses in the scratch."""
     first, second = PlacedBody(a.row, a.pool, scratch.pose_a), PlacedBody(b.row, b.pool, scratch.pose_b)
     if a.row.shape[0] != ROW_LENGTH or b.row.shape[0] != ROW_LENGTH:
@@ -118,7 +118,7 @@ def answer_pair(a: PackedBody, b: PackedBody, tolerance: float, question: Questi
         return MISMATCH
     scratch = scratch_in(work)
     placed_a, placed_b = PlacedBody(a.row, a.pool, question.pose_a), PlacedBody(b.row, b.pool, question.pose_b)
-    found, first, second = take(placed_a, placed_b, tolerance, scratch)
+    found, first, second = take_query(placed_a, placed_b, tolerance, scratch)
     if found == VALID:
         limit = Limit(tolerance, SEARCH_BUDGET, math.inf, -math.inf)
         solve_within(first, second, limit, scratch.state, scratch.rotation, out)

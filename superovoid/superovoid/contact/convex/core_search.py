@@ -23,11 +23,11 @@ from superovoid.contact.minkowski.difference import (
     STRATUM_B,
     M,
     SearchResult,
+    are_well_apart,
     difference_point,
     difference_support,
+    keep_better,
     polish_result,
-    take,
-    well_away,
 )
 from superovoid.contact.superovoids.direction_net import (
     CELLS,
@@ -85,7 +85,7 @@ def _with_rival(pair, net, found, w):
     for vertex in range(net.counts[VERTICES]):
         n = row_of(net.vertices, vertex, N_COLUMN)
         h = dot(n, row_of(net.vertices, vertex, M_COLUMN))
-        if h < least and well_away(n, found.n):
+        if h < least and are_well_apart(n, found.n):
             first, second, third, least = vertex, first, second, h
     if first < 0:
         return found
@@ -107,7 +107,7 @@ def search(pair, found, goal, budget, w):
     for n in octahedron(found.n):
         c = difference_support(pair, n)
         _put_vertex(net, n, c)
-        found = take(found, n, c)
+        found = keep_better(found, n, c)
     for cell in range(len(OCTANTS)):
         set_row(net.cells, cell, 0, corners_of(OCTANTS, cell))
         wait(net, cell, -math.inf, 0.0)
@@ -136,7 +136,7 @@ def search(pair, found, goal, budget, w):
         if c.h < found.value:
             c = difference_support(pair, cut.point)
         is_better = c.h < found.value - goal
-        found = take(found, cut.point, c)
+        found = keep_better(found, cut.point, c)
         divide(net, cell, _put_vertex(net, cut.point, c), cut, bound, 0.0)
         if is_better:
             # Another minimum, or the same one still far: Newton from here.

@@ -35,7 +35,7 @@ from superovoid.contact.minkowski.contact_points import (
     NEAR,
     AlignedPoints,
     dent_deficit,
-    facing,
+    find_facing_points,
     holds_means,
     off_normal,
     points_along,
@@ -48,14 +48,14 @@ from superovoid.contact.minkowski.difference import (
     descend,
     difference_support,
     gather,
+    initial_descent,
+    keep_better,
     mean_point,
-    nothing_known,
     polish,
     polish_result,
     put,
     rounding,
     row_point,
-    take,
 )
 from superovoid.contact.minkowski.on_surfaces import direction_of, off_line, onto_surfaces
 from superovoid.contact.pair import Pair
@@ -176,7 +176,7 @@ def _of_hulls(pair, n, goal, beyond, budget, w):
     a, ka = pair.a.row, pair.a.kind
     b, kb = pair.b.row, pair.b.kind
     margin = rounding(a, b, pair.centre)
-    found = nothing_known(n)
+    found = initial_descent(n)
     curved = _is_curved(ka) or _is_curved(kb)
     for leg in range(1, _LEGS + 1):
         roughly, steps = (
@@ -221,7 +221,7 @@ def bounds_about(pair, n, goal, margin, threshold, far, w):
     Returns the bounds and the direction of the lower one.
     """
     out_of_line()
-    found = descend(pair, nothing_known(n), goal, threshold, far, w, _LONGEST, False)
+    found = descend(pair, initial_descent(n), goal, threshold, far, w, _LONGEST, False)
     lower, upper, n = found.lower, found.upper, found.n
     if not (holds_means(pair.a.row, pair.a.kind) and holds_means(pair.b.row, pair.b.kind)):
         # The simplex is of hulls, which reach across a concavity; its corners are differences of points of the bodies.
@@ -313,7 +313,7 @@ def with_facing_points(pair, answer, goal, margin, w):
     if not (norm(sub(answer.y, answer.x)) > goal) or (is_closed and off_normal(answer.x, answer.y, answer.n) <= goal):
         return answer
     out_of_line()
-    found = facing(pair, answer.x, answer.y, answer.n, answer.lower, goal, margin, w)
+    found = find_facing_points(pair, answer.x, answer.y, answer.n, answer.lower, goal, margin, w)
     if not found.is_found:
         return answer
     length, iterations = norm(sub(found.y, found.x)), answer.iterations + 1
@@ -334,13 +334,13 @@ def solve_overlap(pair, descent, goal, margin, budget, w):
     # The means of support points of GJK, which are in convex cores, are no nearer than these.
     depth = max(start.proved, -descent.upper) if has_means else start.proved
     if start.proved == -math.inf:
-        start = take(start, n, difference_support(pair, n))
+        start = keep_better(start, n, difference_support(pair, n))
     if ovoid_a != ovoid_b and ka != kinds.TORUS and kb != kinds.TORUS:
         for i in range(2):
             n = descent.n if i == 0 else _core_normal(pair)
             c = difference_support(pair, n)
             put(w, 0, c)
-            start = polish_result(pair, n, 1, take(start, n, c), w)
+            start = polish_result(pair, n, 1, keep_better(start, n, c), w)
             if ovoid_a:
                 f, _ = support(a, start.n)
                 depth = max(depth, _ball_depth(pair, f, start.x, start.y, start.n))

@@ -32,13 +32,13 @@ from superovoid.contact.minkowski.difference import (
     SIMPLEX_LENGTH,
     M,
     SearchResult,
+    are_well_apart,
     copy_row,
     difference_support,
+    keep_better,
     polish_result,
     put,
     row_point,
-    take,
-    well_away,
 )
 from superovoid.shapes.kernels.kinds import SUPEROVOID, TORUS
 from superovoid.shapes.kernels.rounding import EPS
@@ -193,7 +193,7 @@ def expand(pair, n, w, goal, margin):
             return found
         n, height = _unit(faces, nearest), faces[_HEIGHT, nearest]
         c = difference_support(pair, n)
-        found = take(found, n, c)
+        found = keep_better(found, n, c)
         if found.value - height <= 0.5 * goal:
             break
         if not c.h - height > visible:
@@ -205,7 +205,7 @@ def expand(pair, n, w, goal, margin):
         return found
     other, least = -1, found.value + goal
     for f in range(count):
-        if faces[_HEIGHT, f] <= least and well_away(_unit(faces, f), found.n):
+        if faces[_HEIGHT, f] <= least and are_well_apart(_unit(faces, f), found.n):
             other, least = f, faces[_HEIGHT, f]
     for f in (other, nearest):
         if f >= 0:

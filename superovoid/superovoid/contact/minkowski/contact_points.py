@@ -12,8 +12,8 @@ The mean is within the tolerance of the boundary of M, and the two points are wi
 superovoids are then moved along n onto the surface. An error delta of n changes the length of x - y by its square, but
 h_M(n) by delta itself: on a face the length is the better measure of the distance.
 
-`points_along` finds the points for a direction with given h_M. `facing` replaces the points of a closed answer of
-separate bodies by points that lie along its direction.
+`points_along` finds the points for a direction with given h_M. `find_facing_points` replaces the points of a
+closed answer of separate bodies by points that lie along its direction.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from superovoid.contact.minkowski.difference import (
     descend,
     difference_support,
     gather,
+    initial_descent,
     mean_point,
-    nothing_known,
     polish,
-    towards,
+    simplex_direction,
 )
 from superovoid.contact.minkowski.on_surfaces import direction_of, off_line, onto_surfaces
 from superovoid.contact.pair import Pair
@@ -110,7 +110,7 @@ def points_along(pair, n, value, goal, w):
     for attempt in range(_ATTEMPTS):
         way = scale(value, n)
         touching = Pair(pair.a, pair.b, pair.rotation, add(pair.centre, way))
-        end = descend(touching, nothing_known(n), 4.0 * NEAR * goal, -math.inf, math.inf, w, _STEPS, True)
+        end = descend(touching, initial_descent(n), 4.0 * NEAR * goal, -math.inf, math.inf, w, _STEPS, True)
         spent += end.iterations
         y = sub(mean_point(w, end.count, Y), way)
         x, y = onto_surfaces(pair, mean_point(w, end.count, X), y, n, False)
@@ -124,7 +124,7 @@ def points_along(pair, n, value, goal, w):
         if off <= _CLOSE * goal or attempt == _ATTEMPTS - 1 or spent >= _MOST_STEPS:
             break
         v = mean_point(w, end.count, M)
-        normal = towards(w, end.count, v) if norm(v) > 0.0 else n
+        normal = simplex_direction(w, end.count, v) if norm(v) > 0.0 else n
         other, least = n, limit
         for direction in (end.n, normal, local.n):
             h = difference_support(pair, direction).h
@@ -169,7 +169,7 @@ def _with_own_direction(pair, x, y, n, goal, margin):
 
 
 @kernel(separate=True)
-def facing(pair, x, y, n, lower, goal, margin, w):
+def find_facing_points(pair, x, y, n, lower, goal, margin, w):
     """Find points of two separate bodies along a direction that proves their distance.
 
     An interval of width e allows the part of y - x across n to be as long as sqrt(2 d e), d the distance. The direction

@@ -273,7 +273,7 @@ def nearest_of_simplex(w, count):
 
 
 @kernel
-def towards(w, count, v):
+def simplex_direction(w, count, v):
     """Direction from A to B for the nearest point v of a simplex: of three points the normal of their plane."""
     if count == 3:
         p = row_point(w, 0, M)
@@ -300,7 +300,7 @@ class Descent(NamedTuple):
 
 
 @kernel
-def nothing_known(n):
+def initial_descent(n):
     """Return the state in which GJK starts, with a direction."""
     return Descent(0, -math.inf, n, math.inf, False, False, 0)
 
@@ -352,7 +352,7 @@ def descend(pair, start, goal, near, beyond, w, limit, roughly):
             upper = min(upper, length)
             if count == 3:
                 # The origin is in the plane of three points: its normal is the direction of bodies that touch.
-                n = towards(w, count, v)
+                n = simplex_direction(w, count, v)
                 for sign in (1.0, -1.0):
                     c = difference_support(pair, scale(sign, n))
                     if -c.h > lower:
@@ -363,7 +363,7 @@ def descend(pair, start, goal, near, beyond, w, limit, roughly):
                 copy_row(w, BUNDLE + k, w, k)
             return Descent(former, lower, best, upper, False, True, iterations)
         upper = length
-        n = towards(w, count, v)
+        n = simplex_direction(w, count, v)
         if upper < near:
             return Descent(count, lower, best, upper, False, True, iterations)
     return Descent(count, lower, best, upper, False, False, iterations)
@@ -531,7 +531,7 @@ class SearchResult(NamedTuple):
 
 
 @kernel
-def well_away(n, other):
+def are_well_apart(n, other):
     """Return whether two directions are farther apart than the extent of one minimum."""
     d = sub(n, other)
     return dot(d, d) > WELL_AWAY * WELL_AWAY
@@ -539,7 +539,7 @@ def well_away(n, other):
 
 @kernel
 def _update(found, n, h, x, y, is_better, is_polished, spent):
-    away, spent = well_away(n, found.n), found.spent + spent
+    away, spent = are_well_apart(n, found.n), found.spent + spent
     if is_better:
         rival = min(found.rival, found.value) if away else found.rival
         return SearchResult(min(h, found.value), found.proved, n, x, y, is_polished, spent, rival)
@@ -548,7 +548,7 @@ def _update(found, n, h, x, y, is_better, is_polished, spent):
 
 
 @kernel
-def take(found, n, c):
+def keep_better(found, n, c):
     """Return the better of the result and a corner at direction n."""
     return _update(found, n, c.h, c.x, c.y, c.h < found.value, False, 1)
 

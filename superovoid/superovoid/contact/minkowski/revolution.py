@@ -45,10 +45,10 @@ from superovoid.contact.minkowski.difference import (
     Y,
     copy_row,
     difference_support,
+    keep_better,
     polish_result,
     put,
     row_point,
-    take,
 )
 from superovoid.shapes.kernels.kinds import CAPSULE, CONE, CYLINDER, SUPEROVOID, TORUS, UPRIGHT
 from superovoid.shapes.kernels.surface import A1, A2, RADIUS, TX, TY, P
@@ -103,7 +103,7 @@ def _look(pair, cell, rows, k, s, c, found):
     corner = difference_support(pair, n)
     cell[_ENDS + 2 * k], cell[_ENDS + 2 * k + 1] = s, c
     put(rows, k, corner)
-    return take(found, n, corner)
+    return keep_better(found, n, corner)
 
 
 @kernel
@@ -202,7 +202,7 @@ def search(pair, found, goal, budget, w):
     for sign in (1.0, -1.0):
         # The axes themselves: the least of two discs is where one of them is flat.
         n = scale(sign, u)
-        found = take(found, n, difference_support(pair, n))
+        found = keep_better(found, n, difference_support(pair, n))
     cells[0, _PHI] = cells[1, _PHI] = math.atan2(centre[1], centre[0])
     cells[0, _HALF] = cells[1, _HALF] = math.pi
     for i in range(2):
@@ -265,6 +265,6 @@ def search(pair, found, goal, budget, w):
     across, phi, along = math.hypot(found.n[0], found.n[1]), math.atan2(found.n[1], found.n[0]), found.n[2]
     for quarter in range(1, 4):
         n = _direction(phi + 0.5 * math.pi * quarter, across, along)
-        found = take(found, n, difference_support(pair, n))
+        found = keep_better(found, n, difference_support(pair, n))
     value, _, n, x, y, is_polished, spent, rival = found
     return SearchResult(value, min(bound, least, value), n, x, y, is_polished, spent, rival)

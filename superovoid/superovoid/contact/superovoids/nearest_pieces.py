@@ -52,7 +52,7 @@ from superovoid.contact.minkowski.difference import (
     nearest_of_simplex,
     new_workspace,
     put,
-    towards,
+    simplex_direction,
 )
 from superovoid.contact.pair import Pair
 from superovoid.contact.separation import is_inside, slack_of_level
@@ -266,7 +266,7 @@ def _approach(pair, cell, view, nearest, goal, tries, w):
         if not (0.0 < length < former) or length - best.bound <= _CLOSE_ENOUGH * goal:
             break
         former = length
-        view = _look(pair, towards(w, count, v), cell)
+        view = _look(pair, simplex_direction(w, count, v), cell)
         used += 1
     x, y = view.x, view.y
     if count > 0:

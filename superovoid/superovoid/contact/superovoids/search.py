@@ -28,7 +28,7 @@ from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import without_first
 from superovoid.compiled.vector import add, combine, dot, rotate, scale, sub
 from superovoid.contact.minkowski import revolution
-from superovoid.contact.minkowski.difference import ALMOST, FINEST, LOSS, SearchResult, new_workspace, well_away
+from superovoid.contact.minkowski.difference import ALMOST, FINEST, LOSS, SearchResult, are_well_apart, new_workspace
 from superovoid.contact.superovoids.answers import COLD_ITERATIONS
 from superovoid.contact.superovoids.cap_lanes import WIDEST, largest_cap
 from superovoid.contact.superovoids.caps import Cap
@@ -304,14 +304,14 @@ def _rival(problem, best, net):
     rival, lowest, least = -dot(best.n, opposite), -1, (1.0 + ALMOST) * best.value
     for vertex in range(net.counts[VERTICES]):
         value = _value_at(problem, net, vertex)
-        if value < least and well_away(row_of(net.vertices, vertex, N_COLUMN), best.n):
+        if value < least and are_well_apart(row_of(net.vertices, vertex, N_COLUMN), best.n):
             lowest, least = vertex, value
     if lowest < 0 or rival <= best.value + problem.goal:
         return rival
     n = row_of(net.vertices, lowest, N_COLUMN)
     m, fa, fb = minkowski_support(pair, n, EXACT)
     found = _better_minimum(problem, Minimum(math.inf, n, fa, fb, False, UNKNOWN_CAP), n, m, fa, fb, net.counts)
-    return min(rival, found.value) if well_away(found.n, best.n) else rival
+    return min(rival, found.value) if are_well_apart(found.n, best.n) else rival
 
 
 @kernel(_nrt=True)

@@ -17,7 +17,7 @@ from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.minkowski import contact_points
 from superovoid.contact.minkowski.contact_points import off_normal
-from superovoid.contact.minkowski.difference import X, Y, descend, mean_point, new_workspace, nothing_known
+from superovoid.contact.minkowski.difference import X, Y, descend, initial_descent, mean_point, new_workspace
 from superovoid.contact.minkowski.on_surfaces import off_line, onto_surfaces
 from superovoid.contact.separation import is_in_both
 from superovoid.contact.superovoids.answers import CLOSED, Answer, is_closed, with_interval
@@ -79,7 +79,7 @@ def _answer_separated(pair, answer, goal):
     if closed and off <= goal and -proved_support(pair, n) >= answer.lower - goal:
         return answer
     margin = rounding_margin(a, b, centre)
-    found = contact_points.facing(cores_of(pair), x, y, n, answer.lower, goal, margin, new_workspace())
+    found = contact_points.find_facing_points(cores_of(pair), x, y, n, answer.lower, goal, margin, new_workspace())
     n, lower, status = (
         found.n,
         found.lower,
@@ -106,7 +106,7 @@ def nearest_by_gjk(pair, n, goal, iterations):
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     margin, w, cores = rounding_margin(a, b, centre), new_workspace(), cores_of(pair)
-    found = descend(cores, nothing_known(n), 0.5 * goal, -math.inf, math.inf, w, _GJK_STEPS, False)
+    found = descend(cores, initial_descent(n), 0.5 * goal, -math.inf, math.inf, w, _GJK_STEPS, False)
     fa = support_candidate(a, found.n, LOOSE)
     fb = support_candidate(b, rotate_back(rotation, scale(-1.0, found.n)), LOOSE)
     iterations += found.iterations

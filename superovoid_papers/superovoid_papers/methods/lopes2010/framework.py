@@ -328,6 +328,6 @@ def characteristic_roots(a: Body, pose_a: ArrayLike, b: Body, pose_b: ArrayLike)
     """
     rows = _ellipsoid_rows(a, b)
     rotation, centre = _pose_in_frame(_pose("pose_a", pose_a), _pose("pose_b", pose_b))
-    p1, p2, p3, k0, k1, k2 = proximity.characteristic(*rows, rotation, tuple(centre))
+    p1, p2, p3, k0, k1, k2 = proximity.characteristic_invariants(*rows, rotation, tuple(centre))
     polynomial = (-1.0, k1 - 1.0 - p1, p1 * k1 - k2 - p1 - p2, p3 * k0 - p2 - p3, -p3)
     return np.sort_complex(np.roots(polynomial))

@@ -22,7 +22,7 @@ def sphere_gap(a, b, centre):
 
 
 @kernel
-def characteristic(a, b, rotation, centre):
+def characteristic_invariants(a, b, rotation, centre):
     """Return p1, p2, p3 and k0, k1, k2 of two ellipsoids after an affine map of the first to the unit ball.
 
     The map turns the second into (x - c)^T M (x - c) <= 1. With the invariants p of M, det(s I + M) = s^3 + p1 s^2 +
@@ -67,7 +67,7 @@ def ellipsoids_apart(a, b, rotation, centre):
     a double one if the ellipsoids touch. Its slope g(s) = sum (m_i c_i / (s + m_i))^2 - 1 is convex and decreasing:
     Newton's method from s = 0 increases to the maximum without overshooting, and the first positive value decides.
     """
-    p1, p2, p3, k0, k1, k2 = characteristic(a, b, rotation, centre)
+    p1, p2, p3, k0, k1, k2 = characteristic_invariants(a, b, rotation, centre)
     s = 0.0
     if not k0 > 1.0:
         return False  # the centre of B is in A

@@ -72,7 +72,7 @@ def _corner(n):
 
 
 @kernel
-def auxiliary(n):
+def auxiliary_vectors(n):
     """Return t = n x v and b = n x t, eq. 19: orthogonal, with lengths |n|^2 to 1.42 |n|^2, and |n| times that."""
     t = cross(n, combine(1.0, n, norm(n), _corner(n)))
     return t, cross(n, t)
@@ -88,7 +88,7 @@ def _tangent_row(n, corner, length, w):
 
 @kernel
 def auxiliary_rows(n, w):
-    """Return ``w^T dt/dn`` and ``w^T db/dn`` of `auxiliary`: eq. 20, with a minus missing there (line 1, term 2)."""
+    """Return ``w^T dt/dn`` and ``w^T db/dn`` of `auxiliary_vectors`: eq. 20, which lacks a minus (line 1, term 2)."""
     corner = _corner(n)
     length = norm(n)
     t = cross(n, combine(1.0, n, length, corner))
@@ -107,8 +107,8 @@ def _by_unit(t, w):
 
 @kernel
 def unit_auxiliary_rows(n, w):
-    """Return ``w^T dt/dn`` and ``w^T db/dn`` of the normalised vectors of `auxiliary`."""
-    t, b = auxiliary(n)
+    """Return ``w^T dt/dn`` and ``w^T db/dn`` of the normalised vectors of `auxiliary_vectors`."""
+    t, b = auxiliary_vectors(n)
     by_t, _ = auxiliary_rows(n, _by_unit(t, w))
     _, by_b = auxiliary_rows(n, _by_unit(b, w))
     return by_t, by_b
@@ -119,7 +119,7 @@ def tangents(method, n):
     """Return tangent and binormal by one of the methods."""
     if method == HOUSEHOLDER:
         return householder(n)
-    t, b = auxiliary(n)
+    t, b = auxiliary_vectors(n)
     if method == UNIT_AUXILIARY:
         return scale(1.0 / norm(t), t), scale(1.0 / norm(b), b)
     return t, b
