@@ -36,7 +36,7 @@ SRDF = """<robot name="arm"><disable_collisions link1="upper" link2="fore" reaso
 robot = Robot.from_urdf(URDF, srdf=SRDF)
 scene = robot.scene()
 print(f"joints {robot.joint_names}, {scene.pair_count} pair of bodies to check")
-print(f"base and upper are not checked: {robot.why_not('base', 'upper')}")
+print(f"base and upper are not checked: {robot.exclusion_reason('base', 'upper')}")
 
 _, panels = plt.subplots(1, 2, figsize=(7, 3.6))
 for panel, elbow in zip(panels, (1.5, 2.5), strict=True):

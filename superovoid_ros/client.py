@@ -178,14 +178,14 @@ class DistanceClient:
         self._wait_for(self._client, limit)
         if not ready:
             return
-        while refusal := self._why_not_ready():
+        while refusal := self._temporary_refusal():
             if time.monotonic() >= until:
                 words = f"'{self._client.srv_name}' cannot answer after {limit:.1f} s: {refusal}"
                 raise ServiceUnavailableError(words, refusal.code)
             time.sleep(_PAUSE)
             self._require_open()
 
-    def _why_not_ready(self) -> RequestRefusedError | None:
+    def _temporary_refusal(self) -> RequestRefusedError | None:
         """Request one pair; return the node's refusal if the node may answer later."""
         try:
             self.result(self._request(Question(max_results=1), lambda: None))

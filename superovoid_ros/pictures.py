@@ -33,7 +33,7 @@ _SMOOTH = 0.85
 
 def projection(towards: Sequence[float]) -> FloatArray:
     """Return the matrix from points in the world to the axes of `draw_bodies`, shape (2, 3)."""
-    return Camera.at(np.zeros((1, 3)), towards, 1, 1).axes[:2]
+    return Camera.from_points(np.zeros((1, 3)), towards, 1, 1).axes[:2]
 
 
 def draw_bodies(
@@ -89,7 +89,7 @@ def draw_bodies(
     seen = triangles.reshape(-1, 3) @ onto_axes.T
     size = np.maximum(np.ptp(seen, axis=0), 0.05 * np.ptp(seen, axis=0).max())
     width, height = (_SHARPNESS * max(axes.bbox.size) * size / size.max()).astype(int)
-    camera = Camera.at(triangles.reshape(-1, 3), towards, int(width), int(height))
+    camera = Camera.from_points(triangles.reshape(-1, 3), towards, int(width), int(height))
     low, high = (camera.centre[:2] + side * np.array([width, height]) / camera.scale for side in (-0.5, 0.5))
 
     image, front = _shade(triangles, normal, owner, np.array(colours), camera)

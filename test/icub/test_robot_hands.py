@@ -223,14 +223,14 @@ def test_pairs_of_the_sweep_are_all_finger_links_of_both_hands():
 def test_no_pair_of_links_of_different_hands_is_disabled():
     for a in ROBOT.groups["left_hand"]:
         for b in ROBOT.groups["right_hand"]:
-            assert ROBOT.why_not(a, b) is None
+            assert ROBOT.exclusion_reason(a, b) is None
 
 
 def test_links_connected_by_a_joint_are_disabled_as_adjacent():
     disabled = yaml.safe_dump(sorted(re.findall(r'link1="(\w+)" link2="(\w+)" reason="Adjacent"', SRDF_TEXT)))
     assert "right_index_1" in disabled
-    assert ROBOT.why_not("right_index_1", "right_index_2") == "the SRDF disables it (Adjacent)"
-    assert ROBOT.why_not("right_palm", "right_index_0") == "the SRDF disables it (Adjacent)"
+    assert ROBOT.exclusion_reason("right_index_1", "right_index_2") == "the SRDF disables it (Adjacent)"
+    assert ROBOT.exclusion_reason("right_palm", "right_index_0") == "the SRDF disables it (Adjacent)"
 
 
 def test_both_hands_disable_the_same_pairs():
@@ -253,4 +253,4 @@ def test_no_allowed_pair_of_an_open_hand_overlaps():
 
 def test_a_finger_may_touch_the_thumb():
     for finger in FINGERS[1:]:
-        assert ROBOT.why_not("right_thumb_4", f"right_{finger}_3") is None
+        assert ROBOT.exclusion_reason("right_thumb_4", f"right_{finger}_3") is None

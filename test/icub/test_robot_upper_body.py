@@ -209,10 +209,10 @@ def test_no_pair_of_links_of_different_sides_is_disabled():
 
 def test_arms_are_checked_against_the_chest_and_each_other():
     for side in ("l", "r"):
-        assert ROBOT.why_not("chest", f"{side}_forearm") is None
-        assert ROBOT.why_not("chest", f"{side}_upper_arm") is not None
-    assert ROBOT.why_not("l_forearm", "r_forearm") is None
-    assert ROBOT.why_not("chest", "left_index_3") is None
+        assert ROBOT.exclusion_reason("chest", f"{side}_forearm") is None
+        assert ROBOT.exclusion_reason("chest", f"{side}_upper_arm") is not None
+    assert ROBOT.exclusion_reason("l_forearm", "r_forearm") is None
+    assert ROBOT.exclusion_reason("chest", "left_index_3") is None
 
 
 # ------------------------------------------------------------------------------------------------------ named states

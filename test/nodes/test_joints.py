@@ -45,7 +45,7 @@ def joints_after(*messages):
     ],
 )
 def test_positions_are_those_of_the_newest_messages(messages, expected):
-    assert joints_after(*messages).of(expected[0]) == expected
+    assert joints_after(*messages).positions_of(expected[0]) == expected
 
 
 @pytest.mark.parametrize(
@@ -58,15 +58,15 @@ def test_positions_are_those_of_the_newest_messages(messages, expected):
 )
 def test_a_joint_without_a_position_is_named(messages, words):
     with pytest.raises(InputError, match=words):
-        joints_after(*messages).of(["a"])
+        joints_after(*messages).positions_of(["a"])
 
 
 def test_measurements_later_than_now_are_forgotten_when_time_jumps_back():
     joints = joints_after(("a", [1.0], 10, 100), ("b", [1.0], 90, 100))
     assert joints.forget_after(50) == 1
-    assert joints.of(["a"]) == ({"a": 1.0}, 10)
+    assert joints.positions_of(["a"]) == ({"a": 1.0}, 10)
     with pytest.raises(InputError, match="joint b"):
-        joints.of(["b"])
+        joints.positions_of(["b"])
 
 
 def test_a_sender_with_restarted_time_counts_after_a_second_alone():
@@ -75,22 +75,22 @@ def test_a_sender_with_restarted_time_counts_after_a_second_alone():
     joints.update(["a"], [1.0], 1000, 5000)
     for now[0], stamp, expected in ((5.0, 10, 1000), (5.9, 11, 1000), (6.1, 12, 12), (6.2, 13, 13)):
         joints.update(["a"], [1.0], stamp, 5000)
-        assert joints.of(["a"])[1] == expected
+        assert joints.positions_of(["a"])[1] == expected
     for k in range(100):
         now[0] = 10.0 + 0.1 * k
         joints.update(["a"], [1.0], 1000 + k, 5000)
         joints.update(["a"], [9.0], k, 5000)
-        assert joints.of(["a"]) == ({"a": 1.0}, 1000 + k)
+        assert joints.positions_of(["a"]) == ({"a": 1.0}, 1000 + k)
 
 
 def test_an_unmeasured_joint_has_its_assumed_position_and_no_age():
     joints = JointPositions()
-    assert joints.of(["a"], {"a": 1.0}) == ({"a": 1.0}, None) and joints.newest_stamp(["a"]) is None
+    assert joints.positions_of(["a"], {"a": 1.0}) == ({"a": 1.0}, None) and joints.newest_stamp(["a"]) is None
     joints.update(["b"], [2.0], 10, 10)
-    assert joints.of(["a", "b"], {"a": 1.0, "b": 5.0}) == ({"a": 1.0, "b": 2.0}, 10)
+    assert joints.positions_of(["a", "b"], {"a": 1.0, "b": 5.0}) == ({"a": 1.0, "b": 2.0}, 10)
     assert joints.unmeasured_joints(["a", "b"]) == ["a"] and joints.newest_stamp(["a", "b"]) == 10
     with pytest.raises(InputError, match="no position of joint c"):
-        joints.of(["a", "c"], {"a": 1.0})
+        joints.positions_of(["a", "c"], {"a": 1.0})
 
 
 @pytest.mark.ci

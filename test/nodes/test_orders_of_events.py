@@ -263,7 +263,7 @@ def test_a_full_queue_has_lost_what_its_first_number_lacks():
     def count_lost(*numbers, depth=3):
         counts = LostMessages(depth)
         found = [
-            counts.before({"publication_sequence_number": number, "publisher_gid": number and {"data": b"a"}})
+            counts.losses({"publication_sequence_number": number, "publisher_gid": number and {"data": b"a"}})
             for number in numbers
         ]
         counts.is_empty()

@@ -116,7 +116,7 @@ def test_objects_are_added_moved_and_removed_by_the_node(service, client):
     response = client.call(GetMinDistance, f"{NODE}/get_min_distance", links_a=["egg"], links_b=["hand"], max_results=1)
     assert response.success and response.distances.pairs[0].distance < 0.0
     wait_until(client, lambda: service.answer().clearance.meaning == Meaning.OVERLAPPING)
-    checked, words = service.why("egg", "hand")
+    checked, words = service.pair_rule("egg", "hand")
     assert checked and words
     service.remove_object("egg")
     wait_until(client, lambda: "egg" not in service.objects)
@@ -126,7 +126,7 @@ def test_what_the_node_refuses_is_an_error_with_its_words(service):
     with pytest.raises(ValueError, match="nothing"):
         service.move_object("nothing", np.eye(4))
     with pytest.raises(ValueError, match="nobody"):
-        service.why("nobody", "hand")
+        service.pair_rule("nobody", "hand")
 
 
 @pytest.mark.ci

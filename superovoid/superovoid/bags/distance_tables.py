@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
-from superovoid.dataset.errors import needs
+from superovoid.dataset.errors import missing_package_error
 from superovoid.dataset.whole_files import open_atomically, remove_leftovers_of
 
 KNOWN = "known"
@@ -84,7 +84,7 @@ class _Parquet:
             import pyarrow
             import pyarrow.parquet
         except ModuleNotFoundError as error:
-            raise needs(error) from None
+            raise missing_package_error(error) from None
         kinds = {"recorded_ns": pyarrow.uint64()}
         self._arrow: Any = pyarrow
         self._schema = pyarrow.schema(

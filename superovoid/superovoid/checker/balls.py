@@ -38,17 +38,17 @@ def dot(a: Vector, b: Vector) -> arb:
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-def plus(a: Vector, b: Vector) -> Vector:
+def add(a: Vector, b: Vector) -> Vector:
     """Return the sum."""
     return [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
 
 
-def minus(a: Vector, b: Vector) -> Vector:
+def subtract(a: Vector, b: Vector) -> Vector:
     """Return the difference."""
     return [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
 
 
-def times(factor: arb, a: Vector) -> Vector:
+def multiply(factor: arb, a: Vector) -> Vector:
     """Return a multiple of a vector."""
     return [factor * a[0], factor * a[1], factor * a[2]]
 

@@ -37,7 +37,7 @@ class Pair:
         self.solids = solid_of(a), solid_of(b)
         self.turns = balls.nearest_rotation(pose_a[:3, :3]), balls.nearest_rotation(pose_b[:3, :3])
         self.places = balls.exact_vector(pose_a[:3, 3]), balls.exact_vector(pose_b[:3, 3])
-        self.offset = balls.minus(self.places[1], self.places[0])
+        self.offset = balls.subtract(self.places[1], self.places[0])
         self.matrices = [np.array([[float(v) for v in row] for row in turn]) for turn in self.turns]
         self.shift = np.array([float(v) for v in self.offset])
         finite = [solid.size for solid in self.solids if math.isfinite(solid.size)]
@@ -55,14 +55,14 @@ class Pair:
         """Return the sum of the radii of the bodies around their cores."""
         return self.solids[0].core()[1] + self.solids[1].core()[1]
 
-    def local(self, side: int, world: FloatArray) -> Vector:
+    def to_body(self, side: int, world: FloatArray) -> Vector:
         """Transform a world point to the frame of a body."""
-        return balls.rotate_back(self.turns[side], balls.minus(balls.exact_vector(world), self.places[side]))
+        return balls.rotate_back(self.turns[side], balls.subtract(balls.exact_vector(world), self.places[side]))
 
     def to_world_axes(self, side: int, local: Vector) -> Vector:
         """Transform a point of a body to world axes, relative to A's origin."""
         point = balls.rotate(self.turns[side], local)
-        return balls.plus(point, self.offset) if side else point
+        return balls.add(point, self.offset) if side else point
 
     def separation(self, n: FloatArray) -> arb:
         """Return a lower bound of g(n) = n . c - h_A(n) - h_B(-n) for the unit vector along n.
@@ -74,7 +74,7 @@ class Pair:
         along = balls.exact_vector(n)
         a, b = self.solids
         h_a = a.support_above(balls.rotate_back(self.turns[0], along))
-        h_b = b.support_above(balls.rotate_back(self.turns[1], balls.times(arb(-1), along)))
+        h_b = b.support_above(balls.rotate_back(self.turns[1], balls.multiply(arb(-1), along)))
         return (balls.dot(along, self.offset) - h_a - h_b) / balls.norm(along)
 
     # -- candidates in doubles; every result is verified in balls -----------------------------------------------------
@@ -93,7 +93,7 @@ class Pair:
     def difference_inside(self, x: FloatArray, y: FloatArray) -> Vector | None:
         """Return an enclosure of x - y for one point of each body, after moving both inside; None if that fails."""
         points = self.points_inside(balls.exact_vector(x), balls.exact_vector(y))
-        return None if points is None else balls.minus(*points)
+        return None if points is None else balls.subtract(*points)
 
     def points_inside(self, x: Vector, y: Vector) -> tuple[Vector, Vector] | None:
         """Return points proved to belong to the bodies near given points of their frames, relative to A's origin."""
@@ -182,7 +182,7 @@ class _Checker:
         self.lower, self.upper = -math.inf, math.inf
         self.why: list[str] = []
         self.cones = 0
-        self.local = [pair.local(side, point) for side, point in enumerate((answer.point_a, answer.point_b))]
+        self.local = [pair.to_body(side, point) for side, point in enumerate((answer.point_a, answer.point_b))]
 
     # -- bounds -----------------------------------------------------------------------------------------------------
 
@@ -195,14 +195,14 @@ class _Checker:
         """Update the upper bound with the distance of a point of each body."""
         points = self.pair.points_inside(x, y)
         if points is not None:
-            self.upper = min(self.upper, balls.upper_bound(balls.norm(balls.minus(points[1], points[0]))))
+            self.upper = min(self.upper, balls.upper_bound(balls.norm(balls.subtract(points[1], points[0]))))
 
     def lower_upper_by_common_point(self) -> None:
         """Set the upper bound to 0 if the midpoint of the answer's points belongs to both bodies."""
         points = [self.pair.to_world_axes(side, point) for side, point in enumerate(self.local)]
-        middle = balls.times(arb(0.5), balls.plus(*points))
+        middle = balls.multiply(arb(0.5), balls.add(*points))
         if all(
-            solid.holds(balls.rotate_back(turn, balls.minus(middle, place))) is True
+            solid.holds(balls.rotate_back(turn, balls.subtract(middle, place))) is True
             for solid, turn, place in zip(
                 self.pair.solids, self.pair.turns, ([arb(0)] * 3, self.pair.offset), strict=True
             )
@@ -250,7 +250,7 @@ class _Checker:
         cores = pair.with_cores()
         radius = pair.core_radius()
         if claimed == self.answer.upper and self.exported is not None and self.exported.cones:
-            related = RelativePair.of(cores.solids, cores.turns, cores.offset)
+            related = RelativePair.from_solids(cores.solids, cores.turns, cores.offset)
             if self._record_certificate(cones_reach(related, self.exported, -arb(claimed) - radius)):
                 self.upper = min(self.upper, claimed)
                 return
@@ -288,7 +288,7 @@ class _Checker:
         pair, answer = self.pair, self.answer
         if self.exported is None or not self.exported.pieces or answer.lower <= 0.0:
             return
-        related = RelativePair.of(pair.solids, pair.turns, pair.offset)
+        related = RelativePair.from_solids(pair.solids, pair.turns, pair.offset)
         if self._record_certificate(pieces_apart(related, self.exported, answer.lower)):
             self.lower = max(self.lower, answer.lower)
 
@@ -318,15 +318,15 @@ class _Checker:
             return
         plane, other = (0, 1) if sides[0] else (1, 0)
         up = [row[2] for row in pair.turns[plane]]
-        across = balls.minus(pair.places[other], pair.places[plane])
-        down = balls.times(arb(-1), balls.rotate_back(pair.turns[other], up))
+        across = balls.subtract(pair.places[other], pair.places[plane])
+        down = balls.multiply(arb(-1), balls.rotate_back(pair.turns[other], up))
         length = balls.norm(up)
         self.lower = balls.lower_bound((balls.dot(up, across) - pair.solids[other].support_above(down)) / length)
         lowest = pair.solids[other].support_points(np.array([[float(v) for v in down]]))[0]
         for point in (balls.exact_vector(lowest), self.local[other]):
             inside = pair.solids[other].point_inside(point)
             if inside is not None and all(v.is_finite() for v in inside):
-                height = balls.dot(up, balls.plus(balls.rotate(pair.turns[other], inside), across)) / length
+                height = balls.dot(up, balls.add(balls.rotate(pair.turns[other], inside), across)) / length
                 self.upper = min(self.upper, balls.upper_bound(height))
 
     # -- findings ---------------------------------------------------------------------------------------------------
@@ -374,7 +374,7 @@ class _Checker:
         """
         answer = self.answer
         u, n = (
-            balls.minus(balls.exact_vector(answer.point_b), balls.exact_vector(answer.point_a)),
+            balls.subtract(balls.exact_vector(answer.point_b), balls.exact_vector(answer.point_a)),
             balls.exact_vector(answer.normal),
         )
         width = max(answer.upper - answer.lower, 0.0)
@@ -387,10 +387,10 @@ class _Checker:
             excess = {
                 "closer than lower": arb(answer.lower) - allowed - length,
                 "farther apart than upper": length - answer.upper - allowed,
-                "off the normal": balls.norm(balls.minus(u, balls.times(along, n))) - most,
+                "off the normal": balls.norm(balls.subtract(u, balls.multiply(along, n))) - most,
             }
         else:
-            off = balls.norm(balls.minus(u, balls.times(arb(answer.distance), n)))
+            off = balls.norm(balls.subtract(u, balls.multiply(arb(answer.distance), n)))
             excess = {"not the distance along the normal apart": off - max(10.0 * allowed, width + allowed)}
         for what, value in excess.items():
             if value > 0:
@@ -418,7 +418,7 @@ class _Checker:
         beyond = [p + reach * w for p, w in zip(point, away, strict=True)]
         outside = balls.dot(away, beyond) > solid.support_above(away) or solid.holds(beyond) is False
         inside = solid.point_inside(point)
-        near = inside is not None and bool(balls.norm(balls.minus(inside, point)) <= most)
+        near = inside is not None and bool(balls.norm(balls.subtract(inside, point)) <= most)
         if near and outside:
             return True
         # The direction proves the point farther outside than allowed.
@@ -474,7 +474,7 @@ class _Checker:
                 )
                 if not solid.convex or beyond is None:
                     continue
-                short = balls.dot(away, balls.minus(beyond, self.local[side]))
+                short = balls.dot(away, balls.subtract(beyond, self.local[side]))
                 if short > 10.0 * allowed:
                     return Finding(
                         REFUTED, f"a convex body extends {float(short):.3g} m beyond its point along the normal"
@@ -507,4 +507,4 @@ def check(
         else:
             points = normal = Finding(UNDECIDED, "")
     findings = interval, points, normal, checker.certificate
-    return Check.of(findings, answer, (checker.lower, checker.upper), checker.cones)
+    return Check.from_findings(findings, answer, (checker.lower, checker.upper), checker.cones)

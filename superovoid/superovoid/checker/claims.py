@@ -78,7 +78,7 @@ class Check(NamedTuple):
     """Verdict on the certificate's cones or pieces: accepted if they prove their end of the interval."""
 
     @classmethod
-    def of(
+    def from_findings(
         cls,
         findings: tuple[Finding, Finding, Finding, Finding],
         answer: Answer,

@@ -36,7 +36,9 @@ class RelativePair(NamedTuple):
     """Origin of the frame of B."""
 
     @classmethod
-    def of(cls, solids: tuple[Any, Any], turns: tuple[balls.Matrix, balls.Matrix], offset: Vector) -> RelativePair:
+    def from_solids(
+        cls, solids: tuple[Any, Any], turns: tuple[balls.Matrix, balls.Matrix], offset: Vector
+    ) -> RelativePair:
         """Combine two bodies, their rotations to the world, and the world vector from A's origin to B's."""
         columns = [[row[j] for row in turns[1]] for j in range(3)]
         turned = [balls.rotate_back(turns[0], column) for column in columns]
@@ -50,7 +52,7 @@ class RelativePair(NamedTuple):
         )
         if x is None or y is None:
             return None
-        return balls.minus(x, balls.plus(self.offset, balls.rotate(self.turn, y)))
+        return balls.subtract(x, balls.add(self.offset, balls.rotate(self.turn, y)))
 
     def separation(self, n: FloatArray, cell: tuple[float, float, float, float]) -> arb:
         """Return a lower bound of g(n) = n . c - h_P(n) - h_Q(-n) of two pieces, for the unit vector along n."""

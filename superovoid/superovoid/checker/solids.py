@@ -14,7 +14,7 @@ import numpy as np
 from flint import arb, arb_mat
 from numpy.typing import NDArray
 
-from superovoid.checker.balls import Vector, exact_vector, minus, norm, radial_length
+from superovoid.checker.balls import Vector, exact_vector, norm, radial_length, subtract
 from superovoid.checker.claims import numbers_of
 from superovoid.checker.superquadric import EXACT, Segment, Superquadric
 
@@ -62,7 +62,7 @@ def _is_within(value: arb, most: arb) -> bool | None:
     return False if value.abs_lower() > most else None
 
 
-def _and(*answers: bool | None) -> bool | None:
+def _conjunction(*answers: bool | None) -> bool | None:
     if all(answer is True for answer in answers):
         return True
     return False if any(answer is False for answer in answers) else None
@@ -102,7 +102,7 @@ class Block(_OwnCore):
 
     def holds(self, box: Vector) -> bool | None:
         """See `Solid`."""
-        return _and(*(_is_within(x, a) for a, x in zip(self.half, box, strict=True)))
+        return _conjunction(*(_is_within(x, a) for a, x in zip(self.half, box, strict=True)))
 
     def point_inside(self, point: Vector) -> Vector | None:
         """See `Solid`."""
@@ -170,7 +170,7 @@ class Cylinder(_BodyOfRevolution):
 
     def holds(self, box: Vector) -> bool | None:
         """See `Solid`."""
-        return _and(_is_within(box[2], self.half), _is_within(radial_length(box), self.radius))
+        return _conjunction(_is_within(box[2], self.half), _is_within(radial_length(box), self.radius))
 
     def point_inside(self, point: Vector) -> Vector | None:
         """See `Solid`."""
@@ -242,7 +242,7 @@ class Ring(_OwnCore):
         if not width > 0:
             return None
         rim = [self.major * x / width, self.major * y / width, arb(0)]
-        out = _shorten(minus(point, rim), self.minor)
+        out = _shorten(subtract(point, rim), self.minor)
         return [out[0] + rim[0], out[1] + rim[1], out[2]]
 
     def support_points(self, n: FloatArray, small: float = EXACT) -> FloatArray:

@@ -149,7 +149,7 @@ def run(arguments: argparse.Namespace) -> int:
         REPORT.detail(f"state {number}: {values}")
     if arguments.output is not None:
         times = np.linspace(0.0, timed.duration, max(2, int(np.ceil(timed.duration * _PER_SECOND)) + 1))
-        _write(arguments.output, robot, motion, times, timed.at(times))
+        _write(arguments.output, robot, motion, times, timed.evaluate(times))
     return 0
 
 

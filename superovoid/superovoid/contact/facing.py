@@ -10,7 +10,7 @@ decomposition of m by the cone of these d and its polar cone, the normals). So a
 rises from it by more than the angle. Between two edges the slope may be larger than along both, by a factor of two if
 they are 120 degrees apart: a vertex between them may count up to twice the angle.
 
-`facing` returns points of the surface that span what faces m.
+`facing_pieces` returns points of the surface that span what faces m.
 
 `leave` finds the exit of a line from a convex body by Newton's method, from the support plane, on a function g of a
 point, which is 0 on the surface, positive outside, and convex for a convex body: the method approaches from outside and
@@ -118,7 +118,7 @@ def facing_pieces(shape: Shape, m: FloatArray, angle: Angle) -> Pieces:
 @singledispatch
 def _corners(shape: Shape, m: FloatArray, angle: Angle) -> FloatArray:
     """Points of a convex body that span what faces a direction, shape (k, 3)."""
-    return shape._extreme(m[None])
+    return shape._support_points(m[None])
 
 
 @_corners.register
@@ -140,7 +140,7 @@ def _(shape: Capsule | Cylinder, m: FloatArray, angle: Angle) -> FloatArray:
     if across <= angle.sine and isinstance(shape, Cylinder):
         return _rim(shape.radius, math.copysign(0.5 * shape.length, m[2]))
     if abs(m[2]) > angle.sine:
-        return shape._extreme(m[None])
+        return shape._support_points(m[None])
     x, y = shape.radius / across * m[:2]
     return np.array([(x, y, -0.5 * shape.length), (x, y, 0.5 * shape.length)])
 
@@ -153,7 +153,7 @@ def _(shape: Cone, m: FloatArray, angle: Angle) -> FloatArray:
         return rim
     slant = math.hypot(shape.radius, shape.length)
     if abs(shape.radius * across - shape.length * m[2]) > angle.sine * slant:  # sine of the angle to a normal
-        return shape._extreme(m[None])
+        return shape._support_points(m[None])
     # The ruling next to m, and others if the cone is nearly a disc.
     x, y = shape.radius * m[:2] / across if across > 0.0 else rim[0, :2]
     normals = np.column_stack([shape.length / shape.radius * rim[:, :2], np.full(RIM, shape.radius)]) / slant
@@ -185,7 +185,7 @@ def _(shape: Superovoid, m: FloatArray, angle: Angle) -> FloatArray:
     across = cross(n, axis)
     t2 = scale(1.0 / norm(across), across)
     tangents = np.array([cross(t2, n), t2])
-    points = shape._extreme(angle.cosine * m + angle.sine * (_AROUND @ tangents))
+    points = shape._support_points(angle.cosine * m + angle.sine * (_AROUND @ tangents))
     flat = points @ tangents.T
     extents = np.maximum(np.ptp(flat, axis=0), _NARROW * shape._row[SIZE])
     outermost = (_EIGHT @ (flat / extents).T).argmax(axis=1)
@@ -203,9 +203,9 @@ def _(shape: Superovoid, m: FloatArray, angle: Angle) -> FloatArray:
         fours = (corners[1::2].tolist(), outermost[1::2]), (corners[::2].tolist(), outermost[::2])
         return points[next((four for places, four in fours if area(places) >= enough), outermost)]
     if not wide.any():
-        return shape._extreme(m[None])
+        return shape._support_points(m[None])
     aside = angle.sine * axes[int(wide.argmax())]
-    return shape._extreme(np.array([angle.cosine * m - aside, angle.cosine * m + aside]))
+    return shape._support_points(np.array([angle.cosine * m - aside, angle.cosine * m + aside]))
 
 
 class _Elements(NamedTuple):
@@ -325,7 +325,7 @@ def _pieces_of_mesh(shape: Mesh, m: FloatArray, angle: Angle) -> Pieces:
 
 
 @kernel
-def _outside(core, p):
+def _convex_gauge(core, p):
     """Return g with its gradient (module docstring) for a superovoid, or a body with a closed-form distance."""
     row, kind = core.row, core.kind
     if kind == SUPEROVOID:
@@ -354,7 +354,7 @@ def leave(body: PackedBody, p: tuple[float, float, float], m: tuple[float, float
     size = norm(p) + (row[SIZE] if row[SIZE] < math.inf else 0.0)
     s = 0.0
     for _ in range(_STEPS):
-        value, gradient_of = _outside(core, combine(1.0, p, s, m))
+        value, gradient_of = _convex_gauge(core, combine(1.0, p, s, m))
         steepness, slope = norm(gradient_of), dot(gradient_of, m)
         settled = _GRAZING if slope < _UPRIGHT * steepness else _SETTLED
         if abs(value) <= settled * size * steepness:

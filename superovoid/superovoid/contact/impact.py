@@ -452,7 +452,7 @@ class Motion(Record):
         return cls(pose, np.zeros(3), np.zeros(3))
 
     @classmethod
-    def between(cls, start: PoseLike, end: PoseLike, duration: float = 1.0) -> Motion:
+    def from_poses(cls, start: PoseLike, end: PoseLike, duration: float = 1.0) -> Motion:
         """Return the motion from one pose to another: the origin on a line, the rotation by the least angle.
 
         Parameters

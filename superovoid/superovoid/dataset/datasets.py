@@ -48,7 +48,7 @@ class Random:
     ranges: Mapping[str, Sequence[float]] = field(default_factory=dict)
     bases: Mapping[str, ArrayLike] = field(default_factory=dict)
 
-    def of(self, robot: Robot) -> States:
+    def for_robot(self, robot: Robot) -> States:
         """Return the states for a robot."""
         options: dict[str, Any] = {"steps": self.steps, "ranges": self.ranges, "bases": self.bases}
         return RandomStates(robot, self.count, self.seed, self.law, **options)
@@ -62,7 +62,7 @@ class Grid:
     ranges: Mapping[str, Sequence[float]] = field(default_factory=dict)
     bases: Mapping[str, ArrayLike] = field(default_factory=dict)
 
-    def of(self, robot: Robot) -> States:
+    def for_robot(self, robot: Robot) -> States:
         """Return the states for a robot."""
         return GridStates(robot, self.points, ranges=self.ranges, bases=self.bases)
 
@@ -74,7 +74,7 @@ class FromFile:
     path: str | os.PathLike[str]
     bases: Mapping[str, ArrayLike] = field(default_factory=dict)
 
-    def of(self, robot: Robot) -> States:
+    def for_robot(self, robot: Robot) -> States:
         """Return the states for a robot."""
         return FileStates(robot, Path(self.path), bases=self.bases)
 
@@ -230,7 +230,7 @@ class Dataset:
         DatasetError
             As `compute`, and if the chunk cannot be written.
         """
-        if self._store.has(self._number(chunk)):
+        if self._store.has_chunk(self._number(chunk)):
             return False
         arrays = self.compute(chunk, stop)
         try:
@@ -500,7 +500,7 @@ def create(
     read = _robot(about, packages)
     limit = None if max_distance is None else float(max_distance).hex()
     asked = _question(read, between and [list(between[0]), list(between[1])], extras, limit)
-    source = states.of(read)
+    source = states.for_robot(read)
     size = min(chunk_states or _usual_size(asked), source.count)
     if source.count > manifests.MOST_CHUNKS * size:
         raise DatasetError(

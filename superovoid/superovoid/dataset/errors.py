@@ -12,7 +12,7 @@ class DatasetError(ValueError):
     """A data set cannot be created, continued or read. The message names what was found and what is expected."""
 
 
-def needs(error: ModuleNotFoundError) -> DatasetError:
+def missing_package_error(error: ModuleNotFoundError) -> DatasetError:
     """Return the error for a missing package, with the command that installs it."""
     return DatasetError(f"no module {error.name!r}: pip install 'superovoid[dataset]'")
 
@@ -22,7 +22,7 @@ def zarr_module() -> ModuleType:
     try:
         import zarr
     except ModuleNotFoundError as error:
-        raise needs(error) from None
+        raise missing_package_error(error) from None
     if int(zarr.__version__.split(".")[0]) < 3:
         raise DatasetError(f"zarr {zarr.__version__}: must be 3 or later: pip install 'superovoid[dataset]'")
     return zarr

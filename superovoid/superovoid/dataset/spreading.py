@@ -27,7 +27,7 @@ from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from superovoid.compiled.threads import workers as threads_of
-from superovoid.dataset.errors import DatasetError, needs
+from superovoid.dataset.errors import DatasetError, missing_package_error
 
 Chunk = TypeVar("Chunk")
 Result = TypeVar("Result")
@@ -203,7 +203,7 @@ class DaskCluster:
             import dask
             import distributed
         except ModuleNotFoundError as error:
-            raise needs(error) from None
+            raise missing_package_error(error) from None
         self._distributed = distributed
         self._cluster = None
         if scheduler is None:

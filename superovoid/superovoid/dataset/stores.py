@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.dataset import manifests
-from superovoid.dataset.errors import DatasetError, needs, zarr_module
+from superovoid.dataset.errors import DatasetError, missing_package_error, zarr_module
 from superovoid.dataset.question import Arrays, Column, digests_of
 from superovoid.dataset.whole_files import leftovers_below, leftovers_of, partial_of, write_whole
 
@@ -43,7 +43,7 @@ class Store(Protocol):
     def done_chunks(self) -> NDArray[np.bool_]:
         """Return which chunks exist, as a mask, without reading their contents."""
 
-    def has(self, chunk: int) -> bool:
+    def has_chunk(self, chunk: int) -> bool:
         """Return whether a chunk exists."""
 
     def discard(self, chunk: int) -> None:
@@ -248,7 +248,7 @@ class ZarrStore:
             found &= there
         return found
 
-    def has(self, chunk: int) -> bool:
+    def has_chunk(self, chunk: int) -> bool:
         """As `Store.has`."""
         files = (self._file(column.name, chunk, len(column.tail)) for column in self.columns)
         return self._file(_DIGESTS, chunk, 2).is_file() and all(file.is_file() for file in files)
@@ -351,7 +351,7 @@ class ParquetStore:
         found[_chunk_numbers(self.path, re.compile(r"chunk-(\d{9,})\.parquet"), len(found))] = True
         return found
 
-    def has(self, chunk: int) -> bool:
+    def has_chunk(self, chunk: int) -> bool:
         """As `Store.has`."""
         return self.file(chunk).is_file()
 
@@ -391,7 +391,7 @@ def _pyarrow() -> tuple[Any, Any]:
         import pyarrow
         import pyarrow.parquet
     except ModuleNotFoundError as error:
-        raise needs(error) from None
+        raise missing_package_error(error) from None
     return pyarrow, pyarrow.parquet
 
 

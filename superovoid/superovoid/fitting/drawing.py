@@ -29,7 +29,9 @@ class Camera:
     height: int
 
     @classmethod
-    def at(cls, points: ArrayLike, direction: ArrayLike, width: int, height: int, margin: float = 0.06) -> Camera:
+    def from_points(
+        cls, points: ArrayLike, direction: ArrayLike, width: int, height: int, margin: float = 0.06
+    ) -> Camera:
         """Return a camera whose picture contains all points.
 
         Parameters

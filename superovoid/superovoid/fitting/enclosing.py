@@ -135,7 +135,7 @@ def _enclose_cell(cell: Cell, axes: FloatArray, kinds: tuple[int, ...]) -> _Cell
     held = points_of(cell) @ axes.T
     centre = 0.5 * (held.min(axis=0) + held.max(axis=0))
     radius = float(np.linalg.norm(held - centre, axis=1).max())
-    corners = (_extreme(held) - centre) / radius
+    corners = (_hull_vertices(held) - centre) / radius
     coarse = [_minimize_volume(start, corners, 1, _FEW_STEPS) for kind in kinds for start in _starts(corners, kind)]
     coarse.sort(key=lambda each: each[0])
     fine = [_minimize_volume(bodies, corners, _MOST_ROUNDS, _MOST_STEPS) for _, bodies in coarse[:_KEPT]]
@@ -153,7 +153,7 @@ def _enclose_cell(cell: Cell, axes: FloatArray, kinds: tuple[int, ...]) -> _Cell
     raise ValueError("no body is proved to contain the solid")
 
 
-def _extreme(points: FloatArray) -> FloatArray:
+def _hull_vertices(points: FloatArray) -> FloatArray:
     """Return the vertices of the convex hull of points; all points if they are flat."""
     try:
         return np.asarray(points[ConvexHull(points).vertices])

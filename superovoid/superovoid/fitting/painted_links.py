@@ -79,7 +79,7 @@ def paint_link(bodies: Placed, target: Target) -> PaintedLink:
     """
     tree = TriangleTree(union_surface(bodies, _FACETS))
     vertices, faces = drawable(target.corners)
-    apart = np.linalg.norm(vertices - tree.nearest(vertices)[0], axis=1)
+    apart = np.linalg.norm(vertices - tree.nearest_points(vertices)[0], axis=1)
     mesh = Surface(vertices, faces, np.where(inside_any(bodies, vertices), 0.0, apart))
     whole = []  # what lies inside of another body is hidden
     for shape, pose in bodies:

@@ -155,7 +155,7 @@ class _Walls:
         if self.rim is None:
             return self.target.signed_distance(points)
         distance = self.target.distance(points)
-        near = np.linalg.norm(points - self.rim.nearest(points)[0], axis=1) - reach
+        near = np.linalg.norm(points - self.rim.nearest_points(points)[0], axis=1) - reach
         falls = reach * self.length / (4.0 * np.pi * np.maximum(near, 1e-150) ** 2)
         boxed = ((points - reach >= self.target.lower) & (points + reach <= self.target.upper)).all(axis=1)
         is_inside = boxed & (distance > reach) & (near > 0.0) & (self.target.tree.winding(points) - falls > _HALF)

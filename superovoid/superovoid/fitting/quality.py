@@ -108,7 +108,7 @@ def measure_union(
     surface = union_surface(bodies)
     tree = TriangleTree(surface)
     points, _ = target.surface(surface_points, seed)
-    to_bodies = np.linalg.norm(points - tree.nearest(points)[0], axis=1)
+    to_bodies = np.linalg.norm(points - tree.nearest_points(points)[0], axis=1)
     uncovered = np.where(inside_any(bodies, points), 0.0, to_bodies)
     others, _ = sample_triangles(surface, surface_points, seed)
     to_solid = target.distance(others)

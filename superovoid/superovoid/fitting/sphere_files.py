@@ -134,7 +134,7 @@ def write_spheres(
     bodies: dict[str, list[tuple[Shape, FloatArray]]] = {}
     for body, shape, _ in exported_bodies(fit):
         bodies.setdefault(body.link, []).append((shape, body.link_from_body))
-    allowed = {link: limit.of(_diagonal(placed)) for link, placed in bodies.items()}
+    allowed = {link: limit.length(_diagonal(placed)) for link, placed in bodies.items()}
     found: dict[str, list[tuple[Sphere, FloatArray]]] = {}
     for link, spheres in spread(lambda link: cover_with_spheres(bodies[link], allowed[link]), bodies, threads=threads):
         found[link] = spheres

@@ -265,7 +265,7 @@ class Target:
 
     def distance(self, points: FloatArray) -> FloatArray:
         """Return the distance of rows of points from the triangles."""
-        feet, _ = self.tree.nearest(points)
+        feet, _ = self.tree.nearest_points(points)
         return np.linalg.norm(points - feet, axis=1)
 
     def signed_distance(self, points: FloatArray) -> FloatArray:

@@ -131,7 +131,7 @@ def tessellate(shape: Shape, atol: float) -> trimesh.Trimesh:
         if len(mesh.faces) == len(faces):  # flat faces
             return mesh
         # The mesh of a convex body is nowhere farther from the surface than the surface is from the mesh.
-        off = float(np.linalg.norm(points - TriangleTree(mesh.triangles).nearest(points)[0], axis=1).max())
+        off = float(np.linalg.norm(points - TriangleTree(mesh.triangles).nearest_points(points)[0], axis=1).max())
         if off <= _BETWEEN * atol:
             return mesh
         if resolution == _FINEST:

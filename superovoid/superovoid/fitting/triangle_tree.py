@@ -225,7 +225,7 @@ class TriangleTree:
         self._triangles = corners.reshape(-1, 9)
         self._dipoles = _dipoles(corners, self._nodes)
 
-    def nearest(self, points: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:
+    def nearest_points(self, points: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:
         """Return the nearest point of the triangles for rows of points, and the index of its triangle in `corners`."""
         points = np.ascontiguousarray(points, dtype=np.float64)
         feet, numbers = np.empty_like(points), np.empty(len(points), dtype=np.int64)

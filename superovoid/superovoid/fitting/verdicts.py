@@ -72,7 +72,7 @@ class Tolerance(Record):
                              "link's diagonal, for example 1%")  # fmt: skip
         return cls(value, is_share)
 
-    def of(self, diagonal: float) -> float:
+    def length(self, diagonal: float) -> float:
         """Return the length that this tolerance allows for a mesh with this diagonal."""
         return self.value * diagonal if self.is_share else self.value
 
@@ -116,7 +116,7 @@ class Judge:
     def __init__(self, target: Target, tolerance: Tolerance, seed: int) -> None:
         self._target = target
         self._seed = seed
-        self._tolerance = tolerance.of(target.diagonal)
+        self._tolerance = tolerance.length(target.diagonal)
         self._given = TriangleTree(target.given)
         self._points = [sample_triangles(each, _POINTS, seed)[0] for each in (target.given, target.corners)]
 
@@ -144,4 +144,4 @@ class Judge:
 
 
 def _distances(tree: TriangleTree, points: FloatArray) -> FloatArray:
-    return np.asarray(np.linalg.norm(points - tree.nearest(points)[0], axis=1))
+    return np.asarray(np.linalg.norm(points - tree.nearest_points(points)[0], axis=1))

@@ -83,7 +83,7 @@ class PlanningProblem:
         wanted = self.wanted_pairs
         for row, (a, b) in zip(wanted, self.wanted, strict=True):
             if not row.any():
-                raise ValueError(f"wanted: ('{a}', '{b}'): no pair of them is checked; see Robot.why_not")
+                raise ValueError(f"wanted: ('{a}', '{b}'): no pair of them is checked; see Robot.exclusion_reason")
 
     @cached_property
     def bodies(self) -> tuple[Body, ...]:

@@ -80,7 +80,7 @@ class Trajectory:
         """Duration, s."""
         return float(self.times[-1])
 
-    def at(self, times: ArrayLike, derivative: int = 0) -> FloatArray:
+    def evaluate(self, times: ArrayLike, derivative: int = 0) -> FloatArray:
         """Return positions at times, or velocities (1) or accelerations (2), shape (..., joints)."""
         from scipy.interpolate import BPoly, CubicHermiteSpline
 
@@ -284,7 +284,7 @@ class _Piece:
     stops: bool
     """Whether the motion comes to rest at its end."""
 
-    def at(self, s: FloatArray, order: int) -> FloatArray:
+    def evaluate(self, s: FloatArray, order: int) -> FloatArray:
         """Return the piece or its derivative of this order with respect to s, shape (n, joints)."""
         powers = self.powers
         for _ in range(order):
@@ -322,7 +322,7 @@ def _parameterise(
             runs.append([])
     runs = [run for run in runs if run]
     time, corners = np.zeros(1), []
-    first = pieces[0].at(np.zeros(1), 0)
+    first = pieces[0].evaluate(np.zeros(1), 0)
     positions, velocities = [first], [np.zeros_like(first)]
     for run in runs:
         counts = [
@@ -359,7 +359,7 @@ class _Curve:
         found = np.empty((len(flat), self.dof))
         for i in np.unique(piece):
             rows = piece == i
-            found[rows] = self._pieces[i].at(flat[rows] - self._ends[i], order)
+            found[rows] = self._pieces[i].evaluate(flat[rows] - self._ends[i], order)
         return found.reshape(*s.shape, self.dof)
 
 
@@ -420,7 +420,7 @@ def states_along(problem: PlanningProblem, trajectory: Trajectory, spacing: floa
     for k, length in enumerate(np.diff(problem.path_lengths(trajectory.positions)).tolist()):
         count = max(1, math.ceil(length / spacing))
         times.append(np.linspace(trajectory.times[k], trajectory.times[k + 1], count, endpoint=False))
-    return trajectory.at(np.sort(np.concatenate(times)))
+    return trajectory.evaluate(np.sort(np.concatenate(times)))
 
 
 def check_trajectory(problem: PlanningProblem, validity: Validity, trajectory: Trajectory) -> MotionCheck:
@@ -463,7 +463,7 @@ def _refine(problem: PlanningProblem, trajectory: Trajectory) -> Trajectory:
         middle = 0.5 * (trajectory.times[bent] + trajectory.times[bent + 1])
         names = ("positions", "velocities", "accelerations")[: 2 if trajectory.accelerations is None else 3]
         rows = {
-            name: np.insert(getattr(trajectory, name), bent + 1, trajectory.at(middle, derivative), axis=0)
+            name: np.insert(getattr(trajectory, name), bent + 1, trajectory.evaluate(middle, derivative), axis=0)
             for derivative, name in enumerate(names)
         }
         trajectory = replace(trajectory, times=np.insert(trajectory.times, bent + 1, middle), **rows)

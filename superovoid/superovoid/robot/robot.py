@@ -734,14 +734,14 @@ class Robot:
             offset, factor, joint = offset + factor * mimic.offset, factor * mimic.multiplier, mimic.joint
         return factor * positions[joint] + offset if joint in positions else None
 
-    def why_not(self, link_a: str, link_b: str) -> str | None:
+    def exclusion_reason(self, link_a: str, link_b: str) -> str | None:
         """Return the reason why a pair of links is not checked; None if it is checked."""
         self._check_link(link_a)
         self._check_link(link_b)
         for link in (link_a, link_b):
             if link in self.links_without_geometry:
                 return f"link '{link}' has no contact geometry"
-        verdict = self.rules.why(link_a, link_b)
+        verdict = self.rules.verdict(link_a, link_b)
         return None if verdict.checked else verdict.words
 
     def scene(self) -> Scene:

@@ -200,7 +200,7 @@ class CollisionRules:
 
     # --- queries ---
 
-    def why(self, name_a: str, name_b: str) -> Verdict:
+    def verdict(self, name_a: str, name_b: str) -> Verdict:
         """Return the rule that decides about a pair of links or objects.
 
         Parameters
@@ -226,7 +226,7 @@ class CollisionRules:
 
     def is_checked(self, name_a: str, name_b: str) -> bool:
         """Return whether a pair of links or objects is checked."""
-        return self.why(name_a, name_b).checked
+        return self.verdict(name_a, name_b).checked
 
     def table(self, names: Sequence[str]) -> NDArray[np.bool_]:
         """Return which pairs of many links and objects are checked, shape (n, n), symmetric.

@@ -188,7 +188,7 @@ class Scene:
             other._stale = self._stale.copy()
             memory = self._memory
             other._lock, other._memory = threading.Lock(), solving.memory_for(1, 0, len(memory.scratch.out), 0, False)
-            other._use(_copy(memory.worlds), _copy(memory.pool))
+            other._replace_memory(_copy(memory.worlds), _copy(memory.pool))
             if self._tree is not None:
                 other._tree = _copy(self._tree)
         return other
@@ -687,7 +687,7 @@ class Scene:
 
     # -- memory: grows only if the number of near pairs does -----------------------------------------------------------
 
-    def _use(self, worlds: culling.Worlds, pool: pair_table.WarmStarts) -> None:
+    def _replace_memory(self, worlds: culling.Worlds, pool: pair_table.WarmStarts) -> None:
         """Replace the memory for the poses of bodies and for warm starts."""
         self._memory = self._memory._replace(worlds=worlds, pool=pool)
         self._world = culling.world_at(worlds, 0)
@@ -716,7 +716,7 @@ class Scene:
     def _move_warm_starts(self, capacity: int, index: IntArray) -> None:
         pool = pair_table.warm_starts(capacity)
         pair_table.move_warm_starts(self._memory.pool, pool, index)
-        self._use(self._memory.worlds, pool)
+        self._replace_memory(self._memory.worlds, pool)
 
     def _fitted_tree(self) -> box_tree.Tree:
         if self._tree is None:
@@ -789,7 +789,7 @@ class Scene:
         self._use_rules(pair_table.moved_rules(self._rules, link, closed, index))
         if (index != np.arange(len(index))).any():
             self._move_warm_starts(len(self._memory.pool.states) - 1, index)
-        self._use(culling.worlds_for(1, len(named)), self._memory.pool)
+        self._replace_memory(culling.worlds_for(1, len(named)), self._memory.pool)
         self._tree = None
         self._stale = np.zeros(len(self._row), dtype=np.bool_)
         self._place(self._posed)

@@ -173,7 +173,7 @@ class Shape(ABC):
         kinds.support_points(self._body, np.ascontiguousarray(directions), points, values)
         return points, values
 
-    def _extreme(self, directions: FloatArray) -> FloatArray:
+    def _support_points(self, directions: FloatArray) -> FloatArray:
         """Return support points for rows of unit directions."""
         return self._support(directions)[0]
 
@@ -321,7 +321,7 @@ class Shape(ABC):
             Points of the body, m. If a face or an edge is farthest, any one of its points.
         """
         n, _, shape = unit_directions(direction)
-        return self._extreme(n).reshape(shape)
+        return self._support_points(n).reshape(shape)
 
     def support_value(self, direction: ArrayLike) -> FloatArray:
         """Return the support function h(n) = max n . x over the body (and so over its convex hull).

@@ -29,7 +29,7 @@ class Ends(NamedTuple):
     stop: threading.Event | None
 
     @classmethod
-    def of(cls, deadline: float | None, rows: int | None, stop: threading.Event | None) -> Ends:
+    def from_limits(cls, deadline: float | None, rows: int | None, stop: threading.Event | None) -> Ends:
         """Return the conditions of a new call; `ValueError` unless the deadline is a positive number of seconds."""
         end = math.inf if deadline is None else time.perf_counter() + positive("deadline", deadline, "seconds")
         return cls(end, math.inf if rows is None else rows, stop)

@@ -273,7 +273,7 @@ class StateQuery:
         threads: int | None = None,
     ) -> StateDistances:
         """Answer states; parameters, result and errors are those of `state_distances`."""
-        ended = Ends.of(deadline, None if max_rows is None else whole_number("max_rows", max_rows, 1), stop)
+        ended = Ends.from_limits(deadline, None if max_rows is None else whole_number("max_rows", max_rows, 1), stop)
         most_threads = workers(threads)
         joints, bases, root = self._posing.inputs(positions, joint_names, base_poses, root_pose)
         rows = 0  # of all finished blocks, whatever their order

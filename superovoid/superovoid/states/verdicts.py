@@ -167,7 +167,7 @@ class ThresholdQuery(_PairQuery):
         threads: int | None = None,
     ) -> StateVerdicts:
         """Answer states; parameters, result and errors are those of `are_states_closer`."""
-        ended = Ends.of(deadline, None, stop)
+        ended = Ends.from_limits(deadline, None, stop)
         most_threads = workers(threads)
         given = self._posing.inputs(positions, joint_names, base_poses, root_pose)
         found = self._ask(given, self._threshold, self._threshold, False, most_threads, lambda: ended(0))

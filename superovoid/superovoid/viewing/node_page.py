@@ -51,7 +51,7 @@ class ShownNode(PageModel, Protocol):
         """Remove a world object."""
         ...
 
-    def why(self, name_a: str, name_b: str) -> tuple[bool, str]:
+    def pair_rule(self, name_a: str, name_b: str) -> tuple[bool, str]:
         """Return whether two links or objects are checked against each other, and the reason."""
         ...
 
@@ -152,7 +152,7 @@ class NodePage(Page):
             self._reason.content = ""
             return
         try:
-            checked, words = self.model.why(*names)
+            checked, words = self.model.pair_rule(*names)
         except ValueError as error:
             self._reason.content = small_text(str(error))
             return

@@ -369,7 +369,9 @@ def _messages(path: Path, kinds: tuple[str, ...]) -> Iterator[tuple[str, int, An
                 content = decoders[channel.id](message.data)
             except Exception as error:  # as in `_open`
                 raise _decode_error(path, channel.topic, message.log_time, str(error)) from error
-            lacking = next((name for name, kind in _FIELDS[schema.name].items() if not _has(content, name, kind)), "")
+            lacking = next(
+                (name for name, kind in _FIELDS[schema.name].items() if not _has_field(content, name, kind)), ""
+            )
             if lacking:
                 raise RecordingError(
                     f"{path}: topic {channel.topic}: the messages have the type name {schema.name}, but no field "
@@ -399,17 +401,17 @@ def _decode_error(path: Path, topic: str, then: int | None, words: str) -> Recor
     return RecordingError(f"{path}: topic {topic}: {where} cannot be decoded: {words[:300]}")
 
 
-def _has(value: Any, name: str, kind: type | tuple[type, ...]) -> bool:
+def _has_field(value: Any, name: str, kind: type | tuple[type, ...]) -> bool:
     """Return whether a field exists and has a type. ``[]`` marks a sequence, whose first item is checked."""
     first, _, rest = name.partition(".")
     if first:
         many = first.endswith("[]")
         found: Any = getattr(value, first.removesuffix("[]"), None)
         if not many:
-            return _has(found, rest, kind)
+            return _has_field(found, rest, kind)
         if not hasattr(found, "__getitem__") or isinstance(found, str | bytes):
             return False
-        return all(_has(one, rest, kind) for one in found[:1])
+        return all(_has_field(one, rest, kind) for one in found[:1])
     return isinstance(value, kind)
 
 

@@ -154,7 +154,7 @@ class RobotModel:
 
     # -- which pairs are checked ----------------------------------------------------------------------------------
 
-    def why(self, name_a: str, name_b: str) -> tuple[bool, str]:
+    def pair_rule(self, name_a: str, name_b: str) -> tuple[bool, str]:
         """Return whether two links or objects are checked against each other, and the reason."""
         known = (*self.robot.links, *self.planning.objects)
         for name in (name_a, name_b):
@@ -162,7 +162,7 @@ class RobotModel:
                 raise ValueError(f"'{name}' is neither a link of '{self.robot.name}' nor an object")
             if name in self.robot.links_without_geometry:
                 return False, f"link '{name}' has no contact geometry"
-        verdict = self.planning.rules.why(name_a, name_b)
+        verdict = self.planning.rules.verdict(name_a, name_b)
         return verdict.checked, verdict.words
 
     def check(self, name_a: str, name_b: str, checked: bool) -> None:

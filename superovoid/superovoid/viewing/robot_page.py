@@ -174,7 +174,7 @@ class RobotPage(Page):
     def _show_reason(self) -> None:
         try:
             with self._lock:
-                checked, words = self.model.why(*(side.value for side in self._sides))
+                checked, words = self.model.pair_rule(*(side.value for side in self._sides))
         except ValueError:  # the object was removed
             self._reason.content = ""
             return
@@ -188,7 +188,7 @@ class RobotPage(Page):
         first, second = (side.value for side in self._sides)
 
         def turn() -> None:
-            self.model.check(first, second, not self.model.why(first, second)[0])
+            self.model.check(first, second, not self.model.pair_rule(first, second)[0])
 
         self._change(turn, scene=True)
         self._show_reason()

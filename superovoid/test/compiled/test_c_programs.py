@@ -28,7 +28,7 @@ COMPILERS = {"scene.c": ["cc", "-std=c99"], "scene.cpp": ["c++", "-std=c++17"]}
 pytestmark = pytest.mark.skipif(not EXAMPLES.is_dir(), reason="only the repository contains the examples")
 
 
-def has(program):
+def requires_program(program):
     """Return a mark that skips a test if a program is missing."""
     return pytest.mark.skipif(shutil.which(program) is None, reason=f"{program} is not installed")
 
@@ -74,7 +74,7 @@ def check(printed):
 
 
 @pytest.mark.ci
-@has("cmake")
+@requires_program("cmake")
 def test_examples_built_by_cmake_from_a_moved_prefix_agree_with_python(tmp_path):
     shutil.copytree(PREFIX, tmp_path / "moved")
     build = tmp_path / "build"
@@ -87,7 +87,7 @@ def test_examples_built_by_cmake_from_a_moved_prefix_agree_with_python(tmp_path)
 
 
 @pytest.mark.ci
-@has("pkg-config")
+@requires_program("pkg-config")
 @pytest.mark.parametrize("source", COMPILERS)
 def test_examples_built_by_pkg_config_agree_with_python(source, tmp_path):
     environment = os.environ | {"PKG_CONFIG_PATH": str(PREFIX / "lib" / "pkgconfig")}
@@ -99,7 +99,7 @@ def test_examples_built_by_pkg_config_agree_with_python(source, tmp_path):
 
 
 @pytest.mark.ci
-@has("cmake")
+@requires_program("cmake")
 @pytest.mark.parametrize(("version", "is_found"), [("0.1", True), ("0.2", False), ("1.0", False)])
 def test_cmake_accepts_compatible_versions_only(version, is_found, tmp_path):
     text = f"cmake_minimum_required(VERSION 3.16)\nproject(p C)\nfind_package(superovoid {version} REQUIRED)\n"

@@ -89,7 +89,7 @@ def random_pairs(kind, depth, count=PAIRS):
     return a, pose_a, b, pose_b
 
 
-def moved(poses, twists):
+def apply_twists(poses, twists):
     """Return poses after a small twist (linear; angular) about the bodies' origins, axes of the world."""
     out = poses.copy()
     out[:, :3, 3] += twists[:, :3]
@@ -156,7 +156,7 @@ def test_derivatives_along_random_changes_agree_with_central_differences(solved_
                 if i == side and by_shape:
                     shapes = change_shapes(shapes, h * change[rows])
                 elif i == side:
-                    poses = moved(poses, h * twist[rows])
+                    poses = apply_twists(poses, h * twist[rows])
                 pairs += [shapes, poses]
             return distances(*pairs).distance
 
@@ -204,7 +204,7 @@ def test_derivatives_over_all_exponents_agree_with_central_differences(battery):
     changes[:, :3] *= data["size_b"]
     changes[:, 6] = changes[:, 5]
     for gradient, direction, distance_along in (
-        (found.by_pose_b, twists, lambda h: distances(a, pose_a, b, moved(pose_b, h * twists)).distance),
+        (found.by_pose_b, twists, lambda h: distances(a, pose_a, b, apply_twists(pose_b, h * twists)).distance),
         (found.by_shape_b, changes, lambda h: distances(a, pose_a, change_shapes(b, h * changes), pose_b).distance),
     ):
         reference, _ = central_difference(distance_along, (1e-4, 4e-6, 1.6e-7))
@@ -340,7 +340,7 @@ def test_turning_parallel_flats_has_a_gradient_between_one_sided_derivatives():
     assert by_pose_b[:3] == pytest.approx([0.0, 0.0, 1.0], abs=1e-9)
     assert np.abs(by_pose_b[3:5]).max() <= 0.5 + 1e-9  # d'(w) = -0.5 |w| for w across the normal
     for turn in (1e-6, -1e-6):
-        turned = moved(above[None], np.array([[0.0, 0.0, 0.0, turn, 0.0, 0.0]]))[0]
+        turned = apply_twists(above[None], np.array([[0.0, 0.0, 0.0, turn, 0.0, 0.0]]))[0]
         change = distance(below, np.eye(4), Box((1.0, 1.0, 1.0)), turned).distance - result.distance
         assert change == pytest.approx(-0.5e-6, rel=1e-3)
 
@@ -357,7 +357,7 @@ def test_gradient_of_superovoids_flat_on_flat_belongs_to_a_closest_pair():
     for turn in np.random.default_rng(0).normal(size=(20, 3)):
         twist = 1e-6 * np.concatenate([np.zeros(3), turn])
         forward, backward = (
-            distance(a, pose_a, b, moved(pose_b[None], sign * twist[None])[0]).distance - result.distance
+            distance(a, pose_a, b, apply_twists(pose_b[None], sign * twist[None])[0]).distance - result.distance
             for sign in (1.0, -1.0)
         )
         slope = float(by_pose_b @ twist)
@@ -377,7 +377,7 @@ def test_gradients_at_flats_lie_between_one_sided_derivatives():
         twist = np.concatenate([np.zeros(3), rng.normal(size=3)])
         twist /= np.linalg.norm(twist)
         forward, backward = (
-            (distance(a, pose_a, b, moved(pose_b[None], h * twist[None])[0]).distance - result.distance) / h
+            (distance(a, pose_a, b, apply_twists(pose_b[None], h * twist[None])[0]).distance - result.distance) / h
             for h in (step, -step)
         )
         slope = float(by_pose_b @ twist)
@@ -515,7 +515,7 @@ def test_gradients_by_joints_and_bases_agree_with_differences(index):
     for column, base in enumerate(HANDS.base_links):
         twist = twists[column] / np.linalg.norm(twists[column])
         plus, minus = (
-            hand_distances(scene, positions, {**bases, base: moved(bases[base][None], s * h * twist[None])[0]})
+            hand_distances(scene, positions, {**bases, base: apply_twists(bases[base][None], s * h * twist[None])[0]})
             for s in (1.0, -1.0)
         )
         error = found.by_base[order, column] @ twist - (plus - minus) / (2.0 * h)

@@ -203,7 +203,7 @@ def test_bad_arguments_of_comparisons_are_named():
 def test_interpolation_ends_at_the_given_pose():
     rng = np.random.default_rng(7)
     for start, end in zip(random_poses(rng, 50, 3.0), random_poses(rng, 50, 3.0), strict=True):
-        motion = Motion.between(start, end, duration=2.5)
+        motion = Motion.from_poses(start, end, duration=2.5)
         np.testing.assert_array_equal(motion.pose(0.0), start)
         np.testing.assert_allclose(motion.pose(2.5), end, atol=1e-13)
         np.testing.assert_allclose(motion.pose(1.0)[:3, 3], start[:3, 3] + 0.4 * (end - start)[:3, 3], atol=1e-13)
@@ -493,8 +493,8 @@ def test_bad_arguments_of_motions_are_named():
         Motion.screw(WORLD, (0.0, 0.0, 0.0))
     assert Motion.screw(WORLD, (1.0, 0.0, 0.0, 0.0, 1e-110, 0.0)).angular.tolist() == [0.0, 0.0, 0.0]
     with pytest.raises(ValueError, match=r"duration = 1e-320: is too short"):
-        Motion.between(WORLD, at(1.0, 0.0, 0.0), 1e-320)
-    assert not Motion.between(WORLD, WORLD, 1e-320).linear.any()
+        Motion.from_poses(WORLD, at(1.0, 0.0, 0.0), 1e-320)
+    assert not Motion.from_poses(WORLD, WORLD, 1e-320).linear.any()
     with pytest.raises(ValueError, match=r"time = 1e\+300: the body has moved or turned"):
         Motion(WORLD, (1e100, 0.0, 0.0), (0.0, 0.0, 1.0)).pose(1e300)
     with pytest.raises(ValueError, match="duration"):

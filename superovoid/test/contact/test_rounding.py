@@ -68,13 +68,13 @@ def norm(a):
     return mpmath.sqrt(dot(a, a))
 
 
-def minus(a, b):
+def subtract(a, b):
     return [x - y for x, y in zip(a, b, strict=True)]
 
 
 def relative_pose(pose_a, pose_b):
     """Return the centre of B from that of A, in the world, and the axes of both."""
-    t = minus(exact_vector(pose_b[:3, 3]), exact_vector(pose_a[:3, 3]))
+    t = subtract(exact_vector(pose_b[:3, 3]), exact_vector(pose_a[:3, 3]))
     return t, exact_rotation(pose_a), exact_rotation(pose_b)
 
 
@@ -272,7 +272,7 @@ def test_the_nearest_facet_gives_the_depth_in_a_convex_mesh():
         planes = []
         for face in mesh.faces:
             a, b, c = (corners[i] for i in face)
-            u, v = minus(b, a), minus(c, a)
+            u, v = subtract(b, a), subtract(c, a)
             n = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
             planes.append(([x / norm(n) for x in n], a))
         for _ in range(4):
@@ -280,7 +280,7 @@ def test_the_nearest_facet_gives_the_depth_in_a_convex_mesh():
             pose[:3, 3] = 0.3 * rng.normal(size=3) / 3.0
             found = distance(ball, pose, mesh, other)
             p = exact_vector(pose[:3, 3])
-            exact = max(dot(n, minus(p, a)) for n, a in planes) - mpmath.mpf(ball.radius)
+            exact = max(dot(n, subtract(p, a)) for n, a in planes) - mpmath.mpf(ball.radius)
             assert exact < 0
             assert lies_in(exact, found.lower, found.upper)
 
@@ -309,7 +309,7 @@ def scaled_pairs(count, seed=0):
 
 
 def exact_of_spheres(pose_a, pose_b, radii):
-    return norm(minus(exact_vector(pose_b[:3, 3]), exact_vector(pose_a[:3, 3]))) - mpmath.mpf(radii)
+    return norm(subtract(exact_vector(pose_b[:3, 3]), exact_vector(pose_a[:3, 3]))) - mpmath.mpf(radii)
 
 
 def test_scaled_rotations_do_not_change_distances_of_batches():
@@ -358,10 +358,10 @@ def test_a_scene_uses_the_exact_product_of_its_poses(far, error):
     assert len(found) == count * (count - 1) // 2
     for row in range(len(found)):
         a, b = found.body_a[row], found.body_b[row]
-        exact = norm(minus(bodies_at[b], bodies_at[a])) - 2 * mpmath.mpf(radius)
+        exact = norm(subtract(bodies_at[b], bodies_at[a])) - 2 * mpmath.mpf(radius)
         assert lies_in(exact, found.lower[row], found.upper[row])
     # The same from a list of pairs, their closest, and those within max_distance.
-    nearest = min(norm(minus(bodies_at[b], bodies_at[a])) - 2 * mpmath.mpf(radius) for a, b in scene.pairs.tolist())
+    nearest = min(norm(subtract(bodies_at[b], bodies_at[a])) - 2 * mpmath.mpf(radius) for a, b in scene.pairs.tolist())
     first = scene.query(max_results=1)
     assert lies_in(nearest, first.lower[0], first.upper[0])
     assert len(scene.query(max_distance=float(nearest) + far * 1e-12 + 1e-12)) >= 1

@@ -30,7 +30,7 @@ def row_of(shape):
     return np.array([*shape.semi_axes, shape.section_exponent, shape.profile_exponent, *shape.taper])
 
 
-def boxy(rng):
+def random_box_like(rng):
     return Superovoid.from_goncalves(0.01 * np.exp(0.5 * rng.normal(size=3)), rng.uniform(0.05, 0.2, 2))
 
 
@@ -56,7 +56,7 @@ def ties(numbers):
     """Yield two bodies, a turn and a place of B with a tie of two directions, and these; a pair for each number."""
     for number in numbers:
         rng = np.random.default_rng([41, number])
-        while (tie := _tie(boxy(rng), boxy(rng), rng)) is None:
+        while (tie := _tie(random_box_like(rng), random_box_like(rng), rng)) is None:
             pass
         yield tie
 

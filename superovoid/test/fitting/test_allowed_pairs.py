@@ -58,7 +58,7 @@ def semantics(*pairs, more=""):
     return text, read_srdf(text, robot.name, robot.links, list(robot.joints.values()))
 
 
-def found(bodies, meshes, given, **options):
+def find_allowed(bodies, meshes, given, **options):
     search = PairSearch(**{"states": 300, **options})
     return find_pairs(bodies, meshes, given[1], uncovered=dict.fromkeys("abcdef", 0.0), search=search)
 
@@ -76,7 +76,7 @@ def reasons(report):
 
 
 def test_pairs_are_disabled_with_reasons_and_proofs():
-    report = found(balls(c=0.21, e=0.05), balls(c=0.21, e=0.05), semantics())
+    report = find_allowed(balls(c=0.21, e=0.05), balls(c=0.21, e=0.05), semantics())
     got = reasons(report)
     for pair in ("ab", "bc", "cd", "de", "af"):
         assert got[pair] == ("Adjacent", "structure", "added"), pair
@@ -91,7 +91,7 @@ def test_pairs_are_disabled_with_reasons_and_proofs():
 
 def test_body_inside_a_mesh_is_not_proved_apart_from_the_mesh():
     # At the default a lies within c's mesh; `uncovered` states that the mesh's surface is close to the body.
-    got = reasons(found(balls(), balls(c=0.8), semantics()))
+    got = reasons(find_allowed(balls(), balls(c=0.8), semantics()))
     assert got["ac"] == ("Never", "proved", "added")
 
 
@@ -164,23 +164,23 @@ def test_rigidly_connected_links_are_decided():
 
 def test_newly_colliding_pair_is_reported_and_not_disabled():
     state = '<group_state name="bent" group="g"><joint name="cd" value="3"/></group_state>'
-    report = found(balls(d=0.55), balls(), semantics(more=state))
+    report = find_allowed(balls(d=0.55), balls(), semantics(more=state))
     new = {(each.link_a, each.link_b, each.state): each for each in report.new_collisions}
     # d is 0.6 m from b at the default, and nearly at b in the state "bent".
     assert new["b", "d", "default"].depth == pytest.approx(0.05, abs=1e-6) and not new["b", "d", "default"].disabled
     assert new["b", "d", "g/bent"].depth > 0.05
     assert not any(pair.reason for pair in report.pairs if {pair.link_a, pair.link_b} == {"b", "d"})
-    kept = found(balls(d=0.55), balls(), semantics(("b", "d", "Default")))
+    kept = find_allowed(balls(d=0.55), balls(), semantics(("b", "d", "Default")))
     assert reasons(kept)["bd"] == ("Default", "given", "kept")
     assert all(each.disabled for each in kept.new_collisions if {each.link_a, each.link_b} == {"b", "d"})
-    same = found(balls(d=0.55), balls(d=0.55), semantics())
+    same = find_allowed(balls(d=0.55), balls(d=0.55), semantics())
     assert reasons(same)["bd"][0] in ("Default", "Always") and not same.new_collisions
 
 
 def test_given_srdf_pairs_are_kept_or_dropped():
     given = semantics(("a", "c", "Never"), ("b", "f", "Never"), ("c", "f", "User"), ("a", "b", "Adjacent"),
                       ("b", "c", "User"))  # fmt: skip
-    report = found(balls(), balls(), given)
+    report = find_allowed(balls(), balls(), given)
     got = reasons(report)
     assert got["ac"] == ("Never", "proved of the meshes, too", "kept")
     assert got["ab"] == ("Adjacent", "structure", "kept")
@@ -198,7 +198,7 @@ def test_given_srdf_pairs_are_kept_or_dropped():
 def test_enable_and_disable_rules_of_srdf_are_kept():
     more = '<enable_collisions link1="a" link2="c"/><disable_default_collisions link="f"/>'
     given = semantics(more=more)
-    report = found(balls(), balls(), given)
+    report = find_allowed(balls(), balls(), given)
     got = reasons(report)
     assert "ac" not in got and got["bf"][1:] == ("given", "kept")
     text = srdf_with_pairs(given[0], "row", report)
@@ -212,13 +212,13 @@ def test_pairs_of_links_with_unknown_geometry_are_kept():
     text = URDF.replace('<link name="c"/>', '<link name="c"><collision><geometry><mesh filename="package://x/y.stl"/>'
                         "</geometry></collision></link>")  # fmt: skip
     robot = robot_with(text, {name: [(Sphere(0.1), np.eye(4))] for name in "abdef"})
-    report = found(robot, robot, semantics(("a", "c", "Never"), ("a", "d", "Never")))
+    report = find_allowed(robot, robot, semantics(("a", "c", "Never"), ("a", "d", "Never")))
     assert reasons(report)["ac"] == ("Never", "given", "kept")
     assert "link 'c'" in " ".join(report.words) and not any("c" in pair for pair in reasons(report) if pair != "ac")
 
 
 def test_new_srdf_states_the_evidence_of_its_pairs():
-    report = found(balls(), balls(), semantics(), max_evaluations=0)
+    report = find_allowed(balls(), balls(), semantics(), max_evaluations=0)
     text = srdf_with_pairs(None, "row", report)
     assert "Never: seen in none of 300 random states, seed 0; not proved" in text
     assert ElementTree.fromstring(text.encode()).get("name") == "row"
@@ -260,5 +260,5 @@ def test_text_around_srdf_pairs_is_kept():
     pair = '<disable_collisions link1="a" link2="f" reason="Never"/>'
     text = f'<!-- head --><robot name="row">one{pair}two</robot><!-- end -->'
     given = read_srdf(text, "row", balls().links, list(balls().joints.values()))
-    written = srdf_with_pairs(text, "row", found(balls(f=0.25), balls(f=0.25), (text, given)))
+    written = srdf_with_pairs(text, "row", find_allowed(balls(f=0.25), balls(f=0.25), (text, given)))
     assert all(each in written for each in ("<!-- head -->", "one", "two", "<!-- end -->"))

@@ -28,7 +28,7 @@ def corners_of(shape, resolution=64):
 
 def test_drawn_depth_of_a_ball_is_its_surface():
     corners = corners_of(Sphere(0.5), 256)
-    camera = Camera.at(corners.reshape(-1, 3), (1.0, -0.7, 0.3), 80, 60)
+    camera = Camera.from_points(corners.reshape(-1, 3), (1.0, -0.7, 0.3), 80, 60)
     layer = draw(corners, camera)
     with np.errstate(all="raise"):  # empty pixels must not raise numpy warnings
         points = camera.points(layer.depth)
@@ -46,7 +46,7 @@ def test_drawn_depth_of_a_ball_is_its_surface():
 def test_nearer_triangles_hide_farther_ones_in_any_order():
     near = corners_of(Box((0.2, 0.2, 0.2))) - np.array([0.0, 1.0, 0.0])
     far = corners_of(Box((0.6, 0.2, 0.6)))
-    camera = Camera.at(np.concatenate([near, far]).reshape(-1, 3), (0.0, -1.0, 0.0), 60, 60)
+    camera = Camera.from_points(np.concatenate([near, far]).reshape(-1, 3), (0.0, -1.0, 0.0), 60, 60)
     one = draw(np.concatenate([near, far]), camera)
     other = draw(np.concatenate([far, near]), camera)
     np.testing.assert_array_equal(one.depth, other.depth)

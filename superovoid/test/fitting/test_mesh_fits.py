@@ -403,7 +403,7 @@ def test_union_surface_is_complete_with_little_excess():
         own = (vertices @ pose[:3, :3].T + pose[:3, 3])[faces[::7]].mean(axis=1)
         others = [point_distances(*body, own)[0] for body in bodies if body[0] is not shape]
         bounding = own[np.min(others, axis=0) > 1e-6 * diagonal]
-        feet, _ = tree.nearest(bounding)
+        feet, _ = tree.nearest_points(bounding)
         np.testing.assert_allclose(feet, bounding, atol=1e-6 * diagonal)
 
 

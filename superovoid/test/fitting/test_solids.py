@@ -27,7 +27,7 @@ def target(mesh, **options):
 def test_nearest_points_match_brute_force(count):
     corners = np.asarray(trimesh.creation.icosphere(3).triangles)[:count] * (1.0, 0.5, 0.3)
     points = np.random.default_rng(0).normal(size=(200, 3))
-    feet, numbers = TriangleTree(corners).nearest(points)
+    feet, numbers = TriangleTree(corners).nearest_points(points)
     soup = trimesh.Trimesh(corners.reshape(-1, 3), np.arange(3 * count).reshape(-1, 3), process=False)
     _, expected, _ = trimesh.proximity.closest_point_naive(soup, points)
     np.testing.assert_allclose(np.linalg.norm(points - feet, axis=1), expected, atol=1e-14)

@@ -73,8 +73,8 @@ def test_verdict_depends_on_error_over_tolerance(error, verdict):
 )
 def test_tolerance_is_a_length_or_a_share_of_the_diagonal(given, length, text):
     found = Tolerance.read(given)
-    assert found.of(2.0) == pytest.approx(length) and str(found) == text
-    assert Tolerance.read(text).of(2.0) == pytest.approx(length)
+    assert found.length(2.0) == pytest.approx(length) and str(found) == text
+    assert Tolerance.read(text).length(2.0) == pytest.approx(length)
 
 
 @pytest.mark.parametrize("given", ["", "2", "mm", "0%", "101%", "-1mm", 0.0, -1.0, np.inf, np.nan])

@@ -141,7 +141,7 @@ def test_both_hands_go_to_an_egg():
     trajectory = planner.time_motion(motion)
     bodies, egg = [*hands.bodies, *problem.obstacles], len(hands.bodies)
     scene = Scene(bodies, [*map(tuple, hands.body_pairs().tolist()), *((i, egg) for i in range(egg))])
-    for row in trajectory.at(np.linspace(0.0, trajectory.duration, 40)):
+    for row in trajectory.evaluate(np.linspace(0.0, trajectory.duration, 40)):
         poses = hands.forward_kinematics(dict(zip(motion.joints, row.tolist(), strict=True)))
         scene.set_link_poses({**poses, problem.obstacles[0].link: np.eye(4)})
         assert scene.query(max_results=1).distance[0] > problem.clearance
@@ -170,8 +170,8 @@ def test_interpolated_trajectory_keeps_limits_and_clearance(robot, around_the_wa
         states.append(curve[:-1:4])
     assert nearest_distances(robot, [panda.wall()], np.concatenate(states)).min() > CLEARANCE
     # The timing is as fast as possible: almost everywhere, some joint is at one of its limits.
-    moved = trajectory.at(np.linspace(0.0, trajectory.duration, 400), 2) / limits.acceleration
-    fast = trajectory.at(np.linspace(0.0, trajectory.duration, 400), 1) / limits.velocity
+    moved = trajectory.evaluate(np.linspace(0.0, trajectory.duration, 400), 2) / limits.acceleration
+    fast = trajectory.evaluate(np.linspace(0.0, trajectory.duration, 400), 1) / limits.velocity
     assert np.mean(np.maximum(np.abs(moved).max(axis=1), np.abs(fast).max(axis=1)) > 0.9) > 0.9
     assert trajectory.stops == 0
 
@@ -192,7 +192,7 @@ def test_the_motion_stops_at_corners_without_free_rounding(around_the_wall, moti
     at = np.argmin(np.abs(trajectory.positions - corner).max(axis=1))
     np.testing.assert_allclose(trajectory.positions[at], corner, atol=1e-9)
     np.testing.assert_allclose(trajectory.velocities[at], 0.0, atol=1e-12)
-    assert all(only_straight(state) for state in trajectory.at(np.linspace(0.0, trajectory.duration, 300)))
+    assert all(only_straight(state) for state in trajectory.evaluate(np.linspace(0.0, trajectory.duration, 300)))
 
 
 def test_slower_limits_make_the_same_path_slower(around_the_wall, robot, motion):
@@ -205,7 +205,7 @@ def test_a_motion_to_the_start_has_one_point(around_the_wall):
     motion = around_the_wall.plan(LEFT, LEFT)
     trajectory = around_the_wall.time_motion(motion)
     assert trajectory.duration == 0.0
-    np.testing.assert_array_equal(trajectory.at([0.0, 1.0], 1), 0.0)
+    np.testing.assert_array_equal(trajectory.evaluate([0.0, 1.0], 1), 0.0)
 
 
 @pytest.mark.parametrize("step", [1e-15, 1e-12, 1e-11, 1e-10, 1e-9, 1e-7])
@@ -218,14 +218,14 @@ def test_a_path_with_very_short_motions_is_timed(robot, around_the_wall, motion,
     )
     trajectory = around_the_wall.time_motion(replace(motion, path=longer))
     np.testing.assert_allclose(trajectory.positions[[0, -1]], longer[[0, -1]], atol=1e-12)
-    rows = trajectory.at(np.linspace(0.0, trajectory.duration, 200))
+    rows = trajectory.evaluate(np.linspace(0.0, trajectory.duration, 200))
     assert nearest_distances(robot, [panda.wall()], rows).min() > CLEARANCE
 
 
 def test_check_trajectory_uses_the_objects_of_the_given_problem(robot, around_the_wall, motion):
     trajectory = around_the_wall.time_motion(motion)
     assert check_trajectory(motion.problem, SceneValidity(motion.problem), trajectory).valid
-    middle = trajectory.at(trajectory.duration / 2)
+    middle = trajectory.evaluate(trajectory.duration / 2)
     place = robot.forward_kinematics(panda.state_of(middle))[TIP]
     for shift, valid in ((0.0, False), (0.8, True)):
         there = place.copy()
@@ -244,10 +244,10 @@ def test_check_trajectory_proves_what_is_between_the_points(robot, degree):
     speed[:, 0] = 1.0, -1.0
     accelerations = None if degree == 3 else np.zeros((2, len(first)))
     trajectory = Trajectory(panda.ARM, np.array([0.0, 2.0]), np.stack([first, first]), speed, 0, accelerations)
-    rows = trajectory.at(np.linspace(0.0, 2.0, 201))
+    rows = trajectory.evaluate(np.linspace(0.0, 2.0, 201))
     away = np.abs(rows - first).max()
     assert away > 0.4
-    np.testing.assert_allclose(trajectory.at([0.0, 2.0], 1), speed, atol=1e-12)
+    np.testing.assert_allclose(trajectory.evaluate([0.0, 2.0], 1), speed, atol=1e-12)
     there = robot.forward_kinematics(panda.state_of(rows[100]))[TIP]
     for radius, shift, valid in ((0.02, 0.0, False), (0.02, 0.8, True)):
         place = there.copy()
@@ -270,7 +270,7 @@ def test_states_along_a_trajectory_lie_on_it_without_gaps(robot, around_the_wall
     assert max(steps) < 0.02  # a polynomial is a little longer than its chord
     for point in trajectory.positions:
         assert np.abs(states - point).max(axis=1).min() < 1e-9
-    fine = trajectory.at(np.linspace(0.0, trajectory.duration, 3000))
+    fine = trajectory.evaluate(np.linspace(0.0, trajectory.duration, 3000))
     assert max(np.abs((fine - state) * problem.weights).max(axis=1).min() for state in states) < 0.01
     with pytest.raises(ValueError, match="spacing"):
         states_along(problem, trajectory, 0.0)

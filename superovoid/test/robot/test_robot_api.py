@@ -32,8 +32,8 @@ def test_load_accepts_a_path_an_address_or_text(tmp_path):
         assert Robot.load(source).links == arm().links
     found = Robot.load("package://mine/arm.urdf", srdf="package://mine/arm.srdf", package_directories=directories)
     assert len(found.body_pairs()) == len(arm().body_pairs()) - 1
-    assert "Never" in found.why_not("ground", "thumb")
-    assert Robot.load(URDF, srdf=SRDF).why_not("ground", "thumb") == found.why_not("ground", "thumb")
+    assert "Never" in found.exclusion_reason("ground", "thumb")
+    assert Robot.load(URDF, srdf=SRDF).exclusion_reason("ground", "thumb") == found.exclusion_reason("ground", "thumb")
 
 
 def test_load_finds_meshes_in_the_package_of_the_urdf(tmp_path):

@@ -45,16 +45,16 @@ def test_links_of_accepts_links_and_groups():
         read.links_of(["x"])
 
 
-def test_disabled_pairs_are_excluded_and_explained_by_why_not():
+def test_disabled_pairs_are_excluded_and_explained():
     read = robot('<disable_collisions link1="e" link2="d" reason="Never"/>')
     names = {tuple(read.bodies[i].link for i in pair) for pair in read.body_pairs()}
     assert names == {("a", "c"), ("a", "d"), ("b", "d"), ("b", "e"), ("c", "e")}
-    assert read.why_not("d", "e") == read.why_not("e", "d") == "the SRDF disables it (Never)"
-    assert read.why_not("a", "b").startswith("a joint connects them (")
-    assert read.why_not("a", "a") == "both are the same link"
-    assert read.why_not("a", "c") is None
+    assert read.exclusion_reason("d", "e") == read.exclusion_reason("e", "d") == "the SRDF disables it (Never)"
+    assert read.exclusion_reason("a", "b").startswith("a joint connects them (")
+    assert read.exclusion_reason("a", "a") == "both are the same link"
+    assert read.exclusion_reason("a", "c") is None
     with pytest.raises(ValueError, match="'x' is not a link"):
-        read.why_not("a", "x")
+        read.exclusion_reason("a", "x")
 
 
 def test_body_pairs_can_be_selected_by_links_and_groups():
@@ -65,8 +65,8 @@ def test_body_pairs_can_be_selected_by_links_and_groups():
 
 def test_pairs_disabled_by_default_can_be_enabled():
     read = robot('<disable_default_collisions link="e"/><enable_collisions link1="e" link2="d"/>')
-    assert read.why_not("e", "d") is None
-    assert read.why_not("e", "c") is not None
+    assert read.exclusion_reason("e", "d") is None
+    assert read.exclusion_reason("e", "c") is not None
 
 
 def test_disabled_pairs_of_unknown_links_are_reported_and_ignored():
@@ -104,7 +104,7 @@ def test_srdf_of_another_robot_is_an_error_if_strict():
 def test_srdf_of_another_robot_is_read_with_a_warning():
     read = robot('<disable_collisions link1="a" link2="d"/>', name="other")
     assert read.warnings == ("SRDF: robot name = 'other': the URDF's robot is 'r'",)
-    assert "the SRDF disables it" in read.why_not("a", "d")
+    assert "the SRDF disables it" in read.exclusion_reason("a", "d")
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_incomplete_pairs_and_virtual_joints_are_ignored():
     )
     assert len(read.warnings) == 4 and read.root_joint == ("w", "fixed", "odom", "a")
     assert read.fixed_frames == {"odom": "a"}  # an unknown type is treated as fixed, as in srdfdom
-    assert "the SRDF disables it" in read.why_not("a", "d")
+    assert "the SRDF disables it" in read.exclusion_reason("a", "d")
 
 
 def test_virtual_joint_of_the_root_link_is_the_root_joint():
@@ -206,7 +206,7 @@ def test_fixed_virtual_joints_define_fixed_frames():
 
 def test_enabled_pair_is_checked_even_if_adjacent():
     read = robot('<enable_collisions link1="a" link2="b"/>')
-    assert read.why_not("a", "b") is None and read.rules.why("a", "b").rule == "srdf"
+    assert read.exclusion_reason("a", "b") is None and read.rules.verdict("a", "b").rule == "srdf"
 
 
 # -- large documents: cost is linear or limited ----------------
@@ -288,15 +288,15 @@ def test_srdf_with_many_pairs_and_virtual_joints_is_read():
         + "</group>"
     )
     assert len(read.fixed_frames) == 20_000 and read.groups == {"g": ("b", "c", "d")}
-    assert "the SRDF disables it" in read.why_not("a", "c")
+    assert "the SRDF disables it" in read.exclusion_reason("a", "c")
     assert len(read.warnings) == 101 and read.warnings[-1] == "SRDF: 19900 more elements are invalid; they are ignored"
 
 
 def test_default_disabled_links_need_no_entry_per_pair():
     content = '<disable_default_collisions link="#"/>'.replace
     read = robot("".join(content("#", link) for link in "abcde") + '<enable_collisions link1="a" link2="c"/>')
-    assert read.why_not("a", "c") is None
-    assert read.why_not("a", "d") == "the SRDF disables it (default)" == read.why_not("a", "b")
+    assert read.exclusion_reason("a", "c") is None
+    assert read.exclusion_reason("a", "d") == "the SRDF disables it (default)" == read.exclusion_reason("a", "b")
     assert len(read.body_pairs()) == 1
     matrix = read.rules.as_matrix()
     assert {pair for pair, allowed in matrix.entries.items() if not allowed} == {frozenset("ac")}
@@ -307,7 +307,7 @@ def test_default_disabled_links_need_no_entry_per_pair():
 
 def test_long_reason_is_truncated():
     read = robot(f'<disable_collisions link1="a" link2="c" reason="{"x" * 100_000}"/>')
-    assert len(read.why_not("a", "c")) < 300
+    assert len(read.exclusion_reason("a", "c")) < 300
 
 
 # -- joint between world and robot ---------------------------------------------------------------------------------

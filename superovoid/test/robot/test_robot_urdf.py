@@ -145,8 +145,8 @@ def test_adjacent_links_are_not_checked_across_empty_links():
         urdf(link("a", contact()) + link("m") + link("b", contact()) + joint("am", "a", "m") + joint("mb", "m", "b"))
     )
     assert len(robot.body_pairs()) == 0
-    assert robot.why_not("a", "b").startswith("a joint connects them (")
-    assert "no contact geometry" in robot.why_not("a", "m")
+    assert robot.exclusion_reason("a", "b").startswith("a joint connects them (")
+    assert "no contact geometry" in robot.exclusion_reason("a", "m")
 
 
 @pytest.mark.parametrize("kind", ["fixed", "floating"])

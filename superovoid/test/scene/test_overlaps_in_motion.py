@@ -48,7 +48,7 @@ def directions(rng, count, about):
     return both / np.linalg.norm(both, axis=1, keepdims=True)
 
 
-def shallowest(scene, result, row, n):
+def least_support(scene, result, row, n):
     """Return the least reference support value of the difference of a row's bodies over some directions."""
     total = 0.0
     for index, sign in ((result.body_a[row], 1.0), (result.body_b[row], -1.0)):
@@ -69,7 +69,7 @@ def test_no_direction_is_shallower_than_the_depth_in_motion():
         if number % 10 != 9:
             continue
         for row in np.flatnonzero(result.distance < 0.0):
-            least = shallowest(scene, result, row, directions(rng, 100, result.normal[row]))
+            least = least_support(scene, result, row, directions(rng, 100, result.normal[row]))
             assert least >= -result.upper[row] - 1e-15
     assert overlaps > 50
 

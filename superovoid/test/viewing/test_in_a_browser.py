@@ -151,7 +151,7 @@ RULES = f"""<robot name="{escape(TAG)}">
 </robot>"""
 
 
-def hostile():
+def hostile_robot():
     """Return a robot with HTML tags as names, and its model."""
     robot = Robot.from_urdf(HOSTILE, srdf=RULES)
     model = RobotModel(robot)
@@ -160,7 +160,7 @@ def hostile():
 
 
 def test_html_texts_escape_names_with_tags():
-    robot, model = hostile()
+    robot, model = hostile_robot()
     page = RobotPage(open_server(robot.name), model, None, [TAG])
     with page.viewer:
         assert page.viewer.refresher.wait(120.0)
@@ -176,7 +176,7 @@ def test_html_texts_escape_names_with_tags():
 
 @pytest.mark.slow
 def test_pages_and_files_do_not_run_tags_in_names(tab, tmp_path):
-    robot, model = hostile()
+    robot, model = hostile_robot()
     tab.page.add_init_script("window.hacked = () => { window.wasHacked = true; }")
     path = tmp_path / "page.html"
     recording = Recording(robot.name, robot, [Moment(0.0, model.positions)], notes=[TAG])

@@ -186,7 +186,7 @@ def test_an_unchecked_body_is_neither_apart_nor_overlapping(model):
     model.set_base("ball", at(0.5, 0.0, 0.0))  # inside the hand
     picture = model.answer()
     assert meaning_of(picture, "ball") is Meaning.UNCHECKED
-    assert model.why("ball", "hand") == (False, "a runtime rule disables it (set in the viewer)")
+    assert model.pair_rule("ball", "hand") == (False, "a runtime rule disables it (set in the viewer)")
     model.forget_checks()
     assert meaning_of(model.answer(), "ball") is Meaning.OVERLAPPING
 
@@ -224,9 +224,9 @@ def test_a_robot_with_omitted_geometry_has_unknown_clearance():
     ],
 )
 def test_why_gives_the_reason_for_every_pair(model, name_a, name_b, checked, words):
-    said = model.why(name_a, name_b)
+    said = model.pair_rule(name_a, name_b)
     assert said[0] is checked and words in said[1]
-    assert model.why(name_b, name_a) == said
+    assert model.pair_rule(name_b, name_a) == said
 
 
 def test_selecting_groups_does_not_change_the_clearance(model):
@@ -302,7 +302,7 @@ def test_invalid_values_are_rejected_and_change_nothing(model):
         with pytest.raises(ValueError, match="near"):
             model.set_near(near)
     with pytest.raises(ValueError, match="nobody"):
-        model.why("nobody", "hand")
+        model.pair_rule("nobody", "hand")
 
 
 def test_joints_beyond_their_limits_are_named(model):

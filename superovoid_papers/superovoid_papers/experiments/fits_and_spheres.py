@@ -122,7 +122,7 @@ def medial_spheres(target: Target, count: int, seed: int) -> list[tuple[Shape, F
     list of (Sphere, (4, 4) ndarray)
     """
     inner = target.interior(_CENTRES, seed)
-    foot, _ = target.tree.nearest(inner)
+    foot, _ = target.tree.nearest_points(inner)
     away = inner - foot
     near = np.linalg.norm(away, axis=1)
     inner, foot, away = (rows[near > 1e-9 * target.radius] for rows in (inner, foot, away))

@@ -103,7 +103,7 @@ def picture(fit: RobotFit) -> np.ndarray:
         verdict = verdicts.get(body.link)
         colours += [_KEPT if verdict is None else VERDICT_COLOURS[verdict]] * len(faces)
     triangles = np.concatenate(corners)
-    layer = draw(triangles, Camera.at(triangles.reshape(-1, 3), _VIEW, _PIXELS, _PIXELS))
+    layer = draw(triangles, Camera.from_points(triangles.reshape(-1, 3), _VIEW, _PIXELS, _PIXELS))
     shaded = np.array(colours)[layer.triangle] * (_DARKEST + (1.0 - _DARKEST) * layer.facing)[..., None]
     return np.where(layer.triangle[..., None] >= 0, shaded, 255.0).astype(np.uint8)
 

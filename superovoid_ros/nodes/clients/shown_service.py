@@ -155,7 +155,8 @@ class ShownService:
                 settled = self._bodies.has_all_frames() and time.monotonic() > self._bodies.changed_at + _SETTLED
             if settled and not self._is_silent():
                 return
-            words = self._why_silent() or "waiting for its bodies (published if its parameter 'markers.bodies' is true)"
+            waiting = "waiting for its bodies (published if its parameter 'markers.bodies' is true)"
+            words = self._silence_reason() or waiting
             if words != shown:
                 on_wait(words)
                 shown = words
@@ -247,7 +248,7 @@ class ShownService:
     def _publishes(self) -> bool:
         return self._caller.node.count_publishers(f"{self.title}/distances") > 0
 
-    def _why_silent(self) -> str:
+    def _silence_reason(self) -> str:
         """Return the reason why there is no answer; empty if there is one."""
         if not self._is_silent():
             return ""
@@ -322,7 +323,7 @@ class ShownService:
         thing.header.frame_id = self._answer.header.frame_id
         self._call(self._apply, ApplyObjects.Request(objects=[thing]))
 
-    def why(self, name_a: str, name_b: str) -> tuple[bool, str]:
+    def pair_rule(self, name_a: str, name_b: str) -> tuple[bool, str]:
         """Return whether two links or objects are checked against each other, and the reason."""
         answer = self._call(self._ask_rules, GetPairRules.Request(links_a=[name_a], links_b=[name_b]))
         if not answer.checked:
@@ -372,7 +373,7 @@ class ShownService:
 
     def answer(self) -> Picture:
         """Return a picture of the node's last answer; everything is unknown if that is too old."""
-        silent = self._why_silent()
+        silent = self._silence_reason()
         if silent:
             return self.blank_picture(silent)
         near = self.near

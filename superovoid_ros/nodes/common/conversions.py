@@ -150,7 +150,7 @@ def _matrix(
     )
 
 
-def flat(code: str, values: np.ndarray) -> array:
+def flat_array(code: str, values: np.ndarray) -> array:
     """Return values as a flat array for a message, row by row; `code` is a type code of `array.array`."""
     found = array(code)
     found.frombytes(np.ascontiguousarray(values, dtype=found.typecode).tobytes())

@@ -71,7 +71,7 @@ class LostMessages:
         self._taken = 0
         self._begins_late = self._has_forgotten = False
 
-    def before(self, info: Mapping[str, Any]) -> int:
+    def losses(self, info: Mapping[str, Any]) -> int:
         """Return how many messages of the same publisher were lost just before a message.
 
         Parameters
@@ -409,7 +409,7 @@ class Endpoints:
 
 
 def _take_message(data: bytes, info: Mapping[str, Any], kind: type, lost: LostMessages) -> TakenMessage:
-    count = lost.before(info)
+    count = lost.losses(info)
     try:
         return TakenMessage(read(data, kind), count, len(data))
     except UnreadableError as error:

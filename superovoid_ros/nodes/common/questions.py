@@ -17,7 +17,7 @@ from superovoid_interfaces.srv import GetDistances
 from superovoid.values.poses import PosesLike, as_matrices, check_rigid, quaternions_of
 from superovoid.values.records import Record, Result, StateTable
 from superovoid.values.status import Status
-from superovoid_ros.nodes.common.conversions import flat, to_nanoseconds
+from superovoid_ros.nodes.common.conversions import flat_array, to_nanoseconds
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -197,9 +197,9 @@ class Question(Record):
                     max_distance=float(self.max_distance or 0.0),
                     max_results=int(self.max_results or 0),
                     joint_names=list(self.joint_names),
-                    joint_positions=flat("d", rows[part]),
+                    joint_positions=flat_array("d", rows[part]),
                     base_links=list(self.base_poses or ()),
-                    base_poses=flat("d", bases if len(bases) == 1 else bases[part]),
+                    base_poses=flat_array("d", bases if len(bases) == 1 else bases[part]),
                     base_frame=self.base_frame,
                     gradients=bool(self.gradients),
                     base_gradients=bool(self.base_gradients),

@@ -128,7 +128,7 @@ class Jobs:
             self._waiting[kind].clear()
             self._running[kind].clear()  # results of these threads are discarded
         for job in cancelled:
-            self._use(job, None, InputError(reason, Code.CANCELLED))
+            self._deliver(job, None, InputError(reason, Code.CANCELLED))
 
     def close(self) -> None:
         """Start no more jobs, and discard all results."""
@@ -160,14 +160,14 @@ class Jobs:
             running = self._running[job.kind]
             if job not in running:
                 continue  # cancelled
-            if self._use(job, found, problem):
+            if self._deliver(job, found, problem):
                 if job in running:
                     running.remove(job)
                 self._begin(job.kind)
             elif job in running:
                 self._pool.submit(self._work, job)
 
-    def _use(self, job: Job, found: Any, problem: Exception | None) -> bool:
+    def _deliver(self, job: Job, found: Any, problem: Exception | None) -> bool:
         try:
             return job.done(found, problem) is not False
         except Exception as error:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-import scipy.interpolate  # noqa: F401  `Trajectory.at` imports it, which would hold up the joint states
+import scipy.interpolate  # noqa: F401  `Trajectory.evaluate` imports it, which would hold up the joint states
 from control_msgs.action import FollowJointTrajectory, GripperCommand
 from rclpy.action.server import ServerGoalHandle
 from rclpy.duration import Duration
@@ -78,18 +78,18 @@ class SimulatedControllers(Node):
         self._endpoints.start_timer(PERIOD, self._step, steady=False)
         self.get_logger().info(f"controllers: {', '.join(one.name for one in described)}")
 
-    def _now(self) -> float:
+    def _clock_time(self) -> float:
         return 1e-9 * self.get_clock().now().nanoseconds
 
     def _step(self) -> None:
-        now = self._now()
+        now = self._clock_time()
         for name, share in list(self._shares.items()):
             after = now - share.began
             if share.handle.is_cancel_requested:
                 self._end(name)
                 continue
             motion = share.motion
-            self._positions.update(zip(motion.joints, motion.at(after).tolist(), strict=True))
+            self._positions.update(zip(motion.joints, motion.evaluate(after).tolist(), strict=True))
             if after >= motion.duration:
                 self._end(name)
         message = JointState(name=list(self._positions), position=list(self._positions.values()))
@@ -116,7 +116,7 @@ class SimulatedControllers(Node):
         await share.ended
         if handle.is_cancel_requested:
             handle.canceled()
-        elif self._now() - share.began < share.motion.duration:
+        elif self._clock_time() - share.began < share.motion.duration:
             handle.abort()
         else:
             if controller.kind is GripperCommand:
@@ -138,7 +138,7 @@ class SimulatedControllers(Node):
             raise InputError(f"it does not control joint '{unknown[0]}'" if unknown else "the trajectory is empty")
         check_joint_trajectory(message)
         measured = {joint: self._positions[joint] for joint in message.joint_names}
-        return _Share(handle, interpolate(message, measured), self._now())
+        return _Share(handle, interpolate(message, measured), self._clock_time())
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -117,7 +117,7 @@ class Fingers:
     """Indices of the robot's bodies, shape (441, 2)."""
 
     @classmethod
-    def of(cls, representation: str) -> Fingers:
+    def from_kind(cls, representation: str) -> Fingers:
         """Return the pairs of the shipped hands."""
         robot, _ = read_sweep(representation)
         return cls(robot, robot.body_pairs(["left_fingers"], ["right_fingers"]))
@@ -373,7 +373,7 @@ def overhead(contender: Contender, samples: int = 2000) -> float:
 def contenders(poses: Poses) -> tuple[dict[str, tuple[Contender, Task]], list[str]]:
     """Return all available methods with their pairs, and lines about missing ones."""
     kinds = ("superellipsoids", "superovoids", "mixed")  # in the order of table 4
-    fingers = {kind: Fingers.of(kind) for kind in kinds}
+    fingers = {kind: Fingers.from_kind(kind) for kind in kinds}
     tasks = {kind: _certify(of, poses) for kind, of in fingers.items()}
     bodies: dict[str, tuple[Contender, Task]] = {}
     for scheme in ("octImplicit", "quadParametric"):

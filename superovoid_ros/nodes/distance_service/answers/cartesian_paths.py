@@ -80,14 +80,14 @@ class CartesianPaths(Searches):
 
         motion, fraction = await self.search(Kind.PLAN, work)
 
-        def why_not(now: RequestedState) -> str:
-            there = now.at({joint: state.positions[joint] for joint in joints})
+        def refutation(now: RequestedState) -> str:
+            there = now.with_positions({joint: state.positions[joint] for joint in joints})
             moved = motion_between(root_from_frame, frame_of(there, frame, "header"), np.zeros(3), REACH)
             if not moved <= tolerance:
                 return f"frame '{frame}' of the waypoints has moved"
-            return motion.why_not(now)
+            return motion.refutation(now)
 
-        note = await self.confirm(state, request.start_state, named, joints, why_not)
+        note = await self.confirm(state, request.start_state, named, joints, refutation)
         response.start_state = state_message(state, state.positions, stamp)
         response.solution = trajectory_message(motion.trajectory, state.frame)
         response.fraction, response.error_code = fraction, success(note, state.stale)

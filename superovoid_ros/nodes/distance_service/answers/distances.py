@@ -28,7 +28,7 @@ from superovoid.robot.forward import poses_of_numbers
 from superovoid.robot.planning_scene import join_parts
 from superovoid.scene import SceneResult
 from superovoid.states import StateDistances, StateQuery
-from superovoid_ros.nodes.common.conversions import flat, from_transform
+from superovoid_ros.nodes.common.conversions import flat_array, from_transform
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
 from superovoid_ros.nodes.common.parameters import count
 from superovoid_ros.nodes.distance_service.jobs import AT_ONCE, Kind
@@ -263,17 +263,17 @@ class Distances(Part):
     def _fill(self, response: GetDistances.Response, question: Question, found: StateDistances) -> str:
         """Fill a response with an answer, and return its message."""
         response.states = found.done
-        response.first = flat("I", found.first[: found.done + 1])
+        response.first = flat_array("I", found.first[: found.done + 1])
         unproven = 0
         if len(found):
             self._fill_pairs(response, question, found)
             unproven = int(np.count_nonzero(found.status & Status.UNPROVEN))
         if found.gradients is not None:
             response.gradient_joints = list(found.joint_names)
-            response.gradients = flat("d", found.gradients)
+            response.gradients = flat_array("d", found.gradients)
         if found.base_gradients is not None:
             response.gradient_bases = list(found.base_links)
-            response.base_gradients = flat("d", found.base_gradients)
+            response.base_gradients = flat_array("d", found.base_gradients)
         self._measurements.fill_freshness(response, question.states)
         response.pairs_considered = found.statistics.pairs * found.done
         response.solved = int(found.statistics.solved[: found.done].sum())
@@ -281,7 +281,7 @@ class Distances(Part):
         response.solve_time = question.solve_time
         # The time of one state: many states take long without being slow.
         self.statistics.query("GetDistances", question.solve_time / max(1, found.done), unproven)
-        return self._current.append_missing("" if found.done == found.states else _why_not_all(question, found))
+        return self._current.append_missing("" if found.done == found.states else _incomplete_message(question, found))
 
     @staticmethod
     def _fill_pairs(response: GetDistances.Response, question: Question, found: StateDistances) -> None:
@@ -293,13 +293,16 @@ class Distances(Part):
         appear, numbers = np.flatnonzero(appears).tolist(), appears.cumsum() - 1
         response.bodies = [bodies[i].name for i in appear]
         response.body_links = [owners[i] for i in appear]
-        response.body_a, response.body_b = flat("I", numbers[found.body_a]), flat("I", numbers[found.body_b])
-        response.status = flat("B", found.status)
+        response.body_a, response.body_b = (
+            flat_array("I", numbers[found.body_a]),
+            flat_array("I", numbers[found.body_b]),
+        )
+        response.status = flat_array("B", found.status)
         for name in ("distance", "lower", "upper", "point_a", "point_b", "normal"):
-            setattr(response, name, flat("d", getattr(found, name)))
+            setattr(response, name, flat_array("d", getattr(found, name)))
 
 
-def _why_not_all(question: Question, found: StateDistances) -> str:
+def _incomplete_message(question: Question, found: StateDistances) -> str:
     """Return a message about an answer with fewer states than requested."""
     reason = "the deadline was reached"
     if len(found) >= _MOST_ROWS:

@@ -95,7 +95,7 @@ def condition(
         raise CodedError(code, f"{what}: {problems[0]}")
 
     def accept(state: np.ndarray) -> bool:
-        at = request_state.at(dict(zip(joints, state.tolist(), strict=True)))
+        at = request_state.with_positions(dict(zip(joints, state.tolist(), strict=True)))
         results, problems = evaluate(constraints, at, stop)
         return not problems and all(result.result for result in results)
 

@@ -61,7 +61,7 @@ class KinematicsServices(Searches):
 
     def configure(self) -> None:
         """Open the services."""
-        self.serve(GetPositionFK, "compute_fk", self._forward)
+        self.serve(GetPositionFK, "compute_fk", self._compute_fk)
         self.serve(GetPositionIK, "compute_ik", self._inverse)
         self.serve(GetGroupUrdf, "get_urdf", self._describe)
 
@@ -73,7 +73,7 @@ class KinematicsServices(Searches):
         response.urdf_string = _urdf_of_links(self._urdf(), request.group_name, robot.group(request.group_name).links)
         response.error_code = success()
 
-    def _forward(self, request: GetPositionFK.Request, response: GetPositionFK.Response) -> None:
+    def _compute_fk(self, request: GetPositionFK.Request, response: GetPositionFK.Response) -> None:
         request_state = self.state_of(request.robot_state, [request.header.frame_id])
         if not len(request.fk_link_names):
             raise CodedError(MoveItErrorCodes.INVALID_LINK_NAME, "fk_link_names: is empty, expected links")
@@ -115,10 +115,12 @@ class KinematicsServices(Searches):
         found = await self.search(Kind.INVERSE, work)
         reached = dict(zip(joints, found.state.tolist(), strict=True))
 
-        def why_not(now: RequestedState) -> str:
+        def refutation(now: RequestedState) -> str:
             """Return the pair in contact, or the violated part of the request."""
-            before = now.at({joint: state.positions[joint] for joint in joints})
-            link = _missed_link(_goals_of(wanted, several, before, group_request.group), now.at(reached), tolerance)
+            before = now.with_positions({joint: state.positions[joint] for joint in joints})
+            link = _missed_link(
+                _goals_of(wanted, several, before, group_request.group), now.with_positions(reached), tolerance
+            )
             if link:
                 return f"link '{link}' is not at its pose, whose frame has moved"
             again = replace(group_request, state=now)
@@ -131,7 +133,7 @@ class KinematicsServices(Searches):
             check = MotionValidator(problem, SceneValidity(problem)).check_state(found.state)
             return "" if check.valid or check.pair is None else f"{problem.name_of(check.pair)} are too near"
 
-        note = await self.confirm(state, wanted.robot_state, named, joints, why_not) if is_judged else ""
+        note = await self.confirm(state, wanted.robot_state, named, joints, refutation) if is_judged else ""
         response.solution = state_message(state, {**state.positions, **reached}, stamp)
         response.error_code = success(note, state.stale)
 

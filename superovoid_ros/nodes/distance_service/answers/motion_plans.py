@@ -90,7 +90,7 @@ class ProvedMotion:
     """If there are any, the last state satisfies one of them."""
     avoids_contact: bool = True
 
-    def why_not(self, now: RequestedState, after: float = 0.0) -> str:
+    def refutation(self, now: RequestedState, after: float = 0.0) -> str:
         """Return why the rest of the motion is not proved in a state, empty if it is; may be called from any thread.
 
         Parameters
@@ -123,7 +123,7 @@ class ProvedMotion:
             accept = condition(self.conditions, now, joints, self.stop, "path_constraints")
             if accept is not None and not all(map(accept, states_along(problem, trajectory, ACCEPT_SPACING))):
                 return "a state of the motion does not satisfy path_constraints, whose frames or joints have moved"
-            last = now.at(dict(zip(joints, trajectory.positions[-1].tolist(), strict=True)))
+            last = now.with_positions(dict(zip(joints, trajectory.positions[-1].tolist(), strict=True)))
             for goal in self.goals:
                 results, problems = evaluate(goal, last, self.stop)
                 if not problems and all(result.result for result in results):
@@ -203,7 +203,7 @@ class MotionPlans(Searches):
 
         motion = await self.search(Kind.PLAN, work)
         state, joints = group_request.state, group_request.group.joints
-        note = await self.confirm(state, request.start_state, frame_ids, joints, motion.why_not)
+        note = await self.confirm(state, request.start_state, frame_ids, joints, motion.refutation)
         answer.trajectory_start = state_message(state, state.positions, stamp)
         answer.trajectory = trajectory_message(motion.trajectory, state.frame)
         answer.error_code = success(note, state.stale)

@@ -285,9 +285,9 @@ class Motions(Searches):
             if now.model.robot is not before.model.robot:
                 raise InputError("the robot description was replaced")
             if self.has_changed(before, now, proof.frame_ids, proof.trajectory.joints):
-                motion.proved, after = now, self._now() - motion.began
+                motion.proved, after = now, self._clock_time() - motion.began
                 motion.is_being_proved = True
-                self.jobs.submit(Job(Kind.QUERY, lambda: proof.why_not(now, after), on_done))
+                self.jobs.submit(Job(Kind.QUERY, lambda: proof.refutation(now, after), on_done))
         except Exception as error:
             on_done(None, error)
 
@@ -298,7 +298,7 @@ class Motions(Searches):
             raise CodedError(_FAILED, f"the positions of the joints are unknown: {now.stale} (stale_timeout)")
         return now
 
-    def _now(self) -> float:
+    def _clock_time(self) -> float:
         return 1e-9 * self.node.get_clock().now().nanoseconds
 
     def _take_event(self, message: String) -> None:
@@ -404,12 +404,12 @@ class Motions(Searches):
             if not client.server_is_ready():
                 raise CodedError(_FAILED, f"controller '{name}': its action has no server")
         motion.proved = now
-        words = await self.jobs.result(Kind.QUERY, lambda: motion.proof.why_not(now))
+        words = await self.jobs.result(Kind.QUERY, lambda: motion.proof.refutation(now))
         if words:
             raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, f"the trajectory is not proved: {words}")
         motion.require()
         self._check_start(joints)
-        motion.began = self._now()
+        motion.began = self._clock_time()
         await motion.follow(shares, self._limits.seconds(joints), lambda: self._look_at(motion))
 
     def _check_start(self, trajectory: JointTrajectory) -> None:

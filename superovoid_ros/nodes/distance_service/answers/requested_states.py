@@ -53,7 +53,7 @@ class RequestedState:
         """Return root_from_link of the robot's floating bases."""
         return {link: self.poses[link] for link in self.planning.robot.base_links}
 
-    def at(self, positions: Mapping[str, float]) -> RequestedState:
+    def with_positions(self, positions: Mapping[str, float]) -> RequestedState:
         """Return the state with other joint positions; may be called from any thread."""
         positions = {**self.positions, **positions}
         poses = self.planning.robot.forward_kinematics(positions, self.base_poses)
@@ -109,7 +109,7 @@ class RequestedStates(Part):
         elif len(message.attached_collision_objects):
             raise InputError("robot_state: is_diff is false and there are no joints: set is_diff to attach objects")
         frame = self._measurements.frame_of(robot, base)
-        doubts = state.unplaced, self._measurements.why_stale(state)
+        doubts = state.unplaced, self._measurements.stale_reason(state)
         return RequestedState(model, positions, poses, planning, frames, frame, *doubts)
 
 

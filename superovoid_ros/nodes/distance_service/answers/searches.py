@@ -60,7 +60,7 @@ class Searches(RequestedStates):
         message: RobotState,
         frame_ids: Collection[str],
         moved: Collection[str],
-        why_not: Callable[[RequestedState], str],
+        refutation: Callable[[RequestedState], str],
     ) -> str:
         """Re-validate a result in the present world; return a note for the response, or an empty string.
 
@@ -72,7 +72,7 @@ class Searches(RequestedStates):
             State and frames of the request, as for `state_of`.
         moved
             Joints whose positions are part of the result.
-        why_not
+        refutation
             Returns why the result is invalid in the present state, empty if it is valid; called in another thread.
 
         Raises
@@ -93,7 +93,7 @@ class Searches(RequestedStates):
             now = self.state_of(message, frame_ids)
             if not self.has_changed(before, now, frame_ids, moved):
                 return ""
-            words = await self.jobs.result(Kind.QUERY, lambda now=now: why_not(now))
+            words = await self.jobs.result(Kind.QUERY, lambda now=now: refutation(now))
             if words:
                 raise _outdated_error(words)
             before = now
@@ -106,7 +106,7 @@ class Searches(RequestedStates):
         if now.model is not before.model:
             return True
         there, tolerance = (
-            now.at({joint: before.positions[joint] for joint in moved}),
+            now.with_positions({joint: before.positions[joint] for joint in moved}),
             float(self.value("frame_tolerance")),
         )
         return _has_moved(before, there, tolerance) or _have_moved(frame_ids, before, there, tolerance)

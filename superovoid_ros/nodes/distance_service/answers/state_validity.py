@@ -112,8 +112,8 @@ class Validity(RequestedStates):
 
         contacts, costs, constraints, problems = await self.query(cost, work)
         stamp = self.node.get_clock().now().to_msg()
-        if self._current.missing:
-            self.log.warning("incomplete", f"{service}: answered nevertheless: {self._current.missing}")
+        if self._current.missing_content:
+            self.log.warning("incomplete", f"{service}: answered nevertheless: {self._current.missing_content}")
         if request_state.stale:
             self.log.warning("stale", f"{service}: answered nevertheless: {request_state.stale} (stale_timeout)")
         if problems:
@@ -183,7 +183,7 @@ def contacts_of(
     """
     planning = request_state.planning
     with refusals("robot_state"):
-        result = query.near(request_state.positions, request_state.base_poses)
+        result = query.near_pairs(request_state.positions, request_state.base_poses)
     if result is None:
         return [], [], []
     clear = planning.clearances(result)

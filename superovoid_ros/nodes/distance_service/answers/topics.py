@@ -274,7 +274,7 @@ class Topics(Part):
 
     def _mark_missing(self) -> None:
         """Publish a text at the robot about missing objects, for each new subscriber and after each change."""
-        words, model = self._current.missing, self._current.snapshot.model
+        words, model = self._current.missing_content, self._current.snapshot.model
         listeners = self._markers_publisher.get_subscription_count()
         if model is None or (words, listeners) == self._marked or (not words and not self._marked[0]):
             return
@@ -336,7 +336,7 @@ class Topics(Part):
             raise InputError(f"stale: {stale}", Code.NOT_MEASURED)
         question = closest_question(model, selection, state)
         result = question.run_once()
-        closest, notes = result[:1], [self._current.missing]
+        closest, notes = result[:1], [self._current.missing_content]
         message.closest = message_of(question, closest).pairs[0]
         message.lower = float(result.lower.min())
         message.pairs_considered, message.solve_time = len(selection.pairs), question.solve_time
@@ -363,7 +363,7 @@ class Topics(Part):
             message.error_code.value, message.message = int(code_of(problem)), reason_of(problem)
         self._clearance_publisher.publish(message)
         # A single number cannot report an incomplete world.
-        self._min_distance_publisher.publish(Float64(data=math.nan if self._current.missing else message.lower))
+        self._min_distance_publisher.publish(Float64(data=math.nan if self._current.missing_content else message.lower))
 
     def _marker_options(self) -> MarkerOptions:
         names = MarkerOptions.__dataclass_fields__

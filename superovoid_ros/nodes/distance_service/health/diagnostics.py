@@ -190,8 +190,8 @@ class Diagnostics(Part):
             }
             if self._current.problem:
                 found.note(ERROR, self._current.problem)
-            elif self._current.missing:
-                found.note(WARN, self._current.missing)
+            elif self._current.missing_content:
+                found.note(WARN, self._current.missing_content)
             elif not model.robot.bodies:
                 found.note(WARN, f"no link of robot '{model.robot.name}' has contact geometry: no distances to compute")
             else:

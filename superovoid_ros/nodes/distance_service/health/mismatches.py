@@ -75,14 +75,14 @@ class Mismatches(Part):
             # the reported profile and infinite in the requested one.
             for own, theirs in product((end for end in same(topic) if _name(end) == name), other(topic)):
                 offered, wanted = (theirs, own) if listens else (own, theirs)
-                why = _why(theirs, ours, offered.qos_profile, wanted.qos_profile, entity)
+                why = _mismatch(theirs, ours, offered.qos_profile, wanted.qos_profile, entity)
                 if why:
                     whom = f"node '{_name(theirs)}'"
                     words = f"nothing is received from {whom}" if listens else f"{whom} receives nothing"
                     yield (topic, bytes(theirs.endpoint_gid)), f"{words} on '{topic}': {why}"
 
 
-def _why(
+def _mismatch(
     theirs: TopicEndpointInfo, ours: Publisher | Subscription, offered: QoSProfile, wanted: QoSProfile, entity: str
 ) -> str:
     """Return the reason for a mismatch and its remedy; empty if the endpoints match."""

@@ -129,7 +129,7 @@ class JointPositions:
             del self._latest[name]
         return len(later)
 
-    def of(
+    def positions_of(
         self, joints: Iterable[str], otherwise: Mapping[str, float] = MappingProxyType({})
     ) -> tuple[dict[str, float], int | None]:
         """Return the latest positions of joints.

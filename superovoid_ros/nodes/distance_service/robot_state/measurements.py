@@ -236,7 +236,7 @@ class Measurements(Part):
         """Return positions of joints as `JointPositions.of` does; with assumed ones if the parameter allows them."""
         if names and not self.is_followed:  # otherwise the executor takes each message
             self._take_arrived()
-        return self._joints.of(names, self._default_positions(robot))
+        return self._joints.positions_of(names, self._default_positions(robot))
 
     def take_scene(self, positions: Mapping[str, float]) -> None:
         """Store the joint positions of a planning scene, for joints that are not measured."""
@@ -474,7 +474,7 @@ class Measurements(Part):
 
     def fill_freshness(self, message: DistanceArray | Clearance | GetDistances.Response, state: States) -> str:
         """Write a state's frame, stamp and age into a response; return why the state is stale, or an empty string."""
-        now, stamp = self._now(), state.oldest_stamp
+        now, stamp = self._clock_time(), state.oldest_stamp
         message.header.frame_id = state.frame
         message.header.stamp = to_time(now if stamp is None else stamp)
         if state.joint_stamp is not None:
@@ -483,29 +483,29 @@ class Measurements(Part):
         if state.transform_stamp is not None:
             message.uses_transforms = True
             message.base_pose_age = (now - state.transform_stamp) / NANOSECONDS
-        words = self.why_stale(state)
+        words = self.stale_reason(state)
         message.stale = bool(words)
         return words
 
-    def why_stale(self, state: States) -> str:
+    def stale_reason(self, state: States) -> str:
         """Return why the measured part of a state is stale; empty if it is not, or if nothing of it is measured."""
         if state.newest_stamp is None:
             return ""
-        timeout, now, oldest = float(self.value("stale_timeout")), self._now(), state.oldest_stamp
+        timeout, now, oldest = float(self.value("stale_timeout")), self._clock_time(), state.oldest_stamp
         age = 0.0 if oldest is None else (now - oldest) / NANOSECONDS
         ahead = (state.newest_stamp - now) / NANOSECONDS
         if not 0.0 < timeout < max(age, ahead):
             return ""
         return f"state is {age:.1f} s old" if age > timeout else f"state is stamped {ahead:.1f} s in the future"
 
-    def _now(self) -> int:
+    def _clock_time(self) -> int:
         return self.node.get_clock().now().nanoseconds
 
     def _forget_future(self) -> None:
         """After a jump back in time, as at a restart of a simulation, forget measurements stamped in the future."""
-        forgotten = self._joints.forget_after(self._now())
+        forgotten = self._joints.forget_after(self._clock_time())
         if self._transforms is not None:
-            forgotten += self._transforms.forget_after(self._now())
+            forgotten += self._transforms.forget_after(self._clock_time())
         if forgotten:
             self.node.get_logger().warning(
                 f"time jumped back: {forgotten} later joint positions and transforms are dropped"
@@ -513,7 +513,7 @@ class Measurements(Part):
 
     def _take_joint_states(self, message: JointState) -> None:
         try:
-            now = self._now()
+            now = self._clock_time()
             stamp = stamp_of(message.header.stamp, "joint states") or now
             self._joints.update(message.name, message.position, stamp, now, message.velocity)
         except InputError as error:

@@ -159,8 +159,8 @@ class RobotState(Part):
         except Exception as error:
             raise InputError(f"invalid robot: {reason_of(error)}") from error
         model, _ = built
-        if model.missing and not (snapshot.model and snapshot.model.missing):
-            raise InputError(f"invalid robot: {model.missing}")
+        if model.missing_content and not (snapshot.model and snapshot.model.missing_content):
+            raise InputError(f"invalid robot: {model.missing_content}")
         self._proposed, self._current.proposed = built, model
 
     def apply(self, names: AbstractSet[str]) -> None:
@@ -168,7 +168,7 @@ class RobotState(Part):
         if names & _names(OF_ROBOT):
             proposed = self._proposed
             self._proposed = self._current.proposed = None
-            self._use(proposed, self._description())
+            self._install(proposed, self._description())
         elif names & _names(OF_SCENE):
             self._use_limits_and_paddings(self._description())
 
@@ -234,7 +234,7 @@ class RobotState(Part):
             if problem is not None:
                 self._fail(problem)
             else:
-                self._use(built, description)
+                self._install(built, description)
             return True
 
         self._announce()
@@ -270,7 +270,7 @@ class RobotState(Part):
 
     # --- use ---
 
-    def _use(self, built: _Built | None, description: Description) -> None:
+    def _install(self, built: _Built | None, description: Description) -> None:
         """Use a model, or none, and log its notes."""
         snapshot = self._current.snapshot
         if built is None:
@@ -292,8 +292,8 @@ class RobotState(Part):
                 if diff.problem is not None:
                     self.log.error(diff.topic, f"ignored a message on {diff.topic}: {reason_of(diff.problem)}")
                     self.statistics.message(diff.topic, diff.problem)
-            if model.missing:
-                self.log.error("robot", model.missing)
+            if model.missing_content:
+                self.log.error("robot", model.missing_content)
 
     def _fail(self, problem: Exception) -> None:
         """Use no model, for a reason. Objects and rules are kept for the next robot."""

@@ -179,11 +179,11 @@ class Snapshot:
         return replace(self, waiting=(*self.waiting, waiting), waiting_bytes=size)
 
     @property
-    def missing(self) -> str:
+    def missing_content(self) -> str:
         """Reason why the model is incomplete; empty if it is complete, or if there is none."""
         if self.model is None:
             return ""
-        return self.lacks_scene or self.model.missing
+        return self.lacks_scene or self.model.missing_content
 
 
 class CurrentModel:
@@ -214,8 +214,8 @@ class CurrentModel:
 
     def model(self) -> Model:
         """Return the model; raise `InputError` if there is none, or if it is incomplete and requests are refused."""
-        if self.missing and self._refuses():
-            raise InputError(self.missing, Code.INCOMPLETE_WORLD)
+        if self.missing_content and self._refuses():
+            raise InputError(self.missing_content, Code.INCOMPLETE_WORLD)
         if self.snapshot.model is None:
             raise InputError(self.snapshot.problem, self.snapshot.code)
         return self.snapshot.model
@@ -238,16 +238,16 @@ class CurrentModel:
         """Reason why requests are refused; empty if the model is complete."""
         if self.snapshot.model is None:
             return self.snapshot.problem
-        return self.missing if self._refuses() else ""
+        return self.missing_content if self._refuses() else ""
 
     @property
-    def missing(self) -> str:
+    def missing_content(self) -> str:
         """Description of missing content, even if requests are answered nevertheless; empty if there is none."""
-        return self.snapshot.missing
+        return self.snapshot.missing_content
 
     def append_missing(self, words: str) -> str:
         """Return the message of a response, followed by a description of missing content."""
-        return "; ".join(filter(None, (words, self.missing)))
+        return "; ".join(filter(None, (words, self.missing_content)))
 
     def exchange(self, snapshot: Snapshot) -> None:
         """Replace the snapshot in one assignment, so that other threads see the old model or the new one."""

@@ -93,7 +93,7 @@ class ClearanceQuery:
         reach = planning.largest_padding() + _SLACK
         self._near = StateQuery(planning.robot, planning.scene, pairs=self.pairs, max_distance=reach)
 
-    def near(self, positions: Mapping[str, float], base_poses: Mapping[str, np.ndarray]) -> SceneResult | None:
+    def near_pairs(self, positions: Mapping[str, float], base_poses: Mapping[str, np.ndarray]) -> SceneResult | None:
         """Return the pairs near each other in a state; None if all clearances are proved to be positive.
 
         Raise `ValueError` if the state is invalid.
@@ -127,7 +127,7 @@ class Model:
         self._clearances: dict[str, ClearanceQuery] = {}
 
     @property
-    def missing(self) -> str:
+    def missing_content(self) -> str:
         """Reason why this model cannot be queried (objects that are unreadable or have no pose); empty if it can."""
         problems, parts = self.planning.problems, []
         unread = {name: problem for name, problem in problems.items() if problem.is_unread}
@@ -237,7 +237,7 @@ class Model:
         links_a, links_b = self._links(names_a), self._links(names_b)
         pairs = self.planning.body_pairs(links_a if names_a else None, links_b if names_b else None)
         if not len(pairs):
-            raise InputError(f"no allowed pair of bodies {self._why_none(names_a, names_b, links_a, links_b)}")
+            raise InputError(f"no allowed pair of bodies {self._no_pair_message(names_a, names_b, links_a, links_b)}")
         return Selection(pairs, links_a, links_b, self.planning.owners, self.planning.parts(pairs))
 
     def _links(self, names: tuple[str, ...]) -> frozenset[str]:
@@ -256,7 +256,7 @@ class Model:
             raise InputError(f"no link of {listing(names)} has contact geometry")
         return links
 
-    def _why_none(
+    def _no_pair_message(
         self,
         names_a: tuple[str, ...],
         names_b: tuple[str, ...],
@@ -269,7 +269,7 @@ class Model:
         others = ((link_a, link_b) for link_a in all_a for link_b in all_b if link_a != link_b)
         # The rule "same link" is a useful reason only if the request names one link.
         for link_a, link_b in itertools.chain(others, zip(all_a, all_a, strict=True)):
-            verdict = self.planning.rules.why(link_a, link_b)
+            verdict = self.planning.rules.verdict(link_a, link_b)
             if not verdict.checked:
                 return f"{between}: {link_a} and {link_b}: {verdict.words}"
         return between

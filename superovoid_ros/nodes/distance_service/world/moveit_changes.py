@@ -68,7 +68,7 @@ class SceneMessage(NamedTuple):
     """If true, objects and octomap replace those of the world."""
 
     @classmethod
-    def of(cls, message: Message) -> SceneMessage:
+    def from_message(cls, message: Message) -> SceneMessage:
         """Return a message as a planning scene: an object, or a world, becomes a difference without settings."""
         if isinstance(message, CollisionObject):
             return cls(_NO_SETTINGS, [message])

@@ -180,7 +180,7 @@ class World(Part):
                 raise InputError(words, Code.BUSY)
             others += diffs
             return
-        job = Job(Kind.READ, lambda: self._work(diffs), lambda *found: self._use(diffs, *found))
+        job = Job(Kind.READ, lambda: self._work(diffs), lambda *found: self._install(diffs, *found))
         self.jobs.submit(job)
         self._queued.append((job, diffs))
 
@@ -207,7 +207,7 @@ class World(Part):
             return snapshot, None, diffs
         return snapshot, *apply(snapshot.model, diffs)
 
-    def _use(self, diffs: list[Diff], found: _Applied | None, problem: Exception | None) -> bool:
+    def _install(self, diffs: list[Diff], found: _Applied | None, problem: Exception | None) -> bool:
         """Install the model and notify waiting calls; return False if it is not a successor of the current model."""
         snapshot, model, applied = found or (self._current.snapshot, None, diffs)
         if problem is None and (
@@ -291,7 +291,7 @@ class World(Part):
 
     def _diff(self, topic: str, message: moveit_changes.Message, done: Done, **more: object) -> Diff:
         """Return a message of a topic as a diff, to be read with the current parameters."""
-        options, scene = self._options(), moveit_changes.SceneMessage.of(message)
+        options, scene = self._options(), moveit_changes.SceneMessage.from_message(message)
         read = partial(moveit_changes.SceneChange, scene, options)
         return Diff(topic, tuple(scene.frame_ids), read, done, partial(scene.missing_without, options.objects), **more)
 
@@ -323,7 +323,7 @@ class World(Part):
                 self.statistics.fault(is_read=False)
                 continue
             try:
-                self.object_messages += moveit_changes.SceneMessage.of(message).is_about_objects
+                self.object_messages += moveit_changes.SceneMessage.from_message(message).is_about_objects
                 lost_messages = self._current.snapshot.lost_messages
                 diffs.append(self._diff(topic, message, on_done, size=size, waits=True, lost_messages=lost_messages))
             except Exception as error:  # a bug of the node
@@ -339,7 +339,7 @@ class World(Part):
     async def _apply_planning_scene(
         self, request: ApplyPlanningScene.Request, response: ApplyPlanningScene.Response
     ) -> None:
-        scene = moveit_changes.SceneMessage.of(request.scene)
+        scene = moveit_changes.SceneMessage.from_message(request.scene)
         read = partial(moveit_changes.SceneChange, scene, self._options())
         await self.change("apply_planning_scene", scene.frame_ids, read)
 
@@ -355,7 +355,7 @@ class World(Part):
         planning = self._current.model().planning
         with refusals("request", code=Code.UNKNOWN_LINK):
             pairs = _requested_pairs(planning, request.links_a, request.links_b)
-        verdicts = [planning.rules.why(*pair) for pair in pairs]
+        verdicts = [planning.rules.verdict(*pair) for pair in pairs]
         response.link_a, response.link_b = [a for a, _ in pairs], [b for _, b in pairs]
         response.checked = [verdict.checked for verdict in verdicts]
         response.rule = [verdict.rule for verdict in verdicts]
@@ -387,6 +387,6 @@ def _requested_pairs(planning: Planning, names_a: Sequence[str], names_b: Sequen
     pairs: dict[frozenset[str], tuple[str, str]] = {}
     for a, b in itertools.product(of_a, of_b):
         both_world = planning.in_world(a) and planning.in_world(b)
-        if named or (a != b and not (both_world and planning.rules.why(a, b).rule == DEFAULT)):
+        if named or (a != b and not (both_world and planning.rules.verdict(a, b).rule == DEFAULT)):
             pairs.setdefault(frozenset((a, b)), (a, b))
     return list(pairs.values())
