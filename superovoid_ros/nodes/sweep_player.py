@@ -3,6 +3,8 @@
 
 """Node `sweep_player`: replays a motion of this package, or one in a CSV file, as joint states and transforms.
 
+ros2 run superovoid_ros sweep_player --ros-args -p motion_file:=path.csv -p rate:=50.0
+
 It plays at the rate of its parameter, or one frame for each call of `~/play_frame` (parameter `paused`).
 docs/reference/ros.md documents topics, services and parameters for users.
 """

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import re
 import signal
 import sys
@@ -27,6 +28,10 @@ from superovoid_ros.nodes.common.shared_memory import make_room
 
 USAGE = 2
 """Exit code for an invalid command line."""
+_HELP_OPTIONS = {"-h", "--help"}
+_HELP = """
+Parameters, topics and services: docs/reference/ros.md. Parameters of a running node:
+ros2 param list NODE; ros2 param describe NODE PARAMETER"""
 _SIGNALS = signal.SIGINT, signal.SIGTERM
 _LONGEST_END = 5.0
 """Longest time that the end of a process waits for the node to stop work elsewhere, s."""
@@ -45,14 +50,19 @@ def run(create_node: Callable[[], Node], args: Sequence[str] | None = None) -> i
         Returns the node; called after `rclpy.init`. If the node has a method `end`, this is called repeatedly before
         the node is destroyed, until it returns True or 5 s have passed; the node spins in the meantime.
     args
-        Command line without the name of the program. Default: `sys.argv`.
+        Command line without the name of the program. Default: `sys.argv`. ``--help`` prints the first two paragraphs
+        of the docstring of the node's module, the second of which is an example.
 
     Returns
     -------
     int
-        Exit code of the process: 0 after a requested end, 1 if the node cannot start or continue, 2 for an invalid
-        command line. The reason is printed to the standard error.
+        Exit code of the process: 0 after a requested end or ``--help``, 1 if the node cannot start or continue, 2 for
+        an invalid command line. The reason is printed to the standard error.
     """
+    if _HELP_OPTIONS.intersection(sys.argv[1:] if args is None else args):
+        about = inspect.getdoc(sys.modules[create_node.__module__]) or ""
+        print("\n\n".join(about.split("\n\n")[:2]), _HELP, sep="\n")
+        return 0
     ending = threading.Event()
     for number in _SIGNALS:
         # rclpy's handlers would shut down before the node can notify others of its end.
@@ -82,7 +92,7 @@ def start_ros(args: Sequence[str] | None) -> str:
     if unknown:
         return (
             f"unknown argument '{shorten(unknown[0], 200)}': expected only ROS arguments, as in "
-            "--ros-args -p name:=value -r from:=to --params-file file.yaml"
+            "--ros-args -p name:=value -r from:=to --params-file file.yaml, or --help"
         )
     return ""
 

@@ -3,6 +3,8 @@
 
 """Node `distance_service`: distances and penetration depths of a robot, as services, topics and markers.
 
+ros2 run superovoid_ros distance_service --ros-args -p near_distance:=0.2 -r joint_states:=/robot/joint_states
+
 It is a managed node (rclpy.lifecycle) made of parts, see `part.py`. Data flow: robot description, and messages about
 objects and rules -> `Model` (`robot_state.py`, `world.py`), replaced as a whole (`current.py`); joint states, TF and
 requests -> `States` (`measurements.py`); scene query -> messages (`distances.py`, `topics.py`). docs/reference/ros.md
