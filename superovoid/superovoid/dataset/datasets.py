@@ -451,7 +451,7 @@ def create(
     Parameters
     ----------
     path : path
-        Folder of the store: ``NAME.parquet`` with `max_distance`, any other name without.
+        Folder of the store: ``NAME.zarr``, or ``NAME.parquet`` with `max_distance`.
     robot, srdf, package_directories, meshes, representation
         As for `Robot.load`. The texts are copied into the store; meshes are read from where they are.
     states : Random, Grid or FromFile
@@ -479,10 +479,10 @@ def create(
             max_distance = number("max_distance", max_distance, "metres")
         except ValueError as error:
             raise DatasetError(str(error)) from None
-    if (where.suffix == ".parquet") != (max_distance is not None):
+    if where.suffix != (".zarr" if max_distance is None else ".parquet"):
+        given = "no max_distance" if max_distance is None else f"max_distance = {max_distance:g} m"
         raise DatasetError(
-            f"output {where}: must be NAME.parquet if and only if max_distance is given: "
-            + ("give max_distance" if max_distance is None else f"found max_distance = {max_distance:g} m")
+            f"output {where}: must be NAME.zarr without max_distance, NAME.parquet with it; found {given}"
         )
     extras = tuple(extras)
     unknown = set(extras) - {"points", "normals", "gradients"}

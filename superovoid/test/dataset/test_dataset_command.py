@@ -86,12 +86,13 @@ def test_command_accepts_grids_files_ranges_and_poses(capsys, tmp_path, urdf):
     [
         ((*STATES,), "base 'ball': its joint is floating"),
         ((*STATES, *BOX, "--between", "hand", "palm"), "'palm' is not a link or group"),
-        ((*STATES, *BOX, "--max-distance", "0.1"), "must be NAME.parquet if and only if max_distance"),
+        ((*STATES, *BOX, "--max-distance", "0.1"), "NAME.parquet with it; found max_distance = 0.1 m"),
+        ((*STATES, *BOX, "--output", "balls.txt"), "output balls.txt: must be NAME.zarr"),
         ((*STATES, *BOX, "--srdf", __file__), "SRDF"),
     ],
 )
 def test_command_refuses_invalid_queries(capsys, tmp_path, urdf, words, problem):
-    assert problem in run(capsys, urdf, *words, "--output", tmp_path / "a.zarr", code=2)
+    assert problem in run(capsys, urdf, "--output", tmp_path / "a.zarr", *words, code=2)
     assert not (tmp_path / "a.zarr").exists()
 
 

@@ -430,8 +430,11 @@ def test_existing_files_are_refused_and_kept(tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"max_distance": 0.1}, "must be NAME.parquet if and only if max_distance"),
-        ({"name": "a.parquet", "max_distance": None}, "give max_distance"),
+        ({"max_distance": 0.1}, "NAME.parquet with it; found max_distance = 0.1 m"),
+        ({"name": "a.parquet", "max_distance": None}, "must be NAME.zarr without max_distance"),
+        ({"name": "a.txt"}, "must be NAME.zarr without max_distance"),
+        ({"name": "a"}, "must be NAME.zarr without max_distance"),
+        ({"name": "a.txt", "max_distance": 0.1}, "NAME.parquet with it"),
         ({"name": "a.parquet", "max_distance": float("nan")}, "max_distance = nan: must be a finite number"),
         ({"name": "a.parquet", "max_distance": "5 mm"}, "max_distance = '5 mm': must be a finite number"),
         ({"extras": ("colour",)}, "extras: 'colour': must be some of"),
