@@ -105,6 +105,15 @@ def shape_height(shape, points):
     return point_distances(shape, points).distance
 
 
+def test_points_on_a_surface_with_hollows_have_no_distance_from_it():
+    terrain = Mesh.from_heights(np.random.default_rng(4).random((4, 5)), (1.0, 1.0), -0.2)
+    points = terrain.sample_surface(2000, 1)
+    found = point_distances(terrain, points)
+    np.testing.assert_allclose(found.distance, 0.0, atol=1e-9)
+    np.testing.assert_allclose(found.point, points, atol=1e-9)
+    assert found.certified.all()
+
+
 def test_points_near_several_bodies_take_the_nearest_of_all():
     rng = np.random.default_rng(5)
     poses = np.tile(np.eye(4), (len(BODIES) + 1, 1, 1))

@@ -315,11 +315,10 @@ def _ways_out(pair, goal, sign, w, ways, count):
         if known or count >= ways.shape[0]:
             continue
         x, _, upper = kinds.core_support(pair.a, inward)
-        height = upper + ball - dot(inward, add(centre, rotate(rotation, p)))
-        if not (height > 0.0):
-            continue
+        # A body outside the plane that meets the triangle within rounding leaves by any small translation.
+        height = max(0.0, upper + ball - dot(inward, add(centre, rotate(rotation, p))))
         count = _add_way(ways, count, height, scale(sign, inward))
-        if tried < _TRIED:
+        if height > 0.0 and tried < _TRIED:
             tried += 1
             x = point_along(pair.a, inward)
             deepest = rotate_back(rotation, sub(combine(1.0, x, ball, inward), centre))
