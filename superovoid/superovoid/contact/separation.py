@@ -167,3 +167,17 @@ def is_in_both(pair, p, loss=0.0):
     if not is_inside(a, p, slack_of_level(a, error)):
         return False
     return is_inside(b, rotate_back(pair.rotation, sub(p, pair.centre)), slack_of_level(b, error))
+
+
+@kernel
+def inner_centre(pair):
+    """Return whether the centre of a body, however small, is proved to be inside the other one, and that centre.
+
+    The centre is in the frame of A.
+    """
+    a, b = pair.a, pair.b
+    error = rounding(a, b, norm(pair.centre))
+    if is_inside(a, pair.centre, slack_of_level(a, error)):
+        return True, pair.centre
+    origin = rotate_back(pair.rotation, scale(-1.0, pair.centre))
+    return is_inside(b, origin, slack_of_level(b, error)), (0.0, 0.0, 0.0)

@@ -105,6 +105,25 @@ def shape_height(shape, points):
     return point_distances(shape, points).distance
 
 
+def level(ovoid, points):
+    """Return the implicit function of a superovoid: below 1 inside."""
+    x, y, z = (points / ovoid.semi_axes).T
+    section, profile = ovoid.section_exponent, ovoid.profile_exponent
+    x, y = x / (1.0 + ovoid.taper[0] * z), y / (1.0 + ovoid.taper[1] * z)
+    ring = (np.abs(x) ** (2.0 / section) + np.abs(y) ** (2.0 / section)) ** (section / profile)
+    return ring + np.abs(z) ** (2.0 / profile)
+
+
+@pytest.mark.parametrize("profile", [0.3, 0.8, 1.6])
+def test_no_point_inside_a_dented_superovoid_is_reported_outside(profile):
+    ovoid = Superovoid((0.3, 0.2, 0.5), section_exponent=1.6, profile_exponent=profile, taper=(0.5, -0.4))
+    points = np.random.default_rng(1).uniform(-1.2, 1.2, (4000, 3)) * ovoid.semi_axes
+    points = points[np.abs(points[:, 2]) < 0.5]
+    found, inside = point_distances(ovoid, points), level(ovoid, points) < 1.0
+    np.testing.assert_array_equal(found.distance < 0.0, inside)
+    assert np.all(found.lower[inside] < 0.0) and np.all(found.upper[inside] < 1e-12)
+
+
 def test_points_on_a_surface_with_hollows_have_no_distance_from_it():
     terrain = Mesh.from_heights(np.random.default_rng(4).random((4, 5)), (1.0, 1.0), -0.2)
     points = terrain.sample_surface(2000, 1)

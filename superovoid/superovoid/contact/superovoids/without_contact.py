@@ -19,7 +19,7 @@ from superovoid.contact.minkowski import contact_points
 from superovoid.contact.minkowski.contact_points import off_normal
 from superovoid.contact.minkowski.difference import X, Y, descend, initial_descent, mean_point, new_workspace
 from superovoid.contact.minkowski.on_surfaces import off_line, onto_surfaces
-from superovoid.contact.separation import is_in_both
+from superovoid.contact.separation import inner_centre, is_in_both
 from superovoid.contact.superovoids.answers import CLOSED, Answer, is_closed, with_interval
 from superovoid.contact.superovoids.certificate import rounding_margin
 from superovoid.contact.superovoids.directions import proved_support
@@ -134,8 +134,12 @@ def apart_without_contact(pair, answer, goal):
     margin = rounding_margin(pair.a, pair.b, centre)
     y = add(centre, rotate(rotation, answer.y))
     middle = combine(0.5, answer.x, 0.5, y)
-    if answer.lower < 0.0 and is_in_both(pair, middle):
-        return _answer_overlap(pair, answer, middle, goal)
+    if answer.lower < 0.0:
+        if is_in_both(pair, middle):
+            return _answer_overlap(pair, answer, middle, goal)
+        is_inner, point = inner_centre(pair)
+        if is_inner:
+            return _answer_overlap(pair, answer, point, goal)
     n = scale(1.0 / norm(answer.n), answer.n)
     found = nearest_of_ovoids(pair, n, answer, goal, margin)
     if found.overlap:
