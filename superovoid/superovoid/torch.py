@@ -117,6 +117,9 @@ def _tensor(name: str, values: Any) -> Tensor:
     """Return a tensor of floating point; integers become numbers of double precision."""
     if hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray | torch.Tensor):
         values = torch.from_dlpack(values)
+    if isinstance(values, np.ndarray):
+        # PyTorch refuses negative strides and foreign byte orders, and warns of memory that is not writable.
+        values = np.require(values, values.dtype.newbyteorder("="), ["C", "W"])
     is_typed = isinstance(values, np.ndarray | torch.Tensor)
     try:
         tensor = torch.as_tensor(values, dtype=None if is_typed else torch.float64)

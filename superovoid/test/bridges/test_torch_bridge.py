@@ -123,6 +123,18 @@ def test_integers_are_numbers_of_double_precision(pose):
     assert found.distance.item() == 0.75
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "view", [lambda poses: poses[::-1], lambda poses: poses.astype(">f8"), lambda poses: poses[::2], np.asfortranarray]
+)
+def test_arrays_of_numpy_may_have_any_layout(view):
+    poses = view(bridged.random_poses(np.random.default_rng(11), 6, reach=3.0))
+    poses.flags.writeable = False
+    same = np.array(poses, dtype=np.float64, order="C")
+    found, expected = (bridge.distances(Sphere(0.5), np.eye(4), Sphere(1.0), each) for each in (poses, same))
+    assert torch.equal(found.distance, expected.distance)
+
+
 @pytest.mark.parametrize("kind", [torch.bool, torch.complex128])
 def test_other_types_are_refused(kind):
     with pytest.raises(TypeError, match=f"pose_a: must be real numbers, found {kind}"):
