@@ -75,8 +75,8 @@ def as_matrices(name: str, poses: PosesLike) -> FloatArray:
         If the shape is wrong, an entry is not a real number, or a quaternion does not have unit length.
     """
     given = poses if type(poses) is np.ndarray else _matrices_of(name, poses)  # fast path for arrays
-    if type(given) is np.ndarray and given.dtype.kind == "c":
-        raise ValueError(f"{name}: must be real, found complex numbers; expected {EXPECTED}")
+    if type(given) is np.ndarray and given.dtype.kind in "bc":
+        raise ValueError(f"{name}: must be real, found {given.dtype.name}; expected {EXPECTED}")
     try:
         array = np.ascontiguousarray(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -122,8 +122,10 @@ def check_rigid(name: str, matrices: FloatArray) -> None:
     """Raise `ValueError` unless all matrices, shape (n, 4, 4), are rigid transforms within `MOST_LENGTH`."""
     if not np.isfinite(matrices).all():
         raise ValueError(f"{name}: must be finite, found nan or inf")
-    if not (matrices[:, 3] == (0.0, 0.0, 0.0, 1.0)).all():
-        raise ValueError(f"{name}: last row must be (0, 0, 0, 1)")
+    is_wrong = (matrices[:, 3] != (0.0, 0.0, 0.0, 1.0)).any(axis=1)
+    if is_wrong.any():
+        wrong = matrices[is_wrong.argmax(), 3]
+        raise ValueError(f"{name}: last row must be (0, 0, 0, 1), found {tuple(wrong.tolist())}")
     farthest = np.abs(matrices[:, :3, 3]).max(initial=0.0)
     if farthest > MOST_LENGTH:
         raise ValueError(f"{name}: coordinates must be within {MOST_LENGTH:g} m, found {farthest:.3g}")
@@ -189,6 +191,8 @@ def _matrices_of(name: str, poses: PosesLike) -> Any:
         If `poses` is a rotation without translation, or a pair whose shapes do not match.
     """
     if isinstance(poses, np.ndarray):
+        if np.ma.is_masked(poses):
+            raise ValueError(f"{name}: must be numbers, found masked ones")
         return poses if poses.dtype != object else _from_sequence(name, poses.tolist())
     if isinstance(poses, list | tuple):
         return _from_sequence(name, poses) if poses else poses
