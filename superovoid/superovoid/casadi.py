@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from superovoid.bridging import Answer, StateFunction, framework
 from superovoid.robot import Robot
 from superovoid.scene import Scene
+from superovoid.values.checks import whole_number
 from superovoid.values.poses import PoseLike, as_matrices
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class StateDistances(casadi.Callback):
         casadi.Callback.__init__(self)
         self._function = StateFunction(robot, scene, pairs=pairs, max_distance=max_distance, threads=threads)
         self.pairs = self._function.pairs
+        states = whole_number("states", states, 1)
         self._shape_in, self._shape_out = (len(robot.joint_names), states), (len(self.pairs), states)
         poses = [as_matrices("base_poses", pose) for pose in self._function.bases(base_poses)]
         self._bases = [np.array(poses)[None]] if poses else []

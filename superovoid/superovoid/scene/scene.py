@@ -887,11 +887,12 @@ def check_indices(table: IntArray, count: int) -> None:
 def _check_margins(margins: ArrayLike, count: int) -> FloatArray:
     """Return margins of `count` bodies or of their pairs as an array; `ValueError` unless they are finite."""
     given = floats("margins", margins)
-    if given.shape not in ((count,), (count, count)) or not np.isfinite(given).all():
+    if given.shape not in ((count,), (count, count)):
         raise ValueError(
-            f"margins: must be finite numbers (metres) of shape ({count},) or ({count}, {count}) for {count} bodies, "
-            f"found shape {given.shape}"
+            f"margins: must have shape ({count},) or ({count}, {count}) for {count} bodies, found {given.shape}"
         )
+    if not np.isfinite(given).all():
+        raise ValueError("margins: must be finite (metres), found nan or inf")
     if given.ndim == 2 and not np.array_equal(given, given.T):
         raise ValueError("margins: a matrix must be symmetric")
     return given
@@ -900,7 +901,7 @@ def _check_margins(margins: ArrayLike, count: int) -> FloatArray:
 def _largest_margin(margins: FloatArray) -> float:
     """Return the largest margin of any pair, m."""
     if margins.ndim == 2:
-        return float(margins.max(initial=-math.inf))
+        return float(margins.max()) if margins.size else 0.0
     return float(np.sort(margins)[-2:].sum())
 
 

@@ -65,6 +65,11 @@ def test_second_derivatives_are_differences_of_the_first():
         assert np.abs((ends[0] - ends[1]).T.ravel() / 2e-5 - found[:, column]).max() < 1e-4
 
 
+def test_a_fraction_of_states_is_refused_by_name():
+    with pytest.raises(ValueError, match=r"states = 2.5: must be an integer of at least 1"):
+        StateDistances("distances", bridged.robot_without_base(), states=2.5)
+
+
 @pytest.mark.parametrize("hessian", ["limited-memory", "exact"])
 def test_ipopt_keeps_an_arm_clear_of_a_wall(hessian):
     robot, wall = panda.robot(), panda.wall()

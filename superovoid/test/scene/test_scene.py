@@ -64,11 +64,17 @@ def test_margins_of_bodies_or_pairs_widen_the_limit(by_pair):
 
 @pytest.mark.parametrize(
     ("margins", "problem"),
-    [([0.1], r"shape \(4,\)"), ([0.1, 0.1, math.nan, 0.1], "finite"), (np.arange(16.0).reshape(4, 4), "symmetric")],
+    [([0.1], r"shape \(4,\)"), ([0.1, 0.1, math.nan, 0.1], "found nan"), (np.arange(16.0).reshape(4, 4), "symmetric")],
 )
 def test_unusable_margins_raise(row_of_spheres, margins, problem):
     with pytest.raises(ValueError, match=f"margins: .*{problem}"):
         row_of_spheres.query(max_distance=0.0, margins=margins)
+
+
+def test_a_scene_without_bodies_accepts_margins():
+    scene = Scene([])
+    scene.set_link_poses({})
+    assert all(len(scene.query(margins=margins)) == 0 for margins in ([], np.empty((0, 0))))
 
 
 def test_results_are_sorted_and_named_by_body(row_of_spheres):
