@@ -271,7 +271,7 @@ def robot_and_looks(
     """
     from superovoid.robot import Robot, RobotDescriptionError
     from superovoid.robot.appearance import read_looks
-    from superovoid.robot.files import PackageFolders, read_document
+    from superovoid.robot.files import PackageFolders, path_of, read_document
 
     srdf = arguments.srdf
     if urdf is None and recording is not None:
@@ -287,8 +287,10 @@ def robot_and_looks(
             raise RobotDescriptionError("no URDF is given, and superovoid_ros, which has the default robot, is missing")
         urdf, srdf = HANDS
     given = {name: Path(folder).absolute() for name, folder in arguments.package}
-    text, around = read_document("URDF", urdf, PackageFolders(given))
-    folders = PackageFolders({**around, **given})
-    rules = None if srdf is None else read_document("SRDF", srdf, PackageFolders(given))[0]
+    known = PackageFolders(given)
+    text, around = read_document("URDF", urdf, known)
+    folders = PackageFolders({**around, **given}, near=None if text is urdf else path_of("URDF", urdf, known))
+    folders.option = "--package {name}=FOLDER"
+    rules = None if srdf is None else read_document("SRDF", srdf, known)[0]
     robot = Robot.from_urdf(text, srdf=rules, package_directories=folders, meshes=arguments.meshes)
     return robot, lambda element: read_looks(text, element, folders)

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 import pytest
+from mesh_files import stl_binary
 
 from superovoid.cli import main
 
@@ -98,6 +99,16 @@ def test_joints_that_move_no_checked_pair_arrive_in_time(files):
 def test_no_motion_is_a_failed_check_with_its_reason(files, capsys, words, found):
     assert plan(files, *words, "--world", str(files / "post.urdf")) == 1
     assert found in capsys.readouterr().out
+
+
+def test_meshes_are_found_in_folders_next_to_the_urdf(files, capsys):
+    mesh = '<mesh filename="package://arm_meshes/tetrahedron.stl" scale="0.1 0.1 0.1"/>'
+    (files / "arm.urdf").write_text(ARM.replace('<cylinder radius="0.02" length="0.5"/>', mesh, 1))
+    assert plan(files, "--goal", "left") == 2
+    assert "--package arm_meshes=FOLDER" in capsys.readouterr().err
+    (files / "arm_meshes").mkdir()
+    (files / "arm_meshes" / "tetrahedron.stl").write_bytes(stl_binary())
+    assert plan(files, "--goal", "left") == 0
 
 
 @pytest.mark.parametrize(
