@@ -77,7 +77,7 @@ class CollisionDistances:
     ) -> None:
         if meshes not in ("triangles", "hull"):
             raise ValueError(f"meshes = {meshes!r}: must be 'triangles' or 'hull'")
-        self._model, self._geometry_model, self._threads = model, geometry_model, threads
+        self._model, self._geometry_model, self._threads = model, geometry_model.copy(), threads
         objects = list(geometry_model.geometryObjects)
         self.shapes = tuple(_shape(each, meshes) for each in objects)
         """The shape of each geometry."""

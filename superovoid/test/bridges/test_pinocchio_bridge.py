@@ -115,6 +115,16 @@ def test_a_height_field_is_the_solid_under_it():
     assert terrain.vertices[0].tolist() == [-1.0, -0.5, 0.4]  # the last row of Coal
 
 
+def test_later_changes_of_a_geometry_model_have_no_effect():
+    model, geometry = two_bodies(coal.Box(0.2, 0.3, 0.4), coal.Sphere(0.2))
+    ask, data, places = CollisionDistances(model, geometry), model.createData(), geometry.createData()
+    q = pinocchio.neutral(model)
+    before = ask(data, places, q).results.distance
+    geometry.geometryObjects[0].placement = pinocchio.SE3.Random()
+    geometry.addGeometryObject(pinocchio.GeometryObject("late", 0, pinocchio.SE3.Identity(), coal.Sphere(0.1)))
+    assert ask(data, places, q).results.distance == before
+
+
 def test_geometries_without_a_shape_are_refused():
     model, geometry = two_bodies(coal.Plane(np.array([0.0, 0.0, 1.0]), 0.0), coal.Sphere(0.1))
     with pytest.raises(ValueError, match="Plane has no shape"):
