@@ -37,6 +37,7 @@ TILTED[:3, 3] = 0.2, -0.1, 0.4
 OVOID = Superovoid((0.3, 0.2, 0.5), section_exponent=0.6, profile_exponent=0.8, taper=(0.2, -0.3))
 DENTED = Superovoid((0.3, 0.2, 0.5), section_exponent=1.7, profile_exponent=1.0, taper=(0.4, -0.4))
 RING = Mesh.from_trimesh(trimesh.creation.annulus(0.2, 0.5, 0.3, sections=24))
+TERRAIN = Mesh.from_heights(np.random.default_rng(4).uniform(0.0, 0.5, (4, 5)), (1.0, 1.0), -0.2)
 HULL = ConvexMesh(np.random.default_rng(3).normal(scale=0.3, size=(40, 3)))
 BODIES = [
     OVOID,
@@ -50,6 +51,7 @@ BODIES = [
     Torus(0.4, 0.15),
     HULL,
     RING,
+    TERRAIN,
 ]
 
 
@@ -125,9 +127,8 @@ def test_no_point_inside_a_dented_superovoid_is_reported_outside(profile):
 
 
 def test_points_on_a_surface_with_hollows_have_no_distance_from_it():
-    terrain = Mesh.from_heights(np.random.default_rng(4).random((4, 5)), (1.0, 1.0), -0.2)
-    points = terrain.sample_surface(2000, 1)
-    found = point_distances(terrain, points)
+    points = TERRAIN.sample_surface(2000, 1)
+    found = point_distances(TERRAIN, points)
     np.testing.assert_allclose(found.distance, 0.0, atol=1e-9)
     np.testing.assert_allclose(found.point, points, atol=1e-9)
     assert found.certified.all()

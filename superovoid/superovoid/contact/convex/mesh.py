@@ -55,6 +55,7 @@ _STACK = 4096
 _NARROWER = 4  # times that an interval is made narrower for points along the normal
 _MOST_TOUCHED = 64  # limit of stored triangles that meet the other body
 _TRIED = 6  # translations tried
+_SUMMANDS = 32  # normals in the sum that leads out of a hollow corner
 _ADVANCES = 5  # places tried on the way back from one that separates the bodies by more than necessary
 
 
@@ -327,6 +328,28 @@ def _ways_out(pair, goal, sign, w, ways, count):
 
 
 @kernel(_nrt=True)
+def _way_past(pair, y, step, goal, w):
+    """Return the translation of B that takes a point y of its surface past the origin of A, to a distance of a step.
+
+    At a hollow corner the line from a point inside to the corner may continue inside. The way out has positive products
+    with the normals of all triangles there: a sum of them, to which the one with the least product is added each time.
+    """
+    out_of_line()
+    found = np.empty(_MOST_TOUCHED, np.int64)
+    touched = _touched_triangles(Pair(pair.a, pair.b, pair.rotation, sub(pair.centre, y)), goal, w, found)
+    outward = (0.0, 0.0, 0.0)
+    for _ in range(_SUMMANDS):
+        least, added = math.inf, outward
+        for i in range(touched):
+            p, q, r = corners(pair.b, found[i])
+            normal = unit(cross(sub(q, p), sub(r, p)), outward)
+            if dot(outward, normal) < least:
+                least, added = dot(outward, normal), normal
+        outward = add(outward, added)
+    return sub(scale(-step, rotate(pair.rotation, unit(outward, outward))), y)
+
+
+@kernel(_nrt=True)
 def solve(pair, n, goal, budget):
     """Signed distance of any body A and a mesh B, with flags of the status. Radii are counted."""
     out_of_line()
@@ -342,7 +365,7 @@ def solve(pair, n, goal, budget):
     ball = kinds.ball_radius(a, ka)
     hulls = cores.solve_cores(pair, n, goal, math.inf, budget, w)
     best, direction = ball - hulls.lower, hulls.n
-    ways = np.empty((4 * _MOST_TOUCHED + 2, 4))
+    ways = np.empty((4 * _MOST_TOUCHED + 3, 4))
     count, proved = _ways_out(pair, goal, 1.0, w, ways, np.int64(0))
     iterations = gap.iterations + hulls.iterations
     if touching:
@@ -354,6 +377,10 @@ def solve(pair, n, goal, budget):
         count = _add_way(ways, count, upper + ball - dot(inward, gap.y), inward)
         deepest = combine(1.0, point_along(pair.a, inward), ball, inward)
         proved = max(proved, depth_of_point(pair.b, rotate_back(rotation, sub(deepest, centre)), goal, math.inf, w))
+    is_point = ka == kinds.POINT and ball <= margin
+    if is_point:
+        past = _way_past(pair, gap.y, 0.5 * goal, goal, w)
+        count = _add_way(ways, count, norm(past) - 0.5 * goal, unit(past, gap.n))
     if ka == kinds.POINT or ka == kinds.CAPSULE or ka == kinds.TORUS:
         # Only the ball may overlap: the nearest point of the mesh lies that deep in it.
         core = a.copy()
@@ -381,7 +408,9 @@ def solve(pair, n, goal, budget):
         away = Pair(pair.a, pair.b, rotation, add(centre, scale(length, d)))
         k = separation(away, d, 0.5 * goal, 2.0 * margin, -math.inf, False, w)
         iterations += k.iterations
-        if k.lower > margin and not overlap(away, k):
+        # The side of a point needs no gap, whose bound near the surface is that of a direction of few digits.
+        is_free = side_of_bodies(away, True) == OUTSIDE if is_point else k.lower > margin and not overlap(away, k)
+        if is_free:
             best, direction = length, d
             break
     # If the bodies touch after the translation, their contact gives the points; if not, a translation shorter by their
