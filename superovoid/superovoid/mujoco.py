@@ -182,26 +182,32 @@ def scene_of(model: Any, robot: Robot) -> Scene:
 
 
 def state_of(model: Any, data: Any, robot: Robot) -> tuple[FloatArray, dict[str, FloatArray]]:
-    """Return the state of a model as the functions of this library take it.
+    """Return the state of a model, or a batch of states, as the functions of this library take it.
 
     Parameters
     ----------
-    model, data : mujoco.MjModel, mujoco.MjData
-        Poses of bases are those of the last `mujoco.mj_kinematics` or `mujoco.mj_forward`.
+    model : mujoco.MjModel
+    data : mujoco.MjData, or a batch of states
+        Of a batch, such as `mujoco.mjx.Data`, ``qpos`` has the shape (..., nq), ``xpos`` (..., nbody, 3) and ``xmat``
+        nine numbers for each body. Poses of bases are those of the last `mujoco.mj_kinematics` or `mujoco.mj_forward`.
     robot : Robot
         That of `robot_from_model`.
 
     Returns
     -------
-    positions : (joints,) ndarray
+    positions : (..., joints) ndarray
         In the order of ``robot.joint_names``.
-    base_poses : dict of str to (4, 4) ndarray
+    base_poses : dict of str to (..., 4, 4) ndarray
         Poses of ``robot.base_links``.
     """
-    position = {_name(model, "joint", joint): data.qpos[model.jnt_qposadr[joint]] for joint in range(model.njnt)}
+    place = {_name(model, "joint", joint): model.jnt_qposadr[joint] for joint in range(model.njnt)}
     body = {_name(model, "body", body): body for body in range(model.nbody)}
-    bases = {link: _pose(data.xpos[body[link]], data.xmat[body[link]]) for link in robot.base_links}
-    return np.array([position[name] for name in robot.joint_names]), bases
+    positions, translations, rotations = map(np.asarray, (data.qpos, data.xpos, data.xmat))
+    rotations = rotations.reshape(*translations.shape, 3)
+    bases = {
+        link: _pose(translations[..., body[link], :], rotations[..., body[link], :, :]) for link in robot.base_links
+    }
+    return positions[..., [place[name] for name in robot.joint_names]].astype(np.float64), bases
 
 
 def collision_pairs(model: Any) -> IntArray:
@@ -297,8 +303,8 @@ def _pose_at(position: FloatArray, quaternion: FloatArray) -> FloatArray:
 
 
 def _pose(position: FloatArray, rotation: FloatArray) -> FloatArray:
-    pose = _translation(position)
-    pose[:3, :3] = rotation.reshape(3, 3)
+    pose = np.zeros((*position.shape[:-1], 4, 4))
+    pose[..., :3, :3], pose[..., :3, 3], pose[..., 3, 3] = rotation.reshape(*position.shape, 3), position, 1.0
     return pose
 
 

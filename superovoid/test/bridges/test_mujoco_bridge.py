@@ -3,6 +3,8 @@
 
 """MuJoCo: distances are those of mj_geomDistance; robots with the poses and pairs of their models."""
 
+from types import SimpleNamespace
+
 import bridged
 import numpy as np
 import pytest
@@ -138,6 +140,21 @@ def test_links_have_the_poses_of_the_bodies():
             pose = poses[model.body(body).name or f"body {body}"]
             assert np.abs(pose[:3, 3] - data.xpos[body]).max() <= 1e-12
             assert np.abs(pose[:3, :3].ravel() - data.xmat[body]).max() <= 1e-12
+
+
+@pytest.mark.parametrize("rotation", [(9,), (3, 3)])
+def test_a_batch_of_states_has_the_states_of_its_entries(rotation):
+    model = mujoco.MjModel.from_xml_string(MODEL)
+    robot, singles = bridge.robot_from_model(model), [random_state(model, seed) for seed in range(6)]
+    fields = {name: np.array([getattr(data, name) for data in singles]) for name in ("qpos", "xpos", "xmat")}
+    fields = {name: each.reshape(2, 3, *each.shape[1:]) for name, each in fields.items()}
+    fields["xmat"] = fields["xmat"].reshape(2, 3, model.nbody, *rotation)
+    positions, bases = bridge.state_of(model, SimpleNamespace(**fields), robot)
+    for i, data in enumerate(singles):
+        expected, poses = bridge.state_of(model, data, robot)
+        np.testing.assert_array_equal(positions[i // 3, i % 3], expected)
+        assert poses.keys() == bases.keys() == set(robot.base_links)
+        assert all((bases[link][i // 3, i % 3] == pose).all() for link, pose in poses.items())
 
 
 def test_pairs_are_those_of_mujoco():
