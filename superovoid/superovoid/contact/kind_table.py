@@ -340,8 +340,11 @@ def solve_convex(first, second, limit, state, rotation, out):
         elif kb != kinds.TORUS and answer.distance <= goal:
             status |= _opposite_status(pair, answer, goal)
     answer = cores.with_balls(answer, ball_a, ball_b)
-    if answer.upper - answer.lower > goal and not is_far:
-        answer = _on_surfaces(answer, pair, True)
+    is_open = answer.upper - answer.lower > goal
+    # No point of overlapping bodies lies deeper than the two points are off the line along the normal.
+    is_deep = answer.distance <= 0.0 and off_line(answer.x, answer.y, -answer.distance, answer.n) > goal
+    if (is_open or is_deep) and not is_far:
+        answer = _on_surfaces(answer, pair, is_open)
     _finish(task, answer, status, goal, wanted, state, out)
 
 
