@@ -12,13 +12,10 @@ Lengths are in metres.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from superovoid.robot import Robot
-from superovoid_ros.motions.recorded import Frame, Motion
+from superovoid_ros.motions.recorded import JointFrame, Motion
 from superovoid_ros.resources import robot_documents, share_directory
 
 FILE, ROBOT = "dental_bite.yaml", "molars"
@@ -26,13 +23,10 @@ LOWER, UPPER = "lower_molar", "upper_molar"
 
 
 @dataclass(frozen=True)
-class BiteFrame(Frame):
-    """One frame; ``height``: of the upper crown's frame above the lower one's, m. There are no base poses."""
+class BiteFrame(JointFrame):
+    """One frame; ``height``: of the upper crown's frame above the lower one's, m."""
 
-    index: int
-    height: float
-    positions: Mapping[str, float]
-    base_poses: Mapping[str, np.ndarray] = field(default_factory=dict)
+    height: float = field(kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -80,7 +74,7 @@ class DentalBite(Motion):
         """
         self._check_index(index)
         height = self.start - self.step * (self.turn_frame - abs(self.turn_frame - index))
-        return BiteFrame(index, height, {self.joint: height})
+        return BiteFrame(index, {self.joint: height}, height=height)
 
 
 def read_bite() -> tuple[Robot, DentalBite]:

@@ -6,25 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-import numpy as np
-
 from superovoid.viewing.recording_files import AXES, RecordingError, read_table
-from superovoid_ros.motions.recorded import Frame, Motion
+from superovoid_ros.motions.recorded import JointFrame, Motion
 
 _UNITS = ("_rad", "_m")
-
-
-@dataclass(frozen=True)
-class JointFrame(Frame):
-    """One frame. There are no base poses."""
-
-    index: int
-    positions: Mapping[str, float]
-    base_poses: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

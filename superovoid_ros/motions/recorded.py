@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
@@ -25,6 +26,15 @@ class Frame:
     index: int
     positions: Mapping[str, float]
     base_poses: Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class JointFrame(Frame):
+    """One frame of a motion without floating links."""
+
+    index: int
+    positions: Mapping[str, float]
+    base_poses: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 class Motion(ABC):
