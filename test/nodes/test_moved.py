@@ -68,7 +68,7 @@ def is_still(planning, **frames):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_no_point_of_what_counts_as_still_has_moved_farther_than_the_tolerance(seed):
+def test_no_point_of_a_still_body_moves_beyond_the_tolerance(seed):
     random = np.random.default_rng(seed)
     before = pose(random)
     planning = scene_of(random, 6, before=before).commit()
