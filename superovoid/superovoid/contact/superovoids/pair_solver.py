@@ -80,7 +80,7 @@ _THIN = 1e-2
 _FACING = 0.95  # cosine
 _SHARP = 0.25  # of the goal: largest gap between a contact and its lower end for a search to begin with it
 _TOUCHING = 0.03  # of the smaller body: bodies that seem to overlap by less at first may be apart
-_FROM_NEAREST = np.int64(10)  # iterations of Newton's method from the normal of nearest points
+_FROM_NEAREST = np.int64(10)  # iterations of Newton's method from the best direction of GJK
 _FIRST_LOOK = 64  # share of a search's budget after which its contact and points must prove the answer
 
 
@@ -156,8 +156,8 @@ def _after_search(pair, best, value, optimum, deficit, goal):
 
 
 @kernel(separate=True)
-def prove(pair, n, best, goal, budget):
-    """Search the sphere of directions, from an open answer or, if Newton has not converged, from the direction n."""
+def prove(pair, best, goal, budget):
+    """Search the sphere of directions, from the normal of an open answer."""
     out_of_line()
     a, b, centre = pair.a, pair.b, pair.centre
     known = best.lower > -math.inf
@@ -167,9 +167,8 @@ def prove(pair, n, best, goal, budget):
             best = _proved_at(pair, best, goal)
             if is_closed(best, goal):
                 return best
-        n = best.n
-    value = min(-best.lower, proved_support(pair, n)) if known else math.inf
-    start = Minimum(value, n, best.fa, best.fb, known, UNKNOWN_CAP)
+    value = min(-best.lower, proved_support(pair, best.n)) if known else math.inf
+    start = Minimum(value, best.n, best.fa, best.fb, known, UNKNOWN_CAP)
     size = min(a[SIZE], b[SIZE])
     search_goal = 0.5 * goal
     deficit = a[DENT_DEFICIT] + b[DENT_DEFICIT]
@@ -181,7 +180,7 @@ def prove(pair, n, best, goal, budget):
         else:
             search_goal = max(search_goal, min(0.25 * deficit, HULL_GOAL * size))
     tolerance = newton_tolerance(a, b, centre, goal)
-    if not is_dented and (not known or best.distance >= 0.0):
+    if not is_dented and best.distance >= 0.0:
         # Of separate bodies, points prove the distance, for which triangles of directions would have to be refined to
         # the last digit: the first directions find where.
         first = search(pair, start, search_goal, tolerance, budget // _FIRST_LOOK)
@@ -219,8 +218,8 @@ def solve_relative(pair, state, start_a, start_b, goal, budget):
     """Answer in the frame of A: Newton's method from up to three starts, then searches for an open interval.
 
     The starts are the points of an earlier answer (if the state has any), the points whose normals lie along the line
-    of centres, and the support points of convex bodies along the best direction of GJK, which may answer itself, or the
-    points of others on the line of centres.
+    of centres, and the support points of convex bodies along the best direction of GJK, which may answer itself or
+    prove an overlap, or the points of others on the line of centres.
     """
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     n = line_of_centres(centre)
@@ -238,7 +237,7 @@ def solve_relative(pair, state, start_a, start_b, goal, budget):
             fa, fb = surface_point_towards(a, n), surface_point_towards(b, m)
         elif start == 2:
             nearest = nearest_by_gjk(pair, n, goal, best.iterations)
-            fa, fb, steps = nearest.fa, nearest.fb, _FROM_NEAREST if is_closed(nearest, goal) else steps
+            fa, fb, steps = nearest.fa, nearest.fb, _FROM_NEAREST if nearest.upper < math.inf else steps
         answer = newton_from(pair, fa, fb, goal, steps, nearest.iterations)
         if is_closed(answer, goal):
             return answer
@@ -248,12 +247,13 @@ def solve_relative(pair, state, start_a, start_b, goal, budget):
             apart = apart_over_dents(pair, answer, goal)
             if is_closed(apart, goal):
                 return apart
-        best = answer if answer.lower >= best.lower else with_iterations(best, answer.iterations)
+        former = nearest if nearest.upper <= 0.0 else best
+        best = answer if answer.lower > former.lower else with_iterations(former, answer.iterations)
         if best.distance < 0.0:
             # A contact deeper than its balls prove: the search examines other directions, better than a further start
             # would.
             break
-    return prove(pair, n, best, goal, budget)
+    return prove(pair, best, goal, budget)
 
 
 @kernel

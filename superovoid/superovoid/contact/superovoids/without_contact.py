@@ -100,8 +100,8 @@ def _answer_separated(pair, answer, goal):
 def nearest_by_gjk(pair, n, goal, iterations):
     """Answer for two convex bodies by the nearest points of GJK, from a direction n.
 
-    The interval is open if the bodies overlap or GJK is slow. The surface points of the answer are the support points
-    along the direction with the least h_M that GJK has found.
+    If the bodies overlap, the interval ends at 0 and has no lower end; if GJK is slow, it has no end. The normal is
+    then the direction with the least h_M that GJK has found. The surface points are the support points along it.
     """
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
@@ -111,7 +111,8 @@ def nearest_by_gjk(pair, n, goal, iterations):
     fb = support_candidate(b, rotate_back(rotation, scale(-1.0, found.n)), LOOSE)
     iterations += found.iterations
     if not (found.lower > margin and found.upper - found.lower <= 0.5 * goal):
-        return Answer(math.inf, -math.inf, math.inf, n, n, n, fa, fb, UNPROVEN, iterations)
+        distance, upper = (found.lower, 0.0) if found.overlap else (math.inf, math.inf)
+        return Answer(distance, -math.inf, upper, n, n, found.n, fa, fb, UNPROVEN, iterations)
     x, y = onto_surfaces(cores, mean_point(w, found.count, X), mean_point(w, found.count, Y), found.n, False)
     length, y = norm(sub(y, x)), rotate_back(rotation, sub(y, centre))
     lower, upper = min(found.lower - margin, length), length + margin
