@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Newton's method for the point of a convex superovoid nearest to a separate segment, box or cylinder.
+r"""Newton's method for the point of a convex superovoid nearest to a separate point, segment, box or cylinder.
 
 These cores have projections pi in closed form, so the unknown is one surface point: in the frame of the core A let y be
 a point of the superovoid B with unit inward normal n and shape operator S, and u = y - pi(y). A tangential step a moves
@@ -48,7 +48,7 @@ from superovoid.contact.superovoids.newton import (
     shorten_move,
     target,
 )
-from superovoid.shapes.kernels.kinds import CYLINDER, POINT, SUPEROVOID
+from superovoid.shapes.kernels.kinds import CYLINDER, SUPEROVOID
 from superovoid.shapes.kernels.surface import A1, A2, A3, DENTED, S_, SIZE, P, gradient, position, shape_operator
 
 
@@ -89,10 +89,10 @@ def _off_projection(row, kind, p, s, t, inwards):
     outside = per if square >= (hx + inwards) * (hx + inwards) else 0.0
     radial = (p[0] * s[0] + p[1] * s[1]) * (p[0] * t[0] + p[1] * t[1]) * outside
     turning = (p[0] * s[1] - p[1] * s[0]) * (p[0] * t[1] - p[1] * t[0]) * per * (1.0 - share)
-    # A segment has no width, and so no face to pass to across it.
+    # A point has no length and a segment no width, and so no face to pass to across it.
     flat_x = s[0] * t[0] if abs(p[0]) >= (hx + inwards if hx > 0.0 else 0.0) else 0.0
     flat_y = s[1] * t[1] if abs(p[1]) >= (hy + inwards if hy > 0.0 else 0.0) else 0.0
-    flat_z = s[2] * t[2] if abs(p[2]) >= hz + inwards else 0.0
+    flat_z = s[2] * t[2] if abs(p[2]) >= (hz + inwards if hz > 0.0 else 0.0) else 0.0
     return (radial + turning if is_round else flat_x + flat_y) + flat_z
 
 
@@ -184,7 +184,7 @@ def certify(row, kind, body, rotation, f, k, margin, iterations):
 @kernel
 def is_for(core_kind, kind, row):
     """Return whether this module handles a core of a kind next to a body of a kind, with its row."""
-    return has_projection(core_kind) and core_kind != POINT and kind == SUPEROVOID and row[DENTED] == 0.0
+    return has_projection(core_kind) and kind == SUPEROVOID and row[DENTED] == 0.0
 
 
 @kernel(separate=True)

@@ -27,7 +27,7 @@ import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
-from superovoid.contact.convex import beside_dent, cores
+from superovoid.contact.convex import beside_dent, cores, nearest_to_core
 from superovoid.contact.minkowski import difference, revolution
 from superovoid.contact.minkowski.contact_points import holds_means
 from superovoid.contact.minkowski.flats import REACH, touching_flats
@@ -41,6 +41,7 @@ from superovoid.values.status import DENT, NON_CONVEX, NON_UNIQUE, UNPROVEN
 _FIRST_ARCS, _MOST_ARCS = 6, 400
 _SECANT_STEPS = 12
 _LEAST_STEP = 1e-3  # rad, of the first step
+_SAME_AXES = np.eye(3)
 _ADVANCES = 9  # places tried on the way back from a translation that separates the bodies by more than necessary
 
 
@@ -60,6 +61,12 @@ def _distance_at(pair, n, goal, budget, w):
     if closed:
         d, n, foot, _ = kinds.point_to_core(pair.a, p)
         return cores.Cores(d, d, d, foot, p, n, 1, 0)
+    if nearest_to_core.is_for(pair.b.kind, ka, a):
+        # In the frame of A, moved to the point.
+        apart = Pair(pair.b, pair.a, _SAME_AXES, scale(-1.0, p))
+        k, _ = nearest_to_core.solve(apart, scale(-1.0, n), goal, difference.rounding(a, pair.b.row, p), math.inf)
+        if k.upper - k.lower <= goal:
+            return cores.Cores(k.distance, k.lower, k.upper, add(k.y, p), p, scale(-1.0, k.n), k.iterations, 0)
     k = cores.solve_cores(pair, n, goal, math.inf, budget, w)
     # The best bound may be that of another direction; only with its own is n a subgradient.
     c = difference.difference_support(pair, k.n)
