@@ -27,7 +27,7 @@ import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
-from superovoid.contact.convex import cores, torus
+from superovoid.contact.convex import alternating, cores, torus
 from superovoid.contact.convex.mesh_tree import (
     INSIDE,
     OUTSIDE,
@@ -78,6 +78,9 @@ def _part_distance(pair, n, goal, beyond, w):
         touching = not (k.distance > 0.25 * goal)
         direction = scale(-1.0, rotate(rotation, k.n))
         return cores.Cores(k.distance, k.lower, k.upper, x, y, direction, k.iterations, k.status), touching
+    k = alternating.nearest_points(pair, goal, difference.rounding(pair.a.row, pair.b.row, centre), beyond)
+    if k.upper - k.lower <= goal or k.lower > beyond:
+        return k, False
     k = cores.solve_cores(pair, n, goal, beyond, np.int64(0), w)
     return k, k.lower == -math.inf
 

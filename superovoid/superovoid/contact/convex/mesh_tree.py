@@ -17,7 +17,7 @@ import numpy as np
 from superovoid.compiled.aabb_tree import END, FIRST, LOWER, NODE_LENGTH, SECOND, UPPER
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, cross, dot, norm, rotate, rotate_back, scale, sub
-from superovoid.contact.convex import cores
+from superovoid.contact.convex import alternating, cores
 from superovoid.contact.minkowski.on_surfaces import unit
 from superovoid.contact.pair import Pair
 from superovoid.contact.separation import gap_of_boxes
@@ -217,8 +217,11 @@ def gap_of_nodes(pair, i, j, enough, margin, box, w):
         middle, half_a = node_box(a, i)
         return gap_of_boxes(_axes_of(pair.rotation), sub(at, middle), half_a, half, enough, margin)
     box[A1], box[A2], box[A3] = half
-    parts = Pair(a, kinds.Core(box, kinds.CODE[kinds.BOX], b.pool), pair.rotation, at)
-    return cores.bounds_about(parts, unit(at, (0.0, 0.0, 1.0)), 0.1 * norm(at), margin, -math.inf, enough, w)[0]
+    parts, goal = Pair(a, kinds.Core(box, kinds.CODE[kinds.BOX], b.pool), pair.rotation, at), 0.1 * norm(at)
+    nearest = alternating.nearest_points(parts, goal, margin, enough)
+    if nearest.upper - nearest.lower <= goal or nearest.lower > enough:
+        return nearest.lower + margin
+    return cores.bounds_about(parts, unit(at, (0.0, 0.0, 1.0)), goal, margin, -math.inf, enough, w)[0]
 
 
 class NodePairs(NamedTuple):

@@ -27,7 +27,7 @@ import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
-from superovoid.contact.convex import beside_dent, cores, nearest_to_core
+from superovoid.contact.convex import alternating, beside_dent, cores, nearest_to_core
 from superovoid.contact.minkowski import difference, revolution
 from superovoid.contact.minkowski.contact_points import holds_means
 from superovoid.contact.minkowski.flats import REACH, touching_flats
@@ -61,6 +61,10 @@ def _distance_at(pair, n, goal, budget, w):
     if closed:
         d, n, foot, _ = kinds.point_to_core(pair.a, p)
         return cores.Cores(d, d, d, foot, p, n, 1, 0)
+    if ka == kinds.TRIANGLE:
+        k = alternating.nearest_points(pair, goal, difference.rounding(a, pair.b.row, p), math.inf)
+        if k.upper - k.lower <= goal:
+            return k
     if nearest_to_core.is_for(pair.b.kind, ka, a):
         # In the frame of A, moved to the point.
         apart = Pair(pair.b, pair.a, _SAME_AXES, scale(-1.0, p))
