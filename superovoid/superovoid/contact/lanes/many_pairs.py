@@ -237,6 +237,7 @@ def _store_column(block, at, v):
 
 
 line_of_centres = in_lanes(pair_solver.line_of_centres)
+first_direction = in_lanes(pair_solver.first_direction)
 line_to = in_lanes(nearest_to_core.line_to)
 gap_tolerance = in_lanes(certificate.gap_tolerance)
 newton_tolerance = in_lanes(answers.newton_tolerance)
@@ -267,7 +268,8 @@ def prepare(block: Floats1, count: int, tolerance: float) -> None:
         size, residual = min(a[SIZE], b[SIZE]), newton_tolerance(a, b, centre, goal)
         most = float(WARM_ITERATIONS if is_warm else COLD_ITERATIONS)
         store_task(block, TASK + i, Task(size, residual, most, cut))
-        n = line_of_centres(line_to(a, a[KIND], centre) if a[KIND] != SUPEROVOID else centre)
+        is_core = a[KIND] != SUPEROVOID
+        n = line_of_centres(line_to(a, a[KIND], centre)) if is_core else first_direction(a, b, rotation, centre)
         block[GOAL + i], block[WARM + i] = goal, 1.0 if is_warm else 0.0
         store_3(block, START + i, n)
         store_3(block, START + CHUNK + i, rotate_back(rotation, scale(-1.0, n)))

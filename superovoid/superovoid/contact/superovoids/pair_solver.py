@@ -3,8 +3,8 @@
 
 r"""Solve one pair of bodies: Newton's method proposes a contact, and the certificate proves it.
 
-1.  Newton from the points whose normals lie along the line of centres. If it fails, as near flats and sharp edges, GJK
-    finds the nearest points of convex bodies, and Newton starts from their normal.
+1.  Newton from the points whose normals lie along a line between the bodies. If it fails, as near flats and sharp
+    edges, GJK finds the nearest points of convex bodies, and Newton starts from their normal.
 2.  Certificate: interval from support functions, points and tangent balls (`certificate`).
 3.  If the interval stays open - a deep overlap may have several local minima of the depth, a hard pair may not have
     converged - the sphere of directions is searched by branch and bound (`search`), which polishes every improvement by
@@ -22,7 +22,7 @@ import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2, Floats3
 from superovoid.compiled.kernels import entry_point, kernel, out_of_line
-from superovoid.compiled.vector import LEAST_LENGTH, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.compiled.vector import LEAST_LENGTH, add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.columns import (
     DISTANCE,
     ITERATIONS,
@@ -78,6 +78,7 @@ from superovoid.values.status import ARBITRARY_NORMAL, NON_UNIQUE, PRECISION, UN
 _THIN_COST, _DENT_COST = 4, 12
 _THIN = 1e-2
 _FACING = 0.95  # cosine
+_SHARE_OF_CENTRES = 0.1  # of the line of centres in the first direction
 _SHARP = 0.25  # of the goal: largest gap between a contact and its lower end for a search to begin with it
 _TOUCHING = 0.03  # of the smaller body: bodies that seem to overlap by less at first may be apart
 _FROM_NEAREST = np.int64(10)  # iterations of Newton's method from the best direction of GJK
@@ -91,6 +92,26 @@ def line_of_centres(centre):
     if length > 0.0:
         return scale(1.0 / length, centre)
     return (0.0, 0.0, 1.0)
+
+
+@kernel
+def _nearest_in_middle(body, p):
+    """Return the point nearest to p of a box in a body, whose half extents are the semi-axes less the smallest."""
+    least = min(body[A1], body[A2], body[A3])
+    x, y, z = body[A1] - least, body[A2] - least, body[A3] - least
+    return min(max(p[0], -x), x), min(max(p[1], -y), y), min(max(p[2], -z), z)
+
+
+@kernel
+def first_direction(a, b, rotation, centre):
+    """Return a unit direction from A to B for Newton's method to start from.
+
+    It is nearly that of near points of the middles of the bodies: a segment in a slender body, a plate in a flat one. A
+    share of the line of centres keeps it off the axis of a flat, on which a surface has no curvature.
+    """
+    x = _nearest_in_middle(a, centre)
+    y = add(centre, rotate(rotation, _nearest_in_middle(b, rotate_back(rotation, sub(x, centre)))))
+    return line_of_centres(combine(1.0, sub(y, _nearest_in_middle(a, y)), _SHARE_OF_CENTRES, centre))
 
 
 @kernel
@@ -217,12 +238,12 @@ def still_face(pair, fa, fb):
 def solve_relative(pair, state, start_a, start_b, goal, budget):
     """Answer in the frame of A: Newton's method from up to three starts, then searches for an open interval.
 
-    The starts are the points of an earlier answer (if the state has any), the points whose normals lie along the line
-    of centres, and the support points of convex bodies along the best direction of GJK, which may answer itself or
-    prove an overlap, or the points of others on the line of centres.
+    The starts are the points of an earlier answer (if the state has any), the points whose normals lie along
+    `first_direction`, and the support points of convex bodies along the best direction of GJK, which may answer itself
+    or prove an overlap, or the points of others on that line through the centres.
     """
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
-    n = line_of_centres(centre)
+    n = first_direction(a, b, rotation, centre)
     m = rotate_back(rotation, scale(-1.0, n))
     fa, fb = load_point(state, start_a), load_point(state, start_b)
     first = 0 if (fa.r != 0.0 or fa.w != 0.0) and still_face(pair, fa, fb) else 1
