@@ -194,6 +194,7 @@ MADE = {
     "FreeForm": lambda: sohn2002.FreeForm([[(0, 0, 0), (0, 1, 0)], [(1, 0, 0), (1, 1, 0)]]),
     "GoalRegion": planning.GoalRegion,
     "GroupPlanner": lambda: planner(),
+    "JumpLimits": planning.JumpLimits,
     "Group": lambda: grouped_robot().group("all"),
     "GoncalvesResult": lambda: goncalves2017.distance(A, np.eye(4), B, at(0.5)),
     "PointDistances": lambda: api.point_distances([A, B], np.eye(3), [at(0.0), at(0.5)]),

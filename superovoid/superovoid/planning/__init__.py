@@ -10,6 +10,7 @@ from superovoid.planning.inverse import GoalRegion, PoseGoal, Search, inverse_ki
 from superovoid.planning.motion_check import MotionValidator
 from superovoid.planning.optimise import grasp, optimise_path, retreat
 from superovoid.planning.problem import PlanningError, PlanningProblem
+from superovoid.planning.straight_path import JumpLimits, straight_path
 from superovoid.planning.timing import motion_limits
 from superovoid.planning.validity import SceneValidity, Validity
 
@@ -17,6 +18,7 @@ __all__ = [
     "BaseJoint",
     "GoalRegion",
     "GroupPlanner",
+    "JumpLimits",
     "MotionValidator",
     "PlanningError",
     "PlanningProblem",
@@ -30,5 +32,6 @@ __all__ = [
     "motion_limits",
     "optimise_path",
     "retreat",
+    "straight_path",
     "with_base_joints",
 ]

@@ -29,7 +29,7 @@ from superovoid.planning.inverse import (
     solutions,
 )
 from superovoid.planning.motion_check import MotionValidator, never_stop
-from superovoid.planning.problem import FloatArray, PlanningError
+from superovoid.planning.problem import FloatArray, PlanningError, PlanningProblem
 from superovoid.planning.scene_problem import SceneProblem, scene_problem
 from superovoid.planning.timing import MotionLimits, Trajectory, motion_limits, time_path
 from superovoid.planning.validity import SceneValidity
@@ -50,11 +50,15 @@ Goal = str | State | PoseGoal | Sequence[PoseGoal] | GoalRegion | Sequence[GoalR
 
 
 class StartError(PlanningError):
-    """The start is invalid: pairs are too near if `in_contact`, otherwise limits or conditions are violated."""
+    """The start is invalid: pairs are too near if `in_contact`, otherwise a joint is beyond its limits."""
 
     def __init__(self, words: str, in_contact: bool) -> None:
         super().__init__(words)
         self.in_contact = in_contact
+
+
+class StartConditionError(StartError):
+    """The start is within the joint limits but violates a condition on all states, `ranges` or `accept`."""
 
 
 class GoalError(PlanningError):
@@ -228,7 +232,7 @@ class GroupPlanner:
         problem = self.problem(start, ranges)
         validity = SceneValidity(problem)
         validator = MotionValidator(problem, validity, lambda: time.monotonic() >= until or stop())
-        first = self._start_state(problem, validator, accept)
+        first = start_state(problem, validator, accept)
         test = any_state if accept is None else accept
         if isinstance(goal, str | Mapping):
             goals = [self._goal_state(problem, validity, goal, test)]
@@ -285,21 +289,6 @@ class GroupPlanner:
         problem = motion.problem
         limits = motion_limits(problem.robot, problem.joints) if limits is None else limits
         return time_path(problem, SceneValidity(problem), motion.path, limits, accept=accept)
-
-    def _start_state(
-        self, problem: SceneProblem, validator: MotionValidator, accept: Callable[[FloatArray], bool] | None
-    ) -> FloatArray:
-        """Return the start as a state; raise `StartError` if it is invalid."""
-        try:
-            first = problem.state(problem.positions)
-        except ValueError as error:
-            raise StartError(f"start: {error}", in_contact=False) from error
-        check = validator.check_state(first)
-        if check.pair is not None:
-            raise StartError(f"start: {problem.name_of(check.pair)} are too near each other", in_contact=True)
-        if accept is not None and not accept(first):
-            raise StartError("start: does not satisfy the conditions on every state (accept)", in_contact=False)
-        return first
 
     def _goal_state(
         self,
@@ -362,6 +351,26 @@ class GroupPlanner:
         return [GoalRegion(lambda random: of_tip)]
 
 
+def start_state(
+    problem: PlanningProblem, validator: MotionValidator, accept: Callable[[FloatArray], bool] | None
+) -> FloatArray:
+    """Return the positions of a problem as its start; raise `StartError` if they are not a valid state."""
+    try:
+        first = problem.state(problem.positions)
+    except ValueError as error:
+        limits = np.array([problem.robot.joint_limits[joint] for joint in problem.joints])
+        at = np.array([problem.positions[joint] for joint in problem.joints])
+        is_within = bool(((at >= limits[:, 0]) & (at <= limits[:, 1])).all())
+        kind = StartConditionError if is_within else StartError
+        raise kind(f"start: {error}", in_contact=False) from error
+    check = validator.check_state(first)
+    if check.pair is not None:
+        raise StartError(f"start: {problem.name_of(check.pair)} are too near each other", in_contact=True)
+    if accept is not None and not accept(first):
+        raise StartConditionError("start: does not satisfy the conditions on every state (accept)", in_contact=False)
+    return first
+
+
 def _intersect_ranges(of_all: Ranges, of_goal: Ranges) -> Ranges:
     """Intersect the joint ranges along the motion with those at the goal; keep those of joints in only one of them."""
     both = dict(of_all)
@@ -399,10 +408,9 @@ def _solutions(
         except NoSolutionError as error:
             problems.append(error)
             continue
-        first = problem.state(problem.positions)
-        for joint, position in region.preferred.items():
-            first[problem.joints.index(joint)] = position
-        first = np.clip(first, *within.limits)
+        begin = {**problem.positions, **region.preferred}
+        # A search may begin anywhere, and a joint may be measured beyond its limit.
+        first = np.clip([begin[joint] for joint in problem.joints], *within.limits)
         both = lambda state, region=region: accept(state) and region.accept(state)  # noqa: E731
         try:
             for solution in solutions(within, validity, first, region.draw, accept=both, search=share):

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from superovoid.planning.problem import FloatArray, IntArray, PlanningProblem
+from superovoid.robot import Robot
 from superovoid.robot.kinematics import Positions
 from superovoid.robot.planning_scene import PlanningScene
 from superovoid.scene import Body
@@ -69,6 +70,16 @@ def pairs_of_group(planning: PlanningScene, group: str) -> IntArray:
     return pairs[active[pairs[:, 0]] | active[pairs[:, 1]]]
 
 
+def ranges_without_limits(robot: Robot, positions: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, float]]:
+    """Return ranges of those joints that have no limits: half a turn beyond the given positions of each, rad or m."""
+    ranges = {}
+    for joint, each in positions.items():
+        lower, upper = robot.joint_limits[joint]
+        if not np.isfinite([lower, upper]).all():
+            ranges[joint] = max(lower, float(min(each)) - np.pi), min(upper, float(max(each)) + np.pi)
+    return ranges
+
+
 def scene_problem(
     planning: PlanningScene,
     group: str,
@@ -108,12 +119,7 @@ def scene_problem(
     missing = [joint for joint in robot.joint_names if joint not in positions]
     if missing:
         raise ValueError(f"positions: joint '{missing[0]}' is missing ({len(missing)} of {len(robot.joint_names)} are)")
-    given = dict(ranges or {})
-    for joint in joints:
-        lower, upper = robot.joint_limits[joint]
-        if joint not in given and not np.isfinite([lower, upper]).all():
-            at = float(positions[joint])
-            given[joint] = max(lower, at - np.pi), min(upper, at + np.pi)
+    given = {**ranges_without_limits(robot, {joint: [positions[joint]] for joint in joints}), **(ranges or {})}
     return SceneProblem(
         robot,
         joints,

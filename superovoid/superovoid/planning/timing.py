@@ -80,6 +80,27 @@ class Trajectory:
         """Duration, s."""
         return float(self.times[-1])
 
+    def remaining(self, time: float, state: ArrayLike) -> Trajectory:
+        """Return the rest of the motion of a robot that may lag behind it.
+
+        Parameters
+        ----------
+        time : float
+            Time since the start, s.
+        state : array_like, shape (joints,)
+            Positions of the joints, rad or m. The rest begins one point before the passed point nearest to them.
+        """
+        passed = self.positions[: max(1, int(np.searchsorted(self.times, time, side="right")))]
+        nearest = int(np.abs(passed - np.asarray(state, dtype=float)).max(axis=1).argmin())
+        rows = slice(max(0, nearest - 1), None)
+        return replace(
+            self,
+            times=self.times[rows],
+            positions=self.positions[rows],
+            velocities=self.velocities[rows],
+            accelerations=None if self.accelerations is None else self.accelerations[rows],
+        )
+
     def evaluate(self, times: ArrayLike, derivative: int = 0) -> FloatArray:
         """Return positions at times, or velocities (1) or accelerations (2), shape (..., joints)."""
         from scipy.interpolate import BPoly, CubicHermiteSpline

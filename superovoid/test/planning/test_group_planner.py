@@ -263,6 +263,21 @@ def test_check_trajectory_proves_what_is_between_the_points(robot, degree):
     assert not check.valid and check.pair is None
 
 
+@pytest.mark.parametrize("degree", [3, 5])
+@pytest.mark.parametrize(
+    ("time", "at", "first"), [(0.0, 0.0, 0), (2.5, 2.1, 1), (9.0, 1.2, 0), (9.0, 5.0, 3), (-1.0, 5.0, 0)]
+)
+def test_the_rest_of_a_trajectory_begins_at_a_late_robot(degree, time, at, first):
+    times = np.arange(5.0)
+    column = times[:, None]
+    accelerations = None if degree == 3 else np.zeros_like(column)
+    whole = Trajectory(("turn",), times, column, np.ones_like(column), accelerations=accelerations)
+    rest = whole.remaining(time, [at])
+    np.testing.assert_array_equal(rest.times, times[first:])
+    later = np.linspace(times[first], 4.0, 30)
+    np.testing.assert_allclose(rest.evaluate(later), whole.evaluate(later), atol=1e-12)
+
+
 def test_states_along_a_trajectory_lie_on_it_without_gaps(robot, around_the_wall, motion):
     trajectory, problem = around_the_wall.time_motion(motion), motion.problem
     states = states_along(problem, trajectory, 0.01)
@@ -315,6 +330,14 @@ def test_solutions_reach_the_pose_with_the_clearance_of_the_scene(robot, around_
             assert found.clearance == pytest.approx(distance - CLEARANCE, abs=1e-6)
         reached += 1
     assert reached > 10
+
+
+def test_inverse_kinematics_start_from_a_joint_beyond_its_limit(robot):
+    beyond = {**LEFT, "panda_joint1": 3.0}
+    pose = robot.forward_kinematics(RIGHT)[TIP]
+    found = GroupPlanner(robot, "panda_arm").inverse_kinematics(beyond, pose)
+    reached = robot.forward_kinematics({**LEFT, **dict(zip(panda.ARM, found.state, strict=True))})[TIP]
+    np.testing.assert_allclose(reached, pose, atol=3e-6)
 
 
 def test_a_redundant_arm_moves_its_elbow_out_of_contact(robot):
