@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from moveit_msgs.msg import MoveItErrorCodes
 
 from superovoid.planning import PlanningError
 from superovoid.planning.first_path import NoPathError
-from superovoid.planning.group_planner import GoalError, StartError
+from superovoid.planning.group_planner import GoalError, StartConditionError, StartError
 from superovoid.planning.inverse import NoSolutionError
-from superovoid_ros.nodes.common.mistakes import Code, InputError, reason_of
+from superovoid_ros.nodes.common.mistakes import Code, InputError, reason_of, refusals
 
 SOURCE = "distance_service"
 
@@ -29,7 +32,9 @@ def success(*notes: str) -> MoveItErrorCodes:
     return MoveItErrorCodes(val=MoveItErrorCodes.SUCCESS, message="; ".join(filter(None, notes)), source=SOURCE)
 
 
+_VIOLATES = MoveItErrorCodes.START_STATE_VIOLATES_PATH_CONSTRAINTS
 OF_PLANNERS = (
+    (StartConditionError, _VIOLATES, _VIOLATES),
     (StartError, MoveItErrorCodes.START_STATE_INVALID, MoveItErrorCodes.START_STATE_IN_COLLISION),
     (GoalError, MoveItErrorCodes.GOAL_STATE_INVALID, MoveItErrorCodes.GOAL_IN_COLLISION),
     (NoSolutionError, MoveItErrorCodes.NO_IK_SOLUTION, MoveItErrorCodes.GOAL_IN_COLLISION),
@@ -49,8 +54,18 @@ def moveit_code(error: InputError, other: int) -> int:
     return error.moveit_code if isinstance(error, CodedError) else _MOVEIT_CODES.get(error.code, other)
 
 
+@contextmanager
+def coded(code: int, what: str = "") -> Iterator[None]:
+    """Give errors about a request, including those of the library, a code of MoveIt unless they have one."""
+    try:
+        with refusals(what):
+            yield
+    except InputError as error:
+        raise CodedError(moveit_code(error, code), str(error)) from error
+
+
 def code_of(error: Exception) -> MoveItErrorCodes:
-    """Return the code and message of an error; FAILURE if it has no code."""
-    value = MoveItErrorCodes.INVALID_ROBOT_STATE if isinstance(error, InputError) else MoveItErrorCodes.FAILURE
-    value = error.moveit_code if isinstance(error, CodedError) else value
+    """Return the code and message of an error; FAILURE for a bug of the node."""
+    known = isinstance(error, InputError)
+    value = moveit_code(error, MoveItErrorCodes.INVALID_ROBOT_STATE) if known else MoveItErrorCodes.FAILURE
     return MoveItErrorCodes(val=value, message=reason_of(error), source=SOURCE)

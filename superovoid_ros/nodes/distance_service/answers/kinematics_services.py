@@ -6,37 +6,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Sequence
 from xml.etree import ElementTree
 
 import numpy as np
-from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped
-from moveit_msgs.msg import MoveItErrorCodes, PositionIKRequest, RobotState
+from moveit_msgs.msg import MoveItErrorCodes, PositionIKRequest
 from moveit_msgs.srv import GetGroupUrdf, GetPositionFK, GetPositionIK
-from std_msgs.msg import Header
 
-from superovoid.planning import GroupPlanner, MotionValidator, PoseGoal, SceneValidity, Search
+from superovoid.planning import MotionValidator, PoseGoal, SceneValidity, Search
 from superovoid.planning.inverse import Solution, any_state
 from superovoid.robot.groups import Group
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose
 from superovoid_ros.nodes.common.mistakes import listing, refusals
-from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, success
-from superovoid_ros.nodes.distance_service.answers.goals import (
-    GroupRequest,
-    frame_of,
-    link_of,
-    unreadable_goals,
-)
+from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, coded, success
+from superovoid_ros.nodes.distance_service.answers.goals import condition
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, frame_ids_of
-from superovoid_ros.nodes.distance_service.answers.searches import REACH, Searches, motion_between
-from superovoid_ros.nodes.distance_service.answers.state_validity import count_of
+from superovoid_ros.nodes.distance_service.answers.searches import (
+    Searches,
+    link_of,
+    motion_between,
+    planner_of,
+    state_message,
+)
 from superovoid_ros.nodes.distance_service.jobs import Kind
 from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
-from superovoid_ros.nodes.distance_service.world.current_scene import attached_messages, joints_message
 
 DEFAULT_TIMEOUT, LONGEST_TIMEOUT = 1.0, 60.0  # s
 MOST_POSES = 50  # in a request; with more, a single start takes longer than most timeouts
@@ -74,67 +70,58 @@ class KinematicsServices(Searches):
         response.error_code = success()
 
     def _compute_fk(self, request: GetPositionFK.Request, response: GetPositionFK.Response) -> None:
-        request_state = self.state_of(request.robot_state, [request.header.frame_id])
+        state = self.state_of(request.robot_state, [request.header.frame_id])
         if not len(request.fk_link_names):
             raise CodedError(MoveItErrorCodes.INVALID_LINK_NAME, "fk_link_names: is empty, expected links")
-        links = [link_of(request_state, name) for name in request.fk_link_names]
-        frame_from_root = np.linalg.inv(frame_of(request_state, request.header.frame_id, "header"))
+        links = [link_of(state, name) for name in request.fk_link_names]
+        frame_from_root = np.linalg.inv(state.frames.lookup(request.header.frame_id, "header"))
         for link in links:
-            stamped = PoseStamped(pose=to_pose(frame_from_root @ request_state.poses[link]))
-            stamped.header.frame_id = request.header.frame_id or request_state.frame
+            stamped = PoseStamped(pose=to_pose(frame_from_root @ state.poses[link]))
+            stamped.header.frame_id = request.header.frame_id or state.frame
             stamped.header.stamp = self.node.get_clock().now().to_msg()
             response.pose_stamped.append(stamped)
-        response.fk_link_names, response.error_code = links, success(request_state.stale)
+        response.fk_link_names, response.error_code = links, success(state.stale)
 
     async def _inverse(self, request: GetPositionIK.Request, response: GetPositionIK.Response) -> None:
         wanted = request.ik_request
         several = list(wanted.pose_stamped_vector) or [wanted.pose_stamped]
-        named = [*(stamped.header.frame_id for stamped in several), *frame_ids_of(wanted.constraints)]
+        frame_ids = [*(stamped.header.frame_id for stamped in several), *frame_ids_of(wanted.constraints)]
         stamp = self.node.get_clock().now().to_msg()
-        group_request = self.request_of(wanted.group_name, wanted.robot_state, named)
-        state, joints = group_request.state, group_request.group.joints
-        goals = _goals_of(wanted, several, state, group_request.group)
-        is_judged = (
-            wanted.avoid_collisions
-            or count_of(wanted.constraints) > 0
-            or any(stamped.header.frame_id not in ("", state.frame) for stamped in several)
-        )
+        state, group = self.request_of(wanted.group_name, wanted.robot_state, frame_ids)
+        goals = _goals_of(wanted, several, state, group)
         tolerance = float(self.value("frame_tolerance"))
         seconds = wanted.timeout.sec + 1e-9 * wanted.timeout.nanosec
         seconds = min(seconds if seconds > 0.0 else DEFAULT_TIMEOUT, LONGEST_TIMEOUT)
 
         def work() -> Solution:
-            accept = group_request.condition(wanted.constraints, "constraints") or any_state
+            accept = condition(wanted.constraints, state, group.joints, "constraints") or any_state
             # The time limit starts when the search does.
-            search = Search(until=time.monotonic() + seconds, starts=10_000, stop=group_request.stop.is_set)
+            search = Search(until=time.monotonic() + seconds, starts=10_000, stop=state.stop.is_set)
             with refusals("ik_request"):
-                return _seed_planner(group_request).inverse_kinematics(
+                return planner_of(state, group).inverse_kinematics(
                     {}, goals, avoid_contact=wanted.avoid_collisions, accept=accept, search=search
                 )
 
         found = await self.search(Kind.INVERSE, work)
-        reached = dict(zip(joints, found.state.tolist(), strict=True))
 
         def refutation(now: RequestedState) -> str:
             """Return the pair in contact, or the violated part of the request."""
-            before = now.with_positions({joint: state.positions[joint] for joint in joints})
-            link = _missed_link(
-                _goals_of(wanted, several, before, group_request.group), now.with_positions(reached), tolerance
-            )
-            if link:
-                return f"link '{link}' is not at its pose, whose frame has moved"
-            again = replace(group_request, state=now)
-            accept = again.condition(wanted.constraints, "constraints")
+            before = now.with_positions({joint: state.positions[joint] for joint in group.joints})
+            there = now.with_row(group.joints, found.state)
+            for goal in _goals_of(wanted, several, before, group):
+                if not motion_between(there.poses[goal.link], goal.pose) <= tolerance:
+                    return f"link '{goal.link}' is not at its pose, whose frame has moved"
+            accept = condition(wanted.constraints, now, group.joints, "constraints")
             if accept is not None and not accept(found.state):
                 return "it does not satisfy the constraints, whose frames or joints have moved"
             if not wanted.avoid_collisions:
                 return ""
-            problem = _seed_planner(again).problem({})
+            problem = planner_of(there, group).problem({})
             check = MotionValidator(problem, SceneValidity(problem)).check_state(found.state)
             return "" if check.valid or check.pair is None else f"{problem.name_of(check.pair)} are too near"
 
-        note = await self.confirm(state, wanted.robot_state, named, joints, refutation) if is_judged else ""
-        response.solution = state_message(state, {**state.positions, **reached}, stamp)
+        note = await self.confirm(state, group.joints, refutation)
+        response.solution = state_message(state.with_row(group.joints, found.state), stamp)
         response.error_code = success(note, state.stale)
 
 
@@ -150,26 +137,10 @@ def _urdf_of_links(urdf: str, name: str, links: Collection[str]) -> str:
     return ElementTree.tostring(kept, encoding="unicode")
 
 
-def _seed_planner(group_request: GroupRequest) -> GroupPlanner:
-    """Return a planner from a state with the group's joints moved into their limits: a search may start anywhere."""
-    positions, limits = group_request.state.positions, group_request.robot.joint_limits
-    within = {name: float(np.clip(positions[name], *limits[name])) for name in group_request.group.joints}
-    return replace(group_request, state=replace(group_request.state, positions={**positions, **within})).planner()
-
-
-def _missed_link(goals: Iterable[PoseGoal], request_state: RequestedState, tolerance: float) -> str:
-    """Return the first link that is farther from its goal than the tolerance of points near it, m; empty if none is."""
-    for goal in goals:
-        if not motion_between(request_state.poses[goal.link], goal.pose, np.zeros(3), REACH) <= tolerance:
-            return goal.link
-    return ""
-
-
 def _goals_of(
-    wanted: PositionIKRequest, several: Iterable[PoseStamped], request_state: RequestedState, group: Group
+    wanted: PositionIKRequest, several: Sequence[PoseStamped], state: RequestedState, group: Group
 ) -> list[PoseGoal]:
     """Return the poses in a request, each with its link."""
-    several = list(several)
     names = list(wanted.ik_link_names) if len(wanted.pose_stamped_vector) else [wanted.ik_link_name]
     if len(wanted.pose_stamped_vector) == 1 and not names:
         names = [wanted.ik_link_name]
@@ -183,20 +154,8 @@ def _goals_of(
         raise CodedError(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, words)
     goals = []
     for name, stamped in zip(names, several, strict=True):
-        root_from_frame = frame_of(request_state, stamped.header.frame_id, "pose_stamped")
-        link = link_of(request_state, name, group)
-        with unreadable_goals("pose_stamped"):
+        root_from_frame = state.frames.lookup(stamped.header.frame_id, "pose_stamped")
+        link = link_of(state, name, group)
+        with coded(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, "pose_stamped"):
             goals.append(PoseGoal(link, root_from_frame @ from_pose(stamped.pose, "pose_stamped")))
     return goals
-
-
-def state_message(request_state: RequestedState, positions: Mapping[str, float], stamp: Time) -> RobotState:
-    """Return a whole state, with attached objects, which is the same when it is asked about again."""
-
-    def pose_of(parent: str, child: str) -> np.ndarray:
-        return np.linalg.inv(request_state.poses[parent]) @ request_state.poses[child]
-
-    header = Header(stamp=stamp, frame_id=request_state.frame)
-    message = joints_message(request_state.planning.robot, positions, pose_of, header)
-    message.attached_collision_objects = attached_messages(request_state.planning, lambda link: Header(frame_id=link))
-    return message

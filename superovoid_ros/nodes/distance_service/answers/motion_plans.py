@@ -10,53 +10,50 @@ A request that cannot be read or evaluated leads to an error with code and messa
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import math
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from builtin_interfaces.msg import Duration
 from moveit_msgs.msg import (
     Constraints,
     MotionPlanRequest,
     MotionPlanResponse,
     MoveItErrorCodes,
-    RobotState,
     RobotTrajectory,
 )
 from moveit_msgs.srv import GetCartesianPath, GetMotionPlan
+from rclpy.duration import Duration
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from superovoid.planning import PlanningError, SceneValidity, motion_limits
 from superovoid.planning.first_path import ACCEPT_SPACING
-from superovoid.planning.scene_problem import SceneProblem
+from superovoid.planning.scene_problem import SceneProblem, ranges_without_limits
 from superovoid.planning.timing import MotionLimits, Trajectory, check_trajectory, states_along
+from superovoid.robot.groups import Group
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
 from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.distance_service.answers.controllers import interpolate, read_mapping
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, success
 from superovoid_ros.nodes.distance_service.answers.goals import (
-    GroupRequest,
     Ranges,
     condition,
-    joint_goals,
+    joint_ranges,
     region_of,
     windows_of,
 )
-from superovoid_ros.nodes.distance_service.answers.kinematics_services import state_message
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, frame_ids_of
-from superovoid_ros.nodes.distance_service.answers.searches import Searches
+from superovoid_ros.nodes.distance_service.answers.searches import Searches, planner_of, state_message
 from superovoid_ros.nodes.distance_service.answers.state_validity import count_of, evaluate
 from superovoid_ros.nodes.distance_service.jobs import Kind
 
 DEFAULT_TIME, LONGEST_TIME = 1.0, 600.0  # s, planning time
 LONGEST_MOTION = 1e6  # s
 MOST_ATTEMPTS, MOST_GOALS = 100, 100
-MODULES = ("ompl", "toppra")
-"""Modules that planning needs."""
 PIPELINES = ("", "ompl", "move_group")
 """Accepted pipelines; others promise different kinds of motions."""
 _MEASURED_BEYOND, _BEYOND_LIMIT = 0.01, 1e-6  # rad or m
@@ -78,11 +75,8 @@ class ProvedMotion:
     trajectory: Trajectory
     ranges: Ranges
     """Ranges of joints along the motion; each joint without finite limits has one."""
-    start: RobotState
-    """State in the request, completed by the measured state at the time of use."""
-    frame_ids: Sequence[str]
-    """Frames that conditions and goals name."""
-    stop: threading.Event
+    state: RequestedState
+    """State of the request, completed by the measured state."""
     conditions: Constraints = field(default_factory=Constraints)
     """Conditions on states along the motion, in addition to the ranges. They depend on frames, other joints and links.
     """
@@ -100,38 +94,31 @@ class ProvedMotion:
         after
             Time since the start of the motion, s.
         """
-        # Controllers may be late: the rest starts at the passed point that is nearest to the measured joints.
-        whole, joints = self.trajectory, self.trajectory.joints
-        passed = whole.positions[: max(1, np.searchsorted(whole.times, after, side="right"))]
-        state = np.array([now.positions[joint] for joint in joints])
-        first = max(0, int(np.abs(passed - state).max(axis=1).argmin()) - 1)
-        names = ("times", "positions", "velocities", "accelerations")
-        rest = {name: getattr(whole, name)[first:] for name in names if getattr(whole, name) is not None}
-        trajectory = replace(whole, **rest)
-        begin = dict(zip(joints, trajectory.positions[0].tolist(), strict=True))
-        robot, positions = now.planning.robot, {**now.positions, **begin}
+        joints = self.trajectory.joints
+        rest = self.trajectory.remaining(after, [now.positions[joint] for joint in joints])
+        positions = now.with_row(joints, rest.positions[0]).positions
         with refusals("trajectory"):
             problem = SceneProblem(
-                robot, joints, positions, now.base_poses, clearance=0.0, ranges=self.ranges, planning=now.planning
+                now.robot, joints, positions, now.base_poses, clearance=0.0, ranges=self.ranges, planning=now.planning
             )
             if self.avoids_contact:
-                check = check_trajectory(problem, SceneValidity(problem), trajectory)
+                check = check_trajectory(problem, SceneValidity(problem), rest)
                 if check.pair is not None:
                     return f"during the motion {problem.name_of(check.pair)} are too near each other"
                 if not check.valid:
                     return "during the motion a joint leaves its limits"
-            accept = condition(self.conditions, now, joints, self.stop, "path_constraints")
-            if accept is not None and not all(map(accept, states_along(problem, trajectory, ACCEPT_SPACING))):
+            accept = condition(self.conditions, now, joints, "path_constraints")
+            if accept is not None and not all(map(accept, states_along(problem, rest, ACCEPT_SPACING))):
                 return "a state of the motion does not satisfy path_constraints, whose frames or joints have moved"
-            last = now.with_positions(dict(zip(joints, trajectory.positions[-1].tolist(), strict=True)))
+            last = now.with_row(joints, rest.positions[-1])
             for goal in self.goals:
-                results, problems = evaluate(goal, last, self.stop)
+                results, problems = evaluate(goal, last)
                 if not problems and all(result.result for result in results):
                     return ""
         return "the motion ends at none of its goals, whose frames have moved" if self.goals else ""
 
 
-def motion_of(message: JointTrajectory, now: RequestedState, stop: threading.Event) -> ProvedMotion:
+def motion_of(message: JointTrajectory, now: RequestedState) -> ProvedMotion:
     """Return the motion with which controllers follow a message from the measured state.
 
     `controllers.check_joint_trajectory` must have accepted the message. Positions slightly beyond joint limits, as from
@@ -142,7 +129,7 @@ def motion_of(message: JointTrajectory, now: RequestedState, stop: threading.Eve
     CodedError
         If a joint does not exist, its motion cannot be proved, or a mimic joint does not follow its master.
     """
-    robot, names = now.planning.robot, list(message.joint_names)
+    robot, names = now.robot, list(message.joint_names)
     measured = {name: now.positions[name] for name in names if name in robot.joint_names}
     words = "" if measured else "trajectory: moves no joint"
     for column, name in enumerate(names):
@@ -162,8 +149,8 @@ def motion_of(message: JointTrajectory, now: RequestedState, stop: threading.Eve
     beyond[0] = _MEASURED_BEYOND
     within = np.where(np.abs(within - trajectory.positions) <= beyond, within, trajectory.positions)
     trajectory = replace(trajectory, positions=within)
-    windows = windows_of(robot, dict(zip(measured, trajectory.positions.T.tolist(), strict=True)))
-    return ProvedMotion(trajectory, windows, RobotState(is_diff=True), (), stop)
+    windows = ranges_without_limits(robot, dict(zip(measured, trajectory.positions.T.tolist(), strict=True)))
+    return ProvedMotion(trajectory, windows, now)
 
 
 class MotionPlans(Searches):
@@ -190,21 +177,18 @@ class MotionPlans(Searches):
         """Plan the motion of a request; return the response and the motion. `stop` ends the search."""
         answer, began = MotionPlanResponse(group_name=request.group_name), time.monotonic()
         stamp = self.node.get_clock().now().to_msg()
-        require_modules(*MODULES)
         _check(request)
-        named = [request.path_constraints, *request.goal_constraints]
-        frame_ids = [frame for one in named for frame in frame_ids_of(one)]
-        group_request = self.request_of(request.group_name, request.start_state, frame_ids, stop)
-        limits = limits_of(group_request, str(self.value("joint_limits")), request)
+        frame_ids = frame_ids_of(request.path_constraints, *request.goal_constraints)
+        state, group = self.request_of(request.group_name, request.start_state, frame_ids, stop)
+        limits = limits_of(state, group, str(self.value("joint_limits")), request)
 
         def work() -> ProvedMotion:
             with refusals("motion_plan_request"):
-                return _plan_motion(request, group_request, limits)
+                return _plan_motion(request, state, group, limits)
 
         motion = await self.search(Kind.PLAN, work)
-        state, joints = group_request.state, group_request.group.joints
-        note = await self.confirm(state, request.start_state, frame_ids, joints, motion.refutation)
-        answer.trajectory_start = state_message(state, state.positions, stamp)
+        note = await self.confirm(state, group.joints, motion.refutation)
+        answer.trajectory_start = state_message(state, stamp)
         answer.trajectory = trajectory_message(motion.trajectory, state.frame)
         answer.error_code = success(note, state.stale)
         answer.planning_time = time.monotonic() - began
@@ -228,53 +212,34 @@ def _check(request: MotionPlanRequest) -> None:
         raise CodedError(failure, f"allowed_planning_time = {request.allowed_planning_time}: must be finite")
 
 
-def require_modules(*names: str) -> None:
-    """Raise `CodedError` if a module that planning needs is missing."""
-    for name in names:
-        if importlib.util.find_spec(name) is None:
-            words = f"planning needs {name}, which is missing: pip install 'superovoid[plan]'"
-            raise CodedError(MoveItErrorCodes.FAILURE, words)
-
-
-def _plan_motion(request: MotionPlanRequest, group_request: GroupRequest, limits: MotionLimits) -> ProvedMotion:
+def _plan_motion(request: MotionPlanRequest, state: RequestedState, group: Group, limits: MotionLimits) -> ProvedMotion:
     """Plan as many attempts as requested while time remains; return the fastest trajectory."""
-    for module in MODULES:
-        importlib.import_module(module)  # takes seconds the first time, not part of the search
-    allowed = request.allowed_planning_time
+    for module in ("ompl", "toppra"):
+        with suppress(ModuleNotFoundError):  # the planner says how to install what it needs
+            importlib.import_module(module)  # takes seconds the first time, which is not part of the search
+    allowed, path = request.allowed_planning_time, request.path_constraints
     until = time.monotonic() + min(allowed if allowed > 0.0 else DEFAULT_TIME, LONGEST_TIME)
-    windows, positions = group_request.windows(request.goal_constraints), group_request.state.positions
-    group_request.condition(request.path_constraints, "path_constraints")
-    path = joint_goals(request.path_constraints.joint_constraints, group_request, windows)
+    windows = windows_of(state, group, request.goal_constraints)
+    condition(path, state, group.joints, "path_constraints")
+    along, _ = joint_ranges(path.joint_constraints, state, group, windows)
+    # The planner keeps the joints of the group within ranges; it tests the rest state by state.
     rest = Constraints(
-        joint_constraints=list(path.others),
-        position_constraints=request.path_constraints.position_constraints,
-        orientation_constraints=request.path_constraints.orientation_constraints,
-        visibility_constraints=request.path_constraints.visibility_constraints,
+        joint_constraints=[one for one in path.joint_constraints if one.joint_name not in group.joints],
+        position_constraints=path.position_constraints,
+        orientation_constraints=path.orientation_constraints,
+        visibility_constraints=path.visibility_constraints,
     )
-    accept = group_request.condition(rest, "path_constraints")
-    state = np.array([positions[joint] for joint in group_request.group.joints])
-    outside = [name for name, (low, high) in path.ranges.items() if not low - 1e-9 <= positions[name] <= high + 1e-9]
-    limited = ((positions[joint], *group_request.robot.joint_limits[joint]) for joint in outside)
-    if any(low <= at <= high for at, low, high in limited) or (accept is not None and not accept(state)):
-        code = MoveItErrorCodes.START_STATE_VIOLATES_PATH_CONSTRAINTS
-        raise CodedError(code, "start_state: does not satisfy path_constraints")
-    goals = [region_of(one, group_request, windows, path.ranges) for one in request.goal_constraints]
-    ranges, planner, stop = {**windows, **path.ranges}, group_request.planner(), group_request.stop
+    accept = condition(rest, state, group.joints, "path_constraints")
+    goals = [region_of(one, state, group, windows, along) for one in request.goal_constraints]
+    ranges, planner, stop = {**windows, **along}, planner_of(state, group), state.stop
     best: Trajectory | None = None
     for attempt in range(min(max(1, request.num_planning_attempts), MOST_ATTEMPTS)):
         left = until - time.monotonic()
         if best is not None and (left <= 0.0 or stop.is_set()):
             break
+        options = {"deadline": max(left, 1e-3), "seed": attempt + 1, "ranges": ranges}
         try:
-            motion = planner.plan(
-                {},
-                goals,
-                deadline=max(left, 1e-3),
-                seed=attempt + 1,
-                ranges=ranges,
-                accept=accept,
-                stop=stop.is_set,
-            )
+            motion = planner.plan({}, goals, accept=accept, stop=stop.is_set, **options)
             trajectory = planner.time_motion(motion, limits, accept=accept)
         except PlanningError:
             if best is None:
@@ -285,13 +250,11 @@ def _plan_motion(request: MotionPlanRequest, group_request: GroupRequest, limits
             raise CodedError(MoveItErrorCodes.FAILURE, words)
         if best is None or trajectory.duration < best.duration:
             best = trajectory
-    return ProvedMotion(
-        best, ranges, group_request.start, group_request.frame_ids, stop, rest, list(request.goal_constraints)
-    )
+    return ProvedMotion(best, ranges, state, rest, list(request.goal_constraints))
 
 
 def limits_of(
-    group_request: GroupRequest, path: str, request: MotionPlanRequest | GetCartesianPath.Request
+    state: RequestedState, group: Group, path: str, request: MotionPlanRequest | GetCartesianPath.Request
 ) -> MotionLimits:
     """Return the limits of a group's joints from a joint_limits.yaml, scaled by the request's factors.
 
@@ -299,24 +262,20 @@ def limits_of(
     """
     factors = request.max_velocity_scaling_factor, request.max_acceleration_scaling_factor
     velocity, acceleration = (factor if 0.0 < factor <= 1.0 else 1.0 for factor in factors)
-    robot, joints, limits = group_request.robot, group_request.group.joints, read_joint_limits(path)
+    limits = read_joint_limits(path)
     with refusals("joint_limits"):
-        return motion_limits(robot, joints, limits, velocity_scale=velocity, acceleration_scale=acceleration)
+        return motion_limits(
+            state.robot, group.joints, limits, velocity_scale=velocity, acceleration_scale=acceleration
+        )
 
 
 def trajectory_message(trajectory: Trajectory, frame: str) -> RobotTrajectory:
     """Return a trajectory as a message without stamp, so that it starts when it is executed."""
     message = JointTrajectory(joint_names=list(trajectory.joints))
     message.header.frame_id = frame
-    for at, positions, velocities in zip(
-        trajectory.times.tolist(), trajectory.positions.tolist(), trajectory.velocities.tolist(), strict=True
-    ):
-        nanoseconds = round(1e9 * at)
-        message.points.append(
-            JointTrajectoryPoint(
-                positions=positions,
-                velocities=velocities,
-                time_from_start=Duration(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9),
-            )
-        )
+    rows = (each.tolist() for each in (trajectory.times, trajectory.positions, trajectory.velocities))
+    for at, positions, velocities in zip(*rows, strict=True):
+        point = JointTrajectoryPoint(positions=positions, velocities=velocities)
+        point.time_from_start = Duration(nanoseconds=round(1e9 * at)).to_msg()
+        message.points.append(point)
     return RobotTrajectory(joint_trajectory=message)

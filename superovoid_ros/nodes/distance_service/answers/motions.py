@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any
@@ -24,7 +25,6 @@ from moveit_msgs.msg import MoveItErrorCodes, PlanningScene, RobotState, RobotTr
 from rclpy.action import ActionClient
 from rclpy.action.server import ServerGoalHandle
 from rclpy.task import Future
-from rclpy.timer import Timer
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
@@ -68,6 +68,8 @@ class Motion:
 
     Attributes
     ----------
+    handle : ServerGoalHandle
+        The goal.
     stop : threading.Event
         Set if planning should end.
     over : Future
@@ -76,78 +78,57 @@ class Motion:
         Reason why the motion was stopped.
     proof : ProvedMotion or None
         Motion that controllers should follow.
-    began : float or None
-        Time of the node's clock at which the controllers started, s.
     proved : RequestedState or None
         State in which the rest of the motion was last proved, or is being proved.
+    is_being_proved : bool
+        Whether that proof is under way.
+    look : callable
+        Stops the motion if it takes too long, or if its rest is not proved in the present world.
     """
 
     def __init__(self, handle: ServerGoalHandle, feedback: type, endpoints: Endpoints) -> None:
-        self._handle, self._feedback, self._endpoints = handle, feedback, endpoints
-        self._timers: list[Timer] = []
+        self.handle, self._feedback, self._endpoints = handle, feedback, endpoints
         self._unended: dict[str, ActionClient] = {}  # controllers that have, or will have, a goal
-        self._unaccepted: set[str] = set()
         self._goals: dict[str, Any] = {}  # goals of controllers that follow their trajectory
         self._followed: Future = Future()
+        self._patience = math.inf  # value of `time.monotonic` until which stopped controllers may end
         self.stop, self.over = threading.Event(), Future()
         self.problem: CodedError | None = None
         self.proof: ProvedMotion | None = None
-        self.began: float | None = None
         self.proved: RequestedState | None = None
         self.is_being_proved = False
-
-    def is_of(self, handle: ServerGoalHandle) -> bool:
-        """Return whether this is the motion of a goal."""
-        return self._handle == handle
+        self.look: Callable[[], None] = lambda: None
 
     def close(self, succeeded: bool) -> None:
         """End the goal; its status is cancelled if the client has cancelled it."""
         if succeeded:
-            self._handle.succeed()
-        elif self._handle.is_cancel_requested:
-            self._handle.canceled()
+            self.handle.succeed()
+        elif self.handle.is_cancel_requested:
+            self.handle.canceled()
         else:
-            self._handle.abort()
+            self.handle.abort()
         self.over.set_result(None)
 
     def require(self) -> None:
         """Raise the reason why the motion was stopped, if it was."""
-        if self._handle.is_cancel_requested:
+        if self.handle.is_cancel_requested:
             self.end(MoveItErrorCodes.PREEMPTED, "the goal was cancelled")
         if self.problem is not None:
             raise self.problem
 
     def tell(self, state: str) -> None:
         """Publish the state of the goal as feedback."""
-        self._handle.publish_feedback(self._feedback(state=state))
+        self.handle.publish_feedback(self._feedback(state=state))
 
     def end(self, code: int, words: str) -> None:
         """Stop planning and all controllers, even those that accept their goals later; only the first reason counts."""
         if self.problem is None:
-            self.problem = CodedError(code, words)
-            if self._unended:
-                self._give_up_after(_END)
+            self.problem, self._patience = CodedError(code, words), time.monotonic() + _END
         self.stop.set()
         for goal in self._goals.values():
             goal.cancel_goal_async()
 
-    def _give_up_after(self, seconds: float, *, steady: bool = True) -> None:
-        """End the motion after a time, without waiting for controllers any longer."""
-        words = f"controllers did not end after {seconds:.3g} s"
-
-        def give_up() -> None:
-            if self._followed.done():
-                return
-            if self.problem is not None:
-                self.problem = CodedError(self.problem.moveit_code, f"{self.problem}; {words}")
-            self.end(MoveItErrorCodes.TIMED_OUT, words)
-            self._followed.set_result(None)
-
-        self._timers.append(self._endpoints.start_timer(seconds, give_up, steady=steady))
-
-    async def follow(
-        self, shares: list[tuple[str, ActionClient, object]], seconds: float, look: Callable[[], None]
-    ) -> None:
+    async def follow(self, shares: list[tuple[str, ActionClient, object]]) -> None:
         """Let controllers follow their goals until all have ended; raise the reason if one fails.
 
         The feedback is MONITOR once all have accepted.
@@ -156,29 +137,27 @@ class Motion:
         ----------
         shares
             For each controller: its name, the client of its action, and its goal.
-        seconds
-            Time limit, s.
-        look
-            Called repeatedly until all have ended.
         """
         self._unended = {name: client for name, client, _ in shares}
-        self._unaccepted = set(self._unended)
-        self._timers += [self._endpoints.start_timer(_LOOK, one) for one in (look, self._look_for_controllers)]
-        if math.isfinite(seconds):
-            self._give_up_after(seconds, steady=False)
+        timer = self._endpoints.start_timer(_LOOK, self._check_controllers)
         try:
             for name, client, goal in shares:
                 client.send_goal_async(goal).add_done_callback(partial(self._take_goal, name))
             await self._followed
         finally:
-            for timer in self._timers:
-                self._endpoints.stop(timer)
+            self._endpoints.stop(timer)
         self.require()
 
-    def _look_for_controllers(self) -> None:
+    def _check_controllers(self) -> None:
         for name, client in list(self._unended.items()):
             if not client.server_is_ready():
                 self._end_share(name, "is gone: its action has no server")
+        if self.problem is None:
+            self.look()
+        elif time.monotonic() > self._patience and not self._followed.done():
+            words = f"{self.problem}; controllers did not end after {_END:g} s"
+            self.problem = CodedError(self.problem.moveit_code, words)
+            self._followed.set_result(None)
 
     def _take_goal(self, name: str, future: Future) -> None:
         goal = future.result()
@@ -187,22 +166,20 @@ class Motion:
             return
         self._goals[name] = goal
         goal.get_result_async().add_done_callback(partial(self._take_result, name))
-        self._unaccepted.discard(name)
         if self.problem is not None:
             goal.cancel_goal_async()
-        elif not self._unaccepted:
+        elif self._goals.keys() >= self._unended.keys():
             self.tell("MONITOR")
 
     def _take_result(self, name: str, future: Future) -> None:
         del self._goals[name]
         response, words = future.result(), ""
+        result = getattr(response, "result", None)
         if response is None or response.status != GoalStatus.STATUS_SUCCEEDED:
-            result = getattr(response, "result", None)
             words = getattr(result, "error_string", "") or f"its goal ended with status {response and response.status}"
-            words = f"did not follow: {words}"
-        elif getattr(response.result, "error_code", 0) != FollowJointTrajectory.Result.SUCCESSFUL:
-            words = f"did not follow: {response.result.error_string or response.result.error_code}"
-        self._end_share(name, words)
+        elif getattr(result, "error_code", 0) != FollowJointTrajectory.Result.SUCCESSFUL:
+            words = result.error_string or str(result.error_code)
+        self._end_share(name, words and f"did not follow: {words}")
 
     def _end_share(self, name: str, words: str) -> None:
         """Stop waiting for a controller; if `words` describe its failure, stop the others."""
@@ -263,43 +240,14 @@ class Motions(Searches):
         self._controllers, self._motions, self._motion = (), [], None
 
     def model_changed(self) -> None:
-        """Prove the rest of the present motion again, and stop it if the proof fails."""
-        if self._motion is not None:
-            self._look_at(self._motion)
+        """Prove the rest of the present motion again."""
+        if self._motion is not None and self._motion.problem is None:
+            self._motion.look()
 
-    def _look_at(self, motion: Motion) -> None:
-        """If the world or measured state has changed, prove the rest of a motion again; stop it if this fails."""
-        if motion.began is None or motion.is_being_proved or motion.problem is not None:
-            return
-
-        def on_done(words: str | None, problem: Exception | None) -> None:
-            motion.is_being_proved = False
-            words = words if problem is None else reason_of(problem)
-            if words:
-                words = f"the world has changed during the motion: {words}"
-                motion.end(MoveItErrorCodes.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE, words)
-
-        try:
-            before, proof = motion.proved, motion.proof
-            now = self._state_for(proof)
-            if now.model.robot is not before.model.robot:
-                raise InputError("the robot description was replaced")
-            if self.has_changed(before, now, proof.frame_ids, proof.trajectory.joints):
-                motion.proved, after = now, self._clock_time() - motion.began
-                motion.is_being_proved = True
-                self.jobs.submit(Job(Kind.QUERY, lambda: proof.refutation(now, after), on_done))
-        except Exception as error:
-            on_done(None, error)
-
-    def _state_for(self, proof: ProvedMotion | None) -> RequestedState:
-        """Return the state in which a motion is proved; raise if measurements are stale."""
-        now = self.state_of(RobotState(is_diff=True)) if proof is None else self.state_of(proof.start, proof.frame_ids)
-        if now.stale and self._limits.allowed_start_tolerance:
-            raise CodedError(_FAILED, f"the positions of the joints are unknown: {now.stale} (stale_timeout)")
-        return now
-
-    def _clock_time(self) -> float:
-        return 1e-9 * self.node.get_clock().now().nanoseconds
+    def _cancel(self, handle: ServerGoalHandle) -> None:
+        for motion in self._motions:
+            if motion.handle == handle:
+                motion.end(MoveItErrorCodes.PREEMPTED, "the goal was cancelled")
 
     def _take_event(self, message: String) -> None:
         """Stop the motion when a MoveIt client requests it."""
@@ -307,11 +255,6 @@ class Motions(Searches):
             self.log.warning(EVENT, f"{EVENT}: '{message.data}' is ignored: must be 'stop'")
         elif self._motion is not None:
             self._motion.end(MoveItErrorCodes.PREEMPTED, f"stopped by {EVENT}")
-
-    def _cancel(self, handle: ServerGoalHandle) -> None:
-        for motion in self._motions:
-            if motion.is_of(handle):
-                motion.end(MoveItErrorCodes.PREEMPTED, "the goal was cancelled")
 
     async def _move(self, handle: ServerGoalHandle) -> MoveGroup.Result:
         goal, options = handle.request, handle.request.planning_options
@@ -392,14 +335,11 @@ class Motions(Searches):
         check_joint_trajectory(joints)
         now = self._state_for(motion.proof)
         if motion.proof is None:
-            motion.proof = motion_of(joints, now, motion.stop)
+            motion.proof = motion_of(joints, now)
         self._check_start(joints)
         if not controllers:
             raise CodedError(_FAILED, "there are no controllers: set the parameter controllers")
-        shares = [
-            (one.name, self._clients[one], goal)
-            for one, goal in shares_of(joints, controllers, now.planning.robot.mimic)
-        ]
+        shares = [(one.name, self._clients[one], goal) for one, goal in shares_of(joints, controllers, now.robot.mimic)]
         for name, client, _ in shares:
             if not client.server_is_ready():
                 raise CodedError(_FAILED, f"controller '{name}': its action has no server")
@@ -409,14 +349,58 @@ class Motions(Searches):
             raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, f"the trajectory is not proved: {words}")
         motion.require()
         self._check_start(joints)
-        motion.began = self._clock_time()
-        await motion.follow(shares, self._limits.seconds(joints), lambda: self._look_at(motion))
+        began, limit = self._clock_time(), self._limits.seconds(joints)
+
+        def look() -> None:
+            after = self._clock_time() - began
+            if after > limit:
+                motion.end(MoveItErrorCodes.TIMED_OUT, f"controllers did not end after {limit:.3g} s")
+            else:
+                self._prove_rest(motion, after)
+
+        motion.look = look
+        await motion.follow(shares)
+
+    def _prove_rest(self, motion: Motion, after: float) -> None:
+        """If the world or measured state has changed, prove the rest of a motion again; stop it if this fails.
+
+        `after` is the time since the start of the motion, s.
+        """
+        if motion.is_being_proved:
+            return
+
+        def on_done(words: str | None, problem: Exception | None) -> None:
+            motion.is_being_proved = False
+            words = words if problem is None else reason_of(problem)
+            if words:
+                words = f"the world has changed during the motion: {words}"
+                motion.end(MoveItErrorCodes.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE, words)
+
+        try:
+            before, proof = motion.proved, motion.proof
+            now = self._state_for(proof)
+            if now.model.robot is not before.model.robot:
+                raise InputError("the robot description was replaced")
+            if self.has_changed(before, now, proof.trajectory.joints):
+                motion.proved, motion.is_being_proved = now, True
+                self.jobs.submit(Job(Kind.QUERY, lambda: proof.refutation(now, after), on_done))
+        except Exception as error:
+            on_done(None, error)
+
+    def _state_for(self, proof: ProvedMotion | None) -> RequestedState:
+        """Return the state in which a motion is proved; raise if measurements are stale."""
+        now = self.state_of(RobotState(is_diff=True)) if proof is None else self.again(proof.state)
+        if now.stale and self._limits.allowed_start_tolerance:
+            raise CodedError(_FAILED, f"the positions of the joints are unknown: {now.stale} (stale_timeout)")
+        return now
 
     def _check_start(self, trajectory: JointTrajectory) -> None:
         """Raise `CodedError` if a joint is too far from the start of a trajectory."""
         now = self._state_for(None)
-        robot = now.planning.robot
         for name, position in zip(trajectory.joint_names, trajectory.points[0].positions, strict=True):
-            measured = robot.position_of(name, now.positions) if name in robot.joints else None
+            measured = now.robot.position_of(name, now.positions) if name in now.robot.joints else None
             if measured is not None:
                 self._limits.check_start(name, measured, position)
+
+    def _clock_time(self) -> float:
+        return 1e-9 * self.node.get_clock().now().nanoseconds

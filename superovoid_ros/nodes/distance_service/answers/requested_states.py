@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import threading
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from moveit_msgs.msg import Constraints, RobotState
 from sensor_msgs.msg import JointState
 
+from superovoid.robot import Robot
 from superovoid.robot.kinematics import OUTSIDE
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.nodes.common.conversions import from_transform
@@ -31,6 +33,12 @@ from superovoid_ros.nodes.distance_service.world.moveit_changes import attach_fo
 class RequestedState:
     """The state of a request."""
 
+    message: RobotState
+    """The state in the request, whose values take the place of measurements."""
+    frame_ids: tuple[str, ...]
+    """Frames that other fields of the request name."""
+    stop: threading.Event
+    """Ends the work for the request when set."""
     model: Model
     """Model that answers the request."""
     positions: Mapping[str, float]
@@ -49,15 +57,24 @@ class RequestedState:
     """Reason why the measurements are stale; empty if they are not."""
 
     @property
+    def robot(self) -> Robot:
+        """Return the robot."""
+        return self.planning.robot
+
+    @property
     def base_poses(self) -> dict[str, np.ndarray]:
         """Return root_from_link of the robot's floating bases."""
-        return {link: self.poses[link] for link in self.planning.robot.base_links}
+        return {link: self.poses[link] for link in self.robot.base_links}
 
     def with_positions(self, positions: Mapping[str, float]) -> RequestedState:
         """Return the state with other joint positions; may be called from any thread."""
         positions = {**self.positions, **positions}
-        poses = self.planning.robot.forward_kinematics(positions, self.base_poses)
+        poses = self.robot.forward_kinematics(positions, self.base_poses)
         return replace(self, positions=positions, poses=poses, frames=self.frames.with_links(poses))
+
+    def with_row(self, joints: Sequence[str], row: np.ndarray) -> RequestedState:
+        """Return the state with other positions of some joints, shape (joints,)."""
+        return self.with_positions(dict(zip(joints, row.tolist(), strict=True)))
 
 
 class RequestedStates(Part):
@@ -67,7 +84,14 @@ class RequestedStates(Part):
         super().__init__(common)
         self._current, self._measurements = current, measurements
 
-    def state_of(self, message: RobotState, frame_ids: Iterable[str] = (), *, placed: bool = True) -> RequestedState:
+    def state_of(
+        self,
+        message: RobotState,
+        frame_ids: Iterable[str] = (),
+        *,
+        placed: bool = True,
+        stop: threading.Event | None = None,
+    ) -> RequestedState:
         """Return the measured state in the present world, with the values of a request in place of measurements.
 
         Parameters
@@ -79,6 +103,8 @@ class RequestedStates(Part):
         placed
             If true, the pose of the robot in the world must be known; otherwise the caller checks that
             (`Measurements.require_world`).
+        stop
+            Ends the work for the request when set; default: when the node cancels its jobs.
         """
         model = self._current.model()
         robot = model.robot
@@ -96,6 +122,7 @@ class RequestedStates(Part):
         positions = dict(zip(robot.joint_names, state.positions[0].tolist(), strict=True))
         planning, edit = model.planning, model.planning.edit()
         known = {link: pose for link, pose in poses.items() if not (state.unplaced and link == robot.root)}
+        frame_ids = tuple(frame_ids)
         named = [*frame_ids, *(one.object.header.frame_id for one in message.attached_collision_objects)]
         surroundings = self._measurements.surroundings(robot, [*named, *frames_of(planning)], known)
         frames = Frames(surroundings, edit)
@@ -110,7 +137,8 @@ class RequestedStates(Part):
             raise InputError("robot_state: is_diff is false and there are no joints: set is_diff to attach objects")
         frame = self._measurements.frame_of(robot, base)
         doubts = state.unplaced, self._measurements.stale_reason(state)
-        return RequestedState(model, positions, poses, planning, frames, frame, *doubts)
+        request = message, frame_ids, stop or self.jobs.stop
+        return RequestedState(*request, model, positions, poses, planning, frames, frame, *doubts)
 
 
 def positions_of(message: JointState, what: str) -> list[tuple[str, float]]:
@@ -154,10 +182,12 @@ def _base_poses_of(model: Model, message: RobotState, prefix: str) -> dict[str, 
     return found
 
 
-def frame_ids_of(constraints: Constraints) -> list[str]:
+def frame_ids_of(*several: Constraints) -> list[str]:
     """Return the frames that constraints name."""
-    named = [*constraints.position_constraints, *constraints.orientation_constraints]
-    named += [pose for one in constraints.visibility_constraints for pose in (one.sensor_pose, one.target_pose)]
+    named = []
+    for each in several:
+        named += [*each.position_constraints, *each.orientation_constraints]
+        named += [pose for one in each.visibility_constraints for pose in (one.sensor_pose, one.target_pose)]
     return [one.header.frame_id for one in named]
 
 

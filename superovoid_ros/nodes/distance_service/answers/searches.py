@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Re-validate slow results against the world at the time of the response.
+"""Requests about a group, and re-validation of slow results against the world at the time of the response.
 
 Objects, rules, the robot's base, its other joints and the frames of the request may have moved during the search. If
 they have, the result is validated again, so that no response describes an outdated world without a warning.
@@ -10,17 +10,21 @@ they have, the result is validated again, so that no response describes an outda
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from moveit_msgs.msg import MoveItErrorCodes, RobotState
+from std_msgs.msg import Header
 
-from superovoid_ros.nodes.common.mistakes import InputError
+from superovoid.planning import GroupPlanner
+from superovoid.robot.groups import Group
+from superovoid_ros.nodes.common.mistakes import InputError, listing
 from superovoid_ros.nodes.distance_service.answers.error_codes import OF_PLANNERS, CodedError, code_of
-from superovoid_ros.nodes.distance_service.answers.goals import GroupRequest, group_of
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, RequestedStates
 from superovoid_ros.nodes.distance_service.jobs import Kind
+from superovoid_ros.nodes.distance_service.world.current_scene import attached_messages, joints_message
 
 Result = TypeVar("Result")
 _MOST_TIMES = 5  # largest number of validations of a result
@@ -36,11 +40,27 @@ class Searches(RequestedStates):
         getattr(response, "motion_plan_response", response).error_code = code_of(error)
 
     def request_of(
-        self, group: str, start: RobotState, frame_ids: Sequence[str], stop: threading.Event | None = None
-    ) -> GroupRequest:
-        """Return the group and state of a request; `stop` ends its search (default: the event that ends all)."""
-        found = group_of(self._current.model().robot, group)
-        return GroupRequest(found, self.state_of(start, frame_ids), start, frame_ids, stop or self.jobs.stop)
+        self, name: str, start: RobotState, frame_ids: Sequence[str], stop: threading.Event | None = None
+    ) -> tuple[RequestedState, Group]:
+        """Return the state and group of a request; arguments as for `state_of`.
+
+        Raises
+        ------
+        CodedError
+            If the group does not exist, none of its joints can be planned, or joints that move its links cannot.
+        """
+        robot = self._current.model().robot
+        group = robot.group(name) if name in robot.groups else None
+        words = ""
+        if group is None:
+            words = f"'{name}' is not a group of '{robot.name}' (groups: {listing(robot.groups)})"
+        elif not group.joints:
+            words = f"group '{name}' has no joint that can be planned"
+        elif group.outside:
+            words = f"group '{name}' has joint '{group.outside[0]}': floating and planar joints cannot be planned"
+        if words:
+            raise CodedError(MoveItErrorCodes.INVALID_GROUP_NAME, f"group_name: {words}")
+        return self.state_of(start, frame_ids, stop=stop), group
 
     async def search(self, kind: Kind, work: Callable[[], Result]) -> Result:
         """Return the result of a search in a thread; errors of its planner become `CodedError`."""
@@ -54,13 +74,12 @@ class Searches(RequestedStates):
                     raise CodedError(in_contact if touches else code, str(error)) from error
             raise
 
+    def again(self, before: RequestedState) -> RequestedState:
+        """Return the state of a request in the present world."""
+        return self.state_of(before.message, before.frame_ids, stop=before.stop)
+
     async def confirm(
-        self,
-        before: RequestedState,
-        message: RobotState,
-        frame_ids: Collection[str],
-        moved: Collection[str],
-        refutation: Callable[[RequestedState], str],
+        self, before: RequestedState, moved: Collection[str], refutation: Callable[[RequestedState], str]
     ) -> str:
         """Re-validate a result in the present world; return a note for the response, or an empty string.
 
@@ -68,8 +87,6 @@ class Searches(RequestedStates):
         ----------
         before
             State for which the result was found.
-        message, frame_ids
-            State and frames of the request, as for `state_of`.
         moved
             Joints whose positions are part of the result.
         refutation
@@ -84,69 +101,89 @@ class Searches(RequestedStates):
         """
         for time in range(_MOST_TIMES):
             self.activity.require()
-            model = self._current.model()
-            changed = model is not before.model
-            if changed and model.robot is not before.model.robot:
-                raise _outdated_error("the robot description was replaced in the meantime")
-            if not changed and time:
+            model, words = self._current.model(), ""
+            if model is before.model and time:
                 return ""
-            now = self.state_of(message, frame_ids)
-            if not self.has_changed(before, now, frame_ids, moved):
-                return ""
-            words = await self.jobs.result(Kind.QUERY, lambda now=now: refutation(now))
+            if model.robot is not before.model.robot:
+                words = "the robot description was replaced in the meantime"
+            else:
+                now = self.again(before)
+                if not self.has_changed(before, now, moved):
+                    return ""
+                words = await self.jobs.result(Kind.QUERY, lambda now=now: refutation(now))
+                before = now
             if words:
-                raise _outdated_error(words)
-            before = now
+                raise CodedError(
+                    MoveItErrorCodes.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE,
+                    f"the world has changed since the request, and the result is no longer valid: {words}",
+                )
         return "the world keeps changing: proved for one of its last states"
 
-    def has_changed(
-        self, before: RequestedState, now: RequestedState, frame_ids: Collection[str], moved: Collection[str]
-    ) -> bool:
+    def has_changed(self, before: RequestedState, now: RequestedState, moved: Collection[str]) -> bool:
         """Return whether objects, rules, the base, frames, or joints other than `moved` have changed."""
         if now.model is not before.model:
             return True
-        there, tolerance = (
-            now.with_positions({joint: before.positions[joint] for joint in moved}),
-            float(self.value("frame_tolerance")),
+        there = now.with_positions({joint: before.positions[joint] for joint in moved})
+        tolerance = float(self.value("frame_tolerance"))
+        return any(
+            pose is None
+            or (other := _pose_of(there, frame)) is None
+            or not motion_between(pose, other, centre, radius) <= tolerance
+            for frame, pose, centre, radius in _balls(before)
         )
-        return _has_moved(before, there, tolerance) or _have_moved(frame_ids, before, there, tolerance)
 
 
-def _outdated_error(words: str) -> CodedError:
-    return CodedError(
-        MoveItErrorCodes.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE,
-        f"the world has changed since the request, and the result is no longer valid: {words}",
-    )
-
-
-def _has_moved(before: RequestedState, now: RequestedState, tolerance: float) -> bool:
-    """Return whether a body of the robot has moved by more than a tolerance, m."""
-    for body in before.planning.robot.bodies:
+def _balls(state: RequestedState) -> Iterator[tuple[str, np.ndarray | None, np.ndarray, float]]:
+    """Yield balls around what a request depends on: name and pose of the frame, centre in it and radius, m."""
+    for body in state.robot.bodies:
         sphere = body.shape.bounding_sphere()
-        poses = [each.poses[body.link] @ body.link_from_body for each in (before, now)]
-        if not motion_between(*poses, sphere.centre, sphere.radius) <= tolerance:
-            return True
-    return False
+        centre = body.link_from_body[:3, :3] @ sphere.centre + body.link_from_body[:3, 3]
+        yield body.link, _pose_of(state, body.link), centre, sphere.radius
+    for frame in state.frame_ids:
+        yield frame, _pose_of(state, frame), np.zeros(3), REACH
 
 
-def _have_moved(frame_ids: Iterable[str], before: RequestedState, now: RequestedState, tolerance: float) -> bool:
-    """Return whether a point within `REACH` of the origin of a frame has moved by more than a tolerance, m."""
-    for frame in frame_ids:
-        poses = [_pose_of(frame, each) for each in (before, now)]
-        if any(pose is None for pose in poses) or not motion_between(*poses, np.zeros(3), REACH) <= tolerance:
-            return True
-    return False
-
-
-def _pose_of(frame: str, request_state: RequestedState) -> np.ndarray | None:
+def _pose_of(state: RequestedState, frame: str) -> np.ndarray | None:
+    """Return root_from_frame; None if it is unknown."""
     try:
-        return request_state.frames.lookup(frame, "frame")
+        return state.poses[frame] if frame in state.poses else state.frames.lookup(frame, "frame")
     except InputError:
         return None
 
 
-def motion_between(before: np.ndarray, now: np.ndarray, centre: np.ndarray, radius: float) -> float:
-    """Return a bound on how far the points of a ball move between two poses, m."""
+def motion_between(
+    before: np.ndarray, now: np.ndarray, centre: Sequence[float] = (0.0, 0.0, 0.0), radius: float = REACH
+) -> float:
+    """Return a bound on how far the points of a ball (default: around the origin) move between two poses, m."""
     first, second = (pose[:3, :3] @ centre + pose[:3, 3] for pose in (before, now))
     turned = np.linalg.norm(now[:3, :3] - before[:3, :3]) / np.sqrt(2.0)  # at least 2 sin(angle / 2)
     return float(np.linalg.norm(second - first) + turned * radius)
+
+
+def planner_of(state: RequestedState, group: Group) -> GroupPlanner:
+    """Return a planner for a group, starting from the state of a request."""
+    return GroupPlanner(state.planning, group.name, positions=state.positions, base_poses=state.base_poses)
+
+
+def link_of(state: RequestedState, name: str, group: Group | None = None) -> str:
+    """Return the link that a request names, or the tip of a group if the name is empty; raise `CodedError` if none."""
+    links, words = state.robot.links, ""
+    if not name and group is not None:
+        name = group.tip or ""
+        words = "" if name else f"group '{group.name}' has no tip: the request must name a link"
+    if name not in links:
+        words = words or f"link '{name}' does not exist; links: {listing(links)}"
+        raise CodedError(MoveItErrorCodes.INVALID_LINK_NAME, words)
+    return name
+
+
+def state_message(state: RequestedState, stamp: Time) -> RobotState:
+    """Return a whole state, with attached objects, which is the same when it is asked about again."""
+
+    def pose_of(parent: str, child: str) -> np.ndarray:
+        return np.linalg.inv(state.poses[parent]) @ state.poses[child]
+
+    header = Header(stamp=stamp, frame_id=state.frame)
+    message = joints_message(state.robot, state.positions, pose_of, header)
+    message.attached_collision_objects = attached_messages(state.planning, lambda link: Header(frame_id=link))
+    return message

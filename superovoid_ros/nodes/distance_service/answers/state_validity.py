@@ -10,7 +10,6 @@ holds. As in move_group, joint limits are not checked. docs/explanation/moveit.m
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -103,11 +102,10 @@ class Validity(RequestedStates):
         if request_state.stale and self.value(STALE) == "refuse":
             raise InputError(f"{request_state.stale} (stale_timeout, {STALE})")
         cost = len(query.pairs) + _cost_of(planning, request.constraints)
-        stop = self.jobs.stop
 
         def work() -> tuple[list[ContactInformation], list[CostSource], list[ConstraintEvalResult], list[InputError]]:
             contacts, costs, doubts = contacts_of(request_state, query)
-            results, problems = evaluate(request.constraints, request_state, stop)
+            results, problems = evaluate(request.constraints, request_state)
             return contacts, costs, results, doubts + problems
 
         contacts, costs, constraints, problems = await self.query(cost, work)
@@ -246,11 +244,11 @@ def _cost(bodies: Sequence[Body], link_poses: Mapping[str, np.ndarray]) -> CostS
 
 
 def evaluate(
-    constraints: Constraints, request_state: RequestedState, stop: threading.Event
+    constraints: Constraints, request_state: RequestedState
 ) -> tuple[list[ConstraintEvalResult], list[InputError]]:
     """Evaluate constraints as move_group does: joints, positions, orientations, visibilities, in this order.
 
-    Once `stop` is set, the rest is not evaluated, and counts as not satisfied.
+    Once the request is stopped, the rest is not evaluated, and counts as not satisfied.
 
     Returns
     -------
@@ -268,7 +266,7 @@ def evaluate(
     ):
         for i, constraint in enumerate(getattr(constraints, f"{kind}_constraints")):
             try:
-                if stop.is_set():
+                if request_state.stop.is_set():
                     raise InputError("the node was cleaned up")
                 with refusals():
                     satisfied, distance = measure(constraint, request_state)
