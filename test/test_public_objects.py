@@ -230,6 +230,7 @@ MADE = {
     "PlanningProblem": problem,
     "PlanningScene": world,
     "Polyhedron": polyhedron,
+    "PoseRegion": lambda: planning.PoseRegion("tip", np.eye(3), [(at(1.0), B)]),
     "PoseGoal": lambda: planning.PoseGoal("tip", at(1.0)),
     "PoseGradients": lambda: api.pose_gradients(found_distances(), np.eye(4), [at(0.3), at(0.5)]),
     "Quality": lambda: mesh_fit().quality,

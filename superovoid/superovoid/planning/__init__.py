@@ -5,8 +5,9 @@
 
 from superovoid.planning.bases import BaseJoint, with_base_joints
 from superovoid.planning.first_path import find_path
+from superovoid.planning.goals import GoalRegion, PoseGoal, PoseRegion
 from superovoid.planning.group_planner import GroupPlanner
-from superovoid.planning.inverse import GoalRegion, PoseGoal, Search, inverse_kinematics
+from superovoid.planning.inverse import Search, inverse_kinematics
 from superovoid.planning.motion_check import MotionValidator
 from superovoid.planning.optimise import grasp, optimise_path, retreat
 from superovoid.planning.problem import PlanningError, PlanningProblem
@@ -23,6 +24,7 @@ __all__ = [
     "PlanningError",
     "PlanningProblem",
     "PoseGoal",
+    "PoseRegion",
     "SceneValidity",
     "Search",
     "Validity",

@@ -19,15 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superovoid.planning.first_path import find_path
-from superovoid.planning.inverse import (
-    GoalRegion,
-    NoSolutionError,
-    PoseGoal,
-    Search,
-    Solution,
-    any_state,
-    solutions,
-)
+from superovoid.planning.goals import GoalRegion, PoseGoal, PoseRegion, any_state
+from superovoid.planning.inverse import NoSolutionError, RangeError, Search, Solution, solutions
 from superovoid.planning.motion_check import MotionValidator, never_stop
 from superovoid.planning.problem import FloatArray, PlanningError, PlanningProblem
 from superovoid.planning.scene_problem import SceneProblem, scene_problem
@@ -37,7 +30,7 @@ from superovoid.robot import Robot
 from superovoid.robot.kinematics import Positions
 from superovoid.robot.planning_scene import PlanningScene
 from superovoid.scene import Body
-from superovoid.values.checks import positive
+from superovoid.values.checks import positive, whole_number
 from superovoid.values.records import Statistics
 
 _STRIDE = 0.5  # m, longest motion tried in one step, in the metric of the weights
@@ -46,7 +39,8 @@ _GOALS = 4  # maximum number of solutions of a pose goal to plan to
 State = Mapping[str, float]
 Ranges = Mapping[str, tuple[float, float]]
 Regions = Sequence[GoalRegion]
-Goal = str | State | PoseGoal | Sequence[PoseGoal] | GoalRegion | Sequence[GoalRegion] | ArrayLike
+Pose = PoseGoal | PoseRegion
+Goal = str | State | Pose | Sequence[Pose] | GoalRegion | Sequence[GoalRegion] | ArrayLike
 
 
 class StartError(PlanningError):
@@ -168,7 +162,7 @@ class GroupPlanner:
         ----------
         start : str, mapping or (joints,) array_like
             First start: a named state of the group, or positions.
-        goal : (4, 4) array_like, PoseGoal or sequence of these, or GoalRegion
+        goal : (4, 4) array_like, PoseGoal, PoseRegion or sequence of these, or GoalRegion
             Goal poses of links in the root frame; an array is the pose of the group's tip.
         avoid_contact : bool
             Whether to keep every pair above its floor.
@@ -200,9 +194,9 @@ class GroupPlanner:
         start : str, mapping or (joints,) array_like
             A named state of the group, or positions of all joints of the robot except those given to the constructor;
             an array in the order of `Robot.joint_names`.
-        goal : str, mapping, (4, 4) array_like, PoseGoal or sequence of these, GoalRegion or sequence of these
+        goal : str, mapping, (4, 4) array_like, PoseGoal, PoseRegion, GoalRegion, or sequence of these
             A named state; positions of joints, with the group's other joints unchanged; a pose of the group's tip in
-            the root frame; poses of links, all at once; or regions, any one of them.
+            the root frame; poses of links, all at once; or goal regions, any one of them.
         deadline : float
             Time limit of planning, s.
         seed : int
@@ -260,6 +254,54 @@ class GroupPlanner:
         )
         last = min(goals, key=lambda goal: float(np.abs(goal.state - path.states[-1]).max()))
         return PlannedMotion(problem, path.shortened, last, path.statistics)
+
+    def plan_trajectory(
+        self,
+        start: str | Positions,
+        goal: Goal,
+        limits: MotionLimits | None = None,
+        *,
+        attempts: int = 1,
+        deadline: float = 10.0,
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        accept: Callable[[FloatArray], bool] | None = None,
+        stop: Callable[[], bool] = never_stop,
+    ) -> Trajectory:
+        """Plan and time several motions of the group while time remains, and return the fastest.
+
+        Parameters
+        ----------
+        start, goal, ranges, accept, stop
+            As for `plan`.
+        limits : MotionLimits, optional
+            As for `time_motion`.
+        attempts : int
+            Number of motions, with different random choices.
+        deadline : float
+            Time limit of planning for all of them, s.
+
+        Raises
+        ------
+        PlanningError, ValueError, ModuleNotFoundError
+            As `plan` and `time_motion`, if the first attempt fails.
+        """
+        until = time.monotonic() + positive("deadline", deadline, "seconds")
+        best: Trajectory | None = None
+        for seed in range(1, 1 + whole_number("attempts", attempts, 1)):
+            left = until - time.monotonic()
+            if best is not None and (left <= 0.0 or stop()):
+                break
+            left = max(left, 1e-3)
+            try:
+                motion = self.plan(start, goal, deadline=left, seed=seed, ranges=ranges, accept=accept, stop=stop)
+                found = self.time_motion(motion, limits, accept=accept)
+            except PlanningError:
+                if best is None:
+                    raise
+                break
+            best = found if best is None or found.duration < best.duration else best
+        assert best is not None
+        return best
 
     @staticmethod
     def _straight(
@@ -335,20 +377,19 @@ class GroupPlanner:
             raise ValueError(f"group '{self.group.name}' has no state '{state}' (states: {known})")
         return {j: v for j, v in self.group.states[state].items() if j in self.planning.robot.joint_names}
 
-    def _regions(self, goal: PoseGoal | Sequence[PoseGoal] | GoalRegion | Sequence[GoalRegion] | ArrayLike) -> Regions:
+    def _regions(self, goal: Pose | Sequence[Pose] | GoalRegion | Sequence[GoalRegion] | ArrayLike) -> Regions:
         """Convert a goal other than joint positions to regions."""
-        several = [goal] if isinstance(goal, PoseGoal | GoalRegion) else goal
+        several = [goal] if isinstance(goal, PoseGoal | PoseRegion | GoalRegion) else goal
         if isinstance(several, Sequence) and several:
             regions = [one for one in several if isinstance(one, GoalRegion)]
-            poses = [one for one in several if isinstance(one, PoseGoal)]
+            poses = [one for one in several if isinstance(one, PoseGoal | PoseRegion)]
             if len(regions) == len(several):
                 return regions
             if len(poses) == len(several):
-                return [GoalRegion(lambda random: poses)]
+                return [GoalRegion(poses)]
         if self.group.tip is None:
             raise ValueError(f"goal: group '{self.group.name}' has no tip; use a PoseGoal to name the link")
-        of_tip = [PoseGoal(self.group.tip, goal)]  # type: ignore[arg-type] # a pose in any form
-        return [GoalRegion(lambda random: of_tip)]
+        return [GoalRegion([PoseGoal(self.group.tip, goal)])]  # type: ignore[arg-type] # a pose in any form
 
 
 def start_state(
@@ -378,10 +419,8 @@ def _intersect_ranges(of_all: Ranges, of_goal: Ranges) -> Ranges:
         lower, upper = of_all.get(joint, (low, high))
         both[joint] = max(low, lower), min(high, upper)
         if both[joint][0] >= both[joint][1]:
-            words = (
-                f"goal: {joint}: {low:g} to {high:g}: must be within {lower:g} to {upper:g}, its range along the way"
-            )
-            raise NoSolutionError(words, in_contact=False)
+            words = f"{low:g} to {high:g}: must overlap {lower:g} to {upper:g}, the range along the motion"
+            raise RangeError(f"goal: joint '{joint}': {words}", in_contact=False)
     return both
 
 
@@ -400,20 +439,12 @@ def _solutions(
         if not np.isfinite(left):
             share = search
         try:
-            within = (
-                problem
-                if not region.ranges
-                else replace(problem, ranges=_intersect_ranges(problem.ranges, region.ranges))
-            )
-        except NoSolutionError as error:
-            problems.append(error)
-            continue
-        begin = {**problem.positions, **region.preferred}
-        # A search may begin anywhere, and a joint may be measured beyond its limit.
-        first = np.clip([begin[joint] for joint in problem.joints], *within.limits)
-        both = lambda state, region=region: accept(state) and region.accept(state)  # noqa: E731
-        try:
-            for solution in solutions(within, validity, first, region.draw, accept=both, search=share):
+            within = replace(problem, ranges=_intersect_ranges(problem.ranges, region.ranges))
+            begin = {**problem.positions, **region.preferred}
+            # A search may begin anywhere, and a joint may be measured beyond its limit.
+            first = np.clip([begin[joint] for joint in problem.joints], *within.limits)
+            both = lambda state, region=region: accept(state) and region.accept(state)  # noqa: E731
+            for solution in solutions(within, validity, first, region.poses, accept=both, search=share):
                 found = True
                 yield solution
         except NoSolutionError as error:

@@ -12,69 +12,25 @@ pair above its floor, with a proved clearance.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superovoid.contact.inputs import as_pose
+from superovoid.planning.goals import PARTS, PoseGoal, PoseRegion, any_state
 from superovoid.planning.motion_check import never_stop
 from superovoid.planning.problem import FloatArray, PlanningError, PlanningProblem
 from superovoid.planning.validity import Validity
-from superovoid.robot.reach import ORIENTATION, POSE, POSITION, Target, reach_all
+from superovoid.robot.reach import Target, reach_all
 from superovoid.values.checks import whole_number
 from superovoid.values.records import Statistics
 
-PARTS = {"pose": POSE, "position": POSITION, "orientation": ORIENTATION}
 ACCURACY = 1e-6
 """A goal pose is reached if it is missed by at most this, m and rad."""
 _MAX_STEPS = 120  # least-squares steps per start
 _MAX_CONTACT_STEPS = 8  # steps along distance gradients per start
 _NEAR = 0.05  # m, minimum distance beyond the floors within which pairs are queried
-
-
-@dataclass(frozen=True, eq=False)
-class PoseGoal:
-    """A goal pose of a link."""
-
-    link: str
-    pose: FloatArray
-    """root_from_link, shape (4, 4), m."""
-    part: str = "pose"
-    """Which part of the pose to reach: "pose", "position" (of the link's origin) or "orientation"."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "pose", as_pose(f"pose of '{self.link}'", self.pose))
-        if self.part not in PARTS:
-            raise ValueError(f"part = {self.part!r}: must be one of {', '.join(PARTS)}")
-
-
-Draw = Callable[[np.random.Generator | None], Sequence[PoseGoal]]
-"""Returns goal poses: the middle of a region for None, otherwise random ones in it; empty for a goal in joints."""
-
-
-def no_poses(random: np.random.Generator | None) -> Sequence[PoseGoal]:
-    """Return no goal pose."""
-    return ()
-
-
-def any_state(state: FloatArray) -> bool:
-    """Accept every state."""
-    return True
-
-
-@dataclass(frozen=True, eq=False)
-class GoalRegion:
-    """A general goal: poses of links within regions, joints within ranges, additional conditions."""
-
-    draw: Draw = field(default=no_poses)
-    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Ranges of joints at the goal, rad or m."""
-    preferred: Mapping[str, float] = field(default_factory=dict)
-    """Joint positions to try first; other joints begin at the start state."""
-    accept: Callable[[FloatArray], bool] = field(default=any_state)
-    """Returns whether a state satisfies additional conditions."""
 
 
 class NoSolutionError(PlanningError):
@@ -83,6 +39,10 @@ class NoSolutionError(PlanningError):
     def __init__(self, words: str, in_contact: bool) -> None:
         super().__init__(words)
         self.in_contact = in_contact
+
+
+class RangeError(NoSolutionError):
+    """The range of a joint at a goal excludes its range along the motion."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,9 +84,9 @@ def inverse_kinematics(
     problem: PlanningProblem,
     validity: Validity | None,
     start: ArrayLike,
-    goals: Sequence[PoseGoal] | Draw,
+    goals: Sequence[PoseGoal | PoseRegion],
     *,
-    accept: Callable[[FloatArray], bool] = lambda state: True,
+    accept: Callable[[FloatArray], bool] = any_state,
     search: Search | None = None,
 ) -> Solution:
     """Find a state in which links reach given poses.
@@ -139,7 +99,7 @@ def inverse_kinematics(
         Answers the distance queries; None to ignore contact.
     start : array_like, shape (joints,)
         First start.
-    goals : sequence of PoseGoal, or callable
+    goals : sequence of PoseGoal or PoseRegion
         Poses to reach, all at once.
     accept : callable
         Returns whether a state satisfies additional conditions.
@@ -160,22 +120,21 @@ def solutions(
     problem: PlanningProblem,
     validity: Validity | None,
     start: ArrayLike,
-    goals: Sequence[PoseGoal] | Draw,
+    goals: Sequence[PoseGoal | PoseRegion],
     *,
-    accept: Callable[[FloatArray], bool] = lambda state: True,
+    accept: Callable[[FloatArray], bool] = any_state,
     search: Search | None = None,
 ) -> Iterator[Solution]:
     """Yield solutions of `inverse_kinematics` until its search ends; raise an error if there are none."""
     search = Search() if search is None else search
     first = problem.check_state("start", start)
-    fixed: Sequence[PoseGoal] = () if callable(goals) else list(goals)
     random = np.random.default_rng(search.seed)
     reached = found = tried = 0
     nearest = np.inf
     worst = ""
     while tried < search.starts and not (tried and search.is_over()):
         guess = first if tried == 0 else np.asarray(random.uniform(*problem.limits))
-        wanted = goals(None if tried == 0 else random) if callable(goals) else fixed
+        wanted = [goal.draw(random if tried else None) for goal in goals]
         tried += 1
         for goal in wanted:
             if goal.link not in problem.robot.links:

@@ -18,8 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid.contact.impact import Motion
+from superovoid.planning.goals import PoseGoal, any_state
 from superovoid.planning.group_planner import start_state
-from superovoid.planning.inverse import NoSolutionError, PoseGoal, Search, any_state, inverse_kinematics
+from superovoid.planning.inverse import NoSolutionError, Search, inverse_kinematics
 from superovoid.planning.motion_check import MotionValidator
 from superovoid.planning.problem import FloatArray, PlanningProblem
 from superovoid.planning.validity import NoContact, Validity

@@ -13,9 +13,11 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from superovoid.planning import (
+    GoalRegion,
     GroupPlanner,
     PlanningError,
     PoseGoal,
+    PoseRegion,
     SceneValidity,
     Search,
     inverse,
@@ -23,7 +25,7 @@ from superovoid.planning import (
 )
 from superovoid.planning.first_path import NoPathError
 from superovoid.planning.group_planner import GoalError, StartError
-from superovoid.planning.inverse import NoSolutionError
+from superovoid.planning.inverse import NoSolutionError, RangeError
 from superovoid.planning.timing import MotionLimits, Trajectory, check_trajectory, states_along
 from superovoid.robot import Robot
 from superovoid.robot.planning_scene import Padding, PlanningScene
@@ -386,6 +388,82 @@ def at(x, y, z):
     pose[:3, :3] = np.diag([1.0, -1.0, -1.0])
     pose[:3, 3] = x, y, z
     return pose
+
+
+# -- regions ----------------------------------------------------------------------------------------------------------
+
+
+def test_poses_of_a_region_are_within_its_shapes_and_tolerances():
+    wanted = Rotation.from_rotvec([0.3, -0.5, 2.0]).as_matrix()
+    place = at(0.5, 0.2, 0.1)
+    point, tolerances = np.array([0.0, 0.0, 0.3]), np.array([0.2, 0.0, 9.0])
+    random = np.random.default_rng(5)
+    shapes = [(place, Sphere(0.1)), (at(-0.5, 0.0, 0.0), Sphere(0.1))]
+    for axes in (None, Rotation.from_rotvec([0.0, 1.0, 0.0]).as_matrix()):
+        region = PoseRegion(TIP, wanted, shapes, point, tolerances, axes)
+        middle = region.draw(None)
+        np.testing.assert_allclose(middle.pose[:3, :3], wanted)
+        np.testing.assert_allclose((middle.pose @ [*point, 1.0])[:3], place[:3, 3], atol=1e-12)
+        sides = set()
+        for _ in range(50):
+            goal = region.draw(random)
+            assert goal.part == "pose"
+            reached = (goal.pose @ [*point, 1.0])[:3]
+            nearest = min((0.5, 0.2, 0.1), (-0.5, 0.0, 0.0), key=lambda centre: np.linalg.norm(reached - centre))
+            assert np.linalg.norm(reached - nearest) <= 0.1 + 1e-12
+            sides.add(nearest)
+            turn = Rotation.from_matrix(wanted.T @ goal.pose[:3, :3])
+            angles = np.abs(turn.as_euler("XYZ") if axes is None else axes.T @ turn.as_rotvec())
+            assert angles[0] <= 0.2 + 1e-9 and angles[1] <= 1e-9 and angles[2] <= np.pi
+        assert len(sides) == 2
+
+
+def test_a_region_without_shapes_or_tolerances_is_a_part_of_a_pose():
+    random = np.random.default_rng(5)
+    assert PoseRegion(TIP, np.eye(3), tolerances=np.zeros(3)).draw(random).part == "orientation"
+    ball = [(np.eye(4), Sphere(0.1))]
+    assert PoseRegion(TIP, np.eye(3), ball).draw(random).part == "position"
+    beside = PoseRegion(TIP, np.eye(3), ball, np.array([0.0, 0.0, 0.2]))
+    turned = [beside.draw(random).pose[:3, :3] for _ in range(2)]
+    assert beside.draw(random).part == "pose" and not np.allclose(*turned)
+
+
+def test_a_motion_ends_in_one_of_its_regions(robot, around_the_wall):
+    pose = robot.forward_kinematics(RIGHT)[TIP]
+    ball = PoseRegion(TIP, pose[:3, :3], [(pose, Sphere(0.02))], tolerances=np.full(3, 0.05))
+    far = PoseRegion(TIP, np.eye(3), [(at(3.0, 0.0, 0.0), Sphere(0.1))])
+    goals = [GoalRegion([far]), GoalRegion([ball], {"panda_joint1": (-1.0, -0.6)}, {"panda_joint1": -0.7})]
+    last = around_the_wall.plan(LEFT, goals, deadline=60.0).path[-1]
+    reached = robot.forward_kinematics({**LEFT, **dict(zip(panda.ARM, last, strict=True))})[TIP]
+    assert np.linalg.norm(reached[:3, 3] - pose[:3, 3]) <= 0.02 + 1e-6 and -1.0 <= last[0] <= -0.6
+    with pytest.raises(RangeError, match=r"joint 'panda_joint1': -1 to -0.6: must overlap 0 to 1"):
+        around_the_wall.plan(LEFT, goals[1:], ranges={"panda_joint1": (0.0, 1.0)})
+
+
+def test_the_fastest_of_several_attempts_is_returned(around_the_wall, monkeypatch):
+    durations = iter([3.0, 2.0, 4.0])
+    monkeypatch.setattr(GroupPlanner, "plan", lambda *arguments, **options: options["seed"])
+
+    def time_motion(planner, motion, limits, accept):
+        return Trajectory(("turn",), np.array([0.0, next(durations)]), np.zeros((2, 1)), np.zeros((2, 1)), motion)
+
+    monkeypatch.setattr(GroupPlanner, "time_motion", time_motion)
+    assert around_the_wall.plan_trajectory(LEFT, RIGHT, attempts=3).stops == 2
+
+
+@pytest.mark.parametrize("fails_at", [1, 2])
+def test_a_later_attempt_that_fails_does_not_discard_the_first(around_the_wall, motion, monkeypatch, fails_at):
+    def plan(planner, start, goal, *, seed, **options):
+        if seed == fails_at:
+            raise NoPathError("no time")
+        return motion
+
+    monkeypatch.setattr(GroupPlanner, "plan", plan)
+    if fails_at == 1:
+        with pytest.raises(NoPathError):
+            around_the_wall.plan_trajectory(LEFT, RIGHT, attempts=2)
+    else:
+        assert around_the_wall.plan_trajectory(LEFT, RIGHT, attempts=2).duration > 0.0
 
 
 def test_a_pose_out_of_reach_differs_from_one_in_contact(around_the_wall):

@@ -13,7 +13,7 @@ from moveit_msgs.msg import MoveItErrorCodes
 from superovoid.planning import PlanningError
 from superovoid.planning.first_path import NoPathError
 from superovoid.planning.group_planner import GoalError, StartConditionError, StartError
-from superovoid.planning.inverse import NoSolutionError
+from superovoid.planning.inverse import NoSolutionError, RangeError
 from superovoid_ros.nodes.common.mistakes import Code, InputError, reason_of, refusals
 
 SOURCE = "distance_service"
@@ -32,17 +32,17 @@ def success(*notes: str) -> MoveItErrorCodes:
     return MoveItErrorCodes(val=MoveItErrorCodes.SUCCESS, message="; ".join(filter(None, notes)), source=SOURCE)
 
 
-_VIOLATES = MoveItErrorCodes.START_STATE_VIOLATES_PATH_CONSTRAINTS
 OF_PLANNERS = (
-    (StartConditionError, _VIOLATES, _VIOLATES),
+    (StartConditionError, MoveItErrorCodes.START_STATE_VIOLATES_PATH_CONSTRAINTS),
     (StartError, MoveItErrorCodes.START_STATE_INVALID, MoveItErrorCodes.START_STATE_IN_COLLISION),
     (GoalError, MoveItErrorCodes.GOAL_STATE_INVALID, MoveItErrorCodes.GOAL_IN_COLLISION),
+    (RangeError, MoveItErrorCodes.GOAL_VIOLATES_PATH_CONSTRAINTS),
     (NoSolutionError, MoveItErrorCodes.NO_IK_SOLUTION, MoveItErrorCodes.GOAL_IN_COLLISION),
-    (NoPathError, MoveItErrorCodes.TIMED_OUT, MoveItErrorCodes.TIMED_OUT),
-    (PlanningError, MoveItErrorCodes.PLANNING_FAILED, MoveItErrorCodes.PLANNING_FAILED),
-    (ModuleNotFoundError, MoveItErrorCodes.FAILURE, MoveItErrorCodes.FAILURE),
+    (NoPathError, MoveItErrorCodes.TIMED_OUT),
+    (PlanningError, MoveItErrorCodes.PLANNING_FAILED),
+    (ModuleNotFoundError, MoveItErrorCodes.FAILURE),
 )
-"""Errors of planners, with their codes, without and with a contact."""
+"""Errors of planners, each with its code, and that of a contact if it differs."""
 _MOVEIT_CODES = {
     Code.UNKNOWN_FRAME: MoveItErrorCodes.FRAME_TRANSFORM_FAILURE,
     Code.UNKNOWN_LINK: MoveItErrorCodes.INVALID_LINK_NAME,

@@ -17,10 +17,9 @@ from moveit_msgs.msg import (
     PositionConstraint,
 )
 
-from superovoid.planning import GoalRegion, PoseGoal
+from superovoid.planning import GoalRegion, PoseRegion
 from superovoid.planning.scene_problem import ranges_without_limits
 from superovoid.robot.groups import Group
-from superovoid.shapes import Shape
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, coded, moveit_code
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState
 from superovoid_ros.nodes.distance_service.answers.state_validity import (
@@ -30,7 +29,6 @@ from superovoid_ros.nodes.distance_service.answers.state_validity import (
     wanted_rotation,
 )
 
-_DRAWS = 200  # number of attempts to draw a point within a region
 _LEAST = 1e-9  # rad or m, least half-width of a range
 _INVALID = MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS
 Accept = Callable[[np.ndarray], bool]
@@ -68,11 +66,7 @@ def windows_of(state: RequestedState, group: Group, goals: Sequence[Constraints]
 
 
 def joint_ranges(
-    constraints: Sequence[JointConstraint],
-    state: RequestedState,
-    group: Group,
-    windows: Ranges,
-    path: Ranges | None = None,
+    constraints: Sequence[JointConstraint], state: RequestedState, group: Group, turns: Ranges
 ) -> tuple[dict[str, tuple[float, float]], dict[str, float]]:
     """Convert joint constraints of planned joints, whose numbers `condition` has checked, to ranges.
 
@@ -82,10 +76,8 @@ def joint_ranges(
         Joint constraints; those of other joints are left out.
     state, group
         The request.
-    windows
-        Ranges of joints without limits in the request. A constraint of such a joint selects the nearest turn.
-    path
-        Ranges of the path constraints, which also limit a goal; None: `constraints` are the path constraints.
+    turns
+        Ranges of joints without limits. A constraint of such a joint selects the turn nearest to the middle.
 
     Returns
     -------
@@ -100,26 +92,19 @@ def joint_ranges(
     robot, ranges, preferred = state.robot, {}, {}
     for one in (one for one in constraints if one.joint_name in group.joints):
         name, wanted, below, above = one.joint_name, one.position, one.tolerance_below, one.tolerance_above
-        lower, upper = windows.get(name, robot.joint_limits[name])
+        lower, upper = robot.joint_limits[name]
         if robot.joints[name].kind == "continuous":
-            lower, upper = (path or {}).get(name, (lower, upper))
-            middle = 0.5 * (lower + upper)
+            middle = 0.5 * sum(turns[name])
             wanted = middle + math.remainder(wanted - middle, 2.0 * math.pi)
             below, above = min(below, math.pi), min(above, math.pi)
-            if path is None:
-                # The path constraint is one range around the start, without a choice of turns.
-                lower, upper = wanted - below, wanted + above
-                if upper - lower >= 2.0 * math.pi:
-                    continue
-        within = ranges.get(name) or (path or {}).get(name, (lower, upper))
+            if below + above >= 2.0 * math.pi:
+                continue
+        before = ranges.get(name, (lower, upper))
         # As in check_state_validity, a position beyond the joint's limits is moved to the limit.
-        low = max(within[0], min(wanted - below, upper))
-        high = min(within[1], max(wanted + above, lower))
+        low, high = max(before[0], min(wanted - below, upper)), min(before[1], max(wanted + above, lower))
         if low > high:
-            of_path, words = name in (path or {}), f"joint '{name}': no position satisfies all constraints"
-            code = MoveItErrorCodes.GOAL_VIOLATES_PATH_CONSTRAINTS if of_path else _INVALID
-            raise CodedError(code, f"goal_constraints: {words} and path_constraints" if of_path else words)
-        ranges[name] = _wide_enough(low, high, *within)
+            raise CodedError(_INVALID, f"joint '{name}': no position satisfies all constraints")
+        ranges[name] = _wide_enough(low, high, *before)
         preferred[name] = min(max(wanted, low), high)
     return ranges, preferred
 
@@ -133,9 +118,7 @@ def _wide_enough(low: float, high: float, lower: float, upper: float) -> tuple[f
     return low, high
 
 
-def region_of(
-    constraints: Constraints, state: RequestedState, group: Group, windows: Ranges, path: Ranges
-) -> GoalRegion:
+def region_of(constraints: Constraints, state: RequestedState, group: Group, turns: Ranges) -> GoalRegion:
     """Return the goal region that constraints describe; the other arguments are those of `joint_ranges`.
 
     Raises
@@ -146,71 +129,28 @@ def region_of(
     accept = condition(constraints, state, group.joints, "goal_constraints")
     if accept is None:
         raise CodedError(_INVALID, "goal_constraints: a goal has no constraint")
-    ranges, preferred = joint_ranges(constraints.joint_constraints, state, group, windows, path)
+    ranges, preferred = joint_ranges(constraints.joint_constraints, state, group, turns)
     positions = {one.link_name: one for one in constraints.position_constraints}
     orientations = {one.link_name: one for one in constraints.orientation_constraints}
     with coded(_INVALID, "goal_constraints"):
-        samplers = [
-            _Sampler(state, link, positions.get(link), orientations.get(link)) for link in positions | orientations
+        poses = [
+            _pose_region(state, link, positions.get(link), orientations.get(link)) for link in positions | orientations
         ]
-        for sampler in samplers:
-            sampler.draw(None)
-    return GoalRegion(lambda random: [sampler.draw(random) for sampler in samplers], ranges, preferred, accept)
+    return GoalRegion(poses, ranges, preferred, accept)
 
 
-class _Sampler:
-    """Sampler of poses of a link that satisfy a position constraint, an orientation constraint, or both."""
-
-    def __init__(
-        self,
-        state: RequestedState,
-        link: str,
-        position: PositionConstraint | None,
-        orientation: OrientationConstraint | None,
-    ) -> None:
-        self._link, self._orientation = link, orientation
-        self._now = state.frames.link(link)
-        self._regions: list[tuple[np.ndarray, Shape]] = []
-        self._offset = np.zeros(3)
-        if position is not None:
-            offset = position.target_point_offset
-            self._offset = np.array([offset.x, offset.y, offset.z])
-            self._regions = placed_shapes(position, state.frames)
-        if orientation is not None:
-            self._header_from_wanted, self._wanted = wanted_rotation(orientation, state.frames)
-
-    def draw(self, random: np.random.Generator | None) -> PoseGoal:
-        """Return a random pose, or its constrained part; for `random` None the middle of the region."""
-        pose, turned = self._now.copy(), self._orientation is not None
-        if turned:
-            pose[:3, :3] = self._rotation(random)
-        elif self._offset.any() and random is not None:
-            from scipy.spatial.transform import Rotation  # imported here, since it is slow
-
-            pose[:3, :3] = Rotation.random(random_state=random).as_matrix()
-        if not self._regions:
-            return PoseGoal(self._link, pose, "orientation")
-        pose[:3, 3] = self._point(random) - pose[:3, :3] @ self._offset
-        return PoseGoal(self._link, pose, "pose" if turned or self._offset.any() else "position")
-
-    def _rotation(self, random: np.random.Generator | None) -> np.ndarray:
-        if random is None:
-            return self._wanted
-        from scipy.spatial.transform import Rotation  # imported here, since it is slow
-
-        one = self._orientation
-        tolerances = np.abs([getattr(one, f"absolute_{axis}_axis_tolerance") for axis in "xyz"])
-        angles = random.uniform(-1.0, 1.0, 3) * np.minimum(tolerances, math.pi)
-        if one.parameterization == OrientationConstraint.ROTATION_VECTOR:
-            return self._wanted @ Rotation.from_rotvec(self._header_from_wanted.T @ angles).as_matrix()
-        # As in the test of the constraint: about the rotating axes x, y, z.
-        return self._wanted @ Rotation.from_euler("XYZ", angles).as_matrix()
-
-    def _point(self, random: np.random.Generator | None) -> np.ndarray:
-        pose, shape = self._regions[0 if random is None else int(random.integers(len(self._regions)))]
-        low, high = shape.aabb(np.eye(3))
-        for _ in range(0 if random is None else _DRAWS):
-            point = random.uniform(low, high)
-            if shape.contains(point):
-                return pose[:3, :3] @ point + pose[:3, 3]
-        return pose[:3, 3]
+def _pose_region(
+    state: RequestedState, link: str, position: PositionConstraint | None, orientation: OrientationConstraint | None
+) -> PoseRegion:
+    rotation, tolerances, axes, shapes, point = state.frames.link(link)[:3, :3], None, None, [], np.zeros(3)
+    if orientation is not None:
+        header_from_wanted, rotation = wanted_rotation(orientation, state.frames)
+        tolerances = np.abs([getattr(orientation, f"absolute_{axis}_axis_tolerance") for axis in "xyz"])
+        if orientation.parameterization == OrientationConstraint.ROTATION_VECTOR:
+            axes = header_from_wanted.T
+    if position is not None:
+        offset, shapes = position.target_point_offset, placed_shapes(position, state.frames)
+        point = np.array([offset.x, offset.y, offset.z])
+    region = PoseRegion(link, rotation, shapes, point, tolerances, axes)
+    region.draw(None)  # refuses poses that are too far away
+    return region

@@ -15,7 +15,8 @@ from moveit_msgs.msg import MoveItErrorCodes, PositionIKRequest
 from moveit_msgs.srv import GetGroupUrdf, GetPositionFK, GetPositionIK
 
 from superovoid.planning import MotionValidator, PoseGoal, SceneValidity, Search
-from superovoid.planning.inverse import Solution, any_state
+from superovoid.planning.goals import any_state
+from superovoid.planning.inverse import Solution
 from superovoid.robot.groups import Group
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose
 from superovoid_ros.nodes.common.mistakes import listing, refusals

@@ -30,7 +30,7 @@ from moveit_msgs.srv import GetCartesianPath, GetMotionPlan
 from rclpy.duration import Duration
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from superovoid.planning import PlanningError, SceneValidity, motion_limits
+from superovoid.planning import SceneValidity, motion_limits
 from superovoid.planning.first_path import ACCEPT_SPACING
 from superovoid.planning.scene_problem import SceneProblem, ranges_without_limits
 from superovoid.planning.timing import MotionLimits, Trajectory, check_trajectory, states_along
@@ -181,12 +181,7 @@ class MotionPlans(Searches):
         frame_ids = frame_ids_of(request.path_constraints, *request.goal_constraints)
         state, group = self.request_of(request.group_name, request.start_state, frame_ids, stop)
         limits = limits_of(state, group, str(self.value("joint_limits")), request)
-
-        def work() -> ProvedMotion:
-            with refusals("motion_plan_request"):
-                return _plan_motion(request, state, group, limits)
-
-        motion = await self.search(Kind.PLAN, work)
+        motion = await self.search(Kind.PLAN, lambda: _plan_motion(request, state, group, limits))
         note = await self.confirm(state, group.joints, motion.refutation)
         answer.trajectory_start = state_message(state, stamp)
         answer.trajectory = trajectory_message(motion.trajectory, state.frame)
@@ -230,27 +225,23 @@ def _plan_motion(request: MotionPlanRequest, state: RequestedState, group: Group
         visibility_constraints=path.visibility_constraints,
     )
     accept = condition(rest, state, group.joints, "path_constraints")
-    goals = [region_of(one, state, group, windows, along) for one in request.goal_constraints]
-    ranges, planner, stop = {**windows, **along}, planner_of(state, group), state.stop
-    best: Trajectory | None = None
-    for attempt in range(min(max(1, request.num_planning_attempts), MOST_ATTEMPTS)):
-        left = until - time.monotonic()
-        if best is not None and (left <= 0.0 or stop.is_set()):
-            break
-        options = {"deadline": max(left, 1e-3), "seed": attempt + 1, "ranges": ranges}
-        try:
-            motion = planner.plan({}, goals, accept=accept, stop=stop.is_set, **options)
-            trajectory = planner.time_motion(motion, limits, accept=accept)
-        except PlanningError:
-            if best is None:
-                raise
-            break
-        if not trajectory.duration <= LONGEST_MOTION:
-            words = f"the motion would take {trajectory.duration:.3g} s, must be at most {LONGEST_MOTION:g} s"
-            raise CodedError(MoveItErrorCodes.FAILURE, words)
-        if best is None or trajectory.duration < best.duration:
-            best = trajectory
-    return ProvedMotion(best, ranges, state, rest, list(request.goal_constraints))
+    ranges = {**windows, **along}
+    goals = [region_of(one, state, group, ranges) for one in request.goal_constraints]
+    with refusals("motion_plan_request"):
+        trajectory = planner_of(state, group).plan_trajectory(
+            {},
+            goals,
+            limits,
+            attempts=min(max(1, request.num_planning_attempts), MOST_ATTEMPTS),
+            deadline=max(until - time.monotonic(), 1e-3),
+            ranges=ranges,
+            accept=accept,
+            stop=state.stop.is_set,
+        )
+    if not trajectory.duration <= LONGEST_MOTION:
+        words = f"the motion would take {trajectory.duration:.3g} s, must be at most {LONGEST_MOTION:g} s"
+        raise CodedError(MoveItErrorCodes.FAILURE, words)
+    return ProvedMotion(trajectory, ranges, state, rest, list(request.goal_constraints))
 
 
 def limits_of(

@@ -67,11 +67,11 @@ class Searches(RequestedStates):
         try:
             return await self.jobs.result(kind, work)
         except Exception as error:
-            for planner_error, code, in_contact in OF_PLANNERS:
+            for planner_error, *codes in OF_PLANNERS:
                 if isinstance(error, planner_error):
                     # As in move_group, compute_ik has one code for poses without a solution.
                     touches = kind is Kind.PLAN and getattr(error, "in_contact", False)
-                    raise CodedError(in_contact if touches else code, str(error)) from error
+                    raise CodedError(codes[-1 if touches else 0], str(error)) from error
             raise
 
     def again(self, before: RequestedState) -> RequestedState:
