@@ -26,6 +26,7 @@ from superovoid.planning.motion_check import MotionCheck, MotionValidator
 from superovoid.planning.problem import FloatArray, IntArray, PlanningError, PlanningProblem
 from superovoid.planning.validity import Validity
 from superovoid.robot import Robot
+from superovoid.values.checks import floats
 from superovoid.values.records import Statistics
 
 DEFAULT_LIMIT = 1.0
@@ -61,11 +62,16 @@ class Trajectory:
     """A timed motion; between its points each joint follows the polynomial through positions and velocities.
 
     Its degree is 3, or 5 if it passes through accelerations too.
+
+    Raises
+    ------
+    ValueError
+        If a joint occurs twice, times do not ascend, an array has another shape, or a number is not finite.
     """
 
     joints: tuple[str, ...]
     times: FloatArray
-    """Shape (n,), s, ascending from 0."""
+    """Shape (n,), s, ascending; not negative."""
     positions: FloatArray
     """Shape (n, joints), rad or m."""
     velocities: FloatArray
@@ -74,6 +80,23 @@ class Trajectory:
     """Number of corners of the path at which the motion comes to rest."""
     accelerations: FloatArray | None = None
     """Shape (n, joints), rad/s^2 or m/s^2; planned motions have none."""
+
+    def __post_init__(self) -> None:
+        if len(set(self.joints)) < len(self.joints):
+            raise ValueError(f"joints: {', '.join(self.joints)}: must not repeat a joint")
+        rows = len(self.times), len(self.joints)
+        for name in ("times", "positions", "velocities", "accelerations"):
+            value, expected = getattr(self, name), rows[:1] if name == "times" else rows
+            if value is None and name == "accelerations":
+                continue
+            array = floats(name, value)
+            if array.shape != expected:
+                raise ValueError(f"{name}: shape {array.shape}, expected {expected}")
+            if not np.isfinite(array).all():
+                raise ValueError(f"{name}: must be finite")
+            object.__setattr__(self, name, array)
+        if not (rows[0] and self.times[0] >= 0.0 and (np.diff(self.times) > 0.0).all()):
+            raise ValueError(f"times = {self.times}: must ascend, and not be negative")
 
     @property
     def duration(self) -> float:

@@ -265,6 +265,23 @@ def test_check_trajectory_proves_what_is_between_the_points(robot, degree):
     assert not check.valid and check.pair is None
 
 
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"joints": ("a", "a")}, "joints: a, a: must not repeat"),
+        ({"times": [0.0, 0.0, 1.0]}, "times .* must ascend"),
+        ({"times": [-1.0, 0.0, 1.0]}, "times .* must ascend"),
+        ({"positions": np.zeros((2, 2))}, r"positions: shape \(2, 2\), expected \(3, 2\)"),
+        ({"velocities": np.full((3, 2), np.nan)}, "velocities: must be finite"),
+        ({"accelerations": np.zeros((3, 1))}, "accelerations: shape"),
+    ],
+)
+def test_a_trajectory_of_inconsistent_arrays_is_rejected(fields, words):
+    arrays = {"times": np.arange(3.0), "positions": np.zeros((3, 2)), "velocities": np.zeros((3, 2))}
+    with pytest.raises(ValueError, match=words):
+        Trajectory(**{"joints": ("a", "b"), **arrays, **fields})
+
+
 @pytest.mark.parametrize("degree", [3, 5])
 @pytest.mark.parametrize(
     ("time", "at", "first"), [(0.0, 0.0, 0), (2.5, 2.1, 1), (9.0, 1.2, 0), (9.0, 5.0, 3), (-1.0, 5.0, 0)]

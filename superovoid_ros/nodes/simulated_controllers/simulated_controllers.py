@@ -31,10 +31,10 @@ from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.common.parameters import Parameters, text
 from superovoid_ros.nodes.distance_service.answers.controllers import (
     Controller,
-    check_joint_trajectory,
-    interpolate,
+    lead_from,
     read_controllers,
     read_mapping,
+    read_trajectory,
 )
 
 PERIOD = 0.01
@@ -136,9 +136,8 @@ class SimulatedControllers(Node):
         unknown = [joint for joint in message.joint_names if joint not in controller.joints]
         if unknown or not len(message.points):
             raise InputError(f"it does not control joint '{unknown[0]}'" if unknown else "the trajectory is empty")
-        check_joint_trajectory(message)
         measured = {joint: self._positions[joint] for joint in message.joint_names}
-        return _Share(handle, interpolate(message, measured), self._clock_time())
+        return _Share(handle, lead_from(measured, read_trajectory(message)), self._clock_time())
 
 
 def main(args: Sequence[str] | None = None) -> int:

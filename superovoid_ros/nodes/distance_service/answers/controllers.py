@@ -18,7 +18,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from superovoid.planning.timing import Trajectory
 from superovoid_ros.nodes.common.mistakes import InputError, listing
-from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError
+from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, coded
 
 _AT_ONCE = 1e-9  # s, from the measured state to a point at time 0
 MANAGER, EXECUTION = "moveit_simple_controller_manager", "trajectory_execution"
@@ -50,11 +50,10 @@ class ExecutionLimits:
     """Largest distance of a joint from the first point of its trajectory, rad or m. As in MoveIt, 0 disables this
     check; it also disables the check for stale joint states."""
 
-    def seconds(self, trajectory: JointTrajectory) -> float:
-        """Return the time limit for the controllers, s; infinite without monitoring."""
+    def seconds(self, duration: float) -> float:
+        """Return the time limit for a trajectory of a duration, s; infinite without monitoring."""
         if not self.execution_duration_monitoring:
             return math.inf
-        duration = seconds_of(trajectory.points[-1])
         return self.allowed_execution_duration_scaling * duration + self.allowed_goal_duration_margin
 
     def check_start(self, joint: str, measured: float, position: float) -> None:
@@ -178,51 +177,50 @@ def _goal_of(controller: Controller, trajectory: JointTrajectory, columns: Seque
     return FollowJointTrajectory.Goal(trajectory=share)
 
 
-def check_joint_trajectory(trajectory: JointTrajectory) -> None:
-    """Raise `CodedError` for a trajectory that controllers cannot follow, or would follow in different ways."""
-    names, before = trajectory.joint_names, 0.0
-    words = "joint_names: a joint occurs twice" if len(set(names)) < len(names) else ""
-    # Controllers differ in how they interpolate between a point with velocities and one without.
-    first = trajectory.points[0]
-    derivatives = [name for name in ("velocities", "accelerations") if len(getattr(first, name))]
-    if derivatives == ["accelerations"]:
-        words = "point 0: accelerations: require velocities"
-    for number, point in enumerate(trajectory.points):
-        numbers = {name: getattr(point, name) for name in ("positions", "velocities", "accelerations", "effort")}
-        wanted = {"positions", *derivatives, *(["effort"] if len(point.effort) else [])}
-        wrong = [name for name, each in numbers.items() if len(each) != (len(names) if name in wanted else 0)]
-        after = seconds_of(point)
-        if wrong:
-            count = len(names) if wrong[0] in wanted else "none, as at point 0"
-            words = f"point {number}: {wrong[0]}: must be {count}"
-        elif not all(math.isfinite(value) for each in numbers.values() for value in each):
-            words = f"point {number}: must have finite numbers"
-        elif after < 0.0 or (number and after <= before):
-            words = f"point {number}: time_from_start = {after:g} s: must increase, and not be negative"
-        if words:
-            break
-        before = after
-    if words:
-        raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, f"trajectory: {words}")
+def read_trajectory(message: JointTrajectory) -> Trajectory:
+    """Return the trajectory in a message; without velocities, joints stop at each point.
 
-
-def interpolate(message: JointTrajectory, measured: Mapping[str, float]) -> Trajectory:
-    """Return the motion of joints that controllers generate from a message; `measured`: start positions, rad or m.
-
-    Interpolation is as in joint_trajectory_controller: by polynomials through the values of the points. Without
-    velocities, joints move straight from point to point.
+    Raises
+    ------
+    CodedError
+        If controllers could not follow it, or would follow it in different ways.
     """
-    columns, given = [list(message.joint_names).index(joint) for joint in measured], {}
-    for name in ("positions", "velocities", "accelerations"):
-        each = np.array([getattr(point, name) for point in message.points], dtype=float)
-        if each.size or name == "velocities":
-            begin = list(measured.values()) if name == "positions" else [0.0] * len(measured)
-            rest = each[:, columns] if each.size else np.zeros_like(given["positions"][1:])
-            given[name] = np.vstack([begin, rest])
-    times = [max(seconds_of(point), _AT_ONCE) for point in message.points]
-    return Trajectory(tuple(measured), np.array([0.0, *times]), **given)
+    names, given = list(message.joint_names), {}
+    with coded(MoveItErrorCodes.INVALID_MOTION_PLAN, "trajectory"):
+        for name in ("positions", "velocities", "accelerations", "effort"):
+            rows = [getattr(point, name).tolist() for point in message.points]
+            # Controllers differ in how they interpolate between a point with velocities and one without.
+            needed = any(rows) or name == "positions"
+            for number, row in enumerate(rows):
+                if needed and len(row) != len(names) and (row or name != "effort"):
+                    raise InputError(f"point {number}: {name}: {len(row)} numbers, expected {len(names)}")
+                if not all(map(math.isfinite, row)):
+                    raise InputError(f"point {number}: {name}: must be finite")
+            if needed:
+                given[name] = rows
+        if "accelerations" in given and "velocities" not in given:
+            raise InputError("accelerations: require velocities")
+        given.setdefault("velocities", np.zeros((len(message.points), len(names))))
+        given.pop("effort", None)
+        stamps = [point.time_from_start for point in message.points]
+        return Trajectory(tuple(names), np.array([at.sec + 1e-9 * at.nanosec for at in stamps]), **given)
 
 
-def seconds_of(point: JointTrajectoryPoint) -> float:
-    """Return the time of a point from the start of its trajectory, s."""
-    return point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec
+def lead_from(measured: Mapping[str, float], trajectory: Trajectory) -> Trajectory:
+    """Return the motion of some joints of a trajectory that begins at rest at measured positions, rad or m.
+
+    Between the points, joints move as joint_trajectory_controller interpolates.
+    """
+    columns = [trajectory.joints.index(joint) for joint in measured]
+
+    def rows(name: str, begin: Sequence[float]) -> np.ndarray:
+        return np.vstack([begin, getattr(trajectory, name)[:, columns]])
+
+    rest = np.zeros(len(columns))
+    return Trajectory(
+        tuple(measured),
+        np.array([0.0, *np.maximum(trajectory.times, _AT_ONCE)]),
+        rows("positions", list(measured.values())),
+        rows("velocities", rest),
+        accelerations=None if trajectory.accelerations is None else rows("accelerations", rest),
+    )

@@ -37,7 +37,7 @@ from superovoid.planning.timing import MotionLimits, Trajectory, check_trajector
 from superovoid.robot.groups import Group
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
 from superovoid_ros.nodes.common.parameters import text
-from superovoid_ros.nodes.distance_service.answers.controllers import interpolate, read_mapping
+from superovoid_ros.nodes.distance_service.answers.controllers import lead_from, read_mapping
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, success
 from superovoid_ros.nodes.distance_service.answers.goals import (
     Ranges,
@@ -118,39 +118,37 @@ class ProvedMotion:
         return "the motion ends at none of its goals, whose frames have moved" if self.goals else ""
 
 
-def motion_of(message: JointTrajectory, now: RequestedState) -> ProvedMotion:
-    """Return the motion with which controllers follow a message from the measured state.
+def motion_of(given: Trajectory, now: RequestedState) -> ProvedMotion:
+    """Return the motion with which controllers follow a trajectory from the measured state.
 
-    `controllers.check_joint_trajectory` must have accepted the message. Positions slightly beyond joint limits, as from
-    sensors and rounding, count as at the limits.
+    Positions slightly beyond joint limits, as from sensors and rounding, count as at the limits.
 
     Raises
     ------
     CodedError
         If a joint does not exist, its motion cannot be proved, or a mimic joint does not follow its master.
     """
-    robot, names = now.robot, list(message.joint_names)
-    measured = {name: now.positions[name] for name in names if name in robot.joint_names}
-    words = "" if measured else "trajectory: moves no joint"
-    for column, name in enumerate(names):
+    robot, words = now.robot, ""
+    measured = {name: now.positions[name] for name in given.joints if name in robot.joint_names}
+    if not measured:
+        words = "moves no joint"
+    for name, column in zip(given.joints, given.positions.T, strict=True):
         if name not in measured and name not in robot.mimic:
-            words = f"trajectory: joint '{name}' is not a joint of '{robot.name}' whose motion can be proved"
+            words = f"joint '{name}' is not a joint of '{robot.name}' whose motion can be proved"
         elif name in robot.mimic and not words:
-            for point in message.points:
-                at = robot.position_of(name, {**now.positions, **dict(zip(names, point.positions, strict=True))})
-                if not abs(at - point.positions[column]) <= _FOLLOWING:
-                    words = f"trajectory: joint '{name}' does not follow joint '{robot.mimic[name].joint}'"
+            states = ({**now.positions, **dict(zip(given.joints, row, strict=True))} for row in given.positions)
+            followed = np.array([robot.position_of(name, state) for state in states])
+            if not (np.abs(followed - column) <= _FOLLOWING).all():
+                words = f"joint '{name}' does not follow joint '{robot.mimic[name].joint}'"
     if words:
-        raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, words)
-    trajectory = interpolate(message, measured)
-    lower, upper = np.array([robot.joint_limits[joint] for joint in measured]).T
-    within = np.clip(trajectory.positions, lower, upper)
+        raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, f"trajectory: {words}")
+    trajectory = lead_from(measured, given)
+    within = np.clip(trajectory.positions, *np.array([robot.joint_limits[joint] for joint in measured]).T)
     beyond = np.full((len(within), 1), _BEYOND_LIMIT)
     beyond[0] = _MEASURED_BEYOND
     within = np.where(np.abs(within - trajectory.positions) <= beyond, within, trajectory.positions)
-    trajectory = replace(trajectory, positions=within)
-    windows = ranges_without_limits(robot, dict(zip(measured, trajectory.positions.T.tolist(), strict=True)))
-    return ProvedMotion(trajectory, windows, now)
+    ranges = ranges_without_limits(robot, dict(zip(measured, within.T.tolist(), strict=True)))
+    return ProvedMotion(replace(trajectory, positions=within), ranges, now)
 
 
 class MotionPlans(Searches):

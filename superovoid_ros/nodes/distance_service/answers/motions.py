@@ -26,17 +26,17 @@ from rclpy.action import ActionClient
 from rclpy.action.server import ServerGoalHandle
 from rclpy.task import Future
 from std_msgs.msg import String
-from trajectory_msgs.msg import JointTrajectory
 
+from superovoid.planning.timing import Trajectory
 from superovoid_ros.nodes.common.endpoints import Endpoints
 from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of
 from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.distance_service.answers.controllers import (
     Controller,
     ExecutionLimits,
-    check_joint_trajectory,
     read_controllers,
     read_execution_limits,
+    read_trajectory,
     shares_of,
 )
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, success
@@ -332,11 +332,11 @@ class Motions(Searches):
             raise CodedError(_FAILED, "multi_dof_joint_trajectory: is not supported, must be empty")
         if not len(joints.points):
             return
-        check_joint_trajectory(joints)
+        given = read_trajectory(joints)
         now = self._state_for(motion.proof)
         if motion.proof is None:
-            motion.proof = motion_of(joints, now)
-        self._check_start(joints)
+            motion.proof = motion_of(given, now)
+        self._check_start(given)
         if not controllers:
             raise CodedError(_FAILED, "there are no controllers: set the parameter controllers")
         shares = [(one.name, self._clients[one], goal) for one, goal in shares_of(joints, controllers, now.robot.mimic)]
@@ -348,8 +348,8 @@ class Motions(Searches):
         if words:
             raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, f"the trajectory is not proved: {words}")
         motion.require()
-        self._check_start(joints)
-        began, limit = self._clock_time(), self._limits.seconds(joints)
+        self._check_start(given)
+        began, limit = self._clock_time(), self._limits.seconds(given.duration)
 
         def look() -> None:
             after = self._clock_time() - began
@@ -394,10 +394,10 @@ class Motions(Searches):
             raise CodedError(_FAILED, f"the positions of the joints are unknown: {now.stale} (stale_timeout)")
         return now
 
-    def _check_start(self, trajectory: JointTrajectory) -> None:
+    def _check_start(self, trajectory: Trajectory) -> None:
         """Raise `CodedError` if a joint is too far from the start of a trajectory."""
         now = self._state_for(None)
-        for name, position in zip(trajectory.joint_names, trajectory.points[0].positions, strict=True):
+        for name, position in zip(trajectory.joints, trajectory.positions[0].tolist(), strict=True):
             measured = now.robot.position_of(name, now.positions) if name in now.robot.joints else None
             if measured is not None:
                 self._limits.check_start(name, measured, position)
