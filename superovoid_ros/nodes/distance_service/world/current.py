@@ -361,6 +361,9 @@ def _apply_together(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Di
         edit = model.planning.edit()
         for diff in diffs:
             notes = [] if diff.change is None else diff.change.apply(edit, Frames(diff.surroundings, edit))
+            if not notes:
+                applied.append(diff)
+                continue
             problems = [note for note in notes if isinstance(note, Problem)]
             problem = PartlyRefusedError(problems) if problems else diff.problem
             words = tuple(note for note in notes if not isinstance(note, Problem))

@@ -346,36 +346,19 @@ class SceneChange(Change):
     """
 
     def __init__(self, scene: SceneMessage, options: Options) -> None:
-        message, added = scene.settings, scene.count_added()
+        added, state = scene.count_added(), scene.settings.robot_state
         if added > options.objects:
             raise InputError(
                 f"planning scene: adds {added} objects, at most {options.objects} are allowed (max_objects)"
             )
-        self._message, self._whole, self._whole_world = message, not message.is_diff, scene.replaces_world
-        for scale in message.link_scale:
-            if not (np.isfinite(scale.scale) and scale.scale > 0.0):
-                raise InputError(f"link_scale of '{scale.link_name}' = {scale.scale}: must be positive and finite")
-        for padding in message.link_padding:
-            if not (np.isfinite(padding.padding) and padding.padding >= 0.0):
-                raise InputError(
-                    f"link_padding of '{padding.link_name}' = {padding.padding}: must be at least 0 and finite (metres)"
-                )
-        self._fixed_frames = [
-            (
-                stamped.child_frame_id,
-                stamped.header.frame_id,
-                from_transform(stamped.transform, f"fixed_frame_transforms '{stamped.child_frame_id}'"),
-            )
-            for stamped in message.fixed_frame_transforms
-        ]
+        self._whole, self._whole_world = not scene.settings.is_diff, scene.replaces_world
+        # Messages about single objects arrive often, so they have no settings to read.
+        self._settings = None if scene.settings is _NO_SETTINGS else _Settings(scene.settings)
         self._attached = [
             _Part.read(_problem_of(one), AttachedChange, one, options.open_meshes) for one in scene.attached
         ]
-        state = message.robot_state
         self._replaces_attached = _replaces_attached(state, whole=self._whole)
         self.replaces_all = self._whole and self._replaces_attached
-        matrix = message.allowed_collision_matrix
-        self._matrix = matrix_of(matrix) if self._whole or len(matrix.entry_names) else None
         self._objects = [_Part.read(_problem_of(one), ObjectChange, one, options.open_meshes) for one in scene.objects]
         octomap = scene.octomap
         self._octomap: _Part | None = None
@@ -392,26 +375,20 @@ class SceneChange(Change):
 
     def apply(self, edit: Edit, frames: Frames) -> list[Note]:
         """Edit a planning scene."""
-        notes = self._take_names(edit, frames)
+        notes = [] if self._settings is None else self._settings.take_names(edit, frames)
         if self._replaces_attached:  # except those of ~/apply_objects, which MoveIt does not know
             edit.remove_all(attached=True, source=FROM_MOVEIT, but=_names(self._attached))
-        notes += [note for part in self._attached for note in part.apply(edit, frames)]
-        if self._matrix is not None and self._matrix != edit.matrix_in_force():
-            edit.set_matrix(self._matrix)
-        if self._message.link_padding:
-            paddings = dict(edit.padding.by_name)
-            for one in self._message.link_padding:
-                if one.padding != paddings.get(one.link_name, edit.padding.default):
-                    paddings[one.link_name] = float(one.padding)
-            edit.padding = replace(edit.padding, by_name=paddings)
-        edit.scales |= {one.link_name: float(one.scale) for one in self._message.link_scale}
+        for part in self._attached:
+            notes += part.apply(edit, frames)
+        if self._settings is not None:
+            self._settings.take_rules(edit)
         if self._whole_world:
             kept = _names(self._objects)
             edit.remove_all(source=FROM_MOVEIT, but=kept if self._whole else kept | {SCENE})
         attaches = {part.problem.name for part in self._attached if part.problem.attaches}
         for part in self._objects:
             name, change, problem = part.problem.name, part.change, None
-            if isinstance(change, ObjectChange) and change.operation == REMOVE and name in attaches:
+            if name in attaches and isinstance(change, ObjectChange) and change.operation == REMOVE:
                 # move_group attaches an object and removes it from the world in different parts of the same message.
                 if _link_of(edit, name) is not None:
                     continue
@@ -421,12 +398,34 @@ class SceneChange(Change):
                 edit.report(replace(problem, kind=ProblemKind.ALL, thing=None, source=FROM_MOVEIT))
         return notes + ([] if self._octomap is None else self._octomap.apply(edit, frames))
 
-    def _take_names(self, edit: Edit, frames: Frames) -> list[Note]:
-        """Apply the names, colours and frames that a scene defines."""
+
+class _Settings:
+    """The parts of a planning scene other than objects and octomap; raises `InputError` if one cannot be used."""
+
+    def __init__(self, message: PlanningScene) -> None:
+        for scale in message.link_scale:
+            if not (np.isfinite(scale.scale) and scale.scale > 0.0):
+                raise InputError(f"link_scale of '{scale.link_name}' = {scale.scale}: must be positive and finite")
+        for padding in message.link_padding:
+            if not (np.isfinite(padding.padding) and padding.padding >= 0.0):
+                raise InputError(
+                    f"link_padding of '{padding.link_name}' = {padding.padding}: must be at least 0 and finite (metres)"
+                )
+        self._message, self._fixed_frames = message, []
+        for stamped in message.fixed_frame_transforms:
+            child, parent = stamped.child_frame_id, stamped.header.frame_id
+            self._fixed_frames.append(
+                (child, parent, from_transform(stamped.transform, f"fixed_frame_transforms '{child}'"))
+            )
+        matrix = message.allowed_collision_matrix
+        self._matrix = matrix_of(matrix) if not message.is_diff or len(matrix.entry_names) else None
+
+    def take_names(self, edit: Edit, frames: Frames) -> list[Note]:
+        """Apply the names, colours and frames that the scene defines."""
         message, robot = self._message, frames.robot.name
-        if message.name or self._whole:
+        if message.name or not message.is_diff:
             edit.name = message.name
-        if self._whole:
+        if not message.is_diff:
             edit.colours.clear()
         edit.colours |= {one.id: (one.color.r, one.color.g, one.color.b, one.color.a) for one in message.object_colors}
         for child, parent, pose in self._fixed_frames:
@@ -437,6 +436,18 @@ class SceneChange(Change):
         if message.robot_model_name not in ("", robot):
             return [f"the planning scene is for robot '{message.robot_model_name}'; this robot is '{robot}'"]
         return []
+
+    def take_rules(self, edit: Edit) -> None:
+        """Apply the matrix, paddings and scales."""
+        if self._matrix is not None and self._matrix != edit.matrix_in_force():
+            edit.set_matrix(self._matrix)
+        if self._message.link_padding:
+            paddings = dict(edit.padding.by_name)
+            for one in self._message.link_padding:
+                if one.padding != paddings.get(one.link_name, edit.padding.default):
+                    paddings[one.link_name] = float(one.padding)
+            edit.padding = replace(edit.padding, by_name=paddings)
+        edit.scales |= {one.link_name: float(one.scale) for one in self._message.link_scale}
 
 
 @dataclass(frozen=True)

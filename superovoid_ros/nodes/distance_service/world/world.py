@@ -287,11 +287,12 @@ class World(Part):
             Receives the error because of which it could not be applied, or None.
         """
         applied = lambda _planning, problem: done(problem)  # noqa: E731
-        self.submit([self._diff("planning_scene", scene, applied, lost_messages=lost_messages)])
+        message = moveit_changes.SceneMessage.from_message(scene)
+        self.submit([self._diff("planning_scene", message, applied, lost_messages=lost_messages)])
 
-    def _diff(self, topic: str, message: moveit_changes.Message, done: Done, **more: object) -> Diff:
+    def _diff(self, topic: str, scene: moveit_changes.SceneMessage, done: Done, **more: object) -> Diff:
         """Return a message of a topic as a diff, to be read with the current parameters."""
-        options, scene = self._options(), moveit_changes.SceneMessage.from_message(message)
+        options = self._options()
         read = partial(moveit_changes.SceneChange, scene, options)
         return Diff(topic, tuple(scene.frame_ids), read, done, partial(scene.missing_without, options.objects), **more)
 
@@ -323,9 +324,10 @@ class World(Part):
                 self.statistics.fault(is_read=False)
                 continue
             try:
-                self.object_messages += moveit_changes.SceneMessage.from_message(message).is_about_objects
+                scene = moveit_changes.SceneMessage.from_message(message)
+                self.object_messages += scene.is_about_objects
                 lost_messages = self._current.snapshot.lost_messages
-                diffs.append(self._diff(topic, message, on_done, size=size, waits=True, lost_messages=lost_messages))
+                diffs.append(self._diff(topic, scene, on_done, size=size, waits=True, lost_messages=lost_messages))
             except Exception as error:  # a bug of the node
                 lose(1, error)
         try:
