@@ -25,6 +25,9 @@ _INPUTS = {
     "tf2_msgs/msg/TFMessage": "robot_state_publisher, localisation or a static transform publishes it",
 }
 """How to provide the input, by type of its topic."""
+_ALWAYS = frozenset(_INPUTS) - {"std_msgs/msg/String"}
+"""Types of inputs to which every active node subscribes; a robot description may be a parameter."""
+_DISCOVERY = 3.0  # s, longest time in which Fast DDS discovers an endpoint
 _REMEDIES = {
     Code.NO_ROBOT: _INPUTS["std_msgs/msg/String"],
     Code.READING: "wait until the robot description has been read",
@@ -83,8 +86,8 @@ def check_service(service: str, timeout: float) -> list[Check]:
         checks.append(_state_check(service, label))
         if label != "active":
             return checks
-        caller.wait(lambda: bool(diagnostics), timeout)  # its topics are discovered in this time
-        checks += _topic_checks(caller.node, *full_name)
+        caller.wait(lambda: bool(diagnostics), timeout)
+        checks += topic_checks(caller, *full_name, min(timeout, _DISCOVERY))
         checks += [
             Check(task, status.level == DiagnosticStatus.OK, status.message)
             for task, status in diagnostics.items()
@@ -119,18 +122,28 @@ def _state_check(service: str, label: str) -> Check:
     return Check("state", label == "active", label, "" if label == "active" else remedy)
 
 
-def _topic_checks(node: Node, name: str, namespace: str) -> list[Check]:
-    """Check that the inputs to which a node subscribes have publishers."""
-    subscribed = dict(node.get_subscriber_names_and_types_by_node(name, namespace))
-    checks = []
-    for topic, types in sorted(subscribed.items()):
-        remedy = next((_INPUTS[kind] for kind in types if kind in _INPUTS), None)
-        if remedy is None or topic.endswith(("_static", "_semantic", "_event")):
-            continue
-        senders = node.get_publishers_info_by_topic(topic)  # the node itself may be one, on /tf
-        count = sum((sender.node_name, sender.node_namespace) != (name, namespace) for sender in senders)
-        found = f"{count} publisher{'' if count == 1 else 's'}"
-        checks.append(Check(topic, count > 0, found, "" if count else remedy))
+def topic_checks(caller: Caller, name: str, namespace: str, timeout: float) -> list[Check]:
+    """Check that the inputs to which a node subscribes have publishers, and wait up to `timeout` until all are found.
+
+    Endpoints are discovered one by one, so one that is missing may not have been discovered yet.
+    """
+    checks: list[Check] = []
+
+    def are_found() -> bool:
+        node, kinds = caller.node, set()
+        checks.clear()
+        for topic, types in sorted(node.get_subscriber_names_and_types_by_node(name, namespace)):
+            kind = next((kind for kind in types if kind in _INPUTS), None)
+            if kind is None or topic.endswith(("_static", "_semantic", "_event")):
+                continue
+            senders = node.get_publishers_info_by_topic(topic)  # the node itself may be one, on /tf
+            count = sum((sender.node_name, sender.node_namespace) != (name, namespace) for sender in senders)
+            found = f"{count} publisher{'' if count == 1 else 's'}"
+            checks.append(Check(topic, count > 0, found, "" if count else _INPUTS[kind]))
+            kinds.add(kind)
+        return kinds >= _ALWAYS and all(check.ok for check in checks)
+
+    caller.wait(are_found, timeout)
     return checks
 
 
