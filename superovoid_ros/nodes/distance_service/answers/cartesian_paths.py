@@ -19,10 +19,10 @@ from superovoid.planning import JumpLimits, SceneValidity, Search, straight_path
 from superovoid.planning.timing import time_path
 from superovoid.planning.validity import NoContact
 from superovoid_ros.nodes.common.conversions import from_pose
+from superovoid_ros.nodes.distance_service.answers.constraints import condition, frame_ids_of
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, coded, success
-from superovoid_ros.nodes.distance_service.answers.goals import condition
 from superovoid_ros.nodes.distance_service.answers.motion_plans import ProvedMotion, limits_of, trajectory_message
-from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, frame_ids_of
+from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState
 from superovoid_ros.nodes.distance_service.answers.searches import (
     Searches,
     link_of,

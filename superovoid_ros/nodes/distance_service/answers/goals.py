@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from moveit_msgs.msg import (
@@ -20,40 +20,13 @@ from moveit_msgs.msg import (
 from superovoid.planning import GoalRegion, PoseRegion
 from superovoid.planning.scene_problem import ranges_without_limits
 from superovoid.robot.groups import Group
-from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, coded, moveit_code
+from superovoid_ros.nodes.distance_service.answers.constraints import condition, placed_shapes, wanted_rotation
+from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, coded
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState
-from superovoid_ros.nodes.distance_service.answers.state_validity import (
-    count_of,
-    evaluate,
-    placed_shapes,
-    wanted_rotation,
-)
 
 _LEAST = 1e-9  # rad or m, least half-width of a range
 _INVALID = MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS
-Accept = Callable[[np.ndarray], bool]
 Ranges = Mapping[str, tuple[float, float]]
-
-
-def condition(constraints: Constraints, state: RequestedState, joints: Sequence[str], what: str) -> Accept | None:
-    """Return a test whether a state of planned joints satisfies constraints; None if there are none.
-
-    Raises
-    ------
-    CodedError
-        If a constraint cannot be evaluated, which is tested in the state of the request.
-    """
-    if not count_of(constraints):
-        return None
-    _, problems = evaluate(constraints, state)
-    if problems:
-        raise CodedError(moveit_code(problems[0], _INVALID), f"{what}: {problems[0]}")
-
-    def accept(at: np.ndarray) -> bool:
-        results, problems = evaluate(constraints, state.with_row(joints, at))
-        return not problems and all(result.result for result in results)
-
-    return accept
 
 
 def windows_of(state: RequestedState, group: Group, goals: Sequence[Constraints] = ()) -> Ranges:

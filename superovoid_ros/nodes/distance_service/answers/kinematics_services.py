@@ -20,9 +20,9 @@ from superovoid.planning.inverse import Solution
 from superovoid.robot.groups import Group
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose
 from superovoid_ros.nodes.common.mistakes import listing, refusals
+from superovoid_ros.nodes.distance_service.answers.constraints import condition, frame_ids_of
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, coded, success
-from superovoid_ros.nodes.distance_service.answers.goals import condition
-from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, frame_ids_of
+from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState
 from superovoid_ros.nodes.distance_service.answers.searches import (
     Searches,
     link_of,

@@ -3,9 +3,11 @@
 
 """Service `plan_kinematic_path`, with the name and type of move_group's; its motions are proved.
 
-    request -> group, start, goals, conditions -> [thread: plan, times] -> trajectory
+    request -> state, group -> [thread: conditions, goals -> plan, times] -> confirmed in the present world -> response
+               searches.py      constraints.py, goals.py                     searches.py
 
-A request that cannot be read or evaluated leads to an error with code and message, never to a plan.
+A request that cannot be read or evaluated leads to an error with code and message, never to a plan. `motions.py`
+executes plans.
 """
 
 from __future__ import annotations
@@ -37,18 +39,17 @@ from superovoid.planning.timing import MotionLimits, Trajectory, check_trajector
 from superovoid.robot.groups import Group
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
 from superovoid_ros.nodes.common.parameters import text
+from superovoid_ros.nodes.distance_service.answers.constraints import are_satisfied, condition, count_of, frame_ids_of
 from superovoid_ros.nodes.distance_service.answers.controllers import lead_from, read_mapping
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, success
 from superovoid_ros.nodes.distance_service.answers.goals import (
     Ranges,
-    condition,
     joint_ranges,
     region_of,
     windows_of,
 )
-from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, frame_ids_of
+from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState
 from superovoid_ros.nodes.distance_service.answers.searches import Searches, planner_of, state_message
-from superovoid_ros.nodes.distance_service.answers.state_validity import count_of, evaluate
 from superovoid_ros.nodes.distance_service.jobs import Kind
 
 DEFAULT_TIME, LONGEST_TIME = 1.0, 600.0  # s, planning time
@@ -111,11 +112,9 @@ class ProvedMotion:
             if accept is not None and not all(map(accept, states_along(problem, rest, ACCEPT_SPACING))):
                 return "a state of the motion does not satisfy path_constraints, whose frames or joints have moved"
             last = now.with_row(joints, rest.positions[-1])
-            for goal in self.goals:
-                results, problems = evaluate(goal, last)
-                if not problems and all(result.result for result in results):
-                    return ""
-        return "the motion ends at none of its goals, whose frames have moved" if self.goals else ""
+            if self.goals and not any(are_satisfied(goal, last) for goal in self.goals):
+                return "the motion ends at none of its goals, whose frames have moved"
+        return ""
 
 
 def motion_of(given: Trajectory, now: RequestedState) -> ProvedMotion:

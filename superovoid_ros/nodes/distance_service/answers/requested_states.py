@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from moveit_msgs.msg import Constraints, RobotState
+from moveit_msgs.msg import RobotState
 from sensor_msgs.msg import JointState
 
 from superovoid.robot import Robot
@@ -180,15 +180,6 @@ def _base_poses_of(model: Model, message: RobotState, prefix: str) -> dict[str, 
             raise InputError(f"{what}: occurs twice")
         found[joint.child] = root, joint.parent_from_joint @ pose
     return found
-
-
-def frame_ids_of(*several: Constraints) -> list[str]:
-    """Return the frames that constraints name."""
-    named = []
-    for each in several:
-        named += [*each.position_constraints, *each.orientation_constraints]
-        named += [pose for one in each.visibility_constraints for pose in (one.sensor_pose, one.target_pose)]
-    return [one.header.frame_id for one in named]
 
 
 def _changes_attached(planning: Planning, message: RobotState) -> bool:
