@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 from moveit_msgs.msg import (
@@ -18,7 +19,6 @@ from moveit_msgs.msg import (
 )
 
 from superovoid.planning import GoalRegion, PoseRegion
-from superovoid.planning.scene_problem import ranges_without_limits
 from superovoid.robot.groups import Group
 from superovoid_ros.nodes.distance_service.answers.constraints import condition, placed_shapes, wanted_rotation
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, coded
@@ -29,17 +29,8 @@ _INVALID = MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS
 Ranges = Mapping[str, tuple[float, float]]
 
 
-def windows_of(state: RequestedState, group: Group, goals: Sequence[Constraints] = ()) -> Ranges:
-    """Return ranges, around the start and goals, of a group's joints without limits."""
-    ends = {joint: [state.positions[joint]] for joint in group.joints}
-    for one in (one for goal in goals for one in goal.joint_constraints):
-        if one.joint_name in ends and state.robot.joints[one.joint_name].kind != "continuous":
-            ends[one.joint_name] += [one.position] if math.isfinite(one.position) else []
-    return ranges_without_limits(state.robot, ends)
-
-
 def joint_ranges(
-    constraints: Sequence[JointConstraint], state: RequestedState, group: Group, turns: Ranges
+    constraints: Sequence[JointConstraint], state: RequestedState, group: Group, path: Ranges = MappingProxyType({})
 ) -> tuple[dict[str, tuple[float, float]], dict[str, float]]:
     """Convert joint constraints of planned joints, whose numbers `condition` has checked, to ranges.
 
@@ -49,8 +40,9 @@ def joint_ranges(
         Joint constraints; those of other joints are left out.
     state, group
         The request.
-    turns
-        Ranges of joints without limits. A constraint of such a joint selects the turn nearest to the middle.
+    path
+        Ranges along the path. A constraint of a continuous joint means the turn nearest to the middle of its range, or
+        to its position if it has none.
 
     Returns
     -------
@@ -67,7 +59,7 @@ def joint_ranges(
         name, wanted, below, above = one.joint_name, one.position, one.tolerance_below, one.tolerance_above
         lower, upper = robot.joint_limits[name]
         if robot.joints[name].kind == "continuous":
-            middle = 0.5 * sum(turns[name])
+            middle = float(np.mean(path.get(name, state.positions[name])))
             wanted = middle + math.remainder(wanted - middle, 2.0 * math.pi)
             below, above = min(below, math.pi), min(above, math.pi)
             if below + above >= 2.0 * math.pi:
@@ -91,7 +83,7 @@ def _wide_enough(low: float, high: float, lower: float, upper: float) -> tuple[f
     return low, high
 
 
-def region_of(constraints: Constraints, state: RequestedState, group: Group, turns: Ranges) -> GoalRegion:
+def region_of(constraints: Constraints, state: RequestedState, group: Group, path: Ranges) -> GoalRegion:
     """Return the goal region that constraints describe; the other arguments are those of `joint_ranges`.
 
     Raises
@@ -102,7 +94,7 @@ def region_of(constraints: Constraints, state: RequestedState, group: Group, tur
     accept = condition(constraints, state, group.joints, "goal_constraints")
     if accept is None:
         raise CodedError(_INVALID, "goal_constraints: a goal has no constraint")
-    ranges, preferred = joint_ranges(constraints.joint_constraints, state, group, turns)
+    ranges, preferred = joint_ranges(constraints.joint_constraints, state, group, path)
     positions = {one.link_name: one for one in constraints.position_constraints}
     orientations = {one.link_name: one for one in constraints.orientation_constraints}
     with coded(_INVALID, "goal_constraints"):

@@ -46,7 +46,6 @@ from superovoid_ros.nodes.distance_service.answers.goals import (
     Ranges,
     joint_ranges,
     region_of,
-    windows_of,
 )
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState
 from superovoid_ros.nodes.distance_service.answers.searches import Searches, planner_of, state_message
@@ -211,9 +210,8 @@ def _plan_motion(request: MotionPlanRequest, state: RequestedState, group: Group
             importlib.import_module(module)  # takes seconds the first time, which is not part of the search
     allowed, path = request.allowed_planning_time, request.path_constraints
     until = time.monotonic() + min(allowed if allowed > 0.0 else DEFAULT_TIME, LONGEST_TIME)
-    windows = windows_of(state, group, request.goal_constraints)
     condition(path, state, group.joints, "path_constraints")
-    along, _ = joint_ranges(path.joint_constraints, state, group, windows)
+    along, _ = joint_ranges(path.joint_constraints, state, group)
     # The planner keeps the joints of the group within ranges; it tests the rest state by state.
     rest = Constraints(
         joint_constraints=[one for one in path.joint_constraints if one.joint_name not in group.joints],
@@ -222,10 +220,11 @@ def _plan_motion(request: MotionPlanRequest, state: RequestedState, group: Group
         visibility_constraints=path.visibility_constraints,
     )
     accept = condition(rest, state, group.joints, "path_constraints")
-    ranges = {**windows, **along}
-    goals = [region_of(one, state, group, ranges) for one in request.goal_constraints]
+    goals = [region_of(one, state, group, along) for one in request.goal_constraints]
     with refusals("motion_plan_request"):
-        trajectory = planner_of(state, group).plan_trajectory(
+        planner = planner_of(state, group)
+        ranges = planner.problem({}, along).ranges  # with those of joints without limits
+        trajectory = planner.plan_trajectory(
             {},
             goals,
             limits,
