@@ -56,7 +56,7 @@ from superovoid.shapes.kernels.kinds import HALF_SPACE, Core, kind_of
 from superovoid.shapes.kernels.rounding import allowance, straighten
 from superovoid.shapes.kernels.surface import RADIUS, SIZE
 from superovoid.values.checks import floats, number, whole_number
-from superovoid.values.poses import PoseLike
+from superovoid.values.poses import PoseLike, rotation_vectors_of
 from superovoid.values.records import Record, Statistics, Table
 from superovoid.values.status import UNPROVEN, Words
 
@@ -462,12 +462,10 @@ class Motion(Record):
         duration : float, optional
             s.
         """
-        from scipy.spatial.transform import Rotation  # late: the import is slow
-
         start, end = as_pose("start", start), as_pose("end", end)
         if not number("duration", duration, "seconds") > 0.0:
             raise ValueError(f"duration = {duration!r}: must be positive (seconds)")
-        turn = Rotation.from_matrix(end[:3, :3] @ start[:3, :3].T).as_rotvec()
+        turn = rotation_vectors_of(end[:3, :3] @ start[:3, :3].T)
         way = end[:3, 3] - start[:3, 3]
         if max(np.abs(way).max(), np.abs(turn).max()) > LARGEST * duration:
             raise ValueError(f"duration = {duration!r}: is too short, the motion would be faster than {LARGEST:g}")

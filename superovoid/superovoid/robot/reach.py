@@ -26,7 +26,7 @@ import numpy as np
 from superovoid.contact.inputs import as_pose
 from superovoid.robot.kinematics import Positions
 from superovoid.robot.robot import Robot
-from superovoid.values.poses import PosesLike
+from superovoid.values.poses import PosesLike, rotation_vectors_of
 
 _DAMPING = 1e-3
 """Damping m per pose error: it vanishes with the error, so that the last steps are Newton steps."""
@@ -90,13 +90,11 @@ def pose_errors(
     angle : float
         Angle of the rotation from the orientation of b to the desired one, rad.
     """
-    from scipy.spatial.transform import Rotation  # here, because its import is slow and few programs need it
-
     poses = robot.forward_kinematics(positions, base_poses)
     a, b = poses[link_a], poses[link_b]
     missing = wanted[:3, :3].T @ a[:3, :3].T @ b[:3, :3]
     position = a[:3, :3].T @ (b[:3, 3] - a[:3, 3]) - wanted[:3, 3]
-    return float(np.linalg.norm(position)), float(np.linalg.norm(Rotation.from_matrix(missing).as_rotvec()))
+    return float(np.linalg.norm(position)), float(np.linalg.norm(rotation_vectors_of(missing)))
 
 
 def reach(
@@ -245,8 +243,6 @@ def _linearise(
     base_poses: Mapping[str, PosesLike] | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the Jacobian (rows, joints) of the relative poses, and the pose error (rows), in the root frame."""
-    from scipy.spatial.transform import Rotation
-
     poses = robot.forward_kinematics(positions, base_poses)
     jacobians, errors = [], []
     for link_a, link_b, wanted, part in targets:
@@ -256,7 +252,7 @@ def _linearise(
         if link_a != robot.root:
             jacobian = jacobian - robot.jacobian(link_a, point, positions, base_poses)
         goal = a @ wanted
-        turn = Rotation.from_matrix(goal[:3, :3] @ b[:3, :3].T).as_rotvec()
+        turn = rotation_vectors_of(goal[:3, :3] @ b[:3, :3].T)
         jacobians.append(jacobian[part])
         errors.append(np.concatenate([goal[:3, 3] - point, turn])[part])
     return np.concatenate(jacobians), np.concatenate(errors)

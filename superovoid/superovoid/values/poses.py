@@ -171,6 +171,26 @@ def quaternions_of(rotations: FloatArray) -> FloatArray:
     return columns / np.linalg.norm(columns, axis=-1, keepdims=True)
 
 
+def rotation_vectors_of(rotations: FloatArray) -> FloatArray:
+    """Return the rotation vectors, with angles from 0 to pi, of the rotations nearest to matrices.
+
+    Parameters
+    ----------
+    rotations : (..., 3, 3) ndarray
+
+    Returns
+    -------
+    (..., 3) ndarray
+        rad.
+    """
+    quaternions = quaternions_of(rotations)
+    vector, real = quaternions[..., :3], quaternions[..., 3:]
+    sine = np.linalg.norm(vector, axis=-1, keepdims=True)
+    ratio = np.full_like(sine, 2.0)  # of the angle to the sine of its half
+    np.divide(2.0 * np.arctan2(sine, np.abs(real)), sine, out=ratio, where=sine > 0.0)
+    return np.asarray(vector * np.copysign(ratio, real))
+
+
 def _matrices_of(name: str, poses: PosesLike) -> Any:
     """Return homogeneous matrices of rigid transforms; numbers and values of unknown types are returned unchanged.
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from superovoid.contact.inputs import as_poses
-from superovoid.values.poses import check_rigid, quaternions_of
+from superovoid.values.poses import check_rigid, quaternions_of, rotation_vectors_of
 
 HALF_TURNS = Rotation.from_quat([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [1, 1, 0, 0], [0, 1, -1, 0]])
 RANDOM = Rotation.random(1000, random_state=7)
@@ -25,6 +25,21 @@ def test_quaternions_are_those_of_scipy_up_to_their_sign(rotations):
     found = quaternions_of(rotations.as_matrix())
     np.testing.assert_allclose(align_signs(found, expected), expected, rtol=0.0, atol=1e-15)
     np.testing.assert_allclose(quaternions_of(rotations.as_matrix()[0]), found[0], rtol=0.0, atol=0.0)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-5, 1e-12, 0.0])
+def test_rotation_vectors_have_the_angle_and_axis(scale):
+    vectors = scale * RANDOM.as_rotvec()
+    found = rotation_vectors_of(Rotation.from_rotvec(vectors).as_matrix())
+    np.testing.assert_allclose(found, vectors, rtol=0.0, atol=2e-15)
+    np.testing.assert_array_equal(rotation_vectors_of(Rotation.from_rotvec(vectors[0]).as_matrix()), found[0])
+
+
+def test_rotation_vectors_of_half_turns_have_one_of_both_axes():
+    for rotations in (HALF_TURNS, NEAR_HALF_TURNS):
+        found = rotation_vectors_of(rotations.as_matrix())
+        assert (np.linalg.norm(found, axis=1) <= np.pi).all()
+        np.testing.assert_allclose(Rotation.from_rotvec(found).as_matrix(), rotations.as_matrix(), rtol=0.0, atol=4e-15)
 
 
 def test_single_precision_rotations_have_the_quaternion_of_the_nearest_rotation():

@@ -22,6 +22,7 @@ from moveit_msgs.msg import (
 
 from superovoid.scene import Body, Scene
 from superovoid.shapes import ConvexMesh, Shape
+from superovoid.values.poses import rotation_vectors_of
 from superovoid_ros.nodes.common.conversions import from_pose
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, moveit_code
@@ -179,9 +180,7 @@ def _orientation_constraint(constraint: OrientationConstraint, request_state: Re
     header_from_wanted, wanted = wanted_rotation(constraint, frames)
     difference = wanted.T @ frames.link(constraint.link_name)[:3, :3]
     if constraint.parameterization == OrientationConstraint.ROTATION_VECTOR:
-        from scipy.spatial.transform import Rotation  # imported here, since it is slow
-
-        errors = np.abs(header_from_wanted @ Rotation.from_matrix(difference).as_rotvec())
+        errors = np.abs(header_from_wanted @ rotation_vectors_of(difference))
     else:
         errors = _euler_errors(difference, tolerances)
     satisfied = bool((errors <= tolerances + np.finfo(float).eps).all())
