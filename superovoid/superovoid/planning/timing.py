@@ -126,15 +126,19 @@ class Trajectory:
 
     def evaluate(self, times: ArrayLike, derivative: int = 0) -> FloatArray:
         """Return positions at times, or velocities (1) or accelerations (2), shape (..., joints)."""
-        from scipy.interpolate import BPoly, CubicHermiteSpline
-
         within = np.clip(np.asarray(times, dtype=float), 0.0, self.duration)
         if len(self.times) == 1:
             return np.broadcast_to(self.positions[0] * (derivative == 0), (*within.shape, len(self.joints))).copy()
-        if self.accelerations is None:
-            return CubicHermiteSpline(self.times, self.positions, self.velocities)(within, derivative)
-        values = np.stack([self.positions, self.velocities, self.accelerations], axis=1)
-        return BPoly.from_derivatives(self.times, values)(within, derivative)
+        piece = np.clip(np.searchsorted(self.times, within, side="right") - 1, 0, len(self.times) - 2)
+        length = np.diff(self.times)[piece][..., None]
+        part = (within - self.times[piece])[..., None] / length
+        # Bezier points of the polynomials; the algorithm of de Casteljau is exact at their ends.
+        points = np.concatenate([self.positions[None, :-1], _inner_points(self), self.positions[None, 1:]])[:, piece]
+        for _ in range(derivative):
+            points = (len(points) - 1) * np.diff(points, axis=0) / length
+        while len(points) > 1:
+            points = (1.0 - part) * points[:-1] + part * points[1:]
+        return np.asarray(points[0])
 
 
 def motion_limits(

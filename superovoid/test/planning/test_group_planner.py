@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 import panda
 import pytest
+from scipy.interpolate import BPoly
 from scipy.spatial.transform import Rotation
 
 from superovoid.planning import (
@@ -295,6 +296,21 @@ def test_the_rest_of_a_trajectory_begins_at_a_late_robot(degree, time, at, first
     np.testing.assert_array_equal(rest.times, times[first:])
     later = np.linspace(times[first], 4.0, 30)
     np.testing.assert_allclose(rest.evaluate(later), whole.evaluate(later), atol=1e-12)
+
+
+@pytest.mark.parametrize("degree", [3, 5])
+def test_a_trajectory_has_the_values_and_derivatives_of_its_polynomials(degree):
+    random = np.random.default_rng(3)
+    times = np.concatenate([[0.0], random.uniform(0.1, 1.0, 9).cumsum()])
+    values = random.normal(size=(3, 10, 4))
+    whole = Trajectory(tuple("abcd"), times, *values[:2], accelerations=None if degree == 3 else values[2])
+    expected = BPoly.from_derivatives(times, np.moveaxis(values[: 2 if degree == 3 else 3], 0, 1))
+    np.testing.assert_array_equal(whole.evaluate(times), values[0])
+    at = np.concatenate([times, random.uniform(-0.5, times[-1] + 0.5, 100)])
+    for derivative in range(3):
+        found = whole.evaluate(at, derivative)
+        np.testing.assert_allclose(found, expected(np.clip(at, 0.0, times[-1]), derivative), rtol=1e-11, atol=1e-11)
+    assert whole.evaluate(at.reshape(2, -1)).shape == (2, len(at) // 2, 4)
 
 
 def test_states_along_a_trajectory_lie_on_it_without_gaps(robot, around_the_wall, motion):

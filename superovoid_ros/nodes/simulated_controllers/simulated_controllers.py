@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-import scipy.interpolate  # noqa: F401  `Trajectory.evaluate` imports it, which would hold up the joint states
 from control_msgs.action import FollowJointTrajectory, GripperCommand
 from rclpy.action.server import ServerGoalHandle
 from rclpy.duration import Duration
