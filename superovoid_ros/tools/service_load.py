@@ -152,7 +152,7 @@ def table(rows: Sequence[Row]) -> Table:
 def _client_process(connection: Connection, *arguments: object) -> None:
     """Execute orders and send a report for each until the connection is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles Ctrl-C
-    end_with_parent()
+    end_with_parent(multiprocessing.parent_process().pid)
     with TimedCaller(f"load_client_{os.getpid()}", *arguments) as caller:
         # A full garbage collection stops the client for 100 ms, which would count as latency of the service.
         gc.collect()

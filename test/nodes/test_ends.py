@@ -114,6 +114,12 @@ def test_nodes_end_when_the_demo_is_killed(start):
     wait_until_gone(nodes)
 
 
+def test_a_child_whose_parent_has_ended_before_it_asks_ends():
+    code = "from superovoid_ros.tools.process.child import end_with_parent\nend_with_parent(%s)\nprint('goes on')"
+    for parent, output in ((os.getpid(), "goes on\n"), (2**22 + 1, "")):
+        assert subprocess.run([sys.executable, "-c", code % parent], stdout=subprocess.PIPE, text=True).stdout == output
+
+
 @pytest.mark.slow
 def test_clients_and_node_end_when_the_load_test_is_killed(start):
     process = start("dev", "load", "--clients", "2", "--rates", "20", "--duration", "60")

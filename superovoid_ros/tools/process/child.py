@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import yaml
@@ -36,9 +37,11 @@ _DISCOVERY = (
 _ABSOLUTE = ("/tf", "/tf_static", "/clock", "/diagnostics")
 
 
-def end_with_parent() -> None:
-    """Make the kernel send SIGTERM to this process when its parent ends; Linux only."""
+def end_with_parent(parent: int) -> None:
+    """Make the kernel send SIGTERM to this process when its parent, the process `parent`, ends; Linux only."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:  # it ended before
+        os._exit(1)
 
 
 class NodeError(RuntimeError):
@@ -80,7 +83,7 @@ class NodeProcess:
         self.process = subprocess.Popen(
             [sys.executable, *program, "--ros-args", *options],
             stdin=subprocess.DEVNULL,
-            preexec_fn=end_with_parent,
+            preexec_fn=partial(end_with_parent, os.getpid()),
             stdout=self._log.fileno(),
             stderr=subprocess.STDOUT,
             # Ctrl-C must reach only the client, which then stops its nodes in order.
