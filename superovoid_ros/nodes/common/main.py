@@ -9,12 +9,15 @@ import gc
 import inspect
 import re
 import signal
+import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import rclpy
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.exceptions import InvalidHandle, ParameterException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
@@ -37,8 +40,8 @@ _LONGEST_END = 5.0
 """Longest time that the end of a process waits for the node to stop work elsewhere, s."""
 _LAST_ANSWERS = 0.2
 """Time for sending the last responses, s."""
-_LONGEST_WAIT = 0.1
-"""Longest wait of the executor, s, since a signal or rclpy's shutdown does not always wake it."""
+_LOOK = 0.1
+"""Time between two checks whether the node has ended its work, s."""
 
 
 def run(create_node: Callable[[], Node], args: Sequence[str] | None = None) -> int:
@@ -115,16 +118,17 @@ def _spin(create_node: Callable[[], Node], ending: threading.Event) -> int:
         executor.add_node(node)
         doing = "continue"
 
-        def spin(is_over: Callable[[], bool]) -> None:
+        def spin(is_over: Callable[[], bool], wait: float | None = _LOOK) -> None:
             while rclpy.ok() and not is_over():
                 try:
-                    executor.spin_once(timeout_sec=_LONGEST_WAIT)
+                    executor.spin_once(timeout_sec=wait)
                 except InvalidHandle:
                     pass  # a service was closed while it answered a call
                 except ValueError as error:  # raised by rclpy for a negative time on /clock
                     failed("/clock", UnreadableError(str(error)))
 
-        spin(ending.is_set)
+        with _signals_wake(node):
+            spin(ending.is_set, None)
         if hasattr(node, "end") and not node.end():
             until = time.monotonic() + _LONGEST_END
             spin(lambda: node.end() or time.monotonic() > until)
@@ -142,6 +146,29 @@ def _spin(create_node: Callable[[], Node], ending: threading.Event) -> int:
         if node is not None:
             node.destroy_node()
     return 0
+
+
+@contextmanager
+def _signals_wake(node: Node) -> Iterator[None]:
+    """Let signals end a wait of the node's executor; Python calls their handlers between two instructions only."""
+    guard = node.create_guard_condition(lambda: None, ReentrantCallbackGroup())
+    reader, writer = socket.socketpair()
+    writer.setblocking(False)
+
+    def wake() -> None:
+        while reader.recv(1):
+            guard.trigger()
+
+    thread = threading.Thread(target=wake, name="signals", daemon=True)
+    thread.start()
+    signal.set_wakeup_fd(writer.fileno())
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(-1)
+        writer.close()
+        thread.join()
+        reader.close()
 
 
 def _guard(
