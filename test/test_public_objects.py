@@ -174,6 +174,7 @@ MADE = {
     "CommonNormals": lambda: sohn2002.common_normals(B, np.eye(4), B, at(1.0)),
     "Cone": lambda: api.Cone(1.0, 2.0),
     "ContactSet": lambda: api.contacts(api.Box((2.0, 4.0, 6.0)), np.eye(4), api.HalfSpace(), at(-3.0), 0.1),
+    "Compound": lambda: api.Compound([(api.Sphere(0.1), at(0.3)), (api.ConvexMesh(TETRAHEDRON), at(0.0))]),
     "ConvexMesh": lambda: api.ConvexMesh(TETRAHEDRON),
     "ConvexityReport": lambda: A.convexity(),
     "Cylinder": lambda: api.Cylinder(1.0, 2.0),

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from superovoid.shapes import (
         Box,
         Capsule,
+        Compound,
         Cone,
         ConvexMesh,
         Cylinder,
@@ -77,6 +78,7 @@ __all__ = [
     "Body",
     "Box",
     "Capsule",
+    "Compound",
     "Cone",
     "ContactSet",
     "ConvexMesh",

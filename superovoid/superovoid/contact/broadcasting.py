@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from superovoid.compiled.arrays import Floats1, Floats2, Floats3, Ints1
 from superovoid.compiled.kernels import bundle, kernel
 from superovoid.compiled.threads import share, workers
-from superovoid.contact.inputs import as_poses
 from superovoid.contact.one_pair import WORK_LENGTH
 from superovoid.contact.pair import PlacedBody
 from superovoid.shapes import Shape, ShapeArray
+from superovoid.shapes.poses import as_poses
 from superovoid.shapes.primitives import pack_shapes
 from superovoid.shapes.shape import EMPTY_POOL
 from superovoid.values.checks import floats, shorten

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.vector import tangent_frame
 from superovoid.contact.facing import Angle, Vector, facing_pieces, is_convex, leave
-from superovoid.contact.inputs import TOLERANCE, as_pose, check_rtol
+from superovoid.contact.inputs import TOLERANCE, check_rtol
 from superovoid.contact.polygons import (
     Line,
     Point,
@@ -43,9 +43,10 @@ from superovoid.contact.polygons import (
 )
 from superovoid.contact.results import DistanceResult
 from superovoid.contact.signed_distance import distance
-from superovoid.shapes import HalfSpace, Shape
+from superovoid.shapes import Compound, HalfSpace, Shape
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import SIZE
+from superovoid.shapes.poses import as_pose
 from superovoid.values.checks import greatest_distance, number, shorten, whole_number
 from superovoid.values.poses import PoseLike
 from superovoid.values.records import Record
@@ -268,7 +269,7 @@ def contacts(
     ValueError
         If a pose is not a rigid transform or another argument is not in its range.
     TypeError
-        If a shape is not a `Shape`.
+        If a shape is not a `Shape`, or is a `Compound`: its members have contact points one by one.
 
     Notes
     -----
@@ -291,6 +292,9 @@ def contacts(
     >>> bool(np.abs(found.gap).max() < 1e-15)
     True
     """
+    for name, shape in (("a", a), ("b", b)):
+        if isinstance(shape, Compound):
+            raise TypeError(f"{name}: a Compound has no contact points of its own; ask for those of its members")
     reach = greatest_distance(max_distance)
     if reach < 0.0:
         raise ValueError(f"max_distance = {shorten(max_distance)}: must be a number of at least 0 (metres)")

@@ -20,6 +20,7 @@ from superovoid.compiled.kernels import entry_point, kernel, out_of_line
 from superovoid.compiled.vector import add, combine, norm, rotate, rotate_back, scale, vector_at
 from superovoid.contact.broadcasting import Pairs, bodies_of, own_or_only
 from superovoid.contact.columns import LOWER, UPPER
+from superovoid.contact.compounds import solve_within
 from superovoid.contact.convex import cores, mesh
 from superovoid.contact.inputs import SEARCH_BUDGET
 from superovoid.contact.kind_table import (
@@ -28,7 +29,6 @@ from superovoid.contact.kind_table import (
     METHODS,
     OVOIDS,
     begin,
-    solve_within,
     start_from,
 )
 from superovoid.contact.minkowski import difference

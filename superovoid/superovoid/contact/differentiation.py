@@ -41,13 +41,13 @@ from superovoid.compiled.arrays import Floats2, Ints1
 from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.vector import add, combine, dot, norm, rotate_back, scale, sub, tangent_frame, vector_at
 from superovoid.contact.broadcasting import Pairs, Shapes, bodies_of, pairs_of, share_pairs
-from superovoid.contact.inputs import as_poses
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.separation import from_origin
 from superovoid.contact.superovoids.newton import point_chart, retract
 from superovoid.shapes.kernels import surface
 from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID
 from superovoid.shapes.kernels.surface import SurfacePoint, dual_ratio, gradient, shape_operator
+from superovoid.shapes.poses import as_poses
 from superovoid.values.poses import PosesLike
 from superovoid.values.records import Record
 from superovoid.values.status import Status, Words, differentiable_rows

@@ -42,10 +42,11 @@ from superovoid.contact.columns import (
     STATUS,
     UPPER,
 )
+from superovoid.contact.compounds import solve_within
 from superovoid.contact.deciding import SOLVES as SOLVES_OF_VERDICT
 from superovoid.contact.deciding import decide_from_nothing
-from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_pose, as_poses, check_rtol
-from superovoid.contact.kind_table import OPPOSED, solve_within
+from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, check_rtol
+from superovoid.contact.kind_table import OPPOSED
 from superovoid.contact.one_pair import scratch_in
 from superovoid.contact.pair import CLOSER, Limit, PlacedBody
 from superovoid.contact.results import DistanceResult, DistanceResults
@@ -55,6 +56,7 @@ from superovoid.shapes import Shape
 from superovoid.shapes.kernels.kinds import HALF_SPACE, Core, kind_of
 from superovoid.shapes.kernels.rounding import allowance, straighten
 from superovoid.shapes.kernels.surface import RADIUS, SIZE
+from superovoid.shapes.poses import as_pose, as_poses
 from superovoid.values.checks import floats, number, whole_number
 from superovoid.values.poses import PoseLike, rotation_vectors_of
 from superovoid.values.records import Record, Statistics, Table

@@ -27,7 +27,7 @@ from superovoid.compiled.vector import cross, rotate_back, scale, vector_at
 from superovoid.contact.broadcasting import Pairs, Side, own_or_only, share_pairs
 from superovoid.contact.columns import NORMAL, POINT_A, POINT_B, RESULT_LENGTH
 from superovoid.contact.differentiation import by_shape, surface_point_at
-from superovoid.contact.inputs import TOLERANCE, as_poses
+from superovoid.contact.inputs import TOLERANCE
 from superovoid.contact.one_pair import scratch_in, solve_from_nothing, take_poses
 from superovoid.contact.pair import PlacedBody
 from superovoid.contact.separation import from_origin
@@ -35,6 +35,7 @@ from superovoid.contact.signed_distance import BATCH, answer_rows
 from superovoid.shapes.kernels.bodies import VALID
 from superovoid.shapes.kernels.kinds import BOX, CAPSULE, KIND, SUPEROVOID, TORUS
 from superovoid.shapes.kernels.surface import A1, A2, A3
+from superovoid.shapes.poses import as_poses
 
 FloatArray = NDArray[np.float64]
 POSE_LENGTH = 16

@@ -40,7 +40,7 @@ from superovoid.values.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, PRECISI
 
 _SAME_WAY = 0.5  # cosine: a direction farther from the line of two middles is that of another pose
 # Methods.
-OVOIDS, HALF_SPACES, CONVEX, TORI, MESHES = range(5)
+OVOIDS, HALF_SPACES, CONVEX, TORI, MESHES, COMPOUNDS = range(6)
 OPPOSED = 64.0 * EPS  # |n_A + n_B| of half-spaces that face each other: allowance for the rounding of two rotations
 
 # The first of two kinds in this order is the first body of the method.
@@ -55,6 +55,7 @@ _ORDER = (
     kinds.SUPEROVOID,
     kinds.TORUS,
     kinds.MESH,
+    kinds.COMPOUND,
 )
 _RANK = np.array([_ORDER.index(kind) for kind in range(kinds.KIND_COUNT + 1)])
 
@@ -62,6 +63,8 @@ _RANK = np.array([_ORDER.index(kind) for kind in range(kinds.KIND_COUNT + 1)])
 def method_of(kind_a: int, kind_b: int) -> int:
     """Method for a pair of kinds, POINT standing for a sphere."""
     first, second = sorted((kind_a, kind_b), key=_ORDER.index)
+    if second == kinds.COMPOUND:
+        return COMPOUNDS
     if first in (kinds.SUPEROVOID, kinds.POINT) and second in (kinds.SUPEROVOID, kinds.POINT):
         return OVOIDS
     if first == kinds.HALF_SPACE:
@@ -75,7 +78,8 @@ METHODS = np.array([[method_of(i, j) for j in range(kinds.KIND_COUNT + 1)] for i
 
 
 @kernel
-def _in_order(first, second):
+def in_order(first, second):
+    """Return whether the first of two `PlacedBody` is the first body of their method."""
     a, b = first.row, second.row
     ka, kb = kinds.kind_of(a), kinds.kind_of(b)
     if _RANK[ka] != _RANK[kb]:
@@ -129,7 +133,7 @@ class Task(NamedTuple):
 @kernel(separate=True)
 def begin(first, second, rotation):
     """Return the `Task` of two `PlacedBody`, with its rotation in the given memory."""
-    straight = _in_order(first, second)
+    straight = in_order(first, second)
     a, b = (first, second) if straight else (second, first)
     centre = relative_pose(a.pose, b.pose, rotation)
     pair = Pair(
@@ -368,11 +372,8 @@ def solve_non_convex(first, second, limit, state, rotation, out):
 
 
 @kernel
-def solve_within(a, b, limit, state, rotation, out):
-    """Answer for two `PlacedBody`, written to a result row; beyond the limit's distance it may be a wide one.
-
-    `state` is the state after an earlier answer of this pair, zeros for none, and is updated; `rotation` is scratch.
-    """
+def solve_members(a, b, limit, state, rotation, out):
+    """As `compounds.solve_within`, for two bodies that are no compounds."""
     method = METHODS[kinds.kind_of(a.row), kinds.kind_of(b.row)]
     if method == OVOIDS:
         solve_pair(a.row, b.row, a.pose, b.pose, limit.tolerance, limit.budget, state, rotation, out)

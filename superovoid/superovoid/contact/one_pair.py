@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from superovoid.compiled.arrays import Floats1, Floats2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH, VERDICT_LENGTH
+from superovoid.contact.compounds import solve_within
 from superovoid.contact.inputs import SEARCH_BUDGET
-from superovoid.contact.kind_table import solve_within
 from superovoid.contact.pair import Limit, PlacedBody
 from superovoid.shapes.kernels.bodies import MISMATCH, VALID
 from superovoid.shapes.kernels.kinds import ROW_LENGTH, PackedBody

@@ -33,11 +33,12 @@ from superovoid.contact.impact import (
     ImpactStatus,
     find_impacts,
 )
-from superovoid.contact.inputs import TOLERANCE, as_poses, check_rtol
+from superovoid.contact.inputs import TOLERANCE, check_rtol
 from superovoid.contact.signed_distance import answer_rows
 from superovoid.shapes import HalfSpace, Shape, Sphere
 from superovoid.shapes.kernels.rounding import WIDENED
 from superovoid.shapes.kernels.surface import SIZE
+from superovoid.shapes.poses import as_poses
 from superovoid.shapes.primitives import pack_shapes
 from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH, floats, greatest_distance
 from superovoid.values.poses import ORIGIN, PosesLike

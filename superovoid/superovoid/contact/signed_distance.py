@@ -13,11 +13,12 @@ from superovoid.compiled.kernels import entry_point
 from superovoid.contact import columns
 from superovoid.contact.broadcasting import Pairs, Shapes, bodies_of, pairs_of, share_pairs
 from superovoid.contact.certificates import Certificate, certificate_of
-from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_rtol
+from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, check_rtol
 from superovoid.contact.lanes import many_pairs
 from superovoid.contact.one_pair import STATE, WORK_LENGTH, Question, answer_pair, scratch_in, solve_from_nothing
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.shapes import Shape, Superovoid
+from superovoid.shapes.poses import as_poses
 from superovoid.values.poses import ORIGIN, PosesLike, as_matrices
 
 FloatArray = NDArray[np.float64]

@@ -19,9 +19,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.contact.inputs import as_pose
 from superovoid.dataset.errors import DatasetError
 from superovoid.robot import Robot
+from superovoid.shapes.poses import as_pose
 
 FloatArray = NDArray[np.float64]
 

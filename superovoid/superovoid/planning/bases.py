@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from superovoid.contact.inputs import as_poses
 from superovoid.robot.errors import RobotDescriptionError
 from superovoid.robot.xml import parse_document
+from superovoid.shapes.poses import as_poses
 from superovoid.values.poses import PoseLike
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from superovoid.contact.inputs import as_pose
 from superovoid.planning.problem import FloatArray
 from superovoid.robot.reach import ORIENTATION, POSE, POSITION
 from superovoid.shapes import Shape
+from superovoid.shapes.poses import as_pose
 
 PARTS = {"pose": POSE, "position": POSITION, "orientation": ORIENTATION}
 _DRAWS = 200  # maximum number of attempts to draw a point within a shape

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from superovoid.planning.problem import FloatArray, IntArray, PlanningProblem
 from superovoid.scene import Scene
-from superovoid.shapes import Mesh, Shape, Superovoid, Torus
+from superovoid.shapes import Compound, Mesh, Shape, Superovoid, Torus
 from superovoid.states import state_distances
 from superovoid.states.verdicts import BELOW, CLEAR, SHORT, FloorQuery, FloorVerdicts
 from superovoid.values.records import Record
@@ -205,4 +205,4 @@ def is_convex(shape: Shape) -> bool:
     """Return whether a shape equals its convex hull; the distance of a separated pair is then proved."""
     if isinstance(shape, Superovoid):
         return bool(shape.convexity().convex)
-    return not isinstance(shape, Torus) and (not isinstance(shape, Mesh) or shape.is_convex())
+    return not isinstance(shape, Torus | Compound) and (not isinstance(shape, Mesh) or shape.is_convex())

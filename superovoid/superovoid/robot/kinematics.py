@@ -20,9 +20,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.contact.inputs import as_pose
 from superovoid.robot import forward
 from superovoid.robot.urdf import Joint
+from superovoid.shapes.poses import as_pose
 from superovoid.values.poses import PosesLike
 
 FloatArray = NDArray[np.float64]

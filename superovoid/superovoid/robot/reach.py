@@ -23,9 +23,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.contact.inputs import as_pose
 from superovoid.robot.kinematics import Positions
 from superovoid.robot.robot import Robot
+from superovoid.shapes.poses import as_pose
 from superovoid.values.poses import PosesLike, rotation_vectors_of
 
 _DAMPING = 1e-3

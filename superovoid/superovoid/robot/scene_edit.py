@@ -11,7 +11,6 @@ from types import MappingProxyType
 
 import numpy as np
 
-from superovoid.contact.inputs import as_poses
 from superovoid.robot.limits import MAXIMUM_NAME, Limits
 from superovoid.robot.octomap import Octree
 from superovoid.robot.robot import Robot
@@ -29,6 +28,7 @@ from superovoid.robot.scene_objects import (
 )
 from superovoid.robot.xml import shorten
 from superovoid.shapes import Box, Shape
+from superovoid.shapes.poses import as_poses
 from superovoid.values.poses import PoseLike, PosesLike
 
 

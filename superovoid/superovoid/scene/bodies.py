@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.contact.inputs import as_pose
 from superovoid.scene.culling import LocalBodies
 from superovoid.shapes import Shape
 from superovoid.shapes.kernels import kinds, surface
 from superovoid.shapes.kernels.rounding import composition
+from superovoid.shapes.poses import as_pose
 from superovoid.shapes.primitives import Offsets, pack_shapes_behind
 from superovoid.shapes.shape import EMPTY_POOL
 from superovoid.values.checks import LEAST_LENGTH

@@ -18,7 +18,7 @@ from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Floats3, Floats
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.compiled.vector import norm, rotate_back, sub
 from superovoid.contact.separation import gap_of_boxes
-from superovoid.shapes.kernels.rounding import at_place, straighten
+from superovoid.shapes.kernels.rounding import at_place, compose
 
 # Indices of the counts of a query.
 PAST_SPHERE, PAST_OBB, BOUNDED, SOLVED, INTERSECTING = 0, 1, 2, 3, 4
@@ -96,16 +96,7 @@ def transform(pose, local):
 def place(local, k, link_pose, world):
     """Compute the pose and the volumes of body k in the world from the pose of its link."""
     pose = world.poses[k]
-    offset = local.link_from_body[k]
-    for i in range(3):
-        for j in range(4):
-            pose[i, j] = (
-                link_pose[i, 0] * offset[0, j] + link_pose[i, 1] * offset[1, j] + link_pose[i, 2] * offset[2, j]
-            )
-        pose[i, 3] += link_pose[i, 3]
-        pose[3, i] = 0.0
-    pose[3, 3] = 1.0
-    straighten(pose)
+    compose(link_pose, local.link_from_body[k], pose)
     origin = norm((pose[0, 3], pose[1, 3], pose[2, 3]))
     world.losses[k] = local.losses[k] + at_place(origin) if local.losses[k] > 0.0 else 0.0
     centre = transform(pose, local.sphere_centres[k])

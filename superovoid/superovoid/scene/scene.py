@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_pose, as_poses, check_rtol
+from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, check_rtol
 from superovoid.contact.lanes import many_pairs
 from superovoid.contact.points import PointDistances, RayHits, cast_rays, point_distances
 from superovoid.scene import box_tree, culling, pair_table, solving
@@ -37,6 +37,7 @@ from superovoid.scene.bodies import Body, losses_of, rows_of, some_of
 from superovoid.scene.results import SceneResult, fields_of
 from superovoid.shapes import ShapeArray
 from superovoid.shapes.kernels import kinds
+from superovoid.shapes.poses import as_pose, as_poses
 from superovoid.shapes.primitives import Offsets, pack_shapes_behind
 from superovoid.shapes.shape import EMPTY_POOL
 from superovoid.values.checks import floats, greatest_distance, whole_number

@@ -28,7 +28,7 @@ from superovoid.compiled.row_heap import lift, sink, without_first
 from superovoid.compiled.vector import norm, scale
 from superovoid.contact.broadcasting import own_or_only
 from superovoid.contact.columns import DISTANCE, LOWER, RESULT_LENGTH, STATUS, UPPER
-from superovoid.contact.kind_table import solve_within
+from superovoid.contact.compounds import solve_within
 from superovoid.contact.lanes import many_pairs, newton_lanes
 from superovoid.contact.pair import Limit, PlacedBody
 from superovoid.contact.separation import offset_of, separation

@@ -3,6 +3,7 @@
 
 """Shapes of bodies: superovoids, primitives and meshes. Immutable, without pose and without solver."""
 
+from superovoid.shapes.compounds import Compound
 from superovoid.shapes.meshes import ConvexMesh, Mesh, Shell
 from superovoid.shapes.primitives import Box, Capsule, Cone, Cylinder, HalfSpace, Torus
 from superovoid.shapes.shape import Shape
@@ -12,6 +13,7 @@ from superovoid.shapes.superovoid import Ellipsoid, Sphere, Superellipsoid, Supe
 __all__ = [
     "Box",
     "Capsule",
+    "Compound",
     "Cone",
     "ConvexMesh",
     "Cylinder",

@@ -78,7 +78,7 @@ def pack_shapes_behind(
     rows = np.array([shape._row for shape in shapes]).reshape(-1, kinds.ROW_LENGTH)
     columns = list(kinds.POOL_COLUMNS)
     numbers = rows[:, kinds.KIND]
-    for i in ((numbers == kinds.CONVEX_MESH) | (numbers == kinds.MESH)).nonzero()[0].tolist():
+    for i in (numbers >= kinds.CONVEX_MESH).nonzero()[0].tolist():
         shape = shapes[i]
         if id(shape) not in known:
             known[id(shape)] = shape, length

@@ -8,7 +8,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
+from superovoid.shapes.compounds import Compound
 from superovoid.shapes.shape import Shape
 from superovoid.shapes.superovoid import Sphere
 
@@ -44,6 +46,8 @@ def scale_shape(shape: Shape, factor: float) -> Shape:
         raise TypeError(f"shape: must be a shape of superovoid.shapes, found {type(shape).__name__}")
     if isinstance(shape, Sphere):
         return Sphere(factor * shape.radius)  # so that an error names the radius
+    if isinstance(shape, Compound):
+        return Compound([_scale_member(*member, factor) for member in shape.members])
     made = object.__new__(type(shape))
     for name, value in shape.__getstate__().items():
         if name in _WITHOUT_A_UNIT:
@@ -54,3 +58,12 @@ def scale_shape(shape: Shape, factor: float) -> Shape:
             object.__setattr__(made, name, centre + factor * (lengths - centre))
     made.__post_init__()  # type: ignore[attr-defined] # every kind checks its fields there
     return made
+
+
+def _scale_member(shape: Shape, pose: NDArray[np.float64], factor: float) -> tuple[Shape, NDArray[np.float64]]:
+    """Return a member of a compound scaled about the origin of the compound, with its pose."""
+    moved = pose.copy()
+    # A mesh is scaled about another point than its origin.
+    middle = np.mean(getattr(shape, "vertices", np.zeros((1, 3))), axis=0)
+    moved[:3, 3] = factor * pose[:3, 3] + (factor - 1.0) * (pose[:3, :3] @ middle)
+    return scale_shape(shape, factor), moved

@@ -268,9 +268,10 @@ class Shape(ABC):
         """
         count, rng = whole_number("count", count, 0), random_generator("seed", seed)
         centre, half = self.obb()
-        share = self.volume() / float(np.prod(2.0 * half))
-        if not 0.0 < share < math.inf:
+        volume = self.volume()
+        if not 0.0 < volume < math.inf:
             raise ValueError(f"{type(self).__name__}: has no finite volume to draw points from")
+        share = volume / float(np.prod(2.0 * half))
         parts = [np.empty((0, 3))]
         left = count
         while left > 0:

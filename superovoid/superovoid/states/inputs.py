@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.contact.inputs import as_pose, as_poses
 from superovoid.robot import Robot
 from superovoid.robot.kinematics import Positions
 from superovoid.scene import Scene
+from superovoid.shapes.poses import as_pose, as_poses
 from superovoid.values.checks import shorten
 from superovoid.values.poses import ORIGIN, PoseLike, PosesLike
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.contact import DistanceResult, derivatives, distance
-from superovoid.contact.inputs import as_pose
 from superovoid.shapes import ConvexMesh, Superovoid
+from superovoid.shapes.poses import as_pose
 from superovoid.values.poses import PoseLike
 from superovoid.viewing.meanings import Meaning, interval_words, meanings, millimetres, status_words
 

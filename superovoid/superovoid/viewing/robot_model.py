@@ -21,10 +21,10 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.contact.inputs import as_pose
 from superovoid.robot import PlanningScene, Robot
 from superovoid.robot.groups import home_of
 from superovoid.shapes import Shape
+from superovoid.shapes.poses import as_pose
 from superovoid.values.poses import PoseLike, PosesLike
 from superovoid.viewing.picture import (
     NEAR,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from superovoid.contact.inputs import as_poses
+from superovoid.shapes.poses import as_poses
 from superovoid.values.poses import check_rigid, quaternions_of, rotation_vectors_of
 
 HALF_TURNS = Rotation.from_quat([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [1, 1, 0, 0], [0, 1, -1, 0]])

@@ -28,8 +28,8 @@ from superovoid import (
     distance,
     distances,
 )
-from superovoid.contact.inputs import as_poses
 from superovoid.robot import Robot
+from superovoid.shapes.poses import as_poses
 from superovoid.states import state_distances
 
 DIGITS = 40

@@ -19,11 +19,11 @@ from superovoid import Box, Capsule, Cone, Cylinder, Sphere, Superovoid, Torus, 
 from superovoid.compiled import powers
 from superovoid.compiled.vector import dot, norm, rotate, sub
 from superovoid.compiler.jit import kernel
-from superovoid.contact.inputs import as_poses
 from superovoid.contact.lanes import simd
 from superovoid.contact.superovoids import pair_solver
 from superovoid.shapes.kernels import surface
 from superovoid.shapes.kernels.rounding import EPS, allowance
+from superovoid.shapes.poses import as_poses
 
 mp = mpmath.mp
 U = 2.0**-53

@@ -21,9 +21,9 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from superovoid.contact.columns import LOWER, RESULT_LENGTH, STATE_LENGTH, UPPER, VERDICT_LENGTH
+from superovoid.contact.compounds import solve_within
 from superovoid.contact.deciding import decide_within
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
-from superovoid.contact.kind_table import solve_within
 from superovoid.contact.pair import CLOSER, FARTHER, UNDECIDED, Limit, PlacedBody, verdict_of
 from superovoid.robot import Robot
 from superovoid.shapes import Mesh

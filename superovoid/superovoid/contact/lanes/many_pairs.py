@@ -26,8 +26,8 @@ from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.compiled.vector import Vector, add, scale, sub
 from superovoid.contact import columns
 from superovoid.contact.broadcasting import MOST_AT_ONCE, Pairs, bodies_of, share_pairs
+from superovoid.contact.compounds import solve_within
 from superovoid.contact.convex import cores, nearest_to_core
-from superovoid.contact.kind_table import solve_within
 from superovoid.contact.lanes import newton_lanes
 from superovoid.contact.lanes.newton_lanes import (
     POINT_LENGTH,

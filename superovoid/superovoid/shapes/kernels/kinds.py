@@ -11,6 +11,8 @@ A core is a union of *strata* in the sense of its support function, which is smo
 (h = R |n_perp| +- H n_z), a smooth body. The support point carries the number of its stratum. If a face or an edge
 touches, the support points of nearby directions come from the strata that span it.
 
+A compound is a union of such bodies, its members, and has no core.
+
 Packed row: the columns of `surface` that mean the same for every kind (A1 to A3, RADIUS, SIZE), then the columns
 below. Vertices, planes, neighbours and trees of meshes live in a pool, a flat array of float64, at the offsets of the
 row.
@@ -25,13 +27,26 @@ import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2
 from superovoid.compiled.kernels import bundle, entry_point, kernel, out_of_line
-from superovoid.compiled.vector import LEAST_DIVISOR, combine, dot, norm, scale, sub, vector_at
+from superovoid.compiled.vector import (
+    LEAST_DIVISOR,
+    add,
+    combine,
+    dot,
+    norm,
+    rotate,
+    rotate_back,
+    scale,
+    sub,
+    vector_at,
+)
+from superovoid.shapes.kernels.rounding import composition
 from superovoid.shapes.kernels.support_function import support
 from superovoid.shapes.kernels.surface import (
     A1,
     A2,
     A3,
     BODY_LENGTH,
+    RADIUS,
     S_,
     TX,
     TY,
@@ -43,11 +58,11 @@ from superovoid.shapes.kernels.surface import (
 from superovoid.shapes.kernels.vertex_scan import LANES, highest_in_blocks
 
 # Kinds (column KIND; 0 so that a row padded with zeros is a superovoid).
-SUPEROVOID, HALF_SPACE, CAPSULE, BOX, CYLINDER, CONE, TORUS, CONVEX_MESH, MESH = range(9)
-KIND_COUNT = 9
-POINT, TRIANGLE = 9, 10  # the core of a sphere, and a part of a mesh; never packed
+SUPEROVOID, HALF_SPACE, CAPSULE, BOX, CYLINDER, CONE, TORUS, CONVEX_MESH, MESH, COMPOUND = range(10)
+KIND_COUNT = 10
+POINT, TRIANGLE = 10, 11  # the core of a sphere, and a part of a mesh; never packed
 # numba compiles a kernel once more for every constant it is called with; an entry of this table is no constant.
-CODE = np.arange(11)
+CODE = np.arange(12)
 
 # Columns that follow those of a superovoid.
 KIND = BODY_LENGTH
@@ -62,6 +77,9 @@ SHELLS, SHELL_COUNT = BODY_LENGTH + 12, BODY_LENGTH + 13  # a point of each conn
 BLOCKS = BODY_LENGTH + 14  # the hull's vertices once more (`vertex_scan`); -1: none
 ROW_LENGTH = BODY_LENGTH + 15
 POOL_COLUMNS = (VERTICES, PLANES, TRIANGLES, NODES, SHELLS, BLOCKS)
+# Of a compound: its members, each a row, whose offsets count from the first member, and a pose in the compound.
+MEMBERS, MEMBER_COUNT = TRIANGLES, TRIANGLE_COUNT
+MEMBER_LENGTH = ROW_LENGTH + 16
 
 _MOST_CURVATURE = 1e12  # of a support function, in units of the body's size: a flat spot
 _PARALLEL = 1e-9  # one less the cosine of two directions that count as one
@@ -464,11 +482,34 @@ def point_to_core(core, p):
 
 
 @kernel
-def body_support(core, n):
-    """Upper bound of the support function of a whole body along a unit vector, and a point that attains it."""
+def _support_with_ball(core, n):
     x, _, upper = core_support(core, n)
     ball = ball_radius(core.row, core.kind)
     return upper + ball, (x[0] + ball * n[0], x[1] + ball * n[1], x[2] + ball * n[2])
+
+
+@kernel
+def _support_of_members(core, n):
+    """Largest upper bound of the members of a compound, and the point of the member that has it."""
+    out_of_line()
+    row, pool = core.row, core.pool
+    first = int(row[MEMBERS])
+    best, point = -math.inf, (0.0, 0.0, 0.0)
+    for i in range(int(row[MEMBER_COUNT])):
+        k = first + i * MEMBER_LENGTH
+        member, pose = pool[k : k + ROW_LENGTH], pool[k + ROW_LENGTH : k + MEMBER_LENGTH].reshape(4, 4)
+        origin = (pose[0, 3], pose[1, 3], pose[2, 3])
+        upper, x = _support_with_ball(Core(member, kind_of(member), pool[first:]), rotate_back(pose, n))
+        upper += dot(n, origin) + composition(member[RADIUS], norm(origin), True)
+        if upper > best:
+            best, point = upper, add(origin, rotate(pose, x))
+    return best, point
+
+
+@kernel
+def body_support(core, n):
+    """Upper bound of the support function of a whole body along a unit vector, and a point that attains it."""
+    return _support_of_members(core, n) if core.kind == COMPOUND else _support_with_ball(core, n)
 
 
 @entry_point

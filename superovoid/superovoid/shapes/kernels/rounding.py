@@ -155,6 +155,18 @@ def straighten(pose):
 
 
 @kernel
+def compose(outer, inner, pose):
+    """Fill in the product of two poses; `composition` and `at_place` bound its errors."""
+    for i in range(3):
+        for j in range(4):
+            pose[i, j] = outer[i, 0] * inner[0, j] + outer[i, 1] * inner[1, j] + outer[i, 2] * inner[2, j]
+        pose[i, 3] += outer[i, 3]
+        pose[3, i] = 0.0
+    pose[3, 3] = 1.0
+    straighten(pose)
+
+
+@kernel
 def _examine_pose(m):
     """Return what is wrong with a pose, and the norm of E."""
     for i in range(4):

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.contact.inputs import as_poses
 from superovoid.shapes import Superovoid
+from superovoid.shapes.poses import as_poses
 from superovoid.shapes.superovoid import even_angles
 from superovoid_papers.methods.result import MethodResult, unproven_result
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.contact import Status
-from superovoid.contact.inputs import as_poses
 from superovoid.shapes import Superovoid
+from superovoid.shapes.poses import as_poses
 from superovoid.values.records import Statistics
 from superovoid_papers.methods.goncalves2017 import broad_phase, first_guess, newton_schemes, superovoid_surface
 from superovoid_papers.methods.result import MethodResult

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.contact.inputs import as_poses
+from superovoid.shapes.poses import as_poses
 from superovoid.values.records import Record, Statistics
 from superovoid_papers.methods.lopes2010 import newton_raphson, proximity, superquadrics
 from superovoid_papers.methods.lopes2010.newton_raphson import Settings

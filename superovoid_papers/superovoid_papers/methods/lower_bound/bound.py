@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.contact import Status
-from superovoid.contact.inputs import TOLERANCE, as_poses
+from superovoid.contact.inputs import TOLERANCE
 from superovoid.shapes.hull import winding
+from superovoid.shapes.poses import as_poses
 from superovoid.values.records import Statistics
 from superovoid_papers.methods.lower_bound import basic_functions
 from superovoid_papers.methods.lower_bound.polyhedron import PackedPolyhedron, Polyhedron

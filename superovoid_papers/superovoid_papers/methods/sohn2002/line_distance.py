@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.contact.inputs import as_poses
 from superovoid.shapes import Cone, Cylinder, Superovoid, Torus
+from superovoid.shapes.poses import as_poses
 from superovoid_papers.methods.lopes2010 import Quadric
 from superovoid_papers.methods.result import MethodResult, unproven_result
 from superovoid_papers.methods.sohn2002 import one_root

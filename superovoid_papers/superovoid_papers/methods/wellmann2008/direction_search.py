@@ -38,11 +38,11 @@ from superovoid.compiled.kernels import out_of_line
 from superovoid.compiled.vector import add, cross, dot, norm, scale, sub
 from superovoid.compiler.jit import kernel
 from superovoid.contact import Status
-from superovoid.contact.inputs import as_poses
 from superovoid.contact.separation import separation
 from superovoid.shapes import Superovoid
 from superovoid.shapes.kernels.kinds import Core, kind_of
 from superovoid.shapes.kernels.surface import SIZE
+from superovoid.shapes.poses import as_poses
 from superovoid.values.records import Statistics
 from superovoid_papers.methods.goncalves2017.superovoid_surface import householder, unit
 from superovoid_papers.methods.result import MethodResult

@@ -1,0 +1,251 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Distances of compounds, against unions of boxes, whose distance and depth have a closed form, and of balls."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from superovoid import (
+    Body,
+    Box,
+    Capsule,
+    Compound,
+    HalfSpace,
+    Mesh,
+    Motion,
+    Scene,
+    Sphere,
+    Status,
+    Superovoid,
+    Torus,
+    are_closer,
+    cast_rays,
+    contacts,
+    distance,
+    distances,
+    point_distances,
+    pose_gradients,
+    time_of_impact,
+)
+
+from draws import few_or_many
+
+HAMMER = Compound([(Capsule(0.01, 0.2), (0.0, 0.0, 0.0)), (Box((0.1, 0.03, 0.03)), (0.0, 0.0, 0.1))])
+EGG = Superovoid((0.05, 0.04, 0.06), section_exponent=0.8, profile_exponent=0.7, taper=(0.1, 0.2))
+
+
+def at(*place, seed=None):
+    """Pose at a place, turned at random if a seed is given."""
+    pose = np.eye(4)
+    pose[:3, 3] = place
+    if seed is not None:
+        pose[:3, :3] = Rotation.random(random_state=seed).as_matrix()
+    return pose
+
+
+def boxes_apart(low, high):
+    """Signed distance of the origin from a union of boxes, from all places where planes of boxes meet.
+
+    The origin is a translation; the boxes are those of the translations at which two boxes overlap. The point of the
+    complement nearest to the origin has each coordinate either 0 or on a side of a box.
+    """
+    if not ((low < 0.0) & (high > 0.0)).all(axis=1).any():
+        return np.linalg.norm(np.maximum(np.maximum(low, -high), 0.0), axis=1).min()
+    planes = [np.unique(np.concatenate([[0.0], low[:, i], high[:, i]])) for i in range(3)]
+    places = np.stack(np.meshgrid(*planes, indexing="ij"), axis=-1).reshape(-1, 1, 3)
+    free = ~((places > low) & (places < high)).all(axis=2).any(axis=1)
+    return -np.linalg.norm(places[free, 0], axis=1).min()
+
+
+def unions_of_boxes(count, seed):
+    """Two compounds of boxes along the axes of one random frame, their poses, and their signed distance."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        (k, m), offset = rng.integers(1, 5, 2), rng.normal(size=3) * rng.choice([0.2, 0.5, 1.0])
+        centres, halves = rng.uniform(-0.5, 0.5, (k + m, 3)), rng.uniform(0.1, 0.5, (k + m, 3))
+        reach = halves[:k, None] + halves[None, k:]
+        between = centres[:k, None] - centres[None, k:] - offset
+        low, high = (between - reach).reshape(-1, 3), (between + reach).reshape(-1, 3)
+        members = [(Box(2.0 * half), centre) for half, centre in zip(halves, centres, strict=True)]
+        pose = at(*rng.normal(size=3), seed=int(rng.integers(1000)))
+        yield Compound(members[:k]), pose, Compound(members[k:]), pose @ at(*offset), boxes_apart(low, high)
+
+
+@few_or_many(60, 2000)
+def test_intervals_contain_the_distances_of_unions_of_boxes(draws):
+    proved, found = 0, 0
+    for a, pose_a, b, pose_b, known in unions_of_boxes(draws, 1):
+        r = distance(a, pose_a, b, pose_b)
+        assert r.lower - 1e-12 <= known <= r.upper + 1e-12
+        np.testing.assert_allclose(r.point_b - r.point_a, r.distance * r.normal, atol=1e-8)
+        if known >= 0.0:
+            assert r.upper - r.lower < 1e-8
+        elif r.status & Status.UNPROVEN:
+            assert r.status & Status.NON_CONVEX
+            found += 1
+        else:
+            proved += 1
+    assert proved > 0.3 * (proved + found)
+
+
+def test_the_translation_of_an_overlap_separates_all_members():
+    for a, pose_a, b, pose_b, known in unions_of_boxes(40, 2):
+        r = distance(a, pose_a, b, pose_b)
+        if known < 0.0:
+            moved = pose_b.copy()
+            moved[:3, 3] += (1e-9 - r.lower) * r.normal
+            for (one, place), (other, there) in itertools.product(a.members, b.members):
+                assert distance(one, pose_a @ place, other, moved @ there).distance >= 0.0
+
+
+def test_swapping_a_compound_swaps_the_answer_bit_by_bit():
+    for a, pose_a, b, pose_b, _ in unions_of_boxes(30, 3):
+        r, s = distance(a, pose_a, b, pose_b), distance(b, pose_b, a, pose_a)
+        assert (r.distance, r.lower, r.upper, r.status) == (s.distance, s.lower, s.upper, s.status)
+        np.testing.assert_array_equal(np.stack([r.point_a, r.point_b, r.normal]), [s.point_b, s.point_a, -s.normal])
+
+
+@pytest.mark.parametrize(
+    ("other", "pose"),
+    [(EGG, at(0.15, 0.02, 0.1, seed=1)), (Torus(0.05, 0.01), at(0.0, 0.1, 0.2, seed=2)), (HAMMER, at(0.1, 0.1, 0.1))],
+)
+def test_the_distance_is_that_of_the_nearest_members(other, pose):
+    parts = other.members if isinstance(other, Compound) else [(other, np.eye(4))]
+    pairs = [distance(a, x, b, pose @ y) for (a, x), (b, y) in itertools.product(HAMMER.members, parts)]
+    nearest = min(pairs, key=lambda pair: pair.distance)
+    r = distance(HAMMER, np.eye(4), other, pose)
+    assert r.distance == pytest.approx(nearest.distance, abs=1e-14)
+    np.testing.assert_allclose(r.normal, nearest.normal, atol=1e-9)
+    np.testing.assert_allclose(r.point_a, nearest.point_a, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("offset", "known"),
+    [
+        ((0.0, 0.0, 0.25), 0.085),  # above the head
+        ((0.0, 0.0, 0.165), 0.0),  # touching it
+        ((0.0, 0.0, 0.155), -0.01),  # in it
+        ((0.04, 0.0, 0.03), -0.02),  # in the corner of head and handle: sideways
+        ((0.0, 0.0, 0.1), -0.065),  # centred in it: sideways, so that both are free
+    ],
+)
+def test_a_ball_at_a_hammer_has_its_known_distance(offset, known):
+    r = distance(HAMMER, np.eye(4), Sphere(0.05), at(*offset))
+    assert r.lower <= known + 1e-12
+    assert r.upper >= known - 1e-12
+    assert r.distance == pytest.approx(known, abs=1e-11)
+
+
+def test_a_hole_between_members_is_free():
+    frame = Compound([(Box((0.1, 1.0, 1.0)), (x, 0.0, 0.0)) for x in (-0.3, 0.3)])
+    fits = distance(frame, np.eye(4), Box((0.5, 0.1, 0.1)), at(0.0, 0.0, 0.0))
+    assert fits.distance == pytest.approx(0.0, abs=1e-12)
+    wide = distance(frame, np.eye(4), Box((0.502, 0.1, 0.1)), at(0.0, 0.0, 0.0))
+    assert wide.status & Status.NON_CONVEX
+    assert wide.lower == pytest.approx(-0.55, abs=1e-8)  # out of the frame along y or z
+    assert wide.upper == pytest.approx(-0.001, abs=1e-11)  # both walls are 1 mm deep
+
+
+def test_nested_and_repeated_members_do_not_change_the_union():
+    ball = Sphere(0.1)
+    inside = Compound([(ball, (0.0, 0.0, 0.0)), (Box((0.02, 0.02, 0.02)), (0.0, 0.03, 0.0)), (ball, (0.0, 0.0, 0.0))])
+    for x in (0.3, 0.2, 0.15, 0.05):
+        r, s = distance(inside, np.eye(4), EGG, at(x)), distance(ball, np.eye(4), EGG, at(x))
+        assert r.lower <= s.upper
+        assert r.upper >= s.lower
+        assert r.distance == pytest.approx(s.distance, abs=1e-8)
+
+
+def test_a_half_space_meets_the_lowest_member():
+    pose = at(0.0, 0.0, 0.05, seed=4)
+    depths = [distance(shape, pose @ place, HalfSpace()).distance for shape, place in HAMMER.members]
+    r = distance(HAMMER, pose, HalfSpace())
+    assert r.distance == pytest.approx(min(depths), abs=1e-14)
+    assert r.status == Status.CERTIFIED
+
+
+def test_a_mesh_as_a_member_is_solved_as_the_mesh():
+    ring = Mesh.from_trimesh(Torus(0.1, 0.03).tessellate(16))
+    chain = Compound([(ring, (0.0, 0.0, 0.0)), (ring, at(0.13, 0.0, 0.0, seed=5)), (Sphere(0.02), (0.3, 0.0, 0.0))])
+    poses = np.stack([at(*place, seed=i) for i, place in enumerate(np.random.default_rng(6).normal(size=(20, 3)))])
+    together = distances(chain, np.eye(4), EGG, poses)
+    alone = np.min([distances(shape, place, EGG, poses).distance for shape, place in chain.members], axis=0)
+    np.testing.assert_allclose(together.distance, alone, atol=1e-12)
+
+
+def test_rounding_of_composed_poses_is_in_the_interval():
+    rng = np.random.default_rng(7)
+    for scale in (1.0, 1e3, 1e6):
+        places, origin, other = rng.uniform(-1.0, 1.0, (3, 3)), scale * rng.normal(size=3), scale * rng.normal(size=3)
+        balls = Compound([(Sphere(0.1), place) for place in places])
+        r = distance(balls, origin, Sphere(0.2), other)
+        squares = [
+            sum((Fraction(x) + Fraction(o) - Fraction(y)) ** 2 for x, o, y in zip(place, origin, other, strict=True))
+            for place in places
+        ]
+        for bound, is_below in ((r.lower, True), (r.upper, False)):
+            length = Fraction(bound) + Fraction(0.1) + Fraction(0.2)
+            assert (length**2 <= min(squares)) if is_below else (length**2 >= min(squares))
+
+
+def test_thresholds_of_compounds_are_decided_by_their_distance():
+    poses = np.stack([at(x, 0.0, 0.1) for x in (0.3, 0.2, 0.12, 0.09, 0.0)])
+    known = distances(HAMMER, np.eye(4), Sphere(0.05), poses)
+    for threshold in (-0.02, 0.0, 0.05):
+        verdicts = are_closer(HAMMER, np.eye(4), Sphere(0.05), poses, threshold)
+        assert not (verdicts.closer & (known.lower >= threshold)).any()
+        assert not (verdicts.farther & (known.upper < threshold)).any()
+        assert (verdicts.closer | verdicts.farther).all()
+
+
+def test_points_and_rays_meet_the_union():
+    rng = np.random.default_rng(8)
+    points = rng.uniform(-0.15, 0.15, (500, 3))
+    found = point_distances(HAMMER, points)
+    alone = np.min([point_distances(shape, points, place).distance for shape, place in HAMMER.members], axis=0)
+    outside = alone > 0.0
+    np.testing.assert_allclose(found.distance[outside], alone[outside], atol=1e-12)
+    assert (found.lower[~outside] <= alone[~outside] + 1e-12).all()
+    np.testing.assert_array_equal(found.distance <= 0.0, HAMMER.contains(points))
+    origins = rng.normal(size=(100, 3))
+    hits = cast_rays(HAMMER, origins, -origins)
+    shapes, places = zip(*HAMMER.members, strict=True)
+    np.testing.assert_allclose(hits.distance, cast_rays(shapes, origins, -origins, places).distance, atol=1e-6)
+
+
+def test_a_moving_compound_meets_a_body_at_its_member():
+    moving, (shape, place) = Motion(at(0.5, 0.0, 0.1), (-1.0, 0.0, 0.0), (0.0, 0.0, 0.0)), HAMMER.members[1]
+    hit = time_of_impact(HAMMER, Motion.at_rest(np.eye(4)), EGG, moving)
+    head = time_of_impact(shape, Motion.at_rest(place), EGG, moving)
+    assert hit.time == pytest.approx(head.time, abs=1e-6)
+
+
+def test_a_compound_is_one_body_of_a_scene():
+    scene = Scene([Body("hammer", "hammer", HAMMER), Body("egg", "egg", EGG), Body("floor", "floor", HalfSpace())])
+    poses = {"hammer": at(0.0, 0.0, 0.3, seed=9), "egg": at(0.2, 0.0, 0.3), "floor": np.eye(4)}
+    scene.set_link_poses(poses)
+    near = scene.query(max_distance=1.0)
+    assert len(near) == 3
+    for row in near:
+        one, other = scene.bodies[row.body_a], scene.bodies[row.body_b]
+        alone = distance(one.shape, poses[one.link], other.shape, poses[other.link])
+        assert row.distance == pytest.approx(alone.distance, abs=1e-13)
+    assert len(scene.query(max_results=1)) == 1
+
+
+def test_gradients_of_a_compound_agree_with_differences():
+    pose, step = at(0.15, 0.03, 0.12, seed=10), 1e-6
+    r = distance(HAMMER, np.eye(4), EGG, pose)
+    gradient = pose_gradients(r, np.eye(4), pose).by_pose_b[:3]
+    ends = [distance(HAMMER, np.eye(4), EGG, at(*offset) @ pose).distance for offset in step * np.eye(3)]
+    np.testing.assert_allclose((np.array(ends) - r.distance) / step, gradient, atol=1e-4)
+
+
+def test_contact_points_of_a_compound_are_refused():
+    with pytest.raises(TypeError, match="a: a Compound has no contact points"):
+        contacts(HAMMER, np.eye(4), EGG, np.eye(4), 0.1)
