@@ -5,18 +5,22 @@
 
 The engine computes in double precision on the processor; results have the device and the type of the poses or
 positions. Arrays of other libraries come in by DLPack, and tensors go out by it, without a copy. Second derivatives
-are those by the joint positions of a robot without floating bases, as for `superovoid.casadi`; otherwise
-``create_graph=True`` raises an error.
+are those by the joint positions of a robot without floating bases, as for `superovoid.casadi`; others raise
+an error.
+
+`torch.vmap` and the transforms of `torch.func` work, such as `grad`, `jacrev` and `hessian`. The mapped axis of `vmap`
+becomes a batch axis, so the engine is called once.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from superovoid import bridging
-from superovoid.bridging import NO_HESSIANS, Bodies, Distances, Function, PairFunction, Shapes, framework
+from superovoid.bridging import NO_HESSIANS, Bodies, Distances, Function, PairFunction, Shapes, StateFunction, framework
 from superovoid.values.checks import shorten
 
 if TYPE_CHECKING:
@@ -26,50 +30,143 @@ else:
     torch = framework("torch", "torch")
 
 
-class _Engine(torch.autograd.Function):
+def _arrays(tensors: Iterable[Tensor]) -> list[np.ndarray]:
+    return [each.detach().to("cpu", torch.float64).numpy() for each in tensors]
+
+
+def _tensors(arrays: Iterable[np.ndarray], like: Tensor) -> tuple[Tensor, ...]:
+    """Return tensors on the device of another one, numbers with its type."""
+    return tuple(
+        torch.from_numpy(each).to(like.device, like.dtype if each.dtype == np.float64 else None) for each in arrays
+    )
+
+
+def _weighted(weights: Tensor, jacobian: Tensor, shape: torch.Size) -> Tensor:
+    """Return the weighted sum of Jacobians, whose last axes are those of an input of this shape."""
+    last = (1,) * (jacobian.ndim - weights.ndim)
+    return (weights.reshape(*weights.shape, *last) * jacobian).sum_to_size(shape)
+
+
+def _check_nesting() -> None:
+    """Refuse forward mode in forward mode, in which PyTorch takes the derivatives of `jvp` below as zero."""
+    functorch = torch._C._functorch
+    modes = [each.key() for each in functorch.get_interpreter_stack() or ()]
+    if modes.count(functorch.TransformType.Jvp) > 1:
+        raise RuntimeError("a distance has no forward derivatives of forward ones: use torch.func.hessian, or jacrev")
+
+
+def _along(jacobian: Tensor, tangent: Tensor, rank: int) -> Tensor:
+    """Return the derivative along a tangent of an input with this number of last axes."""
+    return (jacobian * tangent).sum(dim=tuple(range(-rank, 0)))
+
+
+class _Function(torch.autograd.Function):
+    """What the functions below share: the rule of `torch.vmap`."""
+
+    @classmethod
+    def vmap(cls, info: Any, in_dims: tuple[int | None, ...], function: Function, *inputs: Tensor) -> tuple[Any, Any]:
+        """Add the mapped axis as the first batch axis."""
+        count = len(function.ranks)
+        dims = in_dims[1:]
+        moved = [each if dim is None else each.movedim(dim, 0) for each, dim in zip(inputs, dims, strict=True)]
+        one = [each.shape[dim is not None :] for each, dim in zip(moved[:count], dims, strict=False)]
+        axes = len(function.batch(one))
+        for i, (shape, rank) in enumerate(zip(one, function.ranks, strict=True)):
+            if dims[i] is not None:
+                # Batch axes are broadcast from the last one.
+                moved[i] = moved[i].reshape(info.batch_size, *(1,) * (axes + rank - len(shape)), *shape)
+        for i in range(count, len(inputs)):
+            if dims[i] is None:
+                moved[i] = moved[i].expand(info.batch_size, *moved[i].shape)
+        results = cls.apply(function, *moved)
+        return results, (0,) * len(results)
+
+
+class _Engine(_Function):
+    """The fields of `Distances`, and the Jacobians of the distances."""
+
     @staticmethod
-    def forward(ctx: Any, function: Function, *inputs: Tensor) -> tuple[Tensor, ...]:
-        like = inputs[0]
-        answer = function(*(each.detach().to("cpu", torch.float64).numpy() for each in inputs))
+    def forward(function: Function, *inputs: Tensor) -> tuple[Tensor, ...]:
+        answer = function(*_arrays(inputs))
+        return _tensors((*answer[:4], answer.status, answer.differentiable, *answer.jacobians), inputs[0])
 
-        def tensor(array: np.ndarray) -> Tensor:
-            return torch.from_numpy(array).to(like.device, like.dtype if array.dtype == np.float64 else None)
-
-        ctx.save_for_backward(*inputs, *map(tensor, answer.jacobians))
-        ctx.function, ctx.shapes = function, [each.shape for each in inputs]
-        results = tuple(tensor(each) for each in (*answer[:4], answer.status, answer.differentiable))
-        ctx.mark_non_differentiable(*results[1:])
-        return results
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        ctx.function, ctx.shapes = inputs[0], [each.shape for each in inputs[1:]]
+        ctx.mark_non_differentiable(*output[1:])
+        saved = (*inputs[1:], *output[len(Distances._fields) :])
+        ctx.save_for_backward(*saved)
+        ctx.save_for_forward(*saved)
 
     @staticmethod
     def backward(ctx: Any, weights: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
-        inputs, jacobians = (ctx.saved_tensors[part] for part in (slice(len(ctx.shapes)), slice(len(ctx.shapes), None)))
+        jacobians = ctx.saved_tensors[len(ctx.shapes) :]
         if torch.is_grad_enabled():
-            if not ctx.function.has_hessians:
-                raise RuntimeError(f"create_graph: {NO_HESSIANS}")
-            jacobians = (_Jacobian.apply(ctx.function, *inputs, *jacobians),)
-        found: list[Tensor | None] = [None]
-        for jacobian, shape, needed in zip(jacobians, ctx.shapes, ctx.needs_input_grad[1:], strict=True):
-            last = (1,) * (jacobian.ndim - weights.ndim)
-            found.append((weights.reshape(*weights.shape, *last) * jacobian).sum_to_size(shape) if needed else None)
-        return tuple(found)
-
-
-class _Jacobian(torch.autograd.Function):
-    """A Jacobian by joint positions as a function of these, whose derivatives are the Hessians."""
+            jacobians = _Jacobians.apply(ctx.function, *ctx.saved_tensors)
+        found = zip(jacobians, ctx.shapes, ctx.needs_input_grad[1:], strict=True)
+        return None, *(_weighted(weights, each, shape) if needed else None for each, shape, needed in found)
 
     @staticmethod
-    def forward(ctx: Any, function: Function, positions: Tensor, jacobian: Tensor) -> Tensor:
-        ctx.function = function
-        ctx.save_for_backward(positions)
-        return jacobian.clone()
+    def jvp(ctx: Any, _: None, *tangents: Tensor | None) -> tuple[Tensor | None, ...]:
+        _check_nesting()
+        jacobians = _Jacobians.apply(ctx.function, *ctx.saved_tensors)
+        along = zip(jacobians, tangents, ctx.function.ranks, strict=True)
+        rates = [_along(jacobian, tangent, rank) for jacobian, tangent, rank in along if tangent is not None]
+        return sum(rates[1:], start=rates[0]), *(None,) * (len(Distances._fields) - 1 + len(jacobians))
+
+
+class _Jacobians(_Function):
+    """Known Jacobians as functions of the inputs. Their derivatives are the Hessians, if there are any."""
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, weights: Tensor) -> tuple[Tensor | None, ...]:
+    def forward(function: Function, *inputs_and_jacobians: Tensor) -> tuple[Tensor, ...]:
+        return tuple(each.clone() for each in inputs_and_jacobians[len(function.ranks) :])
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        ctx.function = inputs[0]
+        saved = inputs[1 : 1 + len(ctx.function.ranks)]
+        ctx.save_for_backward(*saved)
+        ctx.save_for_forward(*saved)
+
+    @staticmethod
+    def backward(ctx: Any, *weights: Tensor) -> tuple[Tensor | None, ...]:
+        (hessian,) = _Hessian.apply(ctx.function, *ctx.saved_tensors)
         (positions,) = ctx.saved_tensors
-        hessians = torch.from_numpy(ctx.function.hessians(positions.to("cpu", torch.float64).numpy())).to(weights)
-        return None, (weights[..., None] * hessians).sum(-2).sum_to_size(positions.shape), None
+        return None, (weights[0][..., None] * hessian).sum(-2).sum_to_size(positions.shape), None
+
+    @staticmethod
+    def jvp(ctx: Any, _: None, *tangents: Tensor | None) -> tuple[Tensor, ...]:
+        _check_nesting()
+        (hessian,) = _Hessian.apply(ctx.function, *ctx.saved_tensors)
+        assert tangents[0] is not None
+        return (_along(hessian, tangents[0][..., None, :], 1),)
+
+
+class _Hessian(_Function):
+    """Second derivatives by joint positions."""
+
+    @staticmethod
+    def forward(function: Function, *inputs: Tensor) -> tuple[Tensor]:
+        if not function.has_hessians:
+            raise RuntimeError(f"second derivatives of a distance: {NO_HESSIANS}")
+        assert isinstance(function, StateFunction)
+        (hessian,) = _tensors((function.hessians(*_arrays(inputs)),), inputs[0])
+        return (hessian,)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor]) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, *weights: Tensor) -> NoReturn:
+        raise RuntimeError("third derivatives of a distance are not computed")
+
+    jvp = backward
+
+
+def _evaluate(function: Function, *inputs: Tensor) -> Distances:
+    return Distances(*_Engine.apply(function, *inputs)[: len(Distances._fields)])
 
 
 def distances(a: Bodies, pose_a: Any, b: Bodies, pose_b: Any, *, threads: int | None = None) -> Distances:
@@ -110,7 +207,7 @@ def distances(a: Bodies, pose_a: Any, b: Bodies, pose_b: Any, *, threads: int | 
     """
     function = PairFunction(a, b, threads)
     inputs = (pose_a, pose_b, *(side.parameters for side in (a, b) if isinstance(side, Shapes)))
-    return Distances(*_Engine.apply(function, *map(_tensor, function.names, inputs)))
+    return _evaluate(function, *map(_tensor, function.names, inputs))
 
 
 def _tensor(name: str, values: Any) -> Tensor:
@@ -138,4 +235,4 @@ class StateDistances(bridging.StateDistances, torch.nn.Module):
 
     @staticmethod
     def _evaluate(function: Function, *inputs: Tensor) -> Distances:
-        return Distances(*_Engine.apply(function, *inputs))
+        return _evaluate(function, *inputs)

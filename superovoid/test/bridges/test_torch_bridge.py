@@ -110,8 +110,71 @@ def test_second_derivatives_by_joints_are_those_of_differences():
 def test_other_second_derivatives_are_an_error():
     pose = tensor(bridged.random_poses(np.random.default_rng(10), reach=3.0), True)
     distance = bridge.distances(Sphere(1.0), tensor(np.eye(4)), Sphere(0.5), pose).distance
-    with pytest.raises(RuntimeError, match="create_graph"):
-        torch.autograd.grad(distance, pose, create_graph=True)
+    (gradient,) = torch.autograd.grad(distance, pose, create_graph=True)
+    with pytest.raises(RuntimeError, match="second derivatives exist for robots without"):
+        torch.autograd.grad(gradient.sum(), pose)
+
+
+BOX_FROM_ROD = bridged.shape(superovoid.Box), bridged.shape(superovoid.Capsule)
+
+
+def box_from_rod(pose):
+    """Return distances of a box at the origin from a capsule."""
+    return bridge.distances(BOX_FROM_ROD[0], tensor(np.eye(4)), BOX_FROM_ROD[1], pose).distance
+
+
+@pytest.mark.parametrize("transform", [torch.func.grad, torch.func.jacrev, torch.func.jacfwd])
+def test_transforms_have_the_gradient_of_backward(transform):
+    poses = tensor(bridged.random_poses(np.random.default_rng(12), 4, reach=3.0), True)
+    box_from_rod(poses).sum().backward()
+    mapped = torch.vmap(transform(box_from_rod))(poses.detach())
+    torch.testing.assert_close(mapped, poses.grad, rtol=0.0, atol=1e-12)
+    rates = torch.func.jvp(box_from_rod, (poses.detach(),), (torch.ones_like(poses),))[1]
+    torch.testing.assert_close(rates, poses.grad.sum((1, 2)), rtol=0.0, atol=1e-12)
+
+
+def test_mapped_axes_are_batch_axes_of_any_input():
+    rng = np.random.default_rng(13)
+    poses, radii = tensor(bridged.random_poses(rng, 3, 2, reach=3.0)), tensor(rng.uniform(0.1, 0.3, (4, 1)))
+    bodies = [bridged.shape(superovoid.Box), bridged.shape(superovoid.Torus)]
+
+    def ask(radius, pose):
+        return bridge.distances(Shapes(Sphere, radius), pose, bodies, tensor(np.eye(4)))
+
+    expected = ask(radii[:, None, None], poses)
+    mapped = torch.vmap(torch.vmap(ask, in_dims=(None, 0)), in_dims=(0, None))(radii, poses)
+    last = torch.vmap(ask, in_dims=(1, None), out_dims=1)(radii.T, poses[0])
+    for one, two in zip(mapped, expected, strict=True):
+        assert torch.equal(one, two)
+    assert torch.equal(last.distance.T, expected.distance[:, 0])
+
+
+def test_transforms_have_the_second_derivatives_by_joints():
+    ask = bridge.StateDistances(bridged.robot_without_base())
+    positions = tensor([[0.3, -0.5], [0.8, 0.6]])
+
+    def total(state):
+        return (ask(state).distance ** 2).sum()
+
+    known = torch.stack([torch.autograd.functional.hessian(total, each) for each in positions])
+    by_rows = torch.func.jacrev(torch.func.jacrev(total))
+    for transform in (torch.func.hessian(total), by_rows, torch.func.jacrev(torch.func.jacfwd(total))):
+        torch.testing.assert_close(torch.vmap(transform)(positions), known, rtol=0.0, atol=1e-12)
+
+
+def test_derivatives_that_transforms_lack_are_errors():
+    ask = bridge.StateDistances(bridged.robot_without_base())
+    positions, pose = tensor([0.3, -0.5]), tensor(bridged.random_poses(np.random.default_rng(14), reach=3.0))
+
+    def total(state):
+        return ask(state).distance.sum()
+
+    with pytest.raises(RuntimeError, match="second derivatives exist for robots without"):
+        torch.func.hessian(box_from_rod)(pose)
+    with pytest.raises(RuntimeError, match="no forward derivatives of forward ones"):
+        torch.func.jacfwd(torch.func.jacfwd(total))(positions)
+    with pytest.raises(RuntimeError, match="third derivatives"):
+        torch.func.jacrev(torch.func.jacrev(torch.func.jacrev(total)))(positions)
 
 
 @pytest.mark.parametrize("pose", [torch.eye(4, dtype=torch.int64), np.eye(4, dtype=np.int32), np.eye(4).tolist()])
