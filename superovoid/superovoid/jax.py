@@ -14,7 +14,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, partial
 from itertools import accumulate, count, pairwise
 from pathlib import Path
@@ -115,7 +115,6 @@ class _Engine:
     """Those of the derivatives after the result in a row."""
     kind: np.dtype[Any]
     """That of the rows."""
-    number: int = field(default_factory=count().__next__, compare=False)
 
     @property
     def ends(self) -> list[int]:
@@ -125,7 +124,7 @@ class _Engine:
     def fill(self, arrays: Sequence[np.ndarray], out: np.ndarray) -> None:
         """Write the rows for some arrays."""
         rows = out if out.dtype == np.float64 else np.empty(out.shape)
-        self.function.fill([np.asarray(each, dtype=np.float64) for each in arrays], rows)
+        self.function.fill(arrays, rows)
         if rows is not out:
             out[...] = rows
 
@@ -137,7 +136,29 @@ class _Engine:
         return out
 
 
-_ENGINES: WeakValueDictionary[int, _Engine] = WeakValueDictionary()  # compiled programs keep theirs
+class _Call:
+    """A call of an engine in a compiled program, which keeps it: the arrays and the rows of one shape each."""
+
+    def __init__(self, engine: _Engine, arrays: Sequence[Any], rows: Any) -> None:
+        self.number = next(_NUMBERS)
+        self._engine, self._count = engine, len(arrays)
+        self._layouts = [
+            (each.shape, each.dtype, ctypes.c_char * (math.prod(each.shape) * each.dtype.itemsize))
+            for each in (*arrays, rows)
+        ]
+
+    def __call__(self, arguments: int, results: int) -> None:
+        """Write the rows, given the addresses of the lists of buffers."""
+        buffers = [_word(arguments + 8 * i) for i in range(self._count)]
+        *arrays, rows = (
+            np.ndarray(shape, kind, memory.from_address(_word(buffer + _BUFFER_ADDRESS)))
+            for (shape, kind, memory), buffer in zip(self._layouts, (*buffers, _word(results)), strict=True)
+        )
+        self._engine.fill(arrays, rows)
+
+
+_NUMBERS = count()
+_CALLS: WeakValueDictionary[int, _Call] = WeakValueDictionary()
 _rows = Primitive("superovoid")
 _rows.def_impl(lambda *arrays, engine: jnp.asarray(engine(*arrays)))
 
@@ -164,12 +185,13 @@ _lower_to_callback = mlir.lower_fun(_by_callback, multiple_results=False)
 
 
 def _lower_on_processor(context: Any, *operands: Any, engine: _Engine) -> Any:
-    """Call `_handle` with the number of an engine, which the compiled program keeps."""
+    """Call `_handle` with the number of a call, which the compiled program keeps."""
     if not _is_handled():
         return _lower_to_callback(context, *operands, engine=engine)
-    _ENGINES[engine.number] = engine
-    context.module_context.keepalives.append(engine)
-    return jax.ffi.ffi_lowering(_TARGET)(context, *operands, number=np.int64(engine.number))
+    call = _Call(engine, context.avals_in, *context.avals_out)
+    _CALLS[call.number] = call
+    context.module_context.keepalives.append(call)
+    return jax.ffi.ffi_lowering(_TARGET)(context, *operands, number=np.int64(call.number))
 
 
 batching.primitive_batchers[_rows] = _map_rows
@@ -235,49 +257,33 @@ _FRAME = Struct("NPPPiNPqPPNPqPPNPqPPP")
 """Size, extension, API, context, stage; of arguments, results and attributes: size, extension, number, kinds, values
 (of attributes, names before values)."""
 _EXTENSION = Struct("NiPP")  # size, kind, next, metadata
-_BUFFER = Struct("NPiPqP")  # size, extension, kind of numbers, address, rank, shape
-_SCALAR = Struct("iP")  # kind, address
+_BUFFER_ADDRESS = Struct("NPi4x").size  # after the size, the extension and the kind of numbers
+_SCALAR_ADDRESS = Struct("i4x").size  # after the kind
 _API = Struct("NPNPiiPP")  # size, extension; size, extension, major and minor version; internal; XLA_FFI_Error_Create
 _ERROR = Struct("NPPi4x")  # size, extension, message, code
-_KINDS: dict[int, np.dtype[Any]] = {11: np.dtype(np.float32), 12: np.dtype(np.float64)}
 _INVALID_ARGUMENT = 3
 _Handler = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 
 
-@cache
-def _memory(kind: Any, count: int) -> Any:
-    """Return the type of values in memory, which ctypes would make again at each call."""
-    return kind * count
-
-
 def _read(layout: Struct, address: int) -> tuple[int, ...]:
-    return layout.unpack(_memory(ctypes.c_char, layout.size).from_address(address))
+    return layout.unpack((ctypes.c_char * layout.size).from_address(address))
 
 
-def _words(address: int, count: int) -> list[int]:
-    return _memory(ctypes.c_int64, count).from_address(address)[:]
-
-
-def _memory_of(buffer: int) -> np.ndarray:
-    """Return the array in a buffer of XLA, without a copy."""
-    _, _, kind, address, rank, shape = _read(_BUFFER, buffer)
-    sizes, number = _words(shape, rank), _KINDS[kind]
-    memory = _memory(ctypes.c_char, math.prod(sizes) * number.itemsize)
-    return np.ndarray(sizes, number, memory.from_address(address))
+def _word(address: int) -> int:
+    return ctypes.c_int64.from_address(address).value
 
 
 @_Handler
 def _handle(frame: int) -> int | None:
     """Write the rows of an engine; return an error of XLA, or None."""
-    _, extension, api, _, _, _, _, count, _, arguments, _, _, _, _, results, *_, attributes = _read(_FRAME, frame)
+    _, extension, api, _, _, _, _, _, _, arguments, _, _, _, _, results, *_, attributes = _read(_FRAME, frame)
     if extension:  # the first call, which wants to know the version of the interface
         _, _, _, _, major, minor, _, _ = _read(_API, api)
         version = _read(_EXTENSION, extension)[3] + 24
         (ctypes.c_int * 2).from_address(version)[:] = [major, minor]
         return None
     try:
-        (number,) = _words(_read(_SCALAR, _words(attributes, 1)[0])[1], 1)
-        _ENGINES[number].fill(list(map(_memory_of, _words(arguments, count))), _memory_of(_words(results, 1)[0]))
+        _CALLS[_word(_word(_word(attributes) + _SCALAR_ADDRESS))](arguments, results)
     except BaseException as error:
         message = ctypes.create_string_buffer(f"{type(error).__name__}: {error}".encode())
         made = ctypes.create_string_buffer(_ERROR.pack(_ERROR.size, 0, ctypes.addressof(message), _INVALID_ARGUMENT))

@@ -147,15 +147,18 @@ def _library() -> tuple[ctypes.CDLL, ctypes.PyDLL]:
     return ctypes.CDLL(str(path())), ctypes.PyDLL(str(path()))
 
 
+_address_of, _first_of = ctypes.addressof, ctypes.c_char.from_buffer
+
+
 def _address(array: Any, kind: np.dtype[Any], dimensions: int) -> int:
     """Return the address of the numbers of an array that a kernel takes."""
-    if type(array) is not np.ndarray or array.dtype != kind or array.ndim != dimensions:
+    if type(array) is not np.ndarray or array.ndim != dimensions or array.dtype != kind:
         raise TypeError(f"expected an array of {kind} with {dimensions} dimensions, not {array!r}")
-    if not array.flags.c_contiguous:
-        raise TypeError(f"expected a C-contiguous array, not one of strides {array.strides}")
     try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # takes a third of the time of `array.ctypes`
-    except (TypeError, ValueError):  # read-only, or empty
+        return _address_of(_first_of(array))  # takes a third of the time of `array.ctypes`
+    except (TypeError, ValueError):  # read-only, empty, or not C-contiguous
+        if not array.flags.c_contiguous:
+            raise TypeError(f"expected a C-contiguous array, not one of strides {array.strides}") from None
         return array.ctypes.data
 
 

@@ -195,6 +195,9 @@ def share_pairs(
     threads = 1 if pay == 1 and threads is None else min(workers(threads), pay)
     if not len(which):
         return
+    if threads == 1 and len(which) <= MOST_AT_ONCE:
+        answer(which, memory())
+        return
     portions = []
     first = 0
     while first < len(which):

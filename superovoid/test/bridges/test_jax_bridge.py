@@ -150,7 +150,7 @@ def test_a_compiled_program_keeps_its_engine_and_releases_it():
         return jax.jit(lambda pose: bridge.distances(Sphere(radius), np.eye(4), Sphere(0.5), pose).distance)
 
     gc.collect()
-    before, pose = len(bridge._ENGINES), np.eye(4)
+    before, pose = len(bridge._CALLS), np.eye(4)
     pose[0, 3] = 3.0
     compiled = program(1.0, pose).lower(pose).compile()
     called = program(0.75, pose)
@@ -159,13 +159,13 @@ def test_a_compiled_program_keeps_its_engine_and_releases_it():
         program(0.5, pose)(pose)
     gc.collect()
     assert compiled(pose) == 1.5 and called(pose) == 1.75
-    assert len(bridge._ENGINES) == before + 2
+    assert len(bridge._CALLS) == before + 2
     jax.clear_caches()
     assert compiled(pose) == 1.5 and called(pose) == 1.75
     del compiled, called
     jax.clear_caches()
     gc.collect()
-    assert len(bridge._ENGINES) <= before
+    assert len(bridge._CALLS) <= before
 
 
 def test_threads_that_share_a_program_have_the_same_distances():
