@@ -89,6 +89,11 @@ EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
         "a picture of each fitted robot of example-robot-data, in the colours of the verdicts",
         {"bodies": 3, "robots": _GALLERY, "seed": 0, "output": Path("superovoid_experiments")},
     ),
+    "optimal-control": (
+        "optimal_control",
+        "a Panda moves past a wall by IPOPT: exact distances compared with those of spheres",
+        {"states": 22, "output": Path("superovoid_experiments")},
+    ),
     "studies": (
         "planner_studies",
         "how fits of eleven robots change a planner's checks, compared with meshes in pinocchio with Coal",
