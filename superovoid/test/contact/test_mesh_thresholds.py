@@ -8,6 +8,7 @@ integer corners at quarter turns, which share no code with the engine.
 """
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -417,14 +418,21 @@ def test_proved_sides_agree_with_integers(shape, draws):
     assert seen == {INSIDE, OUTSIDE}
 
 
-def test_no_side_is_proved_on_a_surface():
+def test_no_wrong_side_is_proved_on_a_surface():
     rng = np.random.default_rng(6)
     mesh, _ = draw_shape(rng, "star")
     core = Core(mesh._row, MESH, mesh._pool)
+    exact = [[tuple(map(Fraction, p)) for p in corners] for corners in mesh.vertices[mesh.faces].tolist()]
+    seen = set()
     for face in mesh.faces[:40]:
         p = mesh.vertices[face]
-        for point in (p[0], 0.5 * (p[0] + p[1]), p.mean(axis=0)):
+        for point in (p[0], 0.5 * (p[0] + p[1])):  # without rounding
             assert side_of(core, tuple(point), True) == UNSURE
+        point = p.mean(axis=0).tolist()
+        found = side_of(core, tuple(point), True)
+        seen.add(found)
+        assert found == UNSURE or (found == INSIDE) == holds(exact, tuple(map(Fraction, point)))
+    assert UNSURE in seen
 
 
 def test_nothing_is_inside_a_shell():

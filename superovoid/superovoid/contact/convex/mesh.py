@@ -353,6 +353,31 @@ def _way_past(pair, y, step, goal, w):
 
 
 @kernel(_nrt=True)
+def _shortest_way(pair, ways, count, best, direction, goal, margin, w):
+    """Return length and direction of the shortest of some translations that is proved, or of the known one."""
+    out_of_line()
+    is_point = pair.a.kind == kinds.POINT and kinds.ball_radius(pair.a.row, pair.a.kind) <= margin
+    for _ in range(_TRIED):
+        i = 0
+        for j in range(1, count):
+            i = j if ways[j, 0] < ways[i, 0] else i
+        if count == 0 or not (ways[i, 0] < best):
+            break
+        length, d = ways[i, 0] + 0.5 * goal, _way(ways, i)
+        ways[i, 0] = math.inf
+        away = Pair(pair.a, pair.b, pair.rotation, add(pair.centre, scale(length, d)))
+        if is_point:
+            # The side of a point needs no gap, whose bound near the surface is that of a direction of few digits.
+            is_free = side_of_bodies(away, True) == OUTSIDE
+        else:
+            k = separation(away, d, 0.5 * goal, 2.0 * margin, -math.inf, False, w)
+            is_free = k.lower > margin and not overlap(away, k)
+        if is_free:
+            return length, d
+    return best, direction
+
+
+@kernel(_nrt=True)
 def solve(pair, n, goal, budget):
     """Signed distance of any body A and a mesh B, with flags of the status. Radii are counted."""
     out_of_line()
@@ -366,56 +391,47 @@ def solve(pair, n, goal, budget):
         return cores.Cores(d, min(gap.lower - margin, d), d + margin, gap.x, gap.y, gap.n, gap.iterations, gap.status)
     touching = gap.lower == -math.inf
     ball = kinds.ball_radius(a, ka)
-    hulls = cores.solve_cores(pair, n, goal, math.inf, budget, w)
-    best, direction = ball - hulls.lower, hulls.n
-    ways = np.empty((4 * _MOST_TOUCHED + 3, 4))
-    count, proved = _ways_out(pair, goal, 1.0, w, ways, np.int64(0))
-    iterations = gap.iterations + hulls.iterations
+    ways, count, proved = np.empty((4 * _MOST_TOUCHED + 3, 4)), np.int64(0), 0.0
+    best, direction, iterations = math.inf, n, gap.iterations
     if touching:
-        proved = max(proved, -gap.upper)
+        proved = max(0.0, -gap.upper)
     else:
         # A lies inside B, or the other way round: A leaves through the nearest triangle.
         inward = scale(-1.0, gap.n)
         _, _, upper = kinds.core_support(pair.a, inward)
-        count = _add_way(ways, count, upper + ball - dot(inward, gap.y), inward)
+        length = upper + ball - dot(inward, gap.y)
+        count = _add_way(ways, count, length, inward)
         deepest = combine(1.0, point_along(pair.a, inward), ball, inward)
-        proved = max(proved, depth_of_point(pair.b, rotate_back(rotation, sub(deepest, centre)), goal, math.inf, w))
-    is_point = ka == kinds.POINT and ball <= margin
-    if is_point:
-        past = _way_past(pair, gap.y, 0.5 * goal, goal, w)
-        count = _add_way(ways, count, norm(past) - 0.5 * goal, unit(past, gap.n))
-    if ka == kinds.POINT or ka == kinds.CAPSULE or ka == kinds.TORUS:
-        # Only the ball may overlap: the nearest point of the mesh lies that deep in it.
-        core = a.copy()
-        core[A2 if ka == kinds.TORUS else A1] = 0.0
-        bare = Pair(kinds.Core(core, ka, pool_a), pair.b, rotation, centre)
-        k = separation(bare, n, goal, math.inf, -math.inf, False, w)
-        iterations += k.iterations
-        if not overlap(bare, k):
-            proved = max(proved, ball - k.upper)
-            count = _add_way(ways, count, ball - k.upper, k.n)
-    if ka == kinds.MESH:
-        first = count
-        count, other = _ways_out(Pair(pair.b, pair.a, *reversed_pose(pair)), goal, -1.0, w, ways, count)
-        proved = max(proved, other)
-        for i in range(first, count):
-            _add_way(ways, i, ways[i, 0], rotate(rotation, _way(ways, i)))
-    for _ in range(_TRIED):
-        i = 0
-        for j in range(1, count):
-            i = j if ways[j, 0] < ways[i, 0] else i
-        if count == 0 or not (ways[i, 0] < best):
-            break
-        length, d = ways[i, 0] + 0.5 * goal, _way(ways, i)
-        ways[i, 0] = math.inf
-        away = Pair(pair.a, pair.b, rotation, add(centre, scale(length, d)))
-        k = separation(away, d, 0.5 * goal, 2.0 * margin, -math.inf, False, w)
-        iterations += k.iterations
-        # The side of a point needs no gap, whose bound near the surface is that of a direction of few digits.
-        is_free = side_of_bodies(away, True) == OUTSIDE if is_point else k.lower > margin and not overlap(away, k)
-        if is_free:
-            best, direction = length, d
-            break
+        proved = depth_of_point(pair.b, rotate_back(rotation, sub(deepest, centre)), goal, math.inf, w)
+        if length - proved <= 0.5 * goal:
+            best, direction = _shortest_way(pair, ways, count, best, direction, goal, margin, w)
+    if not best - proved <= goal:
+        hulls = cores.solve_cores(pair, n, goal, math.inf, budget, w)
+        iterations += hulls.iterations
+        if ball - hulls.lower < best:
+            best, direction = ball - hulls.lower, hulls.n
+        count, deep = _ways_out(pair, goal, 1.0, w, ways, count)
+        proved = max(proved, deep)
+        if ka == kinds.POINT and ball <= margin:
+            past = _way_past(pair, gap.y, 0.5 * goal, goal, w)
+            count = _add_way(ways, count, norm(past) - 0.5 * goal, unit(past, gap.n))
+        if ka == kinds.POINT or ka == kinds.CAPSULE or ka == kinds.TORUS:
+            # Only the ball may overlap: the nearest point of the mesh lies that deep in it.
+            core = a.copy()
+            core[A2 if ka == kinds.TORUS else A1] = 0.0
+            bare = Pair(kinds.Core(core, ka, pool_a), pair.b, rotation, centre)
+            k = separation(bare, n, goal, math.inf, -math.inf, False, w)
+            iterations += k.iterations
+            if not overlap(bare, k):
+                proved = max(proved, ball - k.upper)
+                count = _add_way(ways, count, ball - k.upper, k.n)
+        if ka == kinds.MESH:
+            first = count
+            count, deep = _ways_out(Pair(pair.b, pair.a, *reversed_pose(pair)), goal, -1.0, w, ways, count)
+            proved = max(proved, deep)
+            for i in range(first, count):
+                _add_way(ways, i, ways[i, 0], rotate(rotation, _way(ways, i)))
+        best, direction = _shortest_way(pair, ways, count, best, direction, goal, margin, w)
     # If the bodies touch after the translation, their contact gives the points; if not, a translation shorter by their
     # distance separates them. If the search cannot separate the surfaces, there are no nearest points: there are after
     # a slightly longer translation. The points of the hulls are unsuitable: they lie across holes and hollows.

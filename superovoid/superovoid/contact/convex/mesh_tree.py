@@ -28,6 +28,7 @@ from superovoid.shapes.kernels.surface import A1, A2, A3, RADIUS
 _ANGLE = 64.0 * EPS  # of the product of three lengths: rounding of sine and cosine of a solid angle (`side_of`)
 
 INSIDE, UNSURE, OUTSIDE = -1, 0, 1
+_STACK = 128  # nodes that wait: a tree is halved at each level
 
 
 # --- triangles and boxes ------------------------------------------------------------------------------------------
@@ -137,8 +138,77 @@ def _half_angle(core, p):
 
 
 @kernel
+def _cross_sign(a, b):
+    """Return the sign of the cross product of two vectors in a plane, 0 if rounding might change it.
+
+    Each product is off by two differences and its own rounding, the difference of the two by one more: 2 EPS in all.
+    """
+    one, other = a[0] * b[1], a[1] * b[0]
+    slack = 4.0 * EPS * (abs(one) + abs(other))
+    return (1 if one - other > slack else 0) - (1 if one - other < -slack else 0)
+
+
+@kernel
+def _crossing(u, v, w):
+    """Return how a triangle meets the ray along the first axis from the origin, and whether rounding may change that.
+
+    1: the ray leaves through it; -1: it enters; 0: it misses.
+    """
+    first = _cross_sign((v[1], v[2]), (w[1], w[2]))
+    second = _cross_sign((w[1], w[2]), (u[1], u[2]))
+    third = _cross_sign((u[1], u[2]), (v[1], v[2]))
+    if min(first, second, third) < 0 and max(first, second, third) > 0:
+        return 0, False
+    if first * second * third == 0:
+        return 0, max(u[0], v[0], w[0]) >= 0.0
+    det = dot(u, cross(v, w))
+    most = norm(u) * norm(v) * norm(w)
+    if abs(det) <= _ANGLE * most:
+        return 0, True
+    return (first if det * first > 0.0 else 0), False
+
+
+@kernel(_nrt=True)
+def _crossings(core, p, axis):
+    """Count how often a ray along an axis leaves a mesh less how often it enters; also return whether this is sure."""
+    out_of_line()
+    j, k = (axis + 1) % 3, (axis + 2) % 3
+    margin = 1e-12 * core.row[RADIUS]
+    stack = np.empty(_STACK, np.int64)
+    stack[0] = 0
+    depth, total = 1, 0
+    while depth > 0:
+        depth -= 1
+        node = stack[depth]
+        middle, half = node_box(core, node)
+        beside = max(abs(p[j] - middle[j]) - half[j], abs(p[k] - middle[k]) - half[k])
+        if max(beside, p[axis] - middle[axis] - half[axis]) > margin:
+            continue
+        first, triangles = parts_of_node(core, node)
+        for t in range(first, first + triangles):
+            a, b, c = corners(core, t)
+            found, is_unsure = _crossing(
+                (a[axis] - p[axis], a[j] - p[j], a[k] - p[k]),
+                (b[axis] - p[axis], b[j] - p[j], b[k] - p[k]),
+                (c[axis] - p[axis], c[j] - p[j], c[k] - p[k]),
+            )
+            if is_unsure:
+                return 0, False
+            total += found
+        if triangles == 0:
+            if depth + 2 > _STACK:
+                return 0, False
+            stack[depth], stack[depth + 1] = node + 1, first
+            depth += 2
+    return total, True
+
+
+@kernel(_nrt=True)
 def side_of(core, p, proved):
     r"""Return whether a point in the frame of a mesh is inside it, or outside; if `proved`, rounding counted.
+
+    The winding number is the number of times that a ray leaves the mesh less the number of times that it enters. Three
+    rays are tried. If each is near an edge, or the point near a triangle, solid angles decide:
 
     The solid angle of a triangle is twice the angle of (below, det) in the plane (`_half_angle`). With unit vectors of
     cosines a, b, c, below^2 + det^2 = 2 (1 + a)(1 + b)(1 + c) times the square of the product of the three lengths.
@@ -150,6 +220,10 @@ def side_of(core, p, proved):
     for i in range(3):
         if abs(p[i] - middle[i]) > (1.0 + 1e-12) * half[i] + 1e-12 * core.row[RADIUS]:
             return OUTSIDE
+    for axis in range(3):
+        windings, is_sure = _crossings(core, p, axis)
+        if is_sure:
+            return INSIDE if windings > 0 else OUTSIDE
     total, error = _half_angle(core, p)
     if not proved:
         error = 0.0
@@ -158,7 +232,7 @@ def side_of(core, p, proved):
     return OUTSIDE if total + error <= math.pi else UNSURE
 
 
-@kernel
+@kernel(_nrt=True)
 def _side_of_shells(pair, proved):
     """Return whether a connected part of the surface of a mesh A is inside a mesh B, or all are outside."""
     out_of_line()
