@@ -23,7 +23,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,7 @@ from superovoid.shapes.kernels.surface import SIZE
 from superovoid.shapes.poses import as_pose
 from superovoid.values.checks import greatest_distance, number, shorten, whole_number
 from superovoid.values.poses import PoseLike
-from superovoid.values.records import Record
+from superovoid.values.records import Columns
 
 FloatArray = NDArray[np.float64]
 
@@ -64,7 +64,7 @@ _PAIRS = 1 << 20  # pairs of pieces of meshes in one array operation
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ContactSet(Record):
+class ContactSet(Columns):
     """Contact points of two bodies, deepest first."""
 
     point_a: FloatArray
@@ -79,8 +79,7 @@ class ContactSet(Record):
     distance: DistanceResult
     """The signed distance with its status and its proved interval."""
 
-    def __len__(self) -> int:
-        return len(self.gap)
+    PER_ROW: ClassVar[tuple[str, ...]] = ("point_a", "point_b", "gap")
 
 
 Corner: TypeAlias = tuple[float, float, float, float]

@@ -32,6 +32,7 @@ from superovoid.robot.urdf import Description, Joint, Mimic, read_urdf
 from superovoid.robot.xml import join_names, shorten
 from superovoid.scene import Body, Scene, SceneResult
 from superovoid.scene.results import PairResults
+from superovoid.values import html
 from superovoid.values.checks import random_generator, whole_number
 from superovoid.values.poses import PosesLike
 from superovoid.values.records import Record
@@ -168,6 +169,12 @@ class Robot:
         return (
             f"Robot({self.name!r}, {len(self.links)} links, {len(self.joint_names)} joints, {len(self.bodies)} bodies)"
         )
+
+    def _repr_html_(self) -> str:
+        """Return the first joints with their limits as a table, for a notebook."""
+        limits = ((name, *self.joint_limits[name]) for name in self.joint_names)
+        rows = [(name, f"{lower:.10g}", f"{upper:.10g}") for name, lower, upper in limits]
+        return html.first_rows(repr(self), ("joint", "lower", "upper"), rows)
 
     def __reduce__(self) -> tuple[type[Robot], tuple[Description, Semantics]]:
         return type(self), self._made_of

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +20,10 @@ from superovoid.shapes.kernels.rounding import composition
 from superovoid.shapes.poses import as_pose
 from superovoid.shapes.primitives import Offsets, pack_shapes_behind
 from superovoid.shapes.shape import EMPTY_POOL
+from superovoid.values import html
 from superovoid.values.checks import LEAST_LENGTH
 from superovoid.values.poses import PoseLike
+from superovoid.values.records import short_repr
 
 FloatArray = NDArray[np.float64]
 
@@ -55,6 +57,11 @@ class Body:
 
     def __hash__(self) -> int:
         return hash((self.name, self.link, self.shape, (self.link_from_body + 0.0).tobytes()))  # -0 equals 0
+
+    def _repr_html_(self) -> str:
+        """Return the fields as a table, for a notebook."""
+        rows = [(each.name, short_repr(getattr(self, each.name))) for each in fields(self)]
+        return html.table("Body", (), rows)
 
     def __post_init__(self) -> None:
         for name in ("name", "link"):

@@ -40,6 +40,7 @@ from superovoid.shapes.kernels import kinds
 from superovoid.shapes.poses import as_pose, as_poses
 from superovoid.shapes.primitives import Offsets, pack_shapes_behind
 from superovoid.shapes.shape import EMPTY_POOL
+from superovoid.values import html
 from superovoid.values.checks import floats, greatest_distance, whole_number
 from superovoid.values.poses import PoseLike, PosesLike
 
@@ -198,6 +199,11 @@ class Scene:
         with self._lock:
             bodies, links, posed = len(self._bodies), len(self._row), int(self._posed.sum())
             return f"Scene({bodies} bodies on {links} links, {self._count} pairs, poses of {posed} of {links} links)"
+
+    def _repr_html_(self) -> str:
+        """Return the first bodies as a table, for a notebook."""
+        rows = [(body.name, body.link, repr(body.shape)) for body in self.bodies]
+        return html.first_rows(repr(self), ("body", "link", "shape"), rows)
 
     def __copy__(self) -> Scene:
         return self.fork()

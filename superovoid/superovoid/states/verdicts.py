@@ -17,7 +17,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,14 +32,14 @@ from superovoid.states.blocks import BLOCK, MOST_WARM_STARTS, Ends, IdleMemory, 
 from superovoid.states.inputs import FloatArray, LinkPoses
 from superovoid.values.checks import number
 from superovoid.values.poses import PoseLike, PosesLike
-from superovoid.values.records import Record, Statistics
+from superovoid.values.records import Columns, Statistics
 
 BELOW, SHORT, CLEAR = CLOSER, UNDECIDED, FARTHER
 """Verdicts on a state: a pair is not proved to reach its floor; all do, but not all reach `needed`; all reach it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StateVerdicts(Record):
+class StateVerdicts(Columns):
     """Verdicts on many states, one row a state."""
 
     closer: NDArray[np.bool_]
@@ -58,13 +58,19 @@ class StateVerdicts(Record):
     """``pairs``: pairs to check in each state; ``looked``: pairs of these that bounding spheres and oriented boxes did
     not decide, shape (states,)."""
 
-    def __len__(self) -> int:
-        return len(self.closer)
+    PER_ROW: ClassVar[tuple[str, ...]] = ("closer", "farther", "body_a", "body_b")
 
     @property
     def undecided(self) -> NDArray[np.bool_]:
         """True for states neither closer nor farther: a distance equals the threshold, or there is no answer."""
         return ~(self.closer | self.farther)
+
+    def _labels(self) -> dict[str, NDArray[np.str_]]:
+        names = np.array([*(body.name for body in self.bodies), ""], dtype=np.str_)  # the last one for index -1
+        return {"name_a": names[self.body_a], "name_b": names[self.body_b]}
+
+    def _summary(self) -> str:
+        return f"{len(self)} states, {int(self.closer.sum())} closer, {int(self.farther.sum())} farther"
 
     def __bool__(self) -> bool:
         raise TypeError(

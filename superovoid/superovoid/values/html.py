@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
+MOST_ROWS = 5
+"""Number of rows that a notebook shows of a longer table."""
+
 
 def table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], more: str = "") -> str:
     """Return a table.
@@ -27,3 +30,9 @@ def table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], more
     lines.append("<tbody>")
     lines += ["<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows]
     return "\n".join([*lines, "</tbody></table>", *([f"<div>{escape(more)}</div>"] if more else []), "</div>"])
+
+
+def first_rows(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table of the first rows, with the number of the others below."""
+    left = len(rows) - MOST_ROWS
+    return table(title, header, rows[:MOST_ROWS], f"and {left} more" if left > 0 else "")

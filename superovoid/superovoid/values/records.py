@@ -3,8 +3,8 @@
 
 """Records, which are results that compare by value, and tables with one row per pair.
 
-`Table` selects rows, and converts them to the tables of other libraries. `ResultTable` adds status words and printing,
-`PairTable` the names of the bodies, and `StateTable` the robot state of each row.
+`Columns` converts rows to the tables of other libraries, and `Table` also selects them. `ResultTable` adds status words
+and printing, `PairTable` the names of the bodies, and `StateTable` the robot state of each row.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Which: TypeAlias = slice | NDArray[Any] | list[int] | list[bool]
 """Selection of rows: a slice, a boolean mask, or indices."""
 Row = TypeVar("Row", bound="Record")
 Row_co = TypeVar("Row_co", covariant=True)
-_PRINTED_NUMBERS, _PRINTED_ROWS = 16, 5
+_PRINTED_NUMBERS, _PRINTED_ROWS = 16, html.MOST_ROWS
 
 
 class Statistics(SimpleNamespace):
@@ -190,42 +190,14 @@ class _UniformTable(Protocol[Row_co]):
     def _row(self, row: int) -> Row_co: ...
 
 
-class Table(Record):
-    """A record of arrays with one entry per row."""
+class Columns(Record):
+    """A record of arrays with one entry per row, which become the columns of tables of other libraries."""
 
     PER_ROW: ClassVar[tuple[str, ...]]
     """Names of the fields with one entry per row."""
 
-    @abstractmethod
-    def _row(self, row: int) -> Record:
-        """Return one row."""
-
-    def _make_row(self, kind: type[Row], row: int, **converted: Any) -> Row:
-        """Return a row as a record of class `kind`: the fields it shares with the table, and `converted`."""
-        values = {each.name: getattr(self, each.name)[row] for each in fields(kind) if each.name in self.PER_ROW}  # type: ignore[arg-type] # a dataclass
-        values = {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
-        return kind(**{**values, **converted})
-
     def __len__(self) -> int:
         return len(getattr(self, self.PER_ROW[0]))
-
-    def __iter__(self: _UniformTable[Row_co]) -> Iterator[Row_co]:
-        return (self._row(row) for row in range(len(self)))  # type: ignore[arg-type]
-
-    @overload
-    def __getitem__(self: _UniformTable[Row_co], rows: int | np.integer) -> Row_co: ...
-
-    @overload
-    def __getitem__(self, rows: Which) -> Self: ...
-
-    def __getitem__(self, rows: Any) -> Any:
-        which = selection("rows", rows, len(self))
-        return self._row(which) if isinstance(which, int) else self._select(which)
-
-    def _select(self, rows: slice | NDArray[Any]) -> Self:
-        values = {name: getattr(self, name) for name in self.PER_ROW}
-        fewer = {name: each[rows] for name, each in values.items() if each is not None}
-        return replace(self, **fewer)  # type: ignore[type-var] # a dataclass
 
     def to_columns(self) -> dict[str, NDArray[Any]]:
         """Return a column of one entry per row for each number, by name: three for a vector; a status is in words."""
@@ -265,6 +237,10 @@ class Table(Record):
         """
         return _package("pyarrow", "to_arrow()").table(self.to_columns())
 
+    def _first_columns(self, rows: int) -> dict[str, NDArray[Any]]:
+        """Return `to_columns` of the first rows."""
+        return {name: each[:rows] for name, each in self.to_columns().items()}
+
     def _labels(self) -> dict[str, NDArray[Any]]:
         """Return the text columns derived from the fields: status words and names."""
         return {}
@@ -281,12 +257,50 @@ class Table(Record):
         return {f"{name}_{axis}": np.ascontiguousarray(values[:, i]) for i, axis in enumerate("xyz")}
 
     def _repr_html_(self) -> str:
-        columns = self[:_PRINTED_ROWS].to_columns()
+        columns = self._first_columns(_PRINTED_ROWS)
         rows = zip(*(map(_cell, each.tolist()) for each in columns.values()), strict=True)
         left = len(self) - _PRINTED_ROWS
         numbered = ([str(i), *row] for i, row in enumerate(rows))
         more = f"and {left} more" if left > 0 else ""
         return html.table(f"{type(self).__name__}({self._summary()})", ["", *columns], numbered, more)
+
+    def _summary(self) -> str:
+        return f"{len(self)} row{'' if len(self) == 1 else 's'}"
+
+
+class Table(Columns):
+    """A record of arrays with one entry per row, and its rows as records."""
+
+    @abstractmethod
+    def _row(self, row: int) -> Record:
+        """Return one row."""
+
+    def _make_row(self, kind: type[Row], row: int, **converted: Any) -> Row:
+        """Return a row as a record of class `kind`: the fields it shares with the table, and `converted`."""
+        values = {each.name: getattr(self, each.name)[row] for each in fields(kind) if each.name in self.PER_ROW}  # type: ignore[arg-type] # a dataclass
+        values = {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
+        return kind(**{**values, **converted})
+
+    def __iter__(self: _UniformTable[Row_co]) -> Iterator[Row_co]:
+        return (self._row(row) for row in range(len(self)))  # type: ignore[arg-type]
+
+    @overload
+    def __getitem__(self: _UniformTable[Row_co], rows: int | np.integer) -> Row_co: ...
+
+    @overload
+    def __getitem__(self, rows: Which) -> Self: ...
+
+    def __getitem__(self, rows: Any) -> Any:
+        which = selection("rows", rows, len(self))
+        return self._row(which) if isinstance(which, int) else self._select(which)
+
+    def _select(self, rows: slice | NDArray[Any]) -> Self:
+        values = {name: getattr(self, name) for name in self.PER_ROW}
+        fewer = {name: each[rows] for name, each in values.items() if each is not None}
+        return replace(self, **fewer)  # type: ignore[type-var] # a dataclass
+
+    def _first_columns(self, rows: int) -> dict[str, NDArray[Any]]:
+        return self[:rows].to_columns()
 
     def _summary(self) -> str:
         return f"{len(self)} pair{'' if len(self) == 1 else 's'}"

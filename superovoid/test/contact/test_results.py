@@ -18,6 +18,7 @@ from superovoid import (
     ConvexMesh,
     DistanceResults,
     Ellipsoid,
+    HalfSpace,
     Motion,
     Scene,
     ShapeArray,
@@ -25,6 +26,7 @@ from superovoid import (
     Status,
     Superovoid,
     are_closer,
+    contacts,
     distance,
     distances,
     time_of_impact,
@@ -135,6 +137,14 @@ def test_columns_have_one_entry_per_pair():
     assert impacts["status"].tolist() == ["IMPACT", "FREE"] and impacts["result_status"].tolist() == ["CERTIFIED"] * 2
 
 
+def test_contact_points_have_columns():
+    found = contacts(Box((2.0, 4.0, 6.0)), np.eye(4), HalfSpace(), at(0.0) @ np.diag([1.0, -1.0, -1.0, 1.0]), 10.0)
+    columns = found.to_columns()
+    assert list(columns) == [f"point_{side}_{axis}" for side in "ab" for axis in "xyz"] + ["gap"]
+    np.testing.assert_array_equal(columns["gap"], found.gap)
+    assert found._repr_html_().count("<tr>") == 1 + len(found)
+
+
 @pytest.mark.parametrize("package, method", (("pandas", "to_pandas"), ("polars", "to_polars"), ("pyarrow", "to_arrow")))
 def test_tables_of_other_libraries_have_the_columns(package, method):
     pytest.importorskip(package)
@@ -150,6 +160,16 @@ def test_a_table_names_its_missing_requirement(monkeypatch, package, method):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ImportError, match=rf"{method}\(\) needs {package}: pip install 'superovoid\[table\]'"):
         getattr(many_results(), method)()
+
+
+def test_a_notebook_shows_scenes_and_their_bodies_as_tables():
+    shown = scene()
+    text = shown._repr_html_()
+    assert text.count("<tr>") == 6 and "more" not in text
+    shown.add(Body("last", "last", Sphere(1.0)))
+    assert "and 1 more" in shown._repr_html_()
+    assert "<td>ball 3</td>" in text and "<td>link 3</td>" in text
+    assert "<td>name</td><td>&#x27;ball 0&#x27;</td>" in shown.bodies[0]._repr_html_()
 
 
 def test_a_notebook_shows_results_and_shapes_as_tables():

@@ -153,6 +153,7 @@ def test_robot_can_be_pickled_and_printed():
     assert again.bodies == robot.bodies and again.joint_names == robot.joint_names
     np.testing.assert_array_equal(again.body_pairs(), robot.body_pairs())
     assert repr(robot).startswith("Robot('") and "joints" in repr(robot)
+    assert f"<td>{robot.joint_names[0]}</td>" in robot._repr_html_()
     assert superovoid.Robot is Robot
 
 

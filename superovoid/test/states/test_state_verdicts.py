@@ -153,6 +153,16 @@ def test_bad_arguments_are_named(arguments, message):
         are_states_closer(robot, scene, states(2), **arguments)
 
 
+def test_verdicts_have_columns_with_names_of_bodies():
+    robot, scene = Robot.from_urdf(ROBOT), scene_of("hulls")
+    found = are_states_closer(robot, scene, states(20), 0.05)
+    columns = found.to_columns()
+    assert columns["closer"].tolist() == found.closer.tolist() and set(found.farther) == {True, False}
+    for name, index in zip(columns["name_a"], found.body_a, strict=True):
+        assert name == (scene.bodies[index].name if index >= 0 else "")
+    assert found._repr_html_().count("<tr>") == 6 and "and 15 more" in found._repr_html_()
+
+
 def test_verdicts_have_no_truth_value():
     robot, scene = Robot.from_urdf(ROBOT), scene_of("hulls")
     with pytest.raises(TypeError, match="closer"):
