@@ -59,7 +59,8 @@ def geom_distance(
     Returns
     -------
     float
-        The signed distance, m; `distmax` if it is larger. For an overlap, minus the penetration depth.
+        The signed distance, m; `distmax` if it is larger. For an overlap, minus the penetration depth; with a height
+        field, minus the length of a translation that separates the geoms, which may be longer than the depth.
 
     Raises
     ------
@@ -70,6 +71,10 @@ def geom_distance(
     -----
     Each call makes the shapes from the model as it is, the hull of a mesh too. A robot and its scene
     (`robot_from_model`, `scene_of`) make them once.
+
+    A height field has another depth in MuJoCo: that of the geom in one of the prisms under its triangles, with which it
+    may still overlap the others. Here it is a solid. `distance` of the shapes (`shape_of`) returns an interval of the
+    depth, with the status `UNPROVEN | NON_CONVEX` if it is open.
     """
     for name, geom in (("geom1", geom1), ("geom2", geom2)):
         if isinstance(geom, bool) or not isinstance(geom, int | np.integer) or not 0 <= geom < model.ngeom:
