@@ -18,18 +18,21 @@ from superovoid import (
     HalfSpace,
     Mesh,
     Motion,
+    Robot,
     Scene,
     Sphere,
     Status,
     Superovoid,
     Torus,
     are_closer,
+    are_states_closer,
     cast_rays,
     contacts,
     distance,
     distances,
     point_distances,
     pose_gradients,
+    state_distances,
     time_of_impact,
 )
 
@@ -236,6 +239,24 @@ def test_a_compound_is_one_body_of_a_scene():
         alone = distance(one.shape, poses[one.link], other.shape, poses[other.link])
         assert row.distance == pytest.approx(alone.distance, abs=1e-13)
     assert len(scene.query(max_results=1)) == 1
+
+
+def test_a_compound_on_a_link_answers_states_as_its_members():
+    urdf = """<robot name="r"><link name="base"/><link name="arm"/><joint name="j" type="revolute"><parent link="base"/>
+      <child link="arm"/><axis xyz="0 1 0"/><limit lower="-3" upper="3" velocity="1" effort="1"/></joint></robot>"""
+    robot, states = Robot.from_urdf(urdf), np.linspace(-3.0, 3.0, 40)[:, None]
+    egg = Body("egg", "base", EGG, at(0.16, 0.02, 0.05))
+    together = Scene([Body("hammer", "arm", HAMMER), egg])
+    apart = Scene([*(Body(f"part {i}", "arm", *member) for i, member in enumerate(HAMMER.members)), egg])
+    found, parts = (state_distances(robot, scene, states, gradients=True) for scene in (together, apart))
+    free = parts.closest > 0.0
+    assert free.any() and not free.all()
+    np.testing.assert_allclose(found.closest[free], parts.closest[free], atol=1e-12)
+    assert (found.lower[~free] <= parts.closest[~free] + 1e-12).all()
+    nearest = [np.flatnonzero(parts.state == state)[0] for state in np.flatnonzero(free)]  # rows begin with the closest
+    np.testing.assert_allclose(found.gradients[free], parts.gradients[nearest], atol=1e-9)
+    verdicts = [are_states_closer(robot, scene, states, 0.02) for scene in (together, apart)]
+    np.testing.assert_array_equal(verdicts[0].closer, verdicts[1].closer)
 
 
 def test_gradients_of_a_compound_agree_with_differences():
