@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import combine, dot, norm, scale, sub, vector_at
+from superovoid.compiled.vector import add, combine, dot, norm, rotate, scale, sub, vector_at
 from superovoid.contact import columns
 from superovoid.contact.kind_table import COMPOUNDS, METHODS, in_order, solve_members
 from superovoid.contact.minkowski.flats import REACH
@@ -93,17 +93,32 @@ def _pose_error(body):
     return composition(row[RADIUS], row[RADIUS], True) + at_place(norm((pose[0, 3], pose[1, 3], pose[2, 3])))
 
 
-@kernel(_nrt=True)
-def _bound_by_spheres(a, b, memory):
+@kernel
+def _sphere(body, i):
+    """Return the origin of member i of a body in the world, and the radius of the member about it."""
+    row, pool, pose = body.row, body.pool, body.pose
+    origin = (pose[0, 3], pose[1, 3], pose[2, 3])
+    if kinds.kind_of(row) != kinds.COMPOUND:
+        return origin, row[RADIUS]
+    k = int(row[kinds.MEMBERS]) + i * kinds.MEMBER_LENGTH
+    at = k + kinds.ROW_LENGTH
+    return add(origin, rotate(pose, (pool[at + 3], pool[at + 7], pool[at + 11]))), pool[k + RADIUS]
+
+
+@kernel
+def _bound_by_spheres(a, b, margin, lowers):
     """Set the lower bounds of all pairs of members by spheres about their origins; return the number of the least."""
-    nearest, least, none = 0, math.inf, (0.0, 0.0, 0.0)
+    nearest, least = 0, math.inf
     count_b = _member_count(b)
-    for k in range(memory.lowers.shape[0]):
-        first, second = _member(a, k // count_b, none, memory.pose_a), _member(b, k % count_b, none, memory.pose_b)
-        length, of_a, of_b = norm(offset_of(first.pose, second.pose)), first.row[RADIUS], second.row[RADIUS]
-        memory.lowers[k] = length - of_a - of_b - allowance(of_a, of_b, length) if of_a + of_b < math.inf else -math.inf
-        if memory.lowers[k] < least:
-            nearest, least = k, memory.lowers[k]
+    for k in range(lowers.shape[0]):
+        x, of_a = _sphere(a, k // count_b)
+        y, of_b = _sphere(b, k % count_b)
+        length = norm(sub(y, x))
+        lowers[k] = -math.inf
+        if of_a + of_b < math.inf:
+            lowers[k] = length - of_a - of_b - allowance(of_a, of_b, length) - margin
+        if lowers[k] < least:
+            nearest, least = k, lowers[k]
     return nearest
 
 
@@ -128,7 +143,7 @@ def _beside(row, other):
 def _nearest_members(a, b, limit, goal, aside, margin, memory):
     """Return an interval that contains min d_ij, and whether points elsewhere are as near; `memory.best` has points."""
     lowers, best = memory.lowers, memory.best
-    start = _bound_by_spheres(a, b, memory)
+    start = _bound_by_spheres(a, b, margin, lowers)
     least, elsewhere, iterations, none = math.inf, math.inf, 0.0, (0.0, 0.0, 0.0)
     best[columns.UPPER] = math.inf
     for step in range(-1, lowers.shape[0]):

@@ -18,7 +18,9 @@ from superovoid.shapes.lazy import cached_property
 from superovoid.shapes.poses import as_pose
 from superovoid.shapes.primitives import HalfSpace, pack_shapes_behind
 from superovoid.shapes.shape import ABOVE_ROUNDING, TESSELLATION_RESOLUTION, BoundingBox, BoundingSphere, Shape
+from superovoid.values import html
 from superovoid.values.checks import random_generator, whole_number
+from superovoid.values.records import short_repr
 
 FloatArray = NDArray[np.float64]
 
@@ -88,6 +90,11 @@ class Compound(Shape):
 
     def __repr__(self) -> str:
         return f"Compound({len(self.members)} members)"
+
+    def _repr_html_(self) -> str:
+        """Return the first members as a table, for a notebook."""
+        rows = [(repr(shape), short_repr(pose[:3, 3])) for shape, pose in self.members]
+        return html.first_rows(repr(self), ("shape", "position"), rows)
 
     def _key(self) -> tuple[tuple[Shape, bytes], ...]:
         return tuple((shape, (pose + 0.0).tobytes()) for shape, pose in self.members)  # -0 equals 0

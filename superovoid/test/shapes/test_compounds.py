@@ -85,6 +85,7 @@ def test_compounds_compare_by_value_and_pickle():
         assert not other.members[0][1].flags.writeable
     assert Compound(PARTS.members[:2]) != PARTS
     assert repr(PARTS) == "Compound(3 members)"
+    assert "<td>Capsule(radius=0.02, length=0.1)</td>" in PARTS._repr_html_()
 
 
 @pytest.mark.parametrize(
