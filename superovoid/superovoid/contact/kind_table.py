@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""One table from a pair of kinds to the function that answers it, and one entry for all of them.
+"""One table from a pair of kinds to the function that answers it. `compounds.solve_within` is the entry for all bodies.
 
 ==================  ============================================================================================
 three pairs         what happens
