@@ -324,7 +324,7 @@ def _solve_compounds(first, second, limit, rotation, out):
         away = vector_at(way, 0)
         margin += allowance(of_a, of_b, length + shortest)
         lower = -shortest - margin
-        if upper < 0.0:
+        if upper < 0.0 or out[columns.DISTANCE] < -goal:  # else the members touch within rounding
             # The points are those that are nearest after the translation, moved back.
             _least_after(a, b, scale(shortest, away), limit, margin, memory)
             for j in range(3):

@@ -15,6 +15,7 @@ from superovoid import (
     Box,
     Capsule,
     Compound,
+    Cone,
     HalfSpace,
     Mesh,
     Motion,
@@ -104,6 +105,36 @@ def test_the_translation_of_an_overlap_separates_all_members():
             moved[:3, 3] += (1e-9 - r.lower) * r.normal
             for (one, place), (other, there) in itertools.product(a.members, b.members):
                 assert distance(one, pose_a @ place, other, moved @ there).distance >= 0.0
+
+
+RING = Mesh.from_trimesh(Torus(0.4, 0.1).tessellate(10))
+KINDS = (Box((0.4, 0.3, 0.2)), Sphere(0.2), Capsule(0.1, 0.4), Torus(0.3, 0.08), RING, Cone(0.2, 0.4), EGG)
+
+
+@few_or_many(60, 2000)
+def test_members_of_all_kinds_are_apart_after_the_translation(draws):
+    rng = np.random.default_rng(11)
+    overlaps = 0
+    for i in range(draws):
+        a, b = (
+            Compound(
+                [(KINDS[k], at(*rng.normal(scale=0.3, size=3), seed=k + i)) for k in rng.integers(len(KINDS), size=3)]
+            )
+            for _ in range(2)
+        )
+        pose = at(*rng.normal(scale=0.5, size=3), seed=i)
+        r = distance(a, np.eye(4), b, pose)
+        pairs = [(one, x, other, y) for (one, x), (other, y) in itertools.product(a.members, b.members)]
+        alone = [distance(one, x, other, pose @ y) for one, x, other, y in pairs]
+        assert r.lower <= min(found.upper for found in alone) + 1e-12
+        if r.distance >= 0.0:
+            assert r.distance == pytest.approx(min(found.distance for found in alone), abs=1e-12)
+            continue
+        overlaps += 1
+        moved = pose.copy()
+        moved[:3, 3] += (1e-12 - r.lower) * r.normal
+        assert all(distance(one, x, other, moved @ y).upper >= 0.0 for one, x, other, y in pairs)
+    assert overlaps > 0.1 * draws
 
 
 def test_swapping_a_compound_swaps_the_answer_bit_by_bit():
