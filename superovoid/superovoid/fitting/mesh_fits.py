@@ -114,8 +114,8 @@ class _Samples:
         local = (points - self._target.centre) / self._target.radius
         return samples_at(local, distance, weight / weight.sum())
 
-    def on_bodies(self, bodies: Bodies, count: int) -> FloatArray:
-        """Return samples on the surface of the union of bodies."""
+    def _on_bodies(self, bodies: Bodies, count: int) -> FloatArray:
+        """Return points on the surface of the union of bodies."""
         placed = bodies.shapes(self._target.radius, self._target.centre)
         meshes = []
         for shape, pose in placed:
@@ -129,11 +129,11 @@ class _Samples:
             kept.append(points[~inside])
             hidden.append(points[inside])
         # Equal bodies hide each other.
-        return self._rows(np.concatenate(kept if any(map(len, kept)) else hidden), 0)
+        return np.concatenate(kept if any(map(len, kept)) else hidden)
 
     def with_bodies(self, rows: FloatArray, bodies: Bodies) -> FloatArray:
         """Return samples, with further ones on the surface of bodies: where these protrude there may be no others."""
-        own = self.on_bodies(bodies, int(_ON_BODIES * len(rows)))
+        own = self._rows(self._on_bodies(bodies, int(_ON_BODIES * len(rows))), 0)
         both = np.concatenate([rows, own])
         both[: len(rows), 4] *= 1.0 - _ON_BODIES
         both[len(rows) :, 4] *= _ON_BODIES
@@ -146,7 +146,8 @@ class _Samples:
         """
         signed = union_distances(bodies, self._on)
         to_bodies = np.abs(signed)
-        to_solid = np.abs(self.on_bodies(bodies, len(self._on))[:, 3])
+        # Winding numbers, which would give the distances signs, take most of the time of a fit.
+        to_solid = self._target.distance(self._on_bodies(bodies, len(self._on))) / self._target.radius
         ends = np.quantile(np.maximum(signed, 0.0), SHARE), np.quantile(to_solid, SHARE)
         return float(0.5 * (to_bodies.mean() + to_solid.mean()) + _OF_ERROR * max(ends))
 

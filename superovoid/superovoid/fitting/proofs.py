@@ -123,7 +123,7 @@ def largest_protrusion(bodies: Placed, target: Target, atol: float) -> Interval:
         inside = point_distances(shape, pose, surface)[1] <= 1e-9 * target.radius
         if inside.any():
             # Surface points may be outside of the body by rounding errors.
-            lower = max(lower, walls.farthest_distance(surface[inside]) - 1e-9 * target.radius)
+            lower = max(lower, walls.farthest_distance(surface[inside], lower) - 1e-9 * target.radius)
     slack = slack_of_convex(target)
     for shape, pose in bodies:
         enough = lower + atol
@@ -150,30 +150,31 @@ class _Walls:
         # Edges are stored as degenerate triangles.
         self.rim = TriangleTree(rim[:, [0, 1, 1]]) if len(rim) else None
 
-    def bounds(self, points: FloatArray, reach: float) -> FloatArray:
-        """Bound signed distances: no outside point within `reach` of a point exceeds its value by more than `reach`."""
+    def bounds(self, points: FloatArray, distance: FloatArray, reach: float) -> FloatArray:
+        """Bound signed distances: no outside point within `reach` of a point exceeds its value by more than `reach`.
+
+        `distance`: distances of the points from the triangles.
+        """
         if self.rim is None:
-            return self.target.signed_distance(points)
-        distance = self.target.distance(points)
+            return np.where(self.target.contains(points), -distance, distance)
         near = np.linalg.norm(points - self.rim.nearest_points(points)[0], axis=1) - reach
         falls = reach * self.length / (4.0 * np.pi * np.maximum(near, 1e-150) ** 2)
         boxed = ((points - reach >= self.target.lower) & (points + reach <= self.target.upper)).all(axis=1)
-        is_inside = boxed & (distance > reach) & (near > 0.0) & (self.target.tree.winding(points) - falls > _HALF)
-        # Dipoles select candidates; the proof uses the exact winding number.
+        is_inside = boxed & (distance > reach) & (near > 0.0)
+        is_inside[is_inside] = self.target.tree.winding(points[is_inside]) - falls[is_inside] > _HALF
+        # Expansions select candidates; the proof uses the exact winding number.
         exact = self.target.tree.winding(points[is_inside], exact=True)
         is_inside[is_inside] = exact - falls[is_inside] > _HALF + _SURE
         return np.where(is_inside, -np.inf, distance)
 
-    def farthest_distance(self, points: FloatArray, signed: FloatArray | None = None) -> float:
-        """Return the distance of an outside point, nearly the farthest; -inf if none is outside.
-
-        `signed`: signed distances of the points, if known; used for closed triangles.
-        """
-        if self.rim is None:
-            signed = self.target.signed_distance(points) if signed is None else signed
-            return float(signed.max(initial=-np.inf))
-        points = points[~self.target.contains(points)]
+    def farthest_distance(self, points: FloatArray, least: float) -> float:
+        """Return the distance of an outside point, nearly the farthest; -inf if none is farther than `least`."""
         distance = self.target.distance(points)
+        points, distance = points[distance > least], distance[distance > least]
+        outside = ~self.target.contains(points)
+        points, distance = points[outside], distance[outside]
+        if self.rim is None:
+            return float(distance.max(initial=-np.inf))
         first = np.argsort(-distance)[:_CANDIDATES]
         is_outside = self.target.tree.winding(points[first], exact=True) < _HALF - _SURE
         return float(distance[first][is_outside].max(initial=-np.inf))
@@ -186,9 +187,11 @@ def _protrusion(shape: Shape, pose: FloatArray, walls: _Walls, atol: float, lowe
     settled = 0.0
     for _ in range(_ROUNDS):
         reach = 0.5 * np.sqrt(3.0) * edge * (1.0 + 1e-9)
-        # The distance from the triangles is cheaper than that from the body, so compute it first.
-        distance = walls.bounds(centres, reach)
+        # The distance from the triangles is cheaper than its sign and the distance from the body, so compute it first.
+        distance = walls.target.distance(centres)
         allowance = _ROUNDED * float(np.abs(centres).max() + walls.target.radius)
+        matters = distance + reach + allowance > lower
+        centres, distance = centres[matters], walls.bounds(centres[matters], distance[matters], reach)
         matters = distance + reach + allowance > lower
         centres, distance = centres[matters], distance[matters]
         near, sure = point_distances(shape, pose, centres) if len(centres) else (np.empty(0), np.empty(0))
@@ -196,7 +199,7 @@ def _protrusion(shape: Shape, pose: FloatArray, walls: _Walls, atol: float, lowe
         centres, distance, sure = centres[touches], distance[touches], sure[touches]
         if not len(centres):
             break
-        lower = max(lower, walls.farthest_distance(centres[sure <= 0.0], distance[sure <= 0.0]) - allowance)
+        lower = max(lower, walls.farthest_distance(centres[sure <= 0.0], lower) - allowance)
         upper = distance + reach + allowance
         is_open = upper > lower + atol
         settled = max(settled, float(upper[~is_open].max(initial=0.0)))

@@ -6,7 +6,10 @@
 **Winding numbers.** An open triangle soup, or one with overlapping parts, has no inside. Its winding number about a
 point, the sum of the solid angles divided by 4 pi, is near 1 inside of the intended solid and near 0 outside (Jacobson
 et al., "Robust inside-outside segmentation using generalized winding numbers", SIGGRAPH 2013). Distant nodes of the
-tree are replaced by dipoles (Barill et al., "Fast winding numbers for soups and clouds", SIGGRAPH 2018, order 1).
+tree are replaced by the first two terms of their expansions (Barill et al., "Fast winding numbers for soups and
+clouds", SIGGRAPH 2018). With area vectors a and centres c of triangles below a node with centre m, r = m - p,
+
+    4 pi w = v . r / |r|^3 + tr(M) / |r|^3 - 3 r . M r / |r|^5,    v = sum of a,  M = sum of a (c - m)^T.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from superovoid.contact.minkowski.difference import triangle_weights
 
 FloatArray = NDArray[np.float64]
 
-_FAR = 3.5  # distance, in radii of a node, beyond which it is replaced by a dipole
+_FAR = 2.4  # distance, in radii of a node, beyond which it is replaced by its expansion
 _STACK = 128
 _TINY = 1e-300
 
@@ -120,9 +123,9 @@ def sum_below(moments: Floats2, nodes: Floats2, sums: Floats2) -> None:
 
 @entry_point(nogil=True)
 def winding_numbers(
-    triangles: Floats2, nodes: Floats2, dipoles: Floats2, points: Floats2, numbers: Floats1, stack: Ints1
+    triangles: Floats2, nodes: Floats2, expansions: Floats2, points: Floats2, numbers: Floats1, stack: Ints1
 ) -> None:
-    """Fill in winding numbers, with dipoles for distant nodes."""
+    """Fill in winding numbers, with expansions of distant nodes."""
     for i in range(len(points)):
         p = (points[i, 0], points[i, 1], points[i, 2])
         total = 0.0
@@ -130,11 +133,14 @@ def winding_numbers(
         while depth:
             depth -= 1
             node = stack[depth]
-            row = dipoles[node]
+            row = expansions[node]
             gap = (row[3] - p[0], row[4] - p[1], row[5] - p[2])
             square = dot(gap, gap)
             if square > row[6]:
-                total += (row[0] * gap[0] + row[1] * gap[1] + row[2] * gap[2]) / (2.0 * square * math.sqrt(square))
+                x, y, z = gap
+                bent = x * (row[8] * x + row[11] * y + row[12] * z) + y * (row[9] * y + row[13] * z) + row[10] * z * z
+                first = row[0] * x + row[1] * y + row[2] * z + row[7]
+                total += (first - 3.0 * bent / square) / (2.0 * square * math.sqrt(square))
             elif nodes[node, SECOND] == 0.0:
                 for k in range(int(nodes[node, FIRST]), int(nodes[node, END])):
                     total += _half_solid_angle(triangles[k], p)
@@ -223,7 +229,7 @@ class TriangleTree:
         """Index into `corners` of each triangle of the tree."""
         corners = np.ascontiguousarray(corners[order])
         self._triangles = corners.reshape(-1, 9)
-        self._dipoles = _dipoles(corners, self._nodes)
+        self._expansions = _expansions(corners, self._nodes)
 
     def nearest_points(self, points: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:
         """Return the nearest point of the triangles for rows of points, and the index of its triangle in `corners`."""
@@ -241,7 +247,7 @@ class TriangleTree:
             exact_winding_numbers(self._triangles, points, numbers)
         else:
             stack = np.empty(_STACK, dtype=np.int64)
-            winding_numbers(self._triangles, self._nodes, self._dipoles, points, numbers, stack)
+            winding_numbers(self._triangles, self._nodes, self._expansions, points, numbers, stack)
         return numbers
 
     def is_blocked(self, points: FloatArray, directions: FloatArray) -> NDArray[np.bool_]:
@@ -252,18 +258,28 @@ class TriangleTree:
         return found
 
 
-def _dipoles(corners: FloatArray, nodes: FloatArray) -> FloatArray:
-    """Return, for each node, the area vector and centre of its triangles, and the squared distance for the dipole."""
+def _expansions(corners: FloatArray, nodes: FloatArray) -> FloatArray:
+    """Return the rows that `winding_numbers` reads for each node.
+
+    They are the area vector v and centre m of its triangles, the squared distance for the expansion, the trace of M,
+    its diagonal, and the sums of its elements xy, xz and yz with the opposite ones.
+    """
     area_vectors = 0.5 * np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     # A small extra weight gives degenerate triangles a centre, too.
     weights = np.linalg.norm(area_vectors, axis=1)
     weights = weights + 1e-12 * weights.max() + 1e-300
-    moments = np.column_stack([area_vectors, weights[:, None] * corners.mean(axis=1), weights])
-    rows = np.empty((len(nodes), moments.shape[1]))
-    sum_below(moments, nodes, rows)
-    centres = rows[:, 3:6]
-    centres /= rows[:, 6:]
+    middles = corners.mean(axis=1)
+    # The centre is subtracted below. Moments about the middle of all triangles keep rounding errors small.
+    origin = middles.mean(axis=0)
+    products = area_vectors[:, :, None] * (middles - origin)[:, None, :]
+    moments = np.column_stack([area_vectors, weights[:, None] * middles, weights, products.reshape(-1, 9)])
+    sums = np.empty((len(nodes), moments.shape[1]))
+    sum_below(moments, nodes, sums)
+    vectors, centres = sums[:, :3], sums[:, 3:6] / sums[:, 6:7]
+    about = sums[:, 7:].reshape(-1, 3, 3) - vectors[:, :, None] * (centres - origin)[:, None, :]
     # The farthest corner of the box is no closer than any point of its triangles.
     reach = np.maximum(np.abs(nodes[:, LOWER:UPPER] - centres), np.abs(nodes[:, UPPER : UPPER + 3] - centres))
-    rows[:, 6] = _FAR**2 * (reach**2).sum(axis=1)
-    return rows
+    diagonal = about[:, (0, 1, 2), (0, 1, 2)]
+    mixed = about[:, (0, 0, 1), (1, 2, 2)] + about[:, (1, 2, 2), (0, 0, 1)]
+    far = _FAR**2 * (reach**2).sum(axis=1)
+    return np.column_stack([vectors, centres, far, diagonal.sum(axis=1), diagonal, mixed])
