@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.fitting.robot_fits import RobotFit
-from superovoid.fitting.tessellated import Tessellation, mesh_name, tessellation_around
+from superovoid.fitting.tessellated import Tessellation, mesh_name, tessellations_around
 from superovoid.robot.urdf import Geometry, Joint, origin_of, read_urdf
 from superovoid.shapes import Box, Capsule, Cylinder, Shape, Sphere, Superovoid
 
@@ -38,7 +38,7 @@ class Part:
     link_from_part: FloatArray
     """(4, 4)"""
     mesh: Tessellation | None = None
-    """a mesh that contains the body, in the frame of the part"""
+    """a convex mesh that contains the body or a part of it, in the frame of the part"""
     file: str = ""
     """name for the file of the mesh"""
 
@@ -75,15 +75,6 @@ class ExportedRobot:
     links: tuple[ExportedLink, ...]
     """parents before their children"""
 
-    def write_meshes(self, folder: Path) -> None:
-        """Write the meshes as OBJ files, which Drake reads too, unlike STL."""
-        folder.mkdir(parents=True, exist_ok=True)
-        for part in (part for link in self.links for part in link.parts):
-            if part.mesh is not None:
-                lines = [f"v {text_of(vertex)}" for vertex in part.mesh.vertices]
-                lines += ["f {} {} {}".format(*face) for face in part.mesh.faces + 1]
-                (folder / part.file).write_text("\n".join(lines) + "\n", encoding="ascii")
-
 
 def export_robot(fit: RobotFit, *, ellipsoids: bool = True) -> ExportedRobot:
     """Return a fitted robot for other programs, with ellipsoids as such or as meshes.
@@ -97,14 +88,16 @@ def export_robot(fit: RobotFit, *, ellipsoids: bool = True) -> ExportedRobot:
     """
     description = read_urdf(fit.urdf, meshes="ignore")
     parts: dict[str, list[Part]] = {link: [] for link in description.links}
-    for number, (body, shape, atol) in enumerate(exported_bodies(fit)):
+    number = 0
+    for body, shape, atol in exported_bodies(fit):
         known = _lengths(shape)
-        if known is None or (known[0] == "ellipsoid" and not ellipsoids):
-            mesh, file = tessellation_around(shape, atol), mesh_name(number, body.link, "obj")
+        if known is not None and (ellipsoids or known[0] != "ellipsoid"):
+            parts[body.link].append(Part(*known, body.link_from_body))
+            continue
+        for mesh in tessellations_around(shape, atol):
+            file = mesh_name(number, body.link, "obj")
+            number += 1
             parts[body.link].append(Part("mesh", (), body.link_from_body, mesh, file))
-        else:
-            kind, lengths = known
-            parts[body.link].append(Part(kind, lengths, body.link_from_body))
     inertials = {
         str(link.get("name")): _inertial(found)
         for link in ElementTree.fromstring(fit.urdf).findall("link")
@@ -119,6 +112,28 @@ def export_robot(fit: RobotFit, *, ellipsoids: bool = True) -> ExportedRobot:
         order += below[link]
     links = [ExportedLink(link, above.get(link), inertials.get(link), tuple(parts[link])) for link in order]
     return ExportedRobot(description.name, tuple(links))
+
+
+def export_with_meshes(fit: RobotFit, folder: Path, name: str) -> tuple[ExportedRobot, str]:
+    """Return a fitted robot for other programs, and the name of the folder for its meshes, which are written.
+
+    The meshes are OBJ files, which Drake reads too, unlike STL. Their folder, ``name_meshes``, is in the given one.
+
+    Raises
+    ------
+    ValueError
+        As `export_robot`.
+    OSError
+        If a file cannot be written.
+    """
+    robot, meshes = export_robot(fit), folder / f"{name}_meshes"
+    meshes.mkdir(parents=True, exist_ok=True)
+    for part in (part for link in robot.links for part in link.parts):
+        if part.mesh is not None:
+            lines = [f"v {text_of(vertex)}" for vertex in part.mesh.vertices]
+            lines += ["f {} {} {}".format(*face) for face in part.mesh.faces + 1]
+            (meshes / part.file).write_text("\n".join(lines) + "\n", encoding="ascii")
+    return robot, meshes.name
 
 
 def exported_bodies(fit: RobotFit) -> Iterator[tuple[Geometry, Shape, float]]:

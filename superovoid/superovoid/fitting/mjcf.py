@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.fitting.exported_robot import WORLD, Inertial, Part, export_robot, text_of
+from superovoid.fitting.exported_robot import WORLD, Inertial, Part, export_with_meshes, text_of
 from superovoid.fitting.robot_fits import RobotFit
 from superovoid.fitting.xml_edits import element
 from superovoid.robot.urdf import Joint
@@ -25,8 +25,9 @@ _LEAST = {"boundmass": "1e-6", "boundinertia": "1e-9", "balanceinertia": "true"}
 def write_mjcf(fit: RobotFit, folder: Path, name: str) -> Path:
     """Write a fitted robot as MJCF, with the meshes of its bodies in a folder next to it.
 
-    Spheres, ellipsoids, boxes, cylinders and capsules are geoms of these types. The mesh of another body provably
-    contains it and protrudes from it by at most the tolerance of its link. The root link is fixed to the world.
+    Spheres, ellipsoids, boxes, cylinders and capsules are geoms of these types. The mesh of another body, or the convex
+    meshes of a torus together, provably contain it and protrude from it by at most the tolerance of its link. The root
+    link is fixed to the world.
 
     Parameters
     ----------
@@ -48,9 +49,8 @@ def write_mjcf(fit: RobotFit, folder: Path, name: str) -> Path:
     OSError
         If a file cannot be written.
     """
-    robot = export_robot(fit)
-    links, meshes = robot.links, folder / f"{name}_meshes"
-    robot.write_meshes(meshes)
+    robot, meshes = export_with_meshes(fit, folder, name)
+    links = robot.links
     assets: list[str] = []
     children: dict[str, list[str]] = {link.name: [] for link in links}
     inside: list[str] = []
@@ -75,7 +75,7 @@ def write_mjcf(fit: RobotFit, folder: Path, name: str) -> Path:
     if root != WORLD:
         inside = [element("body", {"name": root}, inside)]
     parts = [
-        element("compiler", {"angle": "radian", "meshdir": meshes.name, "autolimits": "true"} | _LEAST),
+        element("compiler", {"angle": "radian", "meshdir": meshes, "autolimits": "true"} | _LEAST),
         *([element("asset", {}, assets)] if assets else []),
         element("worldbody", {}, inside),
     ]

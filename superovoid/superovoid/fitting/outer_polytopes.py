@@ -54,8 +54,14 @@ def polytope_around(shape: Shape, resolution: int) -> tuple[FloatArray, NDArray[
     planes = outer.equations[:, :3], -outer.equations[:, 3]
     if not (shape.support_value(planes[0]) + shape.support_loss + _ROUNDED * size <= planes[1]).all():
         return None
-    corners = written[outer.simplices]
+    return mesh_of_hull(outer)
+
+
+def mesh_of_hull(hull: ConvexHull) -> tuple[FloatArray, NDArray[np.int64]]:
+    """Return the vertices (n, 3) of a hull, and its faces (m, 3), counter-clockwise seen from outside."""
+    corners = hull.points[hull.simplices]
     across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    faces = np.where(np.einsum("ij,ij->i", across, planes[0])[:, None] < 0.0, outer.simplices[:, ::-1], outer.simplices)
+    is_turned = np.einsum("ij,ij->i", across, hull.equations[:, :3]) < 0.0
+    faces = np.where(is_turned[:, None], hull.simplices[:, ::-1], hull.simplices)
     used, faces = np.unique(faces, return_inverse=True)
-    return written[used], faces.reshape(-1, 3).astype(np.int64)
+    return hull.points[used], faces.reshape(-1, 3).astype(np.int64)

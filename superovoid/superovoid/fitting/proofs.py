@@ -3,7 +3,7 @@
 
 """Proved bounds of the distances between bodies and a solid; they do not depend on samples.
 
-The signed distance of a point from a convex body is that of a small ball about the point, plus the ball's radius. The
+The signed distance of a point from a body is that of a small ball about the point, plus the ball's radius. The
 engine returns it as an interval that contains the true value (docs/explanation/certificates.md).
 
 **Containment.**  A convex body contains a solid iff it contains the vertices of the solid's triangles.
@@ -11,7 +11,8 @@ engine returns it as an interval that contains the true value (docs/explanation/
 **Uncovered distance.**  The signed distance from a convex body is a convex function, so over a triangle it is largest
 at a corner.  Over a triangle, the distance from a union of bodies is therefore at most the minimum over the bodies of
 their largest corner distance; each corner value is a lower bound of the maximum.  Triangles that may contain the
-maximum are split.
+maximum are split.  A torus is a union of balls about points of a circle, so the distance from the ball nearest to the
+middle of a triangle, which is convex, bounds that from the torus.
 
 **Protrusion.**  The distance from the solid is 1-Lipschitz.  A body is covered with boxes of circumradius rho: a box
 whose centre is farther than rho from the body is discarded; otherwise the distance of its points from the solid exceeds
@@ -37,7 +38,7 @@ from superovoid.fitting.convex_solids import protrusion_from_convex, slack_of_co
 from superovoid.fitting.quality import Placed, split
 from superovoid.fitting.targets import Target
 from superovoid.fitting.triangle_tree import TriangleTree
-from superovoid.shapes import Shape
+from superovoid.shapes import Shape, Torus
 from superovoid.values.records import Record
 
 FloatArray = NDArray[np.float64]
@@ -75,7 +76,12 @@ def point_distances(shape: Shape, pose: FloatArray, points: FloatArray) -> tuple
 
 
 def containment_margin(shape: Shape, pose: FloatArray, points: FloatArray) -> float:
-    """Return a proved lower bound of the depth of points in a convex body; if >= 0, it contains their hull."""
+    """Return a proved lower bound of the depth of points in a convex body; if >= 0, it contains their hull.
+
+    It is -inf for a torus, which may contain points without their hull.
+    """
+    if isinstance(shape, Torus):
+        return -math.inf
     return -float(point_distances(shape, pose, np.unique(points, axis=0))[1].max())
 
 
@@ -85,7 +91,7 @@ def largest_uncovered(bodies: Placed, target: Target, atol: float) -> Interval:
     Parameters
     ----------
     bodies : sequence of (Shape, (4, 4) ndarray)
-        Convex bodies and their poses.
+        Convex bodies or tori, and their poses.
     target : Target
     atol : float
         Largest width of the interval, m. It is wider if it would take more than 64,000 pieces at once, for example if
@@ -97,7 +103,13 @@ def largest_uncovered(bodies: Placed, target: Target, atol: float) -> Interval:
         corners, index = np.unique(pieces.reshape(-1, 3), axis=0, return_inverse=True)
         bounds = [point_distances(shape, pose, corners) for shape, pose in bodies]
         lower = max(lower, float(np.min([low for low, _ in bounds], axis=0).max()))
-        upper = np.min([high[index.reshape(-1, 3)].max(axis=1) for _, high in bounds], axis=0)
+        each = [
+            _largest_from_torus(shape, pose, pieces)
+            if isinstance(shape, Torus)
+            else high[index.reshape(-1, 3)].max(axis=1)
+            for (shape, pose), (_, high) in zip(bodies, bounds, strict=True)
+        ]
+        upper = np.min(each, axis=0)
         # Pieces cover a triangle up to rounding errors of the edge midpoints.
         upper += _ROUNDED * float(np.abs(corners).max())
         is_open = upper > lower + atol
@@ -109,6 +121,17 @@ def largest_uncovered(bodies: Placed, target: Target, atol: float) -> Interval:
     else:
         settled = max(settled, float(upper[is_open].max(initial=0.0)))
     return _widen(lower, settled, target)
+
+
+def _largest_from_torus(torus: Torus, pose: FloatArray, corners: FloatArray) -> FloatArray:
+    """Return upper bounds of the largest signed distances of points of triangles (n, 3, 3) from a torus."""
+    local = (corners - pose[:3, 3]) @ pose[:3, :3]
+    middle = local.mean(axis=1)
+    angle = np.arctan2(middle[:, 1], middle[:, 0])
+    centres = torus.major_radius * np.column_stack([np.cos(angle), np.sin(angle), np.zeros(len(angle))])
+    farthest = np.linalg.norm(local - centres[:, None], axis=2).max(axis=1)
+    rounding = _ROUNDED * (float(np.abs(local).max()) + torus.major_radius)
+    return np.asarray(farthest - torus.minor_radius + rounding)
 
 
 def largest_protrusion(bodies: Placed, target: Target, atol: float) -> Interval:

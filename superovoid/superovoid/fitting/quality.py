@@ -163,12 +163,13 @@ def _volumes(bodies: Placed, target: Target, count: int, seed: int) -> dict[str,
 
 
 def union_surface(bodies: Placed, resolution: int = _RESOLUTION) -> FloatArray:
-    """Return triangles (m, 3, 3) of the boundary of a union of convex bodies, counter-clockwise seen from outside.
+    """Return triangles (m, 3, 3) of the boundary of a union of bodies, counter-clockwise seen from outside.
 
     The part of a body's triangles inside another body is cut off along the line between the points where that body's
     border crosses their edges. A removed part is the hull of points of a convex body, so no part of the union's
-    boundary is lost. Parts kept in excess lie at most 1/sqrt(3) of the longest edge, a thirtieth of the
-    union's diagonal, deep in another body: the corners of such a triangle are outside of that body, so they are at
+    boundary is lost. (Of a torus, whose hole may be smaller than a triangle, the removed part is near such points.)
+    Parts kept in excess lie at most 1/sqrt(3) of the longest edge, a thirtieth of the union's diagonal, deep in another
+    body: the corners of such a triangle are outside of that body, so they are at
     least as far from a point as its depth, and every point of a triangle is that close to a corner. This bound is
     reached only if a body ends inside of one triangle. Triangles whose edges are crossed are split, at most six times,
     until the other body bulges at most 1e-4 of the diagonal beyond the midpoint of the line between the crossings.

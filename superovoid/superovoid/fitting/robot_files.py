@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from superovoid.fitting.xml_edits import Edits, element
 from superovoid.robot.urdf import pose_matrix
-from superovoid.shapes import Box, Capsule, ConvexMesh, Cylinder, Shape, Sphere, Superovoid
+from superovoid.shapes import Box, Capsule, ConvexMesh, Cylinder, Shape, Sphere, Superovoid, Torus
 
 FloatArray = NDArray[np.float64]
 
@@ -45,6 +45,8 @@ def record_of_body(shape: Shape, pose: FloatArray) -> dict[str, Any]:
         record |= {"kind": "box", "size": [*shape.lengths]}
     elif isinstance(shape, Cylinder | Capsule):
         record |= {"kind": type(shape).__name__.lower(), "radius": shape.radius, "length": shape.length}
+    elif isinstance(shape, Torus):
+        record |= {"kind": "torus", "major_radius": shape.major_radius, "minor_radius": shape.minor_radius}
     elif isinstance(shape, ConvexMesh):
         record |= {"kind": "hull of a mesh", "vertices": len(shape.vertices)}
     else:
@@ -64,8 +66,10 @@ def body_from_record(record: Mapping[str, Any]) -> tuple[Shape, FloatArray]:
         shape = Box(record["size"])
     elif kind in ("cylinder", "capsule"):
         shape = {"cylinder": Cylinder, "capsule": Capsule}[kind](record["radius"], record["length"])
+    elif kind == "torus":
+        shape = Torus(record["major_radius"], record["minor_radius"])
     else:
-        raise ValueError(f"kind = {kind!r}: must be superovoid, box, cylinder or capsule")
+        raise ValueError(f"kind = {kind!r}: must be superovoid, box, cylinder, capsule or torus")
     return shape, pose_matrix(record["xyz"], record["rpy"])
 
 

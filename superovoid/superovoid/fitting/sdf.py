@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.fitting.exported_robot import WORLD, Inertial, Part, export_robot, text_of
+from superovoid.fitting.exported_robot import WORLD, Inertial, Part, export_with_meshes, text_of
 from superovoid.fitting.robot_files import roll_pitch_yaw
 from superovoid.fitting.robot_fits import RobotFit
 from superovoid.fitting.xml_edits import element
@@ -59,9 +59,8 @@ def write_sdf(fit: RobotFit, folder: Path, name: str) -> Path:
     OSError
         If a file cannot be written.
     """
-    robot = export_robot(fit)
-    links, meshes = robot.links, folder / f"{name}_meshes"
-    robot.write_meshes(meshes)
+    robot, meshes = export_with_meshes(fit, folder, name)
+    links = robot.links
     names: dict[str, str] = {}
     for link in links:
         is_reserved = link.name == WORLD or (link.name.startswith("__") and link.name.endswith("__"))
@@ -80,7 +79,7 @@ def write_sdf(fit: RobotFit, folder: Path, name: str) -> Path:
             inside.insert(0, _pose(np.eye(4), joints[joint.name]))
             parts.append(_joint(joint, names, joints))
         for number, part in enumerate(link.parts):
-            body = [_pose(part.link_from_part), element("geometry", {}, [_geometry(part, meshes.name)])]
+            body = [_pose(part.link_from_part), element("geometry", {}, [_geometry(part, meshes)])]
             inside += [element(kind, {"name": f"{own}_{kind}_{number}"}, body) for kind in ("collision", "visual")]
         parts.append(element("link", {"name": own}, inside))
     taken = (*names.values(), *joints.values())

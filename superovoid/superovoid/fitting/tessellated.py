@@ -6,6 +6,12 @@
 In such a package the mesh of a body is a polytope that provably contains it (`outer_polytopes`). The overshoot is
 bounded as well: the distance from a convex body is a convex function, so it is largest at a vertex. Both proofs hold
 for the numbers in the file, which have single precision.
+
+Many programs replace a mesh by its convex hull. So a torus, a union of balls about the points of a circle, is divided
+into sectors. The balls of a sector of the angle 2 a lie in the sum of a triangle (the ends of the arc, and the point
+where the tangents there meet) and a polytope around the ball. With the major radius R, points of the triangle are at
+most max(R - R cos a, R / cos a - R) from the circle. This length and the overshoot of the polytope bound that of the
+sum.
 """
 
 from __future__ import annotations
@@ -20,14 +26,15 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import ConvexHull
 
-from superovoid.fitting.outer_polytopes import polytope_around
+from superovoid.fitting.outer_polytopes import mesh_of_hull, polytope_around
 from superovoid.fitting.proofs import point_distances
 from superovoid.fitting.robot_files import urdf_with_collisions
 from superovoid.fitting.robot_fits import RobotFit
 from superovoid.fitting.triangle_tree import TriangleTree
 from superovoid.fitting.xml_edits import element
-from superovoid.shapes import HalfSpace, Shape
+from superovoid.shapes import HalfSpace, Shape, Sphere, Torus
 from superovoid.values.checks import positive
 from superovoid.values.records import Record
 
@@ -39,12 +46,13 @@ FloatArray = NDArray[np.float64]
 _RESOLUTIONS = (8, 12, 16, 24, 32, 48, 64, 96, 128)
 _COARSEST, _FINEST = 8, 1024
 _BETWEEN = 0.9  # share of a tolerance at the measured points of a surface, which leaves the rest to those between them
+_WRITTEN = 2e-7  # rounding errors of single precision and of hulls, relative to the size
 _PLAIN = ("box", "cylinder")  # kinds that every reader supports
 
 
 @dataclass(frozen=True, eq=False)
 class Tessellation(Record):
-    """A closed triangle mesh that contains a convex body."""
+    """A closed convex triangle mesh that contains a convex body, or a part of a torus."""
 
     vertices: FloatArray
     """(n, 3), frame of the body, m; representable in single precision"""
@@ -84,6 +92,44 @@ def tessellation_around(shape: Shape, atol: float) -> Tessellation:
             f"{type(shape).__name__}: no mesh is proved to contain it; it may be as thin as rounding errors"
         )
     return best
+
+
+def tessellations_around(shape: Shape, atol: float) -> list[Tessellation]:
+    """Compute convex meshes that together contain a convex body or a torus, with an overshoot of at most `atol`.
+
+    Parameters
+    ----------
+    shape : Shape
+        A convex body or a torus.
+    atol : float
+        Largest overshoot of each mesh, m.
+
+    Returns
+    -------
+    list of Tessellation
+        One for a convex body.
+
+    Raises
+    ------
+    ValueError
+        As `tessellation_around`.
+    """
+    if not isinstance(shape, Torus):
+        return [tessellation_around(shape, atol)]
+    radius = shape.major_radius
+    margin = _WRITTEN * (radius + shape.minor_radius)
+    ball = tessellation_around(Sphere(shape.minor_radius + 2.0 * margin), 0.4 * atol)
+    half = min(math.pi / 4.0, math.acos(radius / (radius + 0.5 * atol)))
+    count = math.ceil(math.pi / half)
+    half = math.pi / count
+    overshoot = radius / math.cos(half) - radius + ball.overshoot + 4.0 * margin
+    found = []
+    for middle in 2.0 * half * np.arange(count):
+        angles, reach = middle + half * np.array([-1.0, 0.0, 1.0]), radius / np.array([1.0, math.cos(half), 1.0])
+        triangle = np.column_stack([reach * np.cos(angles), reach * np.sin(angles), np.zeros(3)])
+        points = (triangle[:, None] + ball.vertices).reshape(-1, 3).astype(np.float32).astype(np.float64)
+        found.append(Tessellation(*mesh_of_hull(ConvexHull(points)), overshoot))
+    return found
 
 
 def _tessellation(shape: Shape, resolution: int) -> Tessellation | None:
@@ -191,15 +237,16 @@ def write_tessellated(fit: RobotFit, folder: Path, name: str, atol: float = 1e-3
             continue
         overshoot[link.link], elements[link.link] = 0.0, []
         for body, record in zip(link.bodies, link.elements, strict=True):
-            address = ""
-            if record["kind"] not in _PLAIN:
-                mesh, file = tessellation_around(body.shape, atol), mesh_name(number, link.link, "stl")
+            if record["kind"] in _PLAIN:
+                elements[link.link].append(_collision(record))
+                continue
+            for mesh in tessellations_around(body.shape, atol):
+                file = mesh_name(number, link.link, "stl")
                 number += 1
                 write_stl(mesh, root / "meshes" / file)
-                address = f"package://{package}/meshes/{file}"
                 overshoot[link.link] = max(overshoot[link.link], mesh.overshoot)
                 count += len(mesh.faces)
-            elements[link.link].append(_collision(record, address))
+                elements[link.link].append(_collision(record, f"package://{package}/meshes/{file}"))
     urdf = root / "urdf" / f"{name}.urdf"
     urdf.write_text(urdf_with_collisions(fit.source, elements), encoding="utf-8")
     (root / "package.xml").write_text(_PACKAGE.format(package=package, name=escape(name)), encoding="utf-8")
@@ -228,7 +275,7 @@ def write_stl(mesh: Tessellation, file: Path) -> None:
     file.write_bytes(b"superovoid".ljust(80, b" ") + np.uint32(len(rows)).astype("<u4").tobytes() + rows.tobytes())
 
 
-def _collision(record: Mapping[str, Any], address: str) -> str:
+def _collision(record: Mapping[str, Any], address: str = "") -> str:
     if address:
         body = element("mesh", {"filename": address})
     elif record["kind"] == "box":

@@ -17,9 +17,9 @@ The contact geometry of a link comes from the first of these sources that the li
 
    with a superovoid (size = semi-axes in metres; epsilon = section exponent, profile exponent, the opposite of the
    usual order of superquadrics; taper = Tx Ty), a superellipsoid (size, epsilon), an ellipsoid (size), a sphere
-   (radius), a box (size = full lengths), a cylinder or a capsule (radius, length).  ``representation`` is superovoid or
-   superellipsoid; without it the element belongs to every representation.  ``mixed="true"`` adds it to the mixed
-   representation;
+   (radius), a box (size = full lengths), a cylinder or a capsule (radius, length), or a torus (major_radius,
+   minor_radius).  ``representation`` is superovoid or superellipsoid; without it the element belongs to every
+   representation.  ``mixed="true"`` adds it to the mixed representation;
 2. ``<geometry>`` of the collision elements, placed by the origin of the element: the standard shapes box, cylinder,
    sphere, capsule and mesh, and the shapes above (in the form of Gonçalves et al. 2017);
 3. superovoids, superellipsoids and ellipsoids of the visual elements, if the link has no collision element.
@@ -38,7 +38,7 @@ import numpy as np
 from superovoid.robot.errors import RobotDescriptionError
 from superovoid.robot.mesh_files import MeshReader, split_address
 from superovoid.robot.xml import Problems, describe, join_names, name_of, numbers, parse_document
-from superovoid.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere, Superellipsoid, Superovoid
+from superovoid.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere, Superellipsoid, Superovoid, Torus
 from superovoid.values.checks import is_refusal
 
 REPRESENTATIONS = ("mixed", "superovoids", "superellipsoids")
@@ -48,7 +48,7 @@ _MAXIMUM_LINKS = 1_000
 _LENGTH, _ANGLE, _FACTOR = 1e4, 1e4, 1e4  # largest values: 10 km, 1,600 turns, gear ratio 1 to 10,000
 _SHAPES = ("superovoid", "superellipsoid", "ellipsoid", "sphere")
 _OF_VISUALS = _SHAPES[:3]
-_OF_CONTACT = (*_SHAPES, "box", "cylinder", "capsule")
+_OF_CONTACT = (*_SHAPES, "box", "cylinder", "capsule", "torus")
 _OF_COLLISIONS = (*_OF_CONTACT, "mesh")
 _JOINT_TYPES = ("fixed", "revolute", "continuous", "prismatic", "floating", "planar")
 _WITHOUT_AXIS = ("fixed", "floating")  # the axis of such a joint is ignored; it is often '0 0 0'
@@ -444,6 +444,8 @@ def shape_of(element: ET.Element) -> Shape:
             return Cylinder(values("radius", 1)[0], values("length", 1)[0])
         if element.tag == "capsule":
             return Capsule(values("radius", 1)[0], values("length", 1)[0])
+        if element.tag == "torus":
+            return Torus(values("major_radius", 1)[0], values("minor_radius", 1)[0])
         if element.tag == "ellipsoid":
             return Ellipsoid(values("size", 3))
         if element.tag == "superellipsoid":

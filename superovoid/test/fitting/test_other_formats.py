@@ -101,6 +101,25 @@ def test_mujoco_reads_the_same_robot(tmp_path, root):
             assert found == pytest.approx(truth, abs=3e-3 if "lower" in (one, other) else 1e-5)
 
 
+def test_the_hole_of_a_torus_is_free_in_mujoco(tmp_path):
+    # MuJoCo replaces meshes by their convex hulls.
+    mujoco = pytest.importorskip("mujoco", reason="mujoco is missing: pip install 'superovoid_papers[bench]'")
+    torus = '<contact_geometry><origin xyz="0 0 1"/><torus major_radius="0.2" minor_radius="0.05"/></contact_geometry>'
+    fit = fit_robot(f'<robot name="r"><link name="ring">{torus}</link></robot>')
+    model = mujoco.MjModel.from_xml_path(str(write_mjcf(fit, tmp_path, "r")))
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+
+    def above(x):
+        """Return the distance along a ray downwards from the height 2, or -1."""
+        return mujoco.mj_ray(
+            model, data, np.array([x, 0.0, 2.0]), np.array([0.0, 0.0, -1.0]), None, 1, -1, np.zeros(1, np.int32)
+        )
+
+    assert above(0.0) == above(0.1) == -1.0
+    assert above(0.2) == pytest.approx(0.95, abs=5e-3) and above(0.2) <= 0.95
+
+
 @pytest.mark.parametrize("root", ["base", "world"])
 def test_drake_reads_the_same_robot(tmp_path, root):
     parsing = pytest.importorskip("pydrake.multibody.parsing", reason="drake is missing: pip install drake")

@@ -18,7 +18,7 @@ from superovoid.fitting import fit_robot
 from superovoid.fitting.sphere_covers import cover_with_spheres
 from superovoid.fitting.sphere_files import read_spheres, write_spheres
 from superovoid.robot.urdf import pose_matrix
-from superovoid.shapes import Box, Capsule, Sphere, Superovoid
+from superovoid.shapes import Box, Capsule, Sphere, Superovoid, Torus
 
 BODIES = {
     "box": [(Box((0.2, 0.1, 0.06)), pose_matrix((0.1, 0.0, 0.2), (0.3, 0.2, 0.1)))],
@@ -27,6 +27,7 @@ BODIES = {
         (Superovoid.from_goncalves((0.05, 0.04, 0.1), (0.4, 0.6), (0.2, 0.2)), np.eye(4)),
         (Capsule(0.03, 0.2), pose_matrix((0.0, 0.05, 0.05), (1.2, 0.0, 0.0))),
     ],
+    "ring": [(Torus(0.1, 0.03), pose_matrix((0.1, 0.0, 0.2), (0.3, 0.2, 0.1)))],
     "with a sphere": [(Sphere(0.03), np.eye(4)), (Box((0.02, 0.02, 0.2)), np.eye(4))],
 }
 

@@ -28,7 +28,7 @@ from superovoid import (
 )
 from superovoid.cli import main
 from superovoid.fitting import tessellate
-from superovoid.fitting.tessellated import mesh_name, package_name, tessellation_around, write_stl
+from superovoid.fitting.tessellated import mesh_name, package_name, tessellation_around, tessellations_around, write_stl
 from superovoid.robot import Robot
 from superovoid.robot.mesh_files import read_triangles
 
@@ -66,6 +66,29 @@ def test_written_mesh_contains_body_with_stated_overshoot(shape, tmp_path):
     off = (vertices[:: 1 + len(vertices) // 500] @ normals.T - shape.support_value(normals)).max()
     assert 0.3 * mesh.overshoot <= off <= mesh.overshoot
     assert mesh.overshoot <= tolerance
+
+
+@pytest.mark.parametrize("torus", [Torus(1.0, 0.25), Torus(0.05, 0.049), Torus(2.0, 0.01)], ids=repr)
+def test_convex_sectors_contain_a_torus_with_stated_overshoot(torus):
+    tolerance = 0.02 * torus.major_radius
+    sectors = tessellations_around(torus, tolerance)
+    rng, inside = np.random.default_rng(4), np.zeros(4000, dtype=bool)
+    angle, turn = rng.uniform(0.0, 2.0 * np.pi, (2, len(inside)))
+    across = torus.major_radius + torus.minor_radius * np.cos(turn)
+    points = np.column_stack([across * np.cos(angle), across * np.sin(angle), torus.minor_radius * np.sin(turn)])
+    off = 0.0
+    for mesh in sectors:
+        solid = trimesh.Trimesh(mesh.vertices, mesh.faces)
+        assert solid.is_watertight and solid.is_convex and mesh.overshoot <= tolerance
+        np.testing.assert_array_equal(mesh.vertices, mesh.vertices.astype(np.float32))
+        planes = ConvexHull(mesh.vertices).equations
+        inside |= (points @ planes[:, :3].T + planes[:, 3] <= 0.0).all(axis=1)
+        # The distance from the circle, by its formula.
+        x, y, z = np.concatenate([mesh.vertices, trimesh.sample.sample_surface(solid, 1000, seed=1)[0]]).T
+        off = max(off, float((np.hypot(np.hypot(x, y) - torus.major_radius, z) - torus.minor_radius).max()))
+        assert off <= mesh.overshoot
+    assert inside.all()
+    assert off > 0.2 * sectors[0].overshoot
 
 
 def test_smaller_atol_gives_finer_mesh():

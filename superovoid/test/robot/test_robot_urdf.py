@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from superovoid.robot import Robot, RobotDescriptionError
 from superovoid.robot.planning_scene import PlanningScene
-from superovoid.shapes import Ellipsoid, Sphere, Superellipsoid, Superovoid
+from superovoid.shapes import Ellipsoid, Sphere, Superellipsoid, Superovoid, Torus
 
 SHAPE = '<superovoid size="0.01 0.02 0.03" epsilon="0.8 0.9" taper="0.1 0.1"/>'
 
@@ -64,6 +64,7 @@ def test_contact_geometry_has_its_shape_and_pose():
         ),
         ('<ellipsoid size="1 2 3"/>', Ellipsoid((1, 2, 3))),
         ('<sphere radius="0.5"/>', Sphere(0.5)),
+        ('<torus major_radius="0.5" minor_radius="0.1"/>', Torus(0.5, 0.1)),
         (
             '<superovoid size="1 2 3" epsilon="0.5 0.6"/>',
             Superovoid((1, 2, 3), section_exponent=0.5, profile_exponent=0.6),
