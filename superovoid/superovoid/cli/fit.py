@@ -93,7 +93,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         default=("superovoid",),
         metavar="KIND,...",
         help=f"kinds of bodies: some of {', '.join(_KINDS)} (default: superovoid), the closest for each body; or auto: "
-        "superovoids, or others where these are about as close",
+        "superovoids; the others, or fewer bodies, where these are about as close; a torus where it is closer",
     )
     rules = command.add_mutually_exclusive_group()
     rules.add_argument(

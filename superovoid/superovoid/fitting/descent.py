@@ -45,6 +45,7 @@ from superovoid.fitting.normal_equations import (
     ROW_LENGTH,
     SIZE,
     TAPERS,
+    TORUS,
     WEDGE,
     Loss,
     Scratch,
@@ -132,6 +133,8 @@ def _fill_row(kind, q, rotation, row):
         y = x
     if kind == CAPSULE:
         z += x
+    if kind == TORUS:
+        x, y = x + 2.0 * z, 0.0  # all of its circumference
     row[RADIUS] = math.sqrt(x * x + y * y + z * z)
 
 

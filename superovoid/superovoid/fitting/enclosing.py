@@ -88,7 +88,7 @@ def enclose(
     ValueError
         If a body is not proved to contain its cell.
     """
-    chosen = sum(check_kinds(kinds), ())
+    chosen = check_kinds(kinds).convex
     held = target.corners if triangles is None else np.concatenate([target.corners, triangles])
     axes = _axes_of(held) if bodies > 1 else np.eye(3)
     volume_of = _union_volumes(held)

@@ -20,7 +20,7 @@ from scipy.cluster.vq import kmeans2
 from superovoid.fitting import descent
 from superovoid.fitting import normal_equations as equations
 from superovoid.fitting.normal_equations import Loss
-from superovoid.shapes import Box, Capsule, Cylinder, Shape, Superovoid
+from superovoid.shapes import Box, Capsule, Cylinder, Shape, Superovoid, Torus
 from superovoid.shapes.kernels.bodies import MAX_TAPER
 
 FloatArray = NDArray[np.float64]
@@ -100,6 +100,8 @@ def _shape(row: FloatArray, scale: float) -> Shape:
         return Cylinder(float(a[0]), 2.0 * float(a[2]))
     if kind == equations.CAPSULE:
         return Capsule(float(a[0]), 2.0 * float(a[2]))
+    if kind == equations.TORUS:
+        return Torus(float(a[0] + a[2]), float(a[2]))
     exponents, tapers = (row[first : first + 2] for first in (equations.EXPONENTS, equations.TAPERS))
     return Superovoid.from_goncalves(a, exponents, tapers)
 
@@ -120,6 +122,9 @@ def body_in_box(
         size = np.array([np.sqrt(size[0] * size[1]), 1.0, size[2]])
         if kind == equations.CAPSULE:
             size[2] = max(size[2] - size[0], 0.1 * size[2])
+    if kind == equations.TORUS:
+        outer = np.sqrt(size[0] * size[1])
+        size = np.array([max(outer - 2.0 * size[2], 0.1 * outer), 1.0, size[2]])
     q[:3] = np.log(size)
     if kind == equations.WEDGE:
         q[descent.E1] = _angle(min(exponents[0], descent.WEDGE_HIGH), descent.WEDGE_HIGH)
@@ -248,10 +253,14 @@ def _combine(boxes: Sequence, shifts: Sequence[int], exponents: Sequence, kind: 
 
 
 def replace_kind(bodies: Bodies, which: int, kind: int, shift: int = 0) -> Bodies:
-    """Return another kind of body of about the size of one of some bodies, with its axes permuted."""
+    """Return another kind of body of about the size of one of some bodies, with its axes permuted.
+
+    The axis of a torus is the shortest one.
+    """
     row = bodies.rows()[which]
     half = row[equations.SIZE : equations.SIZE + 3]
     is_wedge = kind == equations.WEDGE
+    shift = 2 - int(np.argmin(half)) if kind == equations.TORUS else shift
     exponents = row[equations.EXPONENTS : equations.EXPONENTS + 2] if is_wedge else (0.5, 0.5)
     centre = row[equations.CENTRE : equations.CENTRE + 3]
     axes, half = permute_axes(bodies.rotations[which], half, shift)

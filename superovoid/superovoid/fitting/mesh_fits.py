@@ -33,11 +33,11 @@ from superovoid.fitting.joint import (
     union_distances,
     wedges,
 )
-from superovoid.fitting.normal_equations import BOX, SUPEROVOID, WEDGE, Loss
+from superovoid.fitting.normal_equations import BOX, SUPEROVOID, TORUS, WEDGE, Loss
 from superovoid.fitting.quality import Quality, inside_any, measure_union, sample_triangles
 from superovoid.fitting.targets import Target
 from superovoid.fitting.verdicts import DEFAULT_TOLERANCE, SHARE, Clearance, Judge, Tolerance
-from superovoid.shapes import Shape
+from superovoid.shapes import Shape, Torus
 from superovoid.values.checks import whole_number
 from superovoid.values.records import Record
 
@@ -62,13 +62,15 @@ _ON_SURFACE, _IN_BOX = 3000, 6000  # samples of the last descent
 _ON_BODIES = 0.3  # share of the weight of samples on the surface of the bodies
 _FACETS = 32  # around a body, for these samples
 _ROUNDS, _KEPT = 5, 3  # clusterings; number of refined starts
+_CLUSTERS, _LEAST_ROUNDS = 10, 2  # of a mesh: clusters of all rounds; with more bodies, starts near fewer are better
 _COARSE_STEPS, _FINE_STEPS, _SHARED_STEPS, _NEAR_STEPS = 25, 40, 40, 12
 _COMPARED, _EVERY = 16, 3  # starts near fewer bodies of which all bodies move; steps between their samples
 _NEAREST = 4  # number of refined starts near fewer bodies
+_FINISHED = 2  # number of refined starts of which the last descent is made
 _PARTS = (1, 2, 4, 6)  # of the uncovered samples, each of which may get another body
 _SPLIT = 5  # bodies that are split
 _OF_ERROR = 0.1  # weight of the clearance error in the misfit
-_WORTH = 1e-4  # least gain in the misfit by more bodies
+_WORTH = 1e-4  # least gain in the misfit by more bodies, or by less simple ones
 _AS_CLOSE = 0.05  # relative rise of the misfit up to which simpler kinds count as about as close
 _USELESS = 1e-3  # relative rise of the misfit below which a body is dropped
 
@@ -220,19 +222,26 @@ class Kinds(NamedTuple):
     searched: tuple[int, ...]
     simpler: tuple[int, ...]
     """replace bodies of the kinds above if they are about as close"""
+    rings: tuple[int, ...]
+    """replace bodies of the kinds above if they are closer"""
+
+    @property
+    def convex(self) -> tuple[int, ...]:
+        """All kinds of convex bodies."""
+        return self.searched + self.simpler
 
 
 def check_kinds(kinds: str | Sequence[str]) -> Kinds:
     """Return the numbers of kinds of bodies; raise `ValueError` for an unknown kind."""
     kinds = (kinds,) if isinstance(kinds, str) else tuple(kinds)
     if kinds == (AUTO,):
-        return Kinds((SUPEROVOID,), tuple(kind for kind in KINDS.values() if kind != SUPEROVOID))
+        return Kinds((SUPEROVOID,), tuple(kind for kind in KINDS.values() if kind != SUPEROVOID), (TORUS,))
     for kind in kinds:
         if kind not in KINDS:
             raise ValueError(f"kinds: {kind!r} must be one of {', '.join(KINDS)}, or {AUTO} alone")
     if not kinds:
         raise ValueError(f"kinds: is empty, expected some of {', '.join(KINDS)}, or {AUTO}")
-    return Kinds(tuple(dict.fromkeys(KINDS[kind] for kind in kinds)), ())
+    return Kinds(tuple(dict.fromkeys(KINDS[kind] for kind in kinds)), (), ())
 
 
 def fit_mesh(
@@ -261,15 +270,15 @@ def fit_mesh(
     target : {"mesh", "hull"}
         Whether to fit the mesh or its convex hull.
     kinds : "auto" or sequence of {"superovoid", "box", "cylinder", "capsule"}
-        Allowed kinds of bodies: each body has the closest one. With "auto" bodies are superovoids, or boxes, cylinders
-        or capsules where these are about as close.
+        Allowed kinds of bodies: each body has the closest one. With "auto" bodies are superovoids; boxes, cylinders or
+        capsules, and fewer bodies than requested, where these are about as close; and tori where these are closer.
     seed : int
         Seed of samples and starts. On one machine, the same input and seed give the same bodies.
 
     Returns
     -------
     MeshFit
-        Has fewer bodies than requested if another one would not improve the fit. Every body is convex.
+        Has fewer bodies than requested if another one would not improve the fit. Every body but a torus is convex.
 
     Raises
     ------
@@ -287,22 +296,29 @@ def fit_mesh(
     solid = target_of(mesh, target)
     judge = Judge(solid, limit, seed + 3)
     notes = solid.notes
-    if bodies is None:
-        placed, clearance, tried = _fewest_bodies(solid, chosen, judge, seed)
-    else:
-        (placed,) = grow_bodies(solid, bodies, chosen, seed, each=False)
-        clearance, tried = judge.clearance(placed), bodies
-        if len(placed) < bodies:
-            notes = (*notes, f"has {len(placed)} of {bodies} bodies: no further body brings it closer to the mesh")
+    placed, clearance, tried = _fit_solid(solid, bodies, chosen, judge, seed)
+    if any(isinstance(shape, Torus) for shape, _ in placed) and clearance.verdict != "good":
+        # A torus may be closer than one convex body, but in the way of several.
+        other = _fit_solid(solid, bodies, chosen._replace(rings=()), judge, seed)
+        if _sum_of_errors(other[1]) < _sum_of_errors(clearance):
+            placed, clearance, tried = other
+    if bodies is not None and len(placed) < bodies:
+        notes = (*notes, f"has {len(placed)} of {bodies} bodies: no further body brings it closer to the mesh")
     fitted = tuple(FittedBody(shape, pose) for shape, pose in placed)
     quality = measure_union(placed, solid, seed=seed + 2)
     return MeshFit(fitted, quality, solid.kind, notes, seed, clearance, tried)
 
 
-def _fewest_bodies(
-    solid: Target, kinds: Kinds, judge: Judge, seed: int
+def _fit_solid(
+    solid: Target, bodies: int | None, kinds: Kinds, judge: Judge, seed: int
 ) -> tuple[list[tuple[Shape, FloatArray]], Clearance, int]:
-    """Return the fewest bodies that keep a tolerance, or else the closest; their errors; the largest number tried."""
+    """Return bodies, their errors, and the largest number tried.
+
+    Without a number of bodies, these are the fewest that keep a tolerance, or else the closest.
+    """
+    if bodies is not None:
+        (placed,) = grow_bodies(solid, bodies, kinds, seed, each=False)
+        return placed, judge.clearance(placed), bodies
     best: tuple[list[tuple[Shape, FloatArray]], Clearance] | None = None
     tried = kept = 0
     for placed in grow_bodies(solid, _MOST_CHOSEN, kinds, seed):
@@ -325,20 +341,35 @@ def _sum_of_errors(found: Clearance) -> float:
 def grow_bodies(
     solid: Target, bodies: int, kinds: Kinds, seed: int, *, each: bool = True
 ) -> Iterator[list[tuple[Shape, FloatArray]]]:
-    """Yield bodies for a solid: at most one, at most two, and so on (with `each`; otherwise only the last)."""
+    """Yield bodies for a solid: at most one, at most two, and so on.
+
+    Without `each`, yield the last only, or else the first with simpler kinds that are about as close.
+    """
     samples = _Samples(solid, seed)
     found: Bodies | None = None
+    simplest: Bodies | None = None
     for count in range(1, bodies + 1):
-        more = _finish(_search(solid, count, kinds.searched, samples, seed, found), samples)
+        best = _search(solid, count, kinds.searched, samples, seed, found)
+        more = min((_finish(start, kinds, samples) for start in best), key=samples.misfit)
         if found is None or samples.misfit(more) < samples.misfit(found) - _WORTH:
             found = more
-        if each or count == bodies:
-            yield _with_simpler_kinds(found, kinds.simpler, samples).shapes(solid.radius, solid.centre)
+        if each or kinds.simpler or count == bodies:
+            simple = _with_simpler_kinds(found, kinds.simpler, samples)
+            if each or simplest is None or samples.misfit(simplest) > _about_as_close(samples.misfit(found)):
+                simplest = simple
+            if each or count == bodies:
+                yield simplest.shapes(solid.radius, solid.centre)
 
 
-def _finish(bodies: Bodies, samples: _Samples) -> Bodies:
-    """Replace bodies by wedges if these are closer, then minimise the volume that bodies and solid do not share."""
-    misfit = samples.misfit(bodies)
+def _about_as_close(misfit: float) -> float:
+    """Return the largest misfit of simpler bodies that count as about as close."""
+    return max((1.0 + _AS_CLOSE) * misfit, misfit + _WORTH)
+
+
+def _finish(bodies: Bodies, kinds: Kinds, samples: _Samples) -> Bodies:
+    """Choose the kinds of bodies, then minimise the volume that bodies and solid do not share."""
+    misfit, bodies = _best_kinds(samples.misfit(bodies), bodies, kinds.searched + kinds.rings, samples)
+    misfit, bodies = _drop_useless(misfit, bodies, samples)
     if SUPEROVOID in bodies.kinds:
         misfit, bodies = _best_kinds(misfit, bodies, (WEDGE,), samples)
     last = bodies
@@ -354,18 +385,23 @@ def _search(
     samples: _Samples,
     seed: int,
     fewer: Bodies | None,
-) -> Bodies:
-    """Search the best bodies, at most `count`."""
+) -> list[Bodies]:
+    """Search the best bodies, `count` or one more than `fewer`; return the best few.
+
+    `fewer` have made the last descent, which these have not. So they are not compared with them.
+    """
     held = np.concatenate([target.interior(600, seed), target.surface(300, seed + 5)[0]])
     held = (held - target.centre) / target.radius
-    candidates = list(starts(held, count, kinds, _ROUNDS, seed))
+    rounds = max(_LEAST_ROUNDS, _CLUSTERS // count)
+    candidates = list(starts(held, count, kinds, rounds, seed))
     if count == 1 and SUPEROVOID in kinds:
         candidates += wedges(held)
     fine = _descend_best(candidates, samples, _KEPT * (3 if count == 1 else 1))
     if fewer is not None:
         near = _starts_near(fewer, held, kinds[0], samples, seed + count, _NEAREST)
-        fine += [*(_descend_fine(start, samples) for start in near), (samples.misfit(fewer), fewer)]
-    return _drop_useless(*_best_kinds(*min(fine, key=lambda each: each[0]), kinds, samples), samples)
+        fine += [_descend_fine(start, samples) for start in near]
+    fine.sort(key=lambda each: each[0])
+    return [bodies for _, bodies in fine[:_FINISHED]]
 
 
 def _descend_best(candidates: Sequence[Bodies], samples: _Samples, kept: int) -> list[tuple[float, Bodies]]:
@@ -468,7 +504,7 @@ def _best_kinds(misfit: float, bodies: Bodies, kinds: Sequence[int], samples: _S
 
 def _with_simpler_kinds(bodies: Bodies, kinds: Sequence[int], samples: _Samples) -> Bodies:
     """Change bodies to the closest of some kinds, one after the other, if the union then is about as close."""
-    limit = (1.0 + _AS_CLOSE) * samples.misfit(bodies)
+    limit = _about_as_close(samples.misfit(bodies))
     for which in range(len(bodies.kinds) if kinds else 0):
         behind = samples_behind(bodies.drop(which), samples.with_bodies(samples.all_over, bodies))
         changed = [
@@ -482,8 +518,8 @@ def _with_simpler_kinds(bodies: Bodies, kinds: Sequence[int], samples: _Samples)
     return bodies
 
 
-def _drop_useless(misfit: float, bodies: Bodies, samples: _Samples) -> Bodies:
-    """Drop bodies whose absence hardly raises the misfit."""
+def _drop_useless(misfit: float, bodies: Bodies, samples: _Samples) -> tuple[float, Bodies]:
+    """Drop bodies whose absence hardly raises the misfit; return it and the rest."""
     which = len(bodies.kinds) - 1
     while which >= 0 and len(bodies.kinds) > 1:
         rest = bodies.drop(which)
@@ -491,7 +527,7 @@ def _drop_useless(misfit: float, bodies: Bodies, samples: _Samples) -> Bodies:
         if without <= misfit * (1.0 + _USELESS):
             misfit, bodies = without, rest
         which -= 1
-    return bodies
+    return misfit, bodies
 
 
 # --------------------------------------------------------------------------------------------------------- clouds
@@ -541,7 +577,7 @@ def fit_points(
         raise ValueError(f"bodies = {bodies}: must be from 1 to {MOST_BODIES}")
     if noise is not None and not (np.isfinite(noise) and noise > 0.0):
         raise ValueError(f"noise = {noise!r}: must be a positive length, in the unit of the points")
-    chosen = sum(check_kinds(kinds), ())
+    chosen = check_kinds(kinds).convex
     cloud = np.asarray(points, dtype=np.float64)
     if cloud.ndim != 2 or cloud.shape[1:] != (3,) or len(cloud) < 20:
         raise ValueError(f"points: shape {cloud.shape}, expected (n, 3) with n >= 20")

@@ -3,7 +3,7 @@
 
 r"""Signed distances of samples to several bodies, and the normal equations of a fit.
 
-All bodies are convex.  Then the signed distance of a point p is its largest height above any supporting plane,
+All bodies but tori are convex.  Then the signed distance of a point p is its largest height above any supporting plane,
 
     d(p) = max over unit n of  n . p - h(n) = max over surface points x of  n(x) . (p - x),
 
@@ -21,7 +21,7 @@ derivatives of exponents and tapers by the optimiser's parameters.  A body of an
 
 ====== =======================================================================================
 0 - 2  logarithms of the lengths; superovoid and box a1 a2 a3, cylinder and capsule radius (0)
-       and half length without caps (2)
+       and half length without caps (2), torus radii of the hole (0) and of the tube (2)
 3 - 5  substitutions that keep the values in bounds, superovoid: exponents e1 and e2 and the taper, equal in x and y;
        wedge (a superovoid with e2 = 1): exponent e1 and tapers Tx and Ty
 6 - 8  rotation vector about the centre, applied to the rotation
@@ -64,7 +64,7 @@ from superovoid.shapes.kernels.surface import (
 )
 
 PARAMETERS = 12
-SUPEROVOID, BOX, CYLINDER, CAPSULE, WEDGE = 0, 1, 2, 3, 4
+SUPEROVOID, BOX, CYLINDER, CAPSULE, WEDGE, TORUS = 0, 1, 2, 3, 4, 5
 KIND, SIZE, EXPONENTS, TAPERS, ROTATION, CENTRE, CHAIN, RADIUS, ROW_LENGTH = 0, 1, 4, 6, 8, 17, 20, 24, 25
 FOOT_LENGTH = len(SurfacePoint._fields)
 BLOCK = 512
@@ -289,10 +289,19 @@ def _box_distance(a, p):
 
 @kernel
 def _axial_distance(kind, radius, half, p):
-    """Return signed distance, foot and normal for a cylinder or capsule about z."""
+    """Return signed distance, foot and normal for a cylinder, capsule or torus about z.
+
+    The half length of a torus is the radius of its tube, and the radius is that of its hole.
+    """
     across = math.hypot(p[0], p[1])
     ex, ey = (p[0] / across, p[1] / across) if across > 0.0 else (1.0, 0.0)
-    if kind == CAPSULE:
+    if kind == TORUS:
+        beyond = across - radius - half
+        size = math.hypot(beyond, p[2])
+        m, up = (beyond / size, p[2] / size) if size > 0.0 else (1.0, 0.0)
+        n = (m * ex, m * ey, up)
+        d = size - half
+    elif kind == CAPSULE:
         beyond = p[2] - min(max(p[2], -half), half)
         size = math.hypot(across, beyond)
         n = (p[0] / size, p[1] / size, beyond / size) if size > 0.0 else (1.0, 0.0, 0.0)
@@ -305,7 +314,7 @@ def _axial_distance(kind, radius, half, p):
 
 @kernel
 def _plain_distance(row, p):
-    """Return signed distance, foot and normal for a box, cylinder or capsule."""
+    """Return signed distance, foot and normal for a body with a closed form."""
     if row[KIND] == BOX:
         return _box_distance(vector_at(row, SIZE), p)
     return _axial_distance(row[KIND], row[SIZE], row[SIZE + 2], p)
@@ -366,13 +375,17 @@ def _find_feet(row, points, limits, steps, lanes, samples, distances, feet):
 
 @kernel
 def _plain_slopes(row, rotation, foot):
-    """Return the derivatives of the distance from a box, cylinder or capsule, given foot and normal."""
+    """Return the derivatives of the distance from a body with a closed form, given foot and normal."""
     x, n = vector_at(foot, 0), vector_at(foot, 3)
+    by_x, by_y, by_z = -row[SIZE], 0.0, -row[SIZE + 2] * abs(n[2])
     if row[KIND] == BOX:
         by_x, by_y = -row[SIZE] * abs(n[0]), -row[SIZE + 1] * abs(n[1])
-    else:
-        by_x, by_y = -row[SIZE] * (1.0 if row[KIND] == CAPSULE else math.hypot(n[0], n[1])), 0.0
-    lengths = (by_x, by_y, -row[SIZE + 2] * abs(n[2]))
+    elif row[KIND] == CYLINDER:
+        by_x *= math.hypot(n[0], n[1])
+    elif row[KIND] == TORUS:
+        outwards = (n[0] * x[0] + n[1] * x[1]) / math.hypot(x[0], x[1])
+        by_x, by_z = by_x * outwards, -row[SIZE + 2] * (1.0 + outwards)
+    lengths = (by_x, by_y, by_z)
     turn, centre = rotate_in_lanes(rotation, cross(n, x)), scale(-1.0, rotate_in_lanes(rotation, n))
     return _Slopes(lengths, (0.0, 0.0, 0.0), turn, centre)
 

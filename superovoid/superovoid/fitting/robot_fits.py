@@ -38,7 +38,7 @@ FloatArray = NDArray[np.float64]
 
 PROOF_WIDTH = 2e-3
 """Width of the proved intervals, relative to a link's radius."""
-FORM = 12
+FORM = 13
 """Version of the fits; increase it when bodies or bounds change, so that stored fits are recomputed."""
 
 

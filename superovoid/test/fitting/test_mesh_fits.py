@@ -10,7 +10,7 @@ import pytest
 import trimesh
 from scipy.spatial.transform import Rotation
 
-from superovoid import Box, Capsule, Cylinder, Sphere, Superovoid
+from superovoid import Box, Capsule, Cylinder, Sphere, Superovoid, Torus
 from superovoid.fitting import fit_mesh, fit_points, mesh_fits
 from superovoid.fitting.enclosing import enclose
 from superovoid.fitting.joint import body_in_box
@@ -85,7 +85,7 @@ def test_worse_result_with_more_bodies_is_rejected(monkeypatch):
 
     def search(_solid, count, *_):
         tried.append(_[-1])
-        return whole if count == 1 else small.add_bodies(small)
+        return [whole if count == 1 else small.add_bodies(small)]
 
     monkeypatch.setattr(mesh_fits, "_search", search)
     monkeypatch.setattr(mesh_fits, "descend", lambda bodies, *_: (0.0, bodies))
@@ -201,7 +201,7 @@ def test_results_are_compared_after_the_last_descent(monkeypatch):
     loose = [body_in_box(BOX, np.eye(3), half * (1.6, 1.6, 1.6), at_, (0.1, 0.1)) for half, at_ in zip(halves, middle,
              strict=True)]  # fmt: skip
     monkeypatch.setattr(
-        mesh_fits, "_search", lambda _solid, count, *_: good[0] if count == 1 else loose[0].add_bodies(loose[1])
+        mesh_fits, "_search", lambda _solid, count, *_: [good[0] if count == 1 else loose[0].add_bodies(loose[1])]
     )
     one, two = mesh_fits.grow_bodies(bars, 2, mesh_fits.check_kinds("box"), 0)
     assert [len(one), len(two)] == [1, 2]
@@ -212,12 +212,12 @@ def test_last_descent_that_moves_bodies_away_is_rejected(monkeypatch):
     box = solid(trimesh.creation.box((0.2, 0.1, 0.1)))
     half = np.array([0.1, 0.05, 0.05]) / box.radius
     whole, left = (body_in_box(BOX, np.eye(3), share * half, np.zeros(3), (0.1, 0.1)) for share in (0.9, 0.2))
-    samples = mesh_fits._Samples(box, 0)
+    samples, kinds = mesh_fits._Samples(box, 0), mesh_fits.check_kinds("box")
     for worse, kept in ((left, whole), (whole, whole)):
         monkeypatch.setattr(mesh_fits, "descend", lambda *_, worse=worse: (0.0, worse))
-        assert mesh_fits._finish(whole, samples) is kept
+        assert mesh_fits._finish(whole, kinds, samples) is kept
     monkeypatch.setattr(mesh_fits, "descend", lambda *_: (0.0, whole))
-    assert mesh_fits._finish(left, samples) is whole
+    assert mesh_fits._finish(left, kinds, samples) is whole
 
 
 def test_number_and_tolerance_give_equal_bodies_for_a_seed():
@@ -288,6 +288,37 @@ def test_simpler_kinds_are_taken_only_if_about_as_close(shape, expected):
     fit = fit_mesh(mesh, bodies=1, kinds="auto")
     assert [type(body.shape).__name__ for body in fit.bodies] == [expected]
     assert fit.quality.iou > closest.quality.iou - 0.01
+
+
+def test_fewer_simple_bodies_are_taken_if_about_as_close():
+    mesh = trimesh.creation.box((0.1, 0.2, 0.4), transform=trimesh.transformations.rotation_matrix(0.7, (1, 2, 3)))
+    fit = fit_mesh(mesh, bodies=2, kinds="auto")
+    assert [type(body.shape) for body in fit.bodies] == [Box]
+    assert fit.quality.iou > 0.985
+
+
+def ring_with_stem():
+    """Return a torus about y on a cylinder along z, which ends in it."""
+    ring, stem = trimesh.creation.torus(0.1, 0.025), trimesh.creation.cylinder(0.025, 0.2)
+    ring.apply_transform(trimesh.transformations.rotation_matrix(0.5 * np.pi, (1, 0, 0)))
+    stem.apply_translation((0.0, 0.0, -0.21))
+    return trimesh.util.concatenate([ring, stem])
+
+
+@pytest.mark.ci
+def test_ring_of_an_eye_bolt_becomes_a_torus():
+    fit = fit_mesh(ring_with_stem(), kinds="auto")
+    assert sorted(type(body.shape).__name__ for body in fit.bodies) == ["Cylinder", "Torus"]
+    (torus,) = (body.shape for body in fit.bodies if isinstance(body.shape, Torus))
+    assert torus.major_radius == pytest.approx(0.1, rel=0.02) and torus.minor_radius == pytest.approx(0.025, rel=0.03)
+    assert fit.clearance.verdict == "good" and fit.quality.iou > 0.97
+
+
+def test_torus_is_kept_only_if_several_bodies_are_no_closer():
+    # A round tube is closer to a flat ring than one convex body is, but no part of a good fit.
+    flat = trimesh.creation.annulus(0.06, 0.1, 0.03)
+    assert [type(body.shape) for body in fit_mesh(flat, bodies=1, kinds="auto").bodies] == [Torus]
+    assert fit_mesh(flat, kinds="auto").clearance.verdict == "good"
 
 
 @pytest.mark.slow
@@ -427,6 +458,23 @@ def test_bounds_of_a_ball_and_a_cube_contain_the_exact_distances(cube):
     over = largest_protrusion([(Sphere(1.5), at(0.2, 0.0, 0.0))], cube, width)
     assert over.lower <= 0.7 <= over.upper <= over.lower + width
     assert largest_protrusion([(Sphere(0.5), HERE)], cube, 1e-3).upper <= 1e-3
+
+
+def test_bounds_of_a_torus_and_a_cube_contain_the_exact_distances(cube):
+    # The middle of a face is farther from the torus than the corners of the face are.
+    gap = largest_uncovered([(Torus(1.0, 0.25), HERE)], cube, 1e-3)
+    assert gap.lower <= np.sqrt(2.0) - 0.25 <= gap.upper <= gap.lower + 1e-3
+    over = largest_protrusion([(Torus(1.0, 0.25), HERE)], cube, 1e-2)
+    assert over.lower <= 0.25 <= over.upper <= over.lower + 1e-2
+    ring = solid(Torus(1.0, 0.25).tessellate(64))
+    assert largest_uncovered([(Torus(1.0, 0.25), HERE)], ring, 1e-3).upper <= 2e-3
+    assert largest_protrusion([(Box((0.6, 0.6, 0.6)), HERE)], ring, 0.05).lower > 0.4
+
+
+def test_torus_contains_no_hull_of_points():
+    ring = Torus(1.0, 0.25).triangles(16)[0] * 0.99
+    assert Torus(1.0, 0.25).contains(ring * (1.0, 1.0, 0.5)).any()
+    assert containment_margin(Torus(1.0, 0.25), HERE, ring) < 0.0
 
 
 def test_largest_uncovered_distance_is_found_far_from_corners():

@@ -8,7 +8,7 @@ import pytest
 import trimesh
 from scipy.spatial.transform import Rotation
 
-from superovoid import Box, Capsule, Cylinder, Sphere, Superovoid, distance
+from superovoid import Box, Capsule, Cylinder, Sphere, Superovoid, Torus, distance
 from superovoid.fitting import descent, joint
 from superovoid.fitting import normal_equations as equations
 from superovoid.fitting.targets import Target
@@ -213,6 +213,7 @@ BODIES = {
     "box": (equations.BOX, (1.0, 1.0), (0.0, 0.0), Box(2.0 * np.array(SIZE))),
     "cylinder": (equations.CYLINDER, (1.0, 1.0), (0.0, 0.0), Cylinder(0.5, 0.8)),
     "capsule": (equations.CAPSULE, (1.0, 1.0), (0.0, 0.0), Capsule(0.5, 0.8)),
+    "torus": (equations.TORUS, (1.0, 1.0), (0.0, 0.0), Torus(0.9, 0.4)),
 }
 
 
