@@ -303,7 +303,7 @@ def fit_mesh(
         if _sum_of_errors(other[1]) < _sum_of_errors(clearance):
             placed, clearance, tried = other
     if bodies is not None and len(placed) < bodies:
-        notes = (*notes, f"has {len(placed)} of {bodies} bodies: no further body brings it closer to the mesh")
+        notes = (*notes, f"has {len(placed)} of {bodies} bodies: no further body brings it much closer to the mesh")
     fitted = tuple(FittedBody(shape, pose) for shape, pose in placed)
     quality = measure_union(placed, solid, seed=seed + 2)
     return MeshFit(fitted, quality, solid.kind, notes, seed, clearance, tried)

@@ -159,7 +159,7 @@ def test_bodies_that_fill_a_hollow_get_one_more_chance(monkeypatch):
 def test_fewer_bodies_than_requested_are_reported():
     found = fit_mesh(trimesh.creation.box((0.1, 0.2, 0.3)), bodies=2, kinds=("box",))
     assert len(found.bodies) == 1 and found.notes == (
-        "has 1 of 2 bodies: no further body brings it closer to the mesh",
+        "has 1 of 2 bodies: no further body brings it much closer to the mesh",
     )
 
 
