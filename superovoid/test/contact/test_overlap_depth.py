@@ -19,7 +19,7 @@ import trimesh
 from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
-from superovoid import Box, Mesh, Sphere, Status, Torus, distance
+from superovoid import Box, ConvexMesh, Cylinder, Ellipsoid, Mesh, Sphere, Status, Superovoid, Torus, distance
 
 UNIT_BOX = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 
@@ -128,6 +128,31 @@ def test_depth_in_a_non_convex_mesh_lies_in_its_interval(body, aligned):
         assert result.lower - 1e-9 <= -depth <= result.upper + 1e-9
         assert bool(result.status & Status.NON_CONVEX) == bool(result.status & Status.UNPROVEN)
     assert overlapping >= 3
+
+
+CAPPED = {
+    "box": Box((0.4, 0.4, 0.4)),
+    "cylinder": Cylinder(0.2, 0.4),
+    "ellipsoid": Ellipsoid((0.2, 0.15, 0.2)),
+    "hull": ConvexMesh(0.2 * UNIT_BOX),
+    "mesh": Mesh.from_trimesh(trimesh.creation.box((0.4, 0.4, 0.4))),
+    "superovoid": Superovoid((0.2, 0.2, 0.2), section_exponent=0.1, profile_exponent=0.1),
+}
+
+
+@pytest.mark.parametrize("kind", CAPPED)
+def test_a_body_whose_top_barely_leaves_a_mesh_is_inside(kind):
+    rng = np.random.default_rng(5)
+    mesh, _ = notch_and_pieces()
+    for rtol in (1e-9, 1e-6, 1e-2):
+        for share in (1e-3, 1e-2, 1e-1) * 3:
+            place = np.eye(4)
+            place[:3, :3] = Rotation.from_rotvec(rng.choice([0.0, share * rtol]) * rng.normal(size=3)).as_matrix()
+            place[:3, 3] = 0.5, 0.5, 0.8 + 0.2 * share * rtol
+            result = distance(CAPPED[kind], place, mesh, rtol=rtol)
+            # The ball of radius 0.15 about its centre, which is 0.2 below the top, must leave the mesh.
+            assert result.lower <= 1e-3 - 0.35
+            assert result.upper <= 0.0
 
 
 @pytest.mark.parametrize("kind", ["box", "sphere"])

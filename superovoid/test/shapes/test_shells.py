@@ -11,9 +11,10 @@ import pickle
 import numpy as np
 import pytest
 
-from superovoid import distance
+from superovoid import distance, point_distances
 from superovoid.shapes import Box, Capsule, ConvexMesh, HalfSpace, Mesh, Shell, Sphere, Superovoid, Torus
 from superovoid.shapes.scaling import scale_shape
+from superovoid.testing.contract import surface_distance
 from superovoid.values.status import Status
 
 WIDTH, HEIGHT = 0.2, 0.3  # of the open box: half of its sides, and their height
@@ -143,3 +144,17 @@ def test_shells_pickle_compare_and_print():
 def test_arguments_other_than_sheets_are_errors(vertices, faces, words):
     with pytest.raises(ValueError, match=words):
         Shell(vertices, faces)
+
+
+def test_intervals_hold_for_points_next_to_edges():
+    rng = np.random.default_rng(9)
+    for _ in range(300):
+        corners = rng.normal(size=(6, 3))
+        sheet = Shell(corners, [(0, 1, 2), (3, 4, 5)])
+        share = rng.uniform(size=(20, 1))
+        points = share * corners[0] + (1.0 - share) * corners[1]
+        points += rng.normal(size=(20, 3)) * 10.0 ** -rng.uniform(7.0, 10.0, (20, 1))
+        found = point_distances(sheet, points)
+        exact = np.array([surface_distance(sheet, point) for point in points])
+        assert (found.lower - 1e-14 <= exact).all()
+        assert (exact <= found.upper + 1e-14).all()

@@ -217,9 +217,13 @@ def separation(pair, n, goal, beyond, below, others, w):
 
 
 @kernel(_nrt=True)
-def overlap(pair, gap):
-    """Return whether bodies whose surfaces may touch have a common point, from the gap of their surfaces."""
-    return gap.lower == -math.inf or side_of_bodies(pair, False) == INSIDE
+def may_overlap(pair, gap, margin):
+    """Return whether bodies may have a common point, from the gap of their surfaces and its rounding error.
+
+    The side of a point tells that of its body only if a gap is proved: a face that reaches through the surface by less
+    than the goal may hold the point.
+    """
+    return not (gap.lower > margin) or side_of_bodies(pair, False) == INSIDE
 
 
 @kernel(_nrt=True)
@@ -363,7 +367,8 @@ def _shortest_way(pair, ways, count, best, direction, goal, margin, w):
             i = j if ways[j, 0] < ways[i, 0] else i
         if count == 0 or not (ways[i, 0] < best):
             break
-        length, d = ways[i, 0] + 0.5 * goal, _way(ways, i)
+        # Only the way from the place of the bodies outwards proves anything about this place.
+        length, d = max(ways[i, 0], 0.0) + 0.5 * goal, _way(ways, i)
         ways[i, 0] = math.inf
         away = Pair(pair.a, pair.b, pair.rotation, add(pair.centre, scale(length, d)))
         if is_point:
@@ -371,7 +376,7 @@ def _shortest_way(pair, ways, count, best, direction, goal, margin, w):
             is_free = side_of_bodies(away, True) == OUTSIDE
         else:
             k = separation(away, d, 0.5 * goal, 2.0 * margin, -math.inf, False, w)
-            is_free = k.lower > margin and not overlap(away, k)
+            is_free = not may_overlap(away, k, margin)
         if is_free:
             return length, d
     return best, direction
@@ -386,17 +391,16 @@ def solve(pair, n, goal, budget):
     rotation, centre = pair.rotation, pair.centre
     margin = difference.rounding(a, pair.b.row, centre)
     gap = separation(pair, n, goal, math.inf, -math.inf, True, w)
-    if not overlap(pair, gap):
+    if not may_overlap(pair, gap, margin):
         d = gap.upper
         return cores.Cores(d, min(gap.lower - margin, d), d + margin, gap.x, gap.y, gap.n, gap.iterations, gap.status)
-    touching = gap.lower == -math.inf
     ball = kinds.ball_radius(a, ka)
     ways, count, proved = np.empty((4 * _MOST_TOUCHED + 3, 4)), np.int64(0), 0.0
     best, direction, iterations = math.inf, n, gap.iterations
-    if touching:
+    if gap.lower == -math.inf:
         proved = max(0.0, -gap.upper)
     else:
-        # A lies inside B, or the other way round: A leaves through the nearest triangle.
+        # A may lie inside B, or the other way round: A leaves through the nearest triangle.
         inward = scale(-1.0, gap.n)
         _, _, upper = kinds.core_support(pair.a, inward)
         length = upper + ball - dot(inward, gap.y)
@@ -422,7 +426,7 @@ def solve(pair, n, goal, budget):
             bare = Pair(kinds.Core(core, ka, pool_a), pair.b, rotation, centre)
             k = separation(bare, n, goal, math.inf, -math.inf, False, w)
             iterations += k.iterations
-            if not overlap(bare, k):
+            if not may_overlap(bare, k, margin):
                 proved = max(proved, ball - k.upper)
                 count = _add_way(ways, count, ball - k.upper, k.n)
         if ka == kinds.MESH:
@@ -449,11 +453,12 @@ def solve(pair, n, goal, budget):
             continue
         best = min(best, length)
         x, y = k.x, combine(1.0, k.y, -length, direction)
-        if k.lower <= goal + margin or i == _ADVANCES - 1:
+        # A negative length is proved as a gap by the one before it; beyond the place of the bodies, gaps do not add up.
+        if length < 0.0 or k.lower <= goal + margin or i == _ADVANCES - 1:
             break
         length -= k.lower - margin
     lower, upper = -best - margin, margin - proved
-    if touching and not (proved > 0.0):
+    if not (gap.lower > margin or proved > 0.0):
         upper = max(margin, gap.upper)
     if best < 0.0:
         upper = norm(sub(y, x)) + margin
@@ -507,7 +512,7 @@ def bounds(pair, n, limit, goal, margin):
             lower = max(lower, gap.lower - margin)
         elif side == INSIDE:
             upper = min(upper, margin - gap.lower)
-    elif gap.lower == -math.inf and limit.below < 0.0:
+    elif limit.below < 0.0:
         # The farthest points along n, if they are inside.
         x = combine(1.0, point_along(a, n), ball, n)
         deep = depth_of_point(b, rotate_back(pair.rotation, sub(x, pair.centre)), goal, far, w)
