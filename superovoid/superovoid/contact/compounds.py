@@ -163,7 +163,7 @@ def _nearest_members(a, b, limit, goal, aside, margin, memory):
             elsewhere = min(elsewhere, upper)
         if is_aside and step >= 0:
             elsewhere = min(elsewhere, max(upper, best[columns.UPPER]))
-        if upper < best[columns.UPPER]:
+        if step < 0 or upper < best[columns.UPPER]:  # the first pair may be far apart, and its upper bound infinite
             for j in range(columns.RESULT_LENGTH):
                 best[j] = row[j]
             best[columns.UPPER] = upper
@@ -173,7 +173,7 @@ def _nearest_members(a, b, limit, goal, aside, margin, memory):
     for k in range(lowers.shape[0]):
         least = min(least, lowers[k])
     best[columns.ITERATIONS] = iterations
-    return least, best[columns.UPPER], elsewhere <= best[columns.UPPER] + goal
+    return least, best[columns.UPPER], elsewhere - best[columns.UPPER] <= goal
 
 
 @kernel(_nrt=True)

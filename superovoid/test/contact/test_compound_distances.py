@@ -272,6 +272,19 @@ def test_a_compound_is_one_body_of_a_scene():
     assert len(scene.query(max_results=1)) == 1
 
 
+@few_or_many(150, 3000)
+def test_scenes_omit_compounds_farther_apart_than_asked(draws):
+    rng = np.random.default_rng(12)
+    kinds = (Cone(0.2, 0.4), Box((0.4, 0.3, 0.2)), Capsule(0.1, 0.4), EGG)
+    for i in range(draws):
+        (one, other), pose = rng.choice(len(kinds), 2), at(*rng.normal(scale=0.6, size=3), seed=i)
+        compound = Compound([(kinds[one], np.eye(4)), (Sphere(0.01), (0.0, 0.0, 0.0))])
+        scene = Scene([Body("a", "a", compound), Body("b", "b", kinds[other])])
+        scene.set_link_poses({"a": np.eye(4), "b": pose})
+        known = distance(kinds[one], np.eye(4), kinds[other], pose).distance
+        assert len(scene.query(max_distance=0.05)) == (known <= 0.05)
+
+
 def test_a_compound_on_a_link_answers_states_as_its_members():
     urdf = """<robot name="r"><link name="base"/><link name="arm"/><joint name="j" type="revolute"><parent link="base"/>
       <child link="arm"/><axis xyz="0 1 0"/><limit lower="-3" upper="3" velocity="1" effort="1"/></joint></robot>"""
