@@ -14,6 +14,8 @@ The first derivative is n . (v_B - v_A) at the contact. Its derivative along the
 
     u_j . dn_k - (w_B x n)_j . dy_k + (w_A x n)_j . dx_k + n . (second derivatives of the points fixed to their bodies)
 
+The surface of a compound is that of the member on which the point lies.
+
 At an edge or a corner a curvature is infinite. A surface therefore has the form M dx = N (dn - P (w x n)): M = S and
 N = I if it is smooth, M = I and N = 0 at a corner, and both along and across an edge.
 """
@@ -28,8 +30,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.contact.differentiation import DerivativeStatus, derivatives
+from superovoid.contact.points import point_distances
 from superovoid.contact.results import DistanceResults
-from superovoid.shapes import Box, Capsule, Cone, ConvexMesh, Cylinder, HalfSpace, Shape, Sphere, Superovoid, Torus
+from superovoid.shapes import (
+    Box,
+    Capsule,
+    Compound,
+    Cone,
+    ConvexMesh,
+    Cylinder,
+    HalfSpace,
+    Shape,
+    Sphere,
+    Superovoid,
+    Torus,
+)
 from superovoid.values.status import Status
 
 FloatArray = NDArray[np.float64]
@@ -77,9 +92,11 @@ def second_derivatives(
     status = np.zeros(count, dtype=np.uint8)
     forms = []
     for side, poses, points, outward in ((a, pose_a, result.point_a, n), (b, pose_b, result.point_b, -n)):
-        m, n_, flags = _forms_of(side, poses, points, outward, result)
+        members, placed, shared = _members_at(side, poses, points, size)
+        m, n_, flags = _forms_of(members, placed, points, outward, result)
         forms.append((basis @ m @ basis.mT * size[:, None, None], basis @ n_ @ basis.mT))
         status |= flags
+        status[shared] |= int(DerivativeStatus.NON_UNIQUE)
     status |= np.uint8(DerivativeStatus.TOUCHING) * ((result.lower <= 0.0) & (result.upper >= 0.0))
     for name in ("NON_UNIQUE", "ARBITRARY_NORMAL", "UNPROVEN"):
         status[(result.status & int(Status[name])) != 0] |= int(DerivativeStatus[name])
@@ -109,6 +126,25 @@ def second_derivatives(
     least = np.linalg.eigvalsh(found[:, :2, -2:])[:, 0]
     status[np.flatnonzero(known)[(d[known] < 0.0) & (least < -1e-9)]] |= int(DerivativeStatus.FOCAL)
     return 0.5 * (by_parameters + by_parameters.mT), status
+
+
+def _members_at(
+    shapes: Sequence[Shape], poses: FloatArray, points: FloatArray, sizes: FloatArray
+) -> tuple[list[Shape], FloatArray, NDArray[np.bool_]]:
+    """Return the bodies and their poses, a compound replaced by the member nearest to the point on its surface.
+
+    Also return whether the point is on another member, too.
+    """
+    members, placed, shared = list(shapes), poses.copy(), np.zeros(len(shapes), dtype=bool)
+    for compound in {id(shape): shape for shape in shapes if isinstance(shape, Compound)}.values():
+        rows = np.array([i for i, shape in enumerate(shapes) if shape is compound])
+        local = ((points[rows] - poses[rows, :3, 3])[:, None] @ poses[rows, :3, :3])[:, 0]
+        beside = np.abs([point_distances(shape, local, pose).distance for shape, pose in compound.members])
+        shared[rows] = (beside <= _ON_EDGE * sizes[rows]).sum(axis=0) > 1
+        for i, nearest in zip(rows.tolist(), beside.argmin(axis=0).tolist(), strict=True):
+            members[i], pose = compound.members[nearest]
+            placed[i] = poses[i] @ pose
+    return members, placed, shared
 
 
 def _forms_of(

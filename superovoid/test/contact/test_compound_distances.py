@@ -42,6 +42,8 @@ from draws import few_or_many
 HAMMER = Compound([(Capsule(0.01, 0.2), (0.0, 0.0, 0.0)), (Box((0.1, 0.03, 0.03)), (0.0, 0.0, 0.1))])
 EGG = Superovoid((0.05, 0.04, 0.06), section_exponent=0.8, profile_exponent=0.7, taper=(0.1, 0.2))
 
+SIGNS = np.concatenate([np.eye(2), -np.eye(2)])  # of steps of two joints
+
 
 def at(*place, seed=None):
     """Pose at a place, turned at random if a seed is given."""
@@ -301,6 +303,28 @@ def test_a_compound_on_a_link_answers_states_as_its_members():
     np.testing.assert_allclose(found.gradients[free], parts.gradients[nearest], atol=1e-9)
     verdicts = [are_states_closer(robot, scene, states, 0.02) for scene in (together, apart)]
     np.testing.assert_array_equal(verdicts[0].closer, verdicts[1].closer)
+
+
+@pytest.mark.parametrize("egg", [EGG, Compound([(EGG, at(0.0, 0.0, 0.02, seed=13)), (Sphere(0.01), (0.0, 0.0, 0.0))])])
+def test_hessians_of_compounds_agree_with_differences_of_gradients(egg):
+    urdf = """<robot name="r"><link name="base"/><link name="hand"/><link name="arm"/>
+      <joint name="j" type="revolute"><parent link="base"/><child link="hand"/><axis xyz="0 1 0"/>
+        <limit lower="-3" upper="3" velocity="1" effort="1"/></joint>
+      <joint name="k" type="revolute"><parent link="hand"/><child link="arm"/><origin xyz="0.05 0 0.1"/>
+        <axis xyz="1 0 0"/>
+        <limit lower="-3" upper="3" velocity="1" effort="1"/></joint></robot>"""
+    robot, step = Robot.from_urdf(urdf), 1e-6
+    scene = Scene([Body("hammer", "arm", HAMMER), Body("egg", "base", egg, at(0.26, 0.02, 0.05))])
+    compared = 0
+    for state in np.random.default_rng(14).uniform(-1.0, 1.0, (20, 2)):
+        scene.set_link_poses(robot.forward_kinematics(state))
+        found = robot.distance_hessians(scene, scene.query(), state)
+        ends = [state_distances(robot, scene, [state + s * step], gradients=True).gradients[0] for s in SIGNS]
+        differences = np.subtract(ends[:2], ends[2:]) / (2.0 * step)
+        if found.differentiable[0]:
+            np.testing.assert_allclose(found.by_joint[0], differences, atol=1e-5)
+            compared += 1
+    assert compared > 15
 
 
 def test_gradients_of_a_compound_agree_with_differences():
