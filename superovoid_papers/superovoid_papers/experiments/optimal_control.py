@@ -28,6 +28,7 @@ from superovoid.fitting.sphere_covers import cover_with_spheres
 from superovoid.output import (
     REPORT,
     CsvRow,
+    OutputError,
     column,
     leave,
     machine,
@@ -154,6 +155,8 @@ def table(rows: list[Solution]) -> Table:
 def main(states: int, output: Path) -> int:
     """Solve, print a table, write CSV."""
     console = REPORT.console()
+    if states < 3:
+        raise OutputError(f"--states {states}: must be at least 3: the start, the goal and one between them")
     try:
         found = libraries()
         import casadi  # noqa: F401

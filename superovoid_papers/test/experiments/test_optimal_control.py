@@ -7,6 +7,7 @@ import csv
 
 import pytest
 
+from superovoid.output import OutputError
 from superovoid_papers.benchmarks import robots
 from superovoid_papers.experiments import optimal_control
 
@@ -19,6 +20,11 @@ def test_a_missing_library_of_optimal_control_is_named(monkeypatch, tmp_path, ca
     assert optimal_control.main(6, tmp_path / "out") == 1
     assert capsys.readouterr().err == "superovoid experiment optimal-control: no module 'coal'\n"
     assert not (tmp_path / "out").exists()
+
+
+def test_paths_without_a_state_between_their_ends_are_refused(tmp_path):
+    with pytest.raises(OutputError, match=r"--states 2: must be at least 3"):
+        optimal_control.main(2, tmp_path)
 
 
 @pytest.mark.ci
