@@ -62,12 +62,13 @@ class _Memory(NamedTuple):
 
 
 @kernel
-def _member_count(body):
+def member_count(body):
+    """Return the number of members of a body; 1 if it is no compound."""
     return int(body.row[kinds.MEMBER_COUNT]) if kinds.kind_of(body.row) == kinds.COMPOUND else 1
 
 
 @kernel(_nrt=True)
-def _member(body, i, shift, pose):
+def member(body, i, shift, pose):
     """Return member i of a body, moved by a shift, with its pose in the given memory."""
     row, pool = body.row, body.pool
     if kinds.kind_of(row) == kinds.COMPOUND:
@@ -85,7 +86,7 @@ def _member(body, i, shift, pose):
 
 
 @kernel
-def _pose_error(body):
+def pose_error(body):
     """Bound of what the rounding of the poses of members adds to a distance, m."""
     row, pose = body.row, body.pose
     if kinds.kind_of(row) != kinds.COMPOUND:
@@ -109,7 +110,7 @@ def _sphere(body, i):
 def _bound_by_spheres(a, b, margin, lowers):
     """Set the lower bounds of all pairs of members by spheres about their origins; return the number of the least."""
     nearest, least = 0, math.inf
-    count_b = _member_count(b)
+    count_b = member_count(b)
     for k in range(lowers.shape[0]):
         x, of_a = _sphere(a, k // count_b)
         y, of_b = _sphere(b, k % count_b)
@@ -125,8 +126,8 @@ def _bound_by_spheres(a, b, margin, lowers):
 @kernel(_nrt=True)
 def _solve_pair(a, b, k, shift, limit, memory):
     """Solve pair k of the members of A and of B, B moved by a shift, without a state; return its interval."""
-    count_b, none, row = _member_count(b), (0.0, 0.0, 0.0), memory.row
-    first, second = _member(a, k // count_b, none, memory.pose_a), _member(b, k % count_b, shift, memory.pose_b)
+    count_b, none, row = member_count(b), (0.0, 0.0, 0.0), memory.row
+    first, second = member(a, k // count_b, none, memory.pose_a), member(b, k % count_b, shift, memory.pose_b)
     memory.state[:] = 0.0
     solve_members(first, second, limit, memory.state, memory.rotation, row)
     return row[columns.LOWER], row[columns.UPPER]
@@ -296,7 +297,7 @@ def _solve_compounds(first, second, limit, rotation, out):
     a, b = (first, second) if is_straight else (second, first)
     core_a = kinds.Core(a.row, kinds.kind_of(a.row), a.pool)
     core_b = kinds.Core(b.row, kinds.kind_of(b.row), b.pool)
-    count = _member_count(a) * _member_count(b)
+    count = member_count(a) * member_count(b)
     memory = _Memory(
         np.empty((4, 4)),
         np.empty((4, 4)),
@@ -309,7 +310,7 @@ def _solve_compounds(first, second, limit, rotation, out):
     )
     of_a, of_b = radii(core_a, core_b)
     size, length = min(a.row[SIZE], b.row[SIZE]), norm(offset_of(a.pose, b.pose))
-    margin = _pose_error(a) + _pose_error(b)
+    margin = pose_error(a) + pose_error(b)
     wanted = limit.tolerance * size
     goal = wanted + 4.0 * (allowance(of_a, of_b, length) + margin)
     lower, upper, others = _nearest_members(a, b, limit, goal, REACH * size, margin, memory)

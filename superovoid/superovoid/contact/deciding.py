@@ -8,6 +8,7 @@ two superovoids                the middle of the points where the line of centre
 two convex bodies              GJK ends as soon as a direction proves them no closer, or a pair of points closer; if
                                its tetrahedron holds the origin, its least height proves an overlap
 a mesh that is not convex      hulls, triangles, and what lies inside (`convex.mesh`)
+compounds                      their members, by the same proofs
 undecided pairs                the solver with the threshold as its stop rule (`Limit`)
 """
 
@@ -15,20 +16,24 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1
 from superovoid.compiled.kernels import entry_point, kernel, out_of_line
 from superovoid.compiled.vector import add, combine, norm, rotate, rotate_back, scale, vector_at
 from superovoid.contact.broadcasting import Pairs, bodies_of, own_or_only
 from superovoid.contact.columns import LOWER, UPPER
-from superovoid.contact.compounds import solve_within
+from superovoid.contact.compounds import member, member_count, pose_error, solve_within
 from superovoid.contact.convex import cores, mesh
 from superovoid.contact.inputs import SEARCH_BUDGET
 from superovoid.contact.kind_table import (
+    COMPOUNDS,
     CONVEX,
     MESHES,
     METHODS,
     OVOIDS,
     begin,
+    solve_members,
     start_from,
 )
 from superovoid.contact.minkowski import difference
@@ -131,6 +136,33 @@ def _are_bounds_cheaper(a, b):
     return method == MESHES or (method == CONVEX and (has_hull or not has_sphere))
 
 
+@kernel(separate=True, _nrt=True)
+def _bounds_of_members(first, second, limit, direction, state, rotation, row):
+    """Bound the signed distance of two compounds by those of their members, until a pair is closer than the limit.
+
+    The least distance of members is that of the compounds if none overlap. Otherwise the compounds may be deeper in
+    each other, so a negative bound is none.
+    """
+    out_of_line()
+    count, none, lower, upper = member_count(second), (0.0, 0.0, 0.0), math.inf, math.inf
+    pose_a, pose_b = np.empty((4, 4)), np.empty((4, 4))
+    margin = pose_error(first) + pose_error(second)
+    ends = Limit(limit.tolerance, limit.budget, limit.beyond + margin, limit.below - margin)
+    for k in range(member_count(first) * count):
+        a, b = member(first, k // count, none, pose_a), member(second, k % count, none, pose_b)
+        low, high = -math.inf, math.inf
+        if _are_bounds_cheaper(a.row, b.row):
+            low, high = bounds_of_pair(a, b, ends, direction, rotation)
+        if verdict_of(low, high, ends) == UNDECIDED:
+            state[:] = 0.0
+            solve_members(a, b, ends, state, rotation, row)
+            low, high = max(low, row[LOWER]), min(high, row[UPPER])
+        lower, upper = min(lower, low - margin), min(upper, high + margin)
+        if upper < limit.below:
+            break
+    return lower if lower >= 0.0 else -math.inf, upper
+
+
 @kernel
 def decide_within(first, second, limit, direction, state, scratch, out):
     """Decide whether the signed distance of two bodies is below a threshold, by the cheapest proof.
@@ -161,10 +193,14 @@ def decide_within(first, second, limit, direction, state, scratch, out):
     # The origins of superovoids are points of them.
     upper = length + margin if method == OVOIDS else math.inf
     found = verdict_of(lower, upper, limit)
-    if found == UNDECIDED and _are_bounds_cheaper(a, b):
-        bounds = bounds_of_pair(first, second, limit, direction, rotation)
+    are_compounds = method == COMPOUNDS
+    if found == UNDECIDED and (are_compounds or _are_bounds_cheaper(a, b)):
+        if are_compounds:
+            bounds, by = _bounds_of_members(first, second, limit, direction, state, rotation, row), BY_SEARCH
+        else:
+            bounds = bounds_of_pair(first, second, limit, direction, rotation)
+            by = BY_SURFACES if method == MESHES else BY_DIRECTION
         lower, upper = max(lower, bounds[0]), min(upper, bounds[1])
-        by = BY_SURFACES if method == MESHES else BY_DIRECTION
         found = verdict_of(lower, upper, limit)
     if found == UNDECIDED:
         solve_within(first, second, limit, state, rotation, row)

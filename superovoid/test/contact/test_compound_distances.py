@@ -21,6 +21,7 @@ from superovoid import (
     Motion,
     Robot,
     Scene,
+    Shell,
     Sphere,
     Status,
     Superovoid,
@@ -237,6 +238,16 @@ def test_thresholds_of_compounds_are_decided_by_their_distance():
         assert not (verdicts.closer & (known.lower >= threshold)).any()
         assert not (verdicts.farther & (known.upper < threshold)).any()
         assert (verdicts.closer | verdicts.farther).all()
+
+
+def test_a_compound_overlaps_where_a_shell_in_it_does():
+    mesh = Mesh(*Torus(0.4, 0.1).triangles(10))
+    vertices, faces = np.asarray(mesh.vertices), np.asarray(mesh.faces)
+    shell = Shell(vertices, faces[:40])
+    place = at(*np.add(vertices[faces[5]].mean(axis=0), (0.003, 0.001, 0.002)))
+    for other in (Sphere(0.05), Box((0.1, 0.1, 0.1)), mesh):
+        for one in (shell, Compound([(shell, (0.0, 0.0, 0.0)), (Sphere(0.01), (9.0, 0.0, 0.0))])):
+            assert are_closer(one, np.eye(4), other, place, 0.0).closer
 
 
 def test_points_and_rays_meet_the_union():
