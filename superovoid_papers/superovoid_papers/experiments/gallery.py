@@ -8,6 +8,7 @@ Bodies are those of `superovoid fit --bodies N`. Each finished link is stored, s
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -41,6 +42,7 @@ GALLERY = {
 _PIXELS = 360
 _FACETS = 32  # around a body
 _KEPT = (120, 120, 120)
+_TITLE_WIDTH = 44  # characters; a wider title meets the next one
 _VIEW = (1.0, -0.8, 0.45)
 _DARKEST = 0.6  # brightness of a surface seen edge-on
 
@@ -118,7 +120,8 @@ def plot(fits: Mapping[str, RobotFit]) -> Figure:
         panel.set_axis_off()
     for panel, (robot, fit) in zip(panels, fits.items(), strict=False):
         panel.imshow(picture(fit))
-        panel.set_title(f"{robot}\n{summary(fit.links, fit.options.tolerance)}", fontsize=7)
+        verdicts = summary(fit.links, fit.options.tolerance).replace(" %", "\N{NO-BREAK SPACE}%")
+        panel.set_title(f"{robot}\n{textwrap.fill(verdicts, _TITLE_WIDTH)}", fontsize=7)
     return figure
 
 
