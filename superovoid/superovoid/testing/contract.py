@@ -205,7 +205,7 @@ def breaches(
         far = result.status != Status.CERTIFIED and result.distance > 10.0 * unit
         if not proved or far or result.status & Status.PRECISION:
             across += math.sqrt(width * (result.upper + max(result.lower, 0.0)))
-        yield from breach("along", float(np.linalg.norm(u - (u @ n) * n)) - across)
+        yield from breach("along", float(np.linalg.norm(u - max(u @ n, 0.0) * n)) - across)
     else:
         # The line along n leaves the Minkowski difference within the interval of the depth.
         slack = 10.0 * goal if proved else max(10.0 * goal, width + rounding)

@@ -1,14 +1,14 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Superovoids next to boxes, capsules and cylinders, compared with alternating projections on an ellipsoid."""
+"""Superovoids next to boxes, capsules, cylinders and tori, compared with alternating projections on an ellipsoid."""
 
 import numpy as np
 import pytest
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
-from superovoid import Box, Capsule, Cylinder, Ellipsoid, Status, Superovoid, distance, distances
+from superovoid import Box, Capsule, Cylinder, Ellipsoid, Status, Superovoid, Torus, distance, distances
 from superovoid.contact.signed_distance import BATCH
 
 CORES = (Box((0.4, 0.2, 0.6)), Capsule(0.05, 0.6), Cylinder(0.2, 0.5))
@@ -110,3 +110,15 @@ def test_points_at_the_end_of_a_flat_are_not_unique():
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = ((0, 0, -1), (0, 1, 0), (1, 0, 0)), (0.28, -1.18, 0.0)
     assert distance(Cylinder(0.56, 1.54), np.eye(4), flat, pose).status == Status.NON_UNIQUE
+
+
+def test_normals_next_to_a_torus_point_from_one_point_to_the_other():
+    rng = np.random.default_rng(45)
+    for _ in range(40):
+        body = Superovoid(rng.uniform(0.1, 0.5, 3), section_exponent=rng.uniform(0.2, 1.5), profile_exponent=0.6)
+        torus, pose = Torus(rng.uniform(0.3, 0.8), 0.1), np.eye(4)
+        pose[:3, :3] = Rotation.random(random_state=rng).as_matrix()
+        pose[:3, 3] = rng.normal(size=3)
+        found = distance(body, np.eye(4), torus, pose)
+        if found.distance > 0.0:
+            np.testing.assert_allclose(found.point_b - found.point_a, found.distance * found.normal, atol=1e-8)
