@@ -14,11 +14,11 @@ compounds.
 * If the members are proved to be disjoint after a translation by t, and t is not 0, then sd >= -t. If they are then
   apart by at least e, a translation by t - e in this direction separates them, too.
 
-Translations to try begin with those that separate the deepest pairs. To each, that of the deepest pair that is left is
-added, until all are apart. Others take all of A out of a support plane of B, along the normals of the deepest pairs and
-the axes of the bodies, both ways. All are shortened by the gap that they leave. If the shortest one is longer than the
-depth of the deepest pair, the interval stays open, with the status `UNPROVEN | NON_CONVEX`, as for two meshes
-(`convex.mesh`).
+The first translations tried are those that separate the deepest pairs. Each grows by the translation of the deepest
+remaining pair until no members overlap. Others move all of B past a support plane of A, along the normals of the
+deepest pairs and the axes of the bodies, in both directions. Each is shortened by the gap that it leaves. If the
+shortest one is longer than the depth of the deepest pair, the interval stays open, with the status
+`UNPROVEN | NON_CONVEX`, as for two meshes (`convex.mesh`).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class _Memory(NamedTuple):
 
 @kernel
 def member_count(body):
-    """Return the number of members of a body; 1 if it is no compound."""
+    """Return the number of members of a body; 1 if it is not a compound."""
     return int(body.row[kinds.MEMBER_COUNT]) if kinds.kind_of(body.row) == kinds.COMPOUND else 1
 
 
@@ -134,7 +134,7 @@ def _solve_pair(a, b, k, shift, limit, memory):
 
 
 @kernel
-def _beside(row, other):
+def _separation_of_points(row, other):
     """Return how far the points of two answers are apart, m."""
     on_a = norm(sub(vector_at(row, columns.POINT_A), vector_at(other, columns.POINT_A)))
     return max(on_a, norm(sub(vector_at(row, columns.POINT_B), vector_at(other, columns.POINT_B))))
@@ -159,7 +159,7 @@ def _nearest_members(a, b, limit, goal, aside, margin, memory):
         lowers[k] = max(lowers[k], lower)
         for j in range(3):
             memory.normals[k, j] = row[columns.NORMAL + j]
-        is_aside = _beside(row, best) > aside
+        is_aside = _separation_of_points(row, best) > aside
         if int(row[columns.STATUS]) & NON_UNIQUE:
             elsewhere = min(elsewhere, upper)
         if is_aside and step >= 0:

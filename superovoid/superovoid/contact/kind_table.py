@@ -373,7 +373,7 @@ def solve_non_convex(first, second, limit, state, rotation, out):
 
 @kernel
 def solve_members(a, b, limit, state, rotation, out):
-    """As `compounds.solve_within`, for two bodies that are no compounds."""
+    """As `compounds.solve_within`, for two bodies that are not compounds."""
     method = METHODS[kinds.kind_of(a.row), kinds.kind_of(b.row)]
     if method == OVOIDS:
         solve_pair(a.row, b.row, a.pose, b.pose, limit.tolerance, limit.budget, state, rotation, out)

@@ -181,8 +181,8 @@ def _crossings(core, p, axis):
         depth -= 1
         node = stack[depth]
         middle, half = node_box(core, node)
-        beside = max(abs(p[j] - middle[j]) - half[j], abs(p[k] - middle[k]) - half[k])
-        if max(beside, p[axis] - middle[axis] - half[axis]) > margin:
+        across = max(abs(p[j] - middle[j]) - half[j], abs(p[k] - middle[k]) - half[k])
+        if max(across, p[axis] - middle[axis] - half[axis]) > margin:
             continue
         first, triangles = parts_of_node(core, node)
         for t in range(first, first + triangles):
