@@ -162,7 +162,7 @@ def _summary(found: RobotFit | RobotCheck, done: Sequence[LinkFit]) -> str:
     what = "fitted" if isinstance(found, RobotFit) else "measured"
     held = sum(link.contained for link in done)
     words = (
-        f"{len(done)} links {what}, {sum(len(link.bodies) for link in done)} bodies. "
+        f"Links {what}: {len(done)}, bodies: {sum(len(link.bodies) for link in done)}. "
         f"Mean of the links: IoU {iou:.3f}, two-sided mean distance {1e3 * mean:.2f} mm. "
     )
     lesser = "".join(
