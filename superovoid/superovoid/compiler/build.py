@@ -33,10 +33,8 @@ from typing import Any
 import llvmlite.binding as llvm
 import numba
 from numba.core import types
-from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import cpu_target
 
 from superovoid.compiled.library import (
     LEVELS,
@@ -54,6 +52,7 @@ from superovoid.compiler.c_functions import c_function, type_of
 from superovoid.compiler.digests import COMPILER, digest_of
 from superovoid.compiler.front_end import IS_TRIED, TRIED, Code, FrontEnd
 from superovoid.compiler.jit import python_of
+from superovoid.compiler.object_files import write, write_object
 
 OBJECTS = (PACKAGE.parent / "build" if (PACKAGE.parent / "setup.py").is_file() else NATIVE) / "kernels"
 """Default folder of the object files."""
@@ -80,35 +79,6 @@ def level_here() -> str:
         if all(has.get(each) for each in needed):
             return level
     raise RuntimeError("this processor has no SSE4.2: kernels need x86-64-v2")
-
-
-def _machine_code(bitcode: bytes, symbol: str, names: dict[str, str], level: str, path: Path) -> None:
-    """Optimise LLVM IR and write it as an object file that defines one symbol."""
-    target = llvm.Target.from_triple(llvm.get_process_triple())
-    codegen = cpu_target.target_context.codegen()
-    codegen._tm = machine = target.create_target_machine(cpu=level, opt=3, reloc="pic", codemodel="default")
-    unit = JITCodeLibrary(codegen, symbol)
-    unit._final_module = module = llvm.parse_bitcode(bitcode)
-    for function in module.functions:
-        function.name = names.get(function.name, function.name)
-    made = module.get_function(symbol)
-    made.linkage = "external"
-    if symbol in names.values():
-        made.visibility = "hidden"  # separate kernels are called by code of this library only
-    unit._optimize_final_module()
-    module.verify()
-    for values in (module.functions, module.global_variables):
-        for value in values:
-            if not value.is_declaration and value.name != symbol:
-                value.linkage = "internal"
-    _write(path, machine.emit_object(module))
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file atomically."""
-    unfinished = path.with_suffix(f".{os.getpid()}")
-    unfinished.write_bytes(content)
-    unfinished.replace(path)
 
 
 def _end_with_parent() -> None:
@@ -165,8 +135,8 @@ class _Builder:
         for level in missing:
             self.made += 1
             path = self.path(stem, level)
-            self._running.append(self._pool.submit(_machine_code, bitcode, symbol, dict(self._names), level, path))
-        _write(self._folder / f"{stem}.note", pickle.dumps((needed, result)))
+            self._running.append(self._pool.submit(write_object, bitcode, symbol, dict(self._names), level, path))
+        write(self._folder / f"{stem}.note", pickle.dumps((needed, result)))
         return needed
 
     def _add_separate(self, symbol: str, result: CompileResult) -> None:
@@ -338,10 +308,10 @@ def main() -> None:
     # Before the build reads the sources: if a module is edited during the build, the library is rejected as stale.
     stamps, noted = json.dumps(stamps_of(sources())).encode(), NATIVE / SOURCES
     if given.native == NATIVE and noted.is_file() and noted.read_bytes() != stamps:
-        _write(noted, _UNFINISHED)
+        write(noted, _UNFINISHED)
     build(given.levels or [level_here()], given.native, given.objects)
     if given.native == NATIVE:
-        _write(noted, stamps)
+        write(noted, stamps)
 
 
 if __name__ == "__main__":

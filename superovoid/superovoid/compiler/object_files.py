@@ -1,0 +1,42 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""One object file of machine code, from LLVM IR."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import llvmlite.binding as llvm
+from numba.core.codegen import JITCodeLibrary
+from numba.core.registry import cpu_target
+
+
+def write_object(bitcode: bytes, symbol: str, names: dict[str, str], level: str, path: Path) -> None:
+    """Optimise LLVM IR and write it as an object file that defines one symbol."""
+    target = llvm.Target.from_triple(llvm.get_process_triple())
+    codegen = cpu_target.target_context.codegen()
+    codegen._tm = machine = target.create_target_machine(cpu=level, opt=3, reloc="pic", codemodel="default")
+    unit = JITCodeLibrary(codegen, symbol)
+    unit._final_module = module = llvm.parse_bitcode(bitcode)
+    for function in module.functions:
+        function.name = names.get(function.name, function.name)
+    made = module.get_function(symbol)
+    made.linkage = "external"
+    if symbol in names.values():
+        made.visibility = "hidden"  # separate kernels are called by code of this library only
+    for values in (module.functions, module.global_variables):
+        for value in values:
+            if not value.is_declaration and value.name != symbol:
+                value.linkage = "internal"  # before optimisation, which then drops what is inlined everywhere
+    unit._optimize_final_module()
+    module.verify()
+    write(path, machine.emit_object(module))
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file atomically."""
+    unfinished = path.with_suffix(f".{os.getpid()}")
+    unfinished.write_bytes(content)
+    unfinished.replace(path)
