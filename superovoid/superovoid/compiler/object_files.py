@@ -9,17 +9,13 @@ import os
 from pathlib import Path
 
 import llvmlite.binding as llvm
-from numba.core.codegen import JITCodeLibrary
-from numba.core.registry import cpu_target
 
 
 def write_object(bitcode: bytes, symbol: str, names: dict[str, str], level: str, path: Path) -> None:
     """Optimise LLVM IR and write it as an object file that defines one symbol."""
     target = llvm.Target.from_triple(llvm.get_process_triple())
-    codegen = cpu_target.target_context.codegen()
-    codegen._tm = machine = target.create_target_machine(cpu=level, opt=3, reloc="pic", codemodel="default")
-    unit = JITCodeLibrary(codegen, symbol)
-    unit._final_module = module = llvm.parse_bitcode(bitcode)
+    machine = target.create_target_machine(cpu=level, opt=3, reloc="pic", codemodel="default")
+    module = llvm.parse_bitcode(bitcode)
     for function in module.functions:
         function.name = names.get(function.name, function.name)
     made = module.get_function(symbol)
@@ -30,7 +26,10 @@ def write_object(bitcode: bytes, symbol: str, names: dict[str, str], level: str,
         for value in values:
             if not value.is_declaration and value.name != symbol:
                 value.linkage = "internal"  # before optimisation, which then drops what is inlined everywhere
-    unit._optimize_final_module()
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = True
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
     module.verify()
     write(path, machine.emit_object(module))
 
