@@ -271,7 +271,7 @@ def robot_and_looks(
     """
     from superovoid.robot import Robot, RobotDescriptionError
     from superovoid.robot.appearance import read_looks
-    from superovoid.robot.files import PackageFolders, path_of, read_document
+    from superovoid.robot.files import PackageFolders, read_document
 
     srdf = arguments.srdf
     if urdf is None and recording is not None:
@@ -289,7 +289,7 @@ def robot_and_looks(
     given = {name: Path(folder).absolute() for name, folder in arguments.package}
     known = PackageFolders(given)
     text, around = read_document("URDF", urdf, known)
-    folders = PackageFolders({**around, **given}, near=None if text is urdf else path_of("URDF", urdf, known))
+    folders = PackageFolders({**around, **given})
     folders.option = "--package {name}=FOLDER"
     rules = None if srdf is None else read_document("SRDF", srdf, known)[0]
     robot = Robot.from_urdf(text, srdf=rules, package_directories=folders, meshes=arguments.meshes)

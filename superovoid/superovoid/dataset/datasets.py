@@ -491,11 +491,10 @@ def create(
     if chunk_states is not None and not 1 <= chunk_states <= 1 << 24:
         raise DatasetError(f"chunk_states = {chunk_states!r}: must be an integer from 1 to {1 << 24}")
     folders = PackageFolders(package_directories)
-    urdf, package = read_document("URDF", robot, folders)
+    urdf, around = read_document("URDF", robot, folders)
     text = None if srdf is None else read_document("SRDF", srdf, folders)[0]
-    packages = {
-        name: str(Path(folder).absolute()) for name, folder in {**package, **(package_directories or {})}.items()
-    }
+    known = {**around, **(package_directories or {})} if "<mesh" in urdf else {}
+    packages = {name: str(Path(folder).absolute()) for name, folder in known.items()}
     about = {"urdf": urdf, "srdf": text, "meshes": meshes, "representation": representation}
     read = _robot(about, packages)
     limit = None if max_distance is None else float(max_distance).hex()

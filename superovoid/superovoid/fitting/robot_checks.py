@@ -141,19 +141,20 @@ def check_robot(
     if is_spheres and against is None:
         raise ValueError("against: a file of spheres has no meshes; name the URDF of the robot")
     urdf = against if is_spheres and against is not None else robot
-    text, package = read_document("URDF", urdf, folders)
-    given = Path(robot).read_text(encoding="utf-8") if is_spheres else text
-    other, more = (text, package) if against is None else read_document("URDF", against, folders)
-    places = {name: Path(path) for name, path in {**more, **package, **(package_directories or {})}.items()}
+    text, around = read_document("URDF", urdf, folders)
+    bodies = Path(robot).read_text(encoding="utf-8") if is_spheres else text
+    other, more = (text, around) if against is None else read_document("URDF", against, folders)
+    given = package_directories or {}
+    places = {name: Path(path) for name, path in {**around, **more, **given}.items()}
     packages = PackageFolders(places)
     names = read_urdf(text, meshes="ignore").links
     own: set[str] = set()
     unreadable: Mapping[str, tuple[str, ...]] = {}
     if is_spheres:
-        placed = read_spheres(given)
+        placed = read_spheres(bodies)
         names = (*names, *(name for name in placed if placed[name] and name not in names))
     else:
-        placed, own, unreadable = _bodies_of(text, packages)
+        placed, own, unreadable = _bodies_of(text, PackageFolders({**more, **around, **given}))
     wanted = {target} if target is not None else {"collision", "visual"}
     geometry = {
         kind: {link.name: link for link in read_links(other, packages, kind, own=False)} for kind in sorted(wanted)
@@ -172,7 +173,7 @@ def check_robot(
 
     done = dict(spread(lambda number: measure(links[number]), range(len(links)), threads=threads))
     found = tuple(done[number] for number in range(len(links)))
-    digests = [hashlib.sha256(each.encode()).hexdigest() for each in (given, other)]
+    digests = [hashlib.sha256(each.encode()).hexdigest() for each in (bodies, other)]
     known = {link.link: targets[link.link] for link in found if link.state == "measured"}
     return RobotCheck(found, digests[0], digests[1], text, other, str(limit), known, places)
 

@@ -185,8 +185,8 @@ def fit_robot(
         If a file cannot be read or written.
     """
     options = _check_options(target, bodies, tolerance, contain, kinds, seed)
-    text, package = read_document("URDF", robot, PackageFolders(package_directories))
-    folders = {name: Path(path) for name, path in {**package, **(package_directories or {})}.items()}
+    text, around = read_document("URDF", robot, PackageFolders(package_directories))
+    folders = {name: Path(path) for name, path in {**around, **(package_directories or {})}.items()}
     packages = PackageFolders(folders)
     geometry = read_links(text, packages, target)
     if all(link.state == "empty" for link in geometry):

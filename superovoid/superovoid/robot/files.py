@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from superovoid.robot.errors import RobotDescriptionError
-from superovoid.robot.mesh_files import PackageWords, split_address
+from superovoid.robot.mesh_files import DOCUMENT, PackageWords, split_address
 from superovoid.robot.xml import MAXIMUM_BYTES, parse_bytes, shorten
 
 _INDEX = Path("share") / "ament_index" / "resource_index" / "packages"
@@ -27,20 +27,19 @@ class PackageFolders(PackageWords, Mapping[str, Path]):
     Parameters
     ----------
     given : mapping of str to path, optional
-        Folders that take precedence over all others.
-    near : path, optional
-        A file that the caller trusts. Packages are searched, by names of folders, next to it and next to the folders
-        that contain it, then in the cache of robot_descriptions. Iteration does not list these.
+        Folders that take precedence over all others. `DOCUMENT` is the folder of a file that the caller trusts.
+        Packages are also searched, by names of folders, in it and in the folders that contain it, then in the cache of
+        robot_descriptions. Iteration does not list these.
     """
 
-    def __init__(
-        self, given: Mapping[str, str | Path] | None = None, near: str | os.PathLike[str] | None = None
-    ) -> None:
+    def __init__(self, given: Mapping[str, str | Path] | None = None) -> None:
         self._given = {name: Path(folder) for name, folder in (given or {}).items()}
-        self._near = None if near is None else Path(near).absolute()
+        self._near = self._given[DOCUMENT].absolute() if DOCUMENT in self._given else None
         self.searched = "package_directories, ROS workspaces (AMENT_PREFIX_PATH, ROS_PACKAGE_PATH)"
-        if near is not None:
-            self.searched += f", folders next to {self._near}, the cache of robot_descriptions ({_descriptions()})"
+        if self._near is not None:
+            self.searched += (
+                f", {self._near} and the folders that contain it, the cache of robot_descriptions ({_descriptions()})"
+            )
 
     def __getitem__(self, name: str) -> Path:
         if name in self._given:
@@ -61,7 +60,7 @@ class PackageFolders(PackageWords, Mapping[str, Path]):
         """Return the folder with the name of a package near the file."""
         if self._near is None or not name or Path(name).name != name:
             return None
-        for parent in self._near.parents[:-1]:  # without the root of the file system
+        for parent in (self._near, *self._near.parents)[:-1]:  # without the root of the file system
             if parent.name == name:
                 return parent
             if (parent / name).is_dir():
@@ -112,7 +111,7 @@ def _checkout(name: str) -> Path | None:
 def read_document(
     kind: str, source: str | os.PathLike[str], packages: Mapping[str, Path]
 ) -> tuple[str, dict[str, Path]]:
-    """Return the text of a document, and the package that contains its file.
+    """Return the text of a document, its folder and the package that contains its file.
 
     Parameters
     ----------
@@ -126,8 +125,9 @@ def read_document(
     Returns
     -------
     text : str
-    package : dict of str to Path
-        Name and folder of the package that contains the file, from its package.xml; empty if there is none.
+    folders : dict of str to Path
+        Name and folder of the package that contains the file, from its package.xml, if there is one; and the folder of
+        the file as `DOCUMENT`. Empty for text.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def read_document(
     try:
         text = data.decode("utf-8-sig")
         parse_bytes(text.encode(), f"{kind}: {path}: ", "utf-8")  # an error names the file
-        return text, _package_around(path)
+        return text, {**_package_around(path), DOCUMENT: path.absolute().parent}
     except ET.ParseError as error:
         raise RobotDescriptionError(f"{kind}: {path} is not well-formed XML: {error}") from None
     except UnicodeDecodeError as error:

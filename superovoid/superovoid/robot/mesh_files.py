@@ -7,8 +7,9 @@
 file is opened only if all of these hold:
 
 * A collision element in use refers to it (never a visual element, or one overridden by a <contact_geometry> element).
-* It lies in the folder of a package known to the *caller*: ``package://name/...`` in that of the package, an absolute
-  path or ``file://`` address in any of them, after ``..`` is resolved.  Nothing is fetched from a network.
+* It lies in the folder of a package known to the *caller*: ``package://name/...`` in that of the package, a path or
+  ``file://`` address in any of them, after ``..`` is resolved.  Nothing is fetched from a network.  If the caller names
+  the file of the URDF, its folder and the one above it are known too, and relative paths start from its folder.
 * It is a regular file, its name has the extension of a mesh format (`FORMATS`), and the total size of all files of the
   robot is within a limit.
 
@@ -50,6 +51,9 @@ from superovoid.shapes.mesh_library import MissingTrimeshError
 MESHES = ("hull", "triangles", "shells", "ignore")
 """Body of a mesh: its convex hull; its triangles, or the hull if the mesh is open; its triangles, without an interior
 if the mesh is open; or none, with a warning."""
+
+DOCUMENT = ""
+"""Name, among those of packages, of the folder of the URDF file, from which relative paths start."""
 
 _MOST_BYTES = 200_000_000  # of all files of a robot together
 _MOST_OF_ROBOT = 4 * MOST_TRIANGLES  # triangles of all meshes of a robot
@@ -174,12 +178,19 @@ class MeshReader:
             raise ValueError(f"begins with '{address.scheme}:': expected package://, file:// or an absolute path")
         if address.netloc not in ("", "localhost"):
             raise ValueError(f"refers to a host, '{address.netloc}': expected file:///path, with three slashes")
-        if not path.startswith("/"):
-            raise ValueError("is a relative path, but a URDF is text without a folder: expected package://, file:// "
+        folders = {name: Path(folder) for name, folder in self._packages.items()}
+        start = folders.pop(DOCUMENT, None)
+        if start is None and not path.startswith("/"):
+            raise ValueError("is a relative path, but the URDF is text without a folder: expected package://, file:// "
                              "or an absolute path")  # fmt: skip
+        known = [*folders.values()]
+        if start is not None:
+            path = posixpath.join(start.absolute(), path)
+            known.append(start.parent if start.parent.name else start)  # never the root of the file system
         found = Path(posixpath.normpath(path))
-        if not any(_is_within(found, folder) for folder in self._packages.values()):
-            raise ValueError(f"lies outside the known packages ({_list_names(self._packages)})")
+        if not any(_is_within(found, folder) for folder in known):
+            raise ValueError(f"lies outside the known packages ({_list_names(folders)})"
+                             + (f" and outside {known[-1]}" if start is not None else ""))  # fmt: skip
         return found
 
     def _read(self, path: Path) -> tuple[np.ndarray, np.ndarray]:

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from superovoid.contact.differentiation import DerivativeStatus
 from superovoid.contact.second_derivatives import second_derivatives
 from superovoid.robot.errors import LimitError, RobotDescriptionError
-from superovoid.robot.files import PackageFolders, path_of, read_document
+from superovoid.robot.files import PackageFolders, read_document
 from superovoid.robot.groups import Group, read_group
 from superovoid.robot.kinematics import OUTSIDE, Kinematics, Positions
 from superovoid.robot.limits import MOST_PAIRS
@@ -206,7 +206,8 @@ class Robot:
             Folders of packages by name, for `source` and for meshes. Without this argument, `load` finds the package
             that contains the URDF file (by its package.xml), packages of ROS workspaces (``AMENT_PREFIX_PATH``,
             ``ROS_PACKAGE_PATH``), and folders with the name of the package: next to the URDF file, next to the folders
-            that contain it, and in the cache of robot_descriptions.
+            that contain it, and in the cache of robot_descriptions. Relative paths of meshes start from the folder of
+            the URDF file.
 
         Raises
         ------
@@ -221,10 +222,9 @@ class Robot:
         Robot('panda', 12 links, 7 joints, 11 bodies)
         """
         folders = PackageFolders(package_directories)
-        urdf, package = read_document("URDF", source, folders)
+        urdf, around = read_document("URDF", source, folders)
         text = None if srdf is None else read_document("SRDF", srdf, folders)[0]
-        path = None if urdf is source else path_of("URDF", source, folders)
-        known = PackageFolders({**package, **(package_directories or {})}, near=path)
+        known = PackageFolders({**around, **(package_directories or {})})
         return cls.from_urdf(
             urdf,
             srdf=text,

@@ -16,7 +16,7 @@ import trimesh
 
 from superovoid import Box, Capsule, Superovoid
 from superovoid.cli import main
-from superovoid.fitting import fit_robot, mesh_fits, robot_fits
+from superovoid.fitting import check_robot, fit_robot, mesh_fits, robot_fits
 from superovoid.fitting.mesh_fits import target_of
 from superovoid.fitting.quality import measure_union
 from superovoid.robot import Robot, RobotDescriptionError
@@ -56,6 +56,21 @@ def urdf(links=LINKS, more=""):
     for parent, child in pairwise(names):
         parts.append(f'<joint name="to_{child}" type="fixed"><parent link="{parent}"/><child link="{child}"/></joint>')
     return "<?xml version='1.0'?>\n<robot name=\"r\">\n  " + "\n  ".join([*parts, more]) + "\n</robot>\n"
+
+
+def test_meshes_near_the_urdf_are_fitted_and_checked(tmp_path, package):
+    file = tmp_path / "urdf" / "near.urdf"
+    file.parent.mkdir()
+    (tmp_path / "bars").mkdir()
+    for name in ("one.stl", "two.stl"):
+        (tmp_path / "bars" / name).write_bytes((package / "bar.stl").read_bytes())
+    links = {"a": '<mesh filename="../bars/one.stl"/>', "b": '<mesh filename="package://bars/two.stl"/>'}
+    file.write_text(urdf(links), encoding="utf-8")
+    fit = fit_robot(file, bodies=1)
+    assert [link.state for link in fit.links] == ["fitted", "fitted", "empty"]
+    (file.parent / "fit.urdf").write_text(fit.urdf, encoding="utf-8")
+    check = check_robot(file.parent / "fit.urdf", against=file)
+    assert [link.state for link in check.links] == ["measured", "measured", "empty"]
 
 
 @pytest.fixture(scope="module")

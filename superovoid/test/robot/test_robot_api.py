@@ -4,6 +4,7 @@
 """Robots from files, packages or text; positions as arrays or mappings; distances in many states."""
 
 import pickle
+import re
 import sys
 from pathlib import Path
 
@@ -160,12 +161,12 @@ def test_robot_can_be_pickled_and_printed():
 CORNERS = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
 
 
-def write_robot_with_mesh(file, mesh):
-    """Write a URDF whose mesh is in the package `parts`, in its folder `meshes`."""
+def write_robot_with_mesh(file, mesh, filename="package://parts/meshes/part.obj"):
+    """Write a URDF, and its mesh in the subfolder `meshes` of a folder."""
     for path in (file, mesh / "meshes" / "part.obj"):
         path.parent.mkdir(parents=True, exist_ok=True)
     (mesh / "meshes" / "part.obj").write_text(CORNERS, encoding="utf-8")
-    element = '<collision><geometry><mesh filename="package://parts/meshes/part.obj"/></geometry></collision>'
+    element = f'<collision><geometry><mesh filename="{filename}"/></geometry></collision>'
     file.write_text(f'<robot name="one"><link name="base">{element}</link></robot>', encoding="utf-8")
     return file
 
@@ -188,6 +189,32 @@ def test_load_finds_folders_with_the_name_of_a_package(tmp_path, monkeypatch, ur
         Robot.from_urdf(file.read_text(encoding="utf-8"))
 
 
+@pytest.mark.parametrize(
+    ("urdf", "filename"),
+    (
+        ("one.urdf", "meshes/part.obj"),
+        ("one.urdf", "./meshes/../meshes/part.obj"),
+        ("urdf/one.urdf", "../meshes/part.obj"),
+        ("urdf/one.urdf", "file:../meshes/part.obj"),
+    ),
+)
+def test_relative_mesh_path_starts_from_the_folder_of_the_urdf(tmp_path, monkeypatch, urdf, filename):
+    file = write_robot_with_mesh(tmp_path / urdf, tmp_path, filename)
+    assert len(Robot.load(file).bodies) == 1
+    monkeypatch.chdir(file.parent)
+    assert len(Robot.load(file.name).bodies) == 1
+    with pytest.raises(RobotDescriptionError, match="is a relative path"):
+        Robot.from_urdf(file.read_text(encoding="utf-8"))
+    assert len(Robot.from_urdf(file.read_text(encoding="utf-8"), package_directories={"": file.parent}).bodies) == 1
+
+
+@pytest.mark.parametrize("filename", ("../../meshes/part.obj", "meshes/../../../meshes/part.obj"))
+def test_relative_mesh_path_far_outside_the_folder_is_refused(tmp_path, filename):
+    file = write_robot_with_mesh(tmp_path / "robot" / "urdf" / "one.urdf", tmp_path, filename)
+    with pytest.raises(RobotDescriptionError, match=re.escape(f"outside {tmp_path / 'robot'}")):
+        Robot.load(file)
+
+
 def test_load_finds_packages_of_the_ros_package_path(tmp_path, monkeypatch):
     file = write_robot_with_mesh(tmp_path / "one.urdf", tmp_path / "source" / "parts")
     monkeypatch.setenv("ROBOT_DESCRIPTIONS_CACHE", str(tmp_path / "cache"))
@@ -207,7 +234,7 @@ def test_load_error_names_the_folder_to_pass(tmp_path, monkeypatch):
     words = "folder that contains 'meshes/part.obj' as package_directories={'parts': FOLDER}"
     with pytest.raises(RobotDescriptionError) as caught:
         Robot.load(file)
-    for each in (words, "ROS_PACKAGE_PATH", f"folders next to {file}", str(tmp_path / "cache")):
+    for each in (words, "ROS_PACKAGE_PATH", f"{file.parent} and the folders that contain it", str(tmp_path / "cache")):
         assert each in str(caught.value)
     assert len(Robot.load(file, package_directories={"parts": tmp_path / "there" / "elsewhere"}).bodies) == 1
 
