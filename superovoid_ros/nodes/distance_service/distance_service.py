@@ -141,14 +141,13 @@ class DistanceService(LifecycleNode):
         common = self.common, self.current, measurements
         parts = [MoveGroupScene(self.common, self.current, world), CurrentScene(*common), Validity(*common)]
         if self.common.value("planning"):
-            from superovoid_ros.nodes.distance_service.answers.cartesian_paths import CartesianPaths
             from superovoid_ros.nodes.distance_service.answers.kinematics_services import KinematicsServices
             from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans
             from superovoid_ros.nodes.distance_service.answers.motions import Motions
 
             plans = MotionPlans(*common)
             kinematics = KinematicsServices(*common, lambda: self._robot_state.urdf)
-            parts += [kinematics, plans, CartesianPaths(*common), Motions(*common, plans)]
+            parts += [kinematics, plans, Motions(*common, plans)]
         return parts
 
     def report_failure(self, what: str, error: Exception) -> None:

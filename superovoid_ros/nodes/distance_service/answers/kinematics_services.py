@@ -14,22 +14,17 @@ from geometry_msgs.msg import PoseStamped
 from moveit_msgs.msg import MoveItErrorCodes, PositionIKRequest
 from moveit_msgs.srv import GetGroupUrdf, GetPositionFK, GetPositionIK
 
-from superovoid.planning import MotionValidator, PoseGoal, SceneValidity, Search
+from superovoid.planning import PoseGoal, Search
 from superovoid.planning.goals import any_state
-from superovoid.planning.inverse import Solution
+from superovoid.planning.timing import Trajectory
 from superovoid.robot.groups import Group
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose
 from superovoid_ros.nodes.common.mistakes import listing, refusals
 from superovoid_ros.nodes.distance_service.answers.constraints import condition, frame_ids_of
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, coded, success
+from superovoid_ros.nodes.distance_service.answers.proved_motions import ProvedMotion
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState
-from superovoid_ros.nodes.distance_service.answers.searches import (
-    Searches,
-    link_of,
-    motion_between,
-    planner_of,
-    state_message,
-)
+from superovoid_ros.nodes.distance_service.answers.searches import Searches, link_of, planner_of, state_message
 from superovoid_ros.nodes.distance_service.jobs import Kind
 from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
@@ -90,40 +85,23 @@ class KinematicsServices(Searches):
         stamp = self.node.get_clock().now().to_msg()
         state, group = self.request_of(wanted.group_name, wanted.robot_state, frame_ids)
         goals = _goals_of(wanted, several, state, group)
-        tolerance = float(self.value("frame_tolerance"))
         seconds = wanted.timeout.sec + 1e-9 * wanted.timeout.nanosec
         seconds = min(seconds if seconds > 0.0 else DEFAULT_TIMEOUT, LONGEST_TIMEOUT)
 
-        def work() -> Solution:
+        def work() -> ProvedMotion:
             accept = condition(wanted.constraints, state, group.joints, "constraints") or any_state
             # The time limit starts when the search does.
             search = Search(until=time.monotonic() + seconds, starts=10_000, stop=state.stop.is_set)
             with refusals("ik_request"):
-                return planner_of(state, group).inverse_kinematics(
-                    {}, goals, avoid_contact=wanted.avoid_collisions, accept=accept, search=search
-                )
+                planner, avoids = planner_of(state, group), wanted.avoid_collisions
+                found = planner.inverse_kinematics({}, goals, avoid_contact=avoids, accept=accept, search=search)
+            targets = [(goal.link, one.header.frame_id) for goal, one in zip(goals, several, strict=True)]
+            solution = Trajectory(group.joints, np.zeros(1), found.state[None], np.zeros((1, len(group.joints))))
+            asked = {"conditions": wanted.constraints, "targets": targets, "avoids_contact": avoids}
+            return ProvedMotion(solution, planner.problem({}).ranges, state, group.name, **asked)
 
-        found = await self.search(Kind.INVERSE, work)
-
-        def refutation(now: RequestedState) -> str:
-            """Return the pair in contact, or the violated part of the request."""
-            before = now.with_positions({joint: state.positions[joint] for joint in group.joints})
-            there = now.with_row(group.joints, found.state)
-            for goal in _goals_of(wanted, several, before, group):
-                if not motion_between(there.poses[goal.link], goal.pose) <= tolerance:
-                    return f"link '{goal.link}' is not at its pose, whose frame has moved"
-            accept = condition(wanted.constraints, now, group.joints, "constraints")
-            if accept is not None and not accept(found.state):
-                return "it does not satisfy the constraints, whose frames or joints have moved"
-            if not wanted.avoid_collisions:
-                return ""
-            problem = planner_of(there, group).problem({})
-            check = MotionValidator(problem, SceneValidity(problem)).check_state(found.state)
-            return "" if check.valid or check.pair is None else f"{problem.name_of(check.pair)} are too near"
-
-        note = await self.confirm(state, group.joints, refutation)
-        response.solution = state_message(state.with_row(group.joints, found.state), stamp)
-        response.error_code = success(note, state.stale)
+        motion, response.error_code = await self.find(Kind.INVERSE, work)
+        response.solution = state_message(state.with_row(group.joints, motion.trajectory.positions[0]), stamp)
 
 
 def _urdf_of_links(urdf: str, name: str, links: Collection[str]) -> str:

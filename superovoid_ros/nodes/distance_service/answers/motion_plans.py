@@ -1,13 +1,14 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Service `plan_kinematic_path`, with the name and type of move_group's; its motions are proved.
+"""Services `plan_kinematic_path` and `compute_cartesian_path`, with the names and types of move_group's.
 
-    request -> state, group -> [thread: conditions, goals -> plan, times] -> confirmed in the present world -> response
-               searches.py      constraints.py, goals.py                     searches.py
+    request -> state, group -> [thread: conditions, goals -> plan, times] -> proved in the present world -> response
+               searches.py      constraints.py, goals.py                     searches.py, proved_motions.py
 
-A request that cannot be read or evaluated leads to an error with code and message, never to a plan. `motions.py`
-executes plans.
+A request that cannot be read or evaluated leads to an error with code and message, never to a plan. A Cartesian path is
+that of `superovoid.planning.straight_path`: it ends before the first step that has no solution, makes contact, violates
+constraints or jumps. `motions.py` executes plans.
 """
 
 from __future__ import annotations
@@ -16,9 +17,8 @@ import importlib
 import math
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 
 import numpy as np
 from moveit_msgs.msg import (
@@ -32,32 +32,29 @@ from moveit_msgs.srv import GetCartesianPath, GetMotionPlan
 from rclpy.duration import Duration
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from superovoid.planning import SceneValidity, motion_limits
-from superovoid.planning.first_path import ACCEPT_SPACING
-from superovoid.planning.scene_problem import SceneProblem, ranges_without_limits
-from superovoid.planning.timing import MotionLimits, Trajectory, check_trajectory, states_along
+from superovoid.planning import JumpLimits, SceneValidity, Search, motion_limits, straight_path
+from superovoid.planning.timing import MotionLimits, Trajectory, time_path
+from superovoid.planning.validity import NoContact
 from superovoid.robot.groups import Group
+from superovoid_ros.nodes.common.conversions import from_pose
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
 from superovoid_ros.nodes.common.parameters import text
-from superovoid_ros.nodes.distance_service.answers.constraints import are_satisfied, condition, count_of, frame_ids_of
-from superovoid_ros.nodes.distance_service.answers.controllers import lead_from, read_mapping
-from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, success
-from superovoid_ros.nodes.distance_service.answers.goals import (
-    Ranges,
-    joint_ranges,
-    region_of,
-)
+from superovoid_ros.nodes.distance_service.answers.constraints import condition, count_of, frame_ids_of
+from superovoid_ros.nodes.distance_service.answers.controllers import read_mapping
+from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, coded
+from superovoid_ros.nodes.distance_service.answers.goals import joint_ranges, region_of
+from superovoid_ros.nodes.distance_service.answers.proved_motions import ProvedMotion
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState
-from superovoid_ros.nodes.distance_service.answers.searches import Searches, planner_of, state_message
+from superovoid_ros.nodes.distance_service.answers.searches import Searches, link_of, planner_of, state_message
 from superovoid_ros.nodes.distance_service.jobs import Kind
 
 DEFAULT_TIME, LONGEST_TIME = 1.0, 600.0  # s, planning time
 LONGEST_MOTION = 1e6  # s
-MOST_ATTEMPTS, MOST_GOALS = 100, 100
+LONGEST_PATH = 60.0
+"""Time limit, s, at which the Cartesian path found so far is returned."""
+MOST_ATTEMPTS, MOST_GOALS, MOST_WAYPOINTS = 100, 100, 1000
 PIPELINES = ("", "ompl", "move_group")
 """Accepted pipelines; others promise different kinds of motions."""
-_MEASURED_BEYOND, _BEYOND_LIMIT = 0.01, 1e-6  # rad or m
-_FOLLOWING = 1e-6  # rad or m, largest error of a mimic joint in a trajectory
 
 
 def read_joint_limits(path: str) -> dict[str, Mapping[str, object]]:
@@ -68,89 +65,8 @@ def read_joint_limits(path: str) -> dict[str, Mapping[str, object]]:
     return {name: dict(one) for name, one in limits.items()}
 
 
-@dataclass(frozen=True)
-class ProvedMotion:
-    """A motion, and the conditions for which it is proved in a world that may change."""
-
-    trajectory: Trajectory
-    ranges: Ranges
-    """Ranges of joints along the motion; each joint without finite limits has one."""
-    state: RequestedState
-    """State of the request, completed by the measured state."""
-    conditions: Constraints = field(default_factory=Constraints)
-    """Conditions on states along the motion, in addition to the ranges. They depend on frames, other joints and links.
-    """
-    goals: Sequence[Constraints] = ()
-    """If there are any, the last state satisfies one of them."""
-    avoids_contact: bool = True
-
-    def refutation(self, now: RequestedState, after: float = 0.0) -> str:
-        """Return why the rest of the motion is not proved in a state, empty if it is; may be called from any thread.
-
-        Parameters
-        ----------
-        now
-            The state of the request in the present world.
-        after
-            Time since the start of the motion, s.
-        """
-        joints = self.trajectory.joints
-        rest = self.trajectory.remaining(after, [now.positions[joint] for joint in joints])
-        positions = now.with_row(joints, rest.positions[0]).positions
-        with refusals("trajectory"):
-            problem = SceneProblem(
-                now.robot, joints, positions, now.base_poses, clearance=0.0, ranges=self.ranges, planning=now.planning
-            )
-            if self.avoids_contact:
-                check = check_trajectory(problem, SceneValidity(problem), rest)
-                if check.pair is not None:
-                    return f"during the motion {problem.name_of(check.pair)} are too near each other"
-                if not check.valid:
-                    return "during the motion a joint leaves its limits"
-            accept = condition(self.conditions, now, joints, "path_constraints")
-            if accept is not None and not all(map(accept, states_along(problem, rest, ACCEPT_SPACING))):
-                return "a state of the motion does not satisfy path_constraints, whose frames or joints have moved"
-            last = now.with_row(joints, rest.positions[-1])
-            if self.goals and not any(are_satisfied(goal, last) for goal in self.goals):
-                return "the motion ends at none of its goals, whose frames have moved"
-        return ""
-
-
-def motion_of(given: Trajectory, now: RequestedState) -> ProvedMotion:
-    """Return the motion with which controllers follow a trajectory from the measured state.
-
-    Positions slightly beyond joint limits, as from sensors and rounding, count as at the limits.
-
-    Raises
-    ------
-    CodedError
-        If a joint does not exist, its motion cannot be proved, or a mimic joint does not follow its master.
-    """
-    robot, words = now.robot, ""
-    measured = {name: now.positions[name] for name in given.joints if name in robot.joint_names}
-    if not measured:
-        words = "moves no joint"
-    for name, column in zip(given.joints, given.positions.T, strict=True):
-        if name not in measured and name not in robot.mimic:
-            words = f"joint '{name}' is not a joint of '{robot.name}' whose motion can be proved"
-        elif name in robot.mimic and not words:
-            states = ({**now.positions, **dict(zip(given.joints, row, strict=True))} for row in given.positions)
-            followed = np.array([robot.position_of(name, state) for state in states])
-            if not (np.abs(followed - column) <= _FOLLOWING).all():
-                words = f"joint '{name}' does not follow joint '{robot.mimic[name].joint}'"
-    if words:
-        raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, f"trajectory: {words}")
-    trajectory = lead_from(measured, given)
-    within = np.clip(trajectory.positions, *np.array([robot.joint_limits[joint] for joint in measured]).T)
-    beyond = np.full((len(within), 1), _BEYOND_LIMIT)
-    beyond[0] = _MEASURED_BEYOND
-    within = np.where(np.abs(within - trajectory.positions) <= beyond, within, trajectory.positions)
-    ranges = ranges_without_limits(robot, dict(zip(measured, within.T.tolist(), strict=True)))
-    return ProvedMotion(replace(trajectory, positions=within), ranges, now)
-
-
 class MotionPlans(Searches):
-    """Part that plans timed motions of groups."""
+    """Part that plans timed motions of groups, freely or with a link on straight lines."""
 
     parameters = (
         text(
@@ -163,8 +79,9 @@ class MotionPlans(Searches):
     )
 
     def configure(self) -> None:
-        """Open the service."""
+        """Open the services."""
         self.serve(GetMotionPlan, "plan_kinematic_path", self._plan)
+        self.serve(GetCartesianPath, "compute_cartesian_path", self._follow)
 
     async def _plan(self, request: GetMotionPlan.Request, response: GetMotionPlan.Response) -> None:
         response.motion_plan_response, _ = await self.plan(request.motion_plan_request, self.jobs.stop)
@@ -177,13 +94,50 @@ class MotionPlans(Searches):
         frame_ids = frame_ids_of(request.path_constraints, *request.goal_constraints)
         state, group = self.request_of(request.group_name, request.start_state, frame_ids, stop)
         limits = limits_of(state, group, str(self.value("joint_limits")), request)
-        motion = await self.search(Kind.PLAN, lambda: _plan_motion(request, state, group, limits))
-        note = await self.confirm(state, group.joints, motion.refutation)
+        motion, answer.error_code = await self.find(Kind.PLAN, lambda: _plan_motion(request, state, group, limits))
         answer.trajectory_start = state_message(state, stamp)
         answer.trajectory = trajectory_message(motion.trajectory, state.frame)
-        answer.error_code = success(note, state.stale)
         answer.planning_time = time.monotonic() - began
         return answer, motion
+
+    async def _follow(self, request: GetCartesianPath.Request, response: GetCartesianPath.Response) -> None:
+        stamp, frame = self.node.get_clock().now().to_msg(), request.header.frame_id
+        constraints = request.path_constraints
+        state, group = self.request_of(request.group_name, request.start_state, [frame, *frame_ids_of(constraints)])
+        link = link_of(state, request.link_name, group)
+        if request.max_cartesian_speed > 0.0:
+            raise CodedError(MoveItErrorCodes.FAILURE, "max_cartesian_speed: is not supported, must be 0")
+        if not 0 < len(request.waypoints) <= MOST_WAYPOINTS:
+            words = f"waypoints: {len(request.waypoints)}, expected 1 to {MOST_WAYPOINTS}"
+            raise CodedError(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, words)
+        root_from_frame = state.frames.lookup(frame, "header")
+        with coded(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, "waypoints"):
+            poses = [root_from_frame @ from_pose(one, f"waypoints[{i}]") for i, one in enumerate(request.waypoints)]
+        limits = limits_of(state, group, str(self.value("joint_limits")), request)
+        fraction = 0.0
+
+        def work() -> ProvedMotion:
+            nonlocal fraction
+            search = Search(starts=1, until=time.monotonic() + LONGEST_PATH, stop=state.stop.is_set)
+            accept = condition(constraints, state, group.joints, "path_constraints")
+            with coded(MoveItErrorCodes.FAILURE, "request"):
+                jumps = JumpLimits(
+                    request.jump_threshold, request.prismatic_jump_threshold, request.revolute_jump_threshold
+                )
+                problem = planner_of(state, group).problem({})
+                validity = SceneValidity(problem) if request.avoid_collisions else None
+                options = {"jumps": jumps, "accept": accept, "search": search}
+                states, fraction = straight_path(problem, validity, link, poses, request.max_step, **options)
+                # A path with one state needs no times.
+                timed = states if len(states) > 1 else np.repeat(states, 2, axis=0)
+                trajectory = time_path(problem, validity or NoContact(), timed, limits, accept=accept)
+            asked = {"conditions": constraints, "targets": [(link, frame)], "avoids_contact": request.avoid_collisions}
+            return ProvedMotion(trajectory, problem.ranges, state, group.name, **asked)
+
+        motion, response.error_code = await self.find(Kind.PLAN, work)
+        response.start_state = state_message(state, stamp)
+        response.solution = trajectory_message(motion.trajectory, state.frame)
+        response.fraction = fraction
 
 
 def _check(request: MotionPlanRequest) -> None:
@@ -237,7 +191,7 @@ def _plan_motion(request: MotionPlanRequest, state: RequestedState, group: Group
     if not trajectory.duration <= LONGEST_MOTION:
         words = f"the motion would take {trajectory.duration:.3g} s, must be at most {LONGEST_MOTION:g} s"
         raise CodedError(MoveItErrorCodes.FAILURE, words)
-    return ProvedMotion(trajectory, ranges, state, rest, list(request.goal_constraints))
+    return ProvedMotion(trajectory, ranges, state, group.name, conditions=rest, goals=request.goal_constraints)
 
 
 def limits_of(

@@ -29,7 +29,7 @@ from std_msgs.msg import String
 
 from superovoid.planning.timing import Trajectory
 from superovoid_ros.nodes.common.endpoints import Endpoints
-from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of
+from superovoid_ros.nodes.common.mistakes import listing, reason_of
 from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.distance_service.answers.controllers import (
     Controller,
@@ -40,9 +40,10 @@ from superovoid_ros.nodes.distance_service.answers.controllers import (
     shares_of,
 )
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, success
-from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans, ProvedMotion, motion_of
+from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans
+from superovoid_ros.nodes.distance_service.answers.proved_motions import ProvedMotion, motion_of
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState
-from superovoid_ros.nodes.distance_service.answers.searches import Searches
+from superovoid_ros.nodes.distance_service.answers.searches import INVALIDATED, Searches, has_changed
 from superovoid_ros.nodes.distance_service.jobs import Job, Kind
 from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
@@ -374,14 +375,12 @@ class Motions(Searches):
             words = words if problem is None else reason_of(problem)
             if words:
                 words = f"the world has changed during the motion: {words}"
-                motion.end(MoveItErrorCodes.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE, words)
+                motion.end(INVALIDATED, words)
 
         try:
-            before, proof = motion.proved, motion.proof
+            proof = motion.proof
             now = self._state_for(proof)
-            if now.model.robot is not before.model.robot:
-                raise InputError("the robot description was replaced")
-            if self.has_changed(before, now, proof.trajectory.joints):
+            if has_changed(motion.proved, now, proof.trajectory.joints):
                 motion.proved, motion.is_being_proved = now, True
                 self.jobs.submit(Job(Kind.QUERY, lambda: proof.refutation(now, after), on_done))
         except Exception as error:

@@ -51,6 +51,8 @@ class RequestedState:
     """Frames, including those that the request names."""
     frame: str
     """Name on TF of the frame of the poses: that of the root, or of the root link if its pose is unknown."""
+    tolerance: float
+    """Largest motion that counts as none, m (the parameter `frame_tolerance`)."""
     unplaced: str = ""
     """Reason why the pose is unknown; empty if it is known."""
     stale: str = ""
@@ -138,7 +140,8 @@ class RequestedStates(Part):
         frame = self._measurements.frame_of(robot, base)
         doubts = state.unplaced, self._measurements.stale_reason(state)
         request = message, frame_ids, stop or self.jobs.stop
-        return RequestedState(*request, model, positions, poses, planning, frames, frame, *doubts)
+        tolerance = float(self.value("frame_tolerance"))
+        return RequestedState(*request, model, positions, poses, planning, frames, frame, tolerance, *doubts)
 
 
 def positions_of(message: JointState, what: str) -> list[tuple[str, float]]:

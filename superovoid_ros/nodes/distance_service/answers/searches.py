@@ -1,17 +1,17 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Requests about a group, and re-validation of slow results against the world at the time of the response.
+"""Requests about a group, and proofs of slow results in the world at the time of the response.
 
 Objects, rules, the robot's base, its other joints and the frames of the request may have moved during the search. If
-they have, the result is validated again, so that no response describes an outdated world without a warning.
+they have, the result is proved again, so that no response describes an outdated world without a warning.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -21,15 +21,14 @@ from std_msgs.msg import Header
 from superovoid.planning import GroupPlanner
 from superovoid.robot.groups import Group
 from superovoid_ros.nodes.common.mistakes import InputError, listing
-from superovoid_ros.nodes.distance_service.answers.error_codes import OF_PLANNERS, CodedError, code_of
+from superovoid_ros.nodes.distance_service.answers.error_codes import OF_PLANNERS, CodedError, code_of, success
+from superovoid_ros.nodes.distance_service.answers.proved_motions import REACH, ProvedMotion, motion_between
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, RequestedStates
 from superovoid_ros.nodes.distance_service.jobs import Kind
 from superovoid_ros.nodes.distance_service.world.current_scene import attached_messages, joints_message
 
-Result = TypeVar("Result")
 _MOST_TIMES = 5  # largest number of validations of a result
-REACH = 1.0
-"""Radius around a frame's origin that contains whatever refers to the frame, m."""
+INVALIDATED = MoveItErrorCodes.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE
 
 
 class Searches(RequestedStates):
@@ -62,10 +61,24 @@ class Searches(RequestedStates):
             raise CodedError(MoveItErrorCodes.INVALID_GROUP_NAME, f"group_name: {words}")
         return self.state_of(start, frame_ids, stop=stop), group
 
-    async def search(self, kind: Kind, work: Callable[[], Result]) -> Result:
-        """Return the result of a search in a thread; errors of its planner become `CodedError`."""
+    def again(self, before: RequestedState) -> RequestedState:
+        """Return the state of a request in the present world; raise `CodedError` if the robot was replaced."""
+        if self._current.model().robot is not before.model.robot:
+            raise CodedError(INVALIDATED, "the robot description was replaced in the meantime")
+        return self.state_of(before.message, before.frame_ids, stop=before.stop)
+
+    async def find(self, kind: Kind, work: Callable[[], ProvedMotion]) -> tuple[ProvedMotion, MoveItErrorCodes]:
+        """Search in a thread, and prove the result in the present world; return it and the code of the response.
+
+        Raises
+        ------
+        CodedError
+            If nothing is found, or the result is not valid in the present world.
+        InputError
+            If the present state is unknown.
+        """
         try:
-            return await self.jobs.result(kind, work)
+            motion = await self.jobs.result(kind, work)
         except Exception as error:
             for planner_error, *codes in OF_PLANNERS:
                 if isinstance(error, planner_error):
@@ -73,64 +86,33 @@ class Searches(RequestedStates):
                     touches = kind is Kind.PLAN and getattr(error, "in_contact", False)
                     raise CodedError(codes[-1 if touches else 0], str(error)) from error
             raise
-
-    def again(self, before: RequestedState) -> RequestedState:
-        """Return the state of a request in the present world."""
-        return self.state_of(before.message, before.frame_ids, stop=before.stop)
-
-    async def confirm(
-        self, before: RequestedState, moved: Collection[str], refutation: Callable[[RequestedState], str]
-    ) -> str:
-        """Re-validate a result in the present world; return a note for the response, or an empty string.
-
-        Parameters
-        ----------
-        before
-            State for which the result was found.
-        moved
-            Joints whose positions are part of the result.
-        refutation
-            Returns why the result is invalid in the present state, empty if it is valid; called in another thread.
-
-        Raises
-        ------
-        CodedError
-            If the result is not valid in the present world.
-        InputError
-            If the present state is unknown.
-        """
-        for time in range(_MOST_TIMES):
+        before, note = motion.state, ""
+        for _ in range(_MOST_TIMES):
             self.activity.require()
-            model, words = self._current.model(), ""
-            if model is before.model and time:
-                return ""
-            if model.robot is not before.model.robot:
-                words = "the robot description was replaced in the meantime"
-            else:
-                now = self.again(before)
-                if not self.has_changed(before, now, moved):
-                    return ""
-                words = await self.jobs.result(Kind.QUERY, lambda now=now: refutation(now))
-                before = now
+            now = self.again(motion.state)
+            if not has_changed(before, now, motion.trajectory.joints):
+                break
+            words = await self.jobs.result(Kind.QUERY, lambda now=now: motion.refutation(now))
             if words:
-                raise CodedError(
-                    MoveItErrorCodes.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE,
-                    f"the world has changed since the request, and the result is no longer valid: {words}",
-                )
-        return "the world keeps changing: proved for one of its last states"
+                begin = "the world has changed since the request, and the result is no longer valid"
+                raise CodedError(INVALIDATED, f"{begin}: {words}")
+            before = now
+        else:
+            note = "the world keeps changing: proved for one of its last states"
+        return motion, success(note, motion.state.stale)
 
-    def has_changed(self, before: RequestedState, now: RequestedState, moved: Collection[str]) -> bool:
-        """Return whether objects, rules, the base, frames, or joints other than `moved` have changed."""
-        if now.model is not before.model:
-            return True
-        there = now.with_positions({joint: before.positions[joint] for joint in moved})
-        tolerance = float(self.value("frame_tolerance"))
-        return any(
-            pose is None
-            or (other := _pose_of(there, frame)) is None
-            or not motion_between(pose, other, centre, radius) <= tolerance
-            for frame, pose, centre, radius in _balls(before)
-        )
+
+def has_changed(before: RequestedState, now: RequestedState, moved: Collection[str]) -> bool:
+    """Return whether objects, rules, the base, frames, or joints other than `moved` have changed."""
+    if now.model is not before.model:
+        return True
+    there = now.with_positions({joint: before.positions[joint] for joint in moved})
+    return any(
+        pose is None
+        or (other := _pose_of(there, frame)) is None
+        or not motion_between(pose, other, centre, radius) <= before.tolerance
+        for frame, pose, centre, radius in _balls(before)
+    )
 
 
 def _balls(state: RequestedState) -> Iterator[tuple[str, np.ndarray | None, np.ndarray, float]]:
@@ -149,15 +131,6 @@ def _pose_of(state: RequestedState, frame: str) -> np.ndarray | None:
         return state.poses[frame] if frame in state.poses else state.frames.lookup(frame, "frame")
     except InputError:
         return None
-
-
-def motion_between(
-    before: np.ndarray, now: np.ndarray, centre: Sequence[float] = (0.0, 0.0, 0.0), radius: float = REACH
-) -> float:
-    """Return a bound on how far the points of a ball (default: around the origin) move between two poses, m."""
-    first, second = (pose[:3, :3] @ centre + pose[:3, 3] for pose in (before, now))
-    turned = np.linalg.norm(now[:3, :3] - before[:3, :3]) / np.sqrt(2.0)  # at least 2 sin(angle / 2)
-    return float(np.linalg.norm(second - first) + turned * radius)
 
 
 def planner_of(state: RequestedState, group: Group) -> GroupPlanner:
