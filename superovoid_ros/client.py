@@ -18,8 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import Unpack
+from typing import NamedTuple, Unpack
 
 from numpy.typing import ArrayLike
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -27,7 +26,6 @@ from rclpy.client import Client
 from rclpy.exceptions import InvalidServiceNameException
 from rclpy.node import Node
 from rclpy.task import Future
-from rclpy.topic_endpoint_info import TopicEndpointInfo
 from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetDistances
 
@@ -52,8 +50,8 @@ __all__ = [
 
 _TRIES = 3  # calls within the timeout, if the service has not responded to this client before
 _PAUSE = 0.2  # s between two requests that check whether the node is ready
-_TOPICS = ("/parameter_events", "/diagnostics")  # every node publishes the first, every configured one the second
-_NAMED = 1.0  # s; the topics of a node are discovered shortly before its name
+_TOPIC = "/distances"  # of the node, while it is configured
+_DISCOVERY = 1.0  # s, longest time from the discovery of a service to that of the topic
 _LOOK = 0.05  # s between two checks for a service, since rclpy reports no event for it
 
 
@@ -299,7 +297,7 @@ class DistanceClient:
         """
         if not isinstance(future, _Answer):
             raise TypeError(f"future: must be one of distances_async(), found {type(future).__name__}")
-        answered, servers = future.answered, self._servers(self._client)
+        answered, servers = future.answered, self._servers().services
         until = time.monotonic() + self.timeout + (future.deadline or 0.0)
         again = time.monotonic() + self.timeout / _TRIES
         while not future.done():
@@ -313,7 +311,7 @@ class DistanceClient:
                 break
             try:
                 self._require_open()
-                before, servers = servers, self._servers(self._client)
+                before, servers = servers, self._servers().services
                 if servers > before:
                     self._is_heard = False
                     future.send()  # the previous server may have ended before its response
@@ -328,22 +326,6 @@ class DistanceClient:
                 raise
         self._is_heard = True
         return future.result()
-
-    def _endpoints(self) -> tuple[frozenset[bytes], ...]:
-        """Return the endpoints of the nodes of the service's name on each of `_TOPICS`: they differ for each life."""
-        own = self._client.srv_name.rpartition("/")[0]
-        return tuple(
-            frozenset(
-                bytes(end.endpoint_gid)
-                for end in self._node.get_publishers_info_by_topic(topic)
-                if _full_name(end) == own
-            )
-            for topic in _TOPICS
-        )
-
-    def _servers(self, client: Client) -> int:
-        """Return how many known nodes offer a service; a crashed node remains known for a while."""
-        return self._node.count_services(client.srv_name)
 
     def apply_objects(self, objects: Sequence[SuperovoidObject]) -> str:
         """Add, move or remove superovoids in the node's world or on links: all or none, before this method returns.
@@ -361,48 +343,32 @@ class DistanceClient:
         Raises
         ------
         RequestRefusedError, ServiceFailedError, ServiceUnavailableError
-            As for `distances`; also if the service restarts before it responds.
+            As for `distances`.
         """
         self._require_open()
         self._wait_for(self._apply, self.timeout)
-        done = threading.Event()
-        known = time.monotonic() + _NAMED
-        while self._servers(self._apply) < self._servers(self._client) and time.monotonic() < known:
-            time.sleep(_LOOK)  # otherwise a server discovered late would count as a restart
-        servers = self._servers(self._apply)
-        call = self._apply.call_async(ApplyObjects.Request(objects=list(objects)))
-        call.add_done_callback(lambda _: done.set())
-        until = time.monotonic() + self.timeout
         try:
-            while not done.wait(_LOOK):
-                self._require_open()
-                before, servers = servers, self._servers(self._apply)
-                if servers > before:
-                    raise ServiceUnavailableError(
-                        f"'{self._apply.srv_name}' restarted before it responded: its world is empty"
-                    )
-                if time.monotonic() >= until:
-                    raise self._no_answer(self._apply)
-        except ServiceUnavailableError:
-            self._apply.remove_pending_request(call)
-            raise
-        response = call.result()
+            response = self._apply.call(ApplyObjects.Request(objects=list(objects)), self.timeout)
+        except TimeoutError:
+            raise self._no_answer(self._apply) from None
         _require_success(response)
-        self._world = self._current_servers()
+        until = time.monotonic() + _DISCOVERY
+        while not (world := self._servers()).ends and time.monotonic() < until:
+            time.sleep(_LOOK)
+        self._world = world
         return response.message
 
-    def _current_servers(self) -> _Servers:
-        """Return which nodes serve this client at present."""
-        until = time.monotonic() + _NAMED
-        while not any(found := self._endpoints()) and time.monotonic() < until and self._node.context.ok():
-            time.sleep(_LOOK)
-        return _Servers(found, max(1, self._servers(self._client)))
+    def _servers(self) -> _Servers:
+        """Return which nodes serve this client at present, as far as they are discovered."""
+        topic = self._client.srv_name.rpartition("/")[0] + _TOPIC
+        ends = frozenset(bytes(end.endpoint_gid) for end in self._node.get_publishers_info_by_topic(topic))
+        return _Servers(ends, self._node.count_services(self._client.srv_name))
 
     def _check_world(self) -> None:
         """Raise `ServiceUnavailableError` if the node's world may lack the objects that this client applied."""
         if self._world is None:
             return
-        now = self._current_servers()
+        now = self._servers()
         if not now.continues(self._world):
             raise ServiceUnavailableError(
                 f"'{self._client.srv_name}' was restarted or cleaned up after apply_objects, or another node has "
@@ -427,23 +393,18 @@ def _require_success(response: GetDistances.Response | ApplyObjects.Response) ->
     raise RequestRefusedError(response.message, code)
 
 
-def _full_name(end: TopicEndpointInfo) -> str:
-    return f"{end.node_namespace.rstrip('/')}/{end.node_name}"
+class _Servers(NamedTuple):
+    """The nodes that serve a client; a crashed one remains known for a while."""
 
-
-@dataclass(frozen=True)
-class _Servers:
-    """The nodes that serve a client."""
-
-    ends: tuple[frozenset[bytes], ...]
-    """Their endpoints on each of `_TOPICS`, which differ between runs of a node; empty: not discovered yet."""
-    servers: int
-    """Their number, counted by services: a service is discovered shortly before the name of its node."""
+    ends: frozenset[bytes]
+    """Their publishers of `_TOPIC`, which differ between configurations of a node; empty: not discovered yet."""
+    services: int
+    """Their number of services, some of which are discovered before the publisher."""
 
     def continues(self, before: _Servers) -> bool:
-        """Return True if no new node serves, and an earlier one still does. A crashed node disappears later."""
-        pairs = zip(self.ends, before.ends, strict=True)
-        return self.servers <= before.servers and all(now and now <= known for now, known in pairs if known)
+        """Return True if no new node serves, and an earlier one still does."""
+        known = not before.ends or bool(self.ends and self.ends <= before.ends)
+        return known and self.services <= max(1, before.services)
 
 
 class _Answer(Future):
