@@ -5,52 +5,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from rclpy.client import Client
 from superovoid_interfaces.srv import GetMinDistance, GetPenetration, PlayFrame
 
 from superovoid_ros.nodes.common.caller import Caller
 
+NODES = {"play_frame": "sweep_player", "get_min_distance": "distance_service", "get_penetration": "distance_service"}
+"""The node of each service."""
+_TYPES = {"play_frame": PlayFrame, "get_min_distance": GetMinDistance, "get_penetration": GetPenetration}
+
 
 class SweepClient(Caller):
-    """Client of `sweep_player` and `distance_service`.
+    """Caller of the services in `NODES`."""
 
-    Parameters
-    ----------
-    namespace
-        Namespace of both nodes.
-    look
-        As for `Caller`.
+    def client_of(self, service: str) -> Client:
+        """Return the client of a service."""
+        return self.client(_TYPES[service], f"{NODES[service]}/{service}")
 
-    Attributes
-    ----------
-    of_player, of_service : list of rclpy.client.Client
-        The clients of each node's services.
-    """
-
-    def __init__(self, namespace: str, look: Callable[[], None]) -> None:
-        super().__init__("sweep_demo", namespace, look)
-        self._play = self.client(PlayFrame, "sweep_player/play_frame")
-        self._distance = self.client(GetMinDistance, "distance_service/get_min_distance")
-        self._penetration = self.client(GetPenetration, "distance_service/get_penetration")
-        self.of_player: list[Client] = [self._play]
-        self.of_service: list[Client] = [self._distance, self._penetration]
-
-    def play(self, frame: int, each_turn: Callable[[], None]) -> PlayFrame.Response:
-        """Request that a frame be published; `Caller.ask` repeats a lost call."""
-        return self.ask(self._play, PlayFrame.Request(frame=frame), each_turn=each_turn)
-
-    def request_nearest(
-        self, links_a: Sequence[str], links_b: Sequence[str], each_turn: Callable[[], None]
-    ) -> GetMinDistance.Response:
-        """Request the closest pair."""
-        request = GetMinDistance.Request(links_a=list(links_a), links_b=list(links_b), max_results=1)
-        return self.ask(self._distance, request, each_turn=each_turn)
-
-    def request_overlaps(
-        self, links_a: Sequence[str], links_b: Sequence[str], each_turn: Callable[[], None]
-    ) -> GetPenetration.Response:
-        """Request all overlapping pairs."""
-        request = GetPenetration.Request(links_a=list(links_a), links_b=list(links_b))
-        return self.ask(self._penetration, request, each_turn=each_turn)
+    def request(self, service: str, each_turn: Callable[[], None], **fields: object) -> object:
+        """Call a service and return its response; `Caller.ask` repeats a lost call."""
+        return self.ask(self.client_of(service), _TYPES[service].Request(**fields), each_turn=each_turn)

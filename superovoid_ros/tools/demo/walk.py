@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from superovoid.cli.interruption import INTERRUPTS
-from superovoid_ros.nodes.clients.sweep_client import SweepClient
+from superovoid_ros.nodes.clients.sweep_client import NODES, SweepClient
 from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.tools.demo.report import SweepRow
 from superovoid_ros.tools.process.child import NodeError, NodeProcess, Watch, remapping_rules
@@ -31,19 +31,16 @@ class DemoError(NodeError):
     """The demo cannot continue."""
 
 
-class _Client:
+class _Client(SweepClient):
     """Client of the services that also checks that both processes are running."""
 
     def __init__(self, namespace: str) -> None:
-        self._processes: Sequence[NodeProcess] = ()
-        self._caller = SweepClient(namespace, self._check)
-
-    def close(self) -> None:
-        self._caller.close()
+        self._processes: dict[str, NodeProcess] = {}
+        super().__init__("sweep_demo", namespace, self._check)
 
     def _check(self) -> None:
         INTERRUPTS.check()
-        for process in self._processes:
+        for process in self._processes.values():
             process.check()
 
     def refuse_company(self) -> None:
@@ -52,8 +49,8 @@ class _Client:
         with Caller(f"sweep_demo_probe_{os.getpid()}") as probe:
             found = None
             while found is None or time.monotonic() < found + _DISCOVERY:
-                self._caller.turn()
-                names = set(self._caller.node.get_node_names())
+                self.turn()
+                names = set(self.node.get_node_names())
                 if found is None and probe.node.get_name() in names:
                     found = time.monotonic()
                 there = {"distance_service", "sweep_player"} & names
@@ -63,44 +60,37 @@ class _Client:
                         "ROS_DOMAIN_ID, or leave out --visible"
                     )
 
-    def wait_for_services(self, service: NodeProcess, player: NodeProcess) -> None:
+    def wait_for_services(self, processes: dict[str, NodeProcess]) -> None:
         """Wait until both nodes offer their services; from then on, check their processes during each wait."""
-        self._service, self._player = self._processes = service, player
-        for process, clients in ((player, self._caller.of_player), (service, self._caller.of_service)):
-            for client in clients:
-                watch = Watch(process)
-                words = f"service {client.srv_name} did not appear"
-                self._caller.wait(client.service_is_ready, each_turn=lambda: watch.look(words))  # noqa: B023
+        self._processes = processes
+        for service, node in NODES.items():
+            client, watch = self.client_of(service), Watch(processes[node])
+            words = f"service {client.srv_name} did not appear"
+            self.wait(client.service_is_ready, each_turn=lambda: watch.look(words))  # noqa: B023
 
-    def pause(self, until: float) -> None:
-        """Wait until `until`, a time of time.monotonic."""
-        self._caller.wait(lambda: time.monotonic() >= until)
-
-    def _watch_process(self, process: NodeProcess, name: str) -> Callable[[], None]:
-        """Return a callback for each turn without a response; it raises if the process ended or takes too long."""
-        watch = Watch(process, cause=_LOST_BECAUSE)
-        return lambda: watch.look(f"{name} did not answer")
+    def call(self, service: str, **fields: object) -> object:
+        """Return the response of a service; raise `NodeError` if its process ends or takes too long."""
+        watch = Watch(self._processes[NODES[service]], cause=_LOST_BECAUSE)
+        return self.request(service, lambda: watch.look(f"{service} did not answer"), **fields)
 
     def play(self, frame: int) -> object:
         """Request that the player publish a frame; return its response."""
-        response = self._caller.play(frame, self._watch_process(self._player, "play_frame"))
+        response = self.call("play_frame", frame=frame)
         if not response.success:
             raise DemoError(f"play_frame: {response.message}")
         return response
 
-    def ask(self, frame: int, links_a: Sequence[str], links_b: Sequence[str]) -> SweepRow:
+    def row(self, frame: int, links_a: Sequence[str], links_b: Sequence[str]) -> SweepRow:
         """Play a frame, query both services and return the results."""
-        stamp = self.play(frame).stamp
-        played, watch = time.monotonic(), Watch(self._service, cause=_LOST_BECAUSE)
+        stamp, links = self.play(frame).stamp, {"links_a": list(links_a), "links_b": list(links_b)}
+        played, watch = time.monotonic(), Watch(self._processes["distance_service"], cause=_LOST_BECAUSE)
         while True:
             started = time.perf_counter()
-            nearest = self._caller.request_nearest(
-                links_a, links_b, self._watch_process(self._service, "get_min_distance")
-            )
+            nearest = self.call("get_min_distance", max_results=1, **links)
             nearest_time = time.perf_counter() - started
             if nearest.success and nearest.distances.header.stamp == stamp:
                 break
-            self._caller.turn()
+            self.turn()
             watch.look(f"frame {frame} did not reach the distance service ({nearest.message})")
             if time.monotonic() > played + _REPLAY_AFTER:
                 # Joint states and transforms are published once and may be lost, especially the first ones of a new
@@ -108,7 +98,7 @@ class _Client:
                 stamp = self.play(frame).stamp
                 played = time.monotonic()
         started = time.perf_counter()
-        deep = self._caller.request_overlaps(links_a, links_b, self._watch_process(self._service, "get_penetration"))
+        deep = self.call("get_penetration", **links)
         deep_time = time.perf_counter() - started
         if not deep.success or deep.distances.header.stamp != stamp:
             raise DemoError(f"frame {frame}: get_penetration: {deep.message}")
@@ -178,24 +168,24 @@ def run_sweep(
             client.refuse_company()
         shown = {"rate": _SHOWN_RATE if visible else 0.0, "pairs": _pairs(links_a, links_b)}
         played = {"paused": True, "publish_robot_description": True, "motion": motion}
-        processes = []
-        for module, parameters in (
-            ("superovoid_ros.nodes.distance_service", {"representation": representation, **shown}),
-            ("superovoid_ros.nodes.sweep_player", played),
+        processes = {}
+        for node, parameters in (
+            ("distance_service", {"representation": representation, **shown}),
+            ("sweep_player", played),
         ):
-            processes.append(NodeProcess(module, parameters, remapping_rules(namespace)))
-            stack.callback(processes[-1].stop)
-        client.wait_for_services(*processes)
+            processes[node] = NodeProcess(f"superovoid_ros.nodes.{node}", parameters, remapping_rules(namespace))
+            stack.callback(processes[node].stop)
+        client.wait_for_services(processes)
         if frames is None:
             frames = range(client.play(0).frames)
         rows = []
         due = time.monotonic()
         for frame in frames:
-            rows.append(client.ask(frame, links_a, links_b))
+            rows.append(client.row(frame, links_a, links_b))
             on_row(rows[-1], len(frames))
             if visible:
                 due = max(due + 1.0 / visible, time.monotonic())
-                client.pause(due)
+                client.wait(lambda: time.monotonic() >= due)  # noqa: B023
         return rows
 
 
