@@ -21,9 +21,6 @@ from superovoid_ros.nodes.common.mistakes import InputError, shorten
 
 FloatArray = NDArray[np.float64]
 
-_QUIET = 2
-"""Messages in a row without a new body after which a restarted node has sent all bodies: one message in five repeats a
-body, and may have no room for others."""
 _MOST_BODIES, _MOST_FRAMES = 20_000, 20_000
 _FARTHEST = 1e9  # m, largest coordinate of a corner: a page draws in single precision
 _CUBE = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
@@ -62,9 +59,7 @@ class MarkerBodies:
     trouble : str
         Error in an unreadable message; empty: none.
     changed_at : float
-        Monotonic time of the last change to the set of bodies, s.
-    clearings : int
-        How many times the node deleted all markers and began to send its bodies again.
+        Monotonic time of the last new, changed or deleted body, s.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -72,38 +67,21 @@ class MarkerBodies:
         self.bodies: dict[int, MarkerBody] = {}
         self.frames: dict[str, tuple[str, FloatArray]] = {}
         self.incomplete = self.trouble = ""
-        self.changed_at, self.clearings = -math.inf, 0
-        self._old: dict[str, MarkerBody] = {}
-        """By name: bodies from before a restart of the node, each kept until the node sends it again."""
-        self._places = 0
-        """Counts received bodies and restarts."""
-        self._quiet = 0
-        """Number of consecutive messages without a new body."""
+        self.changed_at = -math.inf
 
     def take_markers(self, message: MarkerArray) -> None:
         """Process a message; raise `InputError` if a body in it is invalid."""
-        before, counts = self._places, False
         for marker in message.markers:
-            counts |= marker.ns != "incomplete"  # these markers come in messages of their own
             if marker.action == Marker.DELETEALL:
-                self._old = {one.body.name: one for one in self.bodies_to_show()}
                 self.bodies.clear()
                 self.incomplete = self.trouble = ""
                 self.changed_at = time.monotonic()
-                self.clearings += 1
-                self._places += 1
             elif marker.ns == "incomplete":
                 self.incomplete = marker.text if marker.action == Marker.ADD else ""
             elif marker.ns == "bodies" and marker.action == Marker.ADD:
                 self._take_body(marker)
-            elif marker.ns == "bodies":
-                self.bodies.pop(marker.id, None)
-        if self._places != before:
-            self._quiet = 0
-        elif counts:
-            self._quiet += 1
-            if self._quiet >= _QUIET:
-                self._old.clear()
+            elif marker.ns == "bodies" and self.bodies.pop(marker.id, None) is not None:
+                self.changed_at = time.monotonic()
 
     def _take_body(self, marker: Marker) -> None:
         colour = 255.0 * np.array([marker.color.r, marker.color.g, marker.color.b])
@@ -112,10 +90,7 @@ class MarkerBodies:
         link = marker.header.frame_id.removeprefix(self._prefix)
         name, _, owner = (marker.text or f"body {marker.id}").partition("\n")
         known = self.bodies.get(marker.id)
-        if known is not None and (known.body.link, known.body.name) == (link, name):
-            known.meaning = meaning
-            return
-        if len(self.bodies) >= _MOST_BODIES:
+        if known is None and len(self.bodies) >= _MOST_BODIES:
             raise InputError(f"more than {_MOST_BODIES} bodies")
         points = np.array([(point.x, point.y, point.z) for point in marker.points]).reshape(-1, 3)
         if marker.type == Marker.CUBE_LIST:
@@ -127,13 +102,13 @@ class MarkerBodies:
         if not (np.abs(corners) < _FARTHEST).all():
             raise InputError(f"body '{shorten(name, 80)}' has a corner that is not within {_FARTHEST:g} m")
         pose = from_pose(marker.pose, f"body '{shorten(name, 80)}'")
-        body = TriangleBody(name, link, Triangles(corners, faces), pose)
-        old = self._old.pop(name, None)
-        if old is not None and np.array_equal(old.body.shape.vertices, corners):
-            body = TriangleBody(name, link, old.body.shape, pose)  # a page need not draw it again
+        shape, old = Triangles(corners, faces), None if known is None else known.body
+        if old is not None and np.array_equal(corners, old.shape.vertices) and np.array_equal(faces, old.shape.faces):
+            shape = old.shape  # a page need not draw it again
+        body = TriangleBody(name, link, shape, pose)
+        if old is None or (old.name, old.link, old.shape) != (name, link, shape) or (old.link_from_body != pose).any():
+            self.changed_at = time.monotonic()
         self.bodies[marker.id] = MarkerBody(body, owner or link, meaning)
-        self._places += 1
-        self.changed_at = time.monotonic()
 
     def take_frames(self, message: TFMessage) -> None:
         """Store the frames of this node's links; ignore all others."""
@@ -142,13 +117,6 @@ class MarkerBodies:
             link = frame.removeprefix(self._prefix)
             if link != frame and (link in self.frames or len(self.frames) < _MOST_FRAMES):
                 self.frames[link] = one.header.frame_id, from_transform(one.transform, shorten(frame, 80))
-
-    def bodies_to_show(self) -> list[MarkerBody]:
-        """Return the present bodies, and those from before a restart that the node may still send again.
-
-        A busy machine may take any time to send them, so old bodies expire by a number of messages rather than by time.
-        """
-        return [*self.bodies.values(), *self._old.values()]
 
     def has_all_frames(self) -> bool:
         """Return True if there are bodies, and the frame of each is known."""

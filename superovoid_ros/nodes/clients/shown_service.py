@@ -17,9 +17,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
-from rcl_interfaces.msg import ParameterType
 from rcl_interfaces.srv import GetParameters
 from rclpy.client import Client
+from rclpy.parameter import parameter_value_to_python
 from rclpy.task import Future
 from superovoid_interfaces.msg import DistanceArray, PairDistance, SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetMinDistance, GetPairRules
@@ -59,7 +59,7 @@ _SILENCE, _PERIODS = 2.0, 5.0  # s, and periods of its rate, without a message a
 _POLL = 0.5  # s, between two rounds of requests
 _AGAIN = 5.0  # s without a response after which a request is sent again
 _PATIENCE = 10.0  # s, longest wait for the response to a blocking call
-_LOOK = 0.02  # s between two checks for a service
+_DISCOVERY = 3.0  # s; a service may be discovered after the node's topics
 _SETTLED = 0.6  # s without a new body after which all bodies are assumed to be known
 _PARAMETERS = ("rate", "max_distance", "near_distance", "pairs")
 
@@ -92,7 +92,7 @@ class ShownService:
         self._values: dict[str, object] = {}
         self._links: frozenset[str] = frozenset()
         self._moveit_objects: Mapping[str, FloatArray] = {}
-        self._links_requested_at, self._clearings_requested = -math.inf, -1
+        self._scene_asked_at = -math.inf
         self._calls: dict[Client, tuple[Future, float]] = {}
         self._news: list[Callable[[], None]] = []
         self._caller = Caller("superovoid_view", global_arguments=False)
@@ -188,13 +188,12 @@ class ShownService:
             self._ask(self._ask_state, GetMinDistance.Request(max_results=1), self._take_refusal)
         else:
             self._refusal = ""
-        clearings = self._bodies.clearings
-        is_due = clearings != self._clearings_requested or time.monotonic() > self._links_requested_at + _AGAIN
+        is_due = self._scene_asked_at < max(self._bodies.changed_at, time.monotonic() - _AGAIN)
         if self._ask_scene is not None and is_due:
             part = PlanningSceneComponents.LINK_PADDING_AND_SCALING | PlanningSceneComponents.WORLD_OBJECT_GEOMETRY
             request = GetPlanningScene.Request(components=PlanningSceneComponents(components=part))
             if self._ask(self._ask_scene, request, self._take_scene):
-                self._clearings_requested, self._links_requested_at = clearings, time.monotonic()
+                self._scene_asked_at = time.monotonic()
 
     def _ask(self, client: Client, request: object, take: Callable[[object], None]) -> bool:
         """Send a request unless one is pending or there is no server; return whether it was sent."""
@@ -218,13 +217,7 @@ class ShownService:
         return True
 
     def _take_values(self, answer: GetParameters.Response) -> None:
-        kinds = {ParameterType.PARAMETER_DOUBLE: "double_value", ParameterType.PARAMETER_STRING_ARRAY:
-                 "string_array_value"}  # fmt: skip
-        self._values = {
-            name: getattr(value, kinds[value.type])
-            for name, value in zip(_PARAMETERS, answer.values, strict=False)
-            if value.type in kinds
-        }
+        self._values = dict(zip(_PARAMETERS, map(parameter_value_to_python, answer.values), strict=False))
 
     def _take_refusal(self, answer: GetMinDistance.Response) -> None:
         self._refusal = "" if answer.success else answer.message
@@ -263,19 +256,12 @@ class ShownService:
 
     def _call(self, client: Client, request: object) -> object:
         """Call a service and wait for the response; raise `ValueError` if the node refuses or is absent."""
-        until = time.monotonic() + _PATIENCE
-        while not client.service_is_ready():
-            # Endpoints are discovered one by one: a service may be discovered after the node's topics.
-            if not self._publishes() or time.monotonic() >= until:
-                raise InputError(f"no service {client.srv_name}")
-            time.sleep(_LOOK)
-        done = threading.Event()
-        future = client.call_async(request)
-        future.add_done_callback(lambda _: done.set())
-        if not done.wait(_PATIENCE):
-            client.remove_pending_request(future)
-            raise InputError(f"{client.srv_name} has not responded for {_PATIENCE:g} s")
-        answer = future.result()
+        if not client.wait_for_service(_DISCOVERY):
+            raise InputError(f"no service {client.srv_name}")
+        try:
+            answer = client.call(request, _PATIENCE)
+        except TimeoutError:
+            raise InputError(f"{client.srv_name} has not responded for {_PATIENCE:g} s") from None
         if not answer.success:
             raise InputError(answer.message)
         return answer
@@ -294,7 +280,7 @@ class ShownService:
             if not self._links:
                 return {}
             found = {}
-            for one in self._bodies.bodies_to_show():
+            for one in self._bodies.bodies.values():
                 root = None if self._answer is None else self._answer.header.frame_id
                 if one.owner in self._links or one.owner == OCTOMAP or one.body.link != root:
                     continue  # part of the robot, or attached to it
@@ -351,7 +337,7 @@ class ShownService:
             poses = self._link_poses()
             found = [
                 (poses[one.body.link] @ one.body.link_from_body, one.body.shape.vertices)
-                for one in self._bodies.bodies_to_show()
+                for one in self._bodies.bodies.values()
                 if one.body.link in poses and len(one.body.shape.vertices)
             ]
         if not found:
@@ -366,7 +352,7 @@ class ShownService:
     def blank_picture(self, reason: str = "nothing received yet") -> Picture:
         """Return a picture in which all distances are unknown."""
         with self._lock:
-            poses, known = self._link_poses(), self._bodies.bodies_to_show()
+            poses, known = self._link_poses(), self._bodies.bodies.values()
         bodies = tuple(DrawnBody(one.body, one.owner, Meaning.UNKNOWN) for one in known if one.body.link in poses)
         clearance = Clearance(math.nan, math.nan, Meaning.UNKNOWN, reason)
         return Picture(poses, bodies, (), 0, clearance, clearance, 0, ())
@@ -378,7 +364,7 @@ class ShownService:
             return self.blank_picture(silent)
         near = self.near
         with self._lock:
-            answer, poses, known = self._answer, self._link_poses(), self._bodies.bodies_to_show()
+            answer, poses, known = self._answer, self._link_poses(), self._bodies.bodies.values()
             missing = self._describe_missing(answer, poses)
         max_distance = float(self._values.get("max_distance", math.nan)) or math.inf
         pairs = answer.pairs

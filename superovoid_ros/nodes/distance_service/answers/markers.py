@@ -3,24 +3,25 @@
 
 """Markers of the scene: bodies, closest points, segments, normals, distances.
 
-Namespaces: `bodies` (a triangle list for each body, id = index of the body; the cubes of an octomap as a cube list for
-each size, id = index of the first cube), `points` (one sphere list), `segments` (one line list), `normals` (one line
-list with the outward normals at both closest points, for the closest pairs), `distances` (a text for each of the
-closest pairs).
+Namespaces: `bodies` (a triangle list for each body, a cube list for each size of the cubes of an octomap), `points`
+(one sphere list), `segments` (one line list), `normals` (one line list with the outward normals at both closest points,
+for the closest pairs), `distances` (a text for each of the closest pairs).
 
 Colours are those of `superovoid.viewing.meanings`, as on pages: they follow from the proved intervals. The field `text`
 of a body's marker, which displays do not draw, contains its name and, in a second line, its link or object.
 
-A body is sent once, in the frame of its link, and again if its colour changes. The frames move: they are sent on /tf as
-transforms of the links, under names of this node's own. So bodies, points and distances belong to one state, and no
-other node needs to publish the links.
+A body is sent once, in the frame of its link, and again if it or its colour changes. The frames move: they are sent on
+/tf as transforms of the links, under names of this node's own. So bodies, points and distances belong to one state, and
+no other node needs to publish the links.
 """
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -82,15 +83,24 @@ def extent_of(bodies: Sequence[Body], link_poses: Mapping[str, np.ndarray]) -> f
     return float(np.linalg.norm(np.ptp(corners, axis=0))) if corners else 1.0
 
 
-def missing_marker(words: str, frame: str) -> Marker:
+def missing_marker(words: str) -> Marker:
     """Return the text above a robot that names missing objects; an empty text deletes the marker."""
     marker = Marker(ns="incomplete", id=0, type=Marker.TEXT_VIEW_FACING, frame_locked=True)
-    marker.header.frame_id = frame
     marker.action = Marker.ADD if words else Marker.DELETE
     marker.text = "\n".join(textwrap.wrap(shorten(words, 400), 60))
     marker.pose.position.z, marker.pose.orientation.w, marker.scale.z = 1.0, 1.0, 0.05
     marker.color = ColorRGBA(r=1.0, g=0.2, b=0.2, a=1.0)
     return marker
+
+
+class _Drawn(NamedTuple):
+    """Bodies that one marker draws: a single body, or the cubes of one size."""
+
+    owner: str
+    bodies: tuple[Body, ...]
+    index: int
+    """Index of the first body, which defines pose and colour."""
+    marker: Marker
 
 
 class SceneMarkers:
@@ -110,6 +120,8 @@ class SceneMarkers:
         Indices of the bodies in checked pairs, whose extent determines the sizes.
     owners
         The link or object to which each body belongs; default: its link.
+    previous
+        The markers that displays show, which are changed to these.
     """
 
     def __init__(
@@ -120,30 +132,57 @@ class SceneMarkers:
         cubes: Sequence[int] = (),
         watched: Sequence[int] = (),
         owners: Sequence[str] = (),
+        previous: SceneMarkers | None = None,
     ) -> None:
         self._bodies = bodies
         self._options = options
         self._frames = frames
-        by_size: dict[float, list[int]] = {}
-        for index in map(int, cubes):
-            by_size.setdefault(bodies[index].shape.lengths[0], []).append(index)
-        self._cubes = list(by_size.values())
         self._watched = [bodies[index] for index in watched] or bodies
         self._checked = np.array(watched, dtype=int)
         self._frame = ""
-        self._owners = owners or [body.link for body in bodies]
-        self._body_markers: dict[int, Marker] | None = None
         self._links = sorted({body.link for body in bodies})
         self._transforms: dict[str, tuple[bytes, TransformStamped]] = {}
         self._extent: float | None = None
         self._updates = 0
-        self._sent: dict[tuple[str, int], object] = {}
-        self._clear_first = True
+        self._sent: dict[tuple[str, int], object] = {} if previous is None else previous._sent
+        together: dict[object, list[int]] = {}
+        in_lists = set(map(int, cubes))
+        for index, body in enumerate(bodies):
+            together.setdefault(body.shape.lengths[0] if index in in_lists else body.name, []).append(index)
+        self._unchecked = [indices[0] for indices in together.values() if indices[0] in in_lists]
+        known = {} if previous is None or options.resolution != previous._options.resolution else previous._drawn
+        self._drawn: dict[str, _Drawn] = {}
+        if options.bodies:
+            owners = owners or [body.link for body in bodies]
+            self._draw([(owners[indices[0]], indices) for indices in together.values()], known)
+
+    def _draw(self, groups: Sequence[tuple[str, list[int]]], known: Mapping[str, _Drawn]) -> None:
+        """Make the markers of bodies and cubes, without colour; keep known ones of the same bodies."""
+        names = {self._bodies[indices[0]].name for _, indices in groups}
+        used = {one.marker.id for name, one in known.items() if name in names}
+        free = (number for number in itertools.count() if number not in used)
+        for owner, indices in groups:
+            bodies, index = tuple(self._bodies[i] for i in indices), indices[0]
+            name, before = bodies[0].name, known.get(bodies[0].name)
+            if before is not None and (before.owner, before.bodies) == (owner, bodies):
+                self._drawn[name] = before._replace(index=index)
+                continue
+            marker = Marker(ns="bodies", id=next(free) if before is None else before.marker.id)
+            marker.text = f"{name}\n{owner}"
+            marker.header.frame_id = self._frames + bodies[0].link
+            marker.frame_locked = True
+            marker.pose = to_pose(bodies[0].link_from_body)
+            if index in self._unchecked:
+                _fill_cubes(marker, bodies)
+            else:
+                vertices, faces = bodies[0].shape.triangles(self._options.resolution)
+                marker.type, marker.scale = Marker.TRIANGLE_LIST, Vector3(x=1.0, y=1.0, z=1.0)
+                marker.points = [to_point(corner) for corner in vertices[faces].reshape(-1, 3)]
+            self._drawn[name] = _Drawn(owner, bodies, index, marker)
 
     def resend(self) -> None:
         """Send everything with the next update, for a new subscriber."""
-        self._sent.clear()
-        self._clear_first = True
+        self._sent.update(dict.fromkeys(self._sent))
 
     def transforms(self, frame: str, link_poses: Mapping[str, np.ndarray], stamp: Time) -> list[TransformStamped]:
         """Return the transforms of the bodies' frames; none if no bodies are drawn."""
@@ -204,74 +243,36 @@ class SceneMarkers:
 
     def _message(self, worst: np.ndarray, pair_markers: list[Marker]) -> MarkerArray:
         """Return bodies with a new meaning, pairs, and deletions of outdated markers."""
-        frame = self._frame
-        markers = self._update_bodies(worst) if self._options.bodies else []
-        alive = {(marker.ns, marker.id) for marker in pair_markers}
-        markers += pair_markers
-        for ns, number in [key for key in self._sent if key[0] != "bodies" and key not in alive]:
+        markers = self._changed_bodies(worst) + pair_markers
+        pairs = {(marker.ns, marker.id) for marker in pair_markers}
+        bodies = {("bodies", one.marker.id) for one in self._drawn.values()}
+        for ns, number in self._sent.keys() - pairs - bodies:
             del self._sent[ns, number]
             gone = Marker(ns=ns, id=number, action=Marker.DELETE)
-            gone.header.frame_id = frame
+            gone.header.frame_id = self._frame
             markers.append(gone)
-        self._sent.update((key, True) for key in alive)
-        if self._clear_first:
-            self._clear_first = False
-            clear = Marker(action=Marker.DELETEALL)
-            clear.header.frame_id = frame
-            markers.insert(0, clear)
+        self._sent.update((key, True) for key in pairs)
         return MarkerArray(markers=markers)
 
-    def _update_bodies(self, worst: np.ndarray) -> list[Marker]:
-        worst[[cubes[0] for cubes in self._cubes]] = Meaning.UNCHECKED
-        if self._body_markers is None:
-            self._body_markers = self._make_body_markers()
+    def _changed_bodies(self, worst: np.ndarray) -> list[Marker]:
+        """Return the markers of bodies that displays do not show with these meanings, as many as fit in a message."""
+        worst[self._unchecked] = Meaning.UNCHECKED
         changed, points = [], 0
         # Re-send bodies one after another, for subscribers that missed a message.
         self._updates += 1
         turn, rest = divmod(self._updates, _REFRESH)
-        again = list(self._body_markers)[turn % len(self._body_markers)] if self._body_markers and not rest else None
-        for index, marker in self._body_markers.items():
-            shown = int(worst[index])
-            if self._sent.get(("bodies", index)) == shown and index != again:
+        again = list(self._drawn)[turn % len(self._drawn)] if self._drawn and not rest else None
+        for name, one in self._drawn.items():
+            state, key = (one.bodies, int(worst[one.index])), ("bodies", one.marker.id)
+            if self._sent.get(key) == state and name != again:
                 continue
-            points += len(marker.points)
+            points += len(one.marker.points)
             if changed and points > _POINTS_AT_ONCE:
                 break
-            self._sent["bodies", index] = shown
-            marker.color = colour(shown, self._options.opacity)
-            changed.append(marker)
+            self._sent[key] = state
+            one.marker.color = colour(state[1], self._options.opacity)
+            changed.append(one.marker)
         return changed
-
-    def _make_body_markers(self) -> dict[int, Marker]:
-        """Return the markers of bodies and cubes, without colour, keyed by the body that defines their pose."""
-        in_lists = {index for cubes in self._cubes for index in cubes}
-        single = [index for index in range(len(self._bodies)) if index not in in_lists]
-        made = {index: self._body_marker(index) for index in single} | {
-            cubes[0]: self._cube_marker(cubes) for cubes in self._cubes
-        }
-        for index, marker in made.items():
-            marker.text = f"{self._bodies[index].name}\n{self._owners[index]}"
-            marker.header.frame_id = self._frames + self._bodies[index].link
-            marker.frame_locked = True
-            marker.pose = to_pose(self._bodies[index].link_from_body)
-        return made
-
-    def _cube_marker(self, cubes: list[int]) -> Marker:
-        """Return a marker of cubes of one size, in the coordinates of the first cube."""
-        poses = np.array([self._bodies[index].link_from_body for index in cubes])
-        marker = Marker(ns="bodies", id=cubes[0], type=Marker.CUBE_LIST)
-        side = self._bodies[cubes[0]].shape.lengths[0]
-        marker.scale = Vector3(x=side, y=side, z=side)
-        marker.points = [to_point(centre) for centre in (poses[:, :3, 3] - poses[0, :3, 3]) @ poses[0, :3, :3]]
-        return marker
-
-    def _body_marker(self, index: int) -> Marker:
-        """Return a marker with the triangles of a body, in the body's coordinates."""
-        vertices, faces = self._bodies[index].shape.triangles(self._options.resolution)
-        marker = Marker(ns="bodies", id=index, type=Marker.TRIANGLE_LIST)
-        marker.scale = Vector3(x=1.0, y=1.0, z=1.0)
-        marker.points = [to_point(corner) for corner in vertices[faces].reshape(-1, 3)]
-        return marker
 
     def _pair_markers(self, frame: str, result: SceneResult, states: np.ndarray, drawn: np.ndarray) -> list[Marker]:
         options, size = self._options, self._options.size or SIZE * self._extent
@@ -311,6 +312,13 @@ class SceneMarkers:
             if marker.color.a == 0.0:
                 marker.color.a = 1.0
         return markers
+
+
+def _fill_cubes(marker: Marker, bodies: Sequence[Body]) -> None:
+    """Make a marker of cubes of one size, in the coordinates of the first cube."""
+    poses, side = np.array([body.link_from_body for body in bodies]), bodies[0].shape.lengths[0]
+    marker.type, marker.scale = Marker.CUBE_LIST, Vector3(x=side, y=side, z=side)
+    marker.points = [to_point(centre) for centre in (poses[:, :3, 3] - poses[0, :3, 3]) @ poses[0, :3, :3]]
 
 
 def text_places(middles: np.ndarray, height: float) -> list[np.ndarray]:

@@ -15,7 +15,7 @@ from rclpy.publisher import Publisher
 from std_msgs.msg import Float64
 from superovoid_interfaces.msg import Clearance, DistanceArray, PairDistance
 from tf2_msgs.msg import TFMessage
-from visualization_msgs.msg import MarkerArray
+from visualization_msgs.msg import Marker, MarkerArray
 
 from superovoid.contact import Status
 from superovoid.robot.planning_scene import OCTOMAP
@@ -113,6 +113,8 @@ class Topics(Part):
         self._current, self._measurements = current, measurements
         self._watched: Selection | None = None
         self._markers: SceneMarkers | None = None
+        self._is_outdated = False  # whether the markers are of an earlier model or of earlier options
+        self._marked: tuple[str, int] | None = None  # missing objects and number of subscribers when last drawn
         self._approach: Approach | None = None
         self._is_cleared = False  # whether the clearance was published since the timer's last callback
         self._timer = self._late = None  # the first runs only while there are subscribers
@@ -138,11 +140,11 @@ class Topics(Part):
         self._clearance_publisher = advertise(Clearance, "~/clearance", 10, self._update_timer)
         self._min_distance_publisher = advertise(Float64, "~/min_distance", 10, self._update_timer)
         self._frames_publisher = advertise(TFMessage, "/tf", 100)
-        self._framed, self._marked = 0, ("", 0)
+        self._framed = 0
 
     def activate(self) -> None:
         """Start publishing; subscribers receive all markers again."""
-        self._markers = None
+        self._markers, self._marked = None, None
         self._measurements.joints_changed = self._publish_clearance
         self._update_timer()
 
@@ -178,14 +180,15 @@ class Topics(Part):
         if "pairs" in names:
             self._load_watched()
         if any(name.startswith("markers.") for name in names):
-            self._markers = None
+            self._resend_markers()
+            self._is_outdated = True
         if "rate" in names:
             self._stop_timers()
             self._update_timer()
 
     def model_changed(self) -> None:
         """Find the watched pairs on the new robot, and draw it."""
-        self._markers = None
+        self._is_outdated = True
         self._load_watched()
 
     def _load_watched(self) -> None:
@@ -273,14 +276,21 @@ class Topics(Part):
                 self._markers_publisher.publish(update)
 
     def _mark_missing(self) -> None:
-        """Publish a text at the robot about missing objects, for each new subscriber and after each change."""
-        words, model = self._current.missing_content, self._current.snapshot.model
-        listeners = self._markers_publisher.get_subscription_count()
-        if model is None or (words, listeners) == self._marked or (not words and not self._marked[0]):
+        """Publish a text at the robot about missing objects, for each new subscriber and after each change.
+
+        Before the first one, delete all markers, which may be those of an earlier process.
+        """
+        now = self._current.missing_content, self._markers_publisher.get_subscription_count()
+        model = self._current.snapshot.model
+        if model is None or now == self._marked:
             return
-        self._marked = words, listeners
         frame = self._measurements.frame_of(model.robot, model.robot.root_link)
-        self._markers_publisher.publish(MarkerArray(markers=[missing_marker(words, frame)]))
+        markers = [Marker(action=Marker.DELETEALL)] if self._marked is None else []
+        markers.append(missing_marker(now[0]))
+        for marker in markers:
+            marker.header.frame_id = frame
+        self._marked = now
+        self._markers_publisher.publish(MarkerArray(markers=markers))
 
     def _publish_state(self, model: Model, wanted: bool, drawn: bool) -> None:
         state = self._measurements.placed_states(model.planning)  # all objects are drawn
@@ -302,11 +312,13 @@ class Topics(Part):
             self._distances_publisher.publish(message)
         if drawn:
             link_poses = state.link_poses(model.robot)
-            if self._markers is None:
+            if self._markers is None or self._is_outdated:
                 frames = own_frames(self.node.get_fully_qualified_name())
                 cubes, watched = model.planning.bodies_of(OCTOMAP), np.unique(selection.pairs)
-                owners = model.planning.owners
-                self._markers = SceneMarkers(model.scene.bodies, self._marker_options(), frames, cubes, watched, owners)
+                which = cubes, watched, model.planning.owners
+                options = self._marker_options()
+                self._markers = SceneMarkers(model.scene.bodies, options, frames, *which, self._markers)
+                self._is_outdated = False
             near_distance = float(self.value("near_distance"))
             now = self.node.get_clock().now().nanoseconds
             if now > self._framed or now < self._framed - NANOSECONDS:  # tf2 warns about a repeated stamp
