@@ -31,6 +31,8 @@ from superovoid_ros.nodes.distance_service.robot_state.transforms import own_fra
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.model import Model, Selection, split_pair
 
+_SLACK = 0.05  # s by which a late publication does not delay the next one
+
 
 def _check_pairs(entries: object) -> None:
     for entry in filter(str.strip, entries):
@@ -49,10 +51,6 @@ def _unknown_clearance() -> Clearance:
 
 def _subscriptions(*publishers: Publisher) -> int:
     return sum(publisher.get_subscription_count() for publisher in publishers)
-
-
-def _words(problem: Exception) -> str:
-    return f"nothing published: {reason_of(problem)}"
 
 
 class Topics(Part):
@@ -116,8 +114,9 @@ class Topics(Part):
         self._is_outdated = False  # whether the markers are of an earlier model or of earlier options
         self._marked: tuple[str, int] | None = None  # missing objects and number of subscribers when last drawn
         self._approach: Approach | None = None
-        self._is_cleared = False  # whether the clearance was published since the timer's last callback
-        self._timer = self._late = None  # the first runs only while there are subscribers
+        self._is_measured = False  # whether joint states have arrived since the timer's last callback
+        self._timer = None  # runs only while there are subscribers
+        self._due: set[Callable[[], None]] = set()
         self._idle_until = 0.0
         self._spare: list[PairDistance] = []
         self.published = 0
@@ -145,22 +144,21 @@ class Topics(Part):
     def activate(self) -> None:
         """Start publishing; subscribers receive all markers again."""
         self._markers, self._marked = None, None
-        self._measurements.joints_changed = self._publish_clearance
+        self._measurements.joints_changed = self._take_joint_states
         self._update_timer()
 
     def deactivate(self) -> None:
         """Stop publishing. Publish an unknown clearance last, because displays keep the last message."""
-        self._stop_timers()
+        self._stop_timer()
         self._measurements.joints_changed, self._measurements.is_followed = lambda: None, False
         try:
             self.activity.require()
         except InputError as error:
             self._send_clearance(_unknown_clearance(), error)
 
-    def _stop_timers(self) -> None:
-        for timer in (self._timer, self._late):
-            self.endpoints.stop(timer)
-        self._timer = self._late = None
+    def _stop_timer(self) -> None:
+        self.endpoints.stop(self._timer)
+        self._timer = None
 
     def clean_up(self) -> None:
         """Discard the markers."""
@@ -183,7 +181,7 @@ class Topics(Part):
             self._resend_markers()
             self._is_outdated = True
         if "rate" in names:
-            self._stop_timers()
+            self._stop_timer()
             self._update_timer()
 
     def model_changed(self) -> None:
@@ -206,74 +204,66 @@ class Topics(Part):
     def _update_timer(self) -> None:
         """Run the timer, and react to joint states, while the node is active and has subscribers."""
         self._measurements.is_followed = self.activity.is_active and self._clearance_listeners > 0
-        rate = float(self.value("rate"))
-        if not (rate > 0.0 and self.activity.is_active and self._has_subscribers()):
-            self._stop_timers()
+        rate, subscriptions = float(self.value("rate")), self.listeners + self._clearance_listeners
+        if not (rate > 0.0 and self.activity.is_active and subscriptions):
+            self._stop_timer()
         elif self._timer is None:
-            self._timer = self.endpoints.start_timer(1.0 / rate, self._publish, steady=False)
+            self._timer = self.endpoints.start_timer(1.0 / rate, self._take_turn, steady=False)
 
-    def _has_subscribers(self) -> bool:
-        return self.listeners + self._clearance_listeners > 0
+    def _take_joint_states(self) -> None:
+        self._is_measured = True
+        self._due.add(self._publish_clearance)
+        self._publish()
+
+    def _take_turn(self) -> None:
+        """Publish distances and markers of the measured state, and the clearance if no joint states arrived."""
+        self._due.add(self._publish_distances)
+        if not self._is_measured:
+            self._due.add(self._publish_clearance)
+        self._is_measured = False
+        self._publish()
 
     def _publish(self) -> None:
-        """Publish distances and markers of the measured state, and the clearance if no joint states arrived."""
-        if not self._is_cleared:
-            self._publish_clearance()
-        self._is_cleared = False
-        if not self.listeners:
-            return
-        if time.monotonic() < self._idle_until:
-            self._publish_later()
-        else:
-            self._publish_now()
+        """Publish what is due; leave at least half of this thread's processor time to services and measurements.
 
-    def _publish_now(self) -> None:
-        late, self._late = self._late, None
-        self.endpoints.stop(late)
+        What is not published for lack of time stays due. Time of other processes does not count, since services could
+        not use it.
+        """
+        for publish in (self._publish_distances, self._publish_clearance):
+            if publish in self._due and time.monotonic() >= self._idle_until:
+                self._due.discard(publish)
+                began, used = time.monotonic(), time.thread_time()
+                publish()
+                self._idle_until = max(self._idle_until, began - _SLACK) + 2.0 * (time.thread_time() - used)
+
+    def _publish_distances(self) -> None:
         wanted = self._distances_publisher.get_subscription_count() > 0
         drawn = self._markers_publisher.get_subscription_count() > 0
-
-        def publish() -> None:
+        if not (wanted or drawn):
+            return
+        self.problem = ""
+        try:
             if drawn:
                 self._mark_missing()
             self._publish_state(self._current.model(), wanted, drawn)
             self.published += 1
-
-        problem = self._turn(publish)
-        self.problem = "" if problem is None else _words(problem)
-        if problem is not None and drawn:
-            self._draw_unanswered()
-
-    def _turn(self, publish: Callable[[], None]) -> Exception | None:
-        """Publish; return the error that prevented it, and measure the time spent."""
-        used, problem = time.thread_time(), None
-        try:
-            publish()
         except Exception as error:
-            if not self.node.context.ok():  # shut down while publishing
-                raise
-            problem = error
-            if not isinstance(error, InputError):
-                self.statistics.fault()
-            self.node.get_logger().warning(_words(error), throttle_duration_sec=LOG_PERIOD)
-        # At any rate, leave at least half of this thread's processor time to services and measurements. Time of other
-        # processes does not count, since services could not use it.
-        now = time.monotonic()
-        self._idle_until = max(self._idle_until, now) + (time.thread_time() - used)
-        return problem
+            self.problem = self._log_problem(error)
+            if drawn and self._markers is not None:
+                # Displays would keep showing the last answer.
+                update = self._markers.markers_without_answer()
+                if update.markers:
+                    self._markers_publisher.publish(update)
 
-    def _publish_later(self) -> None:
-        """Publish after the time for other work, so that a late publication does not delay the next one."""
-        if self._late is None:
-            left = max(self._idle_until - time.monotonic(), 0.0)
-            self._late = self.endpoints.start_timer(left, self._publish_now)
-
-    def _draw_unanswered(self) -> None:
-        """Draw all pairs and bodies as unknown, since displays would keep showing the last answer."""
-        if self._markers is not None:
-            update = self._markers.markers_without_answer()
-            if update.markers:
-                self._markers_publisher.publish(update)
+    def _log_problem(self, error: Exception) -> str:
+        """Log the error that prevented a publication, and return the text."""
+        if not self.node.context.ok():  # shut down while publishing
+            raise error
+        if not isinstance(error, InputError):
+            self.statistics.fault()
+        words = f"nothing published: {reason_of(error)}"
+        self.node.get_logger().warning(words, throttle_duration_sec=LOG_PERIOD)
+        return words
 
     def _mark_missing(self) -> None:
         """Publish a text at the robot about missing objects, for each new subscriber and after each change.
@@ -315,8 +305,8 @@ class Topics(Part):
             if self._markers is None or self._is_outdated:
                 frames = own_frames(self.node.get_fully_qualified_name())
                 cubes, watched = model.planning.bodies_of(OCTOMAP), np.unique(selection.pairs)
+                options = MarkerOptions(**{name: self.value(f"markers.{name}") for name in vars(MarkerOptions())})
                 which = cubes, watched, model.planning.owners
-                options = self._marker_options()
                 self._markers = SceneMarkers(model.scene.bodies, options, frames, *which, self._markers)
                 self._is_outdated = False
             near_distance = float(self.value("near_distance"))
@@ -331,12 +321,17 @@ class Topics(Part):
                 self._markers_publisher.publish(update)
 
     def _publish_clearance(self) -> None:
-        """Publish the clearance of the measured state if there are subscribers and this thread has time for it."""
-        if not self._clearance_listeners or time.monotonic() < self._idle_until:
+        """Publish the clearance of the measured state if there are subscribers."""
+        if not self._clearance_listeners:
             return
-        self._is_cleared, message = True, _unknown_clearance()
-        problem = self._turn(lambda: self._fill_clearance(message))
-        self._send_clearance(message if problem is None else _unknown_clearance(), problem)
+        message = _unknown_clearance()
+        try:
+            self._fill_clearance(message)
+        except Exception as error:
+            self._log_problem(error)
+            self._send_clearance(_unknown_clearance(), error)
+        else:
+            self._send_clearance(message)
 
     def _fill_clearance(self, message: Clearance) -> None:
         """Fill in the clearance of the measured state; raise `InputError` if it is unknown."""
@@ -368,7 +363,7 @@ class Topics(Part):
                 notes.append("no closing speed: the closest pair has several closest points, or is not certified")
         message.message = "; ".join(filter(None, notes))
 
-    def _send_clearance(self, message: Clearance, problem: Exception | None) -> None:
+    def _send_clearance(self, message: Clearance, problem: Exception | None = None) -> None:
         """Publish a clearance, or the reason why it is unknown."""
         if problem is not None:
             message.header.stamp = to_time(self.node.get_clock().now().nanoseconds)
@@ -376,10 +371,6 @@ class Topics(Part):
         self._clearance_publisher.publish(message)
         # A single number cannot report an incomplete world.
         self._min_distance_publisher.publish(Float64(data=math.nan if self._current.missing_content else message.lower))
-
-    def _marker_options(self) -> MarkerOptions:
-        names = MarkerOptions.__dataclass_fields__
-        return MarkerOptions(**{name: self.value(f"markers.{name}") for name in names})
 
     def _resend_markers(self) -> None:
         """Send all markers at the next publication, because the number of subscribers changed."""
