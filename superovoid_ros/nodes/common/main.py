@@ -9,12 +9,11 @@ import gc
 import inspect
 import re
 import signal
-import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import rclpy
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -127,8 +126,14 @@ def _spin(create_node: Callable[[], Node], ending: threading.Event) -> int:
                 except ValueError as error:  # raised by rclpy for a negative time on /clock
                     failed("/clock", UnreadableError(str(error)))
 
-        with _signals_wake(node):
-            spin(ending.is_set, None)
+        # Python calls handlers of signals in the main thread, between two instructions: it must not wait in rclpy.
+        guard = node.create_guard_condition(lambda: None, ReentrantCallbackGroup())
+        with ThreadPoolExecutor(1) as thread:
+            spinning = thread.submit(spin, ending.is_set, None)
+            spinning.add_done_callback(lambda _: ending.set())
+            ending.wait()
+            guard.trigger()
+            spinning.result()
         if hasattr(node, "end") and not node.end():
             until = time.monotonic() + _LONGEST_END
             spin(lambda: node.end() or time.monotonic() > until)
@@ -146,29 +151,6 @@ def _spin(create_node: Callable[[], Node], ending: threading.Event) -> int:
         if node is not None:
             node.destroy_node()
     return 0
-
-
-@contextmanager
-def _signals_wake(node: Node) -> Iterator[None]:
-    """Let signals end a wait of the node's executor; Python calls their handlers between two instructions only."""
-    guard = node.create_guard_condition(lambda: None, ReentrantCallbackGroup())
-    reader, writer = socket.socketpair()
-    writer.setblocking(False)
-
-    def wake() -> None:
-        while reader.recv(1):
-            guard.trigger()
-
-    thread = threading.Thread(target=wake, name="signals", daemon=True)
-    thread.start()
-    signal.set_wakeup_fd(writer.fileno())
-    try:
-        yield
-    finally:
-        signal.set_wakeup_fd(-1)
-        writer.close()
-        thread.join()
-        reader.close()
 
 
 def _guard(
