@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,9 +22,7 @@ LONGEST_NAME = 1000
 
 _MOST_WORDS = 1000  # characters in the message of a response or in a log line
 _MOST_NAME = 80  # characters of a name in a list
-_MOST_TRACEBACK = 10_000  # characters
-_TRACEBACKS = 100  # number of different tracebacks that a process prints
-_traced: set[tuple[type, str, int]] = set()
+_traced: set[object] = set()  # types and places of errors whose tracebacks were printed
 
 
 class Code(IntEnum):
@@ -135,11 +132,7 @@ def reason_of(error: BaseException) -> str:
 def trace(error: BaseException) -> None:
     """Print the traceback of an error, once for each place that raises it."""
     last = traceback.extract_tb(error.__traceback__)[-1:]
-    place = (type(error), last[0].filename, last[0].lineno) if last else (type(error), "", 0)
-    if place in _traced or len(_traced) >= _TRACEBACKS:
-        return
-    _traced.add(place)
-    text = "".join(traceback.TracebackException.from_exception(error, limit=50).format())
-    if len(text) > _MOST_TRACEBACK:
-        text = f"{text[: _MOST_TRACEBACK // 2]}\n...\n{text[-_MOST_TRACEBACK // 2 :]}"
-    print(text, file=sys.stderr, flush=True)
+    place = type(error), *((one.filename, one.lineno) for one in last)
+    if place not in _traced:
+        _traced.add(place)
+        traceback.print_exception(error, limit=50)
