@@ -43,38 +43,6 @@ class Finding:
         self.level, self.message = max(self.level, level), f"{self.message}; {words}" if self.message else words
 
 
-class RateMeter:
-    """Measurement of a rate, from the count of events at the times of the diagnostics."""
-
-    def __init__(self) -> None:
-        self.clear()
-
-    def clear(self) -> None:
-        """Restart the measurement."""
-        self._began: tuple[float, int] | None = None
-        self._rate: float | None = None
-
-    def update(self, now: float, count: int, wanted: float) -> float | None:
-        """Return the last measured rate, Hz; None until it has been measured long enough.
-
-        Parameters
-        ----------
-        now
-            Time, s; if it runs backwards, the measurement restarts.
-        count
-            Number of events up to now.
-        wanted
-            Requested rate, Hz.
-        """
-        if self._began is None or now < self._began[0]:
-            self.clear()
-            self._began = now, count
-        began, before = self._began
-        if now - began >= max(RATE_SECONDS, RATE_PERIODS / wanted):
-            self._began, self._rate = (now, count), (count - before) / (now - began)
-        return self._rate
-
-
 class Diagnostics(Part):
     """Part that publishes the state of the node from `configure` on, active or not.
 
@@ -115,9 +83,8 @@ class Diagnostics(Part):
         super().__init__(common)
         self._current, self._measurements, self._topics, self._facts = current, measurements, topics, facts
         self._timer = None
-        self._publisher = None
-        self._meter = RateMeter()
-        self._measured = (0.0, False)  # requested rate, and whether publishing was due, while measuring
+        self._span = (0.0, False), 0.0, 0  # rate and whether it is due, time and count, since the measurement began
+        self._rate: float | None = None
         self._time_before = -1
         self._counts_before = (0, 0, 0)
 
@@ -129,8 +96,6 @@ class Diagnostics(Part):
     def clean_up(self) -> None:
         """Stop publishing."""
         self._stop()
-        self._publisher = None
-        self._meter.clear()
 
     def apply(self, names: AbstractSet[str]) -> None:
         """Apply period and thresholds."""
@@ -246,22 +211,20 @@ class Diagnostics(Part):
     def _on_topics(self) -> Finding:
         found = Finding()
         wanted, listeners = float(self.value("rate")), self._topics.listeners
-        now = self.node.get_clock().now().nanoseconds / NANOSECONDS
-        found.values |= {
-            "requested rate [Hz]": wanted,
-            "listeners": listeners,
-            "published": self._topics.published,
-        }
+        now, published = self.node.get_clock().now().nanoseconds / NANOSECONDS, self._topics.published
+        found.values |= {"requested rate [Hz]": wanted, "listeners": listeners, "published": published}
         is_due = self.activity.is_active and wanted > 0.0 and listeners > 0
-        if (wanted, is_due) != self._measured:
-            self._meter.clear()
-        self._measured = wanted, is_due
+        if self._span[0] != (wanted, is_due) or now < self._span[1]:  # time may run backwards
+            self._span, self._rate = ((wanted, is_due), now, published), None
         if not self.activity.is_active:
             found.message = "inactive"
         elif not is_due:
             found.message = "no subscribers" if wanted > 0.0 else "rate is 0: nothing is published"
         else:
-            reached = self._meter.update(now, self._topics.published, wanted)
+            conditions, began, before = self._span
+            if now - began >= max(RATE_SECONDS, RATE_PERIODS / wanted):
+                self._span, self._rate = (conditions, now, published), (published - before) / (now - began)
+            reached = self._rate
             if reached is None:
                 found.message = "measuring the rate"
                 return found

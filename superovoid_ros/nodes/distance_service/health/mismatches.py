@@ -21,8 +21,7 @@ from rclpy.topic_endpoint_info import TopicEndpointInfo
 from superovoid_ros.nodes.distance_service.part import Common, Part
 
 _LOOK = 2.0  # s between two searches
-_UNNAMED = "_NODE_NAME_UNKNOWN_"  # placeholder of rmw
-_LOOKS_FOR_A_NAME = 5
+_UNNAMED = "_NODE_NAME_UNKNOWN_"  # placeholder of rmw for a node that is discovered after its topics
 
 
 class Mismatches(Part):
@@ -31,7 +30,6 @@ class Mismatches(Part):
     def __init__(self, common: Common) -> None:
         super().__init__(common)
         self._reported: dict[tuple[str, bytes], str] = {}
-        self._nameless: dict[tuple[str, bytes], int] = {}  # number of searches in which an endpoint's node had no name
 
     def configure(self) -> None:
         """Start to search."""
@@ -40,7 +38,6 @@ class Mismatches(Part):
     def clean_up(self) -> None:
         """Stop, and forget which mismatches were logged."""
         self._reported.clear()
-        self._nameless.clear()
 
     def facts(self) -> dict[str, object]:
         """Return the number of mismatched endpoints of other nodes, for the diagnostics."""
@@ -49,14 +46,6 @@ class Mismatches(Part):
     def _look(self) -> None:
         """Search all topics for mismatches, and log new ones."""
         found = dict(self._mismatches())
-        # A topic's endpoint is discovered before the name of its node. Report endpoints without a name later.
-        self._nameless = {
-            end: self._nameless.get(end, 0) + 1
-            for end in found.keys() - self._reported.keys()
-            if _UNNAMED in found[end] and self._nameless.get(end, 0) < _LOOKS_FOR_A_NAME
-        }
-        for end in self._nameless:
-            del found[end]
         for end in found.keys() - self._reported.keys():
             self.log.warning("mismatches", found[end])
         self._reported = found
@@ -76,7 +65,7 @@ class Mismatches(Part):
             for own, theirs in product((end for end in same(topic) if _name(end) == name), other(topic)):
                 offered, wanted = (theirs, own) if listens else (own, theirs)
                 why = _mismatch(theirs, ours, offered.qos_profile, wanted.qos_profile, entity)
-                if why:
+                if why and theirs.node_name != _UNNAMED:
                     whom = f"node '{_name(theirs)}'"
                     words = f"nothing is received from {whom}" if listens else f"{whom} receives nothing"
                     yield (topic, bytes(theirs.endpoint_gid)), f"{words} on '{topic}': {why}"
