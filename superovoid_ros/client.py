@@ -297,33 +297,31 @@ class DistanceClient:
         """
         if not isinstance(future, _Answer):
             raise TypeError(f"future: must be one of distances_async(), found {type(future).__name__}")
-        answered, servers = future.answered, self._servers().services
-        until = time.monotonic() + self.timeout + (future.deadline or 0.0)
-        again = time.monotonic() + self.timeout / _TRIES
+        limit, again = self.timeout + (future.deadline or 0.0), time.monotonic() + self.timeout / _TRIES
+        until, answered, servers = time.monotonic() + limit, future.answered, self._servers().services
         while not future.done():
             # Every response sets the event; the period serves to discover a restarted service.
             future.changed.wait(_LOOK)
             future.changed.clear()
+            now, before, servers = time.monotonic(), servers, self._servers().services
             if future.answered > answered:
-                answered, until = future.answered, time.monotonic() + self.timeout + (future.deadline or 0.0)
-                self._is_heard = True
+                answered, until, self._is_heard = future.answered, now + limit, True
             if future.done():
                 break
             try:
                 self._require_open()
-                before, servers = servers, self._servers().services
-                if servers > before:
-                    self._is_heard = False
-                    future.send()  # the previous server may have ended before its response
-                elif time.monotonic() >= until:
+                if now >= until:
                     raise self._no_answer(self._client)
-                elif time.monotonic() >= again:
-                    if not self._is_heard:
-                        future.send(keep_earlier=True)
-                    again += self.timeout / _TRIES
             except ServiceUnavailableError:
                 future.drop()
                 raise
+            if servers > before:  # the previous server may have ended before its response
+                self._is_heard = False
+                future.send()
+            elif now >= again:
+                again += self.timeout / _TRIES
+                if not self._is_heard:
+                    future.send()
         self._is_heard = True
         return future.result()
 
@@ -429,13 +427,11 @@ class _Answer(Future):
         self._calls: list[Future] = []  # calls for the next request; more than one if responses were lost
         self._lock = threading.RLock()  # a response may arrive while the request is sent again
 
-    def send(self, *, keep_earlier: bool = False) -> None:
-        """Send the next request: in addition to earlier calls if `keep_earlier`, otherwise instead of them."""
+    def send(self) -> None:
+        """Send the next request, in addition to earlier calls without a response; the first response counts."""
         with self._lock:
             if self.done():
                 return
-            if not keep_earlier:
-                self.drop()
             request = self._requests[self.answered]
             if self._until is not None:
                 request.deadline = max(self._until - time.monotonic(), 1e-6)
