@@ -221,3 +221,33 @@ def test_a_plan_is_proved_again_after_a_motion_of_the_base(crane, shift, code):
     response = future.result().motion_plan_response
     assert response.error_code.val == code, response.error_code
     assert (code == Code.SUCCESS) == bool(response.trajectory.joint_trajectory.points)
+
+
+def test_a_plan_is_proved_again_after_a_motion_of_what_the_robot_carries(crane):
+    """The base turns so little that only a load three metres away moves by more than the tolerance."""
+    crane.send_transform("odom", "chassis", np.eye(4))
+    ask = {"robot_state": state_of(turn=1.0)}
+    crane.call_until(lambda response: response.valid, GetStateValidity, "/check_state_validity", **ask)
+    angle = -1.0 - 2.0 * math.asin(0.5 * (0.1 + 0.0015) / 3.0)  # the load ends 1.5 mm from the rock
+    apply(
+        crane, solid("rock", pose(3.0 * math.cos(angle), 3.0 * math.sin(angle)), [0.05], SolidPrimitive.SPHERE, "odom")
+    )
+    start = state_of(turn=0.5)
+    start.attached_collision_objects = [
+        attached(solid("load", pose(2.5, 0.0), [0.05], SolidPrimitive.SPHERE, "hook"), "hook")
+    ]
+    goal = Constraints(joint_constraints=joints(turn=(-1.0, 1e-7), boom=(0.0, 1e-7)))
+    future = plan_crane(crane, goal, start, joints(boom=(0.0, 0.01)), begin, 60.0)
+    turned = pose(0.0, 0.0)
+    turned[:2, :2] = [[math.cos(8e-4), math.sin(8e-4)], [-math.sin(8e-4), math.cos(8e-4)]]
+    crane.send_transform("odom", "chassis", turned)
+    asked = {"fk_link_names": ["hook"], "robot_state": state_of(), "header": Header(frame_id="odom")}
+
+    def has_turned(answer):
+        return answer.pose_stamped[0].pose.position.y == pytest.approx(-0.5 * 8e-4, rel=1e-3)
+
+    crane.call_until(has_turned, GetPositionFK, "/compute_fk", **asked)
+    hold(crane, "plan", False)
+    assert crane.wait(future.done)
+    code = future.result().motion_plan_response.error_code
+    assert code.val == Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE and "load" in code.message, code

@@ -117,7 +117,7 @@ def has_changed(before: RequestedState, now: RequestedState, moved: Collection[s
 
 def _balls(state: RequestedState) -> Iterator[tuple[str, np.ndarray | None, np.ndarray, float]]:
     """Yield balls around what a request depends on: name and pose of the frame, centre in it and radius, m."""
-    for body in state.robot.bodies:
+    for body in (body for body in state.planning.scene.bodies if body.link != state.robot.root):
         sphere = body.shape.bounding_sphere()
         centre = body.link_from_body[:3, :3] @ sphere.centre + body.link_from_body[:3, 3]
         yield body.link, _pose_of(state, body.link), centre, sphere.radius
