@@ -38,7 +38,7 @@ def is_clear(model, group, positions):
     """Return whether a state has no contact."""
     poses = model.robot.forward_kinematics(positions, BALL)
     state = SimpleNamespace(planning=model.planning, positions=positions, poses=poses, base_poses=BALL)
-    contacts, _, doubts = contacts_of(state, model.clearance_query(group))
+    contacts, doubts = contacts_of(state, model.clearance_query(group))
     return not contacts and not doubts
 
 

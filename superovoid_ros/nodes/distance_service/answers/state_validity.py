@@ -9,7 +9,7 @@ holds. As in move_group, joint limits are not checked. docs/explanation/moveit.m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,14 +17,13 @@ from moveit_msgs.msg import (
     ConstraintEvalResult,
     Constraints,
     ContactInformation,
-    CostSource,
     RobotState,
 )
 from moveit_msgs.srv import GetStateValidity
 from sensor_msgs.msg import JointState
 
 from superovoid.robot.planning_scene import PlanningScene as Planning
-from superovoid.scene import Body, SceneResult
+from superovoid.scene import SceneResult
 from superovoid_ros.nodes.common.conversions import to_point, to_vector
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
 from superovoid_ros.nodes.common.parameters import choice
@@ -86,12 +85,12 @@ class Validity(RequestedStates):
             raise InputError(f"{request_state.stale} (stale_timeout, {STALE})")
         cost = len(query.pairs) + _cost_of(planning, request.constraints)
 
-        def work() -> tuple[list[ContactInformation], list[CostSource], list[ConstraintEvalResult], list[InputError]]:
-            contacts, costs, doubts = contacts_of(request_state, query)
+        def work() -> tuple[list[ContactInformation], list[ConstraintEvalResult], list[InputError]]:
+            contacts, doubts = contacts_of(request_state, query)
             results, problems = evaluate(request.constraints, request_state)
-            return contacts, costs, results, doubts + problems
+            return contacts, results, doubts + problems
 
-        contacts, costs, constraints, problems = await self.query(cost, work)
+        contacts, constraints, problems = await self.query(cost, work)
         stamp = self.node.get_clock().now().to_msg()
         if self._current.missing_content:
             self.log.warning("incomplete", f"{service}: answered nevertheless: {self._current.missing_content}")
@@ -99,7 +98,7 @@ class Validity(RequestedStates):
             self.log.warning("stale", f"{service}: answered nevertheless: {request_state.stale} (stale_timeout)")
         if problems:
             self.log.error(service, f"{service}: not valid: {'; '.join(map(str, problems[:3]))}")
-        response.contacts, response.cost_sources, response.constraint_result = contacts, costs, constraints
+        response.contacts, response.constraint_result = contacts, constraints
         response.valid = not contacts and not problems and all(result.result for result in constraints)
         for contact in contacts:
             contact.header.frame_id, contact.header.stamp = request_state.frame, stamp
@@ -147,32 +146,28 @@ def _cost_of(planning: Planning, constraints: Constraints) -> int:
 
 def contacts_of(
     request_state: RequestedState, query: ClearanceQuery
-) -> tuple[list[ContactInformation], list[CostSource], list[InputError]]:
-    """Return a contact for each pair of links and objects without clearance, deepest first, with costs.
+) -> tuple[list[ContactInformation], list[InputError]]:
+    """Return a contact for each pair of links and objects without clearance, deepest first.
 
-    The third list is not empty if there is no contact, but not every clearance is proved to be positive.
+    The second list is not empty if there is no contact, but not every clearance is proved to be positive.
     """
     planning = request_state.planning
     with refusals("robot_state"):
         result = query.near_pairs(request_state.positions, request_state.base_poses)
     if result is None:
-        return [], [], []
+        return [], []
     clear = planning.clearances(result)
     rows = np.flatnonzero(~(clear.lower > 0.0))  # also true for NaN
     rows = rows[np.argsort(clear.distance[rows], kind="stable")]
-    contacts, costs, seen = [], [], set()
+    contacts, seen = [], set()
     for row in rows.tolist():
-        a, b = int(result.body_a[row]), int(result.body_b[row])
-        names = planning.owners[a], planning.owners[b]
+        names = planning.owners[result.body_a[row]], planning.owners[result.body_b[row]]
         if frozenset(names) in seen:  # as in move_group: one contact for two links
             continue
         seen.add(frozenset(names))
         contacts.append(_contact(planning, names, result, row, max(0.0, -float(clear.distance[row]))))
-        cost = _cost([result.bodies[index] for index in (a, b)], request_state.poses)
-        if cost is not None:
-            costs.append(cost)
     doubts = [] if contacts else [InputError("not every clearance is proved to be positive (rtol)")]
-    return contacts, costs, doubts
+    return contacts, doubts
 
 
 def _contact(
@@ -196,15 +191,3 @@ def _contact(
         body_type_1=types[0],
         body_type_2=types[1],
     )
-
-
-def _cost(bodies: Sequence[Body], link_poses: Mapping[str, np.ndarray]) -> CostSource | None:
-    """Return the intersection of the axis-aligned boxes around bodies; None if it is unbounded."""
-    lower, upper = np.full(3, -np.inf), np.full(3, np.inf)
-    for body in bodies:
-        pose = link_poses[body.link] @ body.link_from_body
-        low, high = body.shape.aabb(pose[:3, :3])
-        lower, upper = np.maximum(lower, low + pose[:3, 3]), np.minimum(upper, high + pose[:3, 3])
-    if not (np.isfinite(lower).all() and np.isfinite(upper).all() and (lower <= upper).all()):
-        return None
-    return CostSource(cost_density=1.0, aabb_min=to_vector(lower), aabb_max=to_vector(upper))
