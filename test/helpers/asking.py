@@ -8,6 +8,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from rclpy.task import Future
+
 from superovoid_ros.nodes.common.caller import Caller
 
 # Answers and starts of nodes take no time on an idle machine, but longer on a busy one.
@@ -26,6 +28,11 @@ class ClientWithTimeout(Caller):
     def spin(self, seconds: float) -> None:
         """Handle messages for `seconds`."""
         self.wait(lambda: False, seconds)
+
+    def answer(self, future: Future) -> object:
+        """Wait for a future and return its result."""
+        assert self.wait(future.done), "no answer"
+        return future.result()
 
     def wait_for_silence(self, messages: list, seconds: float = 0.3) -> None:
         """Wait until no message arrives for `seconds`, and discard the messages that were still on their way."""

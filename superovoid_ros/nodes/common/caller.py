@@ -129,12 +129,6 @@ class Caller:
             self._clients[service] = self.node.create_client(kind, service, qos_profile=SERVICE)
         return self._clients[service]
 
-    def answer(self, future: Future, timeout: float = math.inf) -> object:
-        """Wait for a future and return its result; raise `TimeoutError` if it is not done in time."""
-        if not self.wait(future.done, timeout):
-            raise TimeoutError(f"no answer after {timeout:g} s")
-        return future.result()
-
     def ask(
         self,
         client: Client,
