@@ -141,7 +141,6 @@ class SceneMarkers:
         self._checked = np.array(watched, dtype=int)
         self._frame = ""
         self._links = sorted({body.link for body in bodies})
-        self._transforms: dict[str, tuple[bytes, TransformStamped]] = {}
         self._extent: float | None = None
         self._updates = 0
         self._sent: dict[tuple[str, int], object] = {} if previous is None else previous._sent
@@ -186,16 +185,10 @@ class SceneMarkers:
 
     def transforms(self, frame: str, link_poses: Mapping[str, np.ndarray], stamp: Time) -> list[TransformStamped]:
         """Return the transforms of the bodies' frames; none if no bodies are drawn."""
-        links = self._links if self._options.bodies else []
-        known = {link: frame.encode() + link_poses[link].tobytes() for link in links}
-        moved = [link for link in links if self._transforms.get(link, (None,))[0] != known[link]]
-        if moved:
-            names = [self._frames + link for link in moved]
-            made = to_transforms(frame, names, np.array([link_poses[link] for link in moved]), stamp)
-            self._transforms.update((link, (known[link], one)) for link, one in zip(moved, made, strict=True))
-        for _, transform in self._transforms.values():
-            transform.header.stamp = stamp
-        return [transform for _, transform in self._transforms.values()]
+        if not self._options.bodies:
+            return []
+        poses = np.array([link_poses[link] for link in self._links]).reshape(-1, 4, 4)
+        return to_transforms(frame, [self._frames + link for link in self._links], poses, stamp)
 
     def update(
         self,
