@@ -48,6 +48,7 @@ _MOST_SPARE = 1000
 # Number of rows that ends a response with arrays; about 300 MB without gradients.
 _MOST_ROWS = 2_000_000
 _POSE = 7  # numbers in a pose: x y z qx qy qz qw
+_COLUMNS = ("body_a", "body_b", "status", "distance", "lower", "upper", "point_a", "point_b", "normal")
 OneState = GetMinDistance.Response | GetPenetration.Response
 
 
@@ -118,22 +119,11 @@ def message_of(question: Question, result: SceneResult, spare: list[PairDistance
     message.solve_time = question.solve_time
     selection, bodies = question.selection, result.bodies
     owners, ordered = selection.owners, selection.in_order(result)
-    rows = zip(
-        ordered.body_a.tolist(),
-        ordered.body_b.tolist(),
-        ordered.distance.tolist(),
-        ordered.lower.tolist(),
-        ordered.upper.tolist(),
-        ordered.point_a.tolist(),
-        ordered.point_b.tolist(),
-        ordered.normal.tolist(),
-        ordered.status.tolist(),
-        np.minimum(ordered.statistics.iterations, 65535).tolist(),
-        strict=True,
-    )
+    columns = [getattr(ordered, name).tolist() for name in _COLUMNS]
+    rows = zip(*columns, np.minimum(ordered.statistics.iterations, 65535).tolist(), strict=True)
     used = iter(tuple(spare or ()))
     # Set the fields one by one, since the constructor of a message would create each of them twice.
-    for a, b, distance, lower, upper, point_a, point_b, normal, status, iterations in rows:
+    for a, b, status, distance, lower, upper, point_a, point_b, normal, number in rows:
         pair = next(used, None)
         if pair is None:
             pair = PairDistance()
@@ -143,7 +133,7 @@ def message_of(question: Question, result: SceneResult, spare: list[PairDistance
         pair.distance, pair.lower, pair.upper = distance, lower, upper
         for vector, values in ((pair.point_a, point_a), (pair.point_b, point_b), (pair.normal, normal)):
             vector.x, vector.y, vector.z = values
-        pair.status, pair.iterations = status, iterations
+        pair.status, pair.iterations = status, number
         message.pairs.append(pair)
     for name in ("past_sphere", "past_obb", "solved", "intersecting"):
         setattr(message, name, int(getattr(result.statistics, name)))
@@ -196,32 +186,23 @@ class Distances(Part):
     # --- many states ---
 
     async def _get_distances(self, request: GetDistances.Request, response: GetDistances.Response) -> str:
-        question = self._question(request, time.perf_counter())
+        started, model, max_distance = time.perf_counter(), self._current.model(), _max_distance(request)
+        # This comparison is false for NaN.
+        if not request.deadline >= 0.0:
+            raise InputError(f"request: deadline = {request.deadline}: must be positive, or 0 for none")
+        selection = model.select(request.links_a, request.links_b)
+        given = self._read_states(request, model.robot)
+        states = self._measurements.placed_states(model.planning, given, selection.pairs)
+        options = {name: getattr(request, name) for name in ("gradients", "base_gradients")}
+        max_results = request.max_results or None
+        query = model.query(selection, max_distance=max_distance, max_results=max_results, **options)
+        deadline = started + request.deadline if request.deadline else None
+        question = Question(model, selection, states, [query], deadline, self.jobs.stop)
         threads = 1
         if question.cost > AT_ONCE:  # use only a fair share of them
             threads = max(1, (int(self.value("threads")) or processors()) // (1 + self.jobs.count(Kind.QUERY)))
         (found,) = await self.query(question.cost, lambda: question.run(threads))
         return self._fill(response, question, found)
-
-    def _question(self, request: GetDistances.Request, started: float) -> Question:
-        """Convert a request that arrived at `started` (time.perf_counter, s); raise `InputError` if it is invalid."""
-        max_distance = _max_distance(request)
-        # This comparison is false for NaN.
-        if not request.deadline >= 0.0:
-            raise InputError(f"request: deadline = {request.deadline}: must be positive, or 0 for none")
-        model = self._current.model()
-        selection = model.select(request.links_a, request.links_b)
-        given = self._read_states(request, model.robot)
-        states = self._measurements.placed_states(model.planning, given, selection.pairs)
-        query = model.query(
-            selection,
-            max_distance=max_distance,
-            max_results=request.max_results or None,
-            gradients=request.gradients,
-            base_gradients=request.base_gradients,
-        )
-        deadline = started + request.deadline if request.deadline else None
-        return Question(model, selection, states, [query], deadline, self.jobs.stop)
 
     def _read_state(self, request: GetMinDistance.Request | GetPenetration.Request, robot: Robot) -> StateValues:
         """Return the values of the state in a request."""
@@ -264,10 +245,18 @@ class Distances(Part):
         """Fill a response with an answer, and return its message."""
         response.states = found.done
         response.first = flat_array("I", found.first[: found.done + 1])
-        unproven = 0
-        if len(found):
-            self._fill_pairs(response, question, found)
-            unproven = int(np.count_nonzero(found.status & Status.UNPROVEN))
+        bodies, owners = question.model.scene.bodies, question.selection.owners
+        ordered = question.selection.in_order(found)
+        appears = np.zeros(len(bodies), dtype=bool)
+        appears[ordered.body_a] = appears[ordered.body_b] = True
+        appear, numbers = np.flatnonzero(appears).tolist(), appears.cumsum() - 1
+        response.bodies = [bodies[i].name for i in appear]
+        response.body_links = [owners[i] for i in appear]
+        response.body_a = flat_array("I", numbers[ordered.body_a])
+        response.body_b = flat_array("I", numbers[ordered.body_b])
+        response.status = flat_array("B", ordered.status)
+        for name in _COLUMNS[3:]:
+            setattr(response, name, flat_array("d", getattr(ordered, name)))
         if found.gradients is not None:
             response.gradient_joints = list(found.joint_names)
             response.gradients = flat_array("d", found.gradients)
@@ -277,29 +266,11 @@ class Distances(Part):
         self._measurements.fill_freshness(response, question.states)
         response.pairs_considered = found.statistics.pairs * found.done
         response.solved = int(found.statistics.solved[: found.done].sum())
-        response.unproven = unproven
+        response.unproven = int(np.count_nonzero(found.status & Status.UNPROVEN))
         response.solve_time = question.solve_time
         # The time of one state: many states take long without being slow.
-        self.statistics.query("GetDistances", question.solve_time / max(1, found.done), unproven)
+        self.statistics.query("GetDistances", question.solve_time / max(1, found.done), response.unproven)
         return self._current.append_missing("" if found.done == found.states else _incomplete_message(question, found))
-
-    @staticmethod
-    def _fill_pairs(response: GetDistances.Response, question: Question, found: StateDistances) -> None:
-        """Fill a response with the rows of an answer."""
-        bodies, owners = question.model.scene.bodies, question.selection.owners
-        found = question.selection.in_order(found)
-        appears = np.zeros(len(bodies), dtype=bool)
-        appears[found.body_a] = appears[found.body_b] = True
-        appear, numbers = np.flatnonzero(appears).tolist(), appears.cumsum() - 1
-        response.bodies = [bodies[i].name for i in appear]
-        response.body_links = [owners[i] for i in appear]
-        response.body_a, response.body_b = (
-            flat_array("I", numbers[found.body_a]),
-            flat_array("I", numbers[found.body_b]),
-        )
-        response.status = flat_array("B", found.status)
-        for name in ("distance", "lower", "upper", "point_a", "point_b", "normal"):
-            setattr(response, name, flat_array("d", getattr(found, name)))
 
 
 def _incomplete_message(question: Question, found: StateDistances) -> str:
