@@ -20,12 +20,12 @@ from __future__ import annotations
 import itertools
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import TransformStamped, Vector3
+from geometry_msgs.msg import Pose, TransformStamped, Vector3
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -33,6 +33,7 @@ from superovoid.scene import Body, SceneResult
 from superovoid.viewing.meanings import COLOURS, Meaning, meanings
 from superovoid_ros.nodes.common.conversions import to_point, to_pose, to_transforms
 from superovoid_ros.nodes.common.mistakes import shorten
+from superovoid_ros.nodes.common.parameters import count, number, switch
 
 WHITE = ColorRGBA(r=1.0, g=1.0, b=1.0, a=1.0)
 NORMAL_LENGTH = 5.0
@@ -53,23 +54,30 @@ _REFRESH = 5
 """Number of updates after which one more body is re-sent, for subscribers that missed a message."""
 
 
-@dataclass(frozen=True)
-class MarkerOptions:
-    """Which markers to draw, and how."""
+PARAMETERS = (
+    switch("markers.bodies", "Draw the bodies"),
+    switch("markers.points", "Draw the closest points"),
+    switch("markers.segments", "Draw the segments between closest points"),
+    switch("markers.normals", "Draw the normals at the closest points"),
+    switch("markers.text", "Write the distances"),
+    number("markers.opacity", 0.6, 0.0, 1.0, "Opacity of the bodies"),
+    number(
+        "markers.size",
+        0.0,
+        0.0,
+        10.0,
+        "[m] Diameter of a closest point, other markers in proportion; 0: a fraction of the scene's extent",
+    ),
+    count("markers.labels", 5, 0, 1000, "Largest number of pairs with a written distance, closest first"),
+    count("markers.resolution", 32, 4, 128, "Number of facets around a body"),
+)
 
-    bodies: bool = True
-    points: bool = True
-    segments: bool = True
-    normals: bool = True
-    text: bool = True
-    labels: int = 5
-    """Largest number of pairs with their distance as text, closest first."""
-    opacity: float = 0.6
-    """Opacity of the bodies, 0 to 1."""
-    size: float = 0.0
-    """Diameter of a closest point, m, with lines and letters in proportion; 0: `SIZE` of the scene's extent."""
-    resolution: int = 32
-    """Number of facets around a body."""
+
+class MarkerOptions(SimpleNamespace):
+    """Which markers to draw, and how: the values of `PARAMETERS`, by names without "markers."; default: their own."""
+
+    def __init__(self, **given: object) -> None:
+        super().__init__(**{one.name.removeprefix("markers."): one.default for one in PARAMETERS} | given)
 
 
 def extent_of(bodies: Sequence[Body], link_poses: Mapping[str, np.ndarray]) -> float:
@@ -239,9 +247,9 @@ class SceneMarkers:
         markers = self._changed_bodies(worst) + pair_markers
         pairs = {(marker.ns, marker.id) for marker in pair_markers}
         bodies = {("bodies", one.marker.id) for one in self._drawn.values()}
-        for ns, number in self._sent.keys() - pairs - bodies:
-            del self._sent[ns, number]
-            gone = Marker(ns=ns, id=number, action=Marker.DELETE)
+        for key in self._sent.keys() - pairs - bodies:
+            del self._sent[key]
+            gone = Marker(ns=key[0], id=key[1], action=Marker.DELETE)
             gone.header.frame_id = self._frame
             markers.append(gone)
         self._sent.update((key, True) for key in pairs)
@@ -275,35 +283,27 @@ class SceneMarkers:
         ends = [point for pair in zip(a, b, strict=True) for point in pair]
         end_colours = [shade for shade in colours for _ in range(2)]
         markers = []
+
+        def add(namespace: str, kind: int, width: float, **fields: object) -> None:
+            scale = Vector3(x=width, y=width, z=width)
+            markers.append(Marker(ns=namespace, type=kind, scale=scale, color=WHITE, **fields))
+            markers[-1].header.frame_id = frame
+
         if options.points and ends:
-            points = Marker(ns="points", type=Marker.SPHERE_LIST, points=ends, colors=end_colours)
-            points.scale = Vector3(x=size, y=size, z=size)
-            markers.append(points)
+            add("points", Marker.SPHERE_LIST, size, points=ends, colors=end_colours)
         if options.segments and ends:
-            segments = Marker(ns="segments", type=Marker.LINE_LIST, points=ends, colors=end_colours)
-            segments.scale = Vector3(x=0.4 * size)
-            markers.append(segments)
+            add("segments", Marker.LINE_LIST, 0.4 * size, points=ends, colors=end_colours)
         if options.normals and ends:
             closest = drawn[:NORMALS]
             tips = NORMAL_LENGTH * size * result.normal[closest]
             tips = np.stack([result.point_a[closest] + tips, result.point_b[closest] - tips], axis=1).reshape(-1, 3)
             lines = [point for start, tip in zip(ends, tips, strict=False) for point in (start, to_point(tip))]
-            normals = Marker(ns="normals", type=Marker.LINE_LIST, points=lines, color=WHITE)
-            normals.scale = Vector3(x=0.4 * size)
-            markers.append(normals)
+            add("normals", Marker.LINE_LIST, 0.4 * size, points=lines)
         if options.text:
             middles = 0.5 * (result.point_a[drawn] + result.point_b[drawn])
-            places = text_places(middles[: options.labels], LETTER * size)
-            for row, place in enumerate(places):
-                text = Marker(ns="distances", id=row, type=Marker.TEXT_VIEW_FACING, color=WHITE)
-                text.text = f"{1000.0 * result.distance[drawn[row]]:.2f} mm"
-                text.pose.position = to_point(place)
-                text.scale = Vector3(z=LETTER * size)
-                markers.append(text)
-        for marker in markers:
-            marker.header.frame_id = frame
-            if marker.color.a == 0.0:
-                marker.color.a = 1.0
+            for row, place in enumerate(text_places(middles[: options.labels], LETTER * size)):
+                words, pose = f"{1000.0 * result.distance[drawn[row]]:.2f} mm", Pose(position=to_point(place))
+                add("distances", Marker.TEXT_VIEW_FACING, LETTER * size, id=row, text=words, pose=pose)
         return markers
 
 

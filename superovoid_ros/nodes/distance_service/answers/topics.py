@@ -21,10 +21,15 @@ from superovoid.contact import Status
 from superovoid.robot.planning_scene import OCTOMAP
 from superovoid_ros.nodes.common.conversions import NANOSECONDS, to_time
 from superovoid_ros.nodes.common.mistakes import LOG_PERIOD, Code, InputError, code_of, reason_of
-from superovoid_ros.nodes.common.parameters import count, number, switch, text
+from superovoid_ros.nodes.common.parameters import number, text
 from superovoid_ros.nodes.distance_service.answers.approach import Approach
 from superovoid_ros.nodes.distance_service.answers.distances import closest_question, message_of
-from superovoid_ros.nodes.distance_service.answers.markers import MarkerOptions, SceneMarkers, missing_marker
+from superovoid_ros.nodes.distance_service.answers.markers import (
+    PARAMETERS,
+    MarkerOptions,
+    SceneMarkers,
+    missing_marker,
+)
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.robot_state.transforms import own_frames
@@ -89,21 +94,7 @@ class Topics(Part):
             "entries like 'left_hand right_hand'",
             check=_check_pairs,
         ),
-        switch("markers.bodies", "Draw the bodies"),
-        switch("markers.points", "Draw the closest points"),
-        switch("markers.segments", "Draw the segments between closest points"),
-        switch("markers.normals", "Draw the normals at the closest points"),
-        switch("markers.text", "Write the distances"),
-        number("markers.opacity", 0.6, 0.0, 1.0, "Opacity of the bodies"),
-        number(
-            "markers.size",
-            0.0,
-            0.0,
-            10.0,
-            "[m] Diameter of a closest point, other markers in proportion; 0: a fraction of the scene's extent",
-        ),
-        count("markers.labels", 5, 0, 1000, "Largest number of pairs with a written distance, closest first"),
-        count("markers.resolution", 32, 4, 128, "Number of facets around a body"),
+        *PARAMETERS,
     )
 
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
