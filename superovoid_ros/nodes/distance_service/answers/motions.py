@@ -15,6 +15,7 @@ import math
 import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -55,50 +56,33 @@ _END = 5.0  # s, time limit for stopped controllers to end
 _FAILED = MoveItErrorCodes.CONTROL_FAILED
 
 
+@dataclass(eq=False)
 class Motion:
-    """A goal of an action, from its acceptance to its end.
+    """A goal of an action, from its acceptance to its end."""
 
-    Parameters
-    ----------
-    handle
-        The goal.
-    feedback
-        Type of the action's feedback.
-    endpoints
-        Endpoints that run timers.
-
-    Attributes
-    ----------
-    handle : ServerGoalHandle
-        The goal.
-    stop : threading.Event
-        Set if planning should end.
-    over : Future
-        Done once the goal has its result.
-    problem : CodedError or None
-        Reason why the motion was stopped.
-    proof : ProvedMotion or None
-        Motion that controllers should follow.
-    proved : RequestedState or None
-        State in which the rest of the motion was last proved, or is being proved.
-    is_being_proved : bool
-        Whether that proof is under way.
-    look : callable
-        Stops the motion if it takes too long, or if its rest is not proved in the present world.
-    """
-
-    def __init__(self, handle: ServerGoalHandle, feedback: type, endpoints: Endpoints) -> None:
-        self.handle, self._feedback, self._endpoints = handle, feedback, endpoints
-        self._unended: dict[str, ActionClient] = {}  # controllers that have, or will have, a goal
-        self._goals: dict[str, Any] = {}  # goals of controllers that follow their trajectory
-        self._followed: Future = Future()
-        self._patience = math.inf  # value of `time.monotonic` until which stopped controllers may end
-        self.stop, self.over = threading.Event(), Future()
-        self.problem: CodedError | None = None
-        self.proof: ProvedMotion | None = None
-        self.proved: RequestedState | None = None
-        self.is_being_proved = False
-        self.look: Callable[[], None] = lambda: None
+    handle: ServerGoalHandle
+    feedback: type
+    """Type of the action's feedback."""
+    endpoints: Endpoints
+    """Endpoints that run timers."""
+    stop: threading.Event = field(default_factory=threading.Event)
+    """Set if planning should end."""
+    over: Future = field(default_factory=Future)
+    """Done once the goal has its result."""
+    problem: CodedError | None = None
+    """Reason why the motion was stopped."""
+    proof: ProvedMotion | None = None
+    """Motion that controllers should follow."""
+    proved: RequestedState | None = None
+    """State in which the rest of the motion was last proved, or is being proved."""
+    is_being_proved: bool = False
+    """Whether that proof is under way."""
+    look: Callable[[], None] = lambda: None
+    """Stops the motion if it takes too long, or if its rest is not proved in the present world."""
+    _unended: dict[str, ActionClient] = field(default_factory=dict)  # controllers that have, or will have, a goal
+    _goals: dict[str, Any] = field(default_factory=dict)  # goals of controllers that follow their trajectory
+    _followed: Future = field(default_factory=Future)
+    _patience: float = math.inf  # value of `time.monotonic` until which stopped controllers may end
 
     def close(self, succeeded: bool) -> None:
         """End the goal; its status is cancelled if the client has cancelled it."""
@@ -119,7 +103,7 @@ class Motion:
 
     def tell(self, state: str) -> None:
         """Publish the state of the goal as feedback."""
-        self.handle.publish_feedback(self._feedback(state=state))
+        self.handle.publish_feedback(self.feedback(state=state))
 
     def end(self, code: int, words: str) -> None:
         """Stop planning and all controllers, even those that accept their goals later; only the first reason counts."""
@@ -140,13 +124,13 @@ class Motion:
             For each controller: its name, the client of its action, and its goal.
         """
         self._unended = {name: client for name, client, _ in shares}
-        timer = self._endpoints.start_timer(_LOOK, self._check_controllers)
+        timer = self.endpoints.start_timer(_LOOK, self._check_controllers)
         try:
             for name, client, goal in shares:
                 client.send_goal_async(goal).add_done_callback(partial(self._take_goal, name))
             await self._followed
         finally:
-            self._endpoints.stop(timer)
+            self.endpoints.stop(timer)
         self.require()
 
     def _check_controllers(self) -> None:
