@@ -50,7 +50,7 @@ __all__ = [
 
 _TRIES = 3  # calls within the timeout, if the service has not responded to this client before
 _PAUSE = 0.2  # s between two requests that check whether the node is ready
-_TOPIC = "/distances"  # of the node, while it is configured
+_DISTANCES = "superovoid_interfaces/msg/DistanceArray"  # a topic of every configured node, whatever its name
 _DISCOVERY = 1.0  # s, longest time from the discovery of a service to that of the topic
 _LOOK = 0.05  # s between two checks for a service, since rclpy reports no event for it
 
@@ -297,13 +297,14 @@ class DistanceClient:
         """
         if not isinstance(future, _Answer):
             raise TypeError(f"future: must be one of distances_async(), found {type(future).__name__}")
+        answered, servers = future.answered, self._count()
         limit, again = self.timeout + (future.deadline or 0.0), time.monotonic() + self.timeout / _TRIES
-        until, answered, servers = time.monotonic() + limit, future.answered, self._servers().services
+        until = time.monotonic() + limit
         while not future.done():
             # Every response sets the event; the period serves to discover a restarted service.
             future.changed.wait(_LOOK)
             future.changed.clear()
-            now, before, servers = time.monotonic(), servers, self._servers().services
+            now, before, servers = time.monotonic(), servers, self._count()
             if future.answered > answered:
                 answered, until, self._is_heard = future.answered, now + limit, True
             if future.done():
@@ -356,11 +357,17 @@ class DistanceClient:
         self._world = world
         return response.message
 
+    def _count(self) -> int:
+        """Return how many known nodes offer the service; a crashed one remains known for a while."""
+        return self._node.count_services(self._client.srv_name)
+
     def _servers(self) -> _Servers:
         """Return which nodes serve this client at present, as far as they are discovered."""
-        topic = self._client.srv_name.rpartition("/")[0] + _TOPIC
-        ends = frozenset(bytes(end.endpoint_gid) for end in self._node.get_publishers_info_by_topic(topic))
-        return _Servers(ends, self._node.count_services(self._client.srv_name))
+        node, own = self._node, self._client.srv_name.rpartition("/")[0]
+        topics = [topic for topic, kinds in node.get_topic_names_and_types() if _DISTANCES in kinds]
+        publishers = (end for topic in topics for end in node.get_publishers_info_by_topic(topic))
+        ends = (end for end in publishers if f"{end.node_namespace.rstrip('/')}/{end.node_name}" == own)
+        return _Servers(frozenset(bytes(end.endpoint_gid) for end in ends), self._count())
 
     def _check_world(self) -> None:
         """Raise `ServiceUnavailableError` if the node's world may lack the objects that this client applied."""
@@ -392,10 +399,10 @@ def _require_success(response: GetDistances.Response | ApplyObjects.Response) ->
 
 
 class _Servers(NamedTuple):
-    """The nodes that serve a client; a crashed one remains known for a while."""
+    """The nodes that serve a client."""
 
     ends: frozenset[bytes]
-    """Their publishers of `_TOPIC`, which differ between configurations of a node; empty: not discovered yet."""
+    """Their publishers of `_DISTANCES`, which differ between configurations of a node; empty: not discovered yet."""
     services: int
     """Their number of services, some of which are discovered before the publisher."""
 

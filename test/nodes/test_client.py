@@ -194,7 +194,8 @@ def test_cleanup_restart_and_end_of_the_node_are_errors(start_node, client):
     name = "mortal_arm"  # a node of its own: those of other tests live on
 
     def start():
-        node = start_node("distance_service", name, **arm.DESCRIPTIONS, rate=0.0)
+        rules = ("~/distances:=/elsewhere",)  # the client knows the node by it
+        node = start_node("distance_service", name, remap=rules, **arm.DESCRIPTIONS, rate=0.0)
         node.wait_for_output("robot 'arm'")
         node.is_tested = False
         return node
