@@ -30,7 +30,7 @@ from std_msgs.msg import String
 
 from superovoid.planning.timing import Trajectory
 from superovoid_ros.nodes.common.endpoints import Endpoints
-from superovoid_ros.nodes.common.mistakes import listing, reason_of
+from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of
 from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.distance_service.answers.controllers import (
     Controller,
@@ -45,7 +45,7 @@ from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPla
 from superovoid_ros.nodes.distance_service.answers.proved_motions import ProvedMotion, motion_of
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState
 from superovoid_ros.nodes.distance_service.answers.searches import INVALIDATED, Searches, has_changed
-from superovoid_ros.nodes.distance_service.jobs import Job, Kind
+from superovoid_ros.nodes.distance_service.jobs import Kind
 from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
@@ -340,35 +340,28 @@ class Motions(Searches):
             after = self._clock_time() - began
             if after > limit:
                 motion.end(MoveItErrorCodes.TIMED_OUT, f"controllers did not end after {limit:.3g} s")
-            else:
-                self._prove_rest(motion, after)
+            elif not motion.is_being_proved:
+                motion.is_being_proved = True
+                self.node.executor.create_task(self._prove_rest(motion, after))
 
         motion.look = look
         await motion.follow(shares)
 
-    def _prove_rest(self, motion: Motion, after: float) -> None:
+    async def _prove_rest(self, motion: Motion, after: float) -> None:
         """If the world or measured state has changed, prove the rest of a motion again; stop it if this fails.
 
         `after` is the time since the start of the motion, s.
         """
-        if motion.is_being_proved:
-            return
-
-        def on_done(words: str | None, problem: Exception | None) -> None:
-            motion.is_being_proved = False
-            words = words if problem is None else reason_of(problem)
-            if words:
-                words = f"the world has changed during the motion: {words}"
-                motion.end(INVALIDATED, words)
-
         try:
-            proof = motion.proof
-            now = self._state_for(proof)
-            if has_changed(motion.proved, now, proof.trajectory.joints):
-                motion.proved, motion.is_being_proved = now, True
-                self.jobs.submit(Job(Kind.QUERY, lambda: proof.refutation(now, after), on_done))
+            now = self._state_for(motion.proof)
+            if has_changed(motion.proved, now, motion.proof.trajectory.joints):
+                motion.proved = now
+                words = await self.jobs.result(Kind.QUERY, lambda: motion.proof.refutation(now, after))
+                if words:
+                    raise InputError(words)
         except Exception as error:
-            on_done(None, error)
+            motion.end(INVALIDATED, f"the world has changed during the motion: {reason_of(error)}")
+        motion.is_being_proved = False
 
     def _state_for(self, proof: ProvedMotion | None) -> RequestedState:
         """Return the state in which a motion is proved; raise if measurements are stale."""
