@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,34 +40,22 @@ class MarkerBody:
     meaning: Meaning
 
 
+@dataclass(eq=False)
 class MarkerBodies:
-    """Bodies and frames received from a node. Not thread-safe.
+    """Bodies and frames received from a node. Not thread-safe."""
 
-    Parameters
-    ----------
-    prefix : str
-        Prefix of the node's frame names, before the names of links.
-
-    Attributes
-    ----------
-    bodies : dict of int to MarkerBody
-        Bodies by marker id.
-    frames : dict of str to (str, array)
-        For each link: the parent frame of its pose, and frame_from_link, shape (4, 4), m.
-    incomplete : str
-        The node's text about bodies that it left out; empty: none.
-    trouble : str
-        Error in an unreadable message; empty: none.
-    changed_at : float
-        Monotonic time of the last new, changed or deleted body, s.
-    """
-
-    def __init__(self, prefix: str) -> None:
-        self._prefix = prefix
-        self.bodies: dict[int, MarkerBody] = {}
-        self.frames: dict[str, tuple[str, FloatArray]] = {}
-        self.incomplete = self.trouble = ""
-        self.changed_at = -math.inf
+    prefix: str
+    """Prefix of the node's frame names, before the names of links."""
+    bodies: dict[int, MarkerBody] = field(default_factory=dict)
+    """Bodies by marker id."""
+    frames: dict[str, tuple[str, FloatArray]] = field(default_factory=dict)
+    """For each link: the parent frame of its pose, and frame_from_link, shape (4, 4), m."""
+    incomplete: str = ""
+    """The node's text about bodies that it left out; empty: none."""
+    trouble: str = ""
+    """Error in an unreadable message; empty: none."""
+    changed_at: float = -math.inf
+    """Monotonic time of the last new, changed or deleted body, s."""
 
     def take_markers(self, message: MarkerArray) -> None:
         """Process a message; raise `InputError` if a body in it is invalid."""
@@ -87,7 +75,7 @@ class MarkerBodies:
         colour = 255.0 * np.array([marker.color.r, marker.color.g, marker.color.b])
         # Other colours have no known meaning.
         meaning = next((one for one, ours in COLOURS.items() if (np.abs(colour - ours) < 0.5).all()), Meaning.UNKNOWN)
-        link = marker.header.frame_id.removeprefix(self._prefix)
+        link = marker.header.frame_id.removeprefix(self.prefix)
         name, _, owner = (marker.text or f"body {marker.id}").partition("\n")
         known = self.bodies.get(marker.id)
         if known is None and len(self.bodies) >= _MOST_BODIES:
@@ -114,7 +102,7 @@ class MarkerBodies:
         """Store the frames of this node's links; ignore all others."""
         for one in message.transforms:
             frame = one.child_frame_id
-            link = frame.removeprefix(self._prefix)
+            link = frame.removeprefix(self.prefix)
             if link != frame and (link in self.frames or len(self.frames) < _MOST_FRAMES):
                 self.frames[link] = one.header.frame_id, from_transform(one.transform, shorten(frame, 80))
 
