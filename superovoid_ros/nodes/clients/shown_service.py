@@ -50,7 +50,7 @@ from superovoid.viewing.picture import (
 from superovoid_ros.nodes.clients.marker_bodies import MarkerBodies, MarkerBody
 from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.nodes.common.conversions import from_pose, superovoid_object, to_pose
-from superovoid_ros.nodes.common.endpoints import SERVICE, read
+from superovoid_ros.nodes.common.endpoints import read
 from superovoid_ros.nodes.common.mistakes import InputError, shorten
 
 FloatArray = NDArray[np.float64]
@@ -83,9 +83,8 @@ class ShownService:
     def __init__(self, service: str = "/distance_service", near: float | None = None) -> None:
         self.title = service
         self._near = None if near is None else checked_near(near)
-        self._prefix = service.strip("/") + "/"
         self._lock = threading.Lock()
-        self._bodies = MarkerBodies(self._prefix)
+        self._bodies = MarkerBodies(service.strip("/") + "/")
         self._answer: DistanceArray | None = None
         self._answered_at = -math.inf
         self._refusal = ""
@@ -114,9 +113,7 @@ class ShownService:
                 kind, topic, lambda data, kind=kind, take=take: self._receive(data, kind, take), depth, raw=True
             )
 
-        def client(kind: type, name: str) -> Client:
-            return node.create_client(kind, name, qos_profile=SERVICE)
-
+        client = self._caller.client
         self._ask_state = client(GetMinDistance, f"{service}/get_min_distance")
         self._ask_values = client(GetParameters, f"{service}/get_parameters")
         self._ask_rules = client(GetPairRules, f"{service}/get_pair_rules")
@@ -416,7 +413,7 @@ class ShownService:
             words.append("only the pairs of its parameter 'pairs' are watched")
         lost = sorted({one.body.link for one in self._bodies.bodies.values()} - poses.keys())
         if lost:
-            words.append(f"no frame {self._prefix}{lost[0]} on /tf in frame '{answer.header.frame_id}'")
+            words.append(f"no frame {self._bodies.prefix}{lost[0]} on /tf in frame '{answer.header.frame_id}'")
         if self._bodies.trouble:
             words.append(self._bodies.trouble)
         return "; ".join(words)
