@@ -15,10 +15,11 @@ from moveit_msgs.msg import (
     AttachedCollisionObject,
     CollisionObject,
     PlanningScene,
+    PlanningSceneComponents,
     PlanningSceneWorld,
     RobotState,
 )
-from moveit_msgs.srv import ApplyPlanningScene, GetStateValidity
+from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene, GetStateValidity
 from octomap_msgs.msg import Octomap, OctomapWithPose
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from shape_msgs.msg import Mesh, MeshTriangle, SolidPrimitive
@@ -29,11 +30,11 @@ from superovoid_ros.nodes.common.conversions import to_pose
 
 import arm
 from octrees import HALF, binary_stream, full_stream
+from parameters import set_parameters
 
-MIN_DISTANCE = "/distance_service/get_min_distance"
-APPLY = "/distance_service/apply_objects"
-GET_RULES = "/distance_service/get_pair_rules"
-SET_RULES = "/distance_service/set_pair_rules"
+NAME = "/distance_service"
+MIN_DISTANCE, DISTANCES, APPLY = (f"{NAME}/{name}" for name in ("get_min_distance", "get_distances", "apply_objects"))
+GET_RULES, SET_RULES = f"{NAME}/get_pair_rules", f"{NAME}/set_pair_rules"
 VIRTUAL = '<virtual_joint name="v" type="fixed" parent_frame="odom" child_link="ground"/>'
 SRDF = arm.SRDF.replace("</robot>", f"{VIRTUAL}</robot>")
 TOPICS = {
@@ -47,32 +48,60 @@ RELIABLE = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
 
 def put(client, positions, prefix=""):
     """Publish a state with the ball far away, and wait until the service uses it."""
-    arm.set_state(client, "/distance_service", positions, arm.at(0.0, 0.0, 50.0), prefix=prefix)
+    arm.set_state(client, NAME, positions, arm.at(0.0, 0.0, 50.0), prefix=prefix)
+
+
+def set_values(client, **values):
+    """Set parameters together, which must be accepted."""
+    verdict = set_parameters(client, NAME, values)
+    assert verdict.successful, verdict.reason
 
 
 def reset(client):
     remove = SuperovoidObject(operation=SuperovoidObject.REMOVE)
     assert client.call(ApplyObjects, APPLY, objects=[remove]).success
     assert client.call(SetPairRules, SET_RULES, clear=True).success
-    assert client.call(ApplyPlanningScene, "/apply_planning_scene", scene=PlanningScene()).success
+    assert apply_scene(client, PlanningScene())
 
 
-def distance(client, a, b):
-    """Return the distance of two links or objects; None if the service reports none."""
-    response = client.call(GetMinDistance, MIN_DISTANCE, links_a=[a], links_b=[b])
-    if not response.success:
-        return None
+def ask(client, **request):
+    """Return the response about the smallest distances."""
+    return client.call(GetMinDistance, MIN_DISTANCE, **request)
+
+
+def ask_until(client, accept=lambda response: response.success, **request):
+    """Ask for the smallest distances until a response is accepted, and return that."""
+    return client.call_until(accept, GetMinDistance, MIN_DISTANCE, **request)
+
+
+def refused(client, *words):
+    """Wait until no question about the world is answered, for reasons with these words."""
+    return ask_until(client, lambda r: not r.success and all(word in r.message for word in ("not ready", *words)))
+
+
+def gap(client, a="cup", b="ground", **request):
+    """Return the distance of two links or objects, which must be answered."""
+    response = ask(client, links_a=[a], links_b=[b], **request)
+    assert response.success, response.message
     assert {response.distances.pairs[0].link_a, response.distances.pairs[0].link_b} == {a, b}
     return response.distances.pairs[0].distance
 
 
+def distance(client, a, b):
+    """Return the distance of two links or objects; None if the service reports none."""
+    response = ask(client, links_a=[a], links_b=[b])
+    return response.distances.pairs[0].distance if response.success else None
+
+
 def wait_for_distance(client, a, b, expected):
+    """Wait until two links or objects have this distance, or none."""
+
     def is_there(response):
         if expected is None:
             return not response.success
         return response.success and response.distances.pairs[0].distance == pytest.approx(expected, abs=1e-9)
 
-    return client.call_until(is_there, GetMinDistance, MIN_DISTANCE, links_a=[a], links_b=[b])
+    return ask_until(client, is_there, links_a=[a], links_b=[b])
 
 
 def sphere(radius=0.1):
@@ -110,15 +139,28 @@ def send(client, message):
     client.publisher(type(message), TOPICS[type(message)], RELIABLE).publish(message)
 
 
-def scene_diff(*objects, **fields):
+def scene_diff(*objects, attached=(), **fields):
+    """Return a difference with objects of the world, and attached ones."""
     message = PlanningScene(is_diff=True, **fields)
     message.robot_state.is_diff = True
     message.world.collision_objects = list(objects)
+    message.robot_state.attached_collision_objects = list(attached)
     return message
 
 
 def apply_scene(client, message):
     return client.call(ApplyPlanningScene, "/apply_planning_scene", scene=message).success
+
+
+def apply(client, *objects, **fields):
+    """Apply a difference of the scene, which must be accepted."""
+    assert apply_scene(client, scene_diff(*objects, **fields))
+
+
+def scene_of(client, *components):
+    """Return the planning scene that the service reports, or components of it."""
+    wanted = PlanningSceneComponents(components=sum(components))
+    return client.call(GetPlanningScene, "/get_planning_scene", components=wanted).scene
 
 
 def is_valid(client):

@@ -11,15 +11,14 @@ import numpy as np
 import pytest
 import trimesh
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Point, Quaternion
-from lifecycle_msgs.msg import Transition
+from geometry_msgs.msg import Point
 from moveit_msgs.msg import CollisionObject, PlanningScene, PlanningSceneWorld, RobotState
-from moveit_msgs.srv import GetPlanningScene, GetStateValidity
+from moveit_msgs.srv import GetStateValidity
 from object_recognition_msgs.msg import ObjectType
 from octomap_msgs.msg import Octomap, OctomapWithPose
 from shape_msgs.msg import Mesh, MeshTriangle, Plane, SolidPrimitive
 from superovoid_interfaces.msg import SuperovoidObject
-from superovoid_interfaces.srv import ApplyObjects, GetDistances, GetMinDistance, GetPairRules, SetPairRules
+from superovoid_interfaces.srv import ApplyObjects, GetDistances, GetPairRules, SetPairRules
 from visualization_msgs.msg import Marker, MarkerArray
 
 from superovoid_ros.nodes.common.conversions import to_pose, to_transform
@@ -28,15 +27,16 @@ import arm
 import lifecycle
 import world
 from octrees import HALF, binary_stream
-from parameters import set_parameters
 from world import (
     APPLY,
+    DISTANCES,
     GET_RULES,
     MAP,
-    MIN_DISTANCE,
     SET_RULES,
     WALL,
+    apply,
     apply_scene,
+    ask,
     attached_object,
     cup,
     distance,
@@ -47,7 +47,9 @@ from world import (
     put,
     rule,
     scene_diff,
+    scene_of,
     send,
+    set_values,
     sphere,
     thing,
     wait_for_distance,
@@ -83,39 +85,36 @@ def near(value, tolerance=1e-9):
     return pytest.approx(value, abs=tolerance)
 
 
-def scene_of(client):
-    return client.call(GetPlanningScene, "/get_planning_scene").scene
-
-
 # --- objects of the world ---
 
 
 @pytest.mark.ci
 def test_an_object_is_added_appended_to_moved_replaced_and_removed(state):
-    send(state, cup())
-    wait_for_distance(state, "ground", "cup", 1.8)
-    assert distance(state, "hand", "cup") == near(math.hypot(0.5, 2.0) - 0.15)
-    send(state, thing(operation=MOVE, pose=arm.at(0.0, -3.0, 0.0)))
-    wait_for_distance(state, "ground", "cup", 2.8)
-    more = [to_pose(arm.at(0.0, 1.0, 0.0))]  # in the object's frame
-    send(state, thing(operation=APPEND, primitives=[sphere()], primitive_poses=more))
-    wait_for_distance(state, "ground", "cup", 1.8)
     poses = [to_pose(arm.at(0.0, 0.0, 0.0)), to_pose(arm.at(0.0, -1.0, 0.0))]
-    send(state, thing(operation=MOVE, pose=arm.at(0.0, -2.5, 0.0), primitive_poses=poses))
-    wait_for_distance(state, "ground", "cup", 2.3)
-    send(state, cup(y=-4.0))  # ADD replaces
-    wait_for_distance(state, "ground", "cup", 3.8)
-    send(state, thing(operation=REMOVE))
-    wait_for_distance(state, "ground", "cup", None)
+    for message, expected in (
+        (cup(), 1.8),
+        (thing(operation=MOVE, pose=arm.at(0.0, -3.0, 0.0)), 2.8),
+        # In the object's frame.
+        (thing(operation=APPEND, primitives=[sphere()], primitive_poses=[to_pose(arm.at(0.0, 1.0, 0.0))]), 1.8),
+        (thing(operation=MOVE, pose=arm.at(0.0, -2.5, 0.0), primitive_poses=poses), 2.3),
+        (cup(y=-4.0), 3.8),  # ADD replaces
+        (thing(operation=REMOVE), None),
+    ):
+        send(state, message)
+        wait_for_distance(state, "ground", "cup", expected)
+
+
+def solid(kind, *dimensions):
+    return {"primitives": [SolidPrimitive(type=kind, dimensions=dimensions)]}
 
 
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({"primitives": [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[9.0, 0.4, 9.0])]}, 1.7),
-        ({"primitives": [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[9.0, 0.0, 9.0])]}, 1.9),
-        ({"primitives": [SolidPrimitive(type=SolidPrimitive.CYLINDER, dimensions=[0.4, 0.3])]}, 1.6),
-        ({"primitives": [SolidPrimitive(type=SolidPrimitive.CONE, dimensions=[0.4, 0.3])]}, math.hypot(1.7, 0.2) - 0.1),
+        (solid(SolidPrimitive.BOX, 9.0, 0.4, 9.0), 1.7),
+        (solid(SolidPrimitive.BOX, 9.0, 0.0, 9.0), 1.9),
+        (solid(SolidPrimitive.CYLINDER, 0.4, 0.3), 1.6),
+        (solid(SolidPrimitive.CONE, 0.4, 0.3), math.hypot(1.7, 0.2) - 0.1),
         ({"meshes": [world.cube_mesh()]}, 1.8),
         ({"meshes": [OPEN_MESH]}, 1.8),
         ({"planes": [Plane(coef=[0.0, 2.0, 0.0, -0.5])]}, 1.65),  # solid below y = 0.25 in the object
@@ -124,16 +123,15 @@ def test_an_object_is_added_appended_to_moved_replaced_and_removed(state):
     ],
 )
 def test_every_kind_of_shape_is_measured(state, fields, expected):
-    assert apply_scene(state, scene_diff(thing(pose=arm.at(0.0, -2.0, 0.0), **fields)))
+    apply(state, thing(pose=arm.at(0.0, -2.0, 0.0), **fields))
     assert distance(state, "ground", "cup") == near(expected)
 
 
 @pytest.mark.parametrize("length", [1e-200, 1e200])
 def test_a_quaternion_of_any_length_is_a_rotation(state, length):
-    turned = thing(primitives=[SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[0.2, 0.6, 0.2])])
-    turned.pose.position.y = -2.0
-    turned.pose.orientation = Quaternion(x=math.sqrt(0.5) * length, w=math.sqrt(0.5) * length)
-    assert apply_scene(state, scene_diff(turned))
+    turned = thing(pose=arm.at(0.0, -2.0, 0.0), **solid(SolidPrimitive.BOX, 0.2, 0.6, 0.2))
+    turned.pose.orientation.x = turned.pose.orientation.w = math.sqrt(0.5) * length
+    apply(state, turned)
     assert distance(state, "ground", "cup") == near(1.8)
 
 
@@ -144,11 +142,11 @@ def test_an_open_mesh_is_a_shell_with_the_parameter(state):
     mesh = Mesh(vertices=[Point(x=x, y=y, z=z) for x, y, z in sides.vertices])
     mesh.triangles = [MeshTriangle(vertex_indices=[int(i) for i in face]) for face in walls]
     box = thing(pose=arm.at(0.0, 0.0, 0.1), meshes=[mesh])
-    assert apply_scene(state, scene_diff(box))
+    apply(state, box)
     assert distance(state, "ground", "cup") < 0.0
     try:
-        assert set_parameters(state, "/distance_service", {"open_meshes": "shell"}).successful
-        assert apply_scene(state, scene_diff(box))
+        set_values(state, open_meshes="shell")
+        apply(state, box)
         for _ in range(2):
             assert distance(state, "ground", "cup") == near(0.1)
             assert apply_scene(state, scene_of(state))
@@ -157,49 +155,48 @@ def test_an_open_mesh_is_a_shell_with_the_parameter(state):
         held.attached_collision_objects = [attached_object(name="bowl", meshes=[mesh], frame="ground", link="slider")]
         assert state.call(GetStateValidity, "/check_state_validity", robot_state=held).valid  # the ground is in it
     finally:
-        assert set_parameters(state, "/distance_service", {"open_meshes": "hull"}).successful
+        set_values(state, open_meshes="hull")
 
 
 def test_frames_are_links_objects_fixed_frames_and_tf(state):
-    put(state, [0.0, math.pi / 2])
-    assert apply_scene(state, scene_diff(cup(x=0.5, y=-2.0, frame="hand")))  # hand's x is now the ground's y
-    assert distance(state, "ground", "cup") == near(math.hypot(2.0, 0.5) - 0.2)
-    put(state, [0.0, 0.0])  # it stays where it was
-    assert distance(state, "ground", "cup") == near(math.hypot(2.0, 0.5) - 0.2)
+    for wrist in (math.pi / 2, 0.0):  # it stays where it was
+        put(state, [0.0, wrist])
+        if wrist:
+            apply(state, cup(x=0.5, y=-2.0, frame="hand"))  # hand's x is the ground's y
+        assert distance(state, "ground", "cup") == near(math.hypot(2.0, 0.5) - 0.2)
     state.send_transform("ground", "table", arm.at(0.0, -5.0, 0.0), static=True)
     send(state, cup(y=-1.0, frame="table"))
     wait_for_distance(state, "ground", "cup", 5.8)
-    assert apply_scene(
-        state, scene_diff(thing("second", pose=arm.at(0.0, -1.0, 0.0), frame="cup", primitives=[sphere()]))
-    )
+    apply(state, thing("second", pose=arm.at(0.0, -1.0, 0.0), frame="cup", primitives=[sphere()]))
     assert distance(state, "ground", "second") == near(6.8)
-    assert apply_scene(state, scene_diff(cup(frame="/odom")))  # MoveIt's name for where the root link stands
+    apply(state, cup(frame="/odom"))  # MoveIt's name for where the root link stands
     assert distance(state, "ground", "cup") == near(1.8)
-    message = scene_diff(cup(frame="marker"))
-    message.fixed_frame_transforms = [to_transform("ground", "marker", arm.at(0.0, -7.0, 0.0), Time())]
-    assert apply_scene(state, message)
+    transforms = [to_transform("ground", "marker", arm.at(0.0, -7.0, 0.0), Time())]
+    apply(state, cup(frame="marker"), fixed_frame_transforms=transforms)
     assert distance(state, "ground", "cup") == near(8.8)
 
 
 def test_subframes_go_with_their_object(state):
     tip, grip = to_pose(arm.at(0.0, -1.0, 0.0)), to_pose(arm.at(0.5, 0.0, 0.0))
     mug = cup(subframe_names=["tip", "grip"], subframe_poses=[tip, grip], type=ObjectType(db="{}", key="mug"))
-    on_tip = thing("lid", frame="cup/tip", pose=arm.at(0.0, -1.0, 0.0), primitives=[sphere()])
-    assert apply_scene(state, scene_diff(mug, on_tip))
-    assert distance(state, "ground", "lid") == near(3.8)
-    (told,) = (one for one in scene_of(state).world.collision_objects if one.id == "cup")
-    assert told.subframe_names == ["tip", "grip"] and told.subframe_poses == [tip, grip] and told.type.key == "mug"
+
+    def put_lid(y, frame="cup/tip"):
+        return apply_scene(state, scene_diff(thing("lid", frame=frame, pose=arm.at(0, y, 0), primitives=[sphere()])))
+
+    def is_mug(told):
+        return told.subframe_names == ["tip", "grip"] and told.subframe_poses == [tip, grip] and told.type.key == "mug"
+
+    apply(state, mug)
+    assert put_lid(-1.0) and distance(state, "ground", "lid") == near(3.8)
+    assert [is_mug(one) for one in scene_of(state).world.collision_objects if one.id == "cup"] == [True]
     send(state, attached_object(touch_links=["hand"]))
     wait_for_distance(state, "hand", "cup", None)
-    (held,) = scene_of(state).robot_state.attached_collision_objects
-    assert held.object.subframe_names == ["tip", "grip"] and held.object.type.key == "mug"
+    assert [is_mug(one.object) for one in scene_of(state).robot_state.attached_collision_objects] == [True]
     put(state, [1.0, 0.0])  # the hand slides along x
-    on_tip = thing("lid", frame="cup/tip", pose=arm.at(0.0, 0.0, 0.0), primitives=[sphere()])
-    assert apply_scene(state, scene_diff(on_tip))
-    assert distance(state, "ground", "lid") == near(math.hypot(1.0, 3.0) - 0.2, 0.05)
+    assert put_lid(0.0) and distance(state, "ground", "lid") == near(math.hypot(1.0, 3.0) - 0.2, 0.05)
     send(state, attached_object(REMOVE))
     wait_for_distance(state, "hand", "cup", math.hypot(0.5, 2.0) - 0.15)
-    assert not apply_scene(state, scene_diff(thing("lid", frame="cup/spout", primitives=[sphere()])))
+    assert not put_lid(0.0, "cup/spout")
 
 
 @pytest.mark.parametrize(("frame", "offset"), [("cup", 0.0), ("cup/tip", 1.0), ("/cup/tip", 1.0)])
@@ -207,31 +204,27 @@ def test_base_poses_may_be_in_frames_of_objects(state, frame, offset):
     def check(thumb, place):
         """The ball of 0.1 stands at that place: its distance to the thumb's of 0.02 shows this, in both services."""
         pose, links = to_transform(frame, "ball", np.eye(4), Time()), {"links_a": ["thumb"], "links_b": ["ball"]}
-        one = state.call(GetMinDistance, MIN_DISTANCE, base_poses=[pose], **links)
+        one = ask(state, base_poses=[pose], **links)
         base = {"base_links": ["ball"], "base_poses": [0.0] * 6 + [1.0], "base_frame": frame}
-        many = state.call(GetDistances, "/distance_service/get_distances", **base, **links)
+        many = state.call(GetDistances, DISTANCES, **base, **links)
         assert one.success and many.success, (one.message, many.message)
         assert one.distances.pairs[0].distance == near(many.distance[0])
         assert many.distance[0] == near(math.dist(thumb, place) - 0.12)
 
     subframes = {"subframe_names": ["tip"], "subframe_poses": [to_pose(arm.at(0.0, 1.0, 0.0))]}
-    assert apply_scene(state, scene_diff(cup(**subframes)))
+    apply(state, cup(**subframes))
     check((0.5, 0.5), (0.0, -2.0 + offset))
-    assert apply_scene(state, scene_diff(thing(operation=REMOVE)))
+    apply(state, thing(operation=REMOVE))
     send(state, attached_object(**ON_HAND, **subframes))  # there the frame is where the hand is measured
     wait_for_distance(state, "ground", "cup", 0.4)
     put(state, [1.0, 0.0])
     check((1.5, 0.5), (1.6, offset))
-    pose = to_transform("cup/lid", "ball", np.eye(4), Time())
-    assert not state.call(GetMinDistance, MIN_DISTANCE, base_poses=[pose]).success
-
-
-# --- attached objects ---
+    assert not ask(state, base_poses=[to_transform("cup/lid", "ball", np.eye(4), Time())]).success
 
 
 def test_an_object_of_the_world_is_attached_at_its_pose(state):
     put(state, [0.5, 0.0])
-    assert apply_scene(state, scene_diff(cup(x=1.2, y=0.0)))
+    apply(state, cup(x=1.2, y=0.0))
     send(state, attached_object(touch_links=["thumb"]))
     wait_for_distance(state, "thumb", "cup", None)
     assert rule(state, "cup", "thumb") == ("touch_link", False, "object 'cup' may touch link 'thumb'")
@@ -254,12 +247,11 @@ def test_an_object_of_the_world_is_attached_at_its_pose(state):
 
 def test_a_whole_scene_replaces_what_belongs_to_it(state):
     """Attached objects only if its state is whole, superovoids never."""
-    send(state, attached_object(**ON_HAND))
-    wait_for_distance(state, "ground", "cup", 0.4)
-    assert apply_scene(state, scene_diff(thing("old", pose=arm.at(9.0, 0.0, 0.0), primitives=[sphere()])))
+    old = thing("old", pose=arm.at(9.0, 0.0, 0.0), primitives=[sphere()])
+    apply(state, old, attached=[attached_object(**ON_HAND)])
     assert state.call(ApplyObjects, APPLY, objects=[ovoid()]).success
     scene = PlanningScene()
-    scene.world.collision_objects = [thing("wall", pose=arm.at(0.0, -2.0, 0.0), primitives=[sphere()])]
+    scene.world.collision_objects = [cup(name="wall")]
     for is_diff, expected in ((True, near(0.4)), (False, None)):
         scene.robot_state.is_diff = is_diff
         assert apply_scene(state, scene)
@@ -269,21 +261,18 @@ def test_a_whole_scene_replaces_what_belongs_to_it(state):
 
 def test_a_planning_scene_world_replaces_objects_and_octomap_and_nothing_else(service, state):
     """What MoveIt's panel in RViz publishes."""
-    worlds = state.publisher(PlanningSceneWorld, "/planning_scene_world", 1)
-    scene = scene_diff(cup(), thing("old", pose=arm.at(0.0, -3.0, 0.0), primitives=[sphere()]))
+    scene = scene_diff(cup(), cup(name="old", y=-3.0), attached=[attached_object(name="held", **ON_HAND)])
     scene.world.octomap = octomap(WALL, arm.at(0.0, 3.0, 0.0), binary=False)
     scene.allowed_collision_matrix = matrix(["cup", "hand"], {"cup", "hand"})
-    scene.robot_state.attached_collision_objects = [attached_object(name="held", **ON_HAND)]
     assert apply_scene(state, scene)
-    worlds.publish(PlanningSceneWorld(collision_objects=[cup(y=-4.0)]))
+    send(state, PlanningSceneWorld(collision_objects=[cup(y=-4.0)]))
     wait_for_distance(state, "ground", "cup", 3.8)
     assert distance(state, "ground", "old") is distance(state, "ground", MAP) is None
-    assert distance(state, "ground", "held") == near(0.4)
     assert rule(state, "cup", "hand")[:2] == ("planning_scene", False)
-    worlds.publish(PlanningSceneWorld(collision_objects=[cup(y=-5.0), thing("broken", primitives=[sphere(0.0)])]))
+    send(state, PlanningSceneWorld(collision_objects=[cup(y=-5.0), thing("broken", primitives=[sphere(0.0)])]))
     service.wait_for_output("a message on planning_scene_world is refused: the rest is applied, not: object 'broken'")
-    assert "'broken'" in state.call(GetMinDistance, MIN_DISTANCE).message
-    worlds.publish(PlanningSceneWorld())
+    assert "'broken'" in ask(state).message
+    send(state, PlanningSceneWorld())
     wait_for_distance(state, "ground", "cup", None)
     assert distance(state, "ground", "held") == near(0.4)
 
@@ -296,45 +285,41 @@ def test_an_octomap_is_as_far_as_the_nearest_of_its_cubes(state, binary):
     assert apply_scene(state, with_octomap(octomap(WALL, arm.at(0.0, -2.0, 0.0), binary=binary)))
     assert distance(state, "ground", MAP) == near(1.9)
     assert distance(state, "hand", MAP) == near(math.hypot(0.2, 2.0) - 0.05)  # next to the wall, which ends at x = 0.3
-    answer = state.call(GetMinDistance, MIN_DISTANCE, links_a=[MAP]).distances
+    answer = ask(state, links_a=[MAP]).distances
     assert sorted(pair.link_b for pair in answer.pairs) == ["ball", "ground", "hand", "thumb"]
     assert [pair.distance for pair in answer.pairs] == sorted(pair.distance for pair in answer.pairs)
     assert answer.pairs_considered == 4 * 44  # of the 72 cells four times 8, in the middle, fill a node
     send(state, attached_object(pose=arm.at(0.0, -1.0, 0.0), frame="hand", primitives=[sphere()]))
     wait_for_distance(state, "cup", MAP, 0.9)
-    assert apply_scene(state, scene_diff(cup(name="second", y=-2.0)))
+    apply(state, cup(name="second", y=-2.0))
     assert distance(state, "second", MAP) is None  # both are the world's
 
 
 def test_an_octomap_is_replaced_whole_and_removed_by_an_empty_one(state):
-    def where():
-        return distance(state, "ground", MAP)
+    def is_after(message, expected):
+        assert apply_scene(state, message)
+        return distance(state, "ground", MAP) == expected
 
     put(state, [0.0, math.pi / 2])
-    assert apply_scene(state, with_octomap(octomap(WALL, arm.at(2.0, 0.0, 0.0), frame="hand")))  # x of the hand is y
-    assert where() == near(1.6)
-    put(state, [0.0, 0.0])  # it stays where it was
-    assert where() == near(1.6)
-    assert apply_scene(state, with_octomap(octomap(WALL[:-1], arm.at(0.0, -3.0, 0.0))))
-    assert where() == near(2.9)
-    assert apply_scene(state, scene_diff(cup(y=-9.0)))  # a difference without octomap
-    send(state, thing("", operation=REMOVE))  # all objects; the map is not an object
-    wait_for_distance(state, "ground", "cup", None)
-    assert where() == near(2.9)
-    assert apply_scene(state, with_octomap(OctomapWithPose(octomap=Octomap(id="cleared"))))
-    assert where() is None
-    assert apply_scene(state, with_octomap(octomap(WALL, arm.at(0.0, -3.0, 0.0)), is_diff=False))
-    assert where() == near(2.9)
-    assert apply_scene(state, PlanningScene())  # a whole scene without octomap
-    assert where() is None
+    in_hand = with_octomap(octomap(WALL, arm.at(2.0, 0.0, 0.0), frame="hand"))
+    assert is_after(in_hand, near(1.6))  # x of the hand is y
+    put(state, [0.0, 0.0])
+    assert distance(state, "ground", MAP) == near(1.6)  # it stays where it was
+    assert is_after(with_octomap(octomap(WALL[:-1], arm.at(0.0, -3.0, 0.0))), near(2.9))
+    assert is_after(scene_diff(cup(y=-9.0)), near(2.9))  # a difference without octomap
+    assert is_after(scene_diff(thing("", operation=REMOVE)), near(2.9))  # all objects; the map is not an object
+    assert distance(state, "ground", "cup") is None
+    assert is_after(with_octomap(OctomapWithPose(octomap=Octomap(id="cleared"))), None)
+    assert is_after(with_octomap(octomap(WALL, arm.at(0.0, -3.0, 0.0)), is_diff=False), near(2.9))
+    assert is_after(PlanningScene(), None)  # a whole scene without octomap
     free = octomap([])
     free.octomap.data.frombytes(binary_stream({(HALF, HALF, HALF): False}))
-    assert apply_scene(state, with_octomap(free)) and where() is None  # known, and nothing in it
+    assert is_after(with_octomap(free), None)  # known, and nothing in it
 
 
 def test_an_octomap_is_drawn_as_lists_of_cubes(state):
     markers = state.collect(MarkerArray, "/distance_service/markers")
-    assert set_parameters(state, "/distance_service", {"rate": 50.0}).successful
+    set_values(state, rate=50.0)
     assert apply_scene(state, with_octomap(octomap(WALL, arm.at(0.0, -2.0, 0.0))))
 
     def lists():
@@ -342,7 +327,7 @@ def test_an_octomap_is_drawn_as_lists_of_cubes(state):
         return {m.id: m for m in sent if m.type == Marker.CUBE_LIST and m.action == Marker.ADD}
 
     assert state.wait(lambda: len(lists()) == 2)
-    assert set_parameters(state, "/distance_service", {"rate": 0.0}).successful
+    set_values(state, rate=0.0)
     drawn = {round(m.scale.x, 6): [(m.pose, point) for point in m.points] for m in lists().values()}
     assert {side: len(cubes) for side, cubes in drawn.items()} == {0.1: 40, 0.2: 4}
     low = min(pose.position.x + point.x - 0.5 * side for side, cubes in drawn.items() for pose, point in cubes)
@@ -354,20 +339,20 @@ def test_an_octomap_is_drawn_as_lists_of_cubes(state):
 
 
 def test_superovoids_are_added_attached_moved_and_removed(state):
-    def apply(*objects):
+    def apply_ovoids(*objects):
         answer = state.call(ApplyObjects, APPLY, objects=list(objects))
         assert answer.success, answer.message
         return answer.message
 
-    apply(ovoid(taper=[0.0, 0.2]))
+    apply_ovoids(ovoid(taper=[0.0, 0.2]))
     assert distance(state, "ground", "egg") == near(1.8, 0.02)
-    apply(ovoid(pose=arm.at(0.7, 0.0, 0.0), frame="hand", attach_link="hand", touch_links=["gripper"]))
+    apply_ovoids(ovoid(pose=arm.at(0.7, 0.0, 0.0), frame="hand", attach_link="hand", touch_links=["gripper"]))
     put(state, [1.0, 0.0])
     assert distance(state, "ground", "egg") == near(1.5)
     assert rule(state, "egg", "thumb")[0] == rule(state, "egg", "hand")[0] == "touch_link"
-    apply(ovoid(operation=SuperovoidObject.MOVE, pose=arm.at(0.0, 3.0, 0.0)))
+    apply_ovoids(ovoid(operation=SuperovoidObject.MOVE, pose=arm.at(0.0, 3.0, 0.0)))
     assert distance(state, "ground", "egg") == near(2.8)
-    left = apply(ovoid("other"), ovoid("egg", operation=SuperovoidObject.REMOVE))
+    left = apply_ovoids(ovoid("other"), ovoid("egg", operation=SuperovoidObject.REMOVE))
     assert "other" in left and "egg" not in left
 
 
@@ -386,12 +371,9 @@ def test_rules_of_pairs_have_reasons_and_change_at_run_time(state):
     assert state.call(SetPairRules, SET_RULES, reason="x ray", **sides).success
     assert rule(state, "hand", "ball") == ("runtime", False, "a runtime rule disables it (x ray)")
     assert distance(state, "thumb", "ball") is None and distance(state, "hand", "thumb") is not None
-    assert "x ray" in state.call(GetMinDistance, MIN_DISTANCE, links_a=["hand"], links_b=["ball"]).message
+    assert "x ray" in ask(state, links_a=["hand"], links_b=["ball"]).message
     assert state.call(SetPairRules, SET_RULES, clear=True).success
     assert distance(state, "thumb", "ball") is not None and distance(state, "hand", "thumb") is None
-
-
-# --- before the node is active ---
 
 
 @pytest.mark.ci
@@ -409,7 +391,7 @@ def test_an_inactive_node_takes_objects_and_clean_up_forgets_them(start_node, cl
 
     assert client.wait(listens)
     both.publish(cup())
-    assert lifecycle.change(client, "/waiting", Transition.TRANSITION_ACTIVATE)
+    lifecycle.bring(client, "/waiting", "active")
     rules = GetPairRules, "/waiting/get_pair_rules"
     assert client.call_until(lambda r: r.success, *rules, links_a=["cup"]).link_a
     lifecycle.bring(client, "/waiting", "unconfigured")
