@@ -16,16 +16,17 @@ from moveit_msgs.msg import (
     Constraints,
     JointConstraint,
     MotionPlanRequest,
+    MoveItErrorCodes,
     PlanningScene,
     PositionConstraint,
     PositionIKRequest,
     RobotState,
 )
-from moveit_msgs.srv import ApplyPlanningScene, GetMotionPlan, GetPositionIK
+from moveit_msgs.srv import ApplyPlanningScene, GetMotionPlan, GetPositionFK, GetPositionIK
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import Mesh, SolidPrimitive
 
-from superovoid_ros.nodes.common.conversions import to_pose
+from superovoid_ros.nodes.common.conversions import from_pose, to_pose
 
 ROBOT = panda.robot()
 TIP, ROOT = "panda_link8", "panda_link0"
@@ -41,6 +42,19 @@ def start(serve: Callable, *program: str, **parameters: object) -> object:
 def tip(values: Sequence[float]) -> np.ndarray:
     """Return the pose root_from_tip, shape (4, 4), m."""
     return ROBOT.forward_kinematics(panda.state_of(values))[TIP]
+
+
+def put(client: object, values: Sequence[float]) -> None:
+    """Publish a measured state of the arm until the service answers from it."""
+    state, publisher = panda.state_of(values), client.publisher(JointState, "/joint_states")
+    wanted = ROBOT.forward_kinematics(state)[TIP]
+
+    def is_there(response: GetPositionFK.Response) -> bool:
+        publisher.publish(joint_state(state))
+        is_known = response.error_code.val == MoveItErrorCodes.SUCCESS
+        return is_known and np.allclose(from_pose(response.pose_stamped[0].pose, ""), wanted, atol=1e-9)
+
+    client.call_until(is_there, GetPositionFK, "/compute_fk", fk_link_names=[TIP], robot_state=RobotState(is_diff=True))
 
 
 def joint_state(positions: dict[str, float]) -> JointState:

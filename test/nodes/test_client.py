@@ -236,15 +236,6 @@ def test_cleanup_restart_and_end_of_the_node_are_errors(start_node, client):
             ending.result(future)
 
 
-def test_what_the_node_refuses_is_an_error_with_its_words(script):
-    with pytest.raises(RequestRefusedError, match="unknown joint 'elbow'"):
-        script.distances([[0.0]], joint_names=["elbow"], base_poses={"ball": np.eye(4)})
-    with pytest.raises(RequestRefusedError, match="a joint connects them"):
-        script.distances(
-            [[0.0, 0.0]], joint_names=arm.JOINTS, base_poses={"ball": np.eye(4)}, links_a=["hand"], links_b=["thumb"]
-        )
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [

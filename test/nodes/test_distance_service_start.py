@@ -66,13 +66,3 @@ def test_robot_from_topics_works_after_all_that(late_service, client):
     assert response.distances.pairs_considered == 4
     client.send_text("robot_description_semantic", arm.SRDF)
     client.call_until(lambda response: response.distances.pairs_considered == 2, GetMinDistance, SERVICE)
-
-
-@pytest.mark.ci
-def test_interrupts_end_a_busy_node_cleanly(start_node, client):
-    body = "<contact_geometry><sphere radius='1'/></contact_geometry>"
-    urdf = f"<robot name='one'><link name='only'>{body}</link></robot>"
-    node = start_node("distance_service", name="busy", robot_description=urdf, rate=1000.0)
-    node.wait_for_output("robot 'one'")
-    assert node.interrupt(times=3, pause=0.01) == 0
-    assert "Traceback" not in node.output()

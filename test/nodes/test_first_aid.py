@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 
 import pytest
 from lifecycle_msgs.msg import Transition
@@ -17,8 +16,6 @@ from tf2_msgs.msg import TFMessage
 from superovoid.cli.command_line import Command
 from superovoid.output import REPORT
 from superovoid_ros.commands import node as command
-from superovoid_ros.nodes.clients import first_aid
-from superovoid_ros.nodes.common.caller import Caller
 
 import arm
 import lifecycle
@@ -89,40 +86,7 @@ def test_robot_lacks_joint_states_until_they_come(node_to_check, client, capsys)
     assert " mm" in text.splitlines()[-1]
 
 
-class LateGraph:
-    """A caller, and its node, to which a topic or a publisher appears with each turn."""
-
-    def __init__(self, *turns):
-        self.node, self._turns = self, list(turns)
-
-    def wait(self, condition, timeout):
-        while not condition():
-            if len(self._turns) == 1:
-                return False
-            del self._turns[0]
-        return True
-
-    def get_subscriber_names_and_types_by_node(self, name, namespace):
-        return [(topic, [kind]) for topic, (kind, _) in self._turns[0].items()]
-
-    def get_publishers_info_by_topic(self, topic):
-        return [SimpleNamespace(node_name="driver", node_namespace="/")] * self._turns[0][topic][1]
-
-
 STATES, TF = "sensor_msgs/msg/JointState", "tf2_msgs/msg/TFMessage"
-
-
-@pytest.mark.parametrize(
-    ("last", "expected"),
-    [
-        ({"/joint_states": (STATES, 1), "/tf": (TF, 1)}, {"/joint_states": True, "/tf": True}),
-        ({"/joint_states": (STATES, 1), "/tf": (TF, 0)}, {"/joint_states": True, "/tf": False}),
-    ],
-)
-def test_topics_are_checked_once_they_are_discovered(last, expected):
-    caller = LateGraph({}, {"/tf": (TF, 0)}, {"/tf": (TF, 1)}, {"/joint_states": (STATES, 0), "/tf": (TF, 1)}, last)
-    found = first_aid.topic_checks(caller, "distance_service", "/", 10.0)
-    assert {check.name: check.ok for check in found} == expected
 
 
 def test_inactive_node_is_to_be_activated(node_to_check, client, capsys):
@@ -131,14 +95,3 @@ def test_inactive_node_is_to_be_activated(node_to_check, client, capsys):
     assert code == 1
     assert f"ros2 lifecycle set {NAME} activate" in text
     assert lifecycle.change(client, NAME, Transition.TRANSITION_ACTIVATE)
-
-
-def test_node_that_does_not_tell_its_state_is_reported(node_to_check, capsys, monkeypatch):
-    def no_answer(*_):
-        raise TimeoutError("no answer after 60 s")
-
-    monkeypatch.setattr(Caller, "ask", no_answer)
-    code, found = checks(capsys)
-    assert code == 1
-    assert list(found) == ["node", "state"]
-    assert found["state"]["found"] == "no answer after 60 s"

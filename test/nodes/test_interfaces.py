@@ -26,44 +26,15 @@ from superovoid.contact import Status
 from superovoid_ros.nodes.common.mistakes import Code
 
 # Hashes of the real packages, from the type descriptions of a MoveIt 2 installation published on GitHub: two nodes talk
-# to each other only where these are equal. Names of fields, their types, defaults and order go into a hash.
+# to each other only where these are equal. Names of fields, their types, defaults and order go into a hash, and those
+# of the types of its fields: these are the types that no other one contains.
 # No hash of the others (GetPositionFK, GetCartesianPath, ...) was published: they are made of published types, with the
 # fields of the packages' own files.
 PUBLISHED = {
     "moveit_msgs/action/ExecuteTrajectory": "e1ed3386f275fc8cea91cc78701074f892e78e583be2f8063eea5616dd1065fc",
     "moveit_msgs/action/MoveGroup_Result": "188b11f0cf9d62360f554ae9a3f55cb9162767be782a7e05ee6a66371f262ebe",
-    "moveit_msgs/msg/AllowedCollisionEntry": "eeb7cc3f1bfdb8c778aa7454ae90037c2749dab3ca0abdfe3dad2ae8723977db",
-    "moveit_msgs/msg/AllowedCollisionMatrix": "ac0159eec0d99f73158c7349c9d1c01b3dc7f749d75a2ea22e74a2a1091a9b05",
     "moveit_msgs/msg/AttachedCollisionObject": "7fdfe7951a33a857f20fc42c9ed410a38d06dd0c209ac774ecea746dc487dc41",
-    "moveit_msgs/msg/BoundingVolume": "00bb0df2edac637497dedf1778d8f217187c8d9d10f41dcfccc4d8578123ef13",
-    "moveit_msgs/msg/CartesianPoint": "bbb5a879e7dd5b8443c3ce8cf374c3f314522a5540b1b4104a7b470fcc6ca907",
-    "moveit_msgs/msg/CartesianTrajectory": "30452179003246bb9264a44854a4b720c882f63638da8da0a9afed4f565c748d",
-    "moveit_msgs/msg/CartesianTrajectoryPoint": "63b1d2ef10058a5da0931e4de777a10fdfed3972ab166c60632f4a182b7fd5ea",
-    "moveit_msgs/msg/CollisionObject": "74b0acd6d56be032bf4f764b2c2633f50588b5fb2bd71e97206c59052747cf7e",
-    "moveit_msgs/msg/ConstraintEvalResult": "b632ab96d68fbfd587546b1c585a3b8be0606b7de7751929653392b343039997",
-    "moveit_msgs/msg/Constraints": "71718200459ae8fecdc4f2c9631215f7eba5ff686c701a32e231ba8b11b3592b",
-    "moveit_msgs/msg/ContactInformation": "47c926e539a1f54729ec4a9edc568a983678beefb908841d68fbb3cff3feeecb",
-    "moveit_msgs/msg/CostSource": "dd6bd4e383e102b4b7ef54e46e2f8cd4b4323a2c56370c42862bd2d3358a59f6",
-    "moveit_msgs/msg/GenericTrajectory": "b38b4942aba82576ec047a9278c47785022ce66ca86d91827aba06cdc97793c6",
-    "moveit_msgs/msg/JointConstraint": "4996641a8e12f5b7fde07f1cec1490324e1c4035ac5fc989ce99c9600c31e30d",
-    "moveit_msgs/msg/LinkPadding": "864762d9e19f758b0385427f75691374cae830495727c96405f2bad0eb20c766",
-    "moveit_msgs/msg/LinkScale": "4666a0685f26365ccf4c9bfed0b14c654604fa0564be65c221d8d54fdc7a0f83",
-    "moveit_msgs/msg/MotionPlanRequest": "f82ed20da5f8f93146999c1a3cfe34b56b97fc10333b40cac69782a1210888d7",
-    "moveit_msgs/msg/MotionPlanResponse": "bc0dc15c0462edc942dc45dc689cd1a1b1a64c1412002a2e8d210eff2477d62a",
-    "moveit_msgs/msg/MoveItErrorCodes": "dcda8a9950cf6dd6ac221c2c0d2509f52f136afa0403dd19beacdf07e83e4a07",
-    "moveit_msgs/msg/ObjectColor": "4f937f7b22942a9c4a6409c20255aaad1b5d9a003ae3c0edb779698be443c127",
-    "moveit_msgs/msg/OrientationConstraint": "7a1917ac47886eb1fc170317952198b203bb797f07270475a7bbaf692cad2871",
-    "moveit_msgs/msg/PlanningScene": "0f58540ad5eab4b9ea827d53b763c793d8cabd202b3b301fcee25afa4ce1bd80",
-    "moveit_msgs/msg/PlanningSceneComponents": "76b77cb53f7a0b680d46fad6c0056d3710a74ec335dd5f361f3df62383313d69",
-    "moveit_msgs/msg/PlanningSceneWorld": "e08e6a4a81ca6b6a6953ac758dadc2c949555093efea6a9a22d9accf62c2c099",
     "moveit_msgs/msg/PlanningOptions": "2570a8ed681162d1d3afbce3a8e7ff2b6fd519676d13cf952e0a388072b255db",
-    "moveit_msgs/msg/PositionConstraint": "3758504dabfe337a1a660b29917e3405e5e858fdd6e9976edba04275396523df",
-    "moveit_msgs/msg/PositionIKRequest": "200709be614f71f4d11d0bdd672785db28d27f7a10b516d9b961706a0c7f6d7d",
-    "moveit_msgs/msg/RobotState": "7c516dc15713e545cb2836c5ca745fbdcfcc10de4855a41c83e6b4bf1afc3f83",
-    "moveit_msgs/msg/RobotTrajectory": "af1dc87fb94d13e5f233e9c210d2662fa06143a8b3c6aec47c57ad45074fcce8",
-    "moveit_msgs/msg/TrajectoryConstraints": "4975a7925aa917c5af450713fcb8bdbc19c666d0c336a5f27056733bf8fc65f8",
-    "moveit_msgs/msg/VisibilityConstraint": "2b479935307de421623221520ee5d9ffab494af7f4b1945114fc7e4831856c75",
-    "moveit_msgs/msg/WorkspaceParameters": "5001636b05e9fef44faf0220f88552cab9954e55dd3ab51075f448e9aa59186e",
     "moveit_msgs/srv/ApplyPlanningScene": "8e6134783db0987c0acedbfd2f16f608a8f7a54e83a7bbb372e851af419f4d72",
     "moveit_msgs/srv/GetMotionPlan_Request": "607f444bd22f6ed971c85c76a1fdd44cc556d6bcc0f1d501449bb01aef7df60a",
     "moveit_msgs/srv/GetMotionPlan_Response": "b5980d78fafab3a2c20a85d2cb306e1f9fe06ef3d49fa7a47803f229fb89f5a2",
@@ -71,9 +42,6 @@ PUBLISHED = {
     "moveit_msgs/srv/GetPositionIK_Request": "2fc6ac96ee9a8523466c443f06e7c76c47bd3e6b8698edc517ea82cf0b56e747",
     "moveit_msgs/srv/GetPositionIK_Response": "e80acd352080518d3498cc09f4dd84e0303e31128237de11d4019c8a5937b19f",
     "moveit_msgs/srv/GetStateValidity": "e9fcd24ae0fd8c2f16d4afe397efaf03427d1f899fe91ecf6cb7f7f1c6ca8720",
-    "object_recognition_msgs/msg/ObjectType": "5eb3ee3976403366d7c50d7dbee8bec96b3bced1e752674a7194a35841632134",
-    "octomap_msgs/msg/Octomap": "9891a19a05b70ec20aa8f45db3f8300b9ab80afff32c61c549d25087da9625b0",
-    "octomap_msgs/msg/OctomapWithPose": "e65f8760aa96a2acef86b6d206175cfc78420082b6159dd3fa6ebf93f5f81979",
     "tf2_msgs/msg/TFMessage": "e369d0f0",  # the whole hash was not published
 }
 ERROR_CODES = """

@@ -13,7 +13,6 @@ from moveit_msgs.srv import ApplyPlanningScene
 from superovoid_interfaces.srv import GetMinDistance
 
 from superovoid_ros.nodes.common.conversions import to_transform
-from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositions
 
 import arm
@@ -48,27 +47,6 @@ def test_positions_are_those_of_the_newest_messages(messages, expected):
     assert joints_after(*messages).positions_of(expected[0]) == expected
 
 
-@pytest.mark.parametrize(
-    ("messages", "words"),
-    [
-        ([], r"no position of joint a .*no message received yet"),
-        ([("b", [0.0], 0, 0)], r"no position of joint a .*\(1 messages received\)"),
-        ([("a", [1.0], 0, 0), ("a", [math.inf], 1, 1)], r"joint a .*inf: must be finite"),
-    ],
-)
-def test_a_joint_without_a_position_is_named(messages, words):
-    with pytest.raises(InputError, match=words):
-        joints_after(*messages).positions_of(["a"])
-
-
-def test_measurements_later_than_now_are_forgotten_when_time_jumps_back():
-    joints = joints_after(("a", [1.0], 10, 100), ("b", [1.0], 90, 100))
-    assert joints.forget_after(50) == 1
-    assert joints.positions_of(["a"]) == ({"a": 1.0}, 10)
-    with pytest.raises(InputError, match="joint b"):
-        joints.positions_of(["b"])
-
-
 def test_a_sender_with_restarted_time_counts_after_a_second_alone():
     now = [0.0]
     joints = JointPositions(steady=lambda: now[0])
@@ -81,16 +59,6 @@ def test_a_sender_with_restarted_time_counts_after_a_second_alone():
         joints.update(["a"], [1.0], 1000 + k, 5000)
         joints.update(["a"], [9.0], k, 5000)
         assert joints.positions_of(["a"]) == ({"a": 1.0}, 1000 + k)
-
-
-def test_an_unmeasured_joint_has_its_assumed_position_and_no_age():
-    joints = JointPositions()
-    assert joints.positions_of(["a"], {"a": 1.0}) == ({"a": 1.0}, None) and joints.newest_stamp(["a"]) is None
-    joints.update(["b"], [2.0], 10, 10)
-    assert joints.positions_of(["a", "b"], {"a": 1.0, "b": 5.0}) == ({"a": 1.0, "b": 2.0}, 10)
-    assert joints.unmeasured_joints(["a", "b"]) == ["a"] and joints.newest_stamp(["a", "b"]) == 10
-    with pytest.raises(InputError, match="no position of joint c"):
-        joints.positions_of(["a", "c"], {"a": 1.0})
 
 
 @pytest.mark.ci

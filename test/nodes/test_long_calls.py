@@ -83,15 +83,6 @@ def test_a_deadline_leaves_the_first_states_and_a_message(hands, client):
     assert response.first[-1] == len(response.distance) > 0
 
 
-def test_the_same_request_gets_the_same_bits(hands, client):
-    request = long_request(100)
-    first = ask(client, **request)
-    ask(client, **long_request(7))
-    again = ask(client, **request)
-    for name in ("first", "distance", "lower", "upper", "point_a", "normal", "status", "body_a"):
-        assert getattr(first, name) == getattr(again, name)
-
-
 @pytest.mark.ci
 def test_a_node_ends_in_the_middle_of_a_long_call(hands, client):
     ask(client, **long_request(1))

@@ -32,12 +32,13 @@ from panda_service import (
     joint_range,
     joint_state,
     plan,
+    put,
     region,
     solid,
     start,
     tip,
 )
-from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose
 
@@ -48,12 +49,7 @@ Code = MoveItErrorCodes
 @pytest.fixture(scope="module")
 def service(serve, tmp_path_factory):
     path = tmp_path_factory.mktemp("limits") / "joint_limits.yaml"
-    limits = {
-        "has_velocity_limits": True,
-        "max_velocity": 1.0,
-        "has_acceleration_limits": True,
-        "max_acceleration": 2.0,
-    }
+    limits = {"has_velocity_limits": True, "max_velocity": 1.0, "has_acceleration_limits": True, "max_acceleration": 2}
     path.write_text(yaml.safe_dump({"joint_limits": dict.fromkeys(panda.ARM, limits)}), encoding="utf-8")
     return start(serve, stale_timeout=0.0, joint_limits=str(path))
 
@@ -64,21 +60,6 @@ def scene(service, client):
     put(client, LEFT)
     apply(client, block("wall", panda.wall()), whole=True)
     return client
-
-
-def put(client, values):
-    """Publish a measured state until the service answers from it."""
-    state = panda.state_of(values)
-    publisher = client.publisher(JointState, "/joint_states")
-    wanted = ROBOT.forward_kinematics(state)[TIP]
-
-    def is_there(response):
-        publisher.publish(joint_state(state))
-        if response.error_code.val != Code.SUCCESS:
-            return False
-        return np.allclose(from_pose(response.pose_stamped[0].pose, ""), wanted, atol=1e-9)
-
-    client.call_until(is_there, GetPositionFK, "/compute_fk", fk_link_names=[TIP], robot_state=RobotState(is_diff=True))
 
 
 def is_valid(client, values):
@@ -135,9 +116,8 @@ def test_forward_kinematics_are_those_of_the_requested_state(scene):
     for name, stamped in zip(links, response.pose_stamped, strict=True):
         assert stamped.header.frame_id == ROOT
         np.testing.assert_allclose(from_pose(stamped.pose, ""), expected[name], atol=1e-12)
-    request = GetPositionFK.Request(fk_link_names=[TIP], robot_state=state)
-    request.header.frame_id = "panda_hand"
-    there = scene.call(GetPositionFK, "/compute_fk", header=request.header, fk_link_names=[TIP], robot_state=state)
+    header = Header(frame_id="panda_hand")
+    there = scene.call(GetPositionFK, "/compute_fk", header=header, fk_link_names=[TIP], robot_state=state)
     seen = np.linalg.inv(expected["panda_hand"]) @ expected[TIP]
     np.testing.assert_allclose(from_pose(there.pose_stamped[0].pose, ""), seen, atol=1e-12)
 
@@ -153,8 +133,6 @@ def test_inverse_kinematics_reach_the_pose_and_the_state_is_valid(scene):
     found = arm_of(response.solution)
     np.testing.assert_allclose(tip(found), tip(RIGHT), atol=3e-6)
     assert is_valid(scene, found)
-    names = dict(zip(response.solution.joint_state.name, response.solution.joint_state.position, strict=True))
-    assert names["panda_finger_joint2"] == names["panda_finger_joint1"] == 0.035
     hand = ROBOT.forward_kinematics(panda.state_of(LEFT))["panda_hand"]
     other = inverse(scene, hand, ik_link_name="panda_hand", frame="world")
     np.testing.assert_allclose(
@@ -254,8 +232,8 @@ def test_constraints_of_the_path_hold_along_it(scene):
     assert max(tip(state)[2, 3] for state in states) <= 1.0 + 1e-6
 
 
-def pose_at_wall():
-    return (0.0, 0.5, 0.0, -1.6, 0.0, 2.0, 0.8)
+AT_WALL = (0.0, 0.5, 0.0, -1.6, 0.0, 2.0, 0.8)
+NEAR_LEFT = Constraints(joint_constraints=[joint_range("panda_joint1", 0.7, 0.1)])
 
 
 @pytest.mark.ci
@@ -264,7 +242,7 @@ def pose_at_wall():
     [
         (joint_goal(RIGHT), {"group_name": "leg"}, Code.INVALID_GROUP_NAME, "'leg' is not a group"),
         (Constraints(), {}, Code.INVALID_GOAL_CONSTRAINTS, "no constraint"),
-        (joint_goal(pose_at_wall()), {}, Code.GOAL_IN_COLLISION, "wall"),
+        (joint_goal(AT_WALL), {}, Code.GOAL_IN_COLLISION, "wall"),
         (pose_goal(tip(LEFT), link="thumb"), {}, Code.INVALID_LINK_NAME, "thumb"),
         (pose_goal(tip(LEFT), frame="moon"), {}, Code.FRAME_TRANSFORM_FAILURE, "moon"),
         (pose_goal(np.diag([1.0, -1.0, -1.0, 1.0]) + 3.0 * np.eye(4, k=3)), {}, Code.NO_IK_SOLUTION, "out of reach"),
@@ -273,24 +251,15 @@ def pose_at_wall():
         (joint_goal(RIGHT), {"max_velocity_scaling_factor": 1e-9}, Code.FAILURE, "would take"),
         (joint_goal(RIGHT), {"max_cartesian_speed": 0.1}, Code.FAILURE, "max_cartesian_speed"),
         (joint_goal(RIGHT), {"seconds": float("nan")}, Code.FAILURE, "allowed_planning_time"),
-        (
-            joint_goal(RIGHT),
-            {"start_state": arm_state(pose_at_wall())},
-            Code.START_STATE_IN_COLLISION,
-            "wall",
-        ),
-        (
-            joint_goal(RIGHT),
-            {"start_state": arm_state((3.0, *LEFT[1:]))},
-            Code.START_STATE_INVALID,
-            "panda_joint1 = 3",
-        ),
+        (joint_goal(RIGHT), {"start_state": arm_state(AT_WALL)}, Code.START_STATE_IN_COLLISION, "wall"),
+        (joint_goal(RIGHT), {"start_state": arm_state((3.0, *LEFT[1:]))}, Code.START_STATE_INVALID, "panda_joint1 = 3"),
         (
             joint_goal(RIGHT),
             {"path_constraints": joint_goal(RIGHT)},
             Code.START_STATE_VIOLATES_PATH_CONSTRAINTS,
             "start",
         ),
+        (joint_goal(RIGHT), {"path_constraints": NEAR_LEFT}, Code.GOAL_VIOLATES_PATH_CONSTRAINTS, "panda_joint1"),
     ],
 )
 def test_what_cannot_be_planned_is_refused_by_its_code(scene, goal, fields, code, words):

@@ -83,13 +83,6 @@ def machine(monkeypatch):
     return node, published
 
 
-def test_turn_that_comes_late_does_not_cost_the_next_one(machine):
-    node, published = machine
-    _, moments = published(0.015)
-    node.run(10.0, late=lambda turn: 0.03 if turn % 5 == 0 else 0.0)
-    assert len(moments) == pytest.approx(10.0 / PERIOD, abs=1.5)
-
-
 def test_half_of_the_time_is_left_however_long_publishing_takes(machine):
     node, published = machine
     _, moments = published(0.12)

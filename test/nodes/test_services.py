@@ -229,16 +229,6 @@ def test_one_request_gets_the_same_bits_whatever_came_before(ready_client):
         assert ask(*asked[i]) == first[i]
 
 
-def test_base_poses_may_be_in_a_frame_of_tf(ready_client):
-    ready_client.send_transform("ground", "shelf", arm.at(1.0, 0.0, 0.0), static=True)
-    shelf = {"base_links": ["ball"], "base_poses": numbers(np.eye(4)), "base_frame": "shelf", "links_a": ["hand"]}
-    found = ready_client.call_until(lambda answer: answer.success, GetDistances, GET_DISTANCES, **shelf)
-    assert list(found.distance) == pytest.approx([0.35], abs=1e-12)
-    pose = to_transform("shelf", "ball", np.eye(4), Time())
-    found = ready_client.call(GetMinDistance, MIN_DISTANCE, links_a=["hand"], base_poses=[pose])
-    assert found.distances.pairs[0].distance == pytest.approx(0.35, abs=1e-12)
-
-
 # --- topics and parameters ---
 
 

@@ -9,7 +9,6 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -17,9 +16,6 @@ from superovoid_ros.nodes.common import shared_memory
 from superovoid_ros.nodes.common.shared_memory import PROFILES, make_room
 from superovoid_ros.resources import share_directory
 
-import arm
-
-BUSY_CLIENT = str(Path(__file__).with_name("busy_client.py"))
 _PARTICIPANT = """
 import re, rclpy
 from superovoid_ros.nodes.common.shared_memory import make_room
@@ -58,13 +54,3 @@ def test_what_the_user_chose_is_left(no_transports, monkeypatch, name):
     monkeypatch.setenv(name, "chosen")
     assert not make_room()
     assert os.environ[name] == "chosen" and (name == PROFILES or not os.environ[PROFILES])
-
-
-@pytest.mark.ci
-def test_an_answer_is_not_dropped_for_those_to_other_clients(start_node, monkeypatch):
-    # Every client of a service receives the answers to all of them.
-    start_node("distance_service", "many", robot_description=arm.URDF, rate=0.0)
-    monkeypatch.setenv(PROFILES, str(share_directory() / "config" / "fastdds.xml"))
-    busy_client = start_node(BUSY_CLIENT, "busy_client")
-    busy_client.wait_for_output("answer")
-    assert "answer kept" in busy_client.output()
