@@ -12,7 +12,7 @@ from moveit_msgs.msg import PlanningSceneComponents as Components
 from moveit_msgs.srv import GetPlanningScene
 from shape_msgs.msg import Plane, SolidPrimitive
 from std_msgs.msg import ColorRGBA
-from superovoid_interfaces.srv import ApplyObjects, GetMinDistance
+from superovoid_interfaces.srv import ApplyObjects
 
 from superovoid_ros.nodes.common.conversions import to_pose
 
@@ -20,10 +20,10 @@ import arm
 from world import (
     APPLY,
     MAP,
-    MIN_DISTANCE,
     SRDF,
     WALL,
     apply_scene,
+    ask,
     attached_object,
     cube_mesh,
     cup,
@@ -35,24 +35,20 @@ from world import (
     reset,
     rule,
     scene_diff,
+    scene_of,
     sphere,
     thing,
 )
 
 PREFIX = "left/"
-NAMES = ("cup", "tools", "held", "egg", MAP, "hand", "thumb", "ground", "ball")
+LINKS = ("hand", "thumb", "ground", "ball")
+NAMES = ("cup", "tools", "held", "egg", MAP, *LINKS)
 
 
 @pytest.fixture(scope="module")
 def service(serve):
-    return serve(
-        robot_description=arm.URDF,
-        robot_description_semantic=SRDF,
-        rate=0.0,
-        stale_timeout=0.0,
-        incomplete_world="warn",  # what is there when a message was refused is looked at here
-        frame_prefix=PREFIX,
-    )
+    descriptions = {"robot_description": arm.URDF, "robot_description_semantic": SRDF}
+    return serve(**descriptions, rate=0.0, stale_timeout=0.0, frame_prefix=PREFIX)
 
 
 @pytest.fixture
@@ -61,11 +57,6 @@ def state(service, client):
     put(client, [0.0, 0.0], PREFIX)
     reset(client)
     return client
-
-
-def ask(client, *components):
-    wanted = Components(components=sum(components))
-    return client.call(GetPlanningScene, "/get_planning_scene", components=wanted).scene
 
 
 def furnish(client):
@@ -92,16 +83,17 @@ def furnish(client):
     message = scene_diff(
         cup(frame="left/ground"),
         tools,
+        attached=[held],
         name="kitchen",
         link_padding=[LinkPadding(link_name="hand", padding=0.01)],
         link_scale=[LinkScale(link_name="hand", scale=1.5)],
         object_colors=[ObjectColor(id="cup", color=ColorRGBA(r=1.0, g=0.5, b=0.25, a=1.0))],
         allowed_collision_matrix=matrix(["cup", "hand", "thumb"], {"cup", "hand"}, defaults=["tools"]),
     )
-    message.robot_state.attached_collision_objects = [held]
     message.world.octomap = octomap(WALL, arm.at(0.0, 3.0, 0.0), frame="left/ground", binary=False)
     assert apply_scene(client, message)
     assert client.call(ApplyObjects, APPLY, objects=[ovoid(frame="left/ground")]).success
+    return message
 
 
 def all_checked(client):
@@ -109,7 +101,7 @@ def all_checked(client):
 
 
 def all_distances(client):
-    pairs = client.call(GetMinDistance, MIN_DISTANCE).distances.pairs
+    pairs = ask(client).distances.pairs
     return {frozenset((pair.link_a, pair.link_b)): pair.distance for pair in pairs[::-1]}
 
 
@@ -134,10 +126,22 @@ def assert_same(scene, other):
         assert second[path] == pytest.approx(value, abs=1e-12), path
 
 
+def told_objects(scene):
+    """Of objects, attached ones and the octomap what is answered as it was sent: all but the form of some shapes."""
+
+    def parts(thing):
+        lengths = [list(one.dimensions) for one in thing.primitives]
+        return [thing.id, thing.header, thing.pose, lengths, float(len(thing.meshes)), float(len(thing.planes))]
+
+    tree, held = scene.world.octomap, scene.robot_state.attached_collision_objects
+    objects = [parts(one) for one in sorted(scene.world.collision_objects, key=lambda one: one.id)]
+    attached = [[one.link_name, one.touch_links, parts(one.object)] for one in held]
+    return [objects, attached, tree.header, tree.origin, tree.octomap.id, tree.octomap.resolution]
+
+
 @pytest.mark.ci
-def test_all_is_answered_to_an_empty_mask(state):
-    furnish(state)
-    scene = ask(state)
+def test_all_that_was_sent_is_answered_to_an_empty_mask(state):
+    sent, scene = furnish(state), scene_of(state)
     assert (scene.name, scene.robot_model_name, scene.is_diff) == ("kitchen", "arm", False)
     frames = {t.child_frame_id: t.header.frame_id for t in scene.fixed_frame_transforms}
     assert frames == {"left/ground": "left/ground", "odom": "left/ground"}
@@ -145,31 +149,12 @@ def test_all_is_answered_to_an_empty_mask(state):
     assert joints == {"slide": 0.0, "wrist": 0.0, "follower": 0.0}
     assert scene.robot_state.multi_dof_joint_state.joint_names == ["free"]
     assert scene.robot_state.multi_dof_joint_state.transforms[0].translation.z == 50.0
-    (held,) = scene.robot_state.attached_collision_objects
-    assert (held.link_name, held.object.id, held.object.header.frame_id) == ("hand", "held", "left/hand")
-    assert held.touch_links == ["thumb"] and held.object.pose.position.x == 0.7
-    found = {thing.id: thing for thing in scene.world.collision_objects}
-    assert set(found) == {"cup", "tools"}  # a superovoid has no message of MoveIt
-    dimensions = [list(one.dimensions) for one in found["tools"].primitives]
-    assert dimensions == [[0.2, 0.4, 0.6], [0.3, 0.1], [0.3, 0.1], [3.0]]
-    corners = {(point.x, point.y) for point in found["tools"].primitives[3].polygon.points}
-    assert corners == {(0.0, 0.0), (0.5, 0.0), (0.0, 0.5)}
-    assert len(found["tools"].meshes) == len(found["tools"].planes) == 1
-    assert found["cup"].header.frame_id == "left/ground" and found["cup"].pose.position.y == -2.0
-    octree = scene.world.octomap
-    assert (octree.octomap.id, octree.octomap.binary, octree.octomap.resolution) == ("OcTree", False, 0.1)
-    assert octree.origin.position.y == 3.0 and octree.header.frame_id == "left/ground"
-    assert {one.link_name: one.padding for one in scene.link_padding} == {
-        "ground": 0.0,
-        "hand": 0.01,
-        "thumb": 0.0,
-        "ball": 0.0,
-    }
-    scales = {one.link_name: one.scale for one in scene.link_scale}
-    assert scales == {"ground": 1.0, "hand": 1.5, "thumb": 1.0, "ball": 1.0}
+    assert_same(told_objects(sent), told_objects(scene))  # a superovoid has no message of MoveIt
+    assert {one.link_name: one.padding for one in scene.link_padding} == dict.fromkeys(LINKS, 0.0) | {"hand": 0.01}
+    assert {one.link_name: one.scale for one in scene.link_scale} == dict.fromkeys(LINKS, 1.0) | {"hand": 1.5}
     for pair, is_checked in ((("cup", "hand"), False), (("hand", "thumb"), True), (("tools", "hand"), False)):
         assert rule(state, *pair)[:2] == ("planning_scene", is_checked)  # though a joint connects the second
-    assert scene.object_colors == [ObjectColor(id="cup", color=ColorRGBA(r=1.0, g=0.5, b=0.25, a=1.0))]
+    assert scene.object_colors == sent.object_colors
 
 
 @pytest.mark.ci
@@ -190,7 +175,7 @@ def test_all_is_answered_to_an_empty_mask(state):
 )
 def test_only_requested_components_are_returned(state, component, filled):
     furnish(state)
-    scene, empty = ask(state, component), PlanningScene()
+    scene, empty = scene_of(state, component), PlanningScene()
     fields = PlanningScene.get_fields_and_field_types()
     assert {name for name in fields if getattr(scene, name) != getattr(empty, name)} == filled
     things = scene.world.collision_objects
@@ -205,11 +190,11 @@ def test_only_requested_components_are_returned(state, component, filled):
 @pytest.mark.parametrize("is_diff", [True, False])
 def test_what_was_answered_changes_nothing_when_it_is_sent_back(state, is_diff):
     furnish(state)
-    before = ask(state), all_checked(state), all_distances(state)
-    again = ask(state)
+    before = scene_of(state), all_checked(state), all_distances(state)
+    again = scene_of(state)
     again.is_diff = is_diff
     assert apply_scene(state, again)
-    assert_same(ask(state), before[0])
+    assert_same(scene_of(state), before[0])
     assert all_checked(state) == before[1]
     after = all_distances(state)
     assert after.keys() == before[2].keys()
@@ -219,10 +204,10 @@ def test_what_was_answered_changes_nothing_when_it_is_sent_back(state, is_diff):
 def test_names_and_colours_go_with_their_scene_or_object(state):
     furnish(state)
     assert apply_scene(state, scene_diff(thing(operation=b"\1")))
-    assert not ask(state).object_colors
+    assert not scene_of(state).object_colors
     furnish(state)
     assert apply_scene(state, PlanningScene())
-    scene = ask(state)
+    scene = scene_of(state)
     assert not scene.name and not scene.object_colors and not scene.world.collision_objects
     assert not scene.world.octomap.octomap.id
 

@@ -233,7 +233,8 @@ def test_constraints_of_the_path_hold_along_it(scene):
 
 
 AT_WALL = (0.0, 0.5, 0.0, -1.6, 0.0, 2.0, 0.8)
-NEAR_LEFT = Constraints(joint_constraints=[joint_range("panda_joint1", 0.7, 0.1)])
+NEAR_LEFT = {"path_constraints": Constraints(joint_constraints=[joint_range("panda_joint1", 0.7, 0.1)])}
+NEAR_RIGHT = {"path_constraints": joint_goal(RIGHT)}
 
 
 @pytest.mark.ci
@@ -253,13 +254,8 @@ NEAR_LEFT = Constraints(joint_constraints=[joint_range("panda_joint1", 0.7, 0.1)
         (joint_goal(RIGHT), {"seconds": float("nan")}, Code.FAILURE, "allowed_planning_time"),
         (joint_goal(RIGHT), {"start_state": arm_state(AT_WALL)}, Code.START_STATE_IN_COLLISION, "wall"),
         (joint_goal(RIGHT), {"start_state": arm_state((3.0, *LEFT[1:]))}, Code.START_STATE_INVALID, "panda_joint1 = 3"),
-        (
-            joint_goal(RIGHT),
-            {"path_constraints": joint_goal(RIGHT)},
-            Code.START_STATE_VIOLATES_PATH_CONSTRAINTS,
-            "start",
-        ),
-        (joint_goal(RIGHT), {"path_constraints": NEAR_LEFT}, Code.GOAL_VIOLATES_PATH_CONSTRAINTS, "panda_joint1"),
+        (joint_goal(RIGHT), NEAR_RIGHT, Code.START_STATE_VIOLATES_PATH_CONSTRAINTS, "start"),
+        (joint_goal(RIGHT), NEAR_LEFT, Code.GOAL_VIOLATES_PATH_CONSTRAINTS, "panda_joint1"),
     ],
 )
 def test_what_cannot_be_planned_is_refused_by_its_code(scene, goal, fields, code, words):

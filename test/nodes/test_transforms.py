@@ -18,7 +18,6 @@ from superovoid_ros.nodes.common.endpoints import Endpoints
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.robot_state import transforms as module
 from superovoid_ros.nodes.distance_service.robot_state.transforms import (
-    BufferTransforms,
     TransformTree,
     listen_to_transforms,
     transform_source,
@@ -27,8 +26,7 @@ from superovoid_ros.nodes.distance_service.robot_state.transforms import (
 
 def pose(seed):
     """Return some pose."""
-    generator = np.random.default_rng(seed)
-    matrix = np.eye(4)
+    generator, matrix = np.random.default_rng(seed), np.eye(4)
     matrix[:3, :3] = Rotation.random(random_state=seed).as_matrix()
     matrix[:3, 3] = generator.normal(size=3)
     return matrix
@@ -115,22 +113,13 @@ class Buffer:
         raise TransformException(f'"{source}" passed to lookupTransform argument source_frame does not exist. ')
 
 
-def raise_error(topic, error):
-    raise error
-
-
 @pytest.fixture
-def tf2_double(monkeypatch):
-    """Let `import tf2_ros` find the double."""
+def with_tf2(monkeypatch):
+    """The source of transforms where `import tf2_ros` finds the double."""
     double = types.ModuleType("tf2_ros")
-    double.Buffer, double.TransformException = Buffer, TransformException
-    double.ExtrapolationException = ExtrapolationException
+    for kind in (Buffer, TransformException, ExtrapolationException):
+        setattr(double, kind.__name__, kind)
     monkeypatch.setitem(sys.modules, "tf2_ros", double)
-
-
-@pytest.fixture
-def with_tf2(tf2_double):
-    """The source of transforms where tf2_ros can be imported."""
     return transform_source("/test_client")
 
 
@@ -153,90 +142,45 @@ def test_a_chain_without_common_time_has_each_newest_link(with_tf2):
     found = with_tf2.lookup("left", "camera")
     assert found.target_from_source == pytest.approx(np.linalg.inv(pose(1)) @ pose(2) @ pose(3), abs=1e-13)
     assert found.stamp == 5_000_000_000
+    assert with_tf2.forget_after(0) == 2  # of these links
 
 
-def test_moving_frames_are_counted_as_they_are_forgotten(with_tf2):
-    assert with_tf2.forget_after(0) == 2
+def test_tf2_and_our_listener_agree(client):
+    """Where the real tf2_ros is installed: the same messages to both."""
+    pytest.importorskip("tf2_ros", reason="tf2_ros is not installed: the double has to do")
+    both = transform_source("/test_client"), TransformTree()
+    for source in both:
+        listen_to_transforms(Endpoints(client.node), "/test_client", source, print)
 
-
-# --- with the real tf2_ros, where installed: the same messages to both ---
-
-
-class BothSources:
-    """The two sources of transforms, listening to the same topics."""
-
-    def __init__(self, client):
-        pytest.importorskip("tf2_ros", reason="tf2_ros is not installed: the double has to do")
-        self._client = client
-        self.sources = transform_source("/test_client"), TransformTree()
-        for source in self.sources:
-            listen_to_transforms(Endpoints(client.node), "/test_client", source, raise_error)
-        assert isinstance(self.sources[0], BufferTransforms)
-
-    def send(self, *links, static=False):
-        """Publish (parent, child, seed of the pose, stamp in seconds), and wait until both have received it."""
-        for parent, child, seed, sec in links:
-            self._client.send_transform(parent, child, pose(seed), static=static, stamp=Time(sec=sec))
-        self._client.spin(0.3)
-
-    def lookup(self, target, source):
-        """Return the answer that both agree on."""
-        first, second = (transforms.lookup(target, source) for transforms in self.sources)
+    def answers(target, source):
+        first, second = (transforms.lookup(target, source) for transforms in both)
         assert first.target_from_source == pytest.approx(second.target_from_source, abs=1e-12)
         assert first.stamp == second.stamp
         return first
 
-    def refusals(self, target, source):
-        """Return both error messages about a pair of frames that neither can relate."""
-        told = []
-        for transforms in self.sources:
-            with pytest.raises(InputError) as refused:
-                transforms.lookup(target, source)
-            told.append(str(refused.value))
-        return told
+    client.send_transform("world", "left", pose(1), static=True)
+    for parent, child, seed, sec in (("left", "finger", 2, 100), ("world", "right", 3, 99), ("world", "right", 4, 100)):
+        client.send_transform(parent, child, pose(seed), stamp=Time(sec=sec))
+    client.spin(0.3)
+    assert answers("world", "left").stamp is None and answers("right", "finger").stamp == 100_000_000_000
+    right_from_finger = np.linalg.inv(pose(4)) @ pose(1) @ pose(2)
+    assert answers("right", "finger").target_from_source == pytest.approx(right_from_finger, abs=1e-12)
+    assert [transforms.forget_after(10_000_000_000) for transforms in both] == [2, 2]
+    for transforms in both:
+        with pytest.raises(InputError):
+            transforms.lookup("world", "right")
+    client.send_transform("world", "right", pose(2), stamp=Time(sec=11))
+    client.spin(0.3)
+    assert answers("world", "right").target_from_source == pytest.approx(pose(2), abs=1e-12)
 
 
-@pytest.fixture
-def both_sources(client):
-    """Both sources, each with what the test before left on /tf_static."""
-    return BothSources(client)
-
-
-def test_tf2_and_our_listener_agree_on_chains(both_sources):
-    both_sources.send(("world", "left", 1, 0), static=True)
-    both_sources.send(("left", "finger", 2, 100), ("world", "right", 3, 99), ("world", "right", 4, 100))
-    assert both_sources.lookup("world", "left").stamp is None
-    assert both_sources.lookup("right", "finger").stamp == 100_000_000_000
-    assert both_sources.lookup("finger", "right").target_from_source == pytest.approx(
-        np.linalg.inv(pose(1) @ pose(2)) @ pose(4), abs=1e-12
-    )
-
-
-def test_tf2_and_our_listener_begin_again_after_a_jump_back(both_sources):
-    both_sources.send(("world", "right", 1, 100))
-    assert [transforms.forget_after(10_000_000_000) for transforms in both_sources.sources] == [1, 1]
-    both_sources.refusals("world", "right")
-    both_sources.send(("world", "right", 2, 11))
-    assert both_sources.lookup("world", "right").target_from_source == pytest.approx(pose(2), abs=1e-12)
-
-
-# --- order of arrival ---
-
-
-def test_older_transform_that_comes_late_is_not_taken_for_the_present(tree):
+def test_older_transforms_are_believed_only_after_a_jump_back(tree):
     tree.set("world", "right", pose(7), 50)
-    found = tree.lookup("world", "right")
-    assert np.array_equal(found.target_from_source, pose(3)) and found.stamp == 100
-
-
-def test_older_transforms_are_believed_when_the_clock_began_again(tree):
+    assert tree.lookup("world", "right").stamp == 100
     tree.forget_after(60)
     tree.set("world", "right", pose(7), 50)
     found = tree.lookup("world", "right")
     assert np.array_equal(found.target_from_source, pose(7)) and found.stamp == 50
-
-
-# --- what strangers send is kept within bounds ---
 
 
 def test_old_frames_give_way_to_others_and_static_ones_stay(monkeypatch):
