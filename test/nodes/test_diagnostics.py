@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from lifecycle_msgs.msg import Transition
+from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from superovoid_interfaces.msg import DistanceArray
@@ -18,6 +17,7 @@ from superovoid_ros.nodes.common.conversions import to_nanoseconds
 
 import arm
 import lifecycle
+from monitor import Monitor, values_of
 from parameters import set_parameters
 
 NAME = "/distance_service"
@@ -29,33 +29,6 @@ OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticS
 def watched_node(serve):
     """A service without a robot, whose diagnostics come often."""
     return serve(rate=20.0, max_distance=0.0, **{"diagnostics.period": 0.1})
-
-
-class Monitor:
-    """Listens to /diagnostics."""
-
-    def __init__(self, client) -> None:
-        self.client = client
-        self.messages = client.collect(DiagnosticArray, "/diagnostics")
-
-    def wait_for(self, task, accept, *, forget=True):
-        """Wait for a status of a task that is accepted and return it with its values.
-
-        With ``forget=False``, messages count that came since the list was last cleared.
-        """
-        seen = []
-
-        def is_found():
-            seen[:] = [
-                s for m in self.messages for s in m.status if s.name == f"distance_service: {task}" and accept(s)
-            ]
-            return bool(seen)
-
-        if forget:
-            self.messages.clear()
-        last = lambda: [s for m in self.messages[-1:] for s in m.status if s.name.endswith(task)]  # noqa: E731
-        assert self.client.wait(is_found), last()
-        return seen[-1], {pair.key: pair.value for pair in seen[-1].values}
 
 
 @pytest.fixture(scope="module")
@@ -80,14 +53,8 @@ def test_without_a_robot_the_reason_is_an_error(monitor):
     assert status.message.startswith("no robot") and "robot_description" in status.message
     assert status.hardware_id == "none"
     assert values["state"] == "active"
-    message = monitor.messages[-1]
-    assert [s.name.removeprefix("distance_service: ") for s in message.status] == [
-        "robot",
-        "measurements",
-        "topics",
-        "queries",
-    ]
-    assert message.header.stamp.sec > 0
+    tasks = [f"distance_service: {task}" for task in ("robot", "measurements", "topics", "queries")]
+    assert [one.name for one in monitor.messages[-1].status] == tasks and monitor.messages[-1].header.stamp.sec > 0
 
 
 def test_parts_of_the_robot_and_what_was_never_measured_are_told(loaded):
@@ -123,7 +90,7 @@ def test_measurements_of_the_far_future_are_stale(loaded, client):
 
 
 def test_rate_is_measured_while_there_are_subscribers(loaded, client):
-    status, values = loaded.wait_for("topics", lambda s: True)
+    status, values = loaded.wait_for("topics")
     assert status.level == OK and status.message == "no subscribers" and values["requested rate [Hz]"] == "20"
     arm.set_state(client, NAME)
     subscription = client.node.create_subscription(DistanceArray, f"{NAME}/distances", lambda _: None, 10)
@@ -154,16 +121,16 @@ def test_calls_are_counted(loaded, client):
     client.call_until(lambda response: response.success, GetMinDistance, SERVICE)
     assert not client.call(GetMinDistance, SERVICE, links_a=["nothing"]).success
     refused = "calls of GetMinDistance refused"
-    _, values = loaded.wait_for("queries", lambda s: count_calls({v.key: v.value for v in s.values}, refused) > 0)
+    _, values = loaded.wait_for("queries", lambda s: count_calls(values_of(s), refused) > 0)
     assert count_calls(values, "calls") >= 2 and count_calls(values, "calls of GetMinDistance") >= 2
     assert float(values["slowest query [s]"]) > 0.0 and values["internal errors"] == "0"
     assert values["uncertified answers"] == "0"
 
 
 def test_an_inactive_node_goes_on_telling_until_the_period_is_zero(loaded, client):
-    assert lifecycle.change(client, NAME, Transition.TRANSITION_DEACTIVATE)
-    loaded.wait_for("robot", lambda s: any(v.value == "inactive" for v in s.values))
-    status, _ = loaded.wait_for("topics", lambda s: True)
+    lifecycle.bring(client, NAME, "inactive")
+    loaded.wait_for("robot", lambda s: values_of(s)["state"] == "inactive")
+    status, _ = loaded.wait_for("topics")
     assert status.level == OK and status.message == "inactive"
     assert set_parameters(client, NAME, {"diagnostics.period": 0.0}).successful
     client.wait_for_silence(loaded.messages)

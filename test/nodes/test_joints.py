@@ -7,16 +7,17 @@ import math
 
 import pytest
 from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticArray
 from moveit_msgs.msg import PlanningScene, RobotState
-from moveit_msgs.srv import ApplyPlanningScene
-from superovoid_interfaces.srv import GetMinDistance
+from sensor_msgs.msg import JointState
 
 from superovoid_ros.nodes.common.conversions import to_transform
 from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositions
 
 import arm
-from parameters import set_parameters
+from monitor import Monitor
+from world import apply_scene, ask, gap, set_values
+
+AHEAD = JointState(name=["slide"], position=[1.0])
 
 
 def joints_after(*messages):
@@ -64,33 +65,11 @@ def test_a_sender_with_restarted_time_counts_after_a_second_alone():
 @pytest.mark.ci
 def test_unmeasured_joints_are_assumed_if_the_parameter_allows_it(serve, client):
     serve(robot_description=arm.URDF, rate=0.0, **{"diagnostics.period": 0.1})
-    messages = client.collect(DiagnosticArray, "/diagnostics")
-    ball = to_transform("ground", "ball", arm.at(0.0, 0.0, 50.0), Time())
-
-    def gap():
-        names = {"links_a": ["ball"], "links_b": ["hand"]}
-        return client.call(GetMinDistance, "/distance_service/get_min_distance", base_poses=[ball], **names)
-
-    assert (
-        "no position of joint"
-        in client.call_until(
-            lambda _: True, GetMinDistance, "/distance_service/get_min_distance", base_poses=[ball]
-        ).message
-    )
-    scene = PlanningScene(is_diff=True, robot_state=RobotState(is_diff=True))
-    scene.robot_state.joint_state.name, scene.robot_state.joint_state.position = ["slide"], [1.0]
-    assert client.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success
-    assert not gap().success
-    assert set_parameters(client, "/distance_service", {"unmeasured_joints": "default"}).successful
-    answer = gap()
-    assert answer.success, answer.message
-    assert answer.distances.pairs[0].distance == pytest.approx(math.hypot(1.5, 50.0) - 0.15, abs=1e-9)
-    assert client.wait(
-        lambda: any(
-            (pair.key, pair.value) == ("assumed joints", "slide, wrist")
-            for message in messages
-            for status in message.status
-            for pair in status.values
-        )
-    )
-    assert not set_parameters(client, "/distance_service", {"unmeasured_joints": "guess"}).successful
+    monitor, ball = Monitor(client), to_transform("ground", "ball", arm.at(0.0, 0.0, 50.0), Time())
+    # A joint state in a scene is none that was measured, but the one that is assumed.
+    assert apply_scene(client, PlanningScene(is_diff=True, robot_state=RobotState(is_diff=True, joint_state=AHEAD)))
+    refused = ask(client, base_poses=[ball])
+    assert not refused.success and "no position of joint" in refused.message
+    set_values(client, unmeasured_joints="default")
+    assert gap(client, "ball", "hand", base_poses=[ball]) == pytest.approx(math.hypot(0.5 + 1.0, 50.0) - 0.15, abs=1e-9)
+    monitor.wait_for_value("robot", "assumed joints", "slide, wrist")

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The nodes that play and show motions: the sweep of the hands with the distance service, and the trail of a path."""
+"""The nodes that play and show motions: the player of sweeps, and the trail of a path."""
 
 from __future__ import annotations
 
@@ -9,39 +9,19 @@ import csv
 
 import numpy as np
 import pytest
-from builtin_interfaces.msg import Time
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import UInt32
-from superovoid_interfaces.srv import GetMinDistance, PlayFrame
+from superovoid_interfaces.srv import PlayFrame
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
 from superovoid.planning.trail import trail
-from superovoid.robot import Robot
 from superovoid_ros.icub import grasp_problem
 from superovoid_ros.motions.grasp_sweep import GraspSweep
-from superovoid_ros.nodes.common.conversions import from_transform, to_nanoseconds, to_transform
+from superovoid_ros.nodes.common.conversions import from_transform, to_nanoseconds
 from superovoid_ros.nodes.common.endpoints import LATCHED
 from superovoid_ros.resources import share_directory
-
-SHARE = share_directory()
-HANDS = {"links_a": ["left_hand"], "links_b": ["right_hand"]}
-
-
-@pytest.fixture(scope="module")
-def sweep():
-    """The shipped sweep."""
-    return GraspSweep.from_file(SHARE / "config" / "grasp_sweep.yaml")
-
-
-@pytest.fixture(scope="module")
-def robot():
-    """The shipped hands."""
-    return Robot.from_urdf(
-        (SHARE / "urdf" / "icub_hands.urdf").read_text(encoding="utf-8"),
-        srdf=(SHARE / "config" / "icub_hands.srdf").read_text(encoding="utf-8"),
-    )
 
 
 @pytest.fixture(scope="module")
@@ -52,71 +32,17 @@ def player(start_node):
     return node
 
 
-@pytest.fixture(scope="module")
-def service(serve, player):
-    """A distance service that takes the hands from the player's topics."""
-    node = serve(rate=0.0)
-    # Twice where the URDF comes before the SRDF: only with both are there pairs never to be checked.
-    node.wait_for_output("robot 'icub_hands'")
-    return node
-
-
-def answer_of_frame(client, index):
-    """Have a frame played and return the service's answer about it, known by its stamp."""
-    for _ in range(100):  # joint states and transforms are sent once, and may be lost
-        stamp = client.call(PlayFrame, "/sweep_player/play_frame", frame=index).stamp
-        for _ in range(50):
-            response = client.call(GetMinDistance, "/distance_service/get_min_distance", **HANDS)
-            if response.success and response.distances.header.stamp == stamp:
-                return response.distances
-    raise AssertionError(f"frame {index} did not reach the service")
-
-
-@pytest.fixture(scope="module")
-def ready_client(service, player, client, robot):
-    """The client, once the service knows URDF and SRDF."""
-    expected = len(robot.body_pairs())
-    client.call_until(lambda _: f"{expected} allowed pairs" in service.output(), PlayFrame, "/sweep_player/play_frame")
-    return client
-
-
-def as_sent(poses):
-    """Return poses as they arrive: a quaternion takes the last bit off a rotation matrix."""
-    stamped = {link: to_transform("world", link, pose, Time()) for link, pose in poses.items()}
-    return {link: from_transform(message.transform, link) for link, message in stamped.items()}
-
-
 @pytest.mark.ci
-def test_answers_along_the_sweep_equal_the_librarys(ready_client, robot, sweep):
-    wanted = robot.body_pairs(["left_hand"], ["right_hand"])
-    for index in (0, 30, 31, 120, 213):
-        frame = sweep.frame(index)
-        scene = robot.scene()  # without an answer to begin at, as for every call
-        scene.set_link_poses(robot.forward_kinematics(frame.positions, as_sent(frame.base_poses)))
-        expected = scene.query(pairs=wanted)
-        distances = answer_of_frame(ready_client, index)
-        found = {(pair.body_a, pair.body_b): pair for pair in distances.pairs}
-        assert len(found) == len(expected.distance) == distances.pairs_considered
-        for row in range(len(expected.distance)):
-            a, b = scene.bodies[expected.body_a[row]], scene.bodies[expected.body_b[row]]
-            pair = found[a.name, b.name]
-            assert [pair.distance, pair.lower, pair.upper] == pytest.approx(
-                [expected.distance[row], expected.lower[row], expected.upper[row]], rel=0, abs=1e-12
-            )
-            assert pair.status == expected.status[row]
-        assert distances.intersecting == expected.statistics.intersecting
-
-
-def test_frame_number_joint_states_and_transforms_belong_together(ready_client, sweep):
-    frames = ready_client.collect(UInt32, "/sweep_player/frame")
-    joints = ready_client.collect(JointState, "/joint_states")
-    transforms = ready_client.collect(TFMessage, "/tf", 100)
+def test_frame_number_joint_states_and_transforms_belong_together(player, client):
+    frames = client.collect(UInt32, "/sweep_player/frame")
+    joints = client.collect(JointState, "/joint_states")
+    transforms = client.collect(TFMessage, "/tf", 100)
     # Discovery of new listeners takes a moment; until then a frame may pass them by.
-    last = ready_client.call_until(
+    last = client.call_until(
         lambda _: frames and joints and transforms, PlayFrame, "/sweep_player/play_frame", frame=77
     )
-    assert ready_client.wait(lambda: joints[-1].header.stamp == transforms[-1].transforms[0].header.stamp == last.stamp)
-    expected = sweep.frame(77)
+    assert client.wait(lambda: joints[-1].header.stamp == transforms[-1].transforms[0].header.stamp == last.stamp)
+    expected = GraspSweep.from_file(share_directory() / "config" / "grasp_sweep.yaml").frame(77)
     assert frames[-1].data == 77
     assert dict(zip(joints[-1].name, joints[-1].position, strict=True)) == dict(expected.positions)
     stamps = {to_nanoseconds(stamped.header.stamp) for stamped in transforms[-1].transforms}

@@ -1,0 +1,118 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Long queries and messages that take long to read: others are answered, and a deadline or the end stops them."""
+
+from __future__ import annotations
+
+import pytest
+from holding import SERVICE, hold
+from moveit_msgs.msg import PlanningScene
+from moveit_msgs.srv import ApplyPlanningScene
+from superovoid_interfaces.srv import GetDistances
+
+import arm
+import lifecycle
+from parameters import set_parameters
+from world import DISTANCES, apply_scene, ask_until, cup, gap, put, scene_diff
+
+ANSWERS = {"links_a": ["hand"], "links_b": ["ball"]}
+
+
+@pytest.fixture(scope="module")
+def service(serve):
+    """The service with the arm, and with a service that holds long work."""
+    return serve(SERVICE, rate=0.0, stale_timeout=0.0)
+
+
+@pytest.fixture
+def state(service, client):
+    """The arm, described by topic, with its joints at 0 and the ball far away, and no objects; nothing is held."""
+    client.send_text("robot_description", arm.URDF)
+    service.wait_for_output("robot 'arm'")
+    # A whole scene first: what an earlier test left unread keeps questions from being answered.
+    assert apply_scene(client, PlanningScene())
+    put(client, [0.0, 0.0])
+    yield client
+    if service.process.poll() is None:
+        hold(client, "read", False), hold(client, "query", False)
+
+
+def states(count):
+    return {"joint_names": arm.JOINTS, "joint_positions": [0.001 * (i % 900) for i in range(2 * count)]}
+
+
+def scene_request(name, y):
+    return ApplyPlanningScene, "/apply_planning_scene", {"scene": scene_diff(cup(name=name, y=y))}
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize(
+    ("kind", "first", "second"),
+    [
+        ("read", scene_request("pile", -20.0), scene_request("cup", -3.0)),
+        ("query", (GetDistances, DISTANCES, states(5000)), (GetDistances, DISTANCES, states(1000))),
+    ],
+)
+def test_questions_are_answered_while_others_wait_in_order(state, kind, first, second):
+    hold(state, kind, True)
+    futures = [state.client(asked, name).call_async(asked.Request(**fields)) for asked, name, fields in (first, second)]
+    for _ in range(5):
+        assert state.call(GetDistances, DISTANCES, **ANSWERS).states == 1
+        gap(state, "hand", "ball")
+    assert not any(future.done() for future in futures)
+    hold(state, kind, False)
+    assert state.wait(lambda: all(future.done() for future in futures))
+    assert all(future.result().success for future in futures)
+    if kind == "read":
+        assert (gap(state, "ground", "pile"), gap(state, "ground", "cup")) == pytest.approx((19.8, 2.8), abs=1e-9)
+    else:
+        assert [future.result().states for future in futures] == [5000, 1000]
+
+
+def test_a_deadline_leaves_the_first_states_and_a_message(state):
+    hold(state, "query", True)
+    request = GetDistances.Request(deadline=0.1, **states(5000))
+    future = state.client(GetDistances, DISTANCES).call_async(request)
+    state.spin(0.2)
+    hold(state, "query", False)
+    response = state.answer(future)
+    assert response.success and 1 <= response.states < 5000
+    assert f"{response.states} of 5000 states" in response.message and "deadline" in response.message
+    assert len(response.first) == response.states + 1 and response.first[-1] == len(response.distance) > 0
+
+
+@pytest.mark.ci
+def test_a_description_is_checked_while_the_node_is_unconfigured(start_node, client):
+    start_node("distance_service", "bare", autostart=False, remap=("/tf:=/bare_tf", "/robot_description:=/nothing"))
+    for label in ("unconfigured", "inactive", "unconfigured"):
+        lifecycle.bring(client, "/bare", label)
+        assert not set_parameters(client, "/bare", {"robot_description": "<robot"}).successful
+        assert set_parameters(client, "/bare", {"robot_description": arm.URDF}).successful
+
+
+def heavy_description(count=4000):
+    """The arm with this number of balls, each of its own size, on a link far away."""
+    balls = "".join(
+        f'<collision><origin xyz="0 0 {0.3 * i}"/><geometry><sphere radius="{0.1 + 1e-6 * i}"/></geometry></collision>'
+        for i in range(count)
+    )
+    joint = '<joint name="heap_joint" type="fixed"><parent link="ground"/><child link="heap"/><origin xyz="0 0 900"/>'
+    return arm.URDF.replace("</robot>", f'<link name="heap">{balls}</link>{joint}</joint></robot>')
+
+
+@pytest.mark.ci
+def test_calls_and_ctrl_c_do_not_wait_for_long_work(state, service):
+    heavy = heavy_description()
+    state.send_text("robot_description", heavy)
+    while "4004 bodies" not in service.output():
+        gap(state, "hand", "ball")  # of one robot or the other
+    ask_until(state)
+    before = service.processor_time()
+    query = GetDistances.Request(max_distance=0.01, **states(20_000))
+    answer = state.client(GetDistances, DISTANCES).call_async(query)
+    state.send_text("robot_description", heavy + "<!-- another text -->")
+    assert state.wait(lambda: service.processor_time() > before + 0.3)
+    assert service.interrupt() == 0
+    assert not answer.done()  # it was not waited for
+    assert "Traceback" not in service.output()
