@@ -108,11 +108,6 @@ def test_the_parameter_meshes_chooses_hull_triangles_or_nothing(robot):
         assert gap(robot, 0.0) == expected
 
 
-def test_an_unknown_choice_of_meshes_is_refused(robot):
-    result = set_parameters(robot, "/distance_service", {"meshes": "boxes"})
-    assert not result.successful and "must be one of hull, triangles, shells, ignore" in result.reason
-
-
 def test_an_unreadable_mesh_is_reported_with_link_file_and_reason(robot, service):
     for filename, reason in (
         ("package://parts/missing.stl", "there is no file"),

@@ -46,19 +46,12 @@ def topics_of(client):
     return {name for name, _ in listens + speaks} & OWN_TOPICS
 
 
-def subscriptions(client, topic):
-    """Return to how many subscriptions of the node a topic goes."""
-    ends = client.node.get_subscriptions_info_by_topic(topic)
-    return sum(end.node_name == "managed" for end in ends)
-
-
 @pytest.mark.ci
 def test_a_node_opens_when_configured_and_answers_when_activated(managed, client):
     lifecycle.bring(client, NAME, "unconfigured")
     assert client.wait(lambda: "managed" in client.node.get_node_names())
     assert client.wait(lambda: not services_of(client) and not topics_of(client))
-    assert lifecycle.change(client, NAME, Transition.TRANSITION_CONFIGURE)
-    assert lifecycle.state(client, NAME) == "inactive"
+    lifecycle.bring(client, NAME, "inactive")
     assert client.wait(lambda: topics_of(client) == OWN_TOPICS)
     messages = client.collect(DistanceArray, "/managed/distances")
     arm.send_state(client)
@@ -69,12 +62,12 @@ def test_a_node_opens_when_configured_and_answers_when_activated(managed, client
     client.spin(0.5)
     assert not messages
     for _ in range(2):
-        assert lifecycle.change(client, NAME, Transition.TRANSITION_ACTIVATE)
+        lifecycle.bring(client, NAME, "active")
         # What was measured before is the state to answer from; on a slow machine it is still on its way.
         response = client.call_until(lambda response: response.success, GetMinDistance, SERVICE)
         assert response.distances.pairs[0].distance == pytest.approx(1.35, abs=1e-12)
         assert client.wait(lambda: bool(messages))
-        assert lifecycle.change(client, NAME, Transition.TRANSITION_DEACTIVATE)
+        lifecycle.bring(client, NAME, "inactive")
         assert "inactive" in client.call(GetMinDistance, SERVICE).message
         client.wait_for_silence(messages)
 
@@ -86,16 +79,16 @@ def test_a_cleaned_up_node_is_closed_and_forgets_in_each_life(managed, client):
     services = services_of(client)
     for life in range(5):
         arm.set_state(client, NAME)
-        for transition in (Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_CLEANUP):
-            assert lifecycle.change(client, NAME, transition)
+        lifecycle.bring(client, NAME, "unconfigured")
         if not life:
             assert client.wait(lambda: not services_of(client) and not topics_of(client))
-        for transition in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
-            assert lifecycle.change(client, NAME, transition)
+        lifecycle.bring(client, NAME, "active")
         client.call_until(lambda answer: "no message received yet" in answer.message, GetMinDistance, SERVICE)
     assert client.wait(lambda: services_of(client) == services)
     for topic in OWN_TOPICS - {"/managed/distances", "/managed/markers"}:
-        assert client.wait(lambda topic=topic: subscriptions(client, topic) == 1), topic
+        # One subscription of the node, though it had five lives.
+        ends = lambda topic=topic: client.node.get_subscriptions_info_by_topic(topic)  # noqa: E731
+        assert client.wait(lambda ends=ends: sum(end.node_name == "managed" for end in ends()) == 1), topic
     assert "Traceback" not in managed.output()
 
 
@@ -109,21 +102,17 @@ def test_node_shut_down_by_its_manager_stays_until_it_is_interrupted(managed, cl
 
 
 class FragilePart(Part):
-    """A part that opens a service and then fails in the requested way."""
+    """A part that opens a service and then raises an error in a transition."""
 
-    error: Exception | None = None
-    fails_in = "configure"
+    errors: dict[str, Exception] = {}  # noqa: RUF012
 
     def configure(self):
-        self.node.create_service(Trigger, "~/fragile", lambda request, response: response)
-        self._break("configure")
+        self.serve(Trigger, "~/own", lambda request, response: "answered")
+        self.activate("configure")
 
-    def activate(self):
-        self._break("activate")
-
-    def _break(self, where):
-        if self.error is not None and where == self.fails_in:
-            raise self.error
+    def activate(self, transition="activate"):
+        if transition in self.errors:
+            raise self.errors[transition]
 
 
 @pytest.fixture(scope="module")
@@ -131,45 +120,34 @@ def fragile_node():
     """A node in this process with a fragile part."""
     rclpy.init(args=["--ros-args", "-p", "autostart:=false", "-r", "__node:=fragile"])
     node = DistanceService()
-    part = FragilePart(node.common)
-    node.parts += (part,)
-    yield node, part
+    node.parts += (FragilePart(node.common),)
+    yield node
     node.destroy_node()
     rclpy.shutdown()  # of the default context, so that another test can make one
 
 
-def is_closed(node):
-    """Whether all that `configure` opens is closed again."""
-    names = {service.srv_name for service in node.services}
-    return "/fragile/fragile" not in names and "/fragile/get_min_distance" not in names
-
-
-def trigger(node, part, transition, error=None):
-    """Request a transition in which the part raises an error; return the result and the label of the state."""
-    part.error, part.fails_in = error, transition
-    result = getattr(node, f"trigger_{transition}")()
-    return result, node._state_machine.current_state[1]
-
-
-def test_a_mistake_in_a_transition_closes_everything(fragile_node):
-    node, part = fragile_node
-    mistake = RuntimeError("a mistake")
-    for transition in ("configure", "activate"):
-        assert trigger(node, part, transition, mistake) == (TransitionCallbackReturn.ERROR, "unconfigured")
-        assert is_closed(node) and not node.common.activity.is_active
-        assert trigger(node, part, "configure") == (TransitionCallbackReturn.SUCCESS, "inactive")
-    node.trigger_cleanup()
-
-
-def test_wrong_input_refuses_a_transition_and_leaves_the_state(fragile_node):
-    node, part = fragile_node
-    wrong = InputError("a parameter without sense")
-    assert trigger(node, part, "configure", wrong) == (TransitionCallbackReturn.FAILURE, "unconfigured")
-    assert is_closed(node)
-    assert trigger(node, part, "configure") == (TransitionCallbackReturn.SUCCESS, "inactive")
-    assert trigger(node, part, "activate", wrong) == (TransitionCallbackReturn.FAILURE, "inactive")
-    assert not node.common.activity.is_active
-    assert trigger(node, part, "activate") == (TransitionCallbackReturn.SUCCESS, "active")
+@pytest.mark.parametrize(
+    ("transition", "error", "result", "state"),
+    [
+        ("configure", RuntimeError("a mistake"), TransitionCallbackReturn.ERROR, "unconfigured"),
+        ("configure", InputError("wrong"), TransitionCallbackReturn.FAILURE, "unconfigured"),
+        ("activate", RuntimeError("a mistake"), TransitionCallbackReturn.ERROR, "unconfigured"),
+        ("activate", InputError("wrong"), TransitionCallbackReturn.FAILURE, "inactive"),
+    ],
+)
+def test_an_error_in_a_transition_leaves_a_state_that_can_go_on(fragile_node, transition, error, result, state):
+    FragilePart.errors = {transition: error}
+    if transition == "activate":
+        fragile_node.trigger_configure()
+    assert getattr(fragile_node, f"trigger_{transition}")() == result
+    assert fragile_node._state_machine.current_state[1] == state and not fragile_node.common.activity.is_active
+    opened = [name for service in fragile_node.services if (name := service.srv_name).endswith(("/own", "_distance"))]
+    assert len(opened) == (2 if state == "inactive" else 0)
+    FragilePart.errors = {}
+    if state == "unconfigured":
+        assert fragile_node.trigger_configure() == TransitionCallbackReturn.SUCCESS
+    assert fragile_node.trigger_activate() == TransitionCallbackReturn.SUCCESS
+    fragile_node.trigger_deactivate(), fragile_node.trigger_cleanup()
 
 
 @pytest.mark.ci
