@@ -27,10 +27,8 @@ class Display:
 
     def __init__(self):
         self.shown, self.frames = {}, {}
-        self.corners = []  # of triangles, message by message
 
     def draw(self, message):
-        self.corners.append(sum(len(m.points) for m in message.markers if m.ns == "bodies"))
         for marker in message.markers:
             if marker.action == Marker.DELETEALL:
                 self.shown.clear()
@@ -132,18 +130,6 @@ def test_bodies_have_the_poses_of_the_kinematics_though_sent_once():
         body = played.robot.bodies[number]
         assert marker.frame_locked and marker.header.frame_id == FRAMES + body.link
         np.testing.assert_allclose(played.display.place(marker), poses[body.link] @ body.link_from_body, atol=1e-9)
-
-
-def test_triangles_are_sent_in_parts_and_seldom_again():
-    played = hands()
-    for _ in range(100):
-        played.show(0)
-    whole = sum(len(marker.points) for marker in played.display.of("bodies").values())
-    most = max(len(marker.points) for marker in played.display.of("bodies").values())
-    sent = played.display.corners
-    assert max(sent) <= 10_000 + most
-    assert sum(sent[:20]) >= whole
-    assert sum(sent[30:]) <= 0.25 * len(sent[30:]) * most  # one body every fifth time: what a slow listener lost
 
 
 def test_a_listener_that_lost_a_message_gets_every_body_later():

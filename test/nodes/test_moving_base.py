@@ -7,19 +7,35 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lifecycle_msgs.msg import Transition
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, RobotState
-from moveit_msgs.srv import GetPlanningScene, GetStateValidity
-from superovoid_interfaces.srv import GetDistances, GetMinDistance
+from moveit_msgs.srv import GetStateValidity
+from superovoid_interfaces.srv import GetDistances
 
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform, to_transform
 
 import arm
 import lifecycle
 from parameters import set_parameters
-from world import MIN_DISTANCE, RELIABLE, apply_scene, attached_object, cup, scene_diff, send, sphere, thing
+from world import (
+    DISTANCES,
+    NAME,
+    RELIABLE,
+    TOPICS,
+    apply,
+    apply_scene,
+    ask,
+    ask_until,
+    attached_object,
+    cup,
+    gap,
+    scene_diff,
+    scene_of,
+    send,
+    set_values,
+    sphere,
+    thing,
+)
 
-NAME = "/distance_service"
 VIRTUAL = '<virtual_joint name="drive" type="{}" parent_frame="odom" child_link="ground"/>'
 ON_CUP = arm.at(0.0, -2.0, 0.0)
 FAR = arm.at(0.0, 0.0, 50.0)
@@ -27,6 +43,9 @@ FAR = arm.at(0.0, 0.0, 50.0)
 
 def srdf(kind="planar"):
     return arm.SRDF.replace("</robot>", f"{VIRTUAL.format(kind)}</robot>" if kind else "</robot>")
+
+
+PLANAR = srdf()
 
 
 @pytest.fixture(scope="module")
@@ -38,26 +57,13 @@ def service(serve):
 def begin(service, client):
     """Return what begins a life of the service without measurements and objects, with parameters."""
 
-    def begin(*, semantic=None, **parameters):
-        assert client.wait(lambda: lifecycle.state(client, NAME) == "active")
-        values = {
-            "robot_description_semantic": srdf() if semantic is None else semantic,
-            "frame": "",
-            "frame_prefix": "",
-        }
-        values |= {"unknown_root_pose": "refuse", "planning_frame": "", **parameters}
-        assert lifecycle.change(client, NAME, Transition.TRANSITION_DEACTIVATE)
-        assert lifecycle.change(client, NAME, Transition.TRANSITION_CLEANUP)
-        answer = set_parameters(client, NAME, values)
-        assert answer.successful, answer.reason
-        assert lifecycle.change(client, NAME, Transition.TRANSITION_CONFIGURE)
-        assert lifecycle.change(client, NAME, Transition.TRANSITION_ACTIVATE)
-        for kind, topic in (
-            (CollisionObject, "collision_object"),
-            (AttachedCollisionObject, "attached_collision_object"),
-            (PlanningScene, "planning_scene"),
-        ):
-            publisher = client.publisher(kind, topic, RELIABLE)
+    def begin(*, semantic=PLANAR, **parameters):
+        values = {"frame_prefix": "", "unknown_root_pose": "refuse", "planning_frame": "", **parameters}
+        lifecycle.bring(client, NAME, "unconfigured")
+        set_values(client, robot_description_semantic=semantic, **values)
+        lifecycle.bring(client, NAME, "active")
+        for kind in (CollisionObject, AttachedCollisionObject, PlanningScene):
+            publisher = client.publisher(kind, TOPICS[kind], RELIABLE)
             assert client.wait(lambda p=publisher: p.get_subscription_count() == 1)
         return client
 
@@ -68,23 +74,13 @@ def drive(client, pose=None, positions=(0.0, 0.0)):
     """Publish a state with this base pose (None: no transform), and wait until the service answers from it."""
     stamp = client.now()
 
-    def publish():
-        client.send_joints(arm.JOINTS, list(positions), stamp)
-        client.send_transform("ground", "ball", FAR, stamp=stamp)
+    def answers_from_it(response):
+        arm.send_state(client, positions, FAR, stamp)
         if pose is not None:
             client.send_transform("odom", "ground", pose, stamp=stamp)
-
-    def answers_from_it(response):
-        publish()
         return response.success and response.distances.header.stamp == stamp
 
-    return client.call_until(answers_from_it, GetMinDistance, MIN_DISTANCE, links_a=["hand"], links_b=["ball"])
-
-
-def gap(client, a="cup", b="ground", **request):
-    answer = client.call(GetMinDistance, MIN_DISTANCE, links_a=[a], links_b=[b], **request)
-    assert answer.success, answer.message
-    return answer.distances.pairs[0].distance
+    return ask_until(client, answers_from_it, links_a=["hand"], links_b=["ball"])
 
 
 def check(client, *, base=None, frame="", group="", joint="drive", is_diff=True):
@@ -94,6 +90,10 @@ def check(client, *, base=None, frame="", group="", joint="drive", is_diff=True)
         state.multi_dof_joint_state.transforms = [to_transform("", "", base, client.now()).transform]
         state.multi_dof_joint_state.header.frame_id = frame
     return client.call(GetStateValidity, "/check_state_validity", robot_state=state, group_name=group)
+
+
+def both_answers(client, **request):
+    return ask(client, **request), client.call(GetDistances, DISTANCES, **request)
 
 
 # --- the virtual joint of the SRDF ---
@@ -107,7 +107,7 @@ def check(client, *, base=None, frame="", group="", joint="drive", is_diff=True)
 def test_a_robot_that_drives_onto_a_box_is_not_valid(begin, parameters):
     client = begin(**parameters)
     drive(client, np.eye(4))
-    assert apply_scene(client, scene_diff(cup(frame="odom")))
+    apply(client, cup(frame="odom"))
     assert gap(client) == pytest.approx(2.0 - 0.1 - 0.1) and check(client).valid
     answer = drive(client, ON_CUP)
     assert answer.distances.header.frame_id == "odom"
@@ -122,7 +122,7 @@ def test_the_state_of_a_request_moves_the_base(begin):
     client = begin()
     drive(client, np.eye(4))
     client.send_transform("map", "odom", arm.at(0.0, 7.0, 0.0), static=True)
-    assert apply_scene(client, scene_diff(cup()))  # in the frame of the root link, which stands in odom's
+    apply(client, cup())  # in the frame of the root link, which stands in odom's
     assert check(client).valid and not check(client, base=ON_CUP).valid
     assert not check(client, base=ON_CUP, is_diff=False).valid
     for frame in ("odom", "/odom"):
@@ -137,15 +137,9 @@ def test_the_state_of_a_request_moves_the_base(begin):
     assert gap(client, base_poses=[at_cup]) == pytest.approx(-0.2)
     assert not check(client, base=np.eye(4), frame="cup").valid
     assert check(client, base=arm.at(0.0, 1.0, 0.0), frame="cup").valid
-    rows = client.call(
-        GetDistances,
-        f"{NAME}/get_distances",
-        links_a=["cup"],
-        links_b=["ground"],
-        base_links=["ground"],
-        base_poses=[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, *ON_CUP[:3, 3], 0.0, 0.0, 0.0, 1.0],
-        base_gradients=True,
-    )
+    poses = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, *ON_CUP[:3, 3], 0.0, 0.0, 0.0, 1.0]
+    request = {"links_a": ["cup"], "links_b": ["ground"], "base_links": ["ground"], "base_poses": poses}
+    rows = client.call(GetDistances, DISTANCES, **request, base_gradients=True)
     assert rows.success, rows.message
     assert list(rows.distance) == pytest.approx([1.8, -0.2]) and rows.header.frame_id == "odom"
     at = list(rows.gradient_bases).index("ground")
@@ -156,24 +150,21 @@ def test_the_state_of_a_request_moves_the_base(begin):
 def test_an_object_of_base_or_hand_is_put_in_the_world(begin):
     client = begin()
     drive(client, ON_CUP)
-    send(
-        client, attached_object(pose=arm.at(0.6, 0.0, 0.0), frame="hand", primitives=[sphere()], touch_links=["thumb"])
-    )
-    assert apply_scene(client, scene_diff(thing("stone", pose=arm.at(3.0, 0.0, 0.0), primitives=[sphere()])))
-    client.call_until(lambda r: r.success, GetMinDistance, MIN_DISTANCE, links_a=["cup"], links_b=["stone"])
+    place = {"pose": arm.at(0.6, 0.0, 0.0), "frame": "hand"}
+    stone = thing("stone", pose=arm.at(3.0, 0.0, 0.0), primitives=[sphere()])
+    apply(client, stone, attached=[attached_object(**place, primitives=[sphere()], touch_links=["thumb"])])
     drive(client, np.eye(4))
     assert gap(client, "stone", "ground") == pytest.approx(np.hypot(3.0, 2.0) - 0.2)
-    scene = client.call(GetPlanningScene, "/get_planning_scene").scene
-    (stone,) = scene.world.collision_objects
+    (stone,) = scene_of(client).world.collision_objects
     assert stone.header.frame_id == "odom"
     np.testing.assert_allclose(from_pose(stone.pose, ""), arm.at(3.0, -2.0, 0.0), atol=1e-12)
     drive(client, ON_CUP)
-    scene = client.call(GetPlanningScene, "/get_planning_scene").scene
-    places = dict(zip(scene.robot_state.multi_dof_joint_state.joint_names,
-                      scene.robot_state.multi_dof_joint_state.transforms, strict=True))  # fmt: skip
+    scene = scene_of(client)
+    joints = scene.robot_state.multi_dof_joint_state
+    places = dict(zip(joints.joint_names, joints.transforms, strict=True))
     np.testing.assert_allclose(from_transform(places["drive"], ""), ON_CUP, atol=1e-12)
     np.testing.assert_allclose(from_transform(places["free"], ""), FAR, atol=1e-12)
-    assert scene.robot_state.multi_dof_joint_state.header.frame_id == "odom"
+    assert joints.header.frame_id == "odom"
     assert {one.child_frame_id for one in scene.fixed_frame_transforms} == {"odom"}
     # What was answered can be sent back, and changes nothing.
     before = gap(client, "stone", "cup")
@@ -182,22 +173,18 @@ def test_an_object_of_base_or_hand_is_put_in_the_world(begin):
 
 def test_the_frame_of_the_world_has_no_prefix(begin):
     client = begin(frame_prefix="left/")
-    given = [to_transform("left/ground", "left/ball", FAR, client.now())]
-    client.send_joints(arm.JOINTS, [0.0, 0.0], client.now())
-    client.send_transform("odom", "left/ground", ON_CUP, static=True)
+    stone = thing("stone", frame="left/ground", primitives=[sphere()])
 
     def put_down(_):
         client.send_joints(arm.JOINTS, [0.0, 0.0], client.now())
         client.send_transform("odom", "left/ground", ON_CUP, static=True)
-        return apply_scene(
-            client, scene_diff(cup(frame="odom"), thing("stone", frame="left/ground", primitives=[sphere()]))
-        )
+        return apply_scene(client, scene_diff(cup(frame="odom"), stone))
 
     client.send_transform("left/ground", "left/ball", FAR, static=True)
-    client.call_until(put_down, GetMinDistance, MIN_DISTANCE)
-    answer = client.call(GetMinDistance, MIN_DISTANCE, links_a=["cup"], links_b=["ground"], base_poses=given)
-    assert answer.success and answer.distances.header.frame_id == "odom", answer.message
-    assert answer.distances.pairs[0].distance == pytest.approx(-0.2)
+    ask_until(client, put_down)
+    given = [to_transform("left/ground", "left/ball", FAR, client.now())]
+    assert gap(client, base_poses=given) == pytest.approx(-0.2)
+    assert ask(client, base_poses=given).distances.header.frame_id == "odom"
     assert gap(client, "stone", "ground") == pytest.approx(-0.2)
     assert not apply_scene(client, scene_diff(cup(frame="left/odom")))
     assert not check(client).valid
@@ -210,22 +197,19 @@ def test_without_its_pose_only_the_robots_own_distances_are_answered(begin):
     client = begin()
     own = drive(client)
     assert own.distances.header.frame_id == "ground" and check(client).valid
-    assert apply_scene(client, scene_diff(cup(frame="odom")))
+    apply(client, cup(frame="odom"))
     assert drive(client).distances.pairs[0].distance == own.distances.pairs[0].distance
     for request in ({"links_a": ["cup"]}, {}):
-        for kind, name in ((GetMinDistance, MIN_DISTANCE), (GetDistances, f"{NAME}/get_distances")):
-            answer = client.call(kind, name, **request)
+        for answer in both_answers(client, **request):
             assert not answer.success and "'ground'" in answer.message and "'odom'" in answer.message, answer.message
-    assert client.call(GetDistances, f"{NAME}/get_distances", links_a=["hand"], links_b=["ball"]).success
+    assert client.call(GetDistances, DISTANCES, links_a=["hand"], links_b=["ball"]).success
     assert not check(client).valid and not check(client, group="gripper").valid
     # An object of the hand is no part of the world, one of the base's place would be.
-    pen = attached_object(
-        name="pen", pose=arm.at(0.6, 0.0, 0.0), frame="slider", primitives=[sphere()], touch_links=["hand"]
-    )
-    send(client, pen)
-    client.call_until(lambda r: r.success, GetMinDistance, MIN_DISTANCE, links_a=["pen"], links_b=["ground"])
+    place = {"pose": arm.at(0.6, 0.0, 0.0), "frame": "slider"}
+    send(client, attached_object(name="pen", **place, primitives=[sphere()], touch_links=["hand"]))
+    ask_until(client, links_a=["pen"], links_b=["ground"])
     assert not apply_scene(client, scene_diff(thing("stone", frame="ground", primitives=[sphere()])))
-    assert "object 'stone': " in client.call(GetMinDistance, MIN_DISTANCE).message
+    assert "object 'stone': " in ask(client).message
     assert apply_scene(client, scene_diff(thing("stone", operation=CollisionObject.REMOVE)))
     # Who gives the pose is answered.
     assert gap(client, base_poses=[to_transform("odom", "ground", ON_CUP, client.now())]) == pytest.approx(-0.2)
@@ -237,9 +221,7 @@ def test_without_its_pose_only_the_robots_own_distances_are_answered(begin):
 def test_an_unknown_pose_may_be_the_default_as_in_move_group(begin):
     client = begin(unknown_root_pose="identity")
     assert drive(client).distances.header.frame_id == "odom"
-    assert apply_scene(
-        client, scene_diff(cup(frame="odom"), thing("stone", pose=arm.at(0.0, -1.0, 0.0), primitives=[sphere()]))
-    )
+    apply(client, cup(frame="odom"), cup(name="stone", y=-1.0))
     assert gap(client) == pytest.approx(1.8) and gap(client, "stone") == pytest.approx(0.8) and check(client).valid
     drive(client, ON_CUP)
     assert gap(client) == pytest.approx(-0.2) and gap(client, "stone") == pytest.approx(0.8)
@@ -256,19 +238,17 @@ def test_a_link_of_the_robot_is_no_planning_frame(begin):
 def test_an_object_whose_frame_has_moved_blocks_answers(begin):
     client = begin(semantic=arm.SRDF)
     drive(client, np.eye(4))
-    assert apply_scene(client, scene_diff(cup(frame="odom")))
+    apply(client, cup(frame="odom"))
     assert gap(client) == pytest.approx(1.8) and check(client).valid
     drive(client, ON_CUP)
     assert not check(client).valid
-    for kind, name in ((GetMinDistance, MIN_DISTANCE), (GetDistances, f"{NAME}/get_distances")):
-        answer = client.call(kind, name)
+    for answer in both_answers(client):
         assert not answer.success
-        for word in ("'cup'", "'odom'", "'ground'", "planning_frame"):
-            assert word in answer.message
+        assert all(word in answer.message for word in ("'cup'", "'odom'", "'ground'", "planning_frame"))
     drive(client, np.eye(4))
     assert gap(client) == pytest.approx(1.8) and check(client).valid
     drive(client, ON_CUP)
-    assert apply_scene(client, scene_diff(cup(frame="odom")))  # where it is now
+    apply(client, cup(frame="odom"))  # where it is now
     assert gap(client) == pytest.approx(-0.2)
 
 
@@ -277,7 +257,7 @@ def test_an_object_in_a_frame_on_the_robot_stays_in_place(begin):
     drive(client, np.eye(4))
     client.send_transform("hand", "camera", np.eye(4), static=True)
     client.send_transform("ground", "hand", arm.at(0.0, -1.0, 0.0))
-    client.call_until(lambda r: r.success, GetMinDistance, MIN_DISTANCE)
+    ask_until(client)
     assert client.wait(lambda: apply_scene(client, scene_diff(cup(y=-1.0, frame="camera"))))
     assert gap(client) == pytest.approx(1.8)
     client.send_transform("ground", "hand", arm.at(0.0, 1.0, 0.0))

@@ -20,11 +20,23 @@ from superovoid.shapes import Sphere
 from superovoid_ros.nodes.common.conversions import to_nanoseconds, to_quaternion, to_transform
 
 import arm
-from parameters import set_parameters
-from world import MIN_DISTANCE, SET_RULES, apply_scene, attached_object, reset, scene_diff, sphere, thing
+from world import (
+    DISTANCES,
+    MIN_DISTANCE,
+    NAME,
+    SET_RULES,
+    apply,
+    ask,
+    ask_until,
+    attached_object,
+    gap,
+    reset,
+    set_values,
+    sphere,
+    thing,
+)
 
-NAME = "/distance_service"
-GET_DISTANCES, PENETRATION = f"{NAME}/get_distances", f"{NAME}/get_penetration"
+PENETRATION = f"{NAME}/get_penetration"
 ROBOT = Robot.from_urdf(arm.URDF, srdf=arm.SRDF)
 MEASURED = {"slide": 0.5, "wrist": 0.3}, arm.at(1.1, 0.1, 0.02)
 OTHER = {"slide": 0.2, "wrist": 0.4}, arm.at(1.2, 0.4, 0.1)
@@ -56,8 +68,6 @@ def vector(message):
     return np.array([message.x, message.y, message.z])
 
 
-# --- answers compared with the library ---
-
 # The states in which something touches, by world.
 WORLDS = {
     "bare": {"measured"},
@@ -65,13 +75,8 @@ WORLDS = {
     "attached": {"measured", "joints", "base", "whole"},
     "rules": set(),
 }
-STATES = {
-    # Joints and ball of a request, and the state that it describes.
-    "measured": (False, False),
-    "joints": (True, False),
-    "base": (False, True),
-    "whole": (True, True),
-}
+# Whether a request has joints, and the pose of the ball.
+STATES = {"measured": (False, False), "joints": (True, False), "base": (False, True), "whole": (True, True)}
 
 
 def furnish(client, world):
@@ -81,16 +86,12 @@ def furnish(client, world):
     cup = {"name": "cup", "primitives": [sphere()]}
     if world == "object":
         edit.add("cup", [Sphere(0.1)], np.eye(4)[None], CUP)
-        assert apply_scene(client, scene_diff(thing(pose=CUP, **cup)))
+        apply(client, thing(pose=CUP, **cup))
     elif world == "attached":
         on_hand = arm.at(0.6, 0.0, 0.0)
         edit.add("cup", [Sphere(0.1)], np.eye(4)[None], np.eye(4))
         edit.attach("cup", "hand", on_hand, ["thumb"])
-        scene = scene_diff()
-        scene.robot_state.attached_collision_objects = [
-            attached_object(pose=on_hand, frame="hand", touch_links=["thumb"], **cup)
-        ]
-        assert apply_scene(client, scene)
+        apply(client, attached=[attached_object(pose=on_hand, frame="hand", touch_links=["thumb"], **cup)])
     elif world == "rules":
         edit.set_runtime("hand", "ball", False)
         edit.set_runtime("hand", "thumb", True)
@@ -153,7 +154,7 @@ def test_every_service_answers_what_the_library_does(service, client, world, giv
         robot_state.multi_dof_joint_state.header.frame_id = "ground"
     nearest = client.call(GetMinDistance, MIN_DISTANCE, **one)
     deepest = client.call(GetPenetration, PENETRATION, **one)
-    rows = client.call(GetDistances, GET_DISTANCES, **many)
+    rows = client.call(GetDistances, DISTANCES, **many)
     for answer in (nearest, deepest, rows):
         assert answer.success, answer.message
     assert_is_library_answer(nearest, planning, state)
@@ -168,25 +169,21 @@ def test_every_service_answers_what_the_library_does(service, client, world, giv
     reset(client)
 
 
-# --- known answers ---
-
-
 def test_limits_links_and_groups_choose_pairs_and_sides(ready_client):
     def choose_pairs(**request):
-        pairs = ready_client.call(GetMinDistance, MIN_DISTANCE, **request).distances.pairs
-        return [(pair.link_a, pair.link_b) for pair in pairs]
+        return [(pair.link_a, pair.link_b) for pair in ask(ready_client, **request).distances.pairs]
 
     assert choose_pairs(max_distance=1.4) == choose_pairs(max_results=1) == [("hand", "ball")]
     assert choose_pairs(max_distance=0.1) == []
     assert choose_pairs(links_a=["ball"], links_b=["gripper"]) == [("ball", "hand"), ("ball", "thumb")]
     assert choose_pairs(links_b=["hand"]) == [("ball", "hand")]
     state = {"joint_names": arm.JOINTS, "joint_positions": [0.0, 0.0]}
-    rows = rows_of(ready_client.call(GetDistances, GET_DISTANCES, links_b=["hand"], **state))
+    rows = rows_of(ready_client.call(GetDistances, DISTANCES, links_b=["hand"], **state))
     assert list(rows) == [("ball", "hand")] and rows["ball", "hand"][-1] == pytest.approx((-1.0, 0.0, 0.0), abs=1e-12)
     joints = {"joint_names": arm.JOINTS, "joint_positions": [0.0, 0.0, 0.5, 0.0, 0.0, 0.3]}
-    near = ready_client.call(GetDistances, GET_DISTANCES, max_distance=0.9, **joints)
+    near = ready_client.call(GetDistances, DISTANCES, max_distance=0.9, **joints)
     assert list(near.first) == [0, 0, 1, 1]
-    assert list(ready_client.call(GetDistances, GET_DISTANCES, max_results=1, **joints).first) == [0, 1, 2, 3]
+    assert list(ready_client.call(GetDistances, DISTANCES, max_results=1, **joints).first) == [0, 1, 2, 3]
 
 
 def test_an_answer_has_frame_stamp_and_age_of_its_state(service, client):
@@ -194,10 +191,10 @@ def test_an_answer_has_frame_stamp_and_age_of_its_state(service, client):
     longest = (to_nanoseconds(client.now()) - to_nanoseconds(found.header.stamp)) * 1e-9
     assert found.header.frame_id == "ground" and not found.stale
     assert 0.0 <= found.joint_state_age <= longest and 0.0 <= found.base_pose_age <= longest
-    assert set_parameters(client, NAME, {"stale_timeout": 1.0}).successful
-    old = client.call_until(lambda response: response.distances.stale, GetMinDistance, MIN_DISTANCE)
+    set_values(client, stale_timeout=1.0)
+    old = ask_until(client, lambda response: response.distances.stale)
     assert old.success and "old" in old.message and old.distances.joint_state_age > 1.0
-    assert set_parameters(client, NAME, {"stale_timeout": 0.0}).successful
+    set_values(client, stale_timeout=0.0)
 
 
 def test_most_answers_are_of_the_joint_state_published_before(ready_client):
@@ -205,8 +202,7 @@ def test_most_answers_are_of_the_joint_state_published_before(ready_client):
     answers = []
     for k in range(40):
         ready_client.send_joints(arm.JOINTS, [0.001 * k, 0.0])
-        pairs = ready_client.call(GetMinDistance, MIN_DISTANCE, max_results=1).distances.pairs
-        answers.append(pairs[0].distance == pytest.approx(1.35 - 0.001 * k, abs=1e-9))
+        answers.append(gap(ready_client, "hand", "ball") == pytest.approx(1.35 - 0.001 * k, abs=1e-9))
     assert sum(answers) > 20
 
 
@@ -229,31 +225,25 @@ def test_one_request_gets_the_same_bits_whatever_came_before(ready_client):
         assert ask(*asked[i]) == first[i]
 
 
-# --- topics and parameters ---
-
-
 def test_distances_are_published_as_the_service_answers_them(ready_client):
     messages = ready_client.collect(DistanceArray, f"{NAME}/distances")
     assert ready_client.wait(lambda: len(messages) >= 3)
-    assert rows_of(ready_client.call(GetMinDistance, MIN_DISTANCE)).keys() == {("hand", "ball"), ("thumb", "ball")}
+    assert rows_of(ask(ready_client)).keys() == {("hand", "ball"), ("thumb", "ball")}
     assert [pair.distance for pair in messages[-1].pairs] == pytest.approx([1.35, math.sqrt(2.5) - 0.12], abs=1e-9)
     for pairs, expected in ((["hand ball"], ["hand"]), ([""], ["hand", "thumb"])):
-        assert set_parameters(ready_client, NAME, {"pairs": pairs}).successful
+        set_values(ready_client, pairs=pairs)
         assert ready_client.wait(lambda links=expected: [pair.link_a for pair in messages[-1].pairs] == links)
 
 
 def test_answers_are_in_the_frame_of_the_parameter(ready_client):
     ready_client.send_transform("map", "ground", arm.at(0.0, 0.0, 1.0), static=True)
-    assert set_parameters(ready_client, NAME, {"frame": "map"}).successful
-    response = ready_client.call_until(lambda response: response.success, GetMinDistance, MIN_DISTANCE)
+    set_values(ready_client, frame="map")
+    response = ask_until(ready_client)
     assert response.distances.header.frame_id == "map"
     assert vector(response.distances.pairs[0].point_a) == pytest.approx([0.55, 0.0, 1.0], abs=1e-12)
-    assert set_parameters(ready_client, NAME, {"frame": "nowhere"}).successful
-    assert "nowhere" in ready_client.call(GetMinDistance, MIN_DISTANCE).message
-    assert set_parameters(ready_client, NAME, {"frame": ""}).successful
-
-
-# --- measurements that make no sense ---
+    set_values(ready_client, frame="nowhere")
+    assert "nowhere" in ask(ready_client).message
+    set_values(ready_client, frame="")
 
 
 def test_wrong_measurements_are_ignored_and_no_number_is_an_error(service, ready_client):
@@ -263,8 +253,8 @@ def test_wrong_measurements_are_ignored_and_no_number_is_an_error(service, ready
     ready_client.send_joints(["slide", "wrist"], [])  # velocities only
     ready_client.send_transform("ground", "ball", arm.at(math.nan, 0.0, 0.0))
     service.wait_for_output("must be finite")
-    assert ready_client.call(GetMinDistance, MIN_DISTANCE).distances.pairs[0].distance == pytest.approx(1.35, abs=1e-12)
+    assert gap(ready_client, "hand", "ball") == pytest.approx(1.35, abs=1e-12)
     ready_client.send_joints(arm.JOINTS, [math.nan, 0.0])
-    response = ready_client.call_until(lambda response: not response.success, GetMinDistance, MIN_DISTANCE)
+    response = ask_until(ready_client, lambda response: not response.success)
     assert "slide" in response.message and "nan" in response.message
     assert arm.set_state(ready_client, NAME).success
