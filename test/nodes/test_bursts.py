@@ -6,23 +6,23 @@
 from __future__ import annotations
 
 import pytest
-from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld, RobotState
-from moveit_msgs.srv import GetPlanningScene, GetStateValidity
+from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import serialize_message
 from superovoid_interfaces.srv import GetMinDistance
 
 import arm
 from world import (
-    MIN_DISTANCE,
     TOPICS,
     apply_scene,
+    ask_until,
     attached_object,
     cup,
     is_valid,
     put,
     reset,
     scene_diff,
+    scene_of,
     sphere,
     thing,
 )
@@ -43,32 +43,23 @@ def state(service, client):
     assert apply_scene(client, PlanningScene())
 
 
-def publish(client, messages):
-    publisher = client.publisher(type(messages[0]), TOPICS[type(messages[0])], DEEP)
-    for message in [serialize_message(message) for message in messages]:
-        publisher.publish(message)
+def far_cup(index):
+    """Return a cup at a place at which it touches nothing."""
+    return cup(name=f"cup{index}", x=0.5 * (index % 100), y=-20.0 - 0.5 * (index // 100))
 
 
-def far_place(index):
-    """A place at which an object touches nothing."""
-    return {"x": 0.5 * (index % 100), "y": -20.0 - 0.5 * (index // 100)}
+def held_cup(index):
+    pose = arm.at(0.0, -20.0 - index, 0.0)
+    return attached_object(name=f"cup{index}", link="ground", pose=pose, primitives=[sphere()])
 
 
 WALL = thing("wall", frame="hand", pose=arm.at(0.5, 0.0, 0.0), primitives=[sphere(0.3)])
 BURSTS = {
-    "300 objects": [*(cup(name=f"cup{i}", **far_place(i)) for i in range(299)), WALL],
-    "1000 objects": [*(cup(name=f"cup{i}", **far_place(i)) for i in range(999)), WALL],
-    "300 scenes": [*(scene_diff(cup(name=f"cup{i}", **far_place(i))) for i in range(299)), scene_diff(WALL)],
-    "300 attached objects": [
-        *(attached_object(name=f"cup{i}", link="ground", pose=arm.at(0.0, -20.0 - i, 0.0), primitives=[sphere()])
-          for i in range(299)),
-        AttachedCollisionObject(link_name="ground", object=WALL),
-    ],
-    "30 worlds": [
-        *(PlanningSceneWorld(collision_objects=[cup(name=f"cup{i}", **far_place(i))]) for i in range(29)),
-        PlanningSceneWorld(collision_objects=[WALL]),
-    ],
-}  # fmt: skip
+    "1000 objects": [*map(far_cup, range(999)), WALL],
+    "300 scenes": [*(scene_diff(far_cup(i)) for i in range(299)), scene_diff(WALL)],
+    "300 attached": [*map(held_cup, range(299)), AttachedCollisionObject(link_name="ground", object=WALL)],
+    "30 worlds": [PlanningSceneWorld(collision_objects=[one]) for one in (*map(far_cup, range(29)), WALL)],
+}
 
 
 @pytest.mark.ci
@@ -76,37 +67,32 @@ BURSTS = {
 def test_no_object_of_a_burst_is_lost(state, service, case):
     messages = BURSTS[case]
     assert is_valid(state)
-    publish(state, messages)
-    state.call_until(lambda r: not r.valid, GetStateValidity, "/check_state_validity",
-                     robot_state=RobotState(is_diff=True))  # fmt: skip
-    state.call_until(lambda r: r.success and r.distances.pairs[0].distance < 0.0, GetMinDistance, MIN_DISTANCE,
-                     links_a=["wall"], links_b=["hand"])  # fmt: skip
-    scene = state.call(GetPlanningScene, "/get_planning_scene").scene
-    things = [*scene.world.collision_objects, *(one.object for one in scene.robot_state.attached_collision_objects)]
-    assert len(things) == (1 if case == "30 worlds" else len(messages))
-    assert "were lost" not in service.output() and "lost " not in service.output()
+    publisher = state.publisher(type(messages[0]), TOPICS[type(messages[0])], DEEP)
+    for data in list(map(serialize_message, messages)):
+        publisher.publish(data)
+    ask_until(state, lambda r: r.success and r.distances.pairs[0].distance < 0.0, links_a=["wall"], links_b=["hand"])
+    assert not is_valid(state)
+    scene = scene_of(state)
+    count = len(scene.world.collision_objects) + len(scene.robot_state.attached_collision_objects)
+    assert count == (1 if case == "30 worlds" else len(messages))
+    assert "lost " not in service.output()
 
 
 @pytest.mark.ci
 def test_an_overflowing_queue_blocks_answers_until_a_whole_scene_comes(start_node, client):
-    node = start_node(
-        "distance_service",
-        "shallow",
-        remap=("collision_object:=shallow_object", "planning_scene:=shallow_scene"),
-        **arm.DESCRIPTIONS,
-        rate=0.0,
-        stale_timeout=0.0,
-        **{"qos_overrides./shallow_object.subscription.depth": 2},
-    )
+    remap = ("collision_object:=shallow_object", "planning_scene:=shallow_scene")
+    options = {"rate": 0.0, "stale_timeout": 0.0, "qos_overrides./shallow_object.subscription.depth": 2}
+    node = start_node("distance_service", "shallow", remap=remap, **arm.DESCRIPTIONS, **options)
     objects = client.publisher(CollisionObject, "shallow_object", DEEP)
     scenes = client.publisher(PlanningScene, "shallow_scene", DEEP)
     ask = GetMinDistance, "/shallow/get_min_distance"
     arm.set_state(client, "/shallow", [0.0, 0.0], arm.at(0.0, 0.0, 50.0))
-    objects.publish(cup(name="first", **far_place(0)))
-    client.call_until(lambda r: r.success and r.distances.pairs_considered > 0, *ask, links_a=["first"])
+    objects.publish(far_cup(0))
+    client.call_until(lambda r: r.success and r.distances.pairs_considered > 0, *ask, links_a=["cup0"])
+    data = [serialize_message(far_cup(i)) for i in range(300)]
     while "lost " not in node.output():
-        for data in [serialize_message(one) for one in BURSTS["300 objects"]]:
-            objects.publish(data)
+        for one in data:
+            objects.publish(one)
         client.spin(0.1)
     refused = client.call_until(lambda r: not r.success, *ask)
     assert "messages about objects: send a whole planning scene" in refused.message

@@ -22,6 +22,7 @@ from superovoid.scene import Body
 from superovoid.shapes import Superovoid
 from superovoid.states import state_distances
 from superovoid_ros.client import DistanceClient, RequestRefusedError, ServiceFailedError, ServiceUnavailableError
+from superovoid_ros.nodes.common import caller
 from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.nodes.common.conversions import superovoid_object
 from superovoid_ros.nodes.common.mistakes import Code
@@ -82,18 +83,9 @@ def states(count, seed=0):
 @pytest.mark.parametrize("batch", [1000, 7])
 def test_a_script_gets_what_the_library_answers(script, batch):
     positions, balls = states(50)
-    found = script.distances(
-        positions,
-        joint_names=arm.JOINTS,
-        base_poses={"ball": balls},
-        max_distance=0.7,
-        gradients=True,
-        base_gradients=True,
-        batch=batch,
-    )
-    expected = state_distances(
-        ARM, ARM.scene(), positions, base_poses={"ball": balls}, max_distance=0.7, gradients=True, base_gradients=True
-    )
+    asked = {"base_poses": {"ball": balls}, "max_distance": 0.7, "gradients": True, "base_gradients": True}
+    found = script.distances(positions, joint_names=arm.JOINTS, batch=batch, **asked)
+    expected = state_distances(ARM, ARM.scene(), positions, **asked)
     assert (found.done, found.frame, found.message, found.stale) == (50, "ground", "", False)
     assert 0 < len(found) < 50 * 2
     assert (found.gradient_joints, found.gradient_bases) == (("slide", "wrist"), ("ball",))
@@ -110,20 +102,16 @@ def test_a_script_gets_what_the_library_answers(script, batch):
 
 def test_calls_from_several_threads_are_kept_apart(script):
     def ask(x):
-        for _ in range(10):
-            found = script.distances(
-                [0.0, 0.0], joint_names=arm.JOINTS, base_poses={"ball": arm.at(x, 0, 0)}, max_results=1
-            )
-            results[x].append(found.closest[0])
+        question = QUESTION | {"base_poses": {"ball": arm.at(x, 0, 0)}}
+        results[x] = [script.distances(**question, max_results=1).closest[0] for _ in range(10)]
 
-    results = {2.0: [], 3.0: [], 4.0: []}
-    threads = [threading.Thread(target=ask, args=(x,)) for x in results]
+    results = {}
+    threads = [threading.Thread(target=ask, args=(x,)) for x in (2.0, 3.0, 4.0)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    for x, found in results.items():
-        assert found == pytest.approx([x - 0.65] * 10, abs=1e-12)
+    assert results == {x: pytest.approx([x - 0.65] * 10, abs=1e-12) for x in (2.0, 3.0, 4.0)}
 
 
 def test_a_node_asks_in_its_callbacks_without_waiting(service, node):
@@ -132,10 +120,8 @@ def test_a_node_asks_in_its_callbacks_without_waiting(service, node):
 
     async def plan():
         timer.cancel()
-        found = await client.distances_async(
-            [[0.0, 0.0], [0.25, 0.0]], joint_names=arm.JOINTS, base_poses={"ball": arm.at(2.0, 0.0, 0.0)}, batch=1
-        )
-        answers.append(found)
+        question = QUESTION | {"positions": [[0.0, 0.0], [0.25, 0.0]]}
+        answers.append(await client.distances_async(**question, batch=1))
 
     client.wait()
     timer = node.create_timer(0.01, plan)
@@ -171,7 +157,7 @@ def test_a_node_without_a_spinning_executor_is_an_error(service, node):
     client = DistanceClient(node, service, timeout=1.0)
     client.wait(10.0)
     with pytest.raises(ServiceUnavailableError, match="executor of the client's node is not spinning"):
-        client.distances([0.0, 0.0], joint_names=arm.JOINTS, base_poses={"ball": np.eye(4)})
+        client.distances(**QUESTION)
 
 
 def test_all_or_none_of_the_applied_objects_are_in_the_answers(script):
@@ -301,29 +287,28 @@ def test_an_asynchronous_call_waits_for_nothing(loopback_domain, node):
         client.distances_async()  # ten minutes if it waited
 
 
+class NoAnswer(Exception):
+    pass
+
+
 class SilentService:
     """A service that takes requests and answers none, or not the first ones."""
 
-    def __init__(self, name):
-        self._caller = Caller(name)
-        self.asked = threading.Event()
-        self.requests = self.lost = 0
-        self.delay = 0.0
-
-    def serve(self, answer):
-        def take(_request, response):
-            self.requests += 1
-            self.asked.set()
-            time.sleep(self.delay)
-            if answer is None or self.requests <= self.lost:
-                raise NoAnswer
-            response.success, response.message, response.first = answer[:3]
-            response.error_code.value = int(*answer[3:])
-            return response
-
-        self._caller.node.create_service(GetDistances, "~/get_distances", take)
+    def __init__(self, name, *answer, lost=0):
+        self._caller, self._answer = Caller(name), answer
+        self.asked, self.requests, self.lost = threading.Event(), 0, lost
+        self._caller.node.create_service(GetDistances, "~/get_distances", self._take)
         self._thread = threading.Thread(target=self._spin, daemon=True)
         self._thread.start()
+
+    def _take(self, _request, response):
+        self.requests += 1
+        self.asked.set()
+        if not self._answer or self.requests <= self.lost:
+            raise NoAnswer
+        response.success, response.message, response.first = self._answer[:3]
+        response.error_code.value = int(*self._answer[3:])
+        return response
 
     def _spin(self):
         while self._caller.context.ok():
@@ -335,59 +320,61 @@ class SilentService:
                 if self._caller.context.ok():  # else closed while an answer was on its way
                     raise
 
-    def close(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         self._caller.context.shutdown()
         self._thread.join()
         self._caller.close()
 
 
-class NoAnswer(Exception):
-    pass
+ANSWER = True, "", [0, 0]
 
 
 def test_a_call_to_a_restarted_service_is_repeated(loopback_domain):
-    silent = SilentService("restarted")
-    silent.serve(None)
     found = []
-    with DistanceClient(service="/restarted", timeout=60.0) as client:
+    with SilentService("restarted") as silent, DistanceClient(service="/restarted", timeout=60.0) as client:
         client.wait()
         calling = threading.Thread(target=lambda: found.append(client.distances([[0.0]], joint_names=["a"])))
         calling.start()
         assert silent.asked.wait(60.0)
         assert wait_until(lambda: client._client._pending_requests)  # the call is kept after it is sent
-        anew = SilentService("restarted")
-        anew.serve((True, "", [0, 0]))
-        calling.join()  # if the first answer is lost, the client asks again after a third of its timeout
+        with SilentService("restarted", *ANSWER):
+            calling.join()  # if the first answer is lost, the client asks again after a third of its timeout
         assert found and found[0].done == 1
         assert not client._client._pending_requests
-    silent.close()
-    anew.close()
 
 
 @pytest.mark.ci
 def test_only_a_first_call_is_repeated_after_a_lost_answer(loopback_domain):
-    lossy = SilentService("lossy")
-    lossy.lost = 2
-    lossy.serve((True, "", [0, 0]))
-    with DistanceClient(service="/lossy", timeout=60.0) as client:
+    with (
+        SilentService("lossy", *ANSWER, lost=2) as lossy,
+        DistanceClient(service="/lossy", timeout=60.0) as client,
+    ):
         client.wait()
         client.timeout = 4.5
         assert client.distances([[0.0]], joint_names=["a"]).done == 1
-        before = lossy.requests
-        assert before == 3
-        lossy.lost, client.timeout = before + 1, 0.5
+        assert lossy.requests == 3
+        lossy.lost, client.timeout = 4, 0.5
         with pytest.raises(ServiceUnavailableError, match="no answer"):
             client.distances([[0.0]], joint_names=["a"])
-        assert lossy.requests == before + 1
-    lossy.close()
+        assert lossy.requests == 4
+
+
+def test_a_first_call_of_commands_is_repeated_after_a_lost_answer(loopback_domain, monkeypatch):
+    monkeypatch.setattr(caller, "_FIRST_PATIENCE", 0.5)
+    with SilentService("losing", *ANSWER, lost=1) as losing, Caller("asking") as asking:
+        client = asking.client(GetDistances, "/losing/get_distances")
+        assert asking.wait(client.service_is_ready, 60.0)
+        assert asking.ask(client, GetDistances.Request(), 60.0).success
+        assert losing.requests > 1
 
 
 def test_a_mistake_of_the_node_is_no_refusal(loopback_domain):
-    failing = SilentService("failing")
-    failing.serve((False, "KeyError('x')", [], Code.INTERNAL))
     with (
+        SilentService("failing", False, "KeyError('x')", [], Code.INTERNAL),
         DistanceClient(service="/failing", timeout=60.0) as client,
         pytest.raises(ServiceFailedError, match="KeyError"),
     ):
         client.distances()
-    failing.close()

@@ -10,13 +10,11 @@ import os
 
 import pytest
 import trimesh
-from superovoid_interfaces.srv import GetMinDistance
 
-from parameters import set_parameters
+from world import ask, ask_until, set_values
 
 pytestmark = pytest.mark.ci  # a process of its own takes more than 2 s
 
-MIN_DISTANCE = "/distance_service/get_min_distance"
 INNER, SIDES = 0.2, 32  # radius, m
 
 
@@ -50,26 +48,16 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def service(start_node, folder):
     """The service, whose robot comes later by topic, and whose ament index has the workspace."""
-    before = os.environ.get("AMENT_PREFIX_PATH")
-    os.environ["AMENT_PREFIX_PATH"] = os.pathsep.join(filter(None, [str(folder / "install"), before]))
-    try:
-        node = start_node(
-            "distance_service",
-            rate=20.0,
-            max_distance=0.0,
-            stale_timeout=0.0,
-            package_directories=[f"parts={folder / 'parts'}"],
-        )
-    finally:
-        os.environ.pop("AMENT_PREFIX_PATH")
-        if before is not None:
-            os.environ["AMENT_PREFIX_PATH"] = before
-    return node
+    index = filter(None, [str(folder / "install"), os.environ.get("AMENT_PREFIX_PATH")])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AMENT_PREFIX_PATH", os.pathsep.join(index))
+        places = [f"parts={folder / 'parts'}"]
+        return start_node("distance_service", rate=0.0, stale_timeout=0.0, package_directories=places)
 
 
 def gap(client, height):
     """Return the distance of ball and ring; None if they have no pair."""
-    response = client.call(GetMinDistance, MIN_DISTANCE, joint_names=["lift"], joint_positions=[height])
+    response = ask(client, joint_names=["lift"], joint_positions=[height])
     assert response.success or "no allowed pair" in response.message, response.message
     return response.distances.pairs[0].distance if response.success else None
 
@@ -83,10 +71,9 @@ def robot(service, client, folder):
 
 def describe(client, place):
     """Publish the robot with its mesh in a place, and wait until the node answers."""
-    assert client.wait(client.client(GetMinDistance, MIN_DISTANCE).service_is_ready)
     client.send_text("robot_description", urdf(f"{place}/ring.stl"))
     client.send_joints(["lift"], [1.0])
-    client.call_until(lambda r: r.success, GetMinDistance, MIN_DISTANCE)
+    ask_until(client)
 
 
 @pytest.mark.parametrize("place", ["package://parts", "package://indexed", "file"])
@@ -97,14 +84,9 @@ def test_a_mesh_is_found_in_its_package(service, client, folder, place):
 
 def test_the_parameter_meshes_chooses_hull_triangles_or_nothing(robot):
     inside = pytest.approx(INNER * math.cos(math.pi / SIDES) - 0.05, abs=1e-7)
-    # The last is the default, for other tests.
-    for choice, expected in {
-        "triangles": inside,
-        "shells": inside,
-        "ignore": None,
-        "hull": pytest.approx(-0.15),
-    }.items():
-        assert set_parameters(robot, "/distance_service", {"meshes": choice}).successful
+    expectations = {"triangles": inside, "shells": inside, "ignore": None, "hull": pytest.approx(-0.15)}
+    for choice, expected in expectations.items():  # the last is the default, for other tests
+        set_values(robot, meshes=choice)
         assert gap(robot, 0.0) == expected
 
 
@@ -115,9 +97,6 @@ def test_an_unreadable_mesh_is_reported_with_link_file_and_reason(robot, service
         ("file:///etc/passwd", "lies outside the known packages"),
     ):
         robot.send_text("robot_description", urdf(filename))
-        response = robot.call_until(
-            lambda r, reason=reason: not r.success and reason in r.message, GetMinDistance, MIN_DISTANCE
-        )
-        assert "link 'ring' collision geometry mesh" in response.message
-        assert filename in response.message
+        response = ask_until(robot, lambda r, reason=reason: not r.success and reason in r.message)
+        assert "link 'ring' collision geometry mesh" in response.message and filename in response.message
         service.wait_for_output(filename)

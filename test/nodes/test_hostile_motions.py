@@ -12,20 +12,21 @@ import numpy as np
 import panda
 import pytest
 from control_msgs.action import FollowJointTrajectory
-from lifecycle_msgs.msg import Transition
 from motion_goals import controllers_file, execute, move, trajectory
 from moveit_msgs.msg import MoveItErrorCodes as Code
 from moveit_msgs.msg import RobotState
 from moveit_msgs.srv import GetPositionFK
-from panda_service import LEFT, RIGHT
+from panda_service import LEFT, RIGHT, TIP, tip
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 
+from superovoid_ros.nodes.common.conversions import from_pose
+
 from asking import ANSWER_TIMEOUT
-from lifecycle import change
-from parameters import set_parameters
+from lifecycle import bring
+from world import NAME, set_values
 
 pytestmark = panda.NEEDS_PLANNER
 JOINTS = [*panda.ARM, "panda_finger_joint1"]
@@ -44,15 +45,9 @@ class Machine:
         self.server = None
 
     def serve(self) -> None:
-        self.server = ActionServer(
-            self.client.node,
-            FollowJointTrajectory,
-            "/arm_controller",
-            self._follow,
-            callback_group=ReentrantCallbackGroup(),
-            goal_callback=self._accept,
-            cancel_callback=self._cancel,
-        )
+        options = {"goal_callback": self._accept, "cancel_callback": self._cancel}
+        options["callback_group"] = ReentrantCallbackGroup()
+        self.server = ActionServer(self.client.node, FollowJointTrajectory, "/arm_controller", self._follow, **options)
 
     def reset(self) -> None:
         self.__dict__.update(state=list(STATE), age=0.0, accepts=True, sends=True, cancels=True, end=None)
@@ -118,22 +113,16 @@ def service(start_service):
     return start_service()
 
 
-def is_measured(response):
-    return response.error_code.val == Code.SUCCESS and not response.error_code.message
-
-
 @pytest.fixture
 def robot(service, client):
     client.machine.reset()
-    at_rest = RobotState(joint_state=JointState(name=JOINTS, position=STATE))
-    links = {"fk_link_names": ["panda_link8"]}
-    there = client.call_until(is_measured, GetPositionFK, "/compute_fk", robot_state=at_rest, **links).pose_stamped
 
     def is_there(response):
-        """Return whether the measured state is that of the machine, not of a test before."""
-        return is_measured(response) and response.pose_stamped[0].pose == there[0].pose
+        """Return whether the measured state is that of the machine, not of a test before, and not old."""
+        is_known = response.error_code.val == Code.SUCCESS and not response.error_code.message
+        return is_known and np.allclose(from_pose(response.pose_stamped[0].pose, ""), tip(LEFT), atol=1e-12)
 
-    client.call_until(is_there, GetPositionFK, "/compute_fk", robot_state=RobotState(is_diff=True), **links)
+    client.call_until(is_there, GetPositionFK, "/compute_fk", robot_state=RobotState(is_diff=True), fk_link_names=[TIP])
     return client
 
 
@@ -193,24 +182,11 @@ def test_a_motion_ends_if_its_controller_has_gone(robot):
     assert code.val == Code.CONTROL_FAILED and "'arm_controller' is gone" in code.message
 
 
-def stop_sending(machine):
-    machine.sends = False
-
-
-def send_old_times(machine):
-    machine.age = 100.0
-    machine.state[0] += 1e-6
-
-
-def send_nan(machine):
-    machine.state[7] = np.nan
-
-
 @pytest.mark.ci
-@pytest.mark.parametrize("fail", [stop_sending, send_old_times, send_nan])
-def test_a_planned_motion_stops_once_the_state_is_not_known(robot, fail):
+@pytest.mark.parametrize("failure", [{"sends": False}, {"age": 100.0}, {"state": [*STATE[:7], np.nan]}])
+def test_a_planned_motion_stops_once_the_state_is_not_known(robot, failure):
     goal = begin_motion(robot)
-    fail(robot.machine)
+    robot.machine.__dict__.update(failure)
     code = code_of(robot, goal)
     assert code.val == Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE, code.message
     assert robot.machine.cancelled
@@ -219,9 +195,9 @@ def test_a_planned_motion_stops_once_the_state_is_not_known(robot, fail):
 def test_a_planned_motion_stops_if_another_robot_is_described(robot):
     goal = begin_motion(robot)
     other = panda.urdf().replace('name="panda"', 'name="other"', 1)
-    assert set_parameters(robot, "/distance_service", {"robot_description": other}).successful
+    set_values(robot, robot_description=other)
     code = code_of(robot, goal)
-    assert set_parameters(robot, "/distance_service", {"robot_description": panda.urdf()}).successful
+    set_values(robot, robot_description=panda.urdf())
     assert code.val == Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE and "was replaced" in code.message
     assert robot.machine.cancelled
 
@@ -229,15 +205,11 @@ def test_a_planned_motion_stops_if_another_robot_is_described(robot):
 @pytest.mark.parametrize("together", [False, True])
 def test_the_controller_stops_with_the_node(robot, together):
     goal = begin_motion(robot)
-    assert change(robot, "/distance_service", Transition.TRANSITION_DEACTIVATE)
-    if together:
-        assert change(robot, "/distance_service", Transition.TRANSITION_CLEANUP)
+    bring(robot, NAME, "unconfigured" if together else "inactive")
     robot.wait(lambda: bool(robot.machine.cancelled))
-    if together:
-        assert change(robot, "/distance_service", Transition.TRANSITION_CONFIGURE)
-    else:
+    if not together:
         assert code_of(robot, goal).val == Code.PREEMPTED
-    assert change(robot, "/distance_service", Transition.TRANSITION_ACTIVATE)
+    bring(robot, NAME, "active")
     assert robot.machine.cancelled
 
 

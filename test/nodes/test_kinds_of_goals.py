@@ -13,11 +13,7 @@ import pytest
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Point, Transform, Vector3
 from holding import SERVICE, begin, hold
-from moveit_msgs.msg import (
-    Constraints,
-    MoveItErrorCodes,
-    RobotState,
-)
+from moveit_msgs.msg import Constraints, MoveItErrorCodes, RobotState
 from moveit_msgs.srv import GetPositionFK, GetStateValidity
 from panda_service import apply, attached, inverse, joint_range, joint_state, plan, region, solid
 from shape_msgs.msg import Mesh, MeshTriangle, SolidPrimitive

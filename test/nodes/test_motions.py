@@ -17,21 +17,9 @@ from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
 from motion_goals import Goal, controllers_file, execute, move, move_goal, trajectory
 from moveit_msgs.action import ExecuteTrajectory, MoveGroup
-from moveit_msgs.msg import (
-    MoveItErrorCodes,
-    PlanningScene,
-    PlanningSceneComponents,
-    RobotState,
-)
-from moveit_msgs.srv import (
-    ApplyPlanningScene,
-    GetCartesianPath,
-    GetGroupUrdf,
-    GetMultiStateValidity,
-    GetPlanningScene,
-    GetPositionFK,
-)
-from panda_service import LEFT, RIGHT, ROOT, TIP, apply, block, start, tip
+from moveit_msgs.msg import MoveItErrorCodes, PlanningScene, RobotState
+from moveit_msgs.srv import GetCartesianPath, GetGroupUrdf, GetMultiStateValidity
+from panda_service import LEFT, RIGHT, ROOT, apply, block, start, tip
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
@@ -48,8 +36,7 @@ from superovoid_ros.nodes.distance_service.answers.controllers import (
 )
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError
 
-from parameters import set_parameters
-from world import WALL, octomap
+from world import WALL, apply_scene, octomap, scene_of, set_values, with_octomap
 
 pytestmark = panda.NEEDS_PLANNER
 Code = MoveItErrorCodes
@@ -71,14 +58,7 @@ def service_with_controllers(serve, start_node, client, tmp_path_factory):
     controllers = controllers_file(path / "controllers.yaml", simulated)
     start_node("simulated_controllers", controllers=controllers, initial_positions=str(initial))
     start(serve, controllers=controllers_file(path / "with_own.yaml", all_controllers, limits))
-    client.call_until(
-        lambda response: response.error_code.val == Code.SUCCESS,
-        GetPositionFK,
-        "/compute_fk",
-        fk_link_names=[TIP],
-        robot_state=RobotState(is_diff=True),
-    )
-    # The service discovers the controllers as a client does.
+    # The service discovers the controllers and their joint states as a client does.
     client.wait(lambda: move(client, LEFT).code().val == Code.SUCCESS)
     return client
 
@@ -87,10 +67,9 @@ def measured(client):
     """Positions of the arm, from a message that is published after the call."""
     if not hasattr(client, "heard"):
         client.heard = client.collect(JointState, "/joint_states")
-    heard, now = client.heard, to_nanoseconds(client.now())
-    client.wait(lambda: bool(heard) and to_nanoseconds(heard[-1].header.stamp) > now)
-    del heard[:-1]
-    state = dict(zip(heard[-1].name, heard[-1].position, strict=True))
+    now = to_nanoseconds(client.now())
+    client.wait(lambda: bool(client.heard) and to_nanoseconds(client.heard[-1].header.stamp) > now)
+    state = dict(zip(client.heard[-1].name, client.heard[-1].position, strict=True))
     return np.array([state[name] for name in panda.ARM])
 
 
@@ -119,15 +98,14 @@ def test_a_plan_alone_moves_nothing_until_it_is_executed(robot):
     goal.planning_options.plan_only = True
     planned = Goal(robot, MoveGroup, "move_action", goal).result()[1].planned_trajectory
     np.testing.assert_allclose(measured(robot), LEFT, atol=1e-3)
-    execution = Goal(robot, ExecuteTrajectory, "execute_trajectory", ExecuteTrajectory.Goal(trajectory=planned))
-    status, result = execution.result()
-    assert (status, result.error_code.val) == (GoalStatus.STATUS_SUCCEEDED, Code.SUCCESS)
-    assert execution.states == ["MONITOR", "IDLE"]
-    np.testing.assert_allclose(measured(robot), RIGHT, atol=1e-3)
-    # It begins where the arm is no longer.
-    again = Goal(robot, ExecuteTrajectory, "execute_trajectory", ExecuteTrajectory.Goal(trajectory=planned))
-    status, result = again.result()
-    assert (status, result.error_code.val) == (GoalStatus.STATUS_ABORTED, Code.CONTROL_FAILED)
+    for status, code, states in (
+        (GoalStatus.STATUS_SUCCEEDED, Code.SUCCESS, ["MONITOR", "IDLE"]),
+        (GoalStatus.STATUS_ABORTED, Code.CONTROL_FAILED, []),  # it begins where the arm is no longer
+    ):
+        execution = Goal(robot, ExecuteTrajectory, "execute_trajectory", ExecuteTrajectory.Goal(trajectory=planned))
+        found, result = execution.result()
+        assert (found, result.error_code.val) == (status, code) and (not states or execution.states == states)
+        np.testing.assert_allclose(measured(robot), RIGHT, atol=1e-3)
     assert "starts at" in result.error_code.message
 
 
@@ -177,18 +155,10 @@ def test_a_change_of_the_world_stops_a_motion(robot, motion, event):
 @contextmanager
 def own_controller(client, end):
     """Serve `own_controller`; `end` returns the result of a goal that has been accepted."""
-    server = ActionServer(
-        client.node,
-        FollowJointTrajectory,
-        "/own_controller",
-        end,
-        callback_group=ReentrantCallbackGroup(),
-        cancel_callback=lambda _: CancelResponse.ACCEPT,
-    )
-    try:
-        yield
-    finally:
-        server.destroy()
+    options = {"callback_group": ReentrantCallbackGroup(), "cancel_callback": lambda _: CancelResponse.ACCEPT}
+    server = ActionServer(client.node, FollowJointTrajectory, "/own_controller", end, **options)
+    yield
+    server.destroy()
 
 
 def arm_and_finger(client, seconds, *, is_served=True):
@@ -217,11 +187,9 @@ def test_a_controller_that_fails_stops_the_others_and_is_named(robot):
 
 
 def test_no_motion_begins_where_the_joints_are_not_known(robot):
-    assert set_parameters(robot, "/distance_service", {"stale_timeout": 0.001}).successful
-    try:
-        code = move(robot, RIGHT).code()
-    finally:
-        assert set_parameters(robot, "/distance_service", {"stale_timeout": 1.0}).successful
+    set_values(robot, stale_timeout=0.001)
+    code = move(robot, RIGHT).code()
+    set_values(robot, stale_timeout=1.0)
     assert code.val == Code.CONTROL_FAILED and "stale_timeout" in code.message
     np.testing.assert_allclose(measured(robot), LEFT, atol=1e-3)
 
@@ -315,26 +283,22 @@ def test_a_controller_that_does_not_end_is_stopped_after_the_margin(robot):
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("limits", "expected"),
     [
-        ("moveit_manage_controllers: true", ExecutionLimits()),
-        (
-            "trajectory_execution: {allowed_execution_duration_scaling: 2, manage_controllers: true}",
-            ExecutionLimits(allowed_execution_duration_scaling=2.0),
-        ),
-        ("trajectory_execution: 3", None),
-        ("trajectory_execution: {allowed_start_tolerance: -1}", None),
-        ("trajectory_execution: {allowed_start_tolerance: .nan}", None),
-        ("trajectory_execution: {allowed_goal_duration_margin: true}", None),
-        ("trajectory_execution: {allowed_goal_duration_margin: [1]}", None),
-        ("trajectory_execution: {execution_duration_monitoring: 1}", None),
+        ({}, ExecutionLimits()),
+        ({"allowed_start_tolerance": 2, "manage_controllers": True}, ExecutionLimits(allowed_start_tolerance=2.0)),
+        (3, None),
+        ({"allowed_start_tolerance": -1}, None),
+        ({"allowed_start_tolerance": np.nan}, None),
+        ({"allowed_goal_duration_margin": True}, None),
+        ({"allowed_goal_duration_margin": [1]}, None),
+        ({"execution_duration_monitoring": 1}, None),
     ],
 )
-def test_limits_of_execution_are_read_or_refused(tmp_path, text, expected):
-    path = tmp_path / "controllers.yaml"
-    path.write_text(text, encoding="utf-8")
+def test_limits_of_execution_are_read_or_refused(tmp_path, limits, expected):
+    path = controllers_file(tmp_path / "controllers.yaml", {}, limits)
     with nullcontext() if expected else pytest.raises(InputError, match="trajectory_execution"):
-        assert read_execution_limits(str(path)) == expected
+        assert read_execution_limits(path) == expected
 
 
 def test_no_limit_without_monitoring_or_with_a_tolerance_of_zero():
@@ -405,23 +369,18 @@ def test_a_cartesian_path_ends_before_contact(robot):
 
 
 @pytest.mark.parametrize(
-    ("fields", "fraction"), [({"revolute_jump_threshold": 1e-6}, 0.0), ({"jump_threshold": 10.0}, 1.0)]
-)
-def test_a_cartesian_path_obeys_thresholds_of_jumps(robot, fields, fraction):
-    response = cartesian(robot, moved(tip(LEFT), z=-0.15), **fields)
-    assert (response.error_code.val, response.fraction) == (Code.SUCCESS, fraction)
-
-
-@pytest.mark.parametrize(
-    ("fields", "code"),
+    ("fields", "code", "fraction"),
     [
-        ({"max_step": 0.0}, Code.FAILURE),
-        ({"link_name": "nobody"}, Code.INVALID_LINK_NAME),
-        ({"max_cartesian_speed": 0.1}, Code.FAILURE),
+        ({"revolute_jump_threshold": 1e-6}, Code.SUCCESS, 0.0),
+        ({"jump_threshold": 10.0}, Code.SUCCESS, 1.0),
+        ({"max_step": 0.0}, Code.FAILURE, 0.0),
+        ({"link_name": "nobody"}, Code.INVALID_LINK_NAME, 0.0),
+        ({"max_cartesian_speed": 0.1}, Code.FAILURE, 0.0),
     ],
 )
-def test_a_cartesian_request_that_makes_no_sense_is_refused(robot, fields, code):
-    assert cartesian(robot, tip(LEFT), **fields).error_code.val == code
+def test_a_cartesian_path_obeys_its_options_or_is_refused(robot, fields, code, fraction):
+    response = cartesian(robot, moved(tip(LEFT), z=-0.15), **fields)
+    assert (response.error_code.val, response.fraction) == (code, fraction)
 
 
 # --- the other services ---
@@ -452,17 +411,7 @@ def test_the_urdf_of_a_group_is_a_robot(robot):
 
 
 def test_the_octomap_is_cleared(robot):
-    scene = PlanningScene(is_diff=True)
-    pose = np.eye(4)
-    pose[2, 3] = -5.0
-    scene.world.octomap = octomap(WALL, pose, frame=ROOT)
-    assert robot.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success
-    parts = PlanningSceneComponents(components=PlanningSceneComponents.OCTOMAP)
-
-    def cubes():
-        found = robot.call(GetPlanningScene, "/get_planning_scene", components=parts)
-        return len(found.scene.world.octomap.octomap.data)
-
-    assert cubes()
+    assert apply_scene(robot, with_octomap(octomap(WALL, moved(np.eye(4), z=-5.0), frame=ROOT)))
+    assert len(scene_of(robot).world.octomap.octomap.data)
     robot.call(Empty, "/clear_octomap")
-    assert not cubes()
+    assert not len(scene_of(robot).world.octomap.octomap.data)

@@ -19,9 +19,7 @@ from superovoid_interfaces.srv import GetMinDistance
 
 import arm
 from parameters import get_parameters, set_parameters
-
-NAME = "/distance_service"
-SERVICE = f"{NAME}/get_min_distance"
+from world import MIN_DISTANCE, NAME, gap, set_values
 
 
 @pytest.fixture(scope="module")
@@ -84,8 +82,7 @@ def test_one_bad_value_changes_nothing(state, bad, words):
         assert not verdict.successful
         assert words in verdict.reason
     assert get_parameters(state, NAME, *good) == before
-    response = state.call(GetMinDistance, SERVICE)
-    assert response.distances.pairs[0].distance == pytest.approx(1.35, abs=1e-12)
+    assert gap(state, "hand", "ball") == pytest.approx(1.35, abs=1e-12)
 
 
 @pytest.mark.parametrize("kind", [10, 255])
@@ -102,42 +99,35 @@ def test_good_values_take_effect_together(state):
     # The pair of the second robot does not exist on the first: only together do they make sense.
     renamed = arm.URDF.replace('"thumb"', '"digit"')
     assert not set_parameters(state, NAME, {"pairs": ["digit ball"]}).successful
-    change = {"robot_description": renamed, "robot_description_semantic": "", "pairs": ["digit ball"], "rate": 100.0}
-    assert set_parameters(state, NAME, change).successful
+    set_values(state, robot_description=renamed, robot_description_semantic="", pairs=["digit ball"], rate=100.0)
 
     def shown():
         return [(pair.link_a, pair.link_b) for pair in messages[-1].pairs] if messages else None
 
     assert state.wait(lambda: shown() == [("digit", "ball")])
-    change |= {"robot_description": arm.URDF, "robot_description_semantic": arm.SRDF, "pairs": [""], "rate": 50.0}
-    assert set_parameters(state, NAME, change).successful
+    set_values(state, **arm.DESCRIPTIONS, pairs=[""], rate=50.0)
 
 
 def test_each_answer_is_of_one_robot_while_it_is_replaced(state):
-    # More calls than a client keeps by itself.
-    call = state.node.create_client(GetMinDistance, SERVICE, qos_profile=QoSProfile(depth=200))
-    radii = [0.05, 0.1, 0.2, 0.3]
-    expected = {round(1.4 - radius, 9) for radius in radii}
-    futures, changes = [], []
-    setter = state.node.create_client(
-        SetParametersAtomically, f"{NAME}/set_parameters_atomically", qos_profile=QoSProfile(depth=200)
-    )
+    deep = {"qos_profile": QoSProfile(depth=200)}  # more calls than a client keeps by itself
+    call = state.node.create_client(GetMinDistance, MIN_DISTANCE, **deep)
+    setter = state.node.create_client(SetParametersAtomically, f"{NAME}/set_parameters_atomically", **deep)
     assert state.wait(lambda: setter.service_is_ready() and call.service_is_ready())
     state.spin(0.2)
+    radii, calls, changes = [0.05, 0.1, 0.2, 0.3], [], []
     for turn in range(24):
-        for _ in range(5):
-            futures.append(call.call_async(GetMinDistance.Request(max_results=1)))
+        calls += [call.call_async(GetMinDistance.Request(max_results=1)) for _ in range(5)]
         text = Parameter("robot_description", value=urdf_with_radius(radii[turn % 4])).to_parameter_msg()
         changes.append(setter.call_async(SetParametersAtomically.Request(parameters=[text])))
         state.spin(0.01)
-    assert state.wait(lambda: all(future.done() for future in futures + changes))
+    assert state.wait(lambda: all(future.done() for future in calls + changes))
     assert all(change.result().result.successful for change in changes)
-    answers = [future.result() for future in futures]
+    answers = [future.result() for future in calls]
     assert all(answer.success for answer in answers), {answer.message for answer in answers if not answer.success}
     found = {round(answer.distances.pairs[0].distance, 9) for answer in answers}
-    assert found <= expected and len(found) > 1
+    assert found <= {round(1.4 - radius, 9) for radius in radii} and len(found) > 1
     for answer in answers:
         pair = answer.distances.pairs[0]
         points = np.array([[point.x, point.y, point.z] for point in (pair.point_a, pair.point_b)])
         assert np.linalg.norm(points[1] - points[0]) == pytest.approx(pair.distance, abs=1e-9)
-    assert set_parameters(state, NAME, {"robot_description": arm.URDF}).successful
+    set_values(state, robot_description=arm.URDF)

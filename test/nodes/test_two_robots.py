@@ -31,48 +31,34 @@ def descriptions(name, radius):
 
 
 @pytest.fixture(scope="module")
-def robots(start_node, client):
+def robots(start_node):
     """The left robot has its frames on the common /tf under a prefix; the right one has a /tf of its own."""
     common = {"rate": 20.0, "max_distance": 0.0, "diagnostics.period": 0.2}
-    left = start_node(
-        "distance_service", namespace="/left", frame_prefix="left/", **descriptions("arm", 0.05), **common
-    )
-    right = start_node(
-        "distance_service",
-        namespace="/right",
-        remap=("/tf:=tf", "/tf_static:=tf_static"),
-        **descriptions("big_arm", 0.25),
-        **common,
-    )
-    left.wait_for_output("robot 'arm'")
-    right.wait_for_output("robot 'big_arm'")
-    for side in ("left", "right"):
-        client.publisher(JointState, f"/{side}/joint_states")
-    client.publisher(TFMessage, "/tf", 100)
-    client.publisher(TFMessage, "/right/tf", 100)
-    return left, right
+    own = ("/tf:=tf", "/tf_static:=tf_static")
+    start_node("distance_service", namespace="/left", frame_prefix="left/", **descriptions("arm", 0.05), **common)
+    start_node("distance_service", namespace="/right", remap=own, **descriptions("big_arm", 0.25), **common)
 
 
 def send(client, side, positions, ball):
-    """Publish the state of one robot and wait until its service answers from it."""
-    stamp = client.now()
+    """Publish the state of one robot until its service answers from it."""
+    stamp, prefix, topic = client.now(), *(("left/", "/tf") if side == "left" else ("", "/right/tf"))
     joints = JointState(name=arm.JOINTS, position=positions)
     joints.header.stamp = stamp
-    client.publisher(JointState, f"/{side}/joint_states").publish(joints)
-    prefix, topic = ("left/", "/tf") if side == "left" else ("", "/right/tf")
-    transform = to_transform(f"{prefix}ground", f"{prefix}ball", ball, stamp)
-    client.publisher(TFMessage, topic, 100).publish(TFMessage(transforms=[transform]))
-    service = LEFT if side == "left" else RIGHT
-    return client.call_until(
-        lambda response: response.success and response.distances.header.stamp == stamp, GetMinDistance, service
-    )
+    transform = to_transform(f"{prefix}ground", f"{prefix}ball", arm.at(ball, 0.0, 0.0), stamp)
+
+    def answers_from_it(response):
+        client.publisher(JointState, f"/{side}/joint_states").publish(joints)
+        client.publisher(TFMessage, topic, 100).publish(TFMessage(transforms=[transform]))
+        return response.success and response.distances.header.stamp == stamp
+
+    return client.call_until(answers_from_it, GetMinDistance, LEFT if side == "left" else RIGHT)
 
 
 def test_each_node_answers_and_publishes_about_its_own_robot(robots, client):
     published = {side: client.collect(DistanceArray, f"/{side}/distance_service/distances") for side in FRAMES}
-    still = send(client, "right", [0.0, 0.0], arm.at(2.0, 0.0, 0.0))
+    still = send(client, "right", [0.0, 0.0], 2.0)
     for positions, ball, expected in (([0.0, 0.0], 2.0, 1.35), ([0.5, 0.0], 3.0, 1.85)):
-        moved = send(client, "left", positions, arm.at(ball, 0.0, 0.0))
+        moved = send(client, "left", positions, ball)
         assert moved.distances.pairs[0].distance == pytest.approx(expected, abs=1e-12)
         for answer in (still, client.call(GetMinDistance, RIGHT)):
             assert answer.distances.pairs[0].distance == pytest.approx(1.15, abs=1e-12)
@@ -83,7 +69,7 @@ def test_each_node_answers_and_publishes_about_its_own_robot(robots, client):
 
 
 def test_base_poses_of_requests_are_understood_with_and_without_the_prefix(robots, client):
-    send(client, "left", [0.0, 0.0], arm.at(2.0, 0.0, 0.0))
+    send(client, "left", [0.0, 0.0], 2.0)
     stamp = client.now()
     for parent, child in (("left/ground", "left/ball"), ("left/ground", "ball"), ("", "ball")):
         pose = to_transform(parent, child, arm.at(1.5, 0.0, 0.0), stamp)

@@ -31,8 +31,19 @@ from shape_msgs.msg import SolidPrimitive
 from superovoid_ros.nodes.common.conversions import to_pose
 
 import arm
-import parameters
-from world import MAP, WALL, apply_scene, attached_object, octomap, scene_diff, sphere, thing
+from world import (
+    MAP,
+    WALL,
+    apply,
+    apply_scene,
+    attached_object,
+    octomap,
+    put,
+    set_values,
+    sphere,
+    thing,
+    with_octomap,
+)
 
 SLIDING, TURNING = (
     f'<group name="{group}"><joint name="{joint}"/></group>'
@@ -46,7 +57,7 @@ REMOVE = CollisionObject.REMOVE
 def service(serve, client):
     """The arm with its joints at 0 and the floating ball far away."""
     node = serve(robot_description=arm.URDF, robot_description_semantic=SRDF, rate=0.0, stale_timeout=0.0)
-    arm.set_state(client, "/distance_service", ball=arm.at(0.0, 0.0, 50.0))
+    put(client, [0.0, 0.0])
     return node
 
 
@@ -54,21 +65,13 @@ def service(serve, client):
 def state(service, client):
     """No objects, no paddings."""
     assert apply_scene(client, PlanningScene())
-    set_parameters(client, padding=0.0, safety_margin=0.0, pad_self_collisions=False)
+    set_values(client, padding=0.0, safety_margin=0.0, pad_self_collisions=False)
     return client
 
 
-def set_parameters(client, **values):
-    assert parameters.set_parameters(client, "/distance_service", values).successful
-
-
-def joints(slide=None, wrist=None, *, is_diff=False, **fields):
-    message = RobotState(is_diff=is_diff, **fields)
-    for name, position in (("slide", slide), ("wrist", wrist)):
-        if position is not None:
-            message.joint_state.name.append(name)
-            message.joint_state.position.append(position)
-    return message
+def joints(slide, wrist, *, is_diff=False, **fields):
+    state = JointState(name=arm.JOINTS, position=[slide, wrist])
+    return RobotState(is_diff=is_diff, joint_state=state, **fields)
 
 
 def check(client, robot_state=None, **fields):
@@ -80,18 +83,8 @@ def ball(name="cup", x=2.0, y=0.0, z=0.0, radius=0.1, frame="ground"):
     return thing(name, pose=arm.at(x, y, z), primitives=[sphere(radius)], frame=frame)
 
 
-def put(client, *objects, **fields):
-    assert apply_scene(client, scene_diff(*objects, **fields))
-
-
 def in_hand(name="cup", x=0.7, **fields):
     return attached_object(name=name, pose=arm.at(x, 0.0, 0.0), frame="hand", primitives=[sphere()], **fields)
-
-
-def hold(client, *objects):
-    message = scene_diff()
-    message.robot_state.attached_collision_objects = list(objects)
-    assert apply_scene(client, message)
 
 
 def pairs(response):
@@ -107,7 +100,7 @@ def vector(message):
 
 @pytest.mark.ci
 def test_a_contact_has_names_types_position_normal_and_depth(state):
-    put(state, ball(x=2.0))
+    apply(state, ball(x=2.0))
     assert check(state).valid and not check(state).contacts
     response = check(state, joints(slide=1.4, wrist=0.0))  # hand's ball from 1.85 to 1.95, the cup from 1.9
     assert not response.valid and pairs(response) == [("hand", "cup")]
@@ -121,16 +114,14 @@ def test_a_contact_has_names_types_position_normal_and_depth(state):
 
 
 def test_contacts_are_deepest_first_one_for_each_two_bodies(state):
-    put(state, ball("cup", x=1.0, radius=0.5), ball("plate", x=1.0, radius=0.45))
+    apply(state, ball("cup", x=1.0, radius=0.5), ball("plate", x=1.0, radius=0.45))
     response = check(state, joints(slide=0.5, wrist=0.0))
     assert pairs(response) == [("hand", "cup"), ("hand", "plate"), ("thumb", "cup")]
     assert [contact.depth for contact in response.contacts] == pytest.approx([0.55, 0.5, 0.02], abs=1e-9)
 
 
 def test_an_octomap_is_one_object_of_the_world_in_contacts(state):
-    scene = scene_diff()
-    scene.world.octomap = octomap(WALL, arm.at(0.1, 0.03, 0.1))
-    assert apply_scene(state, scene)
+    assert apply_scene(state, with_octomap(octomap(WALL, arm.at(0.1, 0.03, 0.1))))
     response = check(state, joints(slide=-0.5, wrist=0.0))  # the hand's ball at the origin, as the ground's
     assert pairs(response) == [("ground", MAP), ("hand", MAP)]
     assert {contact.body_type_2 for contact in response.contacts} == {ContactInformation.WORLD_OBJECT}
@@ -140,12 +131,12 @@ def test_an_octomap_is_one_object_of_the_world_in_contacts(state):
 
 
 def test_a_group_limits_the_check_to_links_that_its_joints_move(service, state):
-    put(state, ball("low", x=0.0), ball("high", x=0.6))
+    apply(state, ball("low", x=0.0), ball("high", x=0.6))
     assert pairs(check(state)) == pairs(check(state, group_name="elbow")) == [("ground", "low"), ("hand", "high")]
     service.wait_for_output("'elbow' is not a group of 'arm'")
     for group in ("sliding", "turning", "gripper"):  # the hand is in none of the first's links, but its joint moves it
         assert pairs(check(state, group_name=group)) == [("hand", "high")]
-    put(state, thing("high", REMOVE))
+    apply(state, thing("high", REMOVE))
     assert check(state, group_name="gripper").valid and not check(state).valid
 
 
@@ -153,7 +144,7 @@ def test_a_group_limits_the_check_to_links_that_its_joints_move(service, state):
 
 
 def test_attached_objects_of_a_request_are_part_of_its_state_only(state):
-    put(state, ball("wall", x=2.0))
+    apply(state, ball("wall", x=2.0))
     request = joints(slide=1.2, wrist=0.0, is_diff=True, attached_collision_objects=[in_hand()])
     response = check(state, request)
     (contact,) = response.contacts
@@ -165,15 +156,17 @@ def test_attached_objects_of_a_request_are_part_of_its_state_only(state):
 
 
 def test_a_whole_state_has_all_attached_objects(state):
-    put(state, ball("wall", x=2.0))
-    hold(state, in_hand())
-    there = {"slide": 1.2, "wrist": 0.0}
-    assert not check(state, joints(**there, is_diff=True)).valid
-    assert check(state, joints(**there)).valid  # no longer holds anything
-    assert not check(state, joints(**there, attached_collision_objects=[in_hand()])).valid
-    gone = attached_object(REMOVE)
-    assert check(state, joints(**there, is_diff=True, attached_collision_objects=[gone])).valid
-    assert not check(state, joints(**there, is_diff=True)).valid
+    apply(state, ball("wall", x=2.0))
+    apply(state, attached=[in_hand()])
+    for held, is_diff, is_valid in (
+        ([], True, False),
+        ([], False, True),  # no longer holds anything
+        ([in_hand()], False, False),
+        ([attached_object(REMOVE)], True, True),
+        ([], True, False),
+    ):
+        request = joints(1.2, 0.0, is_diff=is_diff, attached_collision_objects=held)
+        assert check(state, request).valid == is_valid
     assert check(state, RobotState()).valid  # as move_group: an empty state is the measured one
 
 
@@ -186,30 +179,29 @@ def with_joint(name, x):
 
 
 def test_an_unknown_multi_dof_joint_that_moves_is_not_valid(service, state):
-    assert check(state, with_joint("virtual", 0.0)).valid
-    assert not check(state, with_joint("virtual", 1.0)).valid
+    assert [check(state, with_joint("virtual", x)).valid for x in (0.0, 1.0)] == [True, False]
     service.wait_for_output("multi_dof joint 'virtual'")
 
 
 def test_a_stale_state_is_not_valid_or_logged(service, state):
     def message(robot_state):
-        request = {"robot_state": robot_state, "fk_link_names": ["hand"]}
-        return state.call(GetPositionFK, "/compute_fk", **request).error_code.message
+        links = {"fk_link_names": ["hand"]}
+        return state.call(GetPositionFK, "/compute_fk", robot_state=robot_state, **links).error_code.message
 
     measured, given = RobotState(is_diff=True), with_joint("free", 5.0)
     given.joint_state = JointState(name=["slide", "wrist"], position=[0.0, 0.0])
     assert not message(measured)
-    set_parameters(state, stale_timeout=0.001)
+    set_values(state, stale_timeout=0.001)
     try:
         assert not check(state).valid and "s old" in message(measured)
         service.wait_for_output("check_state_validity: refused: state is")
-        set_parameters(state, stale_validity="warn")
+        set_values(state, stale_validity="warn")
         assert check(state).valid
         service.wait_for_output("check_state_validity: answered nevertheless: state is")
-        set_parameters(state, stale_validity="refuse")
+        set_values(state, stale_validity="refuse")
         assert check(state, given).valid and not message(given)  # nothing of this state is measured
     finally:
-        set_parameters(state, stale_timeout=0.0, stale_validity="refuse")
+        set_values(state, stale_timeout=0.0, stale_validity="refuse")
 
 
 # --- padding, margin, scales ---
@@ -220,35 +212,43 @@ def test_scaled_links_and_their_loads_are_larger_for_the_world(state):
     cases = (ball(x=0.5, z=0.35), 4.9, 9.0, "hand"), (ball(x=1.0, z=0.35), 2.4, 2.6, "held")
     for other, clear, touching, name in cases:
         if name == "held":
-            hold(state, in_hand("held", 1.0, touch_links=["hand"]))
+            apply(state, attached=[in_hand("held", 1.0, touch_links=["hand"])])
         # At 9 the hand would hold the thumb and touch the ground.
         for factor, expected in ((clear, []), (touching, [{"cup", name}]), (1.0, [])):
-            put(state, other, link_scale=[LinkScale(link_name="hand", scale=factor)])
+            apply(state, other, link_scale=[LinkScale(link_name="hand", scale=factor)])
             assert [{*pair} for pair in pairs(check(state))] == expected
 
 
 def test_margin_holds_for_every_pair_and_padding_against_objects_only(state):
     near = with_joint("free", 0.659)  # 9 mm from the hand
     for margin, found in ((0.008, []), (0.01, [("hand", "ball")])):
-        set_parameters(state, safety_margin=margin)
+        set_values(state, safety_margin=margin)
         assert pairs(check(state, near)) == found
-    put(state, ball(x=0.66))  # 10 mm from the hand
-    set_parameters(state, safety_margin=0.0)
+    apply(state, ball(x=0.66))  # 10 mm from the hand
+    set_values(state, safety_margin=0.0)
     assert check(state).valid
-    set_parameters(state, padding=0.02)
+    set_values(state, padding=0.02)
     response = check(state)
     assert pairs(response) == [("hand", "cup")]
     assert response.contacts[0].depth == pytest.approx(0.01, abs=1e-9)
-    put(state, thing("cup", REMOVE))
+    apply(state, thing("cup", REMOVE))
     assert check(state, near).valid
-    set_parameters(state, pad_self_collisions=True)
+    set_values(state, pad_self_collisions=True)
     assert pairs(check(state, near)) == [("hand", "ball")]
     # The padding of a link in a planning scene goes before the parameter, from here on.
-    put(state, ball(x=0.66), link_padding=[LinkPadding(link_name="hand", padding=0.005)])
+    apply(state, ball(x=0.66), link_padding=[LinkPadding(link_name="hand", padding=0.005)])
     assert check(state).valid
 
 
 # --- constraints ---
+
+
+def result_of(client, constraints, slide=1.5, wrist=0.0):
+    """Whether a constraint holds, and its distance; with its default joints the arm is in no way."""
+    response = check(client, joints(slide, wrist), constraints=constraints)
+    (result,) = response.constraint_result
+    assert response.valid == result.result
+    return result.result, result.distance
 
 
 def joint_constraint(name="slide", position=0.5, above=0.1, below=0.2, weight=1.0):
@@ -269,18 +269,8 @@ def joint_constraint(name="slide", position=0.5, above=0.1, below=0.2, weight=1.
     ],
 )
 def test_joint_constraints_are_evaluated_as_move_group_does(state, constraint, slide, wrist, satisfied, distance):
-    response = check(state, joints(slide, wrist), constraints=Constraints(joint_constraints=[constraint]))
-    (result,) = response.constraint_result
-    assert response.valid == result.result == satisfied and result.distance == pytest.approx(distance, abs=1e-12)
-
-
-def results(client, asked, *states):
-    """Of one constraint in several states: whether it holds, and its distance."""
-    for each in states:
-        response = check(client, joints(*each), constraints=asked)
-        (result,) = response.constraint_result
-        assert response.valid == result.result
-        yield result.result, pytest.approx(result.distance)
+    found = result_of(state, Constraints(joint_constraints=[constraint]), slide, wrist)
+    assert found == (satisfied, pytest.approx(distance, abs=1e-12))
 
 
 def test_position_constraints_hold_if_the_links_point_is_inside(state):
@@ -290,8 +280,8 @@ def test_position_constraints_hold_if_the_links_point_is_inside(state):
     )
     one = PositionConstraint(link_name="hand", target_point_offset=Vector3(x=0.5), constraint_region=region, weight=1.0)
     one.header.frame_id = "ground"
-    found = results(state, Constraints(position_constraints=[one]), (0.9, 0.0), (0.7, 0.0))
-    assert list(found) == [(True, 0.1), (False, 0.3)]
+    found = [result_of(state, Constraints(position_constraints=[one]), slide, 0.0) for slide in (0.9, 0.7)]
+    assert found == [(True, pytest.approx(0.1)), (False, pytest.approx(0.3))]
 
 
 @pytest.mark.parametrize("parameterization", [0, 1])
@@ -299,8 +289,8 @@ def test_orientation_constraints_limit_angles_about_the_axes(state, parameteriza
     tolerances = {f"absolute_{axis}_axis_tolerance": angle for axis, angle in (("x", 0.01), ("y", 0.01), ("z", 0.3))}
     one = OrientationConstraint(link_name="hand", weight=1.0, parameterization=parameterization, **tolerances)
     one.header.frame_id = "ground"
-    found = results(state, Constraints(orientation_constraints=[one]), (0.0, -0.29), (0.0, 0.31))
-    assert list(found) == [(True, 0.29), (False, 0.31)]
+    found = [result_of(state, Constraints(orientation_constraints=[one]), 0.0, wrist) for wrist in (-0.29, 0.31)]
+    assert found == [(True, pytest.approx(0.29)), (False, pytest.approx(0.31))]
 
 
 def facing(direction, x=0.0, y=0.0, z=0.0):
@@ -320,36 +310,28 @@ def visibility(sensor=None, target=None, sensor_frame="ground", target_frame="gr
     return Constraints(visibility_constraints=[constraint])
 
 
-def sees(client, constraints, slide=1.5, wrist=0.0, **state):
-    """Whether a constraint holds, and its distance; with its default joints the arm is not in the way."""
-    response = check(client, joints(slide, wrist, **state), constraints=constraints)
-    (result,) = response.constraint_result
-    assert response.valid == result.result
-    return result.result, result.distance
-
-
 def test_a_link_between_sensor_and_target_hides_it(state):
-    assert sees(state, visibility()) == (True, 0.0)
-    satisfied, depth = sees(state, visibility(), slide=0.0)
+    assert result_of(state, visibility()) == (True, 0.0)
+    satisfied, depth = result_of(state, visibility(), slide=0.0)
     # From the axis of the pyramid, 1 m from its tip, to a face of it, and the radius of the ball.
     to_face = math.sin(math.atan(0.1 * math.cos(math.pi / 8)))
     assert not satisfied and depth == pytest.approx(to_face + 0.05, abs=1e-6)
     for slide, free in ((0.14, False), (0.17, True)):  # along x the pyramid of 8 sides reaches out 0.1 m
-        assert sees(state, visibility(), slide=slide)[0] == free
-    assert sees(state, visibility(target_radius=-0.14), slide=0.14)[0] is False  # as move_group: its absolute value
+        assert result_of(state, visibility(), slide=slide)[0] == free
+    assert result_of(state, visibility(target_radius=-0.14), slide=0.14)[0] is False  # its absolute value
     for sides, free in ((2, True), (3, True), (4, False)):  # of the triangle no corner points that way
-        assert sees(state, visibility(cone_sides=sides), slide=0.13)[0] == free
-    put(state, ball(x=0.5))  # as in move_group, objects hide nothing
-    assert sees(state, visibility()) == (True, 0.0)
+        assert result_of(state, visibility(cone_sides=sides), slide=0.13)[0] == free
+    apply(state, ball(x=0.5))  # as in move_group, objects hide nothing
+    assert result_of(state, visibility()) == (True, 0.0)
 
 
 def test_sensor_and_target_may_be_on_links(state):
     on_hand, before_it = facing([0.0, -1.0, 0.0], 0.5), facing([0.0, 1.0, 0.0], 0.5, -1.0)
-    assert sees(state, visibility(sensor=on_hand, target=before_it, sensor_frame="hand"), slide=0.0) == (True, 0.0)
-    assert not sees(state, visibility(sensor=on_hand, target=before_it), slide=0.0)[0]  # at the same place
-    assert sees(state, visibility(target=facing([0.0, -1.0, 0.0], 0.5), target_frame="hand"), slide=0.0)[0]
+    assert result_of(state, visibility(sensor=on_hand, target=before_it, sensor_frame="hand"), slide=0.0) == (True, 0.0)
+    assert not result_of(state, visibility(sensor=on_hand, target=before_it), slide=0.0)[0]  # at the same place
+    assert result_of(state, visibility(target=facing([0.0, -1.0, 0.0], 0.5), target_frame="hand"), slide=0.0)[0]
     turned = visibility(on_hand, before_it, sensor_frame="hand", target_radius=0.0, max_range_angle=0.3)
-    assert sees(state, turned, slide=0.0)[0] and not sees(state, turned, slide=0.0, wrist=1.5)[0]
+    assert result_of(state, turned, slide=0.0)[0] and not result_of(state, turned, slide=0.0, wrist=1.5)[0]
 
 
 @pytest.mark.parametrize(
@@ -373,7 +355,7 @@ def test_angles_of_view_and_range_are_limited(state, fields, satisfied):
         "target": facing([math.sin(0.1), -math.cos(0.1), 0.0], 0.5, 1.0),
         "target_radius": 0.0,
     } | fields
-    assert sees(state, visibility(**fields)) == (satisfied, 0.0)
+    assert result_of(state, visibility(**fields)) == (satisfied, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -388,7 +370,7 @@ def test_angles_of_view_and_range_are_limited(state, fields, satisfied):
 )
 def test_a_wrong_visibility_constraint_is_not_satisfied_and_logged(service, state, fields, words):
     before = len(service.output())
-    assert sees(state, visibility(**fields)) == (False, math.inf)
+    assert result_of(state, visibility(**fields)) == (False, math.inf)
     assert state.wait(lambda: words in service.output()[before:]), service.output()[before:]
     assert "Traceback" not in service.output()[before:]
 
