@@ -8,29 +8,25 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from lifecycle_msgs.msg import Transition
 
 from superovoid_ros.nodes.distance_service.health import bond
-from superovoid_ros.nodes.distance_service.health.bond import TOPIC, Bond, status_type
 
 import arm
 import lifecycle
 import parts
 
+STATUS = {"instance_id": "manager", "heartbeat_timeout": 4.0, "heartbeat_period": 0.1, "id": "fake", "active": True}
 
-class Status(SimpleNamespace):
-    """A status as bond/msg/Status, for machines without the package."""
 
-    def __init__(self, **fields):
-        header = SimpleNamespace(stamp=None)
-        super().__init__(header=header, instance_id="manager", heartbeat_timeout=4.0, heartbeat_period=0.1)
-        self.__dict__.update(fields)
+def status(**fields):
+    """Return a status as bond/msg/Status, for machines without the package."""
+    return SimpleNamespace(**STATUS | fields, header=SimpleNamespace(stamp=None))
 
 
 class Node(parts.FakeNode):
-    """A node with the timer of its heartbeats."""
+    """A node with the timer of its heartbeats, and an active part `Bond`."""
 
-    timer = None
+    timer, seconds = None, 0.0
 
     def get_name(self):
         return "fake"
@@ -42,34 +38,31 @@ class Node(parts.FakeNode):
     def destroy_timer(self, _timer):
         self.timer = None
 
+    def beat(self, **fields):
+        self.part._take(status(**fields))
+
 
 @pytest.fixture
 def node(monkeypatch):
-    """A node with an active part `Bond`, and a clock."""
     node = Node()
-    node.seconds = 0.0
-    monkeypatch.setattr(bond, "status_type", lambda: Status)
+    monkeypatch.setattr(bond, "status_type", lambda: status)
     monkeypatch.setattr(bond.time, "monotonic", lambda: node.seconds)
-    node.part = Bond(parts.common(node))
+    node.part = bond.Bond(parts.common(node))
     node.part.configure()
     node.part.activate()
-    node.beats = node.sent[TOPIC]
+    node.beats = node.sent[bond.TOPIC]
     return node
 
 
-def beat(node, **fields):
-    node.part._take(Status(**{"id": "fake", "active": True, **fields}))
-
-
 def test_a_manager_alone_gets_heartbeats_at_its_period(node):
-    beat(node, id="other")
-    beat(node, instance_id=node.part._instance)
+    node.beat(id="other")
+    node.beat(instance_id=node.part._instance)
     assert not node.beats and node.timer is None
-    beat(node)
-    beat(node)
+    node.beat()
+    node.beat()
     assert node.timer[0] == 0.1
     node.timer[1]()
-    assert [(status.id, status.active) for status in node.beats] == [("fake", True)] * 2
+    assert [(one.id, one.active) for one in node.beats] == [("fake", True)] * 2
     assert node.beats[0].instance_id == node.beats[1].instance_id != "manager"
 
 
@@ -80,27 +73,27 @@ def fall_silent(node):
 
 
 @pytest.mark.parametrize(
-    "end", [lambda node: beat(node, active=False), lambda node: node.part.deactivate(), fall_silent]
+    "end", [lambda node: node.beat(active=False), fall_silent, lambda node: node.part.deactivate()]
 )
 def test_a_bond_ends_with_one_status(node, end):
-    beat(node)
+    node.beat()
     end(node)
     end(node)
-    assert [status.active for status in node.beats] == [True, False] and node.timer is None
+    assert [one.active for one in node.beats] == [True, False] and node.timer is None
 
 
-@pytest.mark.skipif(status_type() is None, reason="the package bond is not installed")
+@pytest.mark.skipif(bond.status_type() is None, reason="the package bond is not installed")
 def test_a_bond_with_a_running_node(start_node, client):
-    kind = status_type()
+    kind = bond.status_type()
     start_node("distance_service", **arm.DESCRIPTIONS)
-    heard = client.collect(kind, TOPIC, 100)
-    publisher = client.publisher(kind, TOPIC, 100)
+    heard = client.collect(kind, bond.TOPIC, 100)
+    publisher = client.publisher(kind, bond.TOPIC, 100)
 
     def is_alive():
         publisher.publish(kind(id="distance_service", instance_id="manager", active=True, heartbeat_period=0.1))
         client.spin(0.1)
-        return any(status.instance_id != "manager" and status.active for status in heard)
+        return any(one.instance_id != "manager" and one.active for one in heard)
 
     assert client.wait(is_alive)
-    lifecycle.change(client, "/distance_service", Transition.TRANSITION_DEACTIVATE)
-    assert client.wait(lambda: any(not status.active for status in heard))
+    lifecycle.bring(client, "/distance_service", "inactive")
+    assert client.wait(lambda: any(not one.active for one in heard))

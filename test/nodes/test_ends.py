@@ -27,11 +27,11 @@ def status(pid, field):
     return next(line.split(":")[1].strip() for line in lines if line.startswith(field))
 
 
-def wait_for(condition, process):
-    """Wait until a condition holds while the process lives."""
+def wait_for(condition, process=None):
+    """Wait until a condition holds, while the process lives if there is one."""
     until = time.monotonic() + DEADLINE
     while not condition():
-        assert process.poll() is None, process.communicate()
+        assert process is None or process.poll() is None, process.communicate()
         assert time.monotonic() < until
         time.sleep(0.01)
 
@@ -53,10 +53,7 @@ def is_gone(pid):
 
 def wait_until_gone(pids):
     """Wait for processes without a parent to end."""
-    until = time.monotonic() + DEADLINE
-    while not all(map(is_gone, pids)):
-        assert time.monotonic() < until, [pid for pid in pids if not is_gone(pid)]
-        time.sleep(0.01)
+    wait_for(lambda: all(map(is_gone, pids)))
 
 
 @pytest.fixture
@@ -106,12 +103,25 @@ def test_demo_ends_in_order_and_leaves_no_process_behind(start, number, words):
     wait_until_gone(nodes)
 
 
-def test_nodes_end_when_the_demo_is_killed(start):
-    process = start("demo")
-    nodes = started_nodes(process)
+def three_helpers(process):
+    """Return the processes of the load test: the node, two clients, the tracker of multiprocessing."""
+    wait_for(lambda: len(children(process)) >= 4, process)
+    return children(process)
+
+
+LOAD = ("dev", "load", "--clients", "2", "--rates", "20", "--duration", "60")
+
+
+@pytest.mark.parametrize(
+    ("command", "helpers"),
+    [(("demo",), started_nodes), pytest.param(LOAD, three_helpers, marks=pytest.mark.slow)],
+)
+def test_nodes_end_when_their_command_is_killed(start, command, helpers):
+    process = start(*command)
+    started = helpers(process)
     process.kill()
     process.wait()
-    wait_until_gone(nodes)
+    wait_until_gone(started)
 
 
 QUIET = """
@@ -144,16 +154,6 @@ def test_a_child_whose_parent_has_ended_before_it_asks_ends():
     code = "from superovoid_ros.tools.process.child import end_with_parent\nend_with_parent(%s)\nprint('goes on')"
     for parent, output in ((os.getpid(), "goes on\n"), (2**22 + 1, "")):
         assert subprocess.run([sys.executable, "-c", code % parent], stdout=subprocess.PIPE, text=True).stdout == output
-
-
-@pytest.mark.slow
-def test_clients_and_node_end_when_the_load_test_is_killed(start):
-    process = start("dev", "load", "--clients", "2", "--rates", "20", "--duration", "60")
-    wait_for(lambda: len(children(process)) >= 4, process)  # the node, two clients, the tracker of multiprocessing
-    helpers = children(process)
-    process.kill()
-    process.wait()
-    wait_until_gone(helpers)
 
 
 def test_demo_ends_when_its_terminal_is_closed(start):

@@ -24,7 +24,6 @@ class Machine(parts.FakeNode):
         super().__init__()
         self.now = self.used = 0.0
         self.timers: dict[int, list] = {}
-        self.context = SimpleNamespace(ok=lambda: True)
         self.publishers, self.matched = {}, {}
 
     def create_publisher(self, _kind, name, *_, event_callbacks, **__):
@@ -44,14 +43,12 @@ class Machine(parts.FakeNode):
         self.now += seconds
         self.used += seconds
 
-    def run(self, until, late=lambda turn: 0.0):
-        turn = 0
+    def run(self, until):
         while (number := min(self.timers, key=self.timers.get)) and self.timers[number][0] < until:
             due, period, callback = self.timers[number]
-            self.now = max(self.now, due + late(turn))
+            self.now = max(self.now, due)
             while self.timers[number][0] <= self.now:
                 self.timers[number][0] += max(period, 1e-9)
-            turn += 1
             callback()
 
 
@@ -62,8 +59,8 @@ def machine(monkeypatch):
     monkeypatch.setattr(topics.time, "monotonic", lambda: node.now)
     monkeypatch.setattr(topics.time, "thread_time", lambda: node.used)
 
-    def published(seconds, clearance=0.0, cleared=None):
-        moments = []
+    def published(seconds, clearance=0.0):
+        moments, cleared = [], []
         found = Topics(parts.common(node, rate=1.0 / PERIOD), SimpleNamespace(model=lambda: None), SimpleNamespace())
 
         def publish(*_):
@@ -73,27 +70,24 @@ def machine(monkeypatch):
         monkeypatch.setattr(found, "_publish_state", publish)
         monkeypatch.setattr(found, "_mark_missing", lambda: None)
         monkeypatch.setattr(found, "_fill_clearance", lambda _: node.work(clearance))
-        monkeypatch.setattr(
-            found, "_send_clearance", lambda *_: (cleared if cleared is not None else []).append(node.now)
-        )
+        monkeypatch.setattr(found, "_send_clearance", lambda *_: cleared.append(node.now))
         found.configure()
         found.activate()
-        return found, moments
+        return found, moments, cleared
 
     return node, published
 
 
 def test_half_of_the_time_is_left_however_long_publishing_takes(machine):
     node, published = machine
-    _, moments = published(0.12)
+    _, moments, _ = published(0.12)
     node.run(10.0)
     assert 0.45 < len(moments) * 0.12 / node.now <= 0.51
 
 
 def test_clearances_leave_half_of_the_time_and_the_distances(machine):
     node, published = machine
-    cleared = []
-    found, moments = published(0.01, clearance=0.006, cleared=cleared)
+    found, moments, cleared = published(0.01, clearance=0.006)
     node.create_timer(0.004, found._measurements.joints_changed)
     node.run(10.0)
     assert 0.4 < node.used / node.now <= 0.51
@@ -102,7 +96,7 @@ def test_clearances_leave_half_of_the_time_and_the_distances(machine):
 
 def test_the_timer_runs_only_while_there_are_subscribers(machine):
     node, published = machine
-    found, moments = published(0.001)
+    found, moments, _ = published(0.001)
     assert len(node.timers) == 1
 
     def subscribe(count):
