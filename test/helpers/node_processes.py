@@ -30,9 +30,10 @@ from superovoid_ros.nodes.common.conversions import to_transform
 from superovoid_ros.tools.process.child import NodeError, NodeProcess, wait_for
 from superovoid_ros.tools.process.network import take_domain
 
-from asking import ANSWER_TIMEOUT, ClientWithTimeout
+from asking import ANSWER_TIMEOUT
 from lifecycle import bring
 from parameters import set_parameters
+from world import SceneClient
 
 ROOT = Path(__file__).resolve().parents[2]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
@@ -145,12 +146,7 @@ def start_node(nodes: list[TestedNode]) -> Callable[..., TestedNode]:
     """Return a function that starts a node with parameters."""
 
     def start(
-        module: str,
-        name: str = "",
-        *,
-        namespace: str = "",
-        remap: tuple[str, ...] = (),
-        **parameters: object,
+        module: str, name: str = "", *, namespace: str = "", remap: tuple[str, ...] = (), **parameters: object
     ) -> TestedNode:
         name = name or module
         if name == "distance_service" and not namespace:
@@ -166,7 +162,7 @@ def start_node(nodes: list[TestedNode]) -> Callable[..., TestedNode]:
     return start
 
 
-class Client(ClientWithTimeout):
+class Client(SceneClient):
     """A node in the test's process: publishes a robot's state, calls services, collects messages."""
 
     def __init__(self, nodes: list[TestedNode]) -> None:

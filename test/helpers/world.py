@@ -29,6 +29,8 @@ from superovoid_interfaces.srv import ApplyObjects, GetMinDistance, GetPairRules
 from superovoid_ros.nodes.common.conversions import to_pose
 
 import arm
+from asking import ClientWithTimeout
+from lifecycle import bring
 from octrees import HALF, binary_stream, full_stream
 from parameters import set_parameters
 
@@ -46,62 +48,94 @@ TOPICS = {
 RELIABLE = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
 
 
-def put(client, positions, prefix=""):
-    """Publish a state with the ball far away, and wait until the service uses it."""
-    arm.set_state(client, NAME, positions, arm.at(0.0, 0.0, 50.0), prefix=prefix)
+class SceneClient(ClientWithTimeout):
+    """A client with short words for what tests of one distance service tell and ask."""
 
+    def put(self, positions, prefix=""):
+        """Publish a state of the arm with the ball far away, and wait until the service uses it."""
+        arm.set_state(self, NAME, positions, arm.at(0.0, 0.0, 50.0), prefix=prefix)
 
-def set_values(client, **values):
-    """Set parameters together, which must be accepted."""
-    verdict = set_parameters(client, NAME, values)
-    assert verdict.successful, verdict.reason
+    def set(self, **values):
+        """Set parameters together, which must be accepted."""
+        verdict = set_parameters(self, NAME, values)
+        assert verdict.successful, verdict.reason
 
+    def bring(self, label):
+        """Bring the service from any state of its life cycle to another one."""
+        bring(self, NAME, label)
 
-def reset(client):
-    remove = SuperovoidObject(operation=SuperovoidObject.REMOVE)
-    assert client.call(ApplyObjects, APPLY, objects=[remove]).success
-    assert client.call(SetPairRules, SET_RULES, clear=True).success
-    assert apply_scene(client, PlanningScene())
+    def send(self, message):
+        """Publish a message about objects."""
+        self.publisher(type(message), TOPICS[type(message)], RELIABLE).publish(message)
 
+    def apply_scene(self, message):
+        """Return whether a scene was applied."""
+        return self.call(ApplyPlanningScene, "/apply_planning_scene", scene=message).success
 
-def ask(client, **request):
-    """Return the response about the smallest distances."""
-    return client.call(GetMinDistance, MIN_DISTANCE, **request)
+    def apply(self, *objects, **fields):
+        """Apply a difference of the scene, which must be accepted."""
+        assert self.apply_scene(scene_diff(*objects, **fields))
 
+    def empty(self):
+        """Remove all objects, attached ones and rules of planning scenes."""
+        assert self.apply_scene(PlanningScene())
 
-def ask_until(client, accept=lambda response: response.success, **request):
-    """Ask for the smallest distances until a response is accepted, and return that."""
-    return client.call_until(accept, GetMinDistance, MIN_DISTANCE, **request)
+    def reset(self):
+        """Remove all objects and rules."""
+        remove = SuperovoidObject(operation=SuperovoidObject.REMOVE)
+        assert self.call(ApplyObjects, APPLY, objects=[remove]).success
+        assert self.call(SetPairRules, SET_RULES, clear=True).success
+        self.empty()
 
+    def scene(self, *components):
+        """Return the planning scene that the service reports, or components of it."""
+        wanted = PlanningSceneComponents(components=sum(components))
+        return self.call(GetPlanningScene, "/get_planning_scene", components=wanted).scene
 
-def refused(client, *words):
-    """Wait until no question about the world is answered, for reasons with these words."""
-    return ask_until(client, lambda r: not r.success and all(word in r.message for word in ("not ready", *words)))
+    def nearest(self, **request):
+        """Return the response about the smallest distances."""
+        return self.call(GetMinDistance, MIN_DISTANCE, **request)
 
+    def until(self, accept=lambda response: response.success, **request):
+        """Ask for the smallest distances until a response is accepted, and return that."""
+        return self.call_until(accept, GetMinDistance, MIN_DISTANCE, **request)
 
-def gap(client, a="cup", b="ground", **request):
-    """Return the distance of two links or objects, which must be answered."""
-    response = ask(client, links_a=[a], links_b=[b], **request)
-    assert response.success, response.message
-    assert {response.distances.pairs[0].link_a, response.distances.pairs[0].link_b} == {a, b}
-    return response.distances.pairs[0].distance
+    def refused(self, *words):
+        """Wait until no question about the world is answered, for reasons with these words."""
+        return self.until(lambda r: not r.success and all(word in r.message for word in ("not ready", *words)))
 
+    def distance(self, a, b):
+        """Return the distance of two links or objects; None if the service reports none."""
+        response = self.nearest(links_a=[a], links_b=[b])
+        return response.distances.pairs[0].distance if response.success else None
 
-def distance(client, a, b):
-    """Return the distance of two links or objects; None if the service reports none."""
-    response = ask(client, links_a=[a], links_b=[b])
-    return response.distances.pairs[0].distance if response.success else None
+    def gap(self, a="cup", b="ground", **request):
+        """Return the distance of two links or objects, which must be answered."""
+        response = self.nearest(links_a=[a], links_b=[b], **request)
+        assert response.success, response.message
+        assert {response.distances.pairs[0].link_a, response.distances.pairs[0].link_b} == {a, b}
+        return response.distances.pairs[0].distance
 
+    def wait_for_distance(self, a, b, expected):
+        """Wait until two links or objects have this distance, or none."""
 
-def wait_for_distance(client, a, b, expected):
-    """Wait until two links or objects have this distance, or none."""
+        def is_there(response):
+            if expected is None:
+                return not response.success
+            return response.success and response.distances.pairs[0].distance == pytest.approx(expected, abs=1e-9)
 
-    def is_there(response):
-        if expected is None:
-            return not response.success
-        return response.success and response.distances.pairs[0].distance == pytest.approx(expected, abs=1e-9)
+        return self.until(is_there, links_a=[a], links_b=[b])
 
-    return ask_until(client, is_there, links_a=[a], links_b=[b])
+    def is_valid(self):
+        """Return whether the measured state is valid."""
+        return self.call(GetStateValidity, "/check_state_validity", robot_state=RobotState(is_diff=True)).valid
+
+    def rule(self, a, b):
+        """Return the rule of a pair, whether it is checked, and the reason."""
+        response = self.call(GetPairRules, GET_RULES, links_a=[a], links_b=[b])
+        assert response.success, response.message
+        assert list(response.link_a) == [a] and list(response.link_b) == [b]
+        return response.rule[0], response.checked[0], response.reason[0]
 
 
 def sphere(radius=0.1):
@@ -135,10 +169,6 @@ def ovoid(name="egg", pose=None, frame="", **fields):
     return message
 
 
-def send(client, message):
-    client.publisher(type(message), TOPICS[type(message)], RELIABLE).publish(message)
-
-
 def scene_diff(*objects, attached=(), **fields):
     """Return a difference with objects of the world, and attached ones."""
     message = PlanningScene(is_diff=True, **fields)
@@ -146,33 +176,6 @@ def scene_diff(*objects, attached=(), **fields):
     message.world.collision_objects = list(objects)
     message.robot_state.attached_collision_objects = list(attached)
     return message
-
-
-def apply_scene(client, message):
-    return client.call(ApplyPlanningScene, "/apply_planning_scene", scene=message).success
-
-
-def apply(client, *objects, **fields):
-    """Apply a difference of the scene, which must be accepted."""
-    assert apply_scene(client, scene_diff(*objects, **fields))
-
-
-def scene_of(client, *components):
-    """Return the planning scene that the service reports, or components of it."""
-    wanted = PlanningSceneComponents(components=sum(components))
-    return client.call(GetPlanningScene, "/get_planning_scene", components=wanted).scene
-
-
-def is_valid(client):
-    """Return whether the measured state is valid."""
-    return client.call(GetStateValidity, "/check_state_validity", robot_state=RobotState(is_diff=True)).valid
-
-
-def rule(client, a, b):
-    response = client.call(GetPairRules, GET_RULES, links_a=[a], links_b=[b])
-    assert response.success, response.message
-    assert list(response.link_a) == [a] and list(response.link_b) == [b]
-    return response.rule[0], response.checked[0], response.reason[0]
 
 
 def cube_mesh():

@@ -64,10 +64,7 @@ PLAYER = [
     (["-p", "motion_file:=CSV"], ["column 'a': must be JOINT_rad or JOINT_m"]),
     (["-p", "motion_file:=CSV", "-p", "publish_robot_description:=true"], ["names no robot"]),
 ]
-TRAIL = [
-    (["-p", "path:=[]"], ["path"]),
-    (["-p", "path:=CSV"], ["not a path of `superovoid grasp`: 'left_distance_m'"]),
-]
+TRAIL = [(["-p", "path:=[]"], ["path"]), (["-p", "path:=CSV"], ["not a path of `superovoid grasp`: 'left_distance_m'"])]
 NODES = {
     "distance_service": (distance_service.DistanceService, SERVICE),
     "sweep_player": (sweep_player.SweepPlayer, PLAYER),

@@ -12,20 +12,7 @@ from rclpy.serialization import serialize_message
 from superovoid_interfaces.srv import GetMinDistance
 
 import arm
-from world import (
-    TOPICS,
-    apply_scene,
-    ask_until,
-    attached_object,
-    cup,
-    is_valid,
-    put,
-    reset,
-    scene_diff,
-    scene_of,
-    sphere,
-    thing,
-)
+from world import TOPICS, attached_object, cup, scene_diff, sphere, thing
 
 DEEP = QoSProfile(depth=2000, reliability=ReliabilityPolicy.RELIABLE)
 
@@ -37,10 +24,10 @@ def service(serve):
 
 @pytest.fixture
 def state(service, client):
-    put(client, [0.0, 0.0])
-    reset(client)
+    client.put([0.0, 0.0])
+    client.reset()
     yield client
-    assert apply_scene(client, PlanningScene())
+    assert client.apply_scene(PlanningScene())
 
 
 def far_cup(index):
@@ -66,13 +53,13 @@ BURSTS = {
 @pytest.mark.parametrize("case", BURSTS)
 def test_no_object_of_a_burst_is_lost(state, service, case):
     messages = BURSTS[case]
-    assert is_valid(state)
+    assert state.is_valid()
     publisher = state.publisher(type(messages[0]), TOPICS[type(messages[0])], DEEP)
     for data in list(map(serialize_message, messages)):
         publisher.publish(data)
-    ask_until(state, lambda r: r.success and r.distances.pairs[0].distance < 0.0, links_a=["wall"], links_b=["hand"])
-    assert not is_valid(state)
-    scene = scene_of(state)
+    state.until(lambda r: r.success and r.distances.pairs[0].distance < 0.0, links_a=["wall"], links_b=["hand"])
+    assert not state.is_valid()
+    scene = state.scene()
     count = len(scene.world.collision_objects) + len(scene.robot_state.attached_collision_objects)
     assert count == (1 if case == "30 worlds" else len(messages))
     assert "lost " not in service.output()

@@ -31,7 +31,7 @@ import arm
 import lifecycle
 from octrees import HALF, binary_stream
 from parameters import set_parameters
-from world import MIN_DISTANCE, apply_scene, send, thing
+from world import MIN_DISTANCE, thing
 
 NAME = "/distance_service"
 KINDS = (Clearance, "clearance"), (Float64, "min_distance")
@@ -52,7 +52,7 @@ def topics(service, client):
 @pytest.fixture
 def messages(topics, client):
     """The same of a service with a complete world, and a known state."""
-    assert apply_scene(client, PlanningScene())
+    assert client.apply_scene(PlanningScene())
     client.send_transform("ground", "ball", BALL, static=True)
     measure(client, topics[0], lambda message: message.error_code.value == ErrorCode.SUCCESS)
     return topics
@@ -119,7 +119,7 @@ def test_a_stale_state_has_no_number(messages, client):
 
 def test_an_unreadable_object_leaves_no_number(messages, client):
     flat = SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[math.nan])
-    send(client, thing("cup", primitives=[flat]))
+    client.send(thing("cup", primitives=[flat]))
     found = measure(client, messages[0], lambda message: message.error_code.value == ErrorCode.INCOMPLETE_WORLD)
     assert "cup" in found.message and all(map(math.isnan, numbers(found)))
     assert set_parameters(client, NAME, {"incomplete_world": "warn"}).successful

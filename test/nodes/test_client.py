@@ -348,10 +348,7 @@ def test_a_call_to_a_restarted_service_is_repeated(loopback_domain):
 
 @pytest.mark.ci
 def test_only_a_first_call_is_repeated_after_a_lost_answer(loopback_domain):
-    with (
-        SilentService("lossy", *ANSWER, lost=2) as lossy,
-        DistanceClient(service="/lossy", timeout=60.0) as client,
-    ):
+    with SilentService("lossy", *ANSWER, lost=2) as lossy, DistanceClient(service="/lossy", timeout=60.0) as client:
         client.wait()
         client.timeout = 4.5
         assert client.distances([[0.0]], joint_names=["a"]).done == 1

@@ -32,8 +32,6 @@ from shape_msgs.msg import SolidPrimitive
 
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose
 
-from world import apply_scene, scene_of
-
 READY = panda.state_of(panda.READY)
 HAND = ROBOT.forward_kinematics(READY)["panda_hand"]
 FINGERS = ["panda_hand", "panda_leftfinger", "panda_rightfinger"]
@@ -48,7 +46,7 @@ def service(serve):
 def empty_world(service, client):
     """Nothing around the robot, which is measured where it is ready."""
     put(client, panda.READY)
-    assert apply_scene(client, Scene())
+    assert client.apply_scene(Scene())
     return client
 
 
@@ -82,7 +80,7 @@ def place(z=0.0):
 
 
 def matrix_of(client):
-    return scene_of(client, Components.ALLOWED_COLLISION_MATRIX).allowed_collision_matrix
+    return client.scene(Components.ALLOWED_COLLISION_MATRIX).allowed_collision_matrix
 
 
 class ApplyingClient:
@@ -99,7 +97,7 @@ class ApplyingClient:
 
     def _send(self, scene):
         scene.is_diff = True
-        assert apply_scene(self._client, scene)
+        assert self._client.apply_scene(scene)
 
     def add(self, name, pose):
         self._objects(box(name, pose))
@@ -146,7 +144,7 @@ class ByTopics(ApplyingClient):
         self._held.publish(message)
 
     def allow(self, name, allowed):
-        scene = scene_of(self._client)
+        scene = self._client.scene()
         matrix = scene.allowed_collision_matrix
         rows = {one: list(entry.enabled) for one, entry in zip(matrix.entry_names, matrix.entry_values, strict=True)}
         if name not in rows:
@@ -157,12 +155,12 @@ class ByTopics(ApplyingClient):
         rows[name] = [allowed] * len(rows)
         matrix.entry_names = list(rows)
         matrix.entry_values = [AllowedCollisionEntry(enabled=row) for row in rows.values()]
-        assert apply_scene(self._client, scene)
+        assert self._client.apply_scene(scene)
 
     def clear(self):
-        scene = scene_of(self._client)
+        scene = self._client.scene()
         scene.world.collision_objects, scene.robot_state.attached_collision_objects = [], []
-        assert apply_scene(self._client, scene)
+        assert self._client.apply_scene(scene)
 
 
 class ByPublishing(ApplyingClient):
@@ -271,8 +269,8 @@ def test_every_call_of_a_client_is_seen_in_the_next_answer(empty_world, kind):
             empty_world.wait(lambda expected=expected: contacts(empty_world) == expected, timeout=20.0)
         assert contacts(empty_world) == expected, (call, arguments)
         if call == api.attach:
-            scene = scene_of(empty_world)
+            scene = empty_world.scene()
             (held,) = scene.robot_state.attached_collision_objects
             assert (held.object.id, held.link_name) == ("block", "panda_hand") and not scene.world.collision_objects
-    scene = scene_of(empty_world)
+    scene = empty_world.scene()
     assert not scene.world.collision_objects and not scene.robot_state.attached_collision_objects

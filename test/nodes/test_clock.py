@@ -23,13 +23,7 @@ SECOND = 1_000_000_000
 @pytest.fixture(scope="module")
 def node_with_clock(serve):
     """A node that follows /clock; the tests make the time."""
-    return serve(
-        use_sim_time=True,
-        **arm.DESCRIPTIONS,
-        rate=10.0,
-        max_distance=0.0,
-        **{"diagnostics.period": 0.1},
-    )
+    return serve(use_sim_time=True, **arm.DESCRIPTIONS, rate=10.0, max_distance=0.0, **{"diagnostics.period": 0.1})
 
 
 def set_time(client, seconds):

@@ -11,8 +11,6 @@ import os
 import pytest
 import trimesh
 
-from world import ask, ask_until, set_values
-
 pytestmark = pytest.mark.ci  # a process of its own takes more than 2 s
 
 INNER, SIDES = 0.2, 32  # radius, m
@@ -57,7 +55,7 @@ def service(start_node, folder):
 
 def gap(client, height):
     """Return the distance of ball and ring; None if they have no pair."""
-    response = ask(client, joint_names=["lift"], joint_positions=[height])
+    response = client.nearest(joint_names=["lift"], joint_positions=[height])
     assert response.success or "no allowed pair" in response.message, response.message
     return response.distances.pairs[0].distance if response.success else None
 
@@ -73,7 +71,7 @@ def describe(client, place):
     """Publish the robot with its mesh in a place, and wait until the node answers."""
     client.send_text("robot_description", urdf(f"{place}/ring.stl"))
     client.send_joints(["lift"], [1.0])
-    ask_until(client)
+    client.until()
 
 
 @pytest.mark.parametrize("place", ["package://parts", "package://indexed", "file"])
@@ -86,7 +84,7 @@ def test_the_parameter_meshes_chooses_hull_triangles_or_nothing(robot):
     inside = pytest.approx(INNER * math.cos(math.pi / SIDES) - 0.05, abs=1e-7)
     expectations = {"triangles": inside, "shells": inside, "ignore": None, "hull": pytest.approx(-0.15)}
     for choice, expected in expectations.items():  # the last is the default, for other tests
-        set_values(robot, meshes=choice)
+        robot.set(meshes=choice)
         assert gap(robot, 0.0) == expected
 
 
@@ -97,6 +95,6 @@ def test_an_unreadable_mesh_is_reported_with_link_file_and_reason(robot, service
         ("file:///etc/passwd", "lies outside the known packages"),
     ):
         robot.send_text("robot_description", urdf(filename))
-        response = ask_until(robot, lambda r, reason=reason: not r.success and reason in r.message)
+        response = robot.until(lambda r, reason=reason: not r.success and reason in r.message)
         assert "link 'ring' collision geometry mesh" in response.message and filename in response.message
         service.wait_for_output(filename)

@@ -113,8 +113,7 @@ LOAD = ("dev", "load", "--clients", "2", "--rates", "20", "--duration", "60")
 
 
 @pytest.mark.parametrize(
-    ("command", "helpers"),
-    [(("demo",), started_nodes), pytest.param(LOAD, three_helpers, marks=pytest.mark.slow)],
+    ("command", "helpers"), [(("demo",), started_nodes), pytest.param(LOAD, three_helpers, marks=pytest.mark.slow)]
 )
 def test_nodes_end_when_their_command_is_killed(start, command, helpers):
     process = start(*command)

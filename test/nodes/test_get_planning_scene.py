@@ -22,8 +22,6 @@ from world import (
     MAP,
     SRDF,
     WALL,
-    apply_scene,
-    ask,
     attached_object,
     cube_mesh,
     cup,
@@ -31,11 +29,7 @@ from world import (
     octomap,
     ovoid,
     prism,
-    put,
-    reset,
-    rule,
     scene_diff,
-    scene_of,
     sphere,
     thing,
 )
@@ -54,8 +48,8 @@ def service(serve):
 @pytest.fixture
 def state(service, client):
     """The arm with its joints at 0 and the ball far away; no objects, no rules."""
-    put(client, [0.0, 0.0], PREFIX)
-    reset(client)
+    client.put([0.0, 0.0], PREFIX)
+    client.reset()
     return client
 
 
@@ -91,17 +85,17 @@ def furnish(client):
         allowed_collision_matrix=matrix(["cup", "hand", "thumb"], {"cup", "hand"}, defaults=["tools"]),
     )
     message.world.octomap = octomap(WALL, arm.at(0.0, 3.0, 0.0), frame="left/ground", binary=False)
-    assert apply_scene(client, message)
+    assert client.apply_scene(message)
     assert client.call(ApplyObjects, APPLY, objects=[ovoid(frame="left/ground")]).success
     return message
 
 
 def all_checked(client):
-    return {(a, b): rule(client, a, b) for a in NAMES for b in NAMES if a < b}
+    return {(a, b): client.rule(a, b) for a in NAMES for b in NAMES if a < b}
 
 
 def all_distances(client):
-    pairs = ask(client).distances.pairs
+    pairs = client.nearest().distances.pairs
     return {frozenset((pair.link_a, pair.link_b)): pair.distance for pair in pairs[::-1]}
 
 
@@ -141,7 +135,7 @@ def told_objects(scene):
 
 @pytest.mark.ci
 def test_all_that_was_sent_is_answered_to_an_empty_mask(state):
-    sent, scene = furnish(state), scene_of(state)
+    sent, scene = furnish(state), state.scene()
     assert (scene.name, scene.robot_model_name, scene.is_diff) == ("kitchen", "arm", False)
     frames = {t.child_frame_id: t.header.frame_id for t in scene.fixed_frame_transforms}
     assert frames == {"left/ground": "left/ground", "odom": "left/ground"}
@@ -153,7 +147,7 @@ def test_all_that_was_sent_is_answered_to_an_empty_mask(state):
     assert {one.link_name: one.padding for one in scene.link_padding} == dict.fromkeys(LINKS, 0.0) | {"hand": 0.01}
     assert {one.link_name: one.scale for one in scene.link_scale} == dict.fromkeys(LINKS, 1.0) | {"hand": 1.5}
     for pair, is_checked in ((("cup", "hand"), False), (("hand", "thumb"), True), (("tools", "hand"), False)):
-        assert rule(state, *pair)[:2] == ("planning_scene", is_checked)  # though a joint connects the second
+        assert state.rule(*pair)[:2] == ("planning_scene", is_checked)  # though a joint connects the second
     assert scene.object_colors == sent.object_colors
 
 
@@ -175,7 +169,7 @@ def test_all_that_was_sent_is_answered_to_an_empty_mask(state):
 )
 def test_only_requested_components_are_returned(state, component, filled):
     furnish(state)
-    scene, empty = scene_of(state, component), PlanningScene()
+    scene, empty = state.scene(component), PlanningScene()
     fields = PlanningScene.get_fields_and_field_types()
     assert {name for name in fields if getattr(scene, name) != getattr(empty, name)} == filled
     things = scene.world.collision_objects
@@ -190,11 +184,11 @@ def test_only_requested_components_are_returned(state, component, filled):
 @pytest.mark.parametrize("is_diff", [True, False])
 def test_what_was_answered_changes_nothing_when_it_is_sent_back(state, is_diff):
     furnish(state)
-    before = scene_of(state), all_checked(state), all_distances(state)
-    again = scene_of(state)
+    before = state.scene(), all_checked(state), all_distances(state)
+    again = state.scene()
     again.is_diff = is_diff
-    assert apply_scene(state, again)
-    assert_same(scene_of(state), before[0])
+    assert state.apply_scene(again)
+    assert_same(state.scene(), before[0])
     assert all_checked(state) == before[1]
     after = all_distances(state)
     assert after.keys() == before[2].keys()
@@ -203,11 +197,11 @@ def test_what_was_answered_changes_nothing_when_it_is_sent_back(state, is_diff):
 
 def test_names_and_colours_go_with_their_scene_or_object(state):
     furnish(state)
-    assert apply_scene(state, scene_diff(thing(operation=b"\1")))
-    assert not scene_of(state).object_colors
+    assert state.apply_scene(scene_diff(thing(operation=b"\1")))
+    assert not state.scene().object_colors
     furnish(state)
-    assert apply_scene(state, PlanningScene())
-    scene = scene_of(state)
+    assert state.apply_scene(PlanningScene())
+    scene = state.scene()
     assert not scene.name and not scene.object_colors and not scene.world.collision_objects
     assert not scene.world.octomap.octomap.id
 

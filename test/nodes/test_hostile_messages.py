@@ -29,7 +29,7 @@ from superovoid_ros.nodes.common.throttle import MOST
 
 import arm
 from node_processes import LATCHED
-from world import RELIABLE, cup, reset
+from world import RELIABLE, cup
 
 NAME = "/distance_service"
 MIN_DISTANCE = f"{NAME}/get_min_distance"
@@ -99,7 +99,7 @@ def test_damaged_bytes_on_every_topic_leave_the_answers_right(state, service):
         for topic, message in good.items():
             publishers[topic].publish(mutate(serialize_message(message), rng))
         if number % 10 == 9:
-            reset(state)
+            state.reset()
             assert is_right(state)
     arm.set_state(state, NAME, [0.0, 0.0], AHEAD)  # what comes next is taken as ever
 
@@ -243,7 +243,7 @@ def test_messages_and_requests_with_any_fields_leave_the_answers_right(client, s
 
     def is_put_right():  # what was sent on topics may still be on its way
         client.call(SetParameters, f"{NAME}/set_parameters", parameters=begun)
-        reset(client)
+        client.reset()
         return answer(client).success
 
     for _ in range(rounds):

@@ -26,7 +26,7 @@ from superovoid_ros.nodes.common.conversions import from_pose
 
 from asking import ANSWER_TIMEOUT
 from lifecycle import bring
-from world import NAME, set_values
+from world import NAME
 
 pytestmark = panda.NEEDS_PLANNER
 JOINTS = [*panda.ARM, "panda_finger_joint1"]
@@ -195,9 +195,9 @@ def test_a_planned_motion_stops_once_the_state_is_not_known(robot, failure):
 def test_a_planned_motion_stops_if_another_robot_is_described(robot):
     goal = begin_motion(robot)
     other = panda.urdf().replace('name="panda"', 'name="other"', 1)
-    set_values(robot, robot_description=other)
+    robot.set(robot_description=other)
     code = code_of(robot, goal)
-    set_values(robot, robot_description=panda.urdf())
+    robot.set(robot_description=panda.urdf())
     assert code.val == Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE and "was replaced" in code.message
     assert robot.machine.cancelled
 

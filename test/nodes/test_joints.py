@@ -15,7 +15,6 @@ from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositi
 
 import arm
 from monitor import Monitor
-from world import apply_scene, ask, gap, set_values
 
 AHEAD = JointState(name=["slide"], position=[1.0])
 
@@ -67,9 +66,9 @@ def test_unmeasured_joints_are_assumed_if_the_parameter_allows_it(serve, client)
     serve(robot_description=arm.URDF, rate=0.0, **{"diagnostics.period": 0.1})
     monitor, ball = Monitor(client), to_transform("ground", "ball", arm.at(0.0, 0.0, 50.0), Time())
     # A joint state in a scene is none that was measured, but the one that is assumed.
-    assert apply_scene(client, PlanningScene(is_diff=True, robot_state=RobotState(is_diff=True, joint_state=AHEAD)))
-    refused = ask(client, base_poses=[ball])
+    assert client.apply_scene(PlanningScene(is_diff=True, robot_state=RobotState(is_diff=True, joint_state=AHEAD)))
+    refused = client.nearest(base_poses=[ball])
     assert not refused.success and "no position of joint" in refused.message
-    set_values(client, unmeasured_joints="default")
-    assert gap(client, "ball", "hand", base_poses=[ball]) == pytest.approx(math.hypot(0.5 + 1.0, 50.0) - 0.15, abs=1e-9)
+    client.set(unmeasured_joints="default")
+    assert client.gap("ball", "hand", base_poses=[ball]) == pytest.approx(math.hypot(0.5 + 1.0, 50.0) - 0.15, abs=1e-9)
     monitor.wait_for_value("robot", "assumed joints", "slide, wrist")

@@ -14,7 +14,7 @@ from superovoid_interfaces.srv import GetDistances
 import arm
 import lifecycle
 from parameters import set_parameters
-from world import DISTANCES, apply_scene, ask_until, cup, gap, put, scene_diff
+from world import DISTANCES, cup, scene_diff
 
 ANSWERS = {"links_a": ["hand"], "links_b": ["ball"]}
 
@@ -31,8 +31,8 @@ def state(service, client):
     client.send_text("robot_description", arm.URDF)
     service.wait_for_output("robot 'arm'")
     # A whole scene first: what an earlier test left unread keeps questions from being answered.
-    assert apply_scene(client, PlanningScene())
-    put(client, [0.0, 0.0])
+    assert client.apply_scene(PlanningScene())
+    client.put([0.0, 0.0])
     yield client
     if service.process.poll() is None:
         hold(client, "read", False), hold(client, "query", False)
@@ -59,13 +59,13 @@ def test_questions_are_answered_while_others_wait_in_order(state, kind, first, s
     futures = [state.client(asked, name).call_async(asked.Request(**fields)) for asked, name, fields in (first, second)]
     for _ in range(5):
         assert state.call(GetDistances, DISTANCES, **ANSWERS).states == 1
-        gap(state, "hand", "ball")
+        state.gap("hand", "ball")
     assert not any(future.done() for future in futures)
     hold(state, kind, False)
     assert state.wait(lambda: all(future.done() for future in futures))
     assert all(future.result().success for future in futures)
     if kind == "read":
-        assert (gap(state, "ground", "pile"), gap(state, "ground", "cup")) == pytest.approx((19.8, 2.8), abs=1e-9)
+        assert (state.gap("ground", "pile"), state.gap("ground", "cup")) == pytest.approx((19.8, 2.8), abs=1e-9)
     else:
         assert [future.result().states for future in futures] == [5000, 1000]
 
@@ -106,8 +106,8 @@ def test_calls_and_ctrl_c_do_not_wait_for_long_work(state, service):
     heavy = heavy_description()
     state.send_text("robot_description", heavy)
     while "4004 bodies" not in service.output():
-        gap(state, "hand", "ball")  # of one robot or the other
-    ask_until(state)
+        state.gap("hand", "ball")  # of one robot or the other
+    state.until()
     before = service.processor_time()
     query = GetDistances.Request(max_distance=0.01, **states(20_000))
     answer = state.client(GetDistances, DISTANCES).call_async(query)

@@ -11,12 +11,7 @@ import pytest
 import yaml
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion
-from moveit_msgs.msg import (
-    Constraints,
-    MoveItErrorCodes,
-    OrientationConstraint,
-    RobotState,
-)
+from moveit_msgs.msg import Constraints, MoveItErrorCodes, OrientationConstraint, RobotState
 from moveit_msgs.srv import GetPositionFK, GetStateValidity
 from panda_service import (
     LEFT,

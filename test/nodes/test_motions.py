@@ -36,7 +36,7 @@ from superovoid_ros.nodes.distance_service.answers.controllers import (
 )
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError
 
-from world import WALL, apply_scene, octomap, scene_of, set_values, with_octomap
+from world import WALL, octomap, with_octomap
 
 pytestmark = panda.NEEDS_PLANNER
 Code = MoveItErrorCodes
@@ -187,9 +187,9 @@ def test_a_controller_that_fails_stops_the_others_and_is_named(robot):
 
 
 def test_no_motion_begins_where_the_joints_are_not_known(robot):
-    set_values(robot, stale_timeout=0.001)
+    robot.set(stale_timeout=0.001)
     code = move(robot, RIGHT).code()
-    set_values(robot, stale_timeout=1.0)
+    robot.set(stale_timeout=1.0)
     assert code.val == Code.CONTROL_FAILED and "stale_timeout" in code.message
     np.testing.assert_allclose(measured(robot), LEFT, atol=1e-3)
 
@@ -411,7 +411,7 @@ def test_the_urdf_of_a_group_is_a_robot(robot):
 
 
 def test_the_octomap_is_cleared(robot):
-    assert apply_scene(robot, with_octomap(octomap(WALL, moved(np.eye(4), z=-5.0), frame=ROOT)))
-    assert len(scene_of(robot).world.octomap.octomap.data)
+    assert robot.apply_scene(with_octomap(octomap(WALL, moved(np.eye(4), z=-5.0), frame=ROOT)))
+    assert len(robot.scene().world.octomap.octomap.data)
     robot.call(Empty, "/clear_octomap")
-    assert not len(scene_of(robot).world.octomap.octomap.data)
+    assert not len(robot.scene().world.octomap.octomap.data)

@@ -15,7 +15,7 @@ from shape_msgs.msg import SolidPrimitive
 
 import arm
 from monitor import Monitor
-from world import RELIABLE, ask, ask_until, cup, put, scene_diff, set_values, sphere, thing, wait_for_distance
+from world import RELIABLE, cup, scene_diff, sphere, thing
 
 pytestmark = pytest.mark.ci  # a process of its own takes more than 2 s
 
@@ -64,7 +64,7 @@ def service(start_node):
 @pytest.fixture
 def begin(service, client):
     """Return what begins a move_group; it is gone at the end."""
-    put(client, [0.0, 0.0])
+    client.put([0.0, 0.0])
 
     @contextmanager
     def begin(*objects, **options):
@@ -85,11 +85,11 @@ def move_group(begin, client):
 
 
 def has_cup(client, y=2.0):
-    wait_for_distance(client, "cup", "hand", np.hypot(0.5, y) - 0.15)
+    client.wait_for_distance("cup", "hand", np.hypot(0.5, y) - 0.15)
 
 
 def has_stone(client):
-    wait_for_distance(client, "stone", "hand", np.hypot(0.5, 3.0) - 0.15)
+    client.wait_for_distance("stone", "hand", np.hypot(0.5, 3.0) - 0.15)
 
 
 def test_objects_from_before_the_node_listened_are_there(begin, client):
@@ -126,7 +126,7 @@ def test_after_a_gap_the_scene_is_requested_again(begin, client):
 
 @pytest.mark.parametrize("event", [thing("stone", CollisionObject.MOVE, pose=arm.at(0.0, 3.0, 0.0)), b"\0\1\0\3"])
 def test_a_misfit_and_a_lost_message_repeat_the_request(client, move_group, event):
-    wait_for_distance(client, "stone", "hand", None)
+    client.wait_for_distance("stone", "hand", None)
     move_group.objects.append(STONE)  # not received
     move_group.say(event)
     has_stone(client)
@@ -137,7 +137,7 @@ def test_an_unreadable_scene_is_requested_once_and_is_not_whole(client, move_gro
     move_group.objects.append(bad)
     move_group.say(bad)
     assert move_group.is_asked(count + 1)
-    assert "'bad'" in ask_until(client, lambda r: not r.success).message
+    assert "'bad'" in client.until(lambda r: not r.success).message
     move_group.objects.pop()
     move_group.say(thing("bad", CollisionObject.REMOVE))
     has_cup(client)
@@ -146,15 +146,15 @@ def test_an_unreadable_scene_is_requested_once_and_is_not_whole(client, move_gro
 def test_an_answer_without_a_robot_is_no_empty_world(client, move_group):
     count, move_group.name, move_group.objects = move_group.asked, "", []
     move_group.say(thing("ghost", CollisionObject.MOVE))
-    assert client.wait(lambda: move_group.asked >= count + 2) and not ask(client).success
+    assert client.wait(lambda: move_group.asked >= count + 2) and not client.nearest().success
     move_group.name, move_group.objects = "arm", [cup()]
     has_cup(client)
 
 
 def test_no_scene_is_requested_without_the_parameter(begin, client):
-    set_values(client, planning_scene_service="")
+    client.set(planning_scene_service="")
     Monitor(client).wait_for_value("robot", WORDS, "not requested")
     with begin(thing("late", primitives=[sphere()])) as made:
         assert made.is_asked(0)
-        set_values(client, planning_scene_service="get_planning_scene")
+        client.set(planning_scene_service="get_planning_scene")
         assert client.wait(lambda: made.asked == 1)

@@ -14,27 +14,8 @@ from superovoid_interfaces.srv import GetDistances
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform, to_transform
 
 import arm
-import lifecycle
 from parameters import set_parameters
-from world import (
-    DISTANCES,
-    NAME,
-    RELIABLE,
-    TOPICS,
-    apply,
-    apply_scene,
-    ask,
-    ask_until,
-    attached_object,
-    cup,
-    gap,
-    scene_diff,
-    scene_of,
-    send,
-    set_values,
-    sphere,
-    thing,
-)
+from world import DISTANCES, NAME, RELIABLE, TOPICS, attached_object, cup, scene_diff, sphere, thing
 
 VIRTUAL = '<virtual_joint name="drive" type="{}" parent_frame="odom" child_link="ground"/>'
 ON_CUP = arm.at(0.0, -2.0, 0.0)
@@ -59,9 +40,9 @@ def begin(service, client):
 
     def begin(*, semantic=PLANAR, **parameters):
         values = {"frame_prefix": "", "unknown_root_pose": "refuse", "planning_frame": "", **parameters}
-        lifecycle.bring(client, NAME, "unconfigured")
-        set_values(client, robot_description_semantic=semantic, **values)
-        lifecycle.bring(client, NAME, "active")
+        client.bring("unconfigured")
+        client.set(robot_description_semantic=semantic, **values)
+        client.bring("active")
         for kind in (CollisionObject, AttachedCollisionObject, PlanningScene):
             publisher = client.publisher(kind, TOPICS[kind], RELIABLE)
             assert client.wait(lambda p=publisher: p.get_subscription_count() == 1)
@@ -80,7 +61,7 @@ def drive(client, pose=None, positions=(0.0, 0.0)):
             client.send_transform("odom", "ground", pose, stamp=stamp)
         return response.success and response.distances.header.stamp == stamp
 
-    return ask_until(client, answers_from_it, links_a=["hand"], links_b=["ball"])
+    return client.until(answers_from_it, links_a=["hand"], links_b=["ball"])
 
 
 def check(client, *, base=None, frame="", group="", joint="drive", is_diff=True):
@@ -93,7 +74,7 @@ def check(client, *, base=None, frame="", group="", joint="drive", is_diff=True)
 
 
 def both_answers(client, **request):
-    return ask(client, **request), client.call(GetDistances, DISTANCES, **request)
+    return client.nearest(**request), client.call(GetDistances, DISTANCES, **request)
 
 
 # --- the virtual joint of the SRDF ---
@@ -107,11 +88,11 @@ def both_answers(client, **request):
 def test_a_robot_that_drives_onto_a_box_is_not_valid(begin, parameters):
     client = begin(**parameters)
     drive(client, np.eye(4))
-    apply(client, cup(frame="odom"))
-    assert gap(client) == pytest.approx(2.0 - 0.1 - 0.1) and check(client).valid
+    client.apply(cup(frame="odom"))
+    assert client.gap() == pytest.approx(2.0 - 0.1 - 0.1) and check(client).valid
     answer = drive(client, ON_CUP)
     assert answer.distances.header.frame_id == "odom"
-    assert gap(client) == pytest.approx(-0.2)
+    assert client.gap() == pytest.approx(-0.2)
     response = check(client)
     assert not response.valid and {c.header.frame_id for c in response.contacts} == {"odom"}
     contact = next(c for c in response.contacts if {c.contact_body_1, c.contact_body_2} == {"cup", "ground"})
@@ -122,7 +103,7 @@ def test_the_state_of_a_request_moves_the_base(begin):
     client = begin()
     drive(client, np.eye(4))
     client.send_transform("map", "odom", arm.at(0.0, 7.0, 0.0), static=True)
-    apply(client, cup())  # in the frame of the root link, which stands in odom's
+    client.apply(cup())  # in the frame of the root link, which stands in odom's
     assert check(client).valid and not check(client, base=ON_CUP).valid
     assert not check(client, base=ON_CUP, is_diff=False).valid
     for frame in ("odom", "/odom"):
@@ -130,11 +111,11 @@ def test_the_state_of_a_request_moves_the_base(begin):
     assert not check(client, base=arm.at(0.0, 5.0, 0.0), frame="map").valid
     assert check(client, base=ON_CUP, frame="map").valid
     given = to_transform("odom", "ground", ON_CUP, client.now())
-    assert gap(client, base_poses=[given]) == pytest.approx(-0.2)
+    assert client.gap(base_poses=[given]) == pytest.approx(-0.2)
     given.header.frame_id = ""  # the robot's root: odom
-    assert gap(client, base_poses=[given]) == pytest.approx(-0.2)
+    assert client.gap(base_poses=[given]) == pytest.approx(-0.2)
     at_cup = to_transform("cup", "ground", np.eye(4), client.now())  # an object's frame
-    assert gap(client, base_poses=[at_cup]) == pytest.approx(-0.2)
+    assert client.gap(base_poses=[at_cup]) == pytest.approx(-0.2)
     assert not check(client, base=np.eye(4), frame="cup").valid
     assert check(client, base=arm.at(0.0, 1.0, 0.0), frame="cup").valid
     poses = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, *ON_CUP[:3, 3], 0.0, 0.0, 0.0, 1.0]
@@ -152,14 +133,14 @@ def test_an_object_of_base_or_hand_is_put_in_the_world(begin):
     drive(client, ON_CUP)
     place = {"pose": arm.at(0.6, 0.0, 0.0), "frame": "hand"}
     stone = thing("stone", pose=arm.at(3.0, 0.0, 0.0), primitives=[sphere()])
-    apply(client, stone, attached=[attached_object(**place, primitives=[sphere()], touch_links=["thumb"])])
+    client.apply(stone, attached=[attached_object(**place, primitives=[sphere()], touch_links=["thumb"])])
     drive(client, np.eye(4))
-    assert gap(client, "stone", "ground") == pytest.approx(np.hypot(3.0, 2.0) - 0.2)
-    (stone,) = scene_of(client).world.collision_objects
+    assert client.gap("stone", "ground") == pytest.approx(np.hypot(3.0, 2.0) - 0.2)
+    (stone,) = client.scene().world.collision_objects
     assert stone.header.frame_id == "odom"
     np.testing.assert_allclose(from_pose(stone.pose, ""), arm.at(3.0, -2.0, 0.0), atol=1e-12)
     drive(client, ON_CUP)
-    scene = scene_of(client)
+    scene = client.scene()
     joints = scene.robot_state.multi_dof_joint_state
     places = dict(zip(joints.joint_names, joints.transforms, strict=True))
     np.testing.assert_allclose(from_transform(places["drive"], ""), ON_CUP, atol=1e-12)
@@ -167,8 +148,8 @@ def test_an_object_of_base_or_hand_is_put_in_the_world(begin):
     assert joints.header.frame_id == "odom"
     assert {one.child_frame_id for one in scene.fixed_frame_transforms} == {"odom"}
     # What was answered can be sent back, and changes nothing.
-    before = gap(client, "stone", "cup")
-    assert apply_scene(client, scene) and gap(client, "stone", "cup") == before
+    before = client.gap("stone", "cup")
+    assert client.apply_scene(scene) and client.gap("stone", "cup") == before
 
 
 def test_the_frame_of_the_world_has_no_prefix(begin):
@@ -178,15 +159,15 @@ def test_the_frame_of_the_world_has_no_prefix(begin):
     def put_down(_):
         client.send_joints(arm.JOINTS, [0.0, 0.0], client.now())
         client.send_transform("odom", "left/ground", ON_CUP, static=True)
-        return apply_scene(client, scene_diff(cup(frame="odom"), stone))
+        return client.apply_scene(scene_diff(cup(frame="odom"), stone))
 
     client.send_transform("left/ground", "left/ball", FAR, static=True)
-    ask_until(client, put_down)
+    client.until(put_down)
     given = [to_transform("left/ground", "left/ball", FAR, client.now())]
-    assert gap(client, base_poses=given) == pytest.approx(-0.2)
-    assert ask(client, base_poses=given).distances.header.frame_id == "odom"
-    assert gap(client, "stone", "ground") == pytest.approx(-0.2)
-    assert not apply_scene(client, scene_diff(cup(frame="left/odom")))
+    assert client.gap(base_poses=given) == pytest.approx(-0.2)
+    assert client.nearest(base_poses=given).distances.header.frame_id == "odom"
+    assert client.gap("stone", "ground") == pytest.approx(-0.2)
+    assert not client.apply_scene(scene_diff(cup(frame="left/odom")))
     assert not check(client).valid
 
 
@@ -197,7 +178,7 @@ def test_without_its_pose_only_the_robots_own_distances_are_answered(begin):
     client = begin()
     own = drive(client)
     assert own.distances.header.frame_id == "ground" and check(client).valid
-    apply(client, cup(frame="odom"))
+    client.apply(cup(frame="odom"))
     assert drive(client).distances.pairs[0].distance == own.distances.pairs[0].distance
     for request in ({"links_a": ["cup"]}, {}):
         for answer in both_answers(client, **request):
@@ -206,25 +187,25 @@ def test_without_its_pose_only_the_robots_own_distances_are_answered(begin):
     assert not check(client).valid and not check(client, group="gripper").valid
     # An object of the hand is no part of the world, one of the base's place would be.
     place = {"pose": arm.at(0.6, 0.0, 0.0), "frame": "slider"}
-    send(client, attached_object(name="pen", **place, primitives=[sphere()], touch_links=["hand"]))
-    ask_until(client, links_a=["pen"], links_b=["ground"])
-    assert not apply_scene(client, scene_diff(thing("stone", frame="ground", primitives=[sphere()])))
-    assert "object 'stone': " in ask(client).message
-    assert apply_scene(client, scene_diff(thing("stone", operation=CollisionObject.REMOVE)))
+    client.send(attached_object(name="pen", **place, primitives=[sphere()], touch_links=["hand"]))
+    client.until(links_a=["pen"], links_b=["ground"])
+    assert not client.apply_scene(scene_diff(thing("stone", frame="ground", primitives=[sphere()])))
+    assert "object 'stone': " in client.nearest().message
+    assert client.apply_scene(scene_diff(thing("stone", operation=CollisionObject.REMOVE)))
     # Who gives the pose is answered.
-    assert gap(client, base_poses=[to_transform("odom", "ground", ON_CUP, client.now())]) == pytest.approx(-0.2)
+    assert client.gap(base_poses=[to_transform("odom", "ground", ON_CUP, client.now())]) == pytest.approx(-0.2)
     assert check(client, base=np.eye(4)).valid and not check(client, base=ON_CUP).valid
     drive(client, ON_CUP)
-    assert gap(client) == pytest.approx(-0.2)
+    assert client.gap() == pytest.approx(-0.2)
 
 
 def test_an_unknown_pose_may_be_the_default_as_in_move_group(begin):
     client = begin(unknown_root_pose="identity")
     assert drive(client).distances.header.frame_id == "odom"
-    apply(client, cup(frame="odom"), cup(name="stone", y=-1.0))
-    assert gap(client) == pytest.approx(1.8) and gap(client, "stone") == pytest.approx(0.8) and check(client).valid
+    client.apply(cup(frame="odom"), cup(name="stone", y=-1.0))
+    assert client.gap() == pytest.approx(1.8) and client.gap("stone") == pytest.approx(0.8) and check(client).valid
     drive(client, ON_CUP)
-    assert gap(client) == pytest.approx(-0.2) and gap(client, "stone") == pytest.approx(0.8)
+    assert client.gap() == pytest.approx(-0.2) and client.gap("stone") == pytest.approx(0.8)
 
 
 # --- a frame of the world that no SRDF names ---
@@ -238,18 +219,18 @@ def test_a_link_of_the_robot_is_no_planning_frame(begin):
 def test_an_object_whose_frame_has_moved_blocks_answers(begin):
     client = begin(semantic=arm.SRDF)
     drive(client, np.eye(4))
-    apply(client, cup(frame="odom"))
-    assert gap(client) == pytest.approx(1.8) and check(client).valid
+    client.apply(cup(frame="odom"))
+    assert client.gap() == pytest.approx(1.8) and check(client).valid
     drive(client, ON_CUP)
     assert not check(client).valid
     for answer in both_answers(client):
         assert not answer.success
         assert all(word in answer.message for word in ("'cup'", "'odom'", "'ground'", "planning_frame"))
     drive(client, np.eye(4))
-    assert gap(client) == pytest.approx(1.8) and check(client).valid
+    assert client.gap() == pytest.approx(1.8) and check(client).valid
     drive(client, ON_CUP)
-    apply(client, cup(frame="odom"))  # where it is now
-    assert gap(client) == pytest.approx(-0.2)
+    client.apply(cup(frame="odom"))  # where it is now
+    assert client.gap() == pytest.approx(-0.2)
 
 
 def test_an_object_in_a_frame_on_the_robot_stays_in_place(begin):
@@ -257,9 +238,9 @@ def test_an_object_in_a_frame_on_the_robot_stays_in_place(begin):
     drive(client, np.eye(4))
     client.send_transform("hand", "camera", np.eye(4), static=True)
     client.send_transform("ground", "hand", arm.at(0.0, -1.0, 0.0))
-    ask_until(client)
-    assert client.wait(lambda: apply_scene(client, scene_diff(cup(y=-1.0, frame="camera"))))
-    assert gap(client) == pytest.approx(1.8)
+    client.until()
+    assert client.wait(lambda: client.apply_scene(scene_diff(cup(y=-1.0, frame="camera"))))
+    assert client.gap() == pytest.approx(1.8)
     client.send_transform("ground", "hand", arm.at(0.0, 1.0, 0.0))
     drive(client, ON_CUP)
-    assert gap(client) == pytest.approx(1.8)
+    assert client.gap() == pytest.approx(1.8)

@@ -19,7 +19,7 @@ from superovoid_interfaces.srv import GetMinDistance
 
 import arm
 from parameters import get_parameters, set_parameters
-from world import MIN_DISTANCE, NAME, gap, set_values
+from world import MIN_DISTANCE, NAME
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_one_bad_value_changes_nothing(state, bad, words):
         assert not verdict.successful
         assert words in verdict.reason
     assert get_parameters(state, NAME, *good) == before
-    assert gap(state, "hand", "ball") == pytest.approx(1.35, abs=1e-12)
+    assert state.gap("hand", "ball") == pytest.approx(1.35, abs=1e-12)
 
 
 @pytest.mark.parametrize("kind", [10, 255])
@@ -99,13 +99,13 @@ def test_good_values_take_effect_together(state):
     # The pair of the second robot does not exist on the first: only together do they make sense.
     renamed = arm.URDF.replace('"thumb"', '"digit"')
     assert not set_parameters(state, NAME, {"pairs": ["digit ball"]}).successful
-    set_values(state, robot_description=renamed, robot_description_semantic="", pairs=["digit ball"], rate=100.0)
+    state.set(robot_description=renamed, robot_description_semantic="", pairs=["digit ball"], rate=100.0)
 
     def shown():
         return [(pair.link_a, pair.link_b) for pair in messages[-1].pairs] if messages else None
 
     assert state.wait(lambda: shown() == [("digit", "ball")])
-    set_values(state, **arm.DESCRIPTIONS, pairs=[""], rate=50.0)
+    state.set(**arm.DESCRIPTIONS, pairs=[""], rate=50.0)
 
 
 def test_each_answer_is_of_one_robot_while_it_is_replaced(state):
@@ -130,4 +130,4 @@ def test_each_answer_is_of_one_robot_while_it_is_replaced(state):
         pair = answer.distances.pairs[0]
         points = np.array([[point.x, point.y, point.z] for point in (pair.point_a, pair.point_b)])
         assert np.linalg.norm(points[1] - points[0]) == pytest.approx(pair.distance, abs=1e-9)
-    set_values(state, robot_description=arm.URDF)
+    state.set(robot_description=arm.URDF)

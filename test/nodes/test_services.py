@@ -20,21 +20,7 @@ from superovoid.shapes import Sphere
 from superovoid_ros.nodes.common.conversions import to_nanoseconds, to_quaternion, to_transform
 
 import arm
-from world import (
-    DISTANCES,
-    MIN_DISTANCE,
-    NAME,
-    SET_RULES,
-    apply,
-    ask,
-    ask_until,
-    attached_object,
-    gap,
-    reset,
-    set_values,
-    sphere,
-    thing,
-)
+from world import DISTANCES, MIN_DISTANCE, NAME, SET_RULES, attached_object, sphere, thing
 
 PENETRATION = f"{NAME}/get_penetration"
 ROBOT = Robot.from_urdf(arm.URDF, srdf=arm.SRDF)
@@ -82,16 +68,16 @@ STATES = {"measured": (False, False), "joints": (True, False), "base": (False, T
 def furnish(client, world):
     """Make a world in the node, and return the same one in the library."""
     edit = planning_scene.PlanningScene(ROBOT).edit()
-    reset(client)
+    client.reset()
     cup = {"name": "cup", "primitives": [sphere()]}
     if world == "object":
         edit.add("cup", [Sphere(0.1)], np.eye(4)[None], CUP)
-        apply(client, thing(pose=CUP, **cup))
+        client.apply(thing(pose=CUP, **cup))
     elif world == "attached":
         on_hand = arm.at(0.6, 0.0, 0.0)
         edit.add("cup", [Sphere(0.1)], np.eye(4)[None], np.eye(4))
         edit.attach("cup", "hand", on_hand, ["thumb"])
-        apply(client, attached=[attached_object(pose=on_hand, frame="hand", touch_links=["thumb"], **cup)])
+        client.apply(attached=[attached_object(pose=on_hand, frame="hand", touch_links=["thumb"], **cup)])
     elif world == "rules":
         edit.set_runtime("hand", "ball", False)
         edit.set_runtime("hand", "thumb", True)
@@ -166,12 +152,12 @@ def test_every_service_answers_what_the_library_does(service, client, world, giv
     touching = {frozenset(names) for names, row in rows_of(nearest).items() if row[0] < 0.0}
     assert {frozenset((one.contact_body_1, one.contact_body_2)) for one in judged.contacts} == touching
     assert judged.valid == (not touching) == (given not in WORLDS[world])
-    reset(client)
+    client.reset()
 
 
 def test_limits_links_and_groups_choose_pairs_and_sides(ready_client):
     def choose_pairs(**request):
-        return [(pair.link_a, pair.link_b) for pair in ask(ready_client, **request).distances.pairs]
+        return [(pair.link_a, pair.link_b) for pair in ready_client.nearest(**request).distances.pairs]
 
     assert choose_pairs(max_distance=1.4) == choose_pairs(max_results=1) == [("hand", "ball")]
     assert choose_pairs(max_distance=0.1) == []
@@ -191,10 +177,10 @@ def test_an_answer_has_frame_stamp_and_age_of_its_state(service, client):
     longest = (to_nanoseconds(client.now()) - to_nanoseconds(found.header.stamp)) * 1e-9
     assert found.header.frame_id == "ground" and not found.stale
     assert 0.0 <= found.joint_state_age <= longest and 0.0 <= found.base_pose_age <= longest
-    set_values(client, stale_timeout=1.0)
-    old = ask_until(client, lambda response: response.distances.stale)
+    client.set(stale_timeout=1.0)
+    old = client.until(lambda response: response.distances.stale)
     assert old.success and "old" in old.message and old.distances.joint_state_age > 1.0
-    set_values(client, stale_timeout=0.0)
+    client.set(stale_timeout=0.0)
 
 
 def test_most_answers_are_of_the_joint_state_published_before(ready_client):
@@ -202,7 +188,7 @@ def test_most_answers_are_of_the_joint_state_published_before(ready_client):
     answers = []
     for k in range(40):
         ready_client.send_joints(arm.JOINTS, [0.001 * k, 0.0])
-        answers.append(gap(ready_client, "hand", "ball") == pytest.approx(1.35 - 0.001 * k, abs=1e-9))
+        answers.append(ready_client.gap("hand", "ball") == pytest.approx(1.35 - 0.001 * k, abs=1e-9))
     assert sum(answers) > 20
 
 
@@ -228,22 +214,22 @@ def test_one_request_gets_the_same_bits_whatever_came_before(ready_client):
 def test_distances_are_published_as_the_service_answers_them(ready_client):
     messages = ready_client.collect(DistanceArray, f"{NAME}/distances")
     assert ready_client.wait(lambda: len(messages) >= 3)
-    assert rows_of(ask(ready_client)).keys() == {("hand", "ball"), ("thumb", "ball")}
+    assert rows_of(ready_client.nearest()).keys() == {("hand", "ball"), ("thumb", "ball")}
     assert [pair.distance for pair in messages[-1].pairs] == pytest.approx([1.35, math.sqrt(2.5) - 0.12], abs=1e-9)
     for pairs, expected in ((["hand ball"], ["hand"]), ([""], ["hand", "thumb"])):
-        set_values(ready_client, pairs=pairs)
+        ready_client.set(pairs=pairs)
         assert ready_client.wait(lambda links=expected: [pair.link_a for pair in messages[-1].pairs] == links)
 
 
 def test_answers_are_in_the_frame_of_the_parameter(ready_client):
     ready_client.send_transform("map", "ground", arm.at(0.0, 0.0, 1.0), static=True)
-    set_values(ready_client, frame="map")
-    response = ask_until(ready_client)
+    ready_client.set(frame="map")
+    response = ready_client.until()
     assert response.distances.header.frame_id == "map"
     assert vector(response.distances.pairs[0].point_a) == pytest.approx([0.55, 0.0, 1.0], abs=1e-12)
-    set_values(ready_client, frame="nowhere")
-    assert "nowhere" in ask(ready_client).message
-    set_values(ready_client, frame="")
+    ready_client.set(frame="nowhere")
+    assert "nowhere" in ready_client.nearest().message
+    ready_client.set(frame="")
 
 
 def test_wrong_measurements_are_ignored_and_no_number_is_an_error(service, ready_client):
@@ -253,8 +239,8 @@ def test_wrong_measurements_are_ignored_and_no_number_is_an_error(service, ready
     ready_client.send_joints(["slide", "wrist"], [])  # velocities only
     ready_client.send_transform("ground", "ball", arm.at(math.nan, 0.0, 0.0))
     service.wait_for_output("must be finite")
-    assert gap(ready_client, "hand", "ball") == pytest.approx(1.35, abs=1e-12)
+    assert ready_client.gap("hand", "ball") == pytest.approx(1.35, abs=1e-12)
     ready_client.send_joints(arm.JOINTS, [math.nan, 0.0])
-    response = ask_until(ready_client, lambda response: not response.success)
+    response = ready_client.until(lambda response: not response.success)
     assert "slide" in response.message and "nan" in response.message
     assert arm.set_state(ready_client, NAME).success

@@ -143,7 +143,7 @@ def test_a_dragged_handle_moves_the_object_in_the_planning_scene(
         return np.array([pose.position.x, pose.position.y, pose.position.z])
 
     start = (0.5, -0.5, 0.3)
-    assert world.apply_scene(client, world.scene_diff(world.cup(*start)))
+    assert client.apply_scene(world.scene_diff(world.cup(*start)))
     wait_until(client, lambda: "cup" in service.objects)
     np.testing.assert_allclose(place(), start, atol=1e-9)
     page = NodePage(open_server(service.title), service)

@@ -31,19 +31,7 @@ from shape_msgs.msg import SolidPrimitive
 from superovoid_ros.nodes.common.conversions import to_pose
 
 import arm
-from world import (
-    MAP,
-    WALL,
-    apply,
-    apply_scene,
-    attached_object,
-    octomap,
-    put,
-    set_values,
-    sphere,
-    thing,
-    with_octomap,
-)
+from world import MAP, WALL, attached_object, octomap, sphere, thing, with_octomap
 
 SLIDING, TURNING = (
     f'<group name="{group}"><joint name="{joint}"/></group>'
@@ -57,15 +45,15 @@ REMOVE = CollisionObject.REMOVE
 def service(serve, client):
     """The arm with its joints at 0 and the floating ball far away."""
     node = serve(robot_description=arm.URDF, robot_description_semantic=SRDF, rate=0.0, stale_timeout=0.0)
-    put(client, [0.0, 0.0])
+    client.put([0.0, 0.0])
     return node
 
 
 @pytest.fixture
 def state(service, client):
     """No objects, no paddings."""
-    assert apply_scene(client, PlanningScene())
-    set_values(client, padding=0.0, safety_margin=0.0, pad_self_collisions=False)
+    assert client.apply_scene(PlanningScene())
+    client.set(padding=0.0, safety_margin=0.0, pad_self_collisions=False)
     return client
 
 
@@ -100,7 +88,7 @@ def vector(message):
 
 @pytest.mark.ci
 def test_a_contact_has_names_types_position_normal_and_depth(state):
-    apply(state, ball(x=2.0))
+    state.apply(ball(x=2.0))
     assert check(state).valid and not check(state).contacts
     response = check(state, joints(slide=1.4, wrist=0.0))  # hand's ball from 1.85 to 1.95, the cup from 1.9
     assert not response.valid and pairs(response) == [("hand", "cup")]
@@ -114,14 +102,14 @@ def test_a_contact_has_names_types_position_normal_and_depth(state):
 
 
 def test_contacts_are_deepest_first_one_for_each_two_bodies(state):
-    apply(state, ball("cup", x=1.0, radius=0.5), ball("plate", x=1.0, radius=0.45))
+    state.apply(ball("cup", x=1.0, radius=0.5), ball("plate", x=1.0, radius=0.45))
     response = check(state, joints(slide=0.5, wrist=0.0))
     assert pairs(response) == [("hand", "cup"), ("hand", "plate"), ("thumb", "cup")]
     assert [contact.depth for contact in response.contacts] == pytest.approx([0.55, 0.5, 0.02], abs=1e-9)
 
 
 def test_an_octomap_is_one_object_of_the_world_in_contacts(state):
-    assert apply_scene(state, with_octomap(octomap(WALL, arm.at(0.1, 0.03, 0.1))))
+    assert state.apply_scene(with_octomap(octomap(WALL, arm.at(0.1, 0.03, 0.1))))
     response = check(state, joints(slide=-0.5, wrist=0.0))  # the hand's ball at the origin, as the ground's
     assert pairs(response) == [("ground", MAP), ("hand", MAP)]
     assert {contact.body_type_2 for contact in response.contacts} == {ContactInformation.WORLD_OBJECT}
@@ -131,12 +119,12 @@ def test_an_octomap_is_one_object_of_the_world_in_contacts(state):
 
 
 def test_a_group_limits_the_check_to_links_that_its_joints_move(service, state):
-    apply(state, ball("low", x=0.0), ball("high", x=0.6))
+    state.apply(ball("low", x=0.0), ball("high", x=0.6))
     assert pairs(check(state)) == pairs(check(state, group_name="elbow")) == [("ground", "low"), ("hand", "high")]
     service.wait_for_output("'elbow' is not a group of 'arm'")
     for group in ("sliding", "turning", "gripper"):  # the hand is in none of the first's links, but its joint moves it
         assert pairs(check(state, group_name=group)) == [("hand", "high")]
-    apply(state, thing("high", REMOVE))
+    state.apply(thing("high", REMOVE))
     assert check(state, group_name="gripper").valid and not check(state).valid
 
 
@@ -144,7 +132,7 @@ def test_a_group_limits_the_check_to_links_that_its_joints_move(service, state):
 
 
 def test_attached_objects_of_a_request_are_part_of_its_state_only(state):
-    apply(state, ball("wall", x=2.0))
+    state.apply(ball("wall", x=2.0))
     request = joints(slide=1.2, wrist=0.0, is_diff=True, attached_collision_objects=[in_hand()])
     response = check(state, request)
     (contact,) = response.contacts
@@ -156,8 +144,8 @@ def test_attached_objects_of_a_request_are_part_of_its_state_only(state):
 
 
 def test_a_whole_state_has_all_attached_objects(state):
-    apply(state, ball("wall", x=2.0))
-    apply(state, attached=[in_hand()])
+    state.apply(ball("wall", x=2.0))
+    state.apply(attached=[in_hand()])
     for held, is_diff, is_valid in (
         ([], True, False),
         ([], False, True),  # no longer holds anything
@@ -191,17 +179,17 @@ def test_a_stale_state_is_not_valid_or_logged(service, state):
     measured, given = RobotState(is_diff=True), with_joint("free", 5.0)
     given.joint_state = JointState(name=["slide", "wrist"], position=[0.0, 0.0])
     assert not message(measured)
-    set_values(state, stale_timeout=0.001)
+    state.set(stale_timeout=0.001)
     try:
         assert not check(state).valid and "s old" in message(measured)
         service.wait_for_output("check_state_validity: refused: state is")
-        set_values(state, stale_validity="warn")
+        state.set(stale_validity="warn")
         assert check(state).valid
         service.wait_for_output("check_state_validity: answered nevertheless: state is")
-        set_values(state, stale_validity="refuse")
+        state.set(stale_validity="refuse")
         assert check(state, given).valid and not message(given)  # nothing of this state is measured
     finally:
-        set_values(state, stale_timeout=0.0, stale_validity="refuse")
+        state.set(stale_timeout=0.0, stale_validity="refuse")
 
 
 # --- padding, margin, scales ---
@@ -212,31 +200,31 @@ def test_scaled_links_and_their_loads_are_larger_for_the_world(state):
     cases = (ball(x=0.5, z=0.35), 4.9, 9.0, "hand"), (ball(x=1.0, z=0.35), 2.4, 2.6, "held")
     for other, clear, touching, name in cases:
         if name == "held":
-            apply(state, attached=[in_hand("held", 1.0, touch_links=["hand"])])
+            state.apply(attached=[in_hand("held", 1.0, touch_links=["hand"])])
         # At 9 the hand would hold the thumb and touch the ground.
         for factor, expected in ((clear, []), (touching, [{"cup", name}]), (1.0, [])):
-            apply(state, other, link_scale=[LinkScale(link_name="hand", scale=factor)])
+            state.apply(other, link_scale=[LinkScale(link_name="hand", scale=factor)])
             assert [{*pair} for pair in pairs(check(state))] == expected
 
 
 def test_margin_holds_for_every_pair_and_padding_against_objects_only(state):
     near = with_joint("free", 0.659)  # 9 mm from the hand
     for margin, found in ((0.008, []), (0.01, [("hand", "ball")])):
-        set_values(state, safety_margin=margin)
+        state.set(safety_margin=margin)
         assert pairs(check(state, near)) == found
-    apply(state, ball(x=0.66))  # 10 mm from the hand
-    set_values(state, safety_margin=0.0)
+    state.apply(ball(x=0.66))  # 10 mm from the hand
+    state.set(safety_margin=0.0)
     assert check(state).valid
-    set_values(state, padding=0.02)
+    state.set(padding=0.02)
     response = check(state)
     assert pairs(response) == [("hand", "cup")]
     assert response.contacts[0].depth == pytest.approx(0.01, abs=1e-9)
-    apply(state, thing("cup", REMOVE))
+    state.apply(thing("cup", REMOVE))
     assert check(state, near).valid
-    set_values(state, pad_self_collisions=True)
+    state.set(pad_self_collisions=True)
     assert pairs(check(state, near)) == [("hand", "ball")]
     # The padding of a link in a planning scene goes before the parameter, from here on.
-    apply(state, ball(x=0.66), link_padding=[LinkPadding(link_name="hand", padding=0.005)])
+    state.apply(ball(x=0.66), link_padding=[LinkPadding(link_name="hand", padding=0.005)])
     assert check(state).valid
 
 
@@ -321,7 +309,7 @@ def test_a_link_between_sensor_and_target_hides_it(state):
     assert result_of(state, visibility(target_radius=-0.14), slide=0.14)[0] is False  # its absolute value
     for sides, free in ((2, True), (3, True), (4, False)):  # of the triangle no corner points that way
         assert result_of(state, visibility(cone_sides=sides), slide=0.13)[0] == free
-    apply(state, ball(x=0.5))  # as in move_group, objects hide nothing
+    state.apply(ball(x=0.5))  # as in move_group, objects hide nothing
     assert result_of(state, visibility()) == (True, 0.0)
 
 

@@ -34,25 +34,15 @@ from world import (
     MAP,
     SET_RULES,
     WALL,
-    apply,
-    apply_scene,
-    ask,
     attached_object,
     cup,
-    distance,
     matrix,
     octomap,
     ovoid,
     prism,
-    put,
-    rule,
     scene_diff,
-    scene_of,
-    send,
-    set_values,
     sphere,
     thing,
-    wait_for_distance,
     with_octomap,
 )
 
@@ -73,11 +63,11 @@ def service(serve):
 @pytest.fixture
 def state(service, client):
     """The arm with its joints at 0 and the ball far away; no objects, no rules."""
-    assert apply_scene(client, PlanningScene())
-    world.reset(client)
+    assert client.apply_scene(PlanningScene())
+    client.reset()
     # It stays measured until a test moves it: the hand is at (0.5, 0, 0), the ball 50 m above the ground.
-    if distance(client, "hand", "ball") != near(math.hypot(0.5, 50.0) - 0.15):
-        put(client, [0.0, 0.0])
+    if client.distance("hand", "ball") != near(math.hypot(0.5, 50.0) - 0.15):
+        client.put([0.0, 0.0])
     return client
 
 
@@ -100,8 +90,8 @@ def test_an_object_is_added_appended_to_moved_replaced_and_removed(state):
         (cup(y=-4.0), 3.8),  # ADD replaces
         (thing(operation=REMOVE), None),
     ):
-        send(state, message)
-        wait_for_distance(state, "ground", "cup", expected)
+        state.send(message)
+        state.wait_for_distance("ground", "cup", expected)
 
 
 def solid(kind, *dimensions):
@@ -123,16 +113,16 @@ def solid(kind, *dimensions):
     ],
 )
 def test_every_kind_of_shape_is_measured(state, fields, expected):
-    apply(state, thing(pose=arm.at(0.0, -2.0, 0.0), **fields))
-    assert distance(state, "ground", "cup") == near(expected)
+    state.apply(thing(pose=arm.at(0.0, -2.0, 0.0), **fields))
+    assert state.distance("ground", "cup") == near(expected)
 
 
 @pytest.mark.parametrize("length", [1e-200, 1e200])
 def test_a_quaternion_of_any_length_is_a_rotation(state, length):
     turned = thing(pose=arm.at(0.0, -2.0, 0.0), **solid(SolidPrimitive.BOX, 0.2, 0.6, 0.2))
     turned.pose.orientation.x = turned.pose.orientation.w = math.sqrt(0.5) * length
-    apply(state, turned)
-    assert distance(state, "ground", "cup") == near(1.8)
+    state.apply(turned)
+    assert state.distance("ground", "cup") == near(1.8)
 
 
 def test_an_open_mesh_is_a_shell_with_the_parameter(state):
@@ -142,38 +132,38 @@ def test_an_open_mesh_is_a_shell_with_the_parameter(state):
     mesh = Mesh(vertices=[Point(x=x, y=y, z=z) for x, y, z in sides.vertices])
     mesh.triangles = [MeshTriangle(vertex_indices=[int(i) for i in face]) for face in walls]
     box = thing(pose=arm.at(0.0, 0.0, 0.1), meshes=[mesh])
-    apply(state, box)
-    assert distance(state, "ground", "cup") < 0.0
+    state.apply(box)
+    assert state.distance("ground", "cup") < 0.0
     try:
-        set_values(state, open_meshes="shell")
-        apply(state, box)
+        state.set(open_meshes="shell")
+        state.apply(box)
         for _ in range(2):
-            assert distance(state, "ground", "cup") == near(0.1)
-            assert apply_scene(state, scene_of(state))
-        assert apply_scene(state, PlanningScene())
+            assert state.distance("ground", "cup") == near(0.1)
+            assert state.apply_scene(state.scene())
+        assert state.apply_scene(PlanningScene())
         held = RobotState(is_diff=True)
         held.attached_collision_objects = [attached_object(name="bowl", meshes=[mesh], frame="ground", link="slider")]
         assert state.call(GetStateValidity, "/check_state_validity", robot_state=held).valid  # the ground is in it
     finally:
-        set_values(state, open_meshes="hull")
+        state.set(open_meshes="hull")
 
 
 def test_frames_are_links_objects_fixed_frames_and_tf(state):
     for wrist in (math.pi / 2, 0.0):  # it stays where it was
-        put(state, [0.0, wrist])
+        state.put([0.0, wrist])
         if wrist:
-            apply(state, cup(x=0.5, y=-2.0, frame="hand"))  # hand's x is the ground's y
-        assert distance(state, "ground", "cup") == near(math.hypot(2.0, 0.5) - 0.2)
+            state.apply(cup(x=0.5, y=-2.0, frame="hand"))  # hand's x is the ground's y
+        assert state.distance("ground", "cup") == near(math.hypot(2.0, 0.5) - 0.2)
     state.send_transform("ground", "table", arm.at(0.0, -5.0, 0.0), static=True)
-    send(state, cup(y=-1.0, frame="table"))
-    wait_for_distance(state, "ground", "cup", 5.8)
-    apply(state, thing("second", pose=arm.at(0.0, -1.0, 0.0), frame="cup", primitives=[sphere()]))
-    assert distance(state, "ground", "second") == near(6.8)
-    apply(state, cup(frame="/odom"))  # MoveIt's name for where the root link stands
-    assert distance(state, "ground", "cup") == near(1.8)
+    state.send(cup(y=-1.0, frame="table"))
+    state.wait_for_distance("ground", "cup", 5.8)
+    state.apply(thing("second", pose=arm.at(0.0, -1.0, 0.0), frame="cup", primitives=[sphere()]))
+    assert state.distance("ground", "second") == near(6.8)
+    state.apply(cup(frame="/odom"))  # MoveIt's name for where the root link stands
+    assert state.distance("ground", "cup") == near(1.8)
     transforms = [to_transform("ground", "marker", arm.at(0.0, -7.0, 0.0), Time())]
-    apply(state, cup(frame="marker"), fixed_frame_transforms=transforms)
-    assert distance(state, "ground", "cup") == near(8.8)
+    state.apply(cup(frame="marker"), fixed_frame_transforms=transforms)
+    assert state.distance("ground", "cup") == near(8.8)
 
 
 def test_subframes_go_with_their_object(state):
@@ -181,21 +171,21 @@ def test_subframes_go_with_their_object(state):
     mug = cup(subframe_names=["tip", "grip"], subframe_poses=[tip, grip], type=ObjectType(db="{}", key="mug"))
 
     def put_lid(y, frame="cup/tip"):
-        return apply_scene(state, scene_diff(thing("lid", frame=frame, pose=arm.at(0, y, 0), primitives=[sphere()])))
+        return state.apply_scene(scene_diff(thing("lid", frame=frame, pose=arm.at(0, y, 0), primitives=[sphere()])))
 
     def is_mug(told):
         return told.subframe_names == ["tip", "grip"] and told.subframe_poses == [tip, grip] and told.type.key == "mug"
 
-    apply(state, mug)
-    assert put_lid(-1.0) and distance(state, "ground", "lid") == near(3.8)
-    assert [is_mug(one) for one in scene_of(state).world.collision_objects if one.id == "cup"] == [True]
-    send(state, attached_object(touch_links=["hand"]))
-    wait_for_distance(state, "hand", "cup", None)
-    assert [is_mug(one.object) for one in scene_of(state).robot_state.attached_collision_objects] == [True]
-    put(state, [1.0, 0.0])  # the hand slides along x
-    assert put_lid(0.0) and distance(state, "ground", "lid") == near(math.hypot(1.0, 3.0) - 0.2, 0.05)
-    send(state, attached_object(REMOVE))
-    wait_for_distance(state, "hand", "cup", math.hypot(0.5, 2.0) - 0.15)
+    state.apply(mug)
+    assert put_lid(-1.0) and state.distance("ground", "lid") == near(3.8)
+    assert [is_mug(one) for one in state.scene().world.collision_objects if one.id == "cup"] == [True]
+    state.send(attached_object(touch_links=["hand"]))
+    state.wait_for_distance("hand", "cup", None)
+    assert [is_mug(one.object) for one in state.scene().robot_state.attached_collision_objects] == [True]
+    state.put([1.0, 0.0])  # the hand slides along x
+    assert put_lid(0.0) and state.distance("ground", "lid") == near(math.hypot(1.0, 3.0) - 0.2, 0.05)
+    state.send(attached_object(REMOVE))
+    state.wait_for_distance("hand", "cup", math.hypot(0.5, 2.0) - 0.15)
     assert not put_lid(0.0, "cup/spout")
 
 
@@ -204,7 +194,7 @@ def test_base_poses_may_be_in_frames_of_objects(state, frame, offset):
     def check(thumb, place):
         """The ball of 0.1 stands at that place: its distance to the thumb's of 0.02 shows this, in both services."""
         pose, links = to_transform(frame, "ball", np.eye(4), Time()), {"links_a": ["thumb"], "links_b": ["ball"]}
-        one = ask(state, base_poses=[pose], **links)
+        one = state.nearest(base_poses=[pose], **links)
         base = {"base_links": ["ball"], "base_poses": [0.0] * 6 + [1.0], "base_frame": frame}
         many = state.call(GetDistances, DISTANCES, **base, **links)
         assert one.success and many.success, (one.message, many.message)
@@ -212,34 +202,34 @@ def test_base_poses_may_be_in_frames_of_objects(state, frame, offset):
         assert many.distance[0] == near(math.dist(thumb, place) - 0.12)
 
     subframes = {"subframe_names": ["tip"], "subframe_poses": [to_pose(arm.at(0.0, 1.0, 0.0))]}
-    apply(state, cup(**subframes))
+    state.apply(cup(**subframes))
     check((0.5, 0.5), (0.0, -2.0 + offset))
-    apply(state, thing(operation=REMOVE))
-    send(state, attached_object(**ON_HAND, **subframes))  # there the frame is where the hand is measured
-    wait_for_distance(state, "ground", "cup", 0.4)
-    put(state, [1.0, 0.0])
+    state.apply(thing(operation=REMOVE))
+    state.send(attached_object(**ON_HAND, **subframes))  # there the frame is where the hand is measured
+    state.wait_for_distance("ground", "cup", 0.4)
+    state.put([1.0, 0.0])
     check((1.5, 0.5), (1.6, offset))
-    assert not ask(state, base_poses=[to_transform("cup/lid", "ball", np.eye(4), Time())]).success
+    assert not state.nearest(base_poses=[to_transform("cup/lid", "ball", np.eye(4), Time())]).success
 
 
 def test_an_object_of_the_world_is_attached_at_its_pose(state):
-    put(state, [0.5, 0.0])
-    apply(state, cup(x=1.2, y=0.0))
-    send(state, attached_object(touch_links=["thumb"]))
-    wait_for_distance(state, "thumb", "cup", None)
-    assert rule(state, "cup", "thumb") == ("touch_link", False, "object 'cup' may touch link 'thumb'")
+    state.put([0.5, 0.0])
+    state.apply(cup(x=1.2, y=0.0))
+    state.send(attached_object(touch_links=["thumb"]))
+    state.wait_for_distance("thumb", "cup", None)
+    assert state.rule("cup", "thumb") == ("touch_link", False, "object 'cup' may touch link 'thumb'")
     # As in MoveIt the link that carries it is no exception unless it is named.
-    assert distance(state, "hand", "cup") == near(0.05)
-    put(state, [0.0, 0.0])
-    assert distance(state, "ground", "cup") == near(0.5)
+    assert state.distance("hand", "cup") == near(0.05)
+    state.put([0.0, 0.0])
+    assert state.distance("ground", "cup") == near(0.5)
     more = {"primitives": [sphere(0.05)], "primitive_poses": [to_pose(arm.at(0.0, 0.0, 1.0))]}
-    send(state, attached_object(APPEND, touch_links=["ground"], **more))
-    wait_for_distance(state, "ground", "cup", None)
-    assert distance(state, "ball", "cup") == near(math.hypot(49.0, 0.7) - 0.15)
-    send(state, attached_object(REMOVE, name="", link=""))
-    wait_for_distance(state, "ground", "cup", 0.5)
-    put(state, [0.5, 0.0])
-    assert distance(state, "ground", "cup") == near(0.5)  # in the world again, where it was
+    state.send(attached_object(APPEND, touch_links=["ground"], **more))
+    state.wait_for_distance("ground", "cup", None)
+    assert state.distance("ball", "cup") == near(math.hypot(49.0, 0.7) - 0.15)
+    state.send(attached_object(REMOVE, name="", link=""))
+    state.wait_for_distance("ground", "cup", 0.5)
+    state.put([0.5, 0.0])
+    assert state.distance("ground", "cup") == near(0.5)  # in the world again, where it was
 
 
 # --- planning scenes ---
@@ -248,15 +238,15 @@ def test_an_object_of_the_world_is_attached_at_its_pose(state):
 def test_a_whole_scene_replaces_what_belongs_to_it(state):
     """Attached objects only if its state is whole, superovoids never."""
     old = thing("old", pose=arm.at(9.0, 0.0, 0.0), primitives=[sphere()])
-    apply(state, old, attached=[attached_object(**ON_HAND)])
+    state.apply(old, attached=[attached_object(**ON_HAND)])
     assert state.call(ApplyObjects, APPLY, objects=[ovoid()]).success
     scene = PlanningScene()
     scene.world.collision_objects = [cup(name="wall")]
     for is_diff, expected in ((True, near(0.4)), (False, None)):
         scene.robot_state.is_diff = is_diff
-        assert apply_scene(state, scene)
-        assert distance(state, "ground", "cup") == expected and distance(state, "ground", "old") is None
-        assert distance(state, "ground", "wall") == distance(state, "ground", "egg") == near(1.8)
+        assert state.apply_scene(scene)
+        assert state.distance("ground", "cup") == expected and state.distance("ground", "old") is None
+        assert state.distance("ground", "wall") == state.distance("ground", "egg") == near(1.8)
 
 
 def test_a_planning_scene_world_replaces_objects_and_octomap_and_nothing_else(service, state):
@@ -264,17 +254,17 @@ def test_a_planning_scene_world_replaces_objects_and_octomap_and_nothing_else(se
     scene = scene_diff(cup(), cup(name="old", y=-3.0), attached=[attached_object(name="held", **ON_HAND)])
     scene.world.octomap = octomap(WALL, arm.at(0.0, 3.0, 0.0), binary=False)
     scene.allowed_collision_matrix = matrix(["cup", "hand"], {"cup", "hand"})
-    assert apply_scene(state, scene)
-    send(state, PlanningSceneWorld(collision_objects=[cup(y=-4.0)]))
-    wait_for_distance(state, "ground", "cup", 3.8)
-    assert distance(state, "ground", "old") is distance(state, "ground", MAP) is None
-    assert rule(state, "cup", "hand")[:2] == ("planning_scene", False)
-    send(state, PlanningSceneWorld(collision_objects=[cup(y=-5.0), thing("broken", primitives=[sphere(0.0)])]))
+    assert state.apply_scene(scene)
+    state.send(PlanningSceneWorld(collision_objects=[cup(y=-4.0)]))
+    state.wait_for_distance("ground", "cup", 3.8)
+    assert state.distance("ground", "old") is state.distance("ground", MAP) is None
+    assert state.rule("cup", "hand")[:2] == ("planning_scene", False)
+    state.send(PlanningSceneWorld(collision_objects=[cup(y=-5.0), thing("broken", primitives=[sphere(0.0)])]))
     service.wait_for_output("a message on planning_scene_world is refused: the rest is applied, not: object 'broken'")
-    assert "'broken'" in ask(state).message
-    send(state, PlanningSceneWorld())
-    wait_for_distance(state, "ground", "cup", None)
-    assert distance(state, "ground", "held") == near(0.4)
+    assert "'broken'" in state.nearest().message
+    state.send(PlanningSceneWorld())
+    state.wait_for_distance("ground", "cup", None)
+    assert state.distance("ground", "held") == near(0.4)
 
 
 # --- octomaps ---
@@ -282,33 +272,33 @@ def test_a_planning_scene_world_replaces_objects_and_octomap_and_nothing_else(se
 
 @pytest.mark.parametrize("binary", [True, False])
 def test_an_octomap_is_as_far_as_the_nearest_of_its_cubes(state, binary):
-    assert apply_scene(state, with_octomap(octomap(WALL, arm.at(0.0, -2.0, 0.0), binary=binary)))
-    assert distance(state, "ground", MAP) == near(1.9)
-    assert distance(state, "hand", MAP) == near(math.hypot(0.2, 2.0) - 0.05)  # next to the wall, which ends at x = 0.3
-    answer = ask(state, links_a=[MAP]).distances
+    assert state.apply_scene(with_octomap(octomap(WALL, arm.at(0.0, -2.0, 0.0), binary=binary)))
+    assert state.distance("ground", MAP) == near(1.9)
+    assert state.distance("hand", MAP) == near(math.hypot(0.2, 2.0) - 0.05)  # next to the wall, which ends at x = 0.3
+    answer = state.nearest(links_a=[MAP]).distances
     assert sorted(pair.link_b for pair in answer.pairs) == ["ball", "ground", "hand", "thumb"]
     assert [pair.distance for pair in answer.pairs] == sorted(pair.distance for pair in answer.pairs)
     assert answer.pairs_considered == 4 * 44  # of the 72 cells four times 8, in the middle, fill a node
-    send(state, attached_object(pose=arm.at(0.0, -1.0, 0.0), frame="hand", primitives=[sphere()]))
-    wait_for_distance(state, "cup", MAP, 0.9)
-    apply(state, cup(name="second", y=-2.0))
-    assert distance(state, "second", MAP) is None  # both are the world's
+    state.send(attached_object(pose=arm.at(0.0, -1.0, 0.0), frame="hand", primitives=[sphere()]))
+    state.wait_for_distance("cup", MAP, 0.9)
+    state.apply(cup(name="second", y=-2.0))
+    assert state.distance("second", MAP) is None  # both are the world's
 
 
 def test_an_octomap_is_replaced_whole_and_removed_by_an_empty_one(state):
     def is_after(message, expected):
-        assert apply_scene(state, message)
-        return distance(state, "ground", MAP) == expected
+        assert state.apply_scene(message)
+        return state.distance("ground", MAP) == expected
 
-    put(state, [0.0, math.pi / 2])
+    state.put([0.0, math.pi / 2])
     in_hand = with_octomap(octomap(WALL, arm.at(2.0, 0.0, 0.0), frame="hand"))
     assert is_after(in_hand, near(1.6))  # x of the hand is y
-    put(state, [0.0, 0.0])
-    assert distance(state, "ground", MAP) == near(1.6)  # it stays where it was
+    state.put([0.0, 0.0])
+    assert state.distance("ground", MAP) == near(1.6)  # it stays where it was
     assert is_after(with_octomap(octomap(WALL[:-1], arm.at(0.0, -3.0, 0.0))), near(2.9))
     assert is_after(scene_diff(cup(y=-9.0)), near(2.9))  # a difference without octomap
     assert is_after(scene_diff(thing("", operation=REMOVE)), near(2.9))  # all objects; the map is not an object
-    assert distance(state, "ground", "cup") is None
+    assert state.distance("ground", "cup") is None
     assert is_after(with_octomap(OctomapWithPose(octomap=Octomap(id="cleared"))), None)
     assert is_after(with_octomap(octomap(WALL, arm.at(0.0, -3.0, 0.0)), is_diff=False), near(2.9))
     assert is_after(PlanningScene(), None)  # a whole scene without octomap
@@ -319,15 +309,15 @@ def test_an_octomap_is_replaced_whole_and_removed_by_an_empty_one(state):
 
 def test_an_octomap_is_drawn_as_lists_of_cubes(state):
     markers = state.collect(MarkerArray, "/distance_service/markers")
-    set_values(state, rate=50.0)
-    assert apply_scene(state, with_octomap(octomap(WALL, arm.at(0.0, -2.0, 0.0))))
+    state.set(rate=50.0)
+    assert state.apply_scene(with_octomap(octomap(WALL, arm.at(0.0, -2.0, 0.0))))
 
     def lists():
         sent = [marker for message in markers for marker in message.markers]
         return {m.id: m for m in sent if m.type == Marker.CUBE_LIST and m.action == Marker.ADD}
 
     assert state.wait(lambda: len(lists()) == 2)
-    set_values(state, rate=0.0)
+    state.set(rate=0.0)
     drawn = {round(m.scale.x, 6): [(m.pose, point) for point in m.points] for m in lists().values()}
     assert {side: len(cubes) for side, cubes in drawn.items()} == {0.1: 40, 0.2: 4}
     low = min(pose.position.x + point.x - 0.5 * side for side, cubes in drawn.items() for pose, point in cubes)
@@ -345,13 +335,13 @@ def test_superovoids_are_added_attached_moved_and_removed(state):
         return answer.message
 
     apply_ovoids(ovoid(taper=[0.0, 0.2]))
-    assert distance(state, "ground", "egg") == near(1.8, 0.02)
+    assert state.distance("ground", "egg") == near(1.8, 0.02)
     apply_ovoids(ovoid(pose=arm.at(0.7, 0.0, 0.0), frame="hand", attach_link="hand", touch_links=["gripper"]))
-    put(state, [1.0, 0.0])
-    assert distance(state, "ground", "egg") == near(1.5)
-    assert rule(state, "egg", "thumb")[0] == rule(state, "egg", "hand")[0] == "touch_link"
+    state.put([1.0, 0.0])
+    assert state.distance("ground", "egg") == near(1.5)
+    assert state.rule("egg", "thumb")[0] == state.rule("egg", "hand")[0] == "touch_link"
     apply_ovoids(ovoid(operation=SuperovoidObject.MOVE, pose=arm.at(0.0, 3.0, 0.0)))
-    assert distance(state, "ground", "egg") == near(2.8)
+    assert state.distance("ground", "egg") == near(2.8)
     left = apply_ovoids(ovoid("other"), ovoid("egg", operation=SuperovoidObject.REMOVE))
     assert "other" in left and "egg" not in left
 
@@ -369,11 +359,11 @@ def test_rules_of_pairs_have_reasons_and_change_at_run_time(state):
     assert list(asked.link_a) == ["egg"] * 3 and list(asked.checked) == [True, True, False]
     sides = {"links_a": ["gripper", "hand"], "links_b": ["ball", "thumb"], "checked": [False, True]}
     assert state.call(SetPairRules, SET_RULES, reason="x ray", **sides).success
-    assert rule(state, "hand", "ball") == ("runtime", False, "a runtime rule disables it (x ray)")
-    assert distance(state, "thumb", "ball") is None and distance(state, "hand", "thumb") is not None
-    assert "x ray" in ask(state, links_a=["hand"], links_b=["ball"]).message
+    assert state.rule("hand", "ball") == ("runtime", False, "a runtime rule disables it (x ray)")
+    assert state.distance("thumb", "ball") is None and state.distance("hand", "thumb") is not None
+    assert "x ray" in state.nearest(links_a=["hand"], links_b=["ball"]).message
     assert state.call(SetPairRules, SET_RULES, clear=True).success
-    assert distance(state, "thumb", "ball") is not None and distance(state, "hand", "thumb") is None
+    assert state.distance("thumb", "ball") is not None and state.distance("hand", "thumb") is None
 
 
 @pytest.mark.ci

@@ -42,20 +42,11 @@ from world import (
     SET_RULES,
     SRDF,
     WALL,
-    apply,
-    apply_scene,
-    ask_until,
     cup,
-    distance,
-    is_valid,
     octomap,
     ovoid,
     prism,
-    put,
-    reset,
     scene_diff,
-    send,
-    set_values,
     sphere,
     thing,
     with_octomap,
@@ -86,23 +77,23 @@ def service(serve):
 @pytest.fixture(scope="module")
 def state(service, client):
     """The arm with its joints at 0 and the ball far away; a cup; no rules."""
-    put(client, [0.0, 0.0])
-    reset(client)
+    client.put([0.0, 0.0])
+    client.reset()
     restore(client)
     return client
 
 
 def restore(client):
     """Have the cup in the world and nothing else; of a scene that was refused, something is missing."""
-    assert apply_scene(client, PlanningScene())
-    apply(client, cup())
+    assert client.apply_scene(PlanningScene())
+    client.apply(cup())
 
 
 def is_unharmed(service, client, since):
     """The node answers from the world before, and no Python error was printed."""
-    assert distance(client, "ground", "cup") == pytest.approx(1.8, abs=1e-12)
+    assert client.distance("ground", "cup") == pytest.approx(1.8, abs=1e-12)
     assert "Traceback" not in service.output()[since:]
-    return is_valid(client)
+    return client.is_valid()
 
 
 def base(pose=None, child="ball", parent="ground"):
@@ -245,15 +236,15 @@ def test_a_wrong_request_is_refused_as_a_whole_with_its_reason(service, state, k
         assert response.error_code.value == ErrorCode.UNKNOWN_LINK
     if kind is ApplyPlanningScene:
         restore(state)
-    assert distance(state, "ground", "egg") is None
+    assert state.distance("ground", "egg") is None
     assert is_unharmed(service, state, since)
 
 
 def test_an_octomap_with_more_cubes_than_allowed_is_refused(service, state):
     since = len(service.output())
     for most, is_read in ((39, False), (20_000, True)):
-        set_values(state, octomap_cubes=most)
-        assert apply_scene(state, map_message()["scene"]) == is_read
+        state.set(octomap_cubes=most)
+        assert state.apply_scene(map_message()["scene"]) == is_read
     assert "more than 39 occupied cubes" in service.output()[since:]
     restore(state)
 
@@ -313,11 +304,11 @@ MESSAGES = [
 @pytest.mark.parametrize(("message", "words"), MESSAGES)
 def test_a_wrong_message_is_missing_until_a_whole_scene_comes(service, state, message, words):
     since = len(service.output())
-    send(state, message)
+    state.send(message)
     assert state.wait(lambda: words in service.output()[since:]), service.output()[since:]
     about = message.object if isinstance(message, AttachedCollisionObject) else message
     if about.operation != REMOVE:
-        ask_until(state, lambda r: words in r.message)
+        state.until(lambda r: words in r.message)
         restore(state)
-    assert distance(state, "ground", "broken") is None
+    assert state.distance("ground", "broken") is None
     assert is_unharmed(service, state, since)
