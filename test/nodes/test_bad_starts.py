@@ -3,8 +3,6 @@
 
 """Command lines, parameter files and launch arguments without sense: words, and the right exit code."""
 
-from __future__ import annotations
-
 import pytest
 import rclpy
 
@@ -90,9 +88,6 @@ def test_the_process_ends_with_the_code():
         ["-m", "superovoid_ros.nodes.sweep_player", "--ros-args", "--params-file", "/no/such.yaml"]
     )
     assert found == 2 and "cannot start: " in printed and "Traceback" not in printed, printed
-
-
-# --- launch arguments ---
 
 
 def test_only_given_arguments_set_parameters(tmp_path):

@@ -3,8 +3,6 @@
 
 """Bonds with a lifecycle manager: heartbeats while the node is active, and one that ends them."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest
@@ -12,7 +10,6 @@ import pytest
 from superovoid_ros.nodes.distance_service.health import bond
 
 import arm
-import lifecycle
 import parts
 
 STATUS = {"instance_id": "manager", "heartbeat_timeout": 4.0, "heartbeat_period": 0.1, "id": "fake", "active": True}
@@ -95,5 +92,5 @@ def test_a_bond_with_a_running_node(start_node, client):
         return any(one.instance_id != "manager" and one.active for one in heard)
 
     assert client.wait(is_alive)
-    lifecycle.bring(client, "/distance_service", "inactive")
+    client.bring("inactive")
     assert client.wait(lambda: any(not one.active for one in heard))

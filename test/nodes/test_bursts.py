@@ -3,8 +3,6 @@
 
 """Objects that are published without a pause are all known; if one is lost, nothing is answered."""
 
-from __future__ import annotations
-
 import pytest
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -27,7 +25,7 @@ def state(service, client):
     client.put([0.0, 0.0])
     client.reset()
     yield client
-    assert client.apply_scene(PlanningScene())
+    client.empty()
 
 
 def far_cup(index):

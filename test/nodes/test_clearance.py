@@ -3,8 +3,6 @@
 
 """The topics `~/clearance` and `~/min_distance`: numbers of the measured state, and NaN if it is not known."""
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 
@@ -12,13 +10,11 @@ import numpy as np
 import panda
 import pytest
 from lifecycle_msgs.msg import Transition
-from moveit_msgs.msg import PlanningScene
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import Float64
 from superovoid_interfaces.msg import Clearance, ErrorCode
-from superovoid_interfaces.srv import GetMinDistance
 
 from superovoid.robot import Robot
 from superovoid.robot.octomap import Octree
@@ -30,8 +26,7 @@ from superovoid_ros.nodes.distance_service.world.model import Model
 import arm
 import lifecycle
 from octrees import HALF, binary_stream
-from parameters import set_parameters
-from world import MIN_DISTANCE, thing
+from world import thing
 
 NAME = "/distance_service"
 KINDS = (Clearance, "clearance"), (Float64, "min_distance")
@@ -52,7 +47,7 @@ def topics(service, client):
 @pytest.fixture
 def messages(topics, client):
     """The same of a service with a complete world, and a known state."""
-    assert client.apply_scene(PlanningScene())
+    client.empty()
     client.send_transform("ground", "ball", BALL, static=True)
     measure(client, topics[0], lambda message: message.error_code.value == ErrorCode.SUCCESS)
     return topics
@@ -89,7 +84,7 @@ def test_clearance_is_that_of_the_service_with_its_rate(messages, client):
     assert found.closest.lower == found.lower <= 0.75
     assert found.time_to_contact == pytest.approx(0.75 / 0.2, rel=1e-9) and found.time_to_contact <= 0.75 / 0.2
     assert client.wait(lambda: any(message.data == found.lower for message in messages[1]))
-    pairs = client.call(GetMinDistance, MIN_DISTANCE).distances.pairs
+    pairs = client.nearest().distances.pairs
     assert pairs[0].distance == found.closest.distance and len(pairs) == found.pairs_considered
 
 
@@ -122,12 +117,12 @@ def test_an_unreadable_object_leaves_no_number(messages, client):
     client.send(thing("cup", primitives=[flat]))
     found = measure(client, messages[0], lambda message: message.error_code.value == ErrorCode.INCOMPLETE_WORLD)
     assert "cup" in found.message and all(map(math.isnan, numbers(found)))
-    assert set_parameters(client, NAME, {"incomplete_world": "warn"}).successful
+    client.set(incomplete_world="warn")
     found = measure(client, messages[0], lambda message: message.error_code.value == ErrorCode.SUCCESS)
     assert "cup" in found.message and found.lower > 0.7
     del messages[1][:]
     assert client.wait(lambda: bool(messages[1])) and math.isnan(messages[1][-1].data)
-    assert set_parameters(client, NAME, {"incomplete_world": "refuse"}).successful
+    client.set(incomplete_world="refuse")
 
 
 def test_the_velocity_of_a_moving_base_is_unknown(messages, client):
@@ -147,9 +142,6 @@ def test_a_node_that_falls_silent_publishes_a_clearance_without_a_number(start_n
     lifecycle.change(client, f"/{name}", end)
     assert client.wait(lambda: heard[0][-1].error_code.value == ErrorCode.INACTIVE)
     assert all(map(math.isnan, numbers(heard[0][-1]))) and client.wait(lambda: math.isnan(heard[1][-1].data))
-
-
-# --- speeds ---
 
 
 def test_no_pair_touches_before_the_bound():

@@ -3,8 +3,6 @@
 
 """The client in Python against a node in a process of its own: in scripts, in nodes, blocking and not."""
 
-from __future__ import annotations
-
 import threading
 import time
 

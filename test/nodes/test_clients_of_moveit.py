@@ -9,8 +9,6 @@ moveit_py changes a scene of its own process; what others see of it is what its 
 `PlanningSceneMonitor::scenePublishingThread` and `PlanningScene::getPlanningSceneDiffMsg`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import panda
 import pytest

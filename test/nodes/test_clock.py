@@ -3,12 +3,9 @@
 
 """The distance service in simulated time: ages, timers, and time that jumps back when a simulation begins again."""
 
-from __future__ import annotations
-
 import pytest
 from rosgraph_msgs.msg import Clock
 from superovoid_interfaces.msg import DistanceArray
-from superovoid_interfaces.srv import GetMinDistance
 
 from superovoid_ros.nodes.common.conversions import to_nanoseconds, to_time
 
@@ -16,7 +13,6 @@ import arm
 from monitor import Monitor, values_of
 
 NAME = "/distance_service"
-SERVICE = f"{NAME}/get_min_distance"
 SECOND = 1_000_000_000
 
 
@@ -41,7 +37,7 @@ def advance(client, seconds):
         return response.success and now == pytest.approx(seconds, abs=1e-6)
 
     set_time(client, seconds)
-    client.call_until(has_it, GetMinDistance, SERVICE)
+    client.until(has_it)
 
 
 def published_in_ten_periods(client, seconds):
@@ -74,7 +70,7 @@ def begin(client, seconds, ball=2.0):
         arm.send_state(client, ball=pose, stamp=stamp)
         return False
 
-    return client.call_until(answers_from_it, GetMinDistance, SERVICE)
+    return client.until(answers_from_it)
 
 
 def test_missing_clock_is_reported(node_with_clock, client):
@@ -85,7 +81,7 @@ def test_ages_are_in_simulated_time(node_with_clock, client):
     fresh = begin(client, 100.0)
     assert fresh.distances.joint_state_age == 0.0 and not fresh.distances.stale
     advance(client, 103.5)
-    old = client.call_until(lambda response: response.distances.stale, GetMinDistance, SERVICE)
+    old = client.until(lambda response: response.distances.stale)
     assert old.distances.joint_state_age == pytest.approx(3.5, abs=1e-9)
     assert old.distances.base_pose_age == pytest.approx(3.5, abs=1e-9)
 
@@ -100,7 +96,7 @@ def test_topics_follow_simulated_time_also_after_a_jump_back(node_with_clock, cl
 def test_time_that_jumps_back_forgets_what_has_not_happened_yet(node_with_clock, client):
     begin(client, 110.0)
     set_time(client, 10.0)
-    response = client.call_until(lambda response: not response.success, GetMinDistance, SERVICE)
+    response = client.until(lambda response: not response.success)
     assert "no position of joint slide, wrist" in response.message
     node_with_clock.wait_for_output("time jumped back")
     again = begin(client, 10.0, ball=1.5)

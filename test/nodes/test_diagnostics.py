@@ -3,25 +3,19 @@
 
 """The diagnostics of the distance service, as a monitor of the robot receives them."""
 
-from __future__ import annotations
-
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from superovoid_interfaces.msg import DistanceArray
-from superovoid_interfaces.srv import GetMinDistance
 from tf2_msgs.msg import TFMessage
 
 from superovoid_ros.nodes.common.conversions import to_nanoseconds
 
 import arm
-import lifecycle
 from monitor import Monitor, values_of
-from parameters import set_parameters
 
 NAME = "/distance_service"
-SERVICE = f"{NAME}/get_min_distance"
 OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE
 
 
@@ -118,8 +112,8 @@ def test_calls_are_counted(loaded, client):
         return int(values.get(name, 0)) - int(before.get(name, 0))
 
     arm.send_state(client)
-    client.call_until(lambda response: response.success, GetMinDistance, SERVICE)
-    assert not client.call(GetMinDistance, SERVICE, links_a=["nothing"]).success
+    client.until()
+    assert not client.nearest(links_a=["nothing"]).success
     refused = "calls of GetMinDistance refused"
     _, values = loaded.wait_for("queries", lambda s: count_calls(values_of(s), refused) > 0)
     assert count_calls(values, "calls") >= 2 and count_calls(values, "calls of GetMinDistance") >= 2
@@ -128,9 +122,9 @@ def test_calls_are_counted(loaded, client):
 
 
 def test_an_inactive_node_goes_on_telling_until_the_period_is_zero(loaded, client):
-    lifecycle.bring(client, NAME, "inactive")
+    client.bring("inactive")
     loaded.wait_for("robot", lambda s: values_of(s)["state"] == "inactive")
     status, _ = loaded.wait_for("topics")
     assert status.level == OK and status.message == "inactive"
-    assert set_parameters(client, NAME, {"diagnostics.period": 0.0}).successful
+    client.set(**{"diagnostics.period": 0.0})
     client.wait_for_silence(loaded.messages)

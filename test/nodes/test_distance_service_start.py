@@ -3,14 +3,9 @@
 
 """The distance service before it knows its robot, with robots that make no sense, and its end."""
 
-from __future__ import annotations
-
 import pytest
-from superovoid_interfaces.srv import GetMinDistance
 
 import arm
-
-SERVICE = "/distance_service/get_min_distance"
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +16,7 @@ def late_service(serve):
 
 def answer(client, words):
     """Return the first answer that contains `words`."""
-    return client.call_until(lambda response: words in response.message, GetMinDistance, SERVICE)
+    return client.until(lambda response: words in response.message)
 
 
 @pytest.mark.ci
@@ -62,7 +57,7 @@ def test_robot_from_topics_works_after_all_that(late_service, client):
     response = answer(client, "no transform")
     assert "'ball'" in response.message and "'ground'" in response.message
     client.send_transform("ground", "ball", arm.at(2.0, 0.0, 0.0))
-    response = client.call_until(lambda response: response.success, GetMinDistance, SERVICE)
+    response = client.until()
     assert response.distances.pairs_considered == 4
     client.send_text("robot_description_semantic", arm.SRDF)
-    client.call_until(lambda response: response.distances.pairs_considered == 2, GetMinDistance, SERVICE)
+    client.until(lambda response: response.distances.pairs_considered == 2)

@@ -3,8 +3,6 @@
 
 """The end of a command: by Ctrl-C at any time, SIGTERM, a closed terminal or force; its nodes end with it."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

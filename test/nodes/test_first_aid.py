@@ -3,14 +3,10 @@
 
 """`superovoid node check`: it names what a running node lacks."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
-from lifecycle_msgs.msg import Transition
 from sensor_msgs.msg import JointState
-from superovoid_interfaces.srv import GetMinDistance
 from tf2_msgs.msg import TFMessage
 
 from superovoid.cli.command_line import Command
@@ -18,7 +14,6 @@ from superovoid.output import REPORT
 from superovoid_ros.commands import node as command
 
 import arm
-import lifecycle
 
 NAME = "/distance_service"
 
@@ -70,7 +65,7 @@ def test_node_without_a_robot_lacks_its_description(node_to_check, capsys):
 def test_robot_lacks_joint_states_until_they_come(node_to_check, client, capsys):
     client.send_text("robot_description_semantic", arm.SRDF)
     client.send_text("robot_description", arm.URDF)
-    client.call_until(lambda r: "no position" in r.message, GetMinDistance, f"{NAME}/get_min_distance", max_results=1)
+    client.until(lambda r: "no position" in r.message, max_results=1)
     code, found = checks(capsys)
     assert code == 1
     assert found["robot"]["ok"] and not found["measurements"]["ok"]
@@ -78,7 +73,7 @@ def test_robot_lacks_joint_states_until_they_come(node_to_check, client, capsys)
     assert "unmeasured_joints" in found["distance"]["remedy"]
     arm.set_state(client, NAME)
     arm.send_state(client)
-    client.call_until(lambda r: r.success, GetMinDistance, f"{NAME}/get_min_distance", max_results=1)
+    client.until(max_results=1)
     arm.send_state(client)
     code, text = run(capsys, NAME)
     assert code == 0
@@ -90,8 +85,8 @@ STATES, TF = "sensor_msgs/msg/JointState", "tf2_msgs/msg/TFMessage"
 
 
 def test_inactive_node_is_to_be_activated(node_to_check, client, capsys):
-    assert lifecycle.change(client, NAME, Transition.TRANSITION_DEACTIVATE)
+    client.bring("inactive")
     code, text = run(capsys, NAME)
     assert code == 1
     assert f"ros2 lifecycle set {NAME} activate" in text
-    assert lifecycle.change(client, NAME, Transition.TRANSITION_ACTIVATE)
+    client.bring("active")

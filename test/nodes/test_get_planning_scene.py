@@ -3,8 +3,6 @@
 
 """Service get_planning_scene, whose answers can be sent back, and scenes in frames with a prefix."""
 
-from __future__ import annotations
-
 import pytest
 from builtin_interfaces.msg import Time
 from moveit_msgs.msg import LinkPadding, LinkScale, ObjectColor, PlanningScene
@@ -197,10 +195,10 @@ def test_what_was_answered_changes_nothing_when_it_is_sent_back(state, is_diff):
 
 def test_names_and_colours_go_with_their_scene_or_object(state):
     furnish(state)
-    assert state.apply_scene(scene_diff(thing(operation=b"\1")))
+    state.apply(thing(operation=b"\1"))
     assert not state.scene().object_colors
     furnish(state)
-    assert state.apply_scene(PlanningScene())
+    state.empty()
     scene = state.scene()
     assert not scene.name and not scene.object_colors and not scene.world.collision_objects
     assert not scene.world.octomap.octomap.id

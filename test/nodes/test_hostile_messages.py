@@ -3,8 +3,6 @@
 
 """Hostile messages, requests and parameters: the node refuses them with a short message and continues."""
 
-from __future__ import annotations
-
 import random
 import struct
 import time
@@ -32,7 +30,6 @@ from node_processes import LATCHED
 from world import RELIABLE, cup
 
 NAME = "/distance_service"
-MIN_DISTANCE = f"{NAME}/get_min_distance"
 AHEAD = arm.at(2.0, 0.0, 0.0)
 
 
@@ -54,7 +51,7 @@ def answer(client, **request):
     """Ask how far hand and ball are apart in a state given as a whole."""
     ball = to_transform("ground", "ball", AHEAD, GetMinDistance.Response().distances.header.stamp)
     asked = {"links_a": ["hand"], "links_b": ["ball"], "joint_names": arm.JOINTS, "joint_positions": [0.0, 0.0]}
-    return client.call(GetMinDistance, MIN_DISTANCE, **asked | {"base_poses": [ball]} | request)
+    return client.nearest(**asked | {"base_poses": [ball]} | request)
 
 
 def is_right(client):
@@ -62,9 +59,6 @@ def is_right(client):
     assert response.success, response.message
     assert response.distances.pairs[0].distance == pytest.approx(1.35, abs=1e-12)
     return True
-
-
-# --- messages beyond their bounds, and bytes that are none ---
 
 
 def mutate(data, rng):
@@ -111,9 +105,6 @@ def test_malformed_bytes_are_refused_before_a_read_beyond_them(data):
             read(data, kind)
 
 
-# --- names, stamps ---
-
-
 def test_long_names_are_answered_and_logged_in_a_few_words(state, service):
     before, began = len(service.output()), time.monotonic()
     name = "x" * 100_000 + "\n[FATAL] \x1b[31m"
@@ -150,8 +141,6 @@ def test_an_invalid_stamp_is_refused(state, service, sec, nanosec):
     near = answer(state, joint_names=[], joint_positions=[])
     assert near.success and near.distances.pairs[0].distance == pytest.approx(1.35, abs=1e-12)
 
-
-# --- fields that may hold anything ---
 
 NUMBERS = (0.0, 1.0, -1.0, 0.5, 1e-9, 5e-324, 1e30, 1e308, float("nan"), float("inf"), -float("inf"))
 WORDS = (

@@ -25,8 +25,6 @@ from sensor_msgs.msg import JointState
 from superovoid_ros.nodes.common.conversions import from_pose
 
 from asking import ANSWER_TIMEOUT
-from lifecycle import bring
-from world import NAME
 
 pytestmark = panda.NEEDS_PLANNER
 JOINTS = [*panda.ARM, "panda_finger_joint1"]
@@ -205,11 +203,11 @@ def test_a_planned_motion_stops_if_another_robot_is_described(robot):
 @pytest.mark.parametrize("together", [False, True])
 def test_the_controller_stops_with_the_node(robot, together):
     goal = begin_motion(robot)
-    bring(robot, NAME, "unconfigured" if together else "inactive")
+    robot.bring("unconfigured" if together else "inactive")
     robot.wait(lambda: bool(robot.machine.cancelled))
     if not together:
         assert code_of(robot, goal).val == Code.PREEMPTED
-    bring(robot, NAME, "active")
+    robot.bring("active")
     assert robot.machine.cancelled
 
 

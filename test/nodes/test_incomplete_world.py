@@ -3,8 +3,6 @@
 
 """What could not be read of the world is never forgotten: no answer is given without it, unless that is asked for."""
 
-from __future__ import annotations
-
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
 from moveit_msgs.msg import CollisionObject, LinkPadding, PlanningScene
@@ -28,7 +26,7 @@ def service(serve):
 def state(service, client):
     """The service with a state and a complete world without objects."""
     client.set(incomplete_world="refuse")
-    assert client.apply_scene(PlanningScene())
+    client.empty()
     client.put([0.0, 0.0])
     client.reset()
     return client

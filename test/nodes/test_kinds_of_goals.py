@@ -3,8 +3,6 @@
 
 """Plans and inverse kinematics of a robot with a joint that turns without limits, a follower, and a base that moves."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -100,9 +98,6 @@ def turns(response):
     return np.array([point.positions[column] for point in trajectory.points])
 
 
-# -- a joint that turns without limits --------------------------------------------------------------------------------
-
-
 @pytest.mark.ci
 @pytest.mark.parametrize(
     ("start", "goal", "end"),
@@ -130,9 +125,6 @@ def test_a_pose_and_a_turn_are_wanted_at_once(crane):
     assert turns(plan_crane(crane, goal, place(state_of())))[-1] == pytest.approx(-2.0, abs=2e-3)
 
 
-# -- goals and the way ----------------------------------------------------------------------------------------------
-
-
 def test_a_region_may_be_a_mesh(crane):
     corners = [(0, 0, 0), (0.2, 0, 0), (0, 0.2, 0), (0, 0, 0.2)]
     wedge = Mesh(vertices=[Point(x=float(x), y=float(y), z=float(z) - 0.01) for x, y, z in corners])
@@ -140,9 +132,6 @@ def test_a_region_may_be_a_mesh(crane):
     goal = Constraints(position_constraints=[region("hook", "chassis", pose(-0.65, -0.05), wedge)])
     way = turns(plan_crane(crane, goal, place(state_of())))
     assert abs(math.remainder(way[-1] - math.pi, 2 * math.pi)) < 0.4
-
-
-# -- states that are answered -----------------------------------------------------------------------------------------
 
 
 def hook_at(client, point, state):
@@ -174,9 +163,6 @@ def test_returned_states_can_be_requested_again(crane):
         state.joint_state.position[turn] = 0.21  # next to the rock: hook is free, load is not
         hit = crane.call(GetStateValidity, "/check_state_validity", robot_state=state).contacts
         assert {frozenset((one.contact_body_1, one.contact_body_2)) for one in hit} == {frozenset(("load", "rock"))}
-
-
-# -- a base that drives while a plan is made ------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,6 @@
 A search is held from its beginning until the world has changed.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import panda
 import pytest
@@ -36,9 +34,6 @@ from superovoid_interfaces.srv import GetDistances
 
 from superovoid.compiled.threads import processors
 
-import lifecycle
-from parameters import set_parameters
-
 pytestmark = panda.NEEDS_PLANNER
 Code = MoveItErrorCodes
 INVALIDATED = Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE
@@ -56,10 +51,10 @@ def service(serve):
 @pytest.fixture
 def scene(service, client):
     """The arm at the left of a wall."""
-    lifecycle.bring(client, NAME, "active")
+    client.bring("active")
     for kind in ("plan", "inverse"):
         hold(client, kind, False)
-    assert set_parameters(client, NAME, {"robot_description": panda.urdf()}).successful
+    client.set(robot_description=panda.urdf())
     put(client, LEFT)
     apply(client, block("wall", panda.wall()), whole=True)
     return client
@@ -102,9 +97,6 @@ def is_invalidated(response):
     return response.error_code.val == INVALIDATED
 
 
-# -- the world changes ------------------------------------------------------------------------------------------------
-
-
 def test_a_plan_whose_path_constraints_have_moved_away_is_not_answered(scene):
     """They are given in a frame of TF."""
 
@@ -132,11 +124,11 @@ def test_a_plan_whose_path_constraints_have_moved_away_is_not_answered(scene):
 
 def describe_another_robot(client):
     other = panda.urdf().replace('size="0.05 0.2 0.06"', 'size="0.05 0.25 0.06"')
-    assert set_parameters(client, NAME, {"robot_description": other}).successful
+    client.set(robot_description=other)
 
 
 def deactivate(client):
-    lifecycle.bring(client, NAME, "inactive")
+    client.bring("inactive")
 
 
 @pytest.mark.parametrize(
@@ -174,9 +166,6 @@ def test_a_solution_whose_goal_has_moved_away_is_not_answered(scene):
     assert not response.solution.joint_state.name
 
 
-# -- others ask -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.ci
 def test_plans_keep_neither_distances_nor_inverse_kinematics_waiting(scene):
     futures = [begin_plan(scene) for _ in range(THREADS)]
@@ -189,4 +178,4 @@ def test_plans_keep_neither_distances_nor_inverse_kinematics_waiting(scene):
     hold(scene, "inverse", False)
     assert scene.wait(solution.done) and solution.result().error_code.val == Code.SUCCESS
     assert not any(future.done() for future in futures)
-    lifecycle.bring(scene, NAME, "unconfigured")  # ends the plans
+    scene.bring("unconfigured")  # ends the plans

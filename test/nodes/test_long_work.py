@@ -3,11 +3,8 @@
 
 """Long queries and messages that take long to read: others are answered, and a deadline or the end stops them."""
 
-from __future__ import annotations
-
 import pytest
 from holding import SERVICE, hold
-from moveit_msgs.msg import PlanningScene
 from moveit_msgs.srv import ApplyPlanningScene
 from superovoid_interfaces.srv import GetDistances
 
@@ -31,7 +28,7 @@ def state(service, client):
     client.send_text("robot_description", arm.URDF)
     service.wait_for_output("robot 'arm'")
     # A whole scene first: what an earlier test left unread keeps questions from being answered.
-    assert client.apply_scene(PlanningScene())
+    client.empty()
     client.put([0.0, 0.0])
     yield client
     if service.process.poll() is None:

@@ -3,8 +3,6 @@
 
 """Markers: what a display and a page get to see of them, and saved configurations of displays that show all."""
 
-from __future__ import annotations
-
 import copy
 import json
 import math

@@ -3,8 +3,6 @@
 
 """The node reports a bug as a bug and continues; long calls end when the node ends."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

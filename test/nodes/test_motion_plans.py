@@ -3,8 +3,6 @@
 
 """compute_fk, compute_ik and plan_kinematic_path as move_group's clients call them, answered by a process."""
 
-from __future__ import annotations
-
 import numpy as np
 import panda
 import pytest
@@ -98,9 +96,6 @@ def interpolate(response, parts=4):
     return np.concatenate([*states, q[-1:]])
 
 
-# -- kinematics -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.ci
 def test_forward_kinematics_are_those_of_the_requested_state(scene):
     links = ["panda_hand", "panda_link3"]
@@ -169,9 +164,6 @@ def test_inverse_kinematics_obey_additional_constraints(scene):
 )
 def test_inverse_kinematics_of_what_is_unknown_are_refused(scene, fields, code):
     assert inverse(scene, tip(LEFT), **fields).error_code.val == code
-
-
-# -- plans ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_plan_to_joints_goes_around_the_wall(scene):

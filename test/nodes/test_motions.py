@@ -3,8 +3,6 @@
 
 """Motions and Cartesian paths as move_group's clients request them, with simulated controllers."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager, nullcontext
 from types import MappingProxyType
 from xml.etree import ElementTree

@@ -3,8 +3,6 @@
 
 """The whole planning scene is asked of a move_group: at the start, after a gap, and when something did not fit."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 
 import numpy as np

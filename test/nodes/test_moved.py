@@ -3,8 +3,6 @@
 
 """Whether objects are still in place, compared with their points moved one by one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation

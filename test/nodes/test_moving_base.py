@@ -3,8 +3,6 @@
 
 """A robot that moves in a frame of the world, among objects that stand there: by TF, and by the states of requests."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, RobotState
@@ -75,9 +73,6 @@ def check(client, *, base=None, frame="", group="", joint="drive", is_diff=True)
 
 def both_answers(client, **request):
     return client.nearest(**request), client.call(GetDistances, DISTANCES, **request)
-
-
-# --- the virtual joint of the SRDF ---
 
 
 @pytest.mark.ci
@@ -171,9 +166,6 @@ def test_the_frame_of_the_world_has_no_prefix(begin):
     assert not check(client).valid
 
 
-# --- without a transform of the robot's base ---
-
-
 def test_without_its_pose_only_the_robots_own_distances_are_answered(begin):
     client = begin()
     own = drive(client)
@@ -191,7 +183,7 @@ def test_without_its_pose_only_the_robots_own_distances_are_answered(begin):
     client.until(links_a=["pen"], links_b=["ground"])
     assert not client.apply_scene(scene_diff(thing("stone", frame="ground", primitives=[sphere()])))
     assert "object 'stone': " in client.nearest().message
-    assert client.apply_scene(scene_diff(thing("stone", operation=CollisionObject.REMOVE)))
+    client.apply(thing("stone", operation=CollisionObject.REMOVE))
     # Who gives the pose is answered.
     assert client.gap(base_poses=[to_transform("odom", "ground", ON_CUP, client.now())]) == pytest.approx(-0.2)
     assert check(client, base=np.eye(4)).valid and not check(client, base=ON_CUP).valid
@@ -206,9 +198,6 @@ def test_an_unknown_pose_may_be_the_default_as_in_move_group(begin):
     assert client.gap() == pytest.approx(1.8) and client.gap("stone") == pytest.approx(0.8) and check(client).valid
     drive(client, ON_CUP)
     assert client.gap() == pytest.approx(-0.2) and client.gap("stone") == pytest.approx(0.8)
-
-
-# --- a frame of the world that no SRDF names ---
 
 
 def test_a_link_of_the_robot_is_no_planning_frame(begin):

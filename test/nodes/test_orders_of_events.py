@@ -6,8 +6,6 @@
 The parts that build the model run here step by step: what the reader's thread does between two events is chosen.
 """
 
-from __future__ import annotations
-
 import random
 from types import SimpleNamespace
 

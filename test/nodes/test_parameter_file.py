@@ -3,8 +3,6 @@
 
 """config/distance_service.yaml: every parameter of the node, its default and its meaning."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 from rcl_interfaces.srv import DescribeParameters, ListParameters

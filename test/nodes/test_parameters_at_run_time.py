@@ -3,8 +3,6 @@
 
 """Parameters set while the distance service runs: all of a request's or none, and calls go on meanwhile."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Quality of service: the defaults that docs/reference/ros.md states, overrides, remapping, and many calls at once."""
 
-from __future__ import annotations
-
 import pytest
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState

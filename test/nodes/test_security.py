@@ -3,8 +3,6 @@
 
 """The SROS 2 policy that is shipped allows each node what it has, and nothing else."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree
 
 import pytest

@@ -3,8 +3,6 @@
 
 """The services that answer distances, compared with the library; the topics and parameters of the same node."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -138,7 +136,7 @@ def test_every_service_answers_what_the_library_does(service, client, world, giv
         robot_state.multi_dof_joint_state.joint_names = ["free"]
         robot_state.multi_dof_joint_state.transforms = [base_pose(OTHER[1]).transform]
         robot_state.multi_dof_joint_state.header.frame_id = "ground"
-    nearest = client.call(GetMinDistance, MIN_DISTANCE, **one)
+    nearest = client.nearest(**one)
     deepest = client.call(GetPenetration, PENETRATION, **one)
     rows = client.call(GetDistances, DISTANCES, **many)
     for answer in (nearest, deepest, rows):

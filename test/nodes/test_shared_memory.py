@@ -3,8 +3,6 @@
 
 """Nodes have room in shared memory for bursts of large answers, unless the user has chosen transports."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -11,7 +11,7 @@ import pytest
 from moveit_msgs.msg import PlanningSceneComponents
 from moveit_msgs.srv import GetPlanningScene
 from superovoid_interfaces.msg import SuperovoidObject
-from superovoid_interfaces.srv import ApplyObjects, GetMinDistance
+from superovoid_interfaces.srv import ApplyObjects
 
 from superovoid import Robot, Superovoid
 from superovoid.viewing.meanings import Meaning
@@ -92,7 +92,7 @@ def test_objects_are_added_moved_and_removed_by_the_node(service, client):
     np.testing.assert_allclose(service.objects["egg"], arm.at(0.0, 0.0, 2.0), atol=1e-9)
     wait_until(client, lambda: "egg" in {drawn.owner for drawn in service.answer().bodies})
     service.move_object("egg", arm.at(1.25, 0.0, 0.2))
-    response = client.call(GetMinDistance, f"{NODE}/get_min_distance", links_a=["egg"], links_b=["hand"], max_results=1)
+    response = client.nearest(links_a=["egg"], links_b=["hand"], max_results=1)
     assert response.success and response.distances.pairs[0].distance < 0.0
     wait_until(client, lambda: service.answer().clearance.meaning == Meaning.OVERLAPPING)
     checked, words = service.pair_rule("egg", "hand")

@@ -3,8 +3,6 @@
 
 """The nodes that play and show motions: the player of sweeps, and the trail of a path."""
 
-from __future__ import annotations
-
 import csv
 
 import numpy as np

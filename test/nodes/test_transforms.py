@@ -3,8 +3,6 @@
 
 """The tree of transforms that stands in for tf2_ros."""
 
-from __future__ import annotations
-
 import sys
 import types
 
@@ -66,9 +64,6 @@ def test_a_loop_is_reported_and_not_followed_for_ever(tree):
     tree.set("finger", "world", pose(6), 0)
     with pytest.raises(InputError, match="loop"):
         tree.lookup("right", "left")
-
-
-# --- with tf2_ros, here a double of it with the same interface ---
 
 
 class TransformException(Exception):

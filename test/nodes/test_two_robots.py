@@ -3,8 +3,6 @@
 
 """Two robots in one system: two nodes, two descriptions, namespaces, and frames that differ by prefix or by topic."""
 
-from __future__ import annotations
-
 import pytest
 from sensor_msgs.msg import JointState
 from superovoid_interfaces.msg import DistanceArray

@@ -3,8 +3,6 @@
 
 """Service check_state_validity: contacts with place and depth, paddings and scales, constraints."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -19,7 +17,6 @@ from moveit_msgs.msg import (
     LinkPadding,
     LinkScale,
     OrientationConstraint,
-    PlanningScene,
     PositionConstraint,
     RobotState,
     VisibilityConstraint,
@@ -52,7 +49,7 @@ def service(serve, client):
 @pytest.fixture
 def state(service, client):
     """No objects, no paddings."""
-    assert client.apply_scene(PlanningScene())
+    client.empty()
     client.set(padding=0.0, safety_margin=0.0, pad_self_collisions=False)
     return client
 

@@ -3,13 +3,11 @@
 
 """The distance service where moveit_msgs is not installed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 from superovoid_interfaces.msg import SuperovoidObject
-from superovoid_interfaces.srv import ApplyObjects, GetMinDistance
+from superovoid_interfaces.srv import ApplyObjects
 
 from superovoid_ros.nodes.common.conversions import to_pose
 
@@ -32,7 +30,7 @@ def test_distances_and_superovoids_are_served_without_moveit(service, client):
     cup = SuperovoidObject(id="cup", size=[0.1] * 3, epsilon=[1.0, 1.0], pose=to_pose(arm.at(5.0, 0.0, 0.0)))
     answer = client.call(ApplyObjects, f"{NAME}/apply_objects", objects=[cup])
     assert answer.success, answer.message
-    answer = client.call(GetMinDistance, f"{NAME}/get_min_distance", links_a=["cup"], links_b=["ground"])
+    answer = client.nearest(links_a=["cup"], links_b=["ground"])
     assert answer.distances.pairs[0].distance == pytest.approx(5.0 - 0.1 - 0.1)
     assert service.output().count("moveit_msgs is not installed") == 1
     names = {name for name, _ in client.node.get_service_names_and_types()}

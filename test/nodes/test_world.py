@@ -3,8 +3,6 @@
 
 """Objects, octomaps and rules of a running node: each operation of MoveIt's messages and of this package's services."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -63,7 +61,7 @@ def service(serve):
 @pytest.fixture
 def state(service, client):
     """The arm with its joints at 0 and the ball far away; no objects, no rules."""
-    assert client.apply_scene(PlanningScene())
+    client.empty()
     client.reset()
     # It stays measured until a test moves it: the hand is at (0.5, 0, 0), the ball 50 m above the ground.
     if client.distance("hand", "ball") != near(math.hypot(0.5, 50.0) - 0.15):
@@ -140,7 +138,7 @@ def test_an_open_mesh_is_a_shell_with_the_parameter(state):
         for _ in range(2):
             assert state.distance("ground", "cup") == near(0.1)
             assert state.apply_scene(state.scene())
-        assert state.apply_scene(PlanningScene())
+        state.empty()
         held = RobotState(is_diff=True)
         held.attached_collision_objects = [attached_object(name="bowl", meshes=[mesh], frame="ground", link="slider")]
         assert state.call(GetStateValidity, "/check_state_validity", robot_state=held).valid  # the ground is in it

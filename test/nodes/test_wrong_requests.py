@@ -3,8 +3,6 @@
 
 """Requests and messages that make no sense: each is refused with words that name the fault, and the node goes on."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -16,7 +14,6 @@ from moveit_msgs.msg import (
     CollisionObject,
     LinkPadding,
     LinkScale,
-    PlanningScene,
     RobotState,
 )
 from moveit_msgs.srv import ApplyPlanningScene, GetPositionFK, GetStateValidity
@@ -85,7 +82,7 @@ def state(service, client):
 
 def restore(client):
     """Have the cup in the world and nothing else; of a scene that was refused, something is missing."""
-    assert client.apply_scene(PlanningScene())
+    client.empty()
     client.apply(cup())
 
 
