@@ -30,6 +30,7 @@ from superovoid_ros.nodes.common.conversions import to_transform
 from superovoid_ros.tools.process.child import NodeError, NodeProcess, wait_for
 from superovoid_ros.tools.process.network import take_domain
 
+import arm
 from asking import ANSWER_TIMEOUT
 from lifecycle import bring
 from parameters import set_parameters
@@ -160,6 +161,21 @@ def start_node(nodes: list[TestedNode]) -> Callable[..., TestedNode]:
         return node
 
     return start
+
+
+@pytest.fixture(scope="module")
+def service(request: pytest.FixtureRequest, serve: Callable[..., TestedNode]) -> TestedNode:
+    """Return the distance service with the arm, and with the parameters `PARAMETERS` of the module."""
+    return serve(**arm.DESCRIPTIONS | {"rate": 0.0, "stale_timeout": 0.0} | getattr(request.module, "PARAMETERS", {}))
+
+
+@pytest.fixture
+def state(request: pytest.FixtureRequest, service: TestedNode, client: Client) -> Client:
+    """Return the client; the arm has its joints at 0, the ball is far away, and there are no objects and rules."""
+    client.empty()  # first: what an earlier test left unread keeps questions from being answered
+    client.put([0.0, 0.0], getattr(request.module, "PARAMETERS", {}).get("frame_prefix", ""))
+    client.reset()
+    return client
 
 
 class Client(SceneClient):

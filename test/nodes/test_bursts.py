@@ -12,20 +12,8 @@ from superovoid_interfaces.srv import GetMinDistance
 import arm
 from world import TOPICS, attached_object, cup, scene_diff, sphere, thing
 
+PARAMETERS = {"max_bodies": 5000}
 DEEP = QoSProfile(depth=2000, reliability=ReliabilityPolicy.RELIABLE)
-
-
-@pytest.fixture(scope="module")
-def service(serve):
-    return serve(**arm.DESCRIPTIONS, rate=0.0, stale_timeout=0.0, max_bodies=5000)
-
-
-@pytest.fixture
-def state(service, client):
-    client.put([0.0, 0.0])
-    client.reset()
-    yield client
-    client.empty()
 
 
 def far_cup(index):

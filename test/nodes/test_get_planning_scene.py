@@ -32,23 +32,9 @@ from world import (
     thing,
 )
 
-PREFIX = "left/"
+PARAMETERS = {"robot_description_semantic": SRDF, "frame_prefix": "left/"}
 LINKS = ("hand", "thumb", "ground", "ball")
 NAMES = ("cup", "tools", "held", "egg", MAP, *LINKS)
-
-
-@pytest.fixture(scope="module")
-def service(serve):
-    descriptions = {"robot_description": arm.URDF, "robot_description_semantic": SRDF}
-    return serve(**descriptions, rate=0.0, stale_timeout=0.0, frame_prefix=PREFIX)
-
-
-@pytest.fixture
-def state(service, client):
-    """The arm with its joints at 0 and the ball far away; no objects, no rules."""
-    client.put([0.0, 0.0], PREFIX)
-    client.reset()
-    return client
 
 
 def furnish(client):

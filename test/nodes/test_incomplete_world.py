@@ -14,22 +14,8 @@ import arm
 from monitor import Monitor
 from world import APPLY, DISTANCES, NAME, attached_object, cup, ovoid, scene_diff, sphere, thing
 
+PARAMETERS = {"rate": 20.0, "diagnostics.period": 0.1}
 FLAT = SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[float("nan")])
-
-
-@pytest.fixture(scope="module")
-def service(serve):
-    return serve(**arm.DESCRIPTIONS, rate=20.0, stale_timeout=0.0, **{"diagnostics.period": 0.1})
-
-
-@pytest.fixture
-def state(service, client):
-    """The service with a state and a complete world without objects."""
-    client.set(incomplete_world="refuse")
-    client.empty()
-    client.put([0.0, 0.0])
-    client.reset()
-    return client
 
 
 def is_answered(client):

@@ -35,23 +35,8 @@ SLIDING, TURNING = (
     for group, joint in (("sliding", "slide"), ("turning", "wrist"))
 )
 SRDF = arm.SRDF.replace("</robot>", f"{SLIDING}{TURNING}</robot>")
+PARAMETERS = {"robot_description_semantic": SRDF}
 REMOVE = CollisionObject.REMOVE
-
-
-@pytest.fixture(scope="module")
-def service(serve, client):
-    """The arm with its joints at 0 and the floating ball far away."""
-    node = serve(robot_description=arm.URDF, robot_description_semantic=SRDF, rate=0.0, stale_timeout=0.0)
-    client.put([0.0, 0.0])
-    return node
-
-
-@pytest.fixture
-def state(service, client):
-    """No objects, no paddings."""
-    client.empty()
-    client.set(padding=0.0, safety_margin=0.0, pad_self_collisions=False)
-    return client
 
 
 def joints(slide, wrist, *, is_diff=False, **fields):
@@ -223,6 +208,7 @@ def test_margin_holds_for_every_pair_and_padding_against_objects_only(state):
     # The padding of a link in a planning scene goes before the parameter, from here on.
     state.apply(ball(x=0.66), link_padding=[LinkPadding(link_name="hand", padding=0.005)])
     assert check(state).valid
+    state.set(padding=0.0, pad_self_collisions=False)
 
 
 # --- constraints ---

@@ -44,29 +44,13 @@ from world import (
     with_octomap,
 )
 
+PARAMETERS = {"robot_description_semantic": world.SRDF, "incomplete_world": "warn"}
+"""With "warn", what a refused message left out can be looked at."""
 REMOVE, MOVE, APPEND = CollisionObject.REMOVE, CollisionObject.MOVE, CollisionObject.APPEND
 HOUSE = [(-1.0, 0.0), (1.0, 0.0), (1.0, 0.25), (0.0, 0.5), (-1.0, 0.25)]
 OPEN_MESH = world.cube_mesh()
 OPEN_MESH.triangles = OPEN_MESH.triangles[1:]
 ON_HAND = {"pose": arm.at(0.6, 0.0, 0.0), "frame": "hand", "primitives": [sphere()]}
-
-
-@pytest.fixture(scope="module")
-def service(serve):
-    descriptions = {"robot_description": arm.URDF, "robot_description_semantic": world.SRDF}
-    # With "warn", what a refused message left out can be looked at.
-    return serve(**descriptions, rate=0.0, stale_timeout=0.0, incomplete_world="warn")
-
-
-@pytest.fixture
-def state(service, client):
-    """The arm with its joints at 0 and the ball far away; no objects, no rules."""
-    client.empty()
-    client.reset()
-    # It stays measured until a test moves it: the hand is at (0.5, 0, 0), the ball 50 m above the ground.
-    if client.distance("hand", "ball") != near(math.hypot(0.5, 50.0) - 0.15):
-        client.put([0.0, 0.0])
-    return client
 
 
 def near(value, tolerance=1e-9):

@@ -49,6 +49,8 @@ from world import (
     with_octomap,
 )
 
+PARAMETERS = {"robot_description_semantic": SRDF, "incomplete_world": "warn"}
+"""With "warn", what a refused message left out can be looked at."""
 NAN, ADD, MOVE, REMOVE = math.nan, CollisionObject.ADD, CollisionObject.MOVE, CollisionObject.REMOVE
 NAME = "/distance_service"
 SERVICES = {
@@ -64,26 +66,11 @@ SERVICES = {
 }
 
 
-@pytest.fixture(scope="module")
-def service(serve):
-    descriptions = {"robot_description": arm.URDF, "robot_description_semantic": SRDF}
-    # With "warn", what a refused message left out can be looked at.
-    return serve(**descriptions, rate=0.0, stale_timeout=0.0, incomplete_world="warn")
-
-
-@pytest.fixture(scope="module")
-def state(service, client):
-    """The arm with its joints at 0 and the ball far away; a cup; no rules."""
-    client.put([0.0, 0.0])
-    client.reset()
-    restore(client)
-    return client
-
-
-def restore(client):
-    """Have the cup in the world and nothing else; of a scene that was refused, something is missing."""
-    client.empty()
-    client.apply(cup())
+@pytest.fixture
+def with_cup(state):
+    """The client of the service with a cup in the world."""
+    state.apply(cup())
+    return state
 
 
 def is_unharmed(service, client, since):
@@ -216,9 +203,9 @@ REQUESTS = [
 
 @pytest.mark.ci
 @pytest.mark.parametrize(("kind", "request_fields", "words"), REQUESTS)
-def test_a_wrong_request_is_refused_as_a_whole_with_its_reason(service, state, kind, request_fields, words):
+def test_a_wrong_request_is_refused_as_a_whole_with_its_reason(service, with_cup, kind, request_fields, words):
     since = len(service.output())
-    response = state.call(kind, SERVICES[kind], **request_fields)
+    response = with_cup.call(kind, SERVICES[kind], **request_fields)
     assert not getattr(response, "success", False) and not getattr(response, "valid", False)
     if kind is GetPositionFK:
         said = response.error_code.message
@@ -226,24 +213,21 @@ def test_a_wrong_request_is_refused_as_a_whole_with_its_reason(service, state, k
     elif hasattr(response, "message"):
         said = response.message
     else:  # these have no room for words
-        assert state.wait(lambda: all(word in service.output()[since:] for word in words)), service.output()[since:]
+        assert with_cup.wait(lambda: all(word in service.output()[since:] for word in words)), service.output()[since:]
         said = service.output()[since:]
     assert all(word in said for word in words), said
     if request_fields.get("links_a") == ["elbow"]:
         assert response.error_code.value == ErrorCode.UNKNOWN_LINK
-    if kind is ApplyPlanningScene:
-        restore(state)
-    assert state.distance("ground", "egg") is None
-    assert is_unharmed(service, state, since)
+    assert with_cup.distance("ground", "egg") is None
+    assert is_unharmed(service, with_cup, since)
 
 
-def test_an_octomap_with_more_cubes_than_allowed_is_refused(service, state):
+def test_an_octomap_with_more_cubes_than_allowed_is_refused(service, with_cup):
     since = len(service.output())
     for most, is_read in ((39, False), (20_000, True)):
-        state.set(octomap_cubes=most)
-        assert state.apply_scene(map_message()["scene"]) == is_read
+        with_cup.set(octomap_cubes=most)
+        assert with_cup.apply_scene(map_message()["scene"]) == is_read
     assert "more than 39 occupied cubes" in service.output()[since:]
-    restore(state)
 
 
 # --- messages on topics ---
@@ -299,13 +283,12 @@ MESSAGES = [
 
 @pytest.mark.ci
 @pytest.mark.parametrize(("message", "words"), MESSAGES)
-def test_a_wrong_message_is_missing_until_a_whole_scene_comes(service, state, message, words):
+def test_a_wrong_message_is_missing_until_a_whole_scene_comes(service, with_cup, message, words):
     since = len(service.output())
-    state.send(message)
-    assert state.wait(lambda: words in service.output()[since:]), service.output()[since:]
+    with_cup.send(message)
+    assert with_cup.wait(lambda: words in service.output()[since:]), service.output()[since:]
     about = message.object if isinstance(message, AttachedCollisionObject) else message
     if about.operation != REMOVE:
-        state.until(lambda r: words in r.message)
-        restore(state)
-    assert state.distance("ground", "broken") is None
-    assert is_unharmed(service, state, since)
+        with_cup.until(lambda r: words in r.message)
+        assert with_cup.distance("ground", "broken") is None
+    assert is_unharmed(service, with_cup, since)
