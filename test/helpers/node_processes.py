@@ -34,7 +34,7 @@ import arm
 from asking import ANSWER_TIMEOUT
 from lifecycle import bring
 from parameters import set_parameters
-from world import SceneClient
+from world import NAME, SceneClient
 
 ROOT = Path(__file__).resolve().parents[2]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
@@ -175,6 +175,13 @@ def state(request: pytest.FixtureRequest, service: TestedNode, client: Client) -
     client.empty()  # first: what an earlier test left unread keeps questions from being answered
     client.put([0.0, 0.0], getattr(request.module, "PARAMETERS", {}).get("frame_prefix", ""))
     client.reset()
+    return client
+
+
+@pytest.fixture
+def ahead(service: TestedNode, client: Client) -> Client:
+    """Return the client; the arm has its joints at 0, and the ball is 1.35 m from the hand."""
+    arm.set_state(client, NAME)
     return client
 
 

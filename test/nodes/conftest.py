@@ -3,6 +3,6 @@
 
 """Fixtures of tests with nodes."""
 
-from node_processes import client, loopback_domain, nodes, serve, service, start_node, state
+from node_processes import ahead, client, loopback_domain, nodes, serve, service, start_node, state
 
-__all__ = ["client", "loopback_domain", "nodes", "serve", "service", "start_node", "state"]
+__all__ = ["ahead", "client", "loopback_domain", "nodes", "serve", "service", "start_node", "state"]

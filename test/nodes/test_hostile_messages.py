@@ -30,21 +30,9 @@ from node_processes import LATCHED
 from world import RELIABLE, cup
 
 NAME = "/distance_service"
+# What cannot be read of the world is refused elsewhere; here the witness asks for what is there.
+PARAMETERS = {"diagnostics.period": 0.0, "incomplete_world": "warn"}
 AHEAD = arm.at(2.0, 0.0, 0.0)
-
-
-@pytest.fixture(scope="module")
-def service(serve):
-    # What cannot be read of the world is refused elsewhere; here the witness asks for what is there.
-    options = {"diagnostics.period": 0.0, "incomplete_world": "warn"}
-    return serve(**arm.DESCRIPTIONS, rate=0.0, **options)
-
-
-@pytest.fixture
-def state(service, client):
-    """The arm with its joints at 0 and the ball 2 m ahead: 1.35 m from the hand to it."""
-    arm.set_state(client, NAME, [0.0, 0.0], AHEAD)
-    return client
 
 
 def answer(client, **request):
@@ -79,7 +67,7 @@ def mutate(data, rng):
     return bytes(data)
 
 
-def test_damaged_bytes_on_every_topic_leave_the_answers_right(state, service):
+def test_damaged_bytes_on_every_topic_leave_the_answers_right(ahead, service):
     rng = random.Random(5)
     good = {
         "/tf": TFMessage(transforms=[TransformStamped(child_frame_id="ball")]),
@@ -88,14 +76,14 @@ def test_damaged_bytes_on_every_topic_leave_the_answers_right(state, service):
         "collision_object": cup(),
         "planning_scene": PlanningScene(is_diff=True),
     }
-    publishers = {topic: state.publisher(type(message), topic, LATCHED) for topic, message in good.items()}
+    publishers = {topic: ahead.publisher(type(message), topic, LATCHED) for topic, message in good.items()}
     for number in range(60):
         for topic, message in good.items():
             publishers[topic].publish(mutate(serialize_message(message), rng))
         if number % 10 == 9:
-            state.reset()
-            assert is_right(state)
-    arm.set_state(state, NAME, [0.0, 0.0], AHEAD)  # what comes next is taken as ever
+            ahead.reset()
+            assert is_right(ahead)
+    arm.set_state(ahead, NAME, [0.0, 0.0], AHEAD)  # what comes next is taken as ever
 
 
 @pytest.mark.parametrize("data", [b"", b"\x00\x01\x00", b"\x00\x01\x00\x03", b"\x00\x01\x00\x01", b"\x01\x00\x00\x00"])
@@ -105,22 +93,22 @@ def test_malformed_bytes_are_refused_before_a_read_beyond_them(data):
             read(data, kind)
 
 
-def test_long_names_are_answered_and_logged_in_a_few_words(state, service):
+def test_long_names_are_answered_and_logged_in_a_few_words(ahead, service):
     before, began = len(service.output()), time.monotonic()
     name = "x" * 100_000 + "\n[FATAL] \x1b[31m"
     for i in range(40):
-        response = answer(state, links_a=[f"{name}{i}"])
+        response = answer(ahead, links_a=[f"{name}{i}"])
         assert not response.success and len(response.message) < 1200 and response.message.isprintable()
         assert response.message.startswith("'xxx") and "ball" in response.message
         message = cup(name=f"{name}{i}", frame="nowhere")
-        state.publisher(CollisionObject, "collision_object", RELIABLE).publish(message)
-        state.send_joints([f"{name}{i}"], [0.0])
+        ahead.publisher(CollisionObject, "collision_object", RELIABLE).publish(message)
+        ahead.send_joints([f"{name}{i}"], [0.0])
         scene = PlanningScene(is_diff=True)
         scene.world.collision_objects = [message]
-        assert not state.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success
-        state.send_transform("ground", f"{name}{i}", AHEAD)
-    assert is_right(state)
-    assert state.wait(lambda: "joint states: a name has 1000" in service.output())
+        assert not ahead.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success
+        ahead.send_transform("ground", f"{name}{i}", AHEAD)
+    assert is_right(ahead)
+    assert ahead.wait(lambda: "joint states: a name has 1000" in service.output())
     assert "\n[FATAL]" not in service.output()[before:]
     written = len(service.output()) - before
     periods = 2.0 + (time.monotonic() - began) / LOG_PERIOD
@@ -128,17 +116,17 @@ def test_long_names_are_answered_and_logged_in_a_few_words(state, service):
 
 
 @pytest.mark.parametrize(("sec", "nanosec"), [(2**31 - 1, 2**32 - 1), (-5, 0)])
-def test_an_invalid_stamp_is_refused(state, service, sec, nanosec):
+def test_an_invalid_stamp_is_refused(ahead, service, sec, nanosec):
     message = JointState(name=arm.JOINTS, position=[9.0, 9.0])
     message.header.stamp.sec, message.header.stamp.nanosec = sec, nanosec
-    publisher = state.publisher(JointState, "joint_states", LATCHED)
+    publisher = ahead.publisher(JointState, "joint_states", LATCHED)
 
     def is_told():
         publisher.publish(message)  # again and again: of lines like this one, few come at a time
         return f"stamp {sec} s {nanosec} ns: must be" in service.output()
 
-    assert state.wait(is_told)
-    near = answer(state, joint_names=[], joint_positions=[])
+    assert ahead.wait(is_told)
+    near = answer(ahead, joint_names=[], joint_positions=[])
     assert near.success and near.distances.pairs[0].distance == pytest.approx(1.35, abs=1e-12)
 
 

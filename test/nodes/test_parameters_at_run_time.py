@@ -19,18 +19,7 @@ import arm
 from parameters import get_parameters, set_parameters
 from world import MIN_DISTANCE, NAME
 
-
-@pytest.fixture(scope="module")
-def service(serve):
-    """The service with the arm."""
-    return serve(**arm.DESCRIPTIONS, rate=50.0, max_distance=0.0)
-
-
-@pytest.fixture
-def state(service, client):
-    """The arm with its joints at 0 and the ball 2 m ahead: 1.35 m from the hand to it."""
-    arm.set_state(client, NAME)
-    return client
+PARAMETERS = {"rate": 50.0, "max_distance": 0.0}
 
 
 def urdf_with_radius(radius):
@@ -72,53 +61,53 @@ def urdf_with_radius(radius):
         ({"use_sim_time": Parameter("use_sim_time", Parameter.Type.NOT_SET)}, ""),
     ],
 )
-def test_one_bad_value_changes_nothing(state, bad, words):
+def test_one_bad_value_changes_nothing(ahead, bad, words):
     good = {"rate": 7.0, "robot_description": urdf_with_radius(0.2), "markers.size": 0.01}
-    before = get_parameters(state, NAME, *good)
+    before = get_parameters(ahead, NAME, *good)
     for request in ({**good, **bad}, {**bad, **{name: good[name] for name in good.keys() - bad.keys()}}):
-        verdict = set_parameters(state, NAME, request)
+        verdict = set_parameters(ahead, NAME, request)
         assert not verdict.successful
         assert words in verdict.reason
-    assert get_parameters(state, NAME, *good) == before
-    assert state.gap("hand", "ball") == pytest.approx(1.35, abs=1e-12)
+    assert get_parameters(ahead, NAME, *good) == before
+    assert ahead.gap("hand", "ball") == pytest.approx(1.35, abs=1e-12)
 
 
 @pytest.mark.parametrize("kind", [10, 255])
-def test_a_value_of_an_unknown_type_changes_nothing(state, kind):
+def test_a_value_of_an_unknown_type_changes_nothing(ahead, kind):
     wrong = ParameterMessage(name="max_distance", value=ParameterValue(type=kind))
-    assert not state.call(SetParameters, f"{NAME}/set_parameters", parameters=[wrong]).results
-    answer = state.call(SetParametersAtomically, f"{NAME}/set_parameters_atomically", parameters=[wrong])
+    assert not ahead.call(SetParameters, f"{NAME}/set_parameters", parameters=[wrong]).results
+    answer = ahead.call(SetParametersAtomically, f"{NAME}/set_parameters_atomically", parameters=[wrong])
     assert not answer.result.successful
-    assert get_parameters(state, NAME, "max_distance") == [0.0]
+    assert get_parameters(ahead, NAME, "max_distance") == [0.0]
 
 
-def test_good_values_take_effect_together(state):
-    messages = state.collect(DistanceArray, f"{NAME}/distances")
+def test_good_values_take_effect_together(ahead):
+    messages = ahead.collect(DistanceArray, f"{NAME}/distances")
     # The pair of the second robot does not exist on the first: only together do they make sense.
     renamed = arm.URDF.replace('"thumb"', '"digit"')
-    assert not set_parameters(state, NAME, {"pairs": ["digit ball"]}).successful
-    state.set(robot_description=renamed, robot_description_semantic="", pairs=["digit ball"], rate=100.0)
+    assert not set_parameters(ahead, NAME, {"pairs": ["digit ball"]}).successful
+    ahead.set(robot_description=renamed, robot_description_semantic="", pairs=["digit ball"], rate=100.0)
 
     def shown():
         return [(pair.link_a, pair.link_b) for pair in messages[-1].pairs] if messages else None
 
-    assert state.wait(lambda: shown() == [("digit", "ball")])
-    state.set(**arm.DESCRIPTIONS, pairs=[""], rate=50.0)
+    assert ahead.wait(lambda: shown() == [("digit", "ball")])
+    ahead.set(**arm.DESCRIPTIONS, pairs=[""], rate=50.0)
 
 
-def test_each_answer_is_of_one_robot_while_it_is_replaced(state):
+def test_each_answer_is_of_one_robot_while_it_is_replaced(ahead):
     deep = {"qos_profile": QoSProfile(depth=200)}  # more calls than a client keeps by itself
-    call = state.node.create_client(GetMinDistance, MIN_DISTANCE, **deep)
-    setter = state.node.create_client(SetParametersAtomically, f"{NAME}/set_parameters_atomically", **deep)
-    assert state.wait(lambda: setter.service_is_ready() and call.service_is_ready())
-    state.spin(0.2)
+    call = ahead.node.create_client(GetMinDistance, MIN_DISTANCE, **deep)
+    setter = ahead.node.create_client(SetParametersAtomically, f"{NAME}/set_parameters_atomically", **deep)
+    assert ahead.wait(lambda: setter.service_is_ready() and call.service_is_ready())
+    ahead.spin(0.2)
     radii, calls, changes = [0.05, 0.1, 0.2, 0.3], [], []
     for turn in range(24):
         calls += [call.call_async(GetMinDistance.Request(max_results=1)) for _ in range(5)]
         text = Parameter("robot_description", value=urdf_with_radius(radii[turn % 4])).to_parameter_msg()
         changes.append(setter.call_async(SetParametersAtomically.Request(parameters=[text])))
-        state.spin(0.01)
-    assert state.wait(lambda: all(future.done() for future in calls + changes))
+        ahead.spin(0.01)
+    assert ahead.wait(lambda: all(future.done() for future in calls + changes))
     assert all(change.result().result.successful for change in changes)
     answers = [future.result() for future in calls]
     assert all(answer.success for answer in answers), {answer.message for answer in answers if not answer.success}
@@ -128,4 +117,4 @@ def test_each_answer_is_of_one_robot_while_it_is_replaced(state):
         pair = answer.distances.pairs[0]
         points = np.array([[point.x, point.y, point.z] for point in (pair.point_a, pair.point_b)])
         assert np.linalg.norm(points[1] - points[0]) == pytest.approx(pair.distance, abs=1e-9)
-    state.set(robot_description=arm.URDF)
+    ahead.set(robot_description=arm.URDF)

@@ -21,22 +21,11 @@ import arm
 from world import DISTANCES, MIN_DISTANCE, NAME, SET_RULES, attached_object, sphere, thing
 
 PENETRATION = f"{NAME}/get_penetration"
+PARAMETERS = {"rate": 50.0, "max_distance": 0.0}
 ROBOT = Robot.from_urdf(arm.URDF, srdf=arm.SRDF)
 MEASURED = {"slide": 0.5, "wrist": 0.3}, arm.at(1.1, 0.1, 0.02)
 OTHER = {"slide": 0.2, "wrist": 0.4}, arm.at(1.2, 0.4, 0.1)
 CUP = arm.at(1.25, 0.15, 0.0)
-
-
-@pytest.fixture(scope="module")
-def service(serve):
-    return serve(**arm.DESCRIPTIONS, rate=50.0, max_distance=0.0, stale_timeout=0.0)
-
-
-@pytest.fixture
-def ready_client(service, client):
-    """The arm with its joints at 0 and the ball 2 m ahead: 1.35 m from the hand to it."""
-    arm.set_state(client, NAME)
-    return client
 
 
 def base_pose(pose):
@@ -153,21 +142,21 @@ def test_every_service_answers_what_the_library_does(service, client, world, giv
     client.reset()
 
 
-def test_limits_links_and_groups_choose_pairs_and_sides(ready_client):
+def test_limits_links_and_groups_choose_pairs_and_sides(ahead):
     def choose_pairs(**request):
-        return [(pair.link_a, pair.link_b) for pair in ready_client.nearest(**request).distances.pairs]
+        return [(pair.link_a, pair.link_b) for pair in ahead.nearest(**request).distances.pairs]
 
     assert choose_pairs(max_distance=1.4) == choose_pairs(max_results=1) == [("hand", "ball")]
     assert choose_pairs(max_distance=0.1) == []
     assert choose_pairs(links_a=["ball"], links_b=["gripper"]) == [("ball", "hand"), ("ball", "thumb")]
     assert choose_pairs(links_b=["hand"]) == [("ball", "hand")]
     state = {"joint_names": arm.JOINTS, "joint_positions": [0.0, 0.0]}
-    rows = rows_of(ready_client.call(GetDistances, DISTANCES, links_b=["hand"], **state))
+    rows = rows_of(ahead.call(GetDistances, DISTANCES, links_b=["hand"], **state))
     assert list(rows) == [("ball", "hand")] and rows["ball", "hand"][-1] == pytest.approx((-1.0, 0.0, 0.0), abs=1e-12)
     joints = {"joint_names": arm.JOINTS, "joint_positions": [0.0, 0.0, 0.5, 0.0, 0.0, 0.3]}
-    near = ready_client.call(GetDistances, DISTANCES, max_distance=0.9, **joints)
+    near = ahead.call(GetDistances, DISTANCES, max_distance=0.9, **joints)
     assert list(near.first) == [0, 0, 1, 1]
-    assert list(ready_client.call(GetDistances, DISTANCES, max_results=1, **joints).first) == [0, 1, 2, 3]
+    assert list(ahead.call(GetDistances, DISTANCES, max_results=1, **joints).first) == [0, 1, 2, 3]
 
 
 def test_an_answer_has_frame_stamp_and_age_of_its_state(service, client):
@@ -181,18 +170,18 @@ def test_an_answer_has_frame_stamp_and_age_of_its_state(service, client):
     client.set(stale_timeout=0.0)
 
 
-def test_most_answers_are_of_the_joint_state_published_before(ready_client):
+def test_most_answers_are_of_the_joint_state_published_before(ahead):
     """Messages of a fast topic wake the node seldom, but the arrived ones are taken for each answer."""
     answers = []
     for k in range(40):
-        ready_client.send_joints(arm.JOINTS, [0.001 * k, 0.0])
-        answers.append(ready_client.gap("hand", "ball") == pytest.approx(1.35 - 0.001 * k, abs=1e-9))
+        ahead.send_joints(arm.JOINTS, [0.001 * k, 0.0])
+        answers.append(ahead.gap("hand", "ball") == pytest.approx(1.35 - 0.001 * k, abs=1e-9))
     assert sum(answers) > 20
 
 
-def test_one_request_gets_the_same_bits_whatever_came_before(ready_client):
+def test_one_request_gets_the_same_bits_whatever_came_before(ahead):
     def ask(kind, service, request):
-        found = ready_client.call(kind, service, **request).distances
+        found = ahead.call(kind, service, **request).distances
         found.solve_time = found.joint_state_age = found.base_pose_age = 0.0
         found.stale, found.header.stamp = False, Time()
         return found
@@ -209,36 +198,36 @@ def test_one_request_gets_the_same_bits_whatever_came_before(ready_client):
         assert ask(*asked[i]) == first[i]
 
 
-def test_distances_are_published_as_the_service_answers_them(ready_client):
-    messages = ready_client.collect(DistanceArray, f"{NAME}/distances")
-    assert ready_client.wait(lambda: len(messages) >= 3)
-    assert rows_of(ready_client.nearest()).keys() == {("hand", "ball"), ("thumb", "ball")}
+def test_distances_are_published_as_the_service_answers_them(ahead):
+    messages = ahead.collect(DistanceArray, f"{NAME}/distances")
+    assert ahead.wait(lambda: len(messages) >= 3)
+    assert rows_of(ahead.nearest()).keys() == {("hand", "ball"), ("thumb", "ball")}
     assert [pair.distance for pair in messages[-1].pairs] == pytest.approx([1.35, math.sqrt(2.5) - 0.12], abs=1e-9)
     for pairs, expected in ((["hand ball"], ["hand"]), ([""], ["hand", "thumb"])):
-        ready_client.set(pairs=pairs)
-        assert ready_client.wait(lambda links=expected: [pair.link_a for pair in messages[-1].pairs] == links)
+        ahead.set(pairs=pairs)
+        assert ahead.wait(lambda links=expected: [pair.link_a for pair in messages[-1].pairs] == links)
 
 
-def test_answers_are_in_the_frame_of_the_parameter(ready_client):
-    ready_client.send_transform("map", "ground", arm.at(0.0, 0.0, 1.0), static=True)
-    ready_client.set(frame="map")
-    response = ready_client.until()
+def test_answers_are_in_the_frame_of_the_parameter(ahead):
+    ahead.send_transform("map", "ground", arm.at(0.0, 0.0, 1.0), static=True)
+    ahead.set(frame="map")
+    response = ahead.until()
     assert response.distances.header.frame_id == "map"
     assert vector(response.distances.pairs[0].point_a) == pytest.approx([0.55, 0.0, 1.0], abs=1e-12)
-    ready_client.set(frame="nowhere")
-    assert "nowhere" in ready_client.nearest().message
-    ready_client.set(frame="")
+    ahead.set(frame="nowhere")
+    assert "nowhere" in ahead.nearest().message
+    ahead.set(frame="")
 
 
-def test_wrong_measurements_are_ignored_and_no_number_is_an_error(service, ready_client):
-    ready_client.send_joints(arm.JOINTS, [1.0])
+def test_wrong_measurements_are_ignored_and_no_number_is_an_error(service, ahead):
+    ahead.send_joints(arm.JOINTS, [1.0])
     service.wait_for_output("2 names, 1 positions")
-    ready_client.send_joints(["somebody_else"], [1.0])
-    ready_client.send_joints(["slide", "wrist"], [])  # velocities only
-    ready_client.send_transform("ground", "ball", arm.at(math.nan, 0.0, 0.0))
+    ahead.send_joints(["somebody_else"], [1.0])
+    ahead.send_joints(["slide", "wrist"], [])  # velocities only
+    ahead.send_transform("ground", "ball", arm.at(math.nan, 0.0, 0.0))
     service.wait_for_output("must be finite")
-    assert ready_client.gap("hand", "ball") == pytest.approx(1.35, abs=1e-12)
-    ready_client.send_joints(arm.JOINTS, [math.nan, 0.0])
-    response = ready_client.until(lambda response: not response.success)
+    assert ahead.gap("hand", "ball") == pytest.approx(1.35, abs=1e-12)
+    ahead.send_joints(arm.JOINTS, [math.nan, 0.0])
+    response = ahead.until(lambda response: not response.success)
     assert "slide" in response.message and "nan" in response.message
-    assert arm.set_state(ready_client, NAME).success
+    assert arm.set_state(ahead, NAME).success
