@@ -53,8 +53,6 @@ def create() -> DistanceService:
     """Return a node with the part."""
     node = DistanceService()
     node.parts += (FaultyPart(node.common),)
-    node.trigger_configure()
-    node.trigger_activate()
     return node
 
 

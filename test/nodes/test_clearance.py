@@ -29,13 +29,9 @@ from octrees import HALF, binary_stream
 from world import thing
 
 NAME = "/distance_service"
+PARAMETERS = {"rate": 20.0, "stale_timeout": 1.0}
 KINDS = (Clearance, "clearance"), (Float64, "min_distance")
 BALL = arm.at(2.4, 0.0, 0.0)
-
-
-@pytest.fixture(scope="module")
-def service(serve):
-    return serve(**arm.DESCRIPTIONS, rate=20.0)
 
 
 @pytest.fixture(scope="module")
