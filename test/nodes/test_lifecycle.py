@@ -135,7 +135,7 @@ def fragile_node():
         ("activate", InputError("wrong"), TransitionCallbackReturn.FAILURE, "inactive"),
     ],
 )
-def test_an_error_in_a_transition_leaves_a_state_that_can_go_on(fragile_node, transition, error, result, state):
+def test_an_error_in_a_transition_leaves_a_usable_state(fragile_node, transition, error, result, state):
     FragilePart.errors = {transition: error}
     if transition == "activate":
         fragile_node.trigger_configure()
