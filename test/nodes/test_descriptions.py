@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The distance service with meshes of a robot: where they are found, and what they are taken for."""
+"""Descriptions that come by topic: what is missing until all is there, what makes no sense, and meshes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import os
 
 import pytest
 import trimesh
+
+import arm
 
 pytestmark = pytest.mark.ci  # a process of its own takes more than 2 s
 
@@ -53,6 +55,47 @@ def service(start_node, folder):
         return start_node("distance_service", rate=0.0, stale_timeout=0.0, package_directories=places)
 
 
+def answer(client, words):
+    """Return the first answer that contains `words`."""
+    return client.until(lambda response: words in response.message)
+
+
+SPY = "<!DOCTYPE robot [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><robot name='spy'><link name='&x;'/></robot>"
+OUTSIDE = '<visual><geometry><mesh filename="package://arm/../../etc/passwd"/></geometry></visual>'
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("this is no robot", "well-formed"),
+        (SPY, "entities"),
+        (arm.URDF.replace('radius="0.1"', 'radius="-1"'), "radius"),
+        (
+            arm.URDF.replace('<link name="slider"/>', f'<link name="slider">{OUTSIDE}</link>'),
+            "leads out of its package",
+        ),
+    ],
+)
+def test_a_first_description_without_sense_is_answered_with_the_reason(service, client, text, words):
+    client.send_text("robot_description", text)
+    assert answer(client, words).message.startswith("no robot")
+
+
+def test_each_part_of_the_state_is_missing_until_it_comes(service, client):
+    client.send_text("robot_description", arm.URDF)
+    response = answer(client, "no position of joint")
+    assert "slide, wrist" in response.message and "no message received yet" in response.message
+    client.send_joints(["slide"], [0.0])
+    assert "joint wrist" in answer(client, "(1 messages received)").message
+    client.send_joints(["wrist"], [0.0])
+    response = answer(client, "no transform")
+    assert "'ball'" in response.message and "'ground'" in response.message
+    client.send_transform("ground", "ball", arm.at(2.0, 0.0, 0.0))
+    assert client.until().distances.pairs_considered == 4
+    client.send_text("robot_description_semantic", arm.SRDF)
+    client.until(lambda response: response.distances.pairs_considered == 2)
+
+
 def gap(client, height):
     """Return the distance of ball and ring; None if they have no pair."""
     response = client.nearest(joint_names=["lift"], joint_positions=[height])
@@ -63,20 +106,22 @@ def gap(client, height):
 @pytest.fixture
 def robot(service, client, folder):
     """The ring and the ball, sent over the topic."""
-    describe(client, f"file://{folder / 'parts'}")
+    describe(client, service, f"file://{folder / 'parts'}")
     return client
 
 
-def describe(client, place):
-    """Publish the robot with its mesh in a place, and wait until the node answers."""
-    client.send_text("robot_description", urdf(f"{place}/ring.stl"))
+def describe(client, service, place):
+    """Publish the robot with its mesh in a place, and wait until the node has read it."""
+    before = len(service.output())
+    client.send_text("robot_description", f"{urdf(f'{place}/ring.stl')}<!-- {before} -->")  # another text each time
+    assert client.wait(lambda: "robot 'press'" in service.output()[before:])
     client.send_joints(["lift"], [1.0])
     client.until()
 
 
 @pytest.mark.parametrize("place", ["package://parts", "package://indexed", "file"])
 def test_a_mesh_is_found_in_its_package(service, client, folder, place):
-    describe(client, f"file://{folder / 'parts'}" if place == "file" else place)
+    describe(client, service, f"file://{folder / 'parts'}" if place == "file" else place)
     assert gap(client, 0.5) == pytest.approx(0.5 - 0.1 - 0.05, abs=1e-7)
 
 
