@@ -17,12 +17,11 @@ from moveit_msgs.msg import (
     JointConstraint,
     MotionPlanRequest,
     MoveItErrorCodes,
-    PlanningScene,
     PositionConstraint,
     PositionIKRequest,
     RobotState,
 )
-from moveit_msgs.srv import ApplyPlanningScene, GetMotionPlan, GetPositionFK, GetPositionIK
+from moveit_msgs.srv import GetMotionPlan, GetPositionFK, GetPositionIK
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import Mesh, SolidPrimitive
 
@@ -131,10 +130,3 @@ def solid(
 def block(name: str, body: object) -> CollisionObject:
     """Return a box of the library as an object."""
     return solid(name, body.link_from_body, body.shape.lengths)
-
-
-def apply(client: object, *objects: CollisionObject, whole: bool = False) -> None:
-    """Add objects to the scene; if `whole`, they replace all others."""
-    scene = PlanningScene(is_diff=not whole)
-    scene.world.collision_objects = list(objects)
-    assert client.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success

@@ -126,9 +126,14 @@ class SceneClient(ClientWithTimeout):
 
         return self.until(is_there, links_a=[a], links_b=[b])
 
+    def check(self, robot_state=None, **fields):
+        """Return the response about the validity of a state, by default of the measured one."""
+        robot_state = robot_state or RobotState(is_diff=True)
+        return self.call(GetStateValidity, "/check_state_validity", robot_state=robot_state, **fields)
+
     def is_valid(self):
         """Return whether the measured state is valid."""
-        return self.call(GetStateValidity, "/check_state_validity", robot_state=RobotState(is_diff=True)).valid
+        return self.check().valid
 
     def rule(self, a, b):
         """Return the rule of a pair, whether it is checked, and the reason."""

@@ -24,7 +24,6 @@ from moveit_msgs.msg import (
 )
 from moveit_msgs.msg import PlanningScene as Scene
 from moveit_msgs.msg import PlanningSceneComponents as Components
-from moveit_msgs.srv import GetStateValidity
 from panda_service import ROBOT, ROOT, joint_state, put, start
 from shape_msgs.msg import SolidPrimitive
 
@@ -51,7 +50,7 @@ def empty_world(service, client):
 def contacts(client):
     """What is in contact with the robot or with what it carries in the ready state."""
     state = RobotState(is_diff=True, joint_state=joint_state(READY))
-    response = client.call(GetStateValidity, "/check_state_validity", robot_state=state, group_name="panda_arm")
+    response = client.check(state, group_name="panda_arm")
     assert response.valid == (not response.contacts)
     names = {name for one in response.contacts for name in (one.contact_body_1, one.contact_body_2)}
     return {name for name in names if not name.startswith("panda_")}

@@ -13,7 +13,7 @@ from geometry_msgs.msg import Point, Transform, Vector3
 from holding import SERVICE, begin, hold
 from moveit_msgs.msg import Constraints, MoveItErrorCodes, RobotState
 from moveit_msgs.srv import GetPositionFK, GetStateValidity
-from panda_service import apply, attached, inverse, joint_range, joint_state, plan, region, solid
+from panda_service import attached, inverse, joint_range, joint_state, plan, region, solid
 from shape_msgs.msg import Mesh, MeshTriangle, SolidPrimitive
 from std_msgs.msg import Header
 
@@ -51,7 +51,7 @@ def crane(service, client):
     """Nothing around the robot."""
     state = place(state_of())
     client.call_until(lambda response: response.valid, GetStateValidity, "/check_state_validity", robot_state=state)
-    apply(client, whole=True)
+    client.empty()
     return client
 
 
@@ -137,7 +137,7 @@ def test_a_region_may_be_a_mesh(crane):
 
 
 def test_returned_states_can_be_requested_again(crane):
-    apply(crane, rock(5.0))
+    crane.apply(rock(5.0))
     state = place(state_of(), x=4.5)  # the base of the request: from there the hook is in the rock
     load = attached(solid("load", np.eye(4), [0.06], SolidPrimitive.SPHERE, "hook"), "hook")
     state.attached_collision_objects = [load]
@@ -155,10 +155,10 @@ def test_returned_states_can_be_requested_again(crane):
         there = state.multi_dof_joint_state
         assert list(there.joint_names) == ["drive"] and there.transforms[0].translation.x == pytest.approx(4.5)
         assert [held.object.id for held in state.attached_collision_objects] == ["load"]
-        assert crane.call(GetStateValidity, "/check_state_validity", robot_state=state).valid
+        assert crane.check(state).valid
         turn = list(state.joint_state.name).index("turn")
         state.joint_state.position[turn] = 0.21  # next to the rock: hook is free, load is not
-        hit = crane.call(GetStateValidity, "/check_state_validity", robot_state=state).contacts
+        hit = crane.check(state).contacts
         assert {frozenset((one.contact_body_1, one.contact_body_2)) for one in hit} == {frozenset(("load", "rock"))}
 
 
@@ -169,7 +169,7 @@ def test_a_plan_is_proved_again_after_a_motion_of_the_base(crane, shift, code):
     crane.send_transform("odom", "chassis", np.eye(4))
     ask = {"robot_state": state_of(turn=1.0)}
     crane.call_until(lambda response: response.valid, GetStateValidity, "/check_state_validity", **ask)
-    apply(crane, rock(0.65))  # the hook passes by at 0.5
+    crane.apply(rock(0.65))  # the hook passes by at 0.5
     future = plan_crane(
         crane, turn_to(-1.0, boom=(0.0, 1e-3)), state_of(turn=1.5), joints(boom=(0.0, 0.01)), begin, 60.0
     )

@@ -17,7 +17,6 @@ from panda_service import (
     RIGHT,
     ROOT,
     TIP,
-    apply,
     block,
     inverse,
     joint_goal,
@@ -56,7 +55,8 @@ def scene(service, client):
         hold(client, kind, False)
     client.set(robot_description=panda.urdf())
     put(client, LEFT)
-    apply(client, block("wall", panda.wall()), whole=True)
+    client.empty()
+    client.apply(block("wall", panda.wall()))
     return client
 
 
@@ -71,7 +71,7 @@ def place(*point):
 
 
 def ball(client, point):
-    apply(client, solid("ball", place(*point), [0.05], SolidPrimitive.SPHERE))
+    client.apply(solid("ball", place(*point), [0.05], SolidPrimitive.SPHERE))
 
 
 def begin_plan(client, path=None, to=RIGHT):

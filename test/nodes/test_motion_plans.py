@@ -10,14 +10,13 @@ import yaml
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion
 from moveit_msgs.msg import Constraints, MoveItErrorCodes, OrientationConstraint, RobotState
-from moveit_msgs.srv import GetPositionFK, GetStateValidity
+from moveit_msgs.srv import GetPositionFK
 from panda_service import (
     LEFT,
     RIGHT,
     ROBOT,
     ROOT,
     TIP,
-    apply,
     attached,
     block,
     inverse,
@@ -51,13 +50,14 @@ def service(serve, tmp_path_factory):
 def scene(service, client):
     """The arm measured at the left of a wall."""
     put(client, LEFT)
-    apply(client, block("wall", panda.wall()), whole=True)
+    client.empty()
+    client.apply(block("wall", panda.wall()))
     return client
 
 
 def is_valid(client, values):
     state = arm_state(values)
-    return client.call(GetStateValidity, "/check_state_validity", robot_state=state, group_name="panda_arm").valid
+    return client.check(state, group_name="panda_arm").valid
 
 
 def arm_state(values):
@@ -204,7 +204,7 @@ def test_an_attached_object_of_the_request_is_carried_around_the_wall(scene):
     for state in interpolate(response)[::5]:
         asked = arm_state(state)
         asked.attached_collision_objects = [rod]
-        assert scene.call(GetStateValidity, "/check_state_validity", robot_state=asked, group_name="panda_arm").valid
+        assert scene.check(asked, group_name="panda_arm").valid
 
 
 @pytest.mark.ci

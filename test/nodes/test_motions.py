@@ -17,7 +17,7 @@ from motion_goals import Goal, controllers_file, execute, move, move_goal, traje
 from moveit_msgs.action import ExecuteTrajectory, MoveGroup
 from moveit_msgs.msg import MoveItErrorCodes, PlanningScene, RobotState
 from moveit_msgs.srv import GetCartesianPath, GetGroupUrdf, GetMultiStateValidity
-from panda_service import LEFT, RIGHT, ROOT, apply, block, start, tip
+from panda_service import LEFT, RIGHT, ROOT, block, start, tip
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
@@ -74,7 +74,7 @@ def measured(client):
 @pytest.fixture
 def robot(service_with_controllers):
     """The client, with the arm at the left, and nothing around it."""
-    apply(service_with_controllers, whole=True)
+    service_with_controllers.empty()
     if not np.allclose(measured(service_with_controllers), LEFT, atol=1e-4):
         assert move(service_with_controllers, LEFT).code().val == Code.SUCCESS
     return service_with_controllers
@@ -82,7 +82,7 @@ def robot(service_with_controllers):
 
 @pytest.mark.ci
 def test_a_motion_is_planned_around_a_wall_and_executed(robot):
-    apply(robot, block("wall", panda.wall()))
+    robot.apply(block("wall", panda.wall()))
     goal = move(robot, RIGHT)
     status, result = goal.result()
     assert (status, result.error_code.val) == (GoalStatus.STATUS_SUCCEEDED, Code.SUCCESS)
@@ -139,7 +139,7 @@ def test_a_change_of_the_world_stops_a_motion(robot, motion, event):
     goal = move(robot, RIGHT, scale=0.05) if motion == "planned" else execute(robot, to_the_right(60))
     goal.wait_for("MONITOR")
     if event == "object":
-        apply(robot, block("wall", panda.wall()))
+        robot.apply(block("wall", panda.wall()))
     else:
         robot.publisher(PlanningScene, "/planning_scene").publish(b"\x00\x01\x00\x03")  # no message
     code = goal.code()
@@ -254,7 +254,7 @@ FINGERS = {"panda_finger_joint1": (0.035, 0.02), "panda_finger_joint2": (0.035, 
     ],
 )
 def test_a_trajectory_that_is_not_proved_to_be_safe_is_refused(robot, message, words):
-    apply(robot, block("wall", panda.wall()))
+    robot.apply(block("wall", panda.wall()))
     code = execute(robot, message).code()
     assert code.val == Code.INVALID_MOTION_PLAN and words in code.message, code
     np.testing.assert_allclose(measured(robot), LEFT, atol=1e-3)
@@ -357,7 +357,7 @@ def test_a_cartesian_path_is_straight_and_can_be_executed(robot):
 
 @pytest.mark.ci
 def test_a_cartesian_path_ends_before_contact(robot):
-    apply(robot, block("wall", panda.wall()))
+    robot.apply(block("wall", panda.wall()))
     start = tip(LEFT)
     far = moved(start, y=-2.0 * start[1, 3])
     response = cartesian(robot, far)
@@ -390,7 +390,7 @@ def test_several_states_are_checked_up_to_the_first_invalid_one(robot):
         fields = {"robot_state": RobotState(is_diff=True), "group_name": "panda_arm", "joint_states": states}
         return robot.call(GetMultiStateValidity, "/check_multi_state_validity", **fields)
 
-    apply(robot, block("wall", panda.wall()))
+    robot.apply(block("wall", panda.wall()))
     middle = (0.0, *LEFT[1:])
     assert ask(LEFT, RIGHT).valid
     response = ask(LEFT, middle, RIGHT)

@@ -6,7 +6,6 @@
 import numpy as np
 import pytest
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, RobotState
-from moveit_msgs.srv import GetStateValidity
 from superovoid_interfaces.srv import GetDistances
 
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform, to_transform
@@ -68,7 +67,7 @@ def check(client, *, base=None, frame="", group="", joint="drive", is_diff=True)
         state.multi_dof_joint_state.joint_names = [joint]
         state.multi_dof_joint_state.transforms = [to_transform("", "", base, client.now()).transform]
         state.multi_dof_joint_state.header.frame_id = frame
-    return client.call(GetStateValidity, "/check_state_validity", robot_state=state, group_name=group)
+    return client.check(state, group_name=group)
 
 
 def both_answers(client, **request):

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from builtin_interfaces.msg import Time
 from moveit_msgs.msg import RobotState
-from moveit_msgs.srv import GetStateValidity
 from superovoid_interfaces.msg import DistanceArray
 from superovoid_interfaces.srv import GetDistances, GetMinDistance, GetPenetration, SetPairRules
 
@@ -135,7 +134,7 @@ def test_every_service_answers_what_the_library_does(service, client, world, giv
     assert_is_library_answer(rows, planning, state)
     assert rows.uses_joint_states == nearest.distances.uses_joint_states == (not joints)
     assert rows.uses_transforms == nearest.distances.uses_transforms == (not base)
-    judged = client.call(GetStateValidity, "/check_state_validity", robot_state=robot_state)
+    judged = client.check(robot_state)
     touching = {frozenset(names) for names, row in rows_of(nearest).items() if row[0] < 0.0}
     assert {frozenset((one.contact_body_1, one.contact_body_2)) for one in judged.contacts} == touching
     assert judged.valid == (not touching) == (given not in WORLDS[world])

@@ -21,7 +21,7 @@ from moveit_msgs.msg import (
     RobotState,
     VisibilityConstraint,
 )
-from moveit_msgs.srv import GetPositionFK, GetStateValidity
+from moveit_msgs.srv import GetPositionFK
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
 
@@ -42,11 +42,6 @@ REMOVE = CollisionObject.REMOVE
 def joints(slide, wrist, *, is_diff=False, **fields):
     state = JointState(name=arm.JOINTS, position=[slide, wrist])
     return RobotState(is_diff=is_diff, joint_state=state, **fields)
-
-
-def check(client, robot_state=None, **fields):
-    state = robot_state or RobotState(is_diff=True)
-    return client.call(GetStateValidity, "/check_state_validity", robot_state=state, **fields)
 
 
 def ball(name="cup", x=2.0, y=0.0, z=0.0, radius=0.1, frame="ground"):
@@ -71,8 +66,8 @@ def vector(message):
 @pytest.mark.ci
 def test_a_contact_has_names_types_position_normal_and_depth(state):
     state.apply(ball(x=2.0))
-    assert check(state).valid and not check(state).contacts
-    response = check(state, joints(slide=1.4, wrist=0.0))  # hand's ball from 1.85 to 1.95, the cup from 1.9
+    assert state.check().valid and not state.check().contacts
+    response = state.check(joints(slide=1.4, wrist=0.0))  # hand's ball from 1.85 to 1.95, the cup from 1.9
     assert not response.valid and pairs(response) == [("hand", "cup")]
     (contact,) = response.contacts
     assert contact.body_type_1 == ContactInformation.ROBOT_LINK
@@ -80,34 +75,36 @@ def test_a_contact_has_names_types_position_normal_and_depth(state):
     assert contact.header.frame_id == "ground" and contact.depth == pytest.approx(0.05, abs=1e-9)
     assert vector(contact.normal) == pytest.approx([1.0, 0.0, 0.0], abs=1e-6)
     assert vector(contact.position) == pytest.approx([1.925, 0.0, 0.0], abs=1e-6)
-    assert check(state, joints(slide=-30.0, wrist=9.0)).valid  # limits are not checked, as in move_group
+    assert vector(cost.aabb_min) == pytest.approx([1.9, -0.05, -0.05], abs=1e-9)
+    assert vector(cost.aabb_max) == pytest.approx([1.95, 0.05, 0.05], abs=1e-9)
+    assert state.check(joints(slide=-30.0, wrist=9.0)).valid  # limits are not checked, as in move_group
 
 
 def test_contacts_are_deepest_first_one_for_each_two_bodies(state):
     state.apply(ball("cup", x=1.0, radius=0.5), ball("plate", x=1.0, radius=0.45))
-    response = check(state, joints(slide=0.5, wrist=0.0))
+    response = state.check(joints(slide=0.5, wrist=0.0))
     assert pairs(response) == [("hand", "cup"), ("hand", "plate"), ("thumb", "cup")]
     assert [contact.depth for contact in response.contacts] == pytest.approx([0.55, 0.5, 0.02], abs=1e-9)
 
 
 def test_an_octomap_is_one_object_of_the_world_in_contacts(state):
     assert state.apply_scene(with_octomap(octomap(WALL, arm.at(0.1, 0.03, 0.1))))
-    response = check(state, joints(slide=-0.5, wrist=0.0))  # the hand's ball at the origin, as the ground's
+    response = state.check(joints(slide=-0.5, wrist=0.0))  # the hand's ball at the origin, as the ground's
     assert pairs(response) == [("ground", MAP), ("hand", MAP)]
     assert {contact.body_type_2 for contact in response.contacts} == {ContactInformation.WORLD_OBJECT}
     # Both are in the middle of a cube of 0.2 m whose face at y = 0.03 is the nearest.
     assert [contact.depth for contact in response.contacts] == pytest.approx([0.13, 0.08], abs=1e-6)
-    assert pairs(check(state, joints(slide=-0.5, wrist=0.0), group_name="sliding")) == [("hand", MAP)]
+    assert pairs(state.check(joints(slide=-0.5, wrist=0.0), group_name="sliding")) == [("hand", MAP)]
 
 
 def test_a_group_limits_the_check_to_links_that_its_joints_move(service, state):
     state.apply(ball("low", x=0.0), ball("high", x=0.6))
-    assert pairs(check(state)) == pairs(check(state, group_name="elbow")) == [("ground", "low"), ("hand", "high")]
+    assert pairs(state.check()) == pairs(state.check(group_name="elbow")) == [("ground", "low"), ("hand", "high")]
     service.wait_for_output("'elbow' is not a group of 'arm'")
     for group in ("sliding", "turning", "gripper"):  # the hand is in none of the first's links, but its joint moves it
-        assert pairs(check(state, group_name=group)) == [("hand", "high")]
+        assert pairs(state.check(group_name=group)) == [("hand", "high")]
     state.apply(thing("high", REMOVE))
-    assert check(state, group_name="gripper").valid and not check(state).valid
+    assert state.check(group_name="gripper").valid and not state.check().valid
 
 
 # --- the state of a request ---
@@ -116,13 +113,13 @@ def test_a_group_limits_the_check_to_links_that_its_joints_move(service, state):
 def test_attached_objects_of_a_request_are_part_of_its_state_only(state):
     state.apply(ball("wall", x=2.0))
     request = joints(slide=1.2, wrist=0.0, is_diff=True, attached_collision_objects=[in_hand()])
-    response = check(state, request)
+    response = state.check(request)
     (contact,) = response.contacts
     types = {contact.contact_body_1: contact.body_type_1, contact.contact_body_2: contact.body_type_2}
     assert types == {"cup": ContactInformation.ROBOT_ATTACHED, "wall": ContactInformation.WORLD_OBJECT}
     assert contact.depth == pytest.approx(0.1, abs=1e-9)
-    assert not check(state, request, group_name="turning").valid  # it is on a link of the group
-    assert check(state, joints(slide=1.2, wrist=0.0, is_diff=True)).valid
+    assert not state.check(request, group_name="turning").valid  # it is on a link of the group
+    assert state.check(joints(slide=1.2, wrist=0.0, is_diff=True)).valid
 
 
 def test_a_whole_state_has_all_attached_objects(state):
@@ -136,8 +133,8 @@ def test_a_whole_state_has_all_attached_objects(state):
         ([], True, False),
     ):
         request = joints(1.2, 0.0, is_diff=is_diff, attached_collision_objects=held)
-        assert check(state, request).valid == is_valid
-    assert check(state, RobotState()).valid  # as move_group: an empty state is the measured one
+        assert state.check(request).valid == is_valid
+    assert state.check(RobotState()).valid  # as move_group: an empty state is the measured one
 
 
 def with_joint(name, x):
@@ -149,7 +146,7 @@ def with_joint(name, x):
 
 
 def test_an_unknown_multi_dof_joint_that_moves_is_not_valid(service, state):
-    assert [check(state, with_joint("virtual", x)).valid for x in (0.0, 1.0)] == [True, False]
+    assert [state.check(with_joint("virtual", x)).valid for x in (0.0, 1.0)] == [True, False]
     service.wait_for_output("multi_dof joint 'virtual'")
 
 
@@ -163,13 +160,13 @@ def test_a_stale_state_is_not_valid_or_logged(service, state):
     assert not message(measured)
     state.set(stale_timeout=0.001)
     try:
-        assert not check(state).valid and "s old" in message(measured)
+        assert not state.check().valid and "s old" in message(measured)
         service.wait_for_output("check_state_validity: refused: state is")
         state.set(stale_validity="warn")
-        assert check(state).valid
+        assert state.check().valid
         service.wait_for_output("check_state_validity: answered nevertheless: state is")
         state.set(stale_validity="refuse")
-        assert check(state, given).valid and not message(given)  # nothing of this state is measured
+        assert state.check(given).valid and not message(given)  # nothing of this state is measured
     finally:
         state.set(stale_timeout=0.0, stale_validity="refuse")
 
@@ -186,28 +183,28 @@ def test_scaled_links_and_their_loads_are_larger_for_the_world(state):
         # At 9 the hand would hold the thumb and touch the ground.
         for factor, expected in ((clear, []), (touching, [{"cup", name}]), (1.0, [])):
             state.apply(other, link_scale=[LinkScale(link_name="hand", scale=factor)])
-            assert [{*pair} for pair in pairs(check(state))] == expected
+            assert [{*pair} for pair in pairs(state.check())] == expected
 
 
 def test_margin_holds_for_every_pair_and_padding_against_objects_only(state):
     near = with_joint("free", 0.659)  # 9 mm from the hand
     for margin, found in ((0.008, []), (0.01, [("hand", "ball")])):
         state.set(safety_margin=margin)
-        assert pairs(check(state, near)) == found
+        assert pairs(state.check(near)) == found
     state.apply(ball(x=0.66))  # 10 mm from the hand
     state.set(safety_margin=0.0)
-    assert check(state).valid
+    assert state.check().valid
     state.set(padding=0.02)
-    response = check(state)
+    response = state.check()
     assert pairs(response) == [("hand", "cup")]
     assert response.contacts[0].depth == pytest.approx(0.01, abs=1e-9)
     state.apply(thing("cup", REMOVE))
-    assert check(state, near).valid
+    assert state.check(near).valid
     state.set(pad_self_collisions=True)
-    assert pairs(check(state, near)) == [("hand", "ball")]
+    assert pairs(state.check(near)) == [("hand", "ball")]
     # The padding of a link in a planning scene goes before the parameter, from here on.
     state.apply(ball(x=0.66), link_padding=[LinkPadding(link_name="hand", padding=0.005)])
-    assert check(state).valid
+    assert state.check().valid
     state.set(padding=0.0, pad_self_collisions=False)
 
 
@@ -216,7 +213,7 @@ def test_margin_holds_for_every_pair_and_padding_against_objects_only(state):
 
 def result_of(client, constraints, slide=1.5, wrist=0.0):
     """Whether a constraint holds, and its distance; with its default joints the arm is in no way."""
-    response = check(client, joints(slide, wrist), constraints=constraints)
+    response = client.check(joints(slide, wrist), constraints=constraints)
     (result,) = response.constraint_result
     assert response.valid == result.result
     return result.result, result.distance
@@ -348,7 +345,7 @@ def test_a_wrong_visibility_constraint_is_not_satisfied_and_logged(service, stat
 
 def test_of_several_constraints_a_wrong_one_is_not_satisfied(service, state):
     asked = Constraints(joint_constraints=[joint_constraint("elbow"), joint_constraint(position=0.0)])
-    response = check(state, constraints=asked)
+    response = state.check(constraints=asked)
     assert not response.valid
     assert [result.result for result in response.constraint_result] == [False, True]
     service.wait_for_output("joint 'elbow' is not a joint with one position")

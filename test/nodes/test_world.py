@@ -11,7 +11,6 @@ import trimesh
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point
 from moveit_msgs.msg import CollisionObject, PlanningScene, PlanningSceneWorld, RobotState
-from moveit_msgs.srv import GetStateValidity
 from object_recognition_msgs.msg import ObjectType
 from octomap_msgs.msg import Octomap, OctomapWithPose
 from shape_msgs.msg import Mesh, MeshTriangle, Plane, SolidPrimitive
@@ -125,7 +124,7 @@ def test_an_open_mesh_is_a_shell_with_the_parameter(state):
         state.empty()
         held = RobotState(is_diff=True)
         held.attached_collision_objects = [attached_object(name="bowl", meshes=[mesh], frame="ground", link="slider")]
-        assert state.call(GetStateValidity, "/check_state_validity", robot_state=held).valid  # the ground is in it
+        assert state.check(held).valid  # the ground is in it
     finally:
         state.set(open_meshes="hull")
 
