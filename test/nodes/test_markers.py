@@ -1,32 +1,20 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Markers: what a display and a page get to see of them, and saved configurations of displays that show all."""
+"""What a display gets to see: sizes that follow the scene, few labels, bodies sent once and moved after."""
 
 import copy
-import json
-import math
-import re
 
 import numpy as np
 import pytest
-import yaml
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Point
-from rclpy.serialization import serialize_message
-from superovoid_interfaces.msg import DistanceArray, PairDistance
 from tf2_msgs.msg import TFMessage
-from visualization_msgs.msg import Marker, MarkerArray
+from visualization_msgs.msg import Marker
 
-from superovoid.viewing.meanings import COLOURS, Meaning
 from superovoid_ros.motions import dental_bite
 from superovoid_ros.motions.grasp_sweep import read_sweep
-from superovoid_ros.nodes.clients.marker_bodies import MarkerBodies
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform
-from superovoid_ros.nodes.common.endpoints import read
-from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.answers.markers import MarkerOptions, SceneMarkers
-from superovoid_ros.resources import share_directory
 
 import arm
 
@@ -151,119 +139,3 @@ def test_a_listener_that_lost_a_message_gets_every_body_later():
     for _ in range(5 * len(played.robot.bodies)):
         played.show(0)
     assert len(played.display.of("bodies")) == len(played.robot.bodies)
-
-
-# --- a page, which reads markers from any publisher ---
-
-CORNERS = (Point(), Point(x=1.0), Point(y=1.0))
-
-
-def message_of(*names, clear=False, ns="bodies"):
-    """Markers of bodies, numbered by their names' order, as a node sends them."""
-    markers = [Marker(action=Marker.DELETEALL)] if clear else []
-    for name in names:
-        marker = Marker(ns=ns, id=ord(name), type=Marker.TRIANGLE_LIST, points=list(CORNERS), text=name)
-        marker.header.frame_id = "node/hand"
-        marker.pose.orientation.w = 1.0
-        markers.append(marker)
-    return MarkerArray(markers=markers)
-
-
-def names_of(bodies):
-    return sorted(one.body.name for one in bodies.bodies_to_show())
-
-
-def read_body(points=CORNERS, colour=(0.0, 0.0, 0.0), scale=1.0, kind=Marker.TRIANGLE_LIST):
-    """Return the body read from a serialized marker."""
-    marker = Marker(ns="bodies", id=1, type=kind, points=list(points))
-    marker.header.frame_id = "node/hand"
-    marker.pose.orientation.w = 1.0
-    marker.color.r, marker.color.g, marker.color.b = colour
-    marker.scale.x = scale
-    bodies = MarkerBodies("node/")
-    bodies.take_markers(read(serialize_message(MarkerArray(markers=[marker])), MarkerArray))
-    (body,) = bodies.bodies.values()
-    return body
-
-
-@pytest.mark.parametrize("meaning", Meaning)
-def test_a_colour_of_the_node_is_the_meaning_of_the_body(meaning):
-    body = read_body(colour=tuple(part / 255.0 for part in COLOURS[meaning]))
-    assert body.meaning is meaning and (body.body.link, body.owner) == ("hand", "hand")
-
-
-@pytest.mark.parametrize("value", [math.nan, math.inf, -1e30, 0.5])
-def test_an_unknown_colour_has_no_meaning(value):
-    assert read_body(colour=(value, 0.0, 0.0)).meaning is Meaning.UNKNOWN
-
-
-@pytest.mark.parametrize("value", [math.nan, math.inf, 1e38])
-def test_corners_that_cannot_be_drawn_are_refused_with_words(value):
-    with pytest.raises(InputError, match="corner"):
-        read_body(points=(*CORNERS[:2], Point(z=value)))
-    with pytest.raises(InputError, match="corner"):
-        read_body(scale=value, kind=Marker.CUBE_LIST)
-
-
-def test_bodies_stay_while_the_node_sends_all_again_for_any_time(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
-    bodies = MarkerBodies("node/")
-    bodies.take_markers(message_of("a", "b", "c", clear=True))
-    for message in (message_of(clear=True), message_of("a"), message_of("a"), message_of("b")):
-        bodies.take_markers(message)
-        now[0] += 3600.0
-        assert names_of(bodies) == ["a", "b", "c"]
-    bodies.take_markers(message_of("w", ns="incomplete"))
-    bodies.take_markers(message_of("a"))
-    assert names_of(bodies) == ["a", "b", "c"]  # a turn of a body that was sent already
-    bodies.take_markers(message_of("p", ns="pairs"))
-    assert names_of(bodies) == ["a", "b"]
-
-
-def test_a_deleted_body_does_not_come_back():
-    bodies = MarkerBodies("node/")
-    bodies.take_markers(message_of("a", clear=True))
-    bodies.take_markers(message_of(clear=True))
-    bodies.take_markers(message_of(clear=True))
-    assert names_of(bodies) == ["a"]
-    for _ in range(2):
-        bodies.take_markers(message_of("p", ns="pairs"))
-    assert names_of(bodies) == []
-
-
-# --- saved configurations of displays ---
-
-CONFIG = share_directory() / "config"
-NAMESPACES = {"bodies", "points", "segments", "normals", "distances", "incomplete"}
-PUBLISHED = {"/distance_service/markers", "/distance_service/distances", "/diagnostics"}
-
-
-@pytest.mark.parametrize("path", sorted(CONFIG.glob("*.rviz")), ids=lambda path: path.name)
-def test_rviz_shows_all_that_the_markers_say(path):
-    displays = yaml.safe_load(path.read_text())["Visualization Manager"]["Displays"]
-    (markers,) = (one for one in displays if one["Class"] == "rviz_default_plugins/MarkerArray")
-    assert markers["Topic"]["Value"] in PUBLISHED
-    assert set(markers["Namespaces"]) == NAMESPACES
-    assert markers["Namespaces"]["incomplete"]
-
-
-def test_the_layout_of_lichtblick_names_what_the_node_publishes():
-    layout = json.loads((CONFIG / "distance_service.lichtblick.json").read_text())
-    panels = layout["configById"]
-
-    def leaves(node):
-        return [node] if isinstance(node, str) else [*leaves(node["first"]), *leaves(node["second"])]
-
-    assert sorted(leaves(layout["layout"])) == sorted(panels)
-    assert set(panels["3D!superovoid"]["topics"]) <= PUBLISHED
-    assert panels["DiagnosticSummary!node"]["topicToRender"] in PUBLISHED
-    paths = [one["value"] for panel in panels.values() for one in panel.get("paths", ())]
-    assert len(paths) == 4
-    for path in paths:
-        topic, *fields = path.split(".")
-        assert topic in PUBLISHED
-        kind = DistanceArray
-        for name in fields:
-            assert re.sub(r"\[0\]$", "", name) in kind.get_fields_and_field_types()
-            kind = PairDistance

@@ -1,34 +1,25 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The latest joint positions, and the tree of transforms that stands in for tf2_ros."""
+"""The tree of transforms that stands in for tf2_ros."""
 
-import math
 import sys
 import types
 
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Time
-from moveit_msgs.msg import PlanningScene, RobotState
 from scipy.spatial.transform import Rotation
-from sensor_msgs.msg import JointState
 
 from superovoid_ros.nodes.common.conversions import to_transform
 from superovoid_ros.nodes.common.endpoints import Endpoints
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.robot_state import transforms as module
-from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositions
 from superovoid_ros.nodes.distance_service.robot_state.transforms import (
     TransformTree,
     listen_to_transforms,
     transform_source,
 )
-
-import arm
-from monitor import Monitor
-
-AHEAD = JointState(name=["slide"], position=[1.0])
 
 
 def pose(seed):
@@ -204,61 +195,3 @@ def test_old_frames_give_way_to_others_and_static_ones_stay(monkeypatch):
         assert tree.lookup("world", frame).target_from_source.shape == (4, 4)
     with pytest.raises(InputError, match="no transform from 'old 1'"):
         tree.lookup("world", "old 1")
-
-
-# --- joint positions ---
-
-
-def joints_after(*messages):
-    """Of messages: names, positions, stamp, and the time at which each comes."""
-    joints = JointPositions()
-    for names, positions, stamp, now in messages:
-        joints.update(list(names), positions, stamp, now)
-    return joints
-
-
-@pytest.mark.parametrize(
-    ("messages", "expected"),
-    [
-        # Of each sender the latest counts; the stamp is the oldest of the joints in question.
-        ([("ab", [1.0, 2.0], 10, 10), ("b", [3.0], 20, 20)], ({"a": 1.0, "b": 3.0}, 10)),
-        # A message that was overtaken changes only what is older than it.
-        ([("ab", [1.0, 1.0], 10, 10), ("a", [2.0], 30, 30), ("ab", [3.0, 3.0], 20, 31)], ({"a": 2.0, "b": 3.0}, 20)),
-        # A stamp in the future does not block what comes after.
-        ([("a", [1.0], 10_000, 10), ("a", [2.0], 20, 20)], ({"a": 2.0}, 20)),
-        # Stamps that never change: the order of arrival.
-        ([("a", [1.0], 20, 20), ("a", [2.0], 20, 30)], ({"a": 2.0}, 20)),
-        # Velocities only, or a late message without a number.
-        ([("a", [1.0], 20, 20), ("a", [], 30, 30), ("a", [math.nan], 10, 30)], ({"a": 1.0}, 20)),
-        ([], ({}, None)),
-    ],
-)
-def test_positions_are_those_of_the_newest_messages(messages, expected):
-    assert joints_after(*messages).positions_of(expected[0]) == expected
-
-
-def test_a_sender_with_restarted_time_counts_after_a_second_alone():
-    now = [0.0]
-    joints = JointPositions(steady=lambda: now[0])
-    joints.update(["a"], [1.0], 1000, 5000)
-    for now[0], stamp, expected in ((5.0, 10, 1000), (5.9, 11, 1000), (6.1, 12, 12), (6.2, 13, 13)):
-        joints.update(["a"], [1.0], stamp, 5000)
-        assert joints.positions_of(["a"])[1] == expected
-    for k in range(100):
-        now[0] = 10.0 + 0.1 * k
-        joints.update(["a"], [1.0], 1000 + k, 5000)
-        joints.update(["a"], [9.0], k, 5000)
-        assert joints.positions_of(["a"]) == ({"a": 1.0}, 1000 + k)
-
-
-@pytest.mark.ci
-def test_unmeasured_joints_are_assumed_if_the_parameter_allows_it(serve, client):
-    serve(robot_description=arm.URDF, rate=0.0, **{"diagnostics.period": 0.1})
-    monitor, ball = Monitor(client), to_transform("ground", "ball", arm.at(0.0, 0.0, 50.0), Time())
-    # A joint state in a scene is none that was measured, but the one that is assumed.
-    assert client.apply_scene(PlanningScene(is_diff=True, robot_state=RobotState(is_diff=True, joint_state=AHEAD)))
-    refused = client.nearest(base_poses=[ball])
-    assert not refused.success and "no position of joint" in refused.message
-    client.set(unmeasured_joints="default")
-    assert client.gap("ball", "hand", base_poses=[ball]) == pytest.approx(math.hypot(0.5 + 1.0, 50.0) - 0.15, abs=1e-9)
-    monitor.wait_for_value("robot", "assumed joints", "slide, wrist")
