@@ -70,25 +70,18 @@ def test_the_policy_has_the_nodes_topics_and_services_alone(start_node, client, 
         parameters = {"path": planned_path(tmp_path), "use_sim_time": True}
     start_node(node, **parameters)
     seen = client.node
-    services = allowed_names(node, "service", "reply")
-
-    def offered():
-        if (node, "/") not in seen.get_node_names_and_namespaces():
-            return set()
-        return {name for name, _ in seen.get_service_names_and_types_by_node(node, "/")}
 
     def difference():
         """Return what is there and not allowed, or the other way round; discovery takes a while."""
-        if offered() != services:
-            return offered() ^ services
-        requested = {name for name, _ in seen.get_client_names_and_types_by_node(node, "/")}
-        found = requested ^ (allowed_names(node, "service", "request") - NOT_REQUESTED)
-        for what, names in (
-            ("publish", {name for name, _ in seen.get_publisher_names_and_types_by_node(node, "/")}),
-            ("subscribe", {name for name, _ in seen.get_subscriber_names_and_types_by_node(node, "/")}),
-        ):
-            left_out = NOT_TOGETHER.get(node, set()) if what == "subscribe" else set()
-            found |= names ^ (allowed_names(node, "topic", what) - left_out - WITHOUT_BOND)
-        return found
+        if (node, "/") not in seen.get_node_names_and_namespaces():
+            return {node}
+        listens = allowed_names(node, "topic", "subscribe") - NOT_TOGETHER.get(node, set()) - WITHOUT_BOND
+        rights = (
+            (seen.get_service_names_and_types_by_node, allowed_names(node, "service", "reply")),
+            (seen.get_client_names_and_types_by_node, allowed_names(node, "service", "request") - NOT_REQUESTED),
+            (seen.get_publisher_names_and_types_by_node, allowed_names(node, "topic", "publish") - WITHOUT_BOND),
+            (seen.get_subscriber_names_and_types_by_node, listens),
+        )
+        return set().union(*({name for name, _ in found(node, "/")} ^ allowed for found, allowed in rights))
 
     assert client.wait(lambda: not difference(), 120.0), difference()
