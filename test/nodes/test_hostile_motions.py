@@ -3,8 +3,6 @@
 
 """Motions of which something fails: trajectories, measurements, controllers, clients, the node itself."""
 
-from __future__ import annotations
-
 import signal
 import time
 
@@ -35,7 +33,7 @@ STATE = [*map(float, LEFT), 0.035]
 class Machine:
     """A robot at rest, whose controller accepts goals and follows none of them."""
 
-    def __init__(self, client) -> None:
+    def __init__(self, client):
         self.client, self.state, self.age = client, list(STATE), 0.0
         self.accepts = self.sends = self.cancels = True
         self.goals, self.cancelled, self.end = [], [], None
@@ -43,34 +41,34 @@ class Machine:
         client.node.create_timer(0.02, self._send)
         self.server = None
 
-    def serve(self) -> None:
+    def serve(self):
         options = {"goal_callback": self._accept, "cancel_callback": self._cancel}
         options["callback_group"] = ReentrantCallbackGroup()
         self.server = ActionServer(self.client.node, FollowJointTrajectory, "/arm_controller", self._follow, **options)
 
-    def reset(self) -> None:
+    def reset(self):
         self.__dict__.update(state=list(STATE), age=0.0, accepts=True, sends=True, cancels=True, end=None)
         self.before_accepting = lambda: None
         self.goals.clear(), self.cancelled.clear()
         if self.server is None:
             self.serve()
 
-    def die(self) -> None:
+    def die(self):
         self.server.destroy()
         self.server = None
 
-    def _accept(self, _) -> GoalResponse:
+    def _accept(self, _):
         self.before_accepting()
         return GoalResponse.ACCEPT if self.accepts else GoalResponse.REJECT
 
-    def _send(self) -> None:
+    def _send(self):
         if self.sends:
             message = JointState(name=JOINTS, position=self.state)
             stamp = self.client.node.get_clock().now().nanoseconds - int(1e9 * self.age)
             message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
             self._joints.publish(message)
 
-    def _cancel(self, handle) -> CancelResponse:
+    def _cancel(self, handle):
         self.cancelled.append(handle)
         if self.cancels:
             self.end.set_result(None)

@@ -8,10 +8,6 @@ import time
 
 import numpy as np
 import pytest
-from moveit_msgs.msg import PlanningSceneComponents
-from moveit_msgs.srv import GetPlanningScene
-from superovoid_interfaces.msg import SuperovoidObject
-from superovoid_interfaces.srv import ApplyObjects
 
 from superovoid import Robot, Superovoid
 from superovoid.viewing.meanings import Meaning
@@ -39,7 +35,7 @@ def service(node, client):
     with ShownService(NODE) as service:
         wait_until(client, lambda: service._bodies.has_all_frames() and service._answer is not None and service._values)
         yield service
-    client.call(ApplyObjects, f"{NODE}/apply_objects", objects=[SuperovoidObject(operation=SuperovoidObject.REMOVE)])
+    client.reset()
 
 
 def wait_until(client, holds, positions=(0.75, 0.0)):
@@ -117,33 +113,23 @@ def test_a_node_that_falls_silent_leaves_nothing_known(start_node, client):
         mortal.interrupt()
         wait_until(client, lambda: "node /mortal does not exist" in service.answer().clearance.words)
         picture = service.answer()
-        assert (
-            picture.clearance.meaning == Meaning.UNKNOWN and not picture.pairs and math.isnan(picture.clearance.lower)
-        )
-        assert set(meanings_of(picture).values()) == {Meaning.UNKNOWN}
+        assert picture.clearance.meaning == Meaning.UNKNOWN and math.isnan(picture.clearance.lower)
+        assert not picture.pairs and set(meanings_of(picture).values()) == {Meaning.UNKNOWN}
 
 
 @pytest.mark.slow
-def test_a_dragged_handle_moves_the_object_in_the_planning_scene(
-    service,
-    client,
-    tab,  # noqa: F811
-    tmp_path,
-):
+def test_a_dragged_handle_moves_the_object_in_the_planning_scene(service, client, tab, tmp_path):  # noqa: F811
     pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
     from superovoid.viewing.node_page import NodePage
     from superovoid.viewing.serving import open_server
 
-    parts = PlanningSceneComponents(components=PlanningSceneComponents.WORLD_OBJECT_GEOMETRY)
-
     def place():
         """The cup, as the node reports it to any client."""
-        scene = client.call(GetPlanningScene, "/get_planning_scene", components=parts).scene
-        (pose,) = (thing.pose for thing in scene.world.collision_objects if thing.id == "cup")
+        (pose,) = (thing.pose for thing in client.scene().world.collision_objects if thing.id == "cup")
         return np.array([pose.position.x, pose.position.y, pose.position.z])
 
     start = (0.5, -0.5, 0.3)
-    assert client.apply_scene(world.scene_diff(world.cup(*start)))
+    client.apply(world.cup(*start))
     wait_until(client, lambda: "cup" in service.objects)
     np.testing.assert_allclose(place(), start, atol=1e-9)
     page = NodePage(open_server(service.title), service)
