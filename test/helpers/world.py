@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Shared code of tests of objects and rules: messages, and requests to a node named `distance_service`."""
+"""Messages about objects and rules, and a client that sends them to a node named `distance_service`."""
 
 from __future__ import annotations
 
