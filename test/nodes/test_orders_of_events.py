@@ -202,6 +202,8 @@ BROKEN = attached_object(name="cup", primitives=[sphere(-1.0)])
 UNKNOWN, LOSS, EMPTY = ("'cup'", "joint slide"), ["lost 2 messages about objects"], PlanningScene()
 REMOVED = thing("cup", REMOVE)
 HOW = "send a whole planning scene (is_diff: false, and robot_state.is_diff: false)"
+WITH_JOINTS = PlanningScene(is_diff=True)
+WITH_JOINTS.robot_state.joint_state.name, WITH_JOINTS.robot_state.joint_state.position = ["slide"], [0.0]
 LOST = {
     CollisionObject: cup(),
     AttachedCollisionObject: attached_object(primitives=[sphere()], frame="hand"),
@@ -209,6 +211,7 @@ LOST = {
     PlanningSceneWorld: PlanningSceneWorld(),
 }
 STORIES = {
+    "what a whole state in a difference does not hold": [(ON_GROUND, {"cup": 0.0}), (WITH_JOINTS, {})],
     "what is put down from another link": [
         (ON_GROUND,),
         (put_down(link="slider"), ("'cup'", "is attached to link 'ground'")),
