@@ -11,7 +11,7 @@ from lifecycle_msgs.msg import Transition
 from rclpy.lifecycle import TransitionCallbackReturn
 from std_srvs.srv import Trigger
 from superovoid_interfaces.msg import DistanceArray
-from superovoid_interfaces.srv import GetMinDistance, GetPenetration
+from superovoid_interfaces.srv import GetMinDistance, GetPairRules, GetPenetration
 
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.distance_service import DistanceService
@@ -55,10 +55,9 @@ def test_a_node_opens_when_configured_and_answers_when_activated(managed, client
     assert client.wait(lambda: topics_of(client) == OWN_TOPICS)
     messages = client.collect(DistanceArray, "/managed/distances")
     arm.send_state(client)
-    for kind, service in ((GetMinDistance, SERVICE), (GetPenetration, "/managed/get_penetration")):
-        response = client.call(kind, service)
-        assert not response.success and not response.distances.pairs
-        assert "ros2 lifecycle set /managed activate" in response.message
+    for kind, name in ((GetMinDistance, "min_distance"), (GetPenetration, "penetration"), (GetPairRules, "pair_rules")):
+        response = client.call(kind, f"/managed/get_{name}")
+        assert not response.success and "ros2 lifecycle set /managed activate" in response.message
     client.spin(0.5)
     assert not messages
     for _ in range(2):
