@@ -193,9 +193,8 @@ def test_a_plan_is_proved_again_after_a_motion_of_what_the_robot_carries(crane):
     ask = {"robot_state": state_of(turn=1.0)}
     crane.call_until(lambda response: response.valid, GetStateValidity, "/check_state_validity", **ask)
     angle = -1.0 - 2.0 * math.asin(0.5 * (0.1 + 0.0015) / 3.0)  # the load ends 1.5 mm from the rock
-    apply(
-        crane, solid("rock", pose(3.0 * math.cos(angle), 3.0 * math.sin(angle)), [0.05], SolidPrimitive.SPHERE, "odom")
-    )
+    place = pose(3.0 * math.cos(angle), 3.0 * math.sin(angle))
+    crane.apply(solid("rock", place, [0.05], SolidPrimitive.SPHERE, "odom"))
     start = state_of(turn=0.5)
     start.attached_collision_objects = [
         attached(solid("load", pose(2.5, 0.0), [0.05], SolidPrimitive.SPHERE, "hook"), "hook")

@@ -30,7 +30,7 @@ def message_of(*names, clear=False, ns="bodies"):
 
 
 def names_of(bodies):
-    return sorted(one.body.name for one in bodies.bodies_to_show())
+    return sorted(one.body.name for one in bodies.bodies.values())
 
 
 def read_body(points=CORNERS, colour=(0.0, 0.0, 0.0), scale=1.0, kind=Marker.TRIANGLE_LIST):
@@ -65,28 +65,30 @@ def test_corners_that_cannot_be_drawn_are_refused_with_words(value):
         read_body(scale=value, kind=Marker.CUBE_LIST)
 
 
-def test_bodies_stay_while_the_node_sends_all_again_for_any_time(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
+@pytest.mark.parametrize("change", ["pose", "points", "colour"])
+def test_a_body_sent_again_is_drawn_again_only_if_its_triangles_differ(change):
+    bodies = MarkerBodies("node/")
+    bodies.take_markers(message_of("a", "b"))
+    before, again = bodies.bodies[ord("a")].body, message_of("a")
+    if change == "pose":
+        again.markers[0].pose.position.x = 1.0
+    elif change == "points":
+        again.markers[0].points[1] = Point(x=2.0)
+    else:
+        again.markers[0].color.r = 1.0
+    seen = bodies.changed_at
+    bodies.take_markers(again)
+    after = bodies.bodies[ord("a")].body
+    assert names_of(bodies) == ["a", "b"]
+    assert (after.shape is before.shape) == (change != "points")
+    assert after.link_from_body[0, 3] == (change == "pose")
+    assert (bodies.changed_at == seen) == (change == "colour")
+
+
+def test_deleted_bodies_are_gone():
     bodies = MarkerBodies("node/")
     bodies.take_markers(message_of("a", "b", "c", clear=True))
-    for message in (message_of(clear=True), message_of("a"), message_of("a"), message_of("b")):
-        bodies.take_markers(message)
-        now[0] += 3600.0
-        assert names_of(bodies) == ["a", "b", "c"]
-    bodies.take_markers(message_of("w", ns="incomplete"))
-    bodies.take_markers(message_of("a"))
-    assert names_of(bodies) == ["a", "b", "c"]  # a turn of a body that was sent already
-    bodies.take_markers(message_of("p", ns="pairs"))
-    assert names_of(bodies) == ["a", "b"]
-
-
-def test_a_deleted_body_does_not_come_back():
-    bodies = MarkerBodies("node/")
-    bodies.take_markers(message_of("a", clear=True))
-    bodies.take_markers(message_of(clear=True))
-    bodies.take_markers(message_of(clear=True))
-    assert names_of(bodies) == ["a"]
-    for _ in range(2):
-        bodies.take_markers(message_of("p", ns="pairs"))
-    assert names_of(bodies) == []
+    bodies.take_markers(MarkerArray(markers=[Marker(ns="bodies", id=ord("b"), action=Marker.DELETE)]))
+    assert names_of(bodies) == ["a", "c"]
+    bodies.take_markers(message_of("c", clear=True))
+    assert names_of(bodies) == ["c"]

@@ -4,6 +4,7 @@
 """What a display gets to see: sizes that follow the scene, few labels, bodies sent once and moved after."""
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from visualization_msgs.msg import Marker
 
 from superovoid_ros.motions import dental_bite
 from superovoid_ros.motions.grasp_sweep import read_sweep
-from superovoid_ros.nodes.common.conversions import from_pose, from_transform
+from superovoid_ros.nodes.common.conversions import from_pose, from_transform, to_pose
 from superovoid_ros.nodes.distance_service.answers.markers import MarkerOptions, SceneMarkers
 
 import arm
@@ -139,3 +140,23 @@ def test_a_listener_that_lost_a_message_gets_every_body_later():
     for _ in range(5 * len(played.robot.bodies)):
         played.show(0)
     assert len(played.display.of("bodies")) == len(played.robot.bodies)
+
+
+def test_a_changed_scene_leaves_other_bodies_as_they_are():
+    played = bite()
+    for _ in range(30):
+        played.show(0)
+    markers, bodies = played.markers, list(played.robot.bodies)
+    corners = played.display.of("bodies")
+    moved = replace(bodies[2], link_from_body=bodies[2].link_from_body @ arm.at(0.1, 0.0, 0.0))
+    bodies = [bodies[0], moved, *bodies[3:]]
+    played.markers = SceneMarkers(tuple(bodies), MarkerOptions(), FRAMES, (), (), (), markers)
+    message = played.markers.markers_without_answer()
+    ids = {marker.text.partition("\n")[0]: number for number, marker in corners.items()}
+    actions = {marker.id: marker.action for marker in message.markers if marker.ns == "bodies"}
+    assert actions[ids[played.robot.bodies[1].name]] == Marker.DELETE and actions[ids[moved.name]] == Marker.ADD
+    played.display.draw(message)
+    assert played.display.of("bodies")[ids[moved.name]].pose == to_pose(moved.link_from_body)
+    for number, marker in played.display.of("bodies").items():
+        if number != ids[moved.name]:
+            assert marker.points is corners[number].points
