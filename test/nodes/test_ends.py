@@ -121,6 +121,32 @@ def test_nodes_end_when_their_command_is_killed(start, command, helpers):
     wait_until_gone(started)
 
 
+QUIET = """
+from rclpy.node import Node
+from superovoid_ros.nodes.common.main import run
+
+class Quiet(Node):
+    def __init__(self):
+        super().__init__("quiet")
+        self.timer = self.create_timer(0.01, self.tell)
+
+    def tell(self):
+        self.timer.cancel()
+        print("spins", flush=True)
+
+raise SystemExit(run(Quiet))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_node_that_nothing_else_wakes(loopback_domain, number):
+    with subprocess.Popen([sys.executable, "-c", QUIET], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "spins\n"
+        time.sleep(0.2)  # it waits
+        process.send_signal(number)
+        assert process.wait(DEADLINE) == 0
+
+
 def test_a_child_whose_parent_has_ended_before_it_asks_ends():
     code = "from superovoid_ros.tools.process.child import end_with_parent\nend_with_parent(%s)\nprint('goes on')"
     for parent, output in ((os.getpid(), "goes on\n"), (2**22 + 1, "")):
