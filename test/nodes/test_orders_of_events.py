@@ -7,7 +7,7 @@ The parts that build the model run here step by step: what the reader's thread d
 """
 
 import random
-from types import SimpleNamespace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -21,9 +21,10 @@ from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service import parameter_file
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.robot_state.robot_state import RobotState
+from superovoid_ros.nodes.distance_service.robot_state.transforms import StampedTransform
 from superovoid_ros.nodes.distance_service.world import current, moveit_changes
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
-from superovoid_ros.nodes.distance_service.world.own_changes import SuperovoidChanges
+from superovoid_ros.nodes.distance_service.world.own_changes import apply_superovoids
 from superovoid_ros.nodes.distance_service.world.world import World
 
 import arm
@@ -49,10 +50,13 @@ class Transforms:
     def lookup(self, _target, source):
         if source == "nowhere":
             raise InputError("no transform of 'nowhere'")
-        return SimpleNamespace(target_from_source=self.where, stamp=None, newest=None)
+        return StampedTransform(self.where)
 
     def lies_below(self, _frame, _above):
         return False
+
+    def copy(self):
+        return copy.copy(self)
 
 
 class Service:
@@ -280,7 +284,7 @@ def test_what_a_mistake_leaves_unread_is_missing(described, monkeypatch):
         raise ZeroDivisionError
 
     with monkeypatch.context() as patch:
-        patch.setattr(moveit_changes, "SceneChange", fail)
+        patch.setattr(moveit_changes, "apply_scene", fail)
         patch.setattr(moveit_changes.SceneMessage, "missing_without", fail)
         described.send(cup(name="a"))
         described.jobs.finish()
@@ -346,7 +350,7 @@ def test_a_refused_whole_scene_leaves_its_matrix_missing(described):
 def test_a_superovoid_needs_a_state_only_if_it_matters(described):
     def apply_egg(frame):
         egg = ovoid(frame=frame, attach_link="hand")
-        found = described.world.change("apply_objects", [frame], lambda: SuperovoidChanges([egg]))
+        found = described.world.change("apply_objects", partial(apply_superovoids, [egg]))
         described.jobs.finish()
         return found.result()
 

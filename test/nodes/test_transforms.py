@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 from superovoid_ros.nodes.common.conversions import to_transform
 from superovoid_ros.nodes.common.endpoints import Endpoints
 from superovoid_ros.nodes.common.mistakes import InputError
-from superovoid_ros.nodes.distance_service.robot_state import transforms as module
+from superovoid_ros.nodes.distance_service.robot_state import latest as module
 from superovoid_ros.nodes.distance_service.robot_state.transforms import (
     TransformTree,
     listen_to_transforms,
@@ -30,13 +30,23 @@ def pose(seed):
     return matrix
 
 
+def put(tree, parent, child, matrix, stamp):
+    """Store a transform measured at `stamp`, ns; None: a static one."""
+    tree.put([(child, (parent, matrix))], stamp)
+
+
+def oldest(found):
+    """Return the stamp of the oldest link in a chain; None if all are static."""
+    return min(found.stamps, default=None)
+
+
 @pytest.fixture
 def tree():
     """world - left - finger, world - right; left is static."""
     tree = TransformTree()
-    tree.set("world", "left", pose(1), None)
-    tree.set("left", "finger", pose(2), 200)
-    tree.set("world", "right", pose(3), 100)
+    put(tree, "world", "left", pose(1), None)
+    put(tree, "left", "finger", pose(2), 200)
+    put(tree, "world", "right", pose(3), 100)
     return tree
 
 
@@ -51,17 +61,17 @@ def tree():
 )
 def test_frames_are_connected_through_their_common_ancestor(tree, target, source, expected, stamp):
     found = tree.lookup(target, source)
-    assert found.target_from_source == pytest.approx(expected) and found.stamp == stamp
+    assert found.target_from_source == pytest.approx(expected) and oldest(found) == stamp
 
 
 def test_unconnected_frames_are_named_with_the_known_ones(tree):
-    tree.set("map", "robot", pose(5), 0)
+    put(tree, "map", "robot", pose(5), 0)
     with pytest.raises(InputError, match=r"'map' to 'world'.*finger, left, map, right, robot, world"):
         tree.lookup("world", "map")
 
 
 def test_a_loop_is_reported_and_not_followed_for_ever(tree):
-    tree.set("finger", "world", pose(6), 0)
+    put(tree, "finger", "world", pose(6), 0)
     with pytest.raises(InputError, match="loop"):
         tree.lookup("right", "left")
 
@@ -79,23 +89,13 @@ class Buffer:
 
     LINKS = {("world", "left"): (1, 0), ("world", "right"): (2, 5), ("right", "camera"): (3, 9)}  # noqa: RUF012
 
-    def __init__(self):
-        self._cleared = False
-
     def set_transform(self, stamped, authority):
         """Keep to what it knows."""
 
     set_transform_static = set_transform
 
     def clear(self):
-        """Forget all but static transforms."""
-        self._cleared = True
-
-    def all_frames_as_string(self):
-        """Return what tf2 would; a frame whose transforms were forgotten has NO_PARENT."""
-        parents = [(child, parent if not (self._cleared and sec) else "NO_PARENT")
-                   for (parent, child), (_, sec) in self.LINKS.items()]  # fmt: skip
-        return "".join(f"Frame {child} exists with parent {parent}.\n" for child, parent in parents)
+        """Keep to what it knows."""
 
     def lookup_transform(self, target, source, time):
         """Return what tf2 would."""
@@ -128,7 +128,7 @@ def test_every_source_refuses_an_infinite_transform(with_tf2, number):
 
 
 def test_a_missing_frame_is_named_with_the_known_ones(with_tf2):
-    words = r"no transform from 'tool' to 'world': .*does not exist\.; known frames: camera, left, right, world"
+    words = r"no transform from 'tool' to 'world' on .*; known frames: camera, left, right, world"
     with pytest.raises(InputError, match=words):
         with_tf2.lookup("world", "tool")
 
@@ -150,7 +150,7 @@ def test_tf2_and_our_listener_agree(client):
     def answers(target, source):
         first, second = (transforms.lookup(target, source) for transforms in both)
         assert first.target_from_source == pytest.approx(second.target_from_source, abs=1e-12)
-        assert first.stamp == second.stamp
+        assert oldest(first) == oldest(second)
         return first
 
     client.send_transform("world", "left", pose(1), static=True)
@@ -173,24 +173,24 @@ def test_older_transforms_are_believed_only_after_a_jump_back(tree):
     tree.set("world", "right", pose(7), 50)
     assert tree.lookup("world", "right").stamp == 100
     tree.forget_after(60)
-    tree.set("world", "right", pose(7), 50)
+    put(tree, "world", "right", pose(7), 50)
     found = tree.lookup("world", "right")
-    assert np.array_equal(found.target_from_source, pose(7)) and found.stamp == 50
+    assert np.array_equal(found.target_from_source, pose(7)) and oldest(found) == 50
 
 
 def test_old_frames_give_way_to_others_and_static_ones_stay(monkeypatch):
-    monkeypatch.setattr(module, "MOST_FRAMES", 5)
+    monkeypatch.setattr(module, "MOST_NAMES", 5)
     now = [0.0]
     tree = TransformTree(lambda: now[0])
-    tree.set("world", "base", pose(1), None)
+    put(tree, "world", "base", pose(1), None)
     for i in range(4):
-        tree.set("world", f"old {i}", pose(2), 100)
+        put(tree, "world", f"old {i}", pose(2), 100)
         now[0] += 1.0
-    with pytest.raises(InputError, match="frame 'new': 5 frames are known"):
-        tree.set("world", "new", pose(3), 200)
-    tree.set("world", "old 0", pose(3), 300)  # a frame that is known is always taken
+    with pytest.raises(InputError, match="'new': 5 names are known"):
+        put(tree, "world", "new", pose(3), 200)
+    put(tree, "world", "old 0", pose(3), 300)  # a frame that is known is always taken
     now[0] = 1.0 + module.KEPT
-    tree.set("world", "new", pose(3), 200)
+    put(tree, "world", "new", pose(3), 200)
     for frame in ("base", "old 0", "old 2", "old 3", "new"):
         assert tree.lookup("world", frame).target_from_source.shape == (4, 4)
     with pytest.raises(InputError, match="no transform from 'old 1'"):

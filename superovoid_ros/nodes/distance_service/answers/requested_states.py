@@ -24,7 +24,7 @@ from superovoid_ros.nodes.distance_service.robot_state.measurements import (
     read_values,
 )
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
-from superovoid_ros.nodes.distance_service.world.frames import Frames, frames_of
+from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.moveit_changes import attach_for_question
 
@@ -124,10 +124,7 @@ class RequestedStates(Part):
         positions = dict(zip(robot.joint_names, state.positions[0].tolist(), strict=True))
         planning, edit = model.planning, model.planning.edit()
         known = {link: pose for link, pose in poses.items() if not (state.unplaced and link == robot.root)}
-        frame_ids = tuple(frame_ids)
-        named = [*frame_ids, *(one.object.header.frame_id for one in message.attached_collision_objects)]
-        surroundings = self._measurements.surroundings(robot, [*named, *frames_of(planning)], known)
-        frames = Frames(surroundings, edit)
+        frames = Frames(Surroundings(self._measurements.copy(), robot, known), edit)
         has_joints = len(message.joint_state.name) or len(message.multi_dof_joint_state.joint_names)
         # As in move_group, a full state replaces all attached objects, but an empty one replaces none.
         if message.is_diff or has_joints:
@@ -139,7 +136,7 @@ class RequestedStates(Part):
             raise InputError("robot_state: is_diff is false and there are no joints: set is_diff to attach objects")
         frame = self._measurements.frame_of(robot, base)
         doubts = state.unplaced, self._measurements.stale_reason(state)
-        request = message, frame_ids, stop or self.jobs.stop
+        request = message, tuple(frame_ids), stop or self.jobs.stop
         tolerance = float(self.value("frame_tolerance"))
         return RequestedState(*request, model, positions, poses, planning, frames, frame, tolerance, *doubts)
 

@@ -6,57 +6,18 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from superovoid_ros.nodes.common.mistakes import Code, InputError, check_name, listing
-
-# Joints of other robots are stored too, since the robot may be replaced; the joints longest without a measurement are
-# dropped first.
-_NAMES_KEPT = 10_000
-
-PATIENCE = 1.0
-"""Time without newer measurements after which older stamps are accepted, s: the sender's time has restarted, as for a
-recording played in a loop or a reset clock."""
+from superovoid_ros.nodes.distance_service.robot_state.latest import LatestValues
 
 
-class StampFilter:
-    """Filter that distinguishes new measurements from late ones by their stamps.
+class JointPositions(LatestValues[tuple[float, float]]):
+    """Latest position and velocity (NaN if not measured) of every known joint; several senders may each report a part.
 
-    Parameters
-    ----------
-    steady
-        Clock that returns monotonic time, s.
-    """
-
-    def __init__(self, steady: Callable[[], float] = time.monotonic) -> None:
-        self._steady = steady
-        self._late_since: dict[str, float] = {}
-
-    def takes(self, name: str, stamp: int, known: int | None) -> bool:
-        """Return whether a measurement of `name` with `stamp` replaces the one with stamp `known`, ns.
-
-        An equal stamp replaces: measurements of a sender that never changes its stamps are used in the order of
-        arrival, and a repeated message changes nothing.
-        """
-        if known is not None and stamp < known:
-            now = self._steady()
-            if now - self._late_since.setdefault(name, now) <= PATIENCE:
-                return False
-        self.forget(name)
-        return True
-
-    def forget(self, name: str) -> None:
-        """Forget the late measurements of `name`."""
-        self._late_since.pop(name, None)
-
-
-class JointPositions:
-    """Latest position, stamp and velocity of every known joint; several senders may each report a part.
-
-    `update` and `of` may be called from any thread.
+    Joints of other robots are stored too, since the robot may be replaced.
 
     Parameters
     ----------
@@ -67,12 +28,9 @@ class JointPositions:
     """
 
     def __init__(self, topic: str = "joint_states", steady: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(steady)
         self._topic = topic
-        self._latest: dict[str, tuple[float, int, float]] = {}
-        """Position, stamp and velocity (NaN if not measured); ordered by the last update, oldest first."""
-        self._newest = StampFilter(steady)
         self._messages = 0
-        self._lock = threading.Lock()
 
     def update(
         self,
@@ -88,19 +46,15 @@ class JointPositions:
         ----------
         names, positions
             Joint names and positions, rad or m. A message without positions (velocities or efforts only) is ignored.
-        stamp
-            Time of the measurement, ns.
-        now
-            Current time, ns. A position older than the stored one is ignored (messages may overtake each other), unless
-            the stored stamp is in the future, or only older positions have arrived for a while: then the sender's time
-            has restarted.
+        stamp, now
+            Time of the measurement, and current time, ns.
         velocities
             Velocities, rad/s or m/s; ignored unless there is one for each name.
 
         Raises
         ------
         InputError
-            If the lengths differ or a name is too long; then nothing is stored.
+            If the lengths differ or a name is too long, then nothing is stored; or if too many joints are known.
         """
         if len(positions) == 0 and len(names) > 0:
             return
@@ -111,27 +65,11 @@ class JointPositions:
         self._messages += 1
         if len(velocities) != len(names):
             velocities = [math.nan] * len(names)
-        with self._lock:
-            for name, position, velocity in zip(names, positions, velocities, strict=True):
-                known = self._latest.pop(name, None)
-                past = known[1] if known is not None and known[1] <= now else None
-                new = float(position), stamp, float(velocity)
-                self._latest[name] = new if self._newest.takes(name, stamp, past) else known
-            while len(self._latest) > _NAMES_KEPT:
-                name = next(iter(self._latest))
-                del self._latest[name]
-                self._newest.forget(name)
-
-    def forget_after(self, now: int) -> int:
-        """Forget positions measured after `now`, ns, and return their number."""
-        later = [name for name, (_, stamp, _) in self._latest.items() if stamp > now]
-        for name in later:
-            del self._latest[name]
-        return len(later)
+        self.put(zip(names, zip(positions, velocities, strict=True), strict=True), stamp, now)
 
     def positions_of(
         self, joints: Iterable[str], otherwise: Mapping[str, float] = MappingProxyType({})
-    ) -> tuple[dict[str, float], int | None]:
+    ) -> tuple[dict[str, float], list[int]]:
         """Return the latest positions of joints.
 
         Parameters
@@ -145,36 +83,41 @@ class JointPositions:
         -------
         positions : dict
             Positions by joint, rad or m.
-        stamp : int or None
-            Stamp of the oldest measured position, ns; None if there is none.
+        stamps : list of int
+            Stamps of the measured positions, ns.
 
         Raises
         ------
         InputError
             If a joint was never measured and `otherwise` lacks it, or its last position is not finite.
         """
-        joints = tuple(joints)
+        positions, stamps, missing = {}, [], []
         with self._lock:
-            measured = {joint: self._latest[joint] for joint in joints if joint in self._latest}
-        assumed = {joint: otherwise[joint] for joint in joints if joint not in measured and joint in otherwise}
-        missing = [joint for joint in joints if joint not in measured and joint not in assumed]
+            for joint in joints:
+                found = self._latest.get(joint)
+                if found is not None:
+                    positions[joint] = found[0][0]
+                    stamps.append(found[1])
+                elif joint in otherwise:
+                    positions[joint] = otherwise[joint]
+                else:
+                    missing.append(joint)
         if missing:
             received = f"{self._messages} messages received" if self._messages else "no message received yet"
             raise InputError(
                 f"no position of joint {listing(missing)} on {self._topic} ({received})", Code.NOT_MEASURED
             )
-        positions = {joint: position for joint, (position, _, _) in measured.items()}
-        broken = [joint for joint, position in positions.items() if not math.isfinite(position)]
-        if broken:
+        if not all(map(math.isfinite, positions.values())):
+            broken = {joint: position for joint, position in positions.items() if not math.isfinite(position)}
             raise InputError(
-                f"position of joint {listing(broken)} on {self._topic} is {positions[broken[0]]}: must be finite",
+                f"position of joint {listing(broken)} on {self._topic} is {min(broken.items())[1]}: must be finite",
                 Code.NOT_MEASURED,
             )
-        return assumed | positions, min((stamp for _, stamp, _ in measured.values()), default=None)
+        return positions, stamps
 
     def velocities(self, joints: Sequence[str]) -> list[float]:
         """Return the latest velocities of joints, rad/s or m/s; raise `InputError` if one is unknown."""
-        found = [self._latest[joint][2] if joint in self._latest else math.nan for joint in joints]
+        found = [self._latest[joint][0][1] if joint in self._latest else math.nan for joint in joints]
         missing = [joint for joint, velocity in zip(joints, found, strict=True) if not math.isfinite(velocity)]
         if missing:
             raise InputError(f"no velocity of joint {listing(missing)} on {self._topic}", Code.NOT_MEASURED)
@@ -183,7 +126,3 @@ class JointPositions:
     def unmeasured_joints(self, joints: Iterable[str]) -> list[str]:
         """Return the joints that were never measured."""
         return [joint for joint in joints if joint not in self._latest]
-
-    def newest_stamp(self, joints: Iterable[str]) -> int | None:
-        """Return the newest stamp of measured joints, ns; None if there is none."""
-        return max((self._latest[joint][1] for joint in joints if joint in self._latest), default=None)

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 from rclpy.clock import JumpHandle, JumpThreshold
@@ -27,11 +29,11 @@ from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositions
 from superovoid_ros.nodes.distance_service.robot_state.transforms import (
     StampedTransform,
-    TransformSource,
+    TransformTree,
     listen_to_transforms,
     transform_source,
 )
-from superovoid_ros.nodes.distance_service.world.frames import Surroundings, check_still, link_named, places
+from superovoid_ros.nodes.distance_service.world.frames import check_still, places
 
 UNMEASURED = "unmeasured_joints"
 # Messages wait until the node uses them: those of several fast senders must not displace those of a slow one.
@@ -51,20 +53,33 @@ class States:
     """Transform from the root to `frame`, m, shape (4, 4); None: `frame` is that of the root."""
     frame: str
     """Frame of the answers."""
-    joint_stamp: int | None
-    """Stamp of the oldest position from joint states, ns; None if none was used."""
-    transform_stamp: int | None
-    """Stamp of the oldest transform from TF, ns; None if none was used, or only static ones."""
-    newest_stamp: int | None
-    """Stamp of the newest of all these measurements, ns; None if there are none."""
+    joint_stamps: Sequence[int]
+    """Stamps of the positions from joint states, ns."""
+    transform_stamps: Sequence[int]
+    """Stamps of the transforms from TF that are not static, ns."""
     unplaced: str = ""
     """Reason why the pose of the robot in the world is unknown; empty if it is known. If unknown, poses in the frame of
     the robot's root are invalid, and `frame` is that of its root link."""
 
     @property
+    def joint_stamp(self) -> int | None:
+        """Stamp of the oldest position from joint states, ns; None if none was used."""
+        return min(self.joint_stamps, default=None)
+
+    @property
+    def transform_stamp(self) -> int | None:
+        """Stamp of the oldest transform from TF, ns; None if none was used, or only static ones."""
+        return min(self.transform_stamps, default=None)
+
+    @property
     def oldest_stamp(self) -> int | None:
         """Stamp of the oldest measurement, ns; None if there is none."""
-        return min((stamp for stamp in (self.joint_stamp, self.transform_stamp) if stamp is not None), default=None)
+        return min((*self.joint_stamps, *self.transform_stamps), default=None)
+
+    @property
+    def newest_stamp(self) -> int | None:
+        """Stamp of the newest measurement, ns; None if there is none."""
+        return max((*self.joint_stamps, *self.transform_stamps), default=None)
 
     def root_poses(self, robot: Robot) -> Mapping[str, np.ndarray]:
         """Return root_from_link of each link in the first state; root_link_from_link if the robot is `unplaced`."""
@@ -103,21 +118,16 @@ class StateValues:
         return len(self.positions) or max(rows, default=1)
 
 
-@dataclass(frozen=True)
-class _Root:
+class _Root(NamedTuple):
     """Pose of the URDF's root link."""
 
     link: str
     """Link in whose frame all poses are: the robot's root, or its root link if the pose of that is unknown."""
-    pose: np.ndarray | None
-    """Pose link_from_root_link, m, shape (4, 4) or (states, 4, 4); None: both are the same link."""
-    used: tuple[StampedTransform, ...] = ()
+    pose: np.ndarray
+    """Pose link_from_root_link, m, shape (4, 4) or (states, 4, 4)."""
+    stamps: tuple[int, ...] = ()
     unplaced: str = ""
     """As in `States`."""
-
-    def carries(self, root_link_from_link: np.ndarray) -> np.ndarray:
-        """Return the pose of a link in the frame of `link` from its pose in the root link."""
-        return root_link_from_link if self.pose is None else self.pose @ root_link_from_link
 
 
 _NOTHING = StateValues()
@@ -155,8 +165,211 @@ def read_values(
     return StateValues(tuple(names), rows, base_poses)
 
 
-class Measurements(Part):
-    """Part that receives joint states and transforms from `configure` on, and composes states."""
+class Measured:
+    """Joint positions and transforms, and the states that follow from them.
+
+    Parameters
+    ----------
+    value
+        Returns the value of a parameter of `Measurements`.
+    joints, transforms
+        The measurements.
+    of_scenes
+        Joint positions of planning scenes, for joints that are not measured, rad or m.
+    """
+
+    def __init__(
+        self,
+        value: Callable[[str], object],
+        joints: JointPositions,
+        transforms: TransformTree,
+        of_scenes: Mapping[str, float],
+    ) -> None:
+        self.value, self._joints, self._transforms, self._of_scenes = value, joints, transforms, of_scenes
+
+    def positions(self, robot: Robot, names: Collection[str]) -> tuple[dict[str, float], list[int]]:
+        """Return `JointPositions.positions_of` joints, with assumed positions if the parameter allows them."""
+        return self._joints.positions_of(names, self._default_positions(robot))
+
+    def assumed_positions(self, robot: Robot | None) -> dict[str, float]:
+        """Return the assumed positions of unmeasured joints, for diagnostics."""
+        found = {} if robot is None else self._default_positions(robot)
+        return {name: found[name] for name in self._joints.unmeasured_joints(found)}
+
+    def _default_positions(self, robot: Robot) -> dict[str, float]:
+        if self.value(UNMEASURED) != "default":
+            return {}
+        of_scenes = {name: self._of_scenes[name] for name in robot.joint_names if name in self._of_scenes}
+        # Otherwise as MoveIt's `setToDefaultValues`: 0 if it is within the limits, else their middle.
+        limits = robot.joint_limits.items()
+        middles = {name: 0.0 if lower <= 0.0 <= upper else 0.5 * (lower + upper) for name, (lower, upper) in limits}
+        return middles | of_scenes
+
+    @property
+    def prefix(self) -> str:
+        """Prefix of the frames of the robot's links on TF."""
+        return str(self.value("frame_prefix"))
+
+    @property
+    def tolerance(self) -> float:
+        """Largest motion of an object by TF since it was received, m."""
+        return float(self.value("frame_tolerance"))
+
+    def frame_of(self, robot: Robot, link: str) -> str:
+        """Return the name of a link's frame on TF; the frame of the world in which the robot moves has no prefix."""
+        return link if link == robot.root != robot.root_link else self.prefix + link
+
+    def transform_between(self, robot: Robot, target: str, source: str) -> np.ndarray:
+        """Return target_from_source of two links according to TF; raise `InputError` if TF lacks it."""
+        if (target, source) == (robot.root, robot.root_link):
+            root = self._root(robot)
+            _require_placed(root.unplaced)
+            return root.pose
+        return self._transforms.lookup(self.frame_of(robot, target), self.frame_of(robot, source)).target_from_source
+
+    def root_from(self, robot: Robot, frame: str) -> np.ndarray:
+        """Return root_from_frame of a frame on TF, m, shape (4, 4); raise `InputError` if TF lacks it."""
+        return self._transforms.lookup(self.frame_of(robot, robot.root), frame).target_from_source
+
+    def carries(self, robot: Robot, frame: str) -> bool:
+        """Return whether, according to TF, a robot carries a frame."""
+        return self._transforms.lies_below(frame, self.prefix + robot.root_link)
+
+    def _root(self, robot: Robot, given: np.ndarray | None = None) -> _Root:
+        """Return the pose of the root link: `given` by the request, otherwise from TF."""
+        if given is not None or robot.root == robot.root_link:
+            return _Root(robot.root, np.eye(4) if given is None else given)
+        root, link = self.frame_of(robot, robot.root), self.frame_of(robot, robot.root_link)
+        try:
+            return _Root(robot.root, *self._transforms.lookup(root, link))
+        except InputError as error:
+            if self.value("unknown_root_pose") == "identity":
+                return _Root(robot.root, np.eye(4))
+            words = (
+                f"not ready: the pose of the robot's root link '{link}' in '{root}' is unknown: {error} "
+                "(virtual joint of the SRDF, or planning_frame; unknown_root_pose: identity uses the default pose)"
+            )
+            return _Root(robot.root_link, np.eye(4), unplaced=words)
+
+    def require_world(self, planning: PlanningScene, pairs: np.ndarray | None, unplaced: str) -> None:
+        """Raise `InputError` if pairs involve objects of the world whose pose is unknown; `unplaced` as in `States`."""
+        if planning.concerns_world(pairs):
+            _require_placed(unplaced)
+            self._check_still(planning)
+
+    def _check_still(self, planning: PlanningScene) -> None:
+        robot = planning.robot
+        root, lookup = self.frame_of(robot, robot.root), partial(self.root_from, robot)
+        check_still(places(planning), lookup, root, self.tolerance)
+
+    def states(self, robot: Robot, given: StateValues = _NOTHING, planning: PlanningScene | None = None) -> States:
+        """Return the measured state, with the values of a request in place of measurements.
+
+        Parameters
+        ----------
+        robot
+            The robot.
+        given
+            Values in the request. Default: none.
+        planning
+            Planning scene whose objects and their subframes are also valid frames, at their measured poses.
+
+        Raises
+        ------
+        InputError
+            If a value that the request leaves out was not measured, or a frame is unknown.
+        """
+        column = {name: number for number, name in enumerate(given.joint_names)}
+        left_out = [joint for joint in robot.joint_names if joint not in column]
+        measured, joint_stamps = self.positions(robot, left_out)
+        root, poses, stamps = self._places(robot, given.base_poses, planning)
+        own = self.frame_of(robot, root.link)
+        frame, frame_from_root = str(self.value("frame")) or own, None
+        if frame != own:
+            transform = self._transforms.lookup(frame, own)
+            frame_from_root = transform.target_from_source
+            stamps += transform.stamps
+        if column and tuple(given.joint_names) == robot.joint_names:
+            positions = given.positions
+        else:
+            positions = np.empty((given.states, len(robot.joint_names)))
+            for number, name in enumerate(robot.joint_names):
+                positions[:, number] = given.positions[:, column[name]] if name in column else measured[name]
+        return States(
+            frame=frame,
+            joint_stamps=joint_stamps,
+            transform_stamps=stamps,
+            unplaced=root.unplaced,
+            positions=positions,
+            base_poses=poses,
+            frame_from_root=frame_from_root,
+        )
+
+    def placed_states(
+        self, planning: PlanningScene, given: StateValues = _NOTHING, pairs: np.ndarray | None = None
+    ) -> States:
+        """Return `states`; raise `InputError` also if pairs (None: all) involve objects whose pose is unknown."""
+        states = self.states(planning.robot, given, planning)
+        self.require_world(planning, pairs, states.unplaced)
+        return states
+
+    def _places(
+        self, robot: Robot, given: Mapping[str, tuple[str, np.ndarray]], planning: PlanningScene | None
+    ) -> tuple[_Root, dict[str, np.ndarray], list[int]]:
+        """Return the poses of all base links in the frame of `_Root.link`, and the stamps of the transforms used.
+
+        If a request moves the root link, other links on it keep their measured pose relative to it.
+        """
+        stamps: list[int] = []
+        root_frame = self.prefix + robot.root_link
+
+        def requested_pose(link: str, root: _Root | None) -> np.ndarray:
+            """Return the requested pose of a link in the frame of the robot's root, or of `root` if known."""
+            frame, pose = given[link]
+            if root is not None and frame == root_frame:
+                return root.pose @ pose
+            _require_placed("" if root is None else root.unplaced)
+            own = self.frame_of(robot, robot.root)
+            if frame in ("", own):
+                return pose
+            root_from_frame = self._of_object(robot, frame, planning) or self._transforms.lookup(own, frame)
+            stamps.extend(root_from_frame.stamps)
+            return root_from_frame.target_from_source @ pose
+
+        moves = robot.root != robot.root_link
+        root = self._root(robot, requested_pose(robot.root_link, None) if moves and robot.root_link in given else None)
+        stamps += root.stamps
+        poses = {}
+        for link in robot.base_links:
+            if moves and link == robot.root_link:
+                poses[link] = root.pose
+            elif link in given:
+                poses[link] = requested_pose(link, root)
+            else:
+                found = self._transforms.lookup(root_frame, self.prefix + link)
+                poses[link] = root.pose @ found.target_from_source
+                stamps += found.stamps
+        return root, poses, stamps
+
+    def _of_object(self, robot: Robot, frame: str, planning: PlanningScene | None) -> StampedTransform | None:
+        """Return root_from_frame of an object or its subframe, as measured; None if the frame is neither."""
+        found = planning and object_frame(planning.objects, frame)
+        if found is None:
+            return None
+        thing, object_from_frame = found
+        pose = thing.pose @ object_from_frame
+        if thing.link is None:
+            self._check_still(planning)
+            return StampedTransform(pose)
+        state = self.states(robot)
+        _require_placed(state.unplaced)
+        return StampedTransform(
+            state.root_poses(robot)[thing.link] @ pose, (*state.joint_stamps, *state.transform_stamps)
+        )
+
+
+class Measurements(Part, Measured):
+    """Part that receives joint states and transforms from `configure` on."""
 
     parameters = (
         text("frame", "", "Frame of all answers; empty: the root link of the robot. Any other frame needs TF"),
@@ -194,10 +407,8 @@ class Measurements(Part):
     )
 
     def __init__(self, common: Common) -> None:
-        super().__init__(common)
-        self._joints = JointPositions()
-        self._of_scenes: dict[str, float] = {}
-        self._transforms: TransformSource | None = None
+        Part.__init__(self, common)
+        Measured.__init__(self, common.value, JointPositions(), TransformTree(), {})
         self._jumps: JumpHandle | None = None
         self._take_arrived: Callable[[], None] = lambda: None
         self.is_followed = False
@@ -211,7 +422,7 @@ class Measurements(Part):
         self._joints = JointPositions(node.resolve_topic_name("joint_states"))
         name = node.get_fully_qualified_name()
         self._transforms = transform_source(name)
-        listen_to_transforms(self.endpoints, name, self._transforms, self._refuse)
+        listen_to_transforms(self.endpoints, name, self._transforms, self._refuse, self._clock_time)
         self._take_arrived = self.endpoints.listen(
             JointState,
             "joint_states",
@@ -225,240 +436,28 @@ class Measurements(Part):
 
     def clean_up(self) -> None:
         """Discard all measurements."""
-        self._joints, self._of_scenes = JointPositions(), {}
+        Measured.__init__(self, self.value, JointPositions(), TransformTree(), {})
         self._take_arrived = lambda: None
-        self._transforms = None
         if self._jumps is not None:
             self._jumps.unregister()
         self._jumps = None
 
-    def positions(self, robot: Robot, names: Collection[str]) -> tuple[dict[str, float], int | None]:
-        """Return positions of joints as `JointPositions.of` does; with assumed ones if the parameter allows them."""
+    def positions(self, robot: Robot, names: Collection[str]) -> tuple[dict[str, float], list[int]]:
+        """Return positions of joints, after taking the messages that have arrived."""
         if names and not self.is_followed:  # otherwise the executor takes each message
             self._take_arrived()
-        return self._joints.positions_of(names, self._default_positions(robot))
+        return super().positions(robot, names)
+
+    def copy(self) -> Measured:
+        """Return what was measured until now, unchanged by later messages; may be called from any thread."""
+        self._take_arrived()
+        return Measured(self.value, self._joints.copy(), self._transforms.copy(), self._of_scenes)
 
     def take_scene(self, positions: Mapping[str, float]) -> None:
         """Store the joint positions of a planning scene, for joints that are not measured."""
         kept = {name: position for name, position in self._of_scenes.items() if name not in positions}
         newest = [*kept.items(), *positions.items()][-_MOST_OF_SCENES:]
         self._of_scenes = dict(newest)
-
-    def assumed_positions(self, robot: Robot | None) -> dict[str, float]:
-        """Return the assumed positions of unmeasured joints, for diagnostics."""
-        found = {} if robot is None else self._default_positions(robot)
-        return {name: found[name] for name in self._joints.unmeasured_joints(found)}
-
-    def _default_positions(self, robot: Robot) -> dict[str, float]:
-        if self.value(UNMEASURED) != "default":
-            return {}
-        of_scenes = {name: self._of_scenes[name] for name in robot.joint_names if name in self._of_scenes}
-        # Otherwise as MoveIt's `setToDefaultValues`: 0 if it is within the limits, else their middle.
-        limits = robot.joint_limits.items()
-        middles = {name: 0.0 if lower <= 0.0 <= upper else 0.5 * (lower + upper) for name, (lower, upper) in limits}
-        return middles | of_scenes
-
-    @property
-    def transforms(self) -> TransformSource:
-        """Source of the transforms on TF."""
-        return self._transforms
-
-    @property
-    def prefix(self) -> str:
-        """Prefix of the frames of the robot's links on TF."""
-        return str(self.value("frame_prefix"))
-
-    def frame_of(self, robot: Robot, link: str) -> str:
-        """Return the name of a link's frame on TF; the frame of the world in which the robot moves has no prefix."""
-        return link if link == robot.root != robot.root_link else self.prefix + link
-
-    def transform_between(self, robot: Robot, target: str, source: str) -> np.ndarray:
-        """Return target_from_source of two links according to TF; raise `InputError` if TF lacks it."""
-        if (target, source) == (robot.root, robot.root_link):
-            root = self._root(robot)
-            _require_placed(root.unplaced)
-            return np.eye(4) if root.pose is None else root.pose
-        return self._transforms.lookup(self.frame_of(robot, target), self.frame_of(robot, source)).target_from_source
-
-    def _root(self, robot: Robot, given: np.ndarray | None = None) -> _Root:
-        """Return the pose of the root link: `given` by the request, otherwise from TF."""
-        if robot.root == robot.root_link:
-            return _Root(robot.root, None)
-        if given is not None:
-            return _Root(robot.root, given)
-        root, link = self.frame_of(robot, robot.root), self.frame_of(robot, robot.root_link)
-        try:
-            found = self._transforms.lookup(root, link)
-        except InputError as error:
-            if self.value("unknown_root_pose") == "identity":
-                return _Root(robot.root, np.eye(4))
-            words = (
-                f"not ready: the pose of the robot's root link '{link}' in '{root}' is unknown: {error} "
-                "(virtual joint of the SRDF, or planning_frame; unknown_root_pose: identity uses the default pose)"
-            )
-            return _Root(robot.root_link, None, unplaced=words)
-        return _Root(robot.root, found.target_from_source, (found,))
-
-    def require_world(self, planning: PlanningScene, pairs: np.ndarray | None, unplaced: str) -> None:
-        """Raise `InputError` if pairs involve objects of the world whose pose is unknown; `unplaced` as in `States`."""
-        if planning.concerns_world(pairs):
-            _require_placed(unplaced)
-            self._check_still(planning)
-
-    def _check_still(self, planning: PlanningScene) -> None:
-        root = self.frame_of(planning.robot, planning.robot.root)
-        lookup = lambda frame: self._transforms.lookup(root, frame).target_from_source  # noqa: E731
-        check_still(places(planning), lookup, root, self._tolerance)
-
-    @property
-    def _tolerance(self) -> float:
-        return float(self.value("frame_tolerance"))
-
-    def surroundings(
-        self, robot: Robot | None, frame_ids: Iterable[str], link_poses: Mapping[str, np.ndarray] | None = None
-    ) -> Surroundings:
-        """Return the present poses of the frames that messages name; may be called from any thread.
-
-        Parameters
-        ----------
-        robot
-            The robot; None: no frame is known.
-        frame_ids
-            Names of the frames, as in headers.
-        link_poses
-            Poses of all links in a common frame; None: as measured.
-        """
-        prefix = self.prefix
-        if robot is None:
-            return Surroundings(None, {}, {}, prefix)
-        poses: Mapping[str, np.ndarray] | InputError
-        try:
-            poses = self.states(robot).known_poses(robot) if link_poses is None else link_poses
-        except InputError as error:
-            poses = error
-        root, own = self.frame_of(robot, robot.root), prefix + robot.root_link
-        transforms: dict[str, np.ndarray | InputError] = {}
-        outside = set()
-        for frame in {name.removeprefix("/") for name in frame_ids}:
-            if frame and link_named(robot, frame, prefix) is None:
-                try:
-                    transforms[frame] = self._transforms.lookup(root, frame).target_from_source
-                    if not self._transforms.lies_below(frame, own):
-                        outside.add(frame)
-                except InputError as error:
-                    transforms[frame] = error
-        return Surroundings(robot, poses, transforms, prefix, frozenset(outside), self._tolerance)
-
-    def states(self, robot: Robot, given: StateValues = _NOTHING, planning: PlanningScene | None = None) -> States:
-        """Return the measured state, with the values of a request in place of measurements.
-
-        Parameters
-        ----------
-        robot
-            The robot.
-        given
-            Values in the request. Default: none.
-        planning
-            Planning scene whose objects and their subframes are also valid frames, at their measured poses.
-
-        Raises
-        ------
-        InputError
-            If a value that the request leaves out was not measured, or a frame is unknown.
-        """
-        column = {name: number for number, name in enumerate(given.joint_names)}
-        left_out = [joint for joint in robot.joint_names if joint not in column]
-        measured, joint_stamp = self.positions(robot, left_out)
-        root, poses, used = self._places(robot, given.base_poses, planning)
-        own = self.frame_of(robot, root.link)
-        frame, frame_from_root = str(self.value("frame")) or own, None
-        if frame != own:
-            transform = self._transforms.lookup(frame, own)
-            frame_from_root = transform.target_from_source
-            used.append(transform)
-        transform_stamp, newest_stamp = self._stamps(left_out, used)
-        if column and tuple(given.joint_names) == robot.joint_names:
-            positions = given.positions
-        else:
-            positions = np.empty((given.states, len(robot.joint_names)))
-            for number, name in enumerate(robot.joint_names):
-                positions[:, number] = given.positions[:, column[name]] if name in column else measured[name]
-        return States(
-            frame=frame,
-            joint_stamp=joint_stamp,
-            transform_stamp=transform_stamp,
-            newest_stamp=newest_stamp,
-            unplaced=root.unplaced,
-            positions=positions,
-            base_poses=poses,
-            frame_from_root=frame_from_root,
-        )
-
-    def placed_states(
-        self, planning: PlanningScene, given: StateValues = _NOTHING, pairs: np.ndarray | None = None
-    ) -> States:
-        """Return `states`; raise `InputError` also if pairs (None: all) involve objects whose pose is unknown."""
-        states = self.states(planning.robot, given, planning)
-        self.require_world(planning, pairs, states.unplaced)
-        return states
-
-    def _places(
-        self, robot: Robot, given: Mapping[str, tuple[str, np.ndarray]], planning: PlanningScene | None
-    ) -> tuple[_Root, dict[str, np.ndarray], list[StampedTransform]]:
-        """Return the poses of all base links in the frame of `_Root.link`, and the transforms used.
-
-        If a request moves the root link, other links on it keep their measured pose relative to it.
-        """
-        used: list[StampedTransform] = []
-
-        def requested_pose(link: str, root: _Root | None) -> np.ndarray:
-            """Return the requested pose of a link in the frame of the robot's root, or of `root` if known."""
-            frame, pose = given[link]
-            if root is not None and frame == self.prefix + robot.root_link:
-                return root.carries(pose)
-            _require_placed("" if root is None else root.unplaced)
-            own = self.frame_of(robot, robot.root)
-            if frame in ("", own):
-                return pose
-            root_from_frame = self._of_object(robot, frame, planning) or self._transforms.lookup(own, frame)
-            used.append(root_from_frame)
-            return root_from_frame.target_from_source @ pose
-
-        moves = robot.root != robot.root_link
-        root = self._root(robot, requested_pose(robot.root_link, None) if moves and robot.root_link in given else None)
-        used += root.used
-        poses = {}
-        for link in robot.base_links:
-            if moves and link == robot.root_link:
-                poses[link] = np.eye(4) if root.pose is None else root.pose
-            elif link in given:
-                poses[link] = requested_pose(link, root)
-            else:
-                found = self._transforms.lookup(self.prefix + robot.root_link, self.prefix + link)
-                poses[link] = root.carries(found.target_from_source)
-                used.append(found)
-        return root, poses, used
-
-    def _of_object(self, robot: Robot, frame: str, planning: PlanningScene | None) -> StampedTransform | None:
-        """Return root_from_frame of an object or its subframe, as measured; None if the frame is neither."""
-        found = None if planning is None else object_frame(planning.objects, frame)
-        if planning is None or found is None:
-            return None
-        thing, object_from_frame = found
-        pose = thing.pose @ object_from_frame
-        if thing.link is None:
-            self._check_still(planning)
-            return StampedTransform(pose, None)
-        state = self.states(robot)
-        _require_placed(state.unplaced)
-        root_from_object = state.root_poses(robot)[thing.link] @ pose
-        return StampedTransform(root_from_object, state.oldest_stamp, state.newest_stamp)
-
-    def _stamps(self, joints: Sequence[str], used: Sequence[StampedTransform]) -> tuple[int | None, int | None]:
-        """Return the oldest stamp of transforms, and the newest stamp of transforms and joint positions."""
-        oldest = min((one.stamp for one in used if one.stamp is not None), default=None)
-        newest = [one.newest for one in used] + [self._joints.newest_stamp(joints)]
-        return oldest, max((stamp for stamp in newest if stamp is not None), default=None)
 
     def velocities(self, robot: Robot, state: States) -> np.ndarray:
         """Return the measured velocities of `Robot.joint_names`, rad/s or m/s.
@@ -503,9 +502,7 @@ class Measurements(Part):
 
     def _forget_future(self) -> None:
         """After a jump back in time, as at a restart of a simulation, forget measurements stamped in the future."""
-        forgotten = self._joints.forget_after(self._clock_time())
-        if self._transforms is not None:
-            forgotten += self._transforms.forget_after(self._clock_time())
+        forgotten = self._joints.forget_after(self._clock_time()) + self._transforms.forget_after(self._clock_time())
         if forgotten:
             self.node.get_logger().warning(
                 f"time jumped back: {forgotten} later joint positions and transforms are dropped"

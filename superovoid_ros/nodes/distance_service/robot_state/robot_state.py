@@ -32,7 +32,6 @@ from superovoid_ros.nodes.distance_service.world.current import (
     build,
     replace_padding,
 )
-from superovoid_ros.nodes.distance_service.world.frames import frames_of
 from superovoid_ros.nodes.distance_service.world.model import Model
 
 TOPICS = ("robot_description", "robot_description_semantic")
@@ -264,9 +263,8 @@ class RobotState(Part):
             return description, snapshot, None, error
 
     def _build(self, robot: Robot, description: Description, snapshot: Snapshot) -> _Built:
-        """Build a model with the waiting changes, at the present poses of their frames."""
-        frame_ids = {frame for one in snapshot.waiting for frame in one.frame_ids} | frames_of(snapshot.planning)
-        return build(robot, description, snapshot, self._measurements.surroundings(robot, frame_ids))
+        """Build a model with the waiting changes, at the present poses of frames and joints."""
+        return build(robot, description, snapshot, self._measurements.copy())
 
     # --- use ---
 
@@ -278,20 +276,12 @@ class RobotState(Part):
             self._current.exchange(snapshot.without_model(self._nothing_received()))
             return
         model, waited = built
-        try:
-            self._current.exchange(snapshot.with_model(model))
-        except Exception as error:  # a bug; the former model does not fit the description
-            self._fail(error)
-            return
         self._made_from = description
+        self._current.install(model, waited)
         if model is not snapshot.model:
             self.node.get_logger().info(model.describe())
-            for warning in (*model.robot.warnings, *(note for diff in waited for note in diff.notes)):
+            for warning in model.robot.warnings:
                 self.log.warning("robot", warning)
-            for diff in waited:
-                if diff.problem is not None:
-                    self.log.error(diff.topic, f"ignored a message on {diff.topic}: {reason_of(diff.problem)}")
-                    self.statistics.message(diff.topic, diff.problem)
             if model.missing_content:
                 self.log.error("robot", model.missing_content)
 

@@ -5,12 +5,10 @@
 
 from __future__ import annotations
 
-import re
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Callable
 from types import ModuleType
-from typing import TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from geometry_msgs.msg import TransformStamped
@@ -20,73 +18,38 @@ from rclpy.time import Time
 from superovoid_ros.nodes.common.conversions import from_transform, stamp_of, to_nanoseconds
 from superovoid_ros.nodes.common.endpoints import Endpoints
 from superovoid_ros.nodes.common.mistakes import Code, InputError, check_name, listing
-from superovoid_ros.nodes.distance_service.robot_state.joints import StampFilter
+from superovoid_ros.nodes.distance_service.robot_state.latest import MOST_NAMES, LatestValues
 
 Refused = Callable[[str, Exception], None]
 """Function that receives the topic of an invalid transform, and the reason."""
 
-MOST_FRAMES = 10_000
-KEPT = 60.0
-"""Time for which a frame without new transforms is kept if other frames need its space, s."""
 
-
-@dataclass(frozen=True)
-class StampedTransform:
+class StampedTransform(NamedTuple):
     """A transform and the stamps of its measurements."""
 
     target_from_source: np.ndarray
     """Transform, m, shape (4, 4)."""
-    stamp: int | None
-    """Stamp of the oldest link in the chain, ns; None if every link is static."""
-    newest: int | None = None
-    """Stamp of the newest link in the chain, ns; None if every link is static."""
+    stamps: tuple[int, ...] = ()
+    """Stamps of the links in the chain that are not static, ns."""
 
 
-class TransformTree:
-    """The newest transform of every frame to its parent.
+class TransformTree(LatestValues[tuple[str, np.ndarray]]):
+    """The newest transform of every frame to its parent: parent, and parent_from_frame, m, shape (4, 4).
 
-    As in tf2, a frame has one parent: a transform from another parent replaces the earlier one. Transforms older than
-    the newest are dropped.
-
-    At most `MOST_FRAMES` frames are known at a time. If more arrive, frames whose last transform is older than `KEPT`
-    are dropped (except static ones, which are published once); if this does not free space, a new frame is refused.
-
-    Parameters
-    ----------
-    steady
-        Clock that returns monotonic time, s.
+    As in tf2, a frame has one parent: a transform from another parent replaces the earlier one.
     """
 
-    def __init__(self, steady: Callable[[], float] = time.monotonic) -> None:
-        self._parents: dict[str, tuple[str, np.ndarray, int | None]] = {}
-        self._came: dict[str, float] = {}
-        """Times of the last transform of frames that are not static, oldest first."""
-        self._steady = steady
-        self._newest = StampFilter(steady)
-
-    def set(self, parent: str, child: str, parent_from_child: np.ndarray, stamp: int | None) -> None:
-        """Store a transform, m, shape (4, 4), measured at `stamp`, ns (None: static), unless it is old."""
-        _check_frames(parent, child)
-        if child not in self._parents:
-            self._make_room(child)
-        self._came.pop(child, None)
-        if stamp is not None:
-            self._came[child] = self._steady()
-        known = self._parents[child][2] if child in self._parents else None
-        if stamp is None or self._newest.takes(child, stamp, known):
-            self._parents[child] = (parent, parent_from_child, stamp)
-
-    def _make_room(self, child: str) -> None:
-        while len(self._parents) >= MOST_FRAMES:
-            frame = next(iter(self._came), None)
-            if frame is None or self._steady() - self._came[frame] < KEPT:
-                raise InputError(f"transform of frame '{child}': {MOST_FRAMES} frames are known, the largest number")
-            self._forget(frame)
-
-    def _forget(self, frame: str) -> None:
-        del self._parents[frame]
-        self._came.pop(frame, None)
-        self._newest.forget(frame)
+    def store(self, stamped: TransformStamped, *, static: bool, now: float = math.inf) -> None:
+        """Store a transform of /tf or, if it is static, of /tf_static, unless it is old; `now` is the time, ns."""
+        parent, child = stamped.header.frame_id.lstrip("/"), stamped.child_frame_id.lstrip("/")
+        for frame in (parent, child):
+            check_name(frame, "the name of a frame")
+        what = f"transform from '{child}' to '{parent}'"
+        if not parent or not child or parent == child:
+            raise InputError(f"{what}: must name two different frames")
+        stamp = stamp_of(stamped.header.stamp, what)
+        pose = from_transform(stamped.transform, what)
+        self.put([(child, (parent, pose))], None if static else stamp, now)
 
     def lookup(self, target: str, source: str) -> StampedTransform:
         """Return the newest `target_from_source`; raise `InputError` if the frames are not connected."""
@@ -95,47 +58,38 @@ class TransformTree:
         for common, (common_from_source, stamps_source) in up_from_source.items():
             if common in up_from_target:
                 common_from_target, stamps_target = up_from_target[common]
-                matrix = np.linalg.inv(common_from_target) @ common_from_source
-                stamps = [*stamps_source, *stamps_target]
-                return StampedTransform(matrix, min(stamps, default=None), max(stamps, default=None))
-        known = _names({child: parent for child, (parent, _, _) in dict(self._parents).items()})
+                return StampedTransform(
+                    np.linalg.inv(common_from_target) @ common_from_source, (*stamps_source, *stamps_target)
+                )
+        parents = {child: parent for child, ((parent, _), _) in self.copy()._latest.items()}
         raise InputError(
-            f"no transform from '{source}' to '{target}' on /tf or /tf_static; known frames: {known}", Code.NOT_MEASURED
+            f"no transform from '{source}' to '{target}' on /tf or /tf_static; known frames: "
+            f"{listing({*parents, *parents.values()})}",
+            Code.NOT_MEASURED,
         )
 
     def lies_below(self, frame: str, above: str) -> bool:
         """Return whether `above` is an ancestor of a frame."""
         return above in self._ancestors(frame)
 
-    def forget_after(self, now: int) -> int:
-        """Forget transforms measured after `now`, ns, and return their number."""
-        later = [child for child, (_, _, stamp) in self._parents.items() if stamp is not None and stamp > now]
-        for child in later:
-            self._forget(child)
-        return len(later)
-
     def _ancestors(self, frame: str) -> dict[str, tuple[np.ndarray, list[int]]]:
         """Return (ancestor_from_frame, stamps between them) by ancestor, nearest first, with the frame itself."""
         matrix, stamps = np.eye(4), []
         ancestors = {frame: (matrix, stamps)}
-        while (link := self._parents.get(frame)) is not None:
-            frame, parent_from_child, measured = link
+        while (link := self._latest.get(frame)) is not None:
+            (frame, parent_from_child), measured = link
             if frame in ancestors:
                 raise InputError(f"the transforms on /tf form a loop through '{frame}'")
             matrix, stamps = parent_from_child @ matrix, stamps if measured is None else [*stamps, measured]
             ancestors[frame] = (matrix, stamps)
         return ancestors
 
-    def store(self, stamped: TransformStamped, *, static: bool) -> None:
-        """Store a transform of /tf or, if it is static, of /tf_static."""
-        parent, child = stamped.header.frame_id.lstrip("/"), stamped.child_frame_id.lstrip("/")
-        what = f"transform from '{child}' to '{parent}'"
-        stamp = stamp_of(stamped.header.stamp, what)
-        self.set(parent, child, from_transform(stamped.transform, what), None if static else stamp)
 
+class BufferTransforms(TransformTree):
+    """Transforms stored by tf2_ros, which interpolates to the newest time at which it knows every link of a chain.
 
-class BufferTransforms:
-    """Transforms stored by tf2_ros.
+    If there is no such time, since a sender stopped or sends less than every ten seconds, the newest transform of each
+    link is used, as in `TransformTree`; also in a `copy`.
 
     Parameters
     ----------
@@ -146,80 +100,42 @@ class BufferTransforms:
     """
 
     def __init__(self, tf2_ros: ModuleType, name: str) -> None:
-        self._tf2_ros = tf2_ros
+        super().__init__()
+        self._failed = tf2_ros.TransformException
         self._buffer = tf2_ros.Buffer()
         self._sender = name
         self._frames: set[str] = set()
 
-    def store(self, stamped: TransformStamped, *, static: bool) -> None:
-        """Store a transform of /tf or, if it is static, of /tf_static."""
-        parent, child = stamped.header.frame_id, stamped.child_frame_id
-        _check_frames(parent, child)
-        what = f"transform from '{child}' to '{parent}'"
-        stamp_of(stamped.header.stamp, what)
-        from_transform(stamped.transform, what)  # tf2 stores infinite numbers, and ignores NaN without an error
-        new = {parent, child} - self._frames
-        if len(self._frames) + len(new) > MOST_FRAMES:  # tf2 never drops the name of a frame
-            raise InputError(f"transform of frame '{child}': {MOST_FRAMES} frames are known, the largest number")
+    def store(self, stamped: TransformStamped, *, static: bool, now: float = math.inf) -> None:
+        """Store a transform in both."""
+        new = {stamped.header.frame_id, stamped.child_frame_id} - self._frames
+        if len(self._frames) + len(new) > MOST_NAMES:  # tf2 never drops the name of a frame
+            raise InputError(f"transform of frame '{stamped.child_frame_id}': {MOST_NAMES} frames are known")
+        super().store(stamped, static=static, now=now)  # tf2 stores infinite numbers, and ignores NaN without an error
         (self._buffer.set_transform_static if static else self._buffer.set_transform)(stamped, self._sender)
         self._frames |= new
 
     def lookup(self, target: str, source: str) -> StampedTransform:
-        """Return the newest `target_from_source`; raise `InputError` if the frames are not connected.
-
-        tf2 looks for a time at which it knows every link of the chain. If there is none, since a sender stopped or
-        sends less than every ten seconds, the result combines the newest transform of each link, as in `TransformTree`.
-        """
+        """Return the newest `target_from_source`; raise `InputError` if the frames are not connected."""
         try:
-            try:
-                return self._newest_transform(target, source)
-            except self._tf2_ros.ExtrapolationException:
-                return self._newest_of_each(target, source)
-        except self._tf2_ros.TransformException as error:
-            reason, known = str(error).strip(), _names(self._parents())
-            raise InputError(
-                f"no transform from '{source}' to '{target}': {reason}; known frames: {known}", Code.NOT_MEASURED
-            ) from error
-
-    def _newest_transform(self, target: str, source: str) -> StampedTransform:
-        """Return `target_from_source` at the newest time that all links between the frames have in common."""
-        stamped = self._buffer.lookup_transform(target, source, Time())
+            stamped = self._buffer.lookup_transform(target, source, Time())
+        except self._failed:
+            return super().lookup(target, source)
         # tf2 returns stamp 0 for a chain of static transforms.
-        stamp = to_nanoseconds(stamped.header.stamp) or None
+        stamp = to_nanoseconds(stamped.header.stamp)
         matrix = from_transform(stamped.transform, f"transform from '{source}' to '{target}'")
-        return StampedTransform(matrix, stamp, stamp)
-
-    def _newest_of_each(self, target: str, source: str) -> StampedTransform:
-        """Return `target_from_source` from the newest transform of every link between the frames."""
-        tree, parents = TransformTree(), self._parents()
-        for frame in (target, source):
-            while frame in parents:
-                parent = parents.pop(frame)
-                link = self._newest_transform(parent, frame)
-                tree.set(parent, frame, link.target_from_source, link.stamp)
-                frame = parent
-        return tree.lookup(target, source)
-
-    def _parents(self) -> dict[str, str]:
-        """Return the parent of every frame with a known transform; tf2 provides this only as text."""
-        found = re.findall(r"^Frame (.+) exists with parent (.+)\.$", self._buffer.all_frames_as_string(), re.MULTILINE)
-        return {frame: parent for frame, parent in found if parent != "NO_PARENT"}
-
-    def lies_below(self, frame: str, above: str) -> bool:
-        """Return whether `above` is an ancestor of a frame."""
-        parents = self._parents()
-        while frame != above and frame in parents:
-            frame = parents.pop(frame)
-        return frame == above
+        return StampedTransform(matrix, (stamp,) if stamp else ())
 
     def forget_after(self, now: int) -> int:
-        """Forget all transforms except static ones: tf2 would drop future ones as older than those stored."""
-        before = len(self._parents())
+        """Forget later transforms, and all in tf2, which would drop future ones as older than those stored."""
         self._buffer.clear()
-        return before - len(self._parents())
+        return super().forget_after(now)
 
-
-TransformSource: TypeAlias = TransformTree | BufferTransforms
+    def copy(self) -> TransformTree:
+        """Return the present transforms; later ones do not change them."""
+        found = TransformTree()
+        found._latest = super().copy()._latest
+        return found
 
 
 def own_frames(name: str) -> str:
@@ -227,14 +143,7 @@ def own_frames(name: str) -> str:
     return name.lstrip("/") + "/"
 
 
-def _check_frames(parent: str, child: str) -> None:
-    for frame in (parent, child):
-        check_name(frame, "the name of a frame")
-    if not parent or not child or parent == child:
-        raise InputError(f"transform from '{child}' to '{parent}': must name two different frames")
-
-
-def transform_source(name: str) -> TransformSource:
+def transform_source(name: str) -> TransformTree:
     """Return the store of transforms for this installation and a node, given by its full name."""
     try:
         import tf2_ros
@@ -243,8 +152,13 @@ def transform_source(name: str) -> TransformSource:
     return BufferTransforms(tf2_ros, name)
 
 
-def listen_to_transforms(endpoints: Endpoints, name: str, source: TransformSource, refused: Refused) -> None:
-    """Store the transforms on /tf and /tf_static, except those that the node `name` publishes itself."""
+def listen_to_transforms(
+    endpoints: Endpoints, name: str, source: TransformTree, refused: Refused, clock: Callable[[], float]
+) -> None:
+    """Store the transforms on /tf and /tf_static, except those that the node `name` publishes itself.
+
+    `clock` returns the current time, ns.
+    """
     from tf2_msgs.msg import TFMessage
 
     own = own_frames(name)
@@ -252,9 +166,10 @@ def listen_to_transforms(endpoints: Endpoints, name: str, source: TransformSourc
     def take(message: TFMessage, topic: str, *, static: bool) -> None:
         if message.transforms and message.transforms[0].child_frame_id.startswith(own):
             return
+        now = clock()
         for stamped in message.transforms:
             try:
-                source.store(stamped, static=static)
+                source.store(stamped, static=static, now=now)
             except Exception as error:  # only one transform is invalid; the others are used
                 refused(topic, error)
 
@@ -263,8 +178,3 @@ def listen_to_transforms(endpoints: Endpoints, name: str, source: TransformSourc
     endpoints.listen(TFMessage, "/tf", lambda message: take(message, "/tf", static=False), 100)
     latched = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
     endpoints.listen(TFMessage, "/tf_static", lambda message: take(message, "/tf_static", static=True), latched)
-
-
-def _names(parents: Mapping[str, str]) -> str:
-    """Return the names of all frames in a tree, for an error message."""
-    return listing({*parents, *parents.values()})

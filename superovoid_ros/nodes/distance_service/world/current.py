@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from superovoid.robot import Robot
 from superovoid.robot.limits import Limits
@@ -18,9 +17,11 @@ from superovoid_ros.nodes.common.mistakes import Code, InputError, reason_of, re
 from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
 
+if TYPE_CHECKING:
+    from superovoid_ros.nodes.distance_service.robot_state.measurements import Measured
+
 MOST_WAITING, MOST_BYTES = 5_000, 16_000_000
-"""Largest number of changes that wait for a robot, and of bytes of their messages together. The content read from a
-mesh takes several times as many bytes."""
+"""Largest number of changes that wait for a robot, and of bytes of their messages together."""
 FROM_MOVEIT, FROM_SERVICE = "moveit", "superovoid"
 """Source of an object: a whole planning scene replaces those of MoveIt's messages, and no others."""
 SCENE = "<planning_scene>"
@@ -29,53 +30,24 @@ objects do not."""
 
 Note: TypeAlias = str | Problem
 """A warning, or a part that could not be used although the rest was applied."""
-Done: TypeAlias = Callable[[PlanningScene | None, Exception | None], None]
-"""Function that receives the planning scene after a change, or the error; neither if the change waits for a robot."""
-
-
-class Change:
-    """A change of objects or rules, applied as a whole or not at all: if it raises, its edit is discarded.
-
-    Errors in the message are found when its change is created; errors relative to this robot and these objects when the
-    change is applied.
-    """
-
-    replaces_all = False
-    """If true, the change replaces everything from MoveIt's messages, including attached objects."""
-    positions: Mapping[str, float] = MappingProxyType({})
-    """Joint positions, rad or m, for joints that are not measured."""
-
-    def apply(self, edit: Edit, frames: Frames) -> list[Note]:
-        """Edit a planning scene and return warnings; raise if the change is invalid."""
-        raise NotImplementedError
-
-
-class Refusal(Change):
-    """The change of an unusable message: its objects are not at their requested poses."""
-
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        self._problems = problems
-
-    def apply(self, edit: Edit, frames: Frames) -> list[Note]:
-        """Edit a planning scene."""
-        for problem in self._problems:
-            edit.report(problem)
-        return []
+Change: TypeAlias = Callable[[Edit, Frames], list[Note]]
+"""Edits a planning scene and returns warnings; if it raises, its edit is discarded."""
 
 
 @dataclass(frozen=True, eq=False)
 class Diff:
-    """The content of a message or request about objects and rules, from its arrival until it is applied."""
+    """A change of objects or rules by a message or request, from its arrival until it is applied."""
 
     topic: str
     """Topic or service of its arrival."""
-    frame_ids: tuple[str, ...]
-    """Frames that it names."""
-    read: Callable[[], Change] | None
-    """Parses the message, which may take long; None once that is done."""
-    done: Done = lambda planning, problem: None
+    change: Change
+    """Reads the message, which may take long, and applies it as a whole or not at all."""
+    done: Callable[[Diff, PlanningScene | None], None]
+    """Receives the diff with its result, and the planning scene; None if it was not applied."""
     missing: Callable[[], Sequence[Problem]] = tuple
-    """Returns the objects that are missing if a message is refused, since its sender gets no response."""
+    """Returns the objects that are missing if it is refused, since its sender gets no response."""
+    replaces_all: bool = False
+    """If true, it replaces everything from MoveIt's messages, including attached objects."""
     size: int = 0
     """Size of the message, bytes."""
     waits: bool = False
@@ -83,29 +55,16 @@ class Diff:
     lost_messages: int = 0
     """`Snapshot.lost_messages` at its arrival."""
     surroundings: Surroundings | None = None
-    """Poses at its arrival; None: use the poses at the time when a robot is available."""
-    change: Change | None = None
-    """Its content, once read; None also if it is unreadable and nothing is missing without it."""
+    """Poses at its arrival; None if there was no robot: those when it is applied."""
     notes: tuple[str, ...] = ()
     """Warnings after it was applied."""
     problem: Exception | None = None
-    """Error because of which it, or a part of it, could not be read or applied."""
+    """Error because of which it, or a part of it, could not be applied."""
 
-    def parse(self) -> Diff:
-        """Return the diff with its change, or with the error in it."""
-        if self.read is None:
-            return self
-        try:
-            with refusals():
-                return replace(self, read=None, change=self.read())
-        except Exception as error:
-            return self.refuse(error)
-
-    def refuse(self, error: Exception) -> Diff:
-        """Return the diff after its refusal: only its missing objects remain."""
-        reason = f"{self.topic}: {reason_of(error)}"
-        problems = [replace(problem, reason=reason) for problem in self.missing()]
-        return replace(self, read=None, change=Refusal(problems) if problems else None, problem=error)
+    @property
+    def is_applied(self) -> bool:
+        """Whether it, or a part of it, was applied."""
+        return self.problem is None or isinstance(self.problem, PartlyRefusedError)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +80,6 @@ class Snapshot:
     """Objects and rules of this model, or of the last one; None if there has been none."""
     waiting: tuple[Diff, ...] = ()
     """Changes that wait for a robot; none if there is a model."""
-    waiting_bytes: int = 0
-    """Size of their messages together, bytes."""
     lost_messages: int = 0
     """Number of messages that were lost or could not wait; their content is missing until a whole planning scene
     arrives."""
@@ -131,9 +88,18 @@ class Snapshot:
     awaits_scene: bool = False
     """If true, objects and rules are unknown until a first whole planning scene arrives."""
 
-    def with_model(self, model: Model) -> Snapshot:
-        """Return the snapshot with a model, which includes all waiting changes."""
-        return replace(self, model=model, problem="", planning=model.planning, waiting=(), waiting_bytes=0)
+    def with_model(self, model: Model, applied: Sequence[Diff] = ()) -> Snapshot:
+        """Return the snapshot with a model, which includes all waiting changes and those of `applied`."""
+        whole = [diff.lost_messages for diff in applied if diff.replaces_all and diff.is_applied]
+        return replace(
+            self,
+            model=model,
+            problem="",
+            planning=model.planning,
+            waiting=(),
+            replaced=max((self.replaced, *whole)),
+            awaits_scene=self.awaits_scene and not whole,
+        )
 
     def has_world_of(self, other: Snapshot) -> bool:
         """Return whether a model built from another snapshot fits this one; lost messages may differ."""
@@ -142,10 +108,6 @@ class Snapshot:
     def without_model(self, problem: str, code: Code = Code.NO_ROBOT) -> Snapshot:
         """Return the snapshot without a model; its objects and rules are kept for the next."""
         return replace(self, model=None, problem=problem, code=code)
-
-    def with_whole_scene(self, lost_messages: int) -> Snapshot:
-        """Return the snapshot after a whole planning scene; `lost_messages` is that at the time of its request."""
-        return replace(self, replaced=max(self.replaced, lost_messages), awaits_scene=False)
 
     def with_lost(self, count: int) -> Snapshot:
         """Return the snapshot after a number of messages were lost."""
@@ -170,13 +132,13 @@ class Snapshot:
 
     def with_waiting(self, waiting: Diff) -> Snapshot:
         """Return the snapshot with one more waiting diff; raise `InputError` if too many wait."""
-        count, size = len(self.waiting) + 1, self.waiting_bytes + waiting.size
-        if count > MOST_WAITING or size > MOST_BYTES:
+        together = (*self.waiting, waiting)
+        if len(together) > MOST_WAITING or sum(diff.size for diff in together) > MOST_BYTES:
             raise InputError(
                 f"{len(self.waiting)} messages wait for a robot, at most {MOST_WAITING} and {MOST_BYTES} bytes: "
                 "send a robot description, then a whole planning scene"
             )
-        return replace(self, waiting=(*self.waiting, waiting), waiting_bytes=size)
+        return replace(self, waiting=together)
 
     @property
     def missing_content(self) -> str:
@@ -249,6 +211,12 @@ class CurrentModel:
         """Return the message of a response, followed by a description of missing content."""
         return "; ".join(filter(None, (words, self.missing_content)))
 
+    def install(self, model: Model, applied: Sequence[Diff]) -> None:
+        """Use a model, and tell the senders of the diffs in it."""
+        self.exchange(self.snapshot.with_model(model, applied))
+        for diff in applied:
+            diff.done(diff, model.planning if diff.is_applied else None)
+
     def exchange(self, snapshot: Snapshot) -> None:
         """Replace the snapshot in one assignment, so that other threads see the old model or the new one."""
         before, self.snapshot = self.snapshot, snapshot
@@ -293,9 +261,7 @@ class Description:
             )
 
 
-def build(
-    robot: Robot, description: Description, snapshot: Snapshot, surroundings: Surroundings
-) -> tuple[Model, list[Diff]]:
+def build(robot: Robot, description: Description, snapshot: Snapshot, measured: Measured) -> tuple[Model, list[Diff]]:
     """Build a model of a robot with all objects, rules and paddings, and apply the waiting diffs.
 
     Parameters
@@ -304,8 +270,8 @@ def build(
         The robot, and the description from which it was read.
     snapshot
         The current snapshot.
-    surroundings
-        Poses of this robot, and of the frames in waiting diffs.
+    measured
+        Present measurements, for the waiting diffs.
 
     Returns
     -------
@@ -326,7 +292,7 @@ def build(
         else:
             padding = replace(padding, by_name=kept.padding.by_name)
             planning = kept.for_robot(robot, rtol=description.rtol, limits=description.limits, padding=padding)
-    return apply(Model(planning), [replace(diff, surroundings=surroundings) for diff in snapshot.waiting])
+    return apply(Model(planning), snapshot.waiting, Surroundings(measured, robot))
 
 
 class PartlyRefusedError(InputError):
@@ -336,38 +302,42 @@ class PartlyRefusedError(InputError):
         super().__init__(f"the rest is applied, not: {'; '.join(map(str, problems))}")
 
 
-def apply(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Diff]]:
+def apply(model: Model, diffs: Sequence[Diff], now: Surroundings) -> tuple[Model, list[Diff]]:
     """Apply diffs to a model in order; return the new model, and the diffs with their results.
 
     All together become one planning scene. An object that cannot be used is recorded in its diff. If a diff cannot be
-    applied, the two halves of the diffs are tried separately.
+    applied, the two halves of the diffs are tried separately. `now` are the surroundings of diffs without their own.
     """
     try:
-        return _apply_together(model, diffs)
+        return _apply_together(model, diffs, now)
     except Exception as error:
         if len(diffs) > 1:
             middle = len(diffs) // 2
-            model, first = apply(model, diffs[:middle])
-            model, second = apply(model, diffs[middle:])
+            model, first = apply(model, diffs[:middle], now)
+            model, second = apply(model, diffs[middle:], now)
             return model, first + second
-        refused = diffs[0].refuse(error)
-        return _apply_together(model, [refused]) if refused.change is not None else (model, [refused])
+        (refused,) = diffs
+        missing, edit = refused.missing(), model.planning.edit()
+        for problem in missing:
+            edit.report(replace(problem, reason=f"{refused.topic}: {reason_of(error)}"))
+        return _model_of(edit.commit()) if missing else model, [replace(refused, problem=error)]
 
 
-def _apply_together(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Diff]]:
+def _apply_together(model: Model, diffs: Sequence[Diff], now: Surroundings) -> tuple[Model, list[Diff]]:
     """Apply all diffs to a model, or none; return the model, and the diffs with their results."""
+    if not diffs:
+        return model, []
     applied = []
     with refusals():
         edit = model.planning.edit()
         for diff in diffs:
-            notes = [] if diff.change is None else diff.change.apply(edit, Frames(diff.surroundings, edit))
-            if not notes:
-                applied.append(diff)
-                continue
-            problems = [note for note in notes if isinstance(note, Problem)]
-            problem = PartlyRefusedError(problems) if problems else diff.problem
-            words = tuple(note for note in notes if not isinstance(note, Problem))
-            applied.append(replace(diff, notes=words, problem=problem))
+            surroundings = (diff.surroundings or now).of_robot(model.robot)
+            notes = diff.change(edit, Frames(surroundings, edit))
+            if notes:
+                problems = [note for note in notes if isinstance(note, Problem)]
+                words = tuple(note for note in notes if not isinstance(note, Problem))
+                diff = replace(diff, notes=words, problem=PartlyRefusedError(problems) if problems else None)
+            applied.append(diff)
         return _model_of(edit.commit()), applied
 
 

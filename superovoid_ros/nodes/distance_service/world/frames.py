@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -16,40 +17,36 @@ from superovoid.robot.planning_scene import Edit, PlanningScene
 from superovoid.robot.scene_objects import OutsideFrame, SceneObject, object_frame
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing
 
+if TYPE_CHECKING:
+    from superovoid_ros.nodes.distance_service.robot_state.measurements import Measured
+
 _NOT_TURNED = 1e-12  # rad; largest rotation of a half-space that counts as none, since a half-space is infinite
 
 
-@dataclass(frozen=True)
 class Surroundings:
-    """Poses of links and frames at one moment, so that another thread can read objects that refer to them."""
+    """Poses of links and frames at one moment, computed at their first use, in any thread.
 
-    robot: Robot | None
-    link_poses: Mapping[str, np.ndarray] | InputError
-    """Poses of all links in a common frame, m, or the error why they are unknown."""
-    transforms: Mapping[str, np.ndarray | InputError]
-    """root_from_frame, m, shape (4, 4), of requested frames other than links, or the error why it is unknown."""
-    prefix: str = ""
-    """Prefix of the frames of the robot's links on TF."""
-    outside: frozenset[str] = frozenset()
-    """Those frames that the robot does not carry, which may move relative to its root."""
-    tolerance: float = 0.0
-    """Largest motion of an object by such a frame since the object was received, m."""
+    Parameters
+    ----------
+    measured
+        The measurements of that moment.
+    robot
+        The robot to which the links belong.
+    link_poses
+        Poses of all links in a common frame, m; None: as measured.
+    """
 
-    def with_frames_of(self, later: Surroundings) -> Surroundings:
-        """Return these poses, with those of frames that only `later` contains."""
-        new = later.transforms.keys() - self.transforms.keys()
-        if not new:
-            return self
-        transforms = {**later.transforms, **self.transforms}
-        return replace(self, transforms=transforms, outside=self.outside | (later.outside & new))
+    def __init__(self, measured: Measured, robot: Robot, link_poses: Mapping[str, np.ndarray] | None = None) -> None:
+        self.measured, self.robot, self._given = measured, robot, link_poses
 
+    @cached_property
+    def link_poses(self) -> Mapping[str, np.ndarray]:
+        """Poses of all links in a common frame, m; raises `InputError` if they are unknown."""
+        return self.measured.states(self.robot).known_poses(self.robot) if self._given is None else self._given
 
-def link_named(robot: Robot, frame: str, prefix: str) -> str | None:
-    """Return the link to which a frame belongs; None if to none. The frame of the world has no prefix."""
-    if frame in robot.links:
-        return frame
-    link = frame.removeprefix(prefix)
-    return link if link in robot.links and not link == robot.root != robot.root_link else None
+    def of_robot(self, robot: Robot) -> Surroundings:
+        """Return the surroundings of another robot."""
+        return self if robot is self.robot else Surroundings(self.measured, robot)
 
 
 class Frames:
@@ -69,7 +66,7 @@ class Frames:
 
     def with_links(self, link_poses: Mapping[str, np.ndarray]) -> Frames:
         """Return frames with other poses of the links, without the frames of a planning scene."""
-        return Frames(replace(self._surroundings, link_poses=link_poses), self._edit)
+        return Frames(Surroundings(self._surroundings.measured, self.robot, link_poses), self._edit)
 
     @property
     def robot(self) -> Robot:
@@ -81,7 +78,7 @@ class Frames:
         robot = self.robot
         if link not in robot.links:
             raise InputError(f"link '{link}' does not exist; links: {listing(robot.links)}", Code.UNKNOWN_LINK)
-        poses = _result_or_raise(self._surroundings.link_poses)
+        poses = self._surroundings.link_poses
         if link not in poses:
             raise InputError(f"the pose of link '{robot.root_link}' in '{robot.root}' is unknown")
         return poses[link]
@@ -111,14 +108,13 @@ class Frames:
         if thing.link is not None:
             return self.link(thing.link) @ thing.pose
         if thing.outside_frame is not None:
-            tolerance, code = self._surroundings.tolerance, Code.UNKNOWN_FRAME
-            check_still([Place([thing])], self._transform, self.robot.root, tolerance, code)
+            root, tolerance = self.robot.root, self._surroundings.measured.tolerance
+            check_still([Place([thing])], self._transform, root, tolerance, Code.UNKNOWN_FRAME)
         return thing.pose
 
     def _transform(self, frame: str) -> np.ndarray:
-        """Return root_from_frame according to TF; raise `InputError` if it was unknown."""
-        unrequested = InputError(f"no transform of '{frame}' was requested when the message arrived")
-        return _result_or_raise(self._surroundings.transforms.get(frame, unrequested))
+        """Return root_from_frame according to TF; raise `InputError` if it is unknown."""
+        return self._surroundings.measured.root_from(self.robot, frame)
 
     def link_of(self, frame: str) -> str | None:
         """Return the link that a header's frame_id names, with or without prefix; None if it names no link.
@@ -128,7 +124,10 @@ class Frames:
         robot, frame = self.robot, frame.removeprefix("/")
         if not frame:
             return robot.root
-        return link_named(robot, frame, self._surroundings.prefix)
+        if frame in robot.links:
+            return frame
+        link = frame.removeprefix(self._surroundings.measured.prefix)  # the frame of the world has no prefix
+        return link if link in robot.links and not link == robot.root != robot.root_link else None
 
     def lookup(self, frame: str, what: str) -> np.ndarray:
         """Return root_from_frame for a header's frame_id, m, shape (4, 4); raise `InputError` for an unknown frame."""
@@ -152,30 +151,23 @@ class Frames:
             return self.object(thing.name) @ object_from_frame, thing.outside_frame
         if frame in self._fixed:
             return self._fixed[frame]
-        known, outside = self._surroundings, None
-        if frame in known.outside:
-            outside = OutsideFrame(frame, known.transforms[frame])
-        if frame in robot.fixed_frames:
-            return self.link(robot.fixed_frames[frame]), outside
         try:
-            return self._transform(frame), outside
+            root_from_frame = self._transform(frame)
         except InputError as error:
+            if frame in robot.fixed_frames:
+                return self.link(robot.fixed_frames[frame]), None
             raise InputError(
                 f"{what}: frame_id '{frame}' is neither a link nor an object, and {error}", Code.UNKNOWN_FRAME
             ) from error
+        is_outside = not self._surroundings.measured.carries(robot, frame)
+        outside = OutsideFrame(frame, root_from_frame) if is_outside else None
+        return self.link(robot.fixed_frames[frame]) if frame in robot.fixed_frames else root_from_frame, outside
 
     def fix(self, child: str, parent: str, parent_from_child: np.ndarray) -> None:
         """Add a frame that a planning scene defines; raise `InputError` if its parent is unknown."""
         child = child.removeprefix("/")
         root_from_parent, outside = self.locate(parent, f"fixed_frame_transforms '{child}'")
         self._fixed.setdefault(child, (root_from_parent @ parent_from_child, outside))
-
-
-def _result_or_raise(found: object) -> object:
-    """Return a result; raise it if it is an error."""
-    if isinstance(found, InputError):
-        raise found
-    return found
 
 
 # --- objects in frames that the robot does not carry ---
@@ -225,11 +217,6 @@ def places(planning: PlanningScene) -> list[Place]:
                 together.setdefault((frame, before.tobytes()), []).append(thing)
         known = _places_of[planning] = [Place(things) for things in together.values()]
     return known
-
-
-def frames_of(planning: PlanningScene | None) -> set[str]:
-    """Return the frames outside the robot to which poses of objects refer."""
-    return set() if planning is None else {place.frame for place in places(planning)}
 
 
 def check_still(

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,13 +21,13 @@ from superovoid.robot.scene_objects import MORE, Problem, ProblemKind
 from superovoid.shapes import HalfSpace
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals, shorten
-from superovoid_ros.nodes.distance_service.world.current import FROM_MOVEIT, SCENE, Change, Note
+from superovoid_ros.nodes.distance_service.world.current import FROM_MOVEIT, SCENE, Note
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.nodes.distance_service.world.objects import (
-    ObjectContents,
     has_shapes,
     matrix_of,
     octree_of,
+    read_contents,
     shape_poses_of,
 )
 from superovoid_ros.nodes.distance_service.world.own_changes import check_name
@@ -85,11 +86,21 @@ class SceneMessage(NamedTuple):
         return bool(self.objects or self.attached or self.replaces_world)
 
     @property
-    def frame_ids(self) -> list[str]:
-        """Frames that it names."""
-        attached = [one.object for one in self.attached]
-        headers = [*self.objects, *attached, *self.settings.fixed_frame_transforms, self.octomap]
-        return [one.header.frame_id for one in headers]
+    def replaces_attached(self) -> bool:
+        """Whether it replaces all attached objects, as does a whole scene with a whole state, whatever its joints."""
+        return _replaces_attached(self.settings.robot_state, whole=not self.settings.is_diff)
+
+    @property
+    def replaces_all(self) -> bool:
+        """Whether it replaces everything from MoveIt's messages."""
+        return not self.settings.is_diff and self.replaces_attached
+
+    @property
+    def positions(self) -> dict[str, float]:
+        """Positions of joints, rad or m."""
+        state = self.settings.robot_state.joint_state
+        joints = itertools.islice(zip(state.name, state.position, strict=False), _MOST_JOINTS)
+        return {name: float(position) for name, position in joints if np.isfinite(position)}
 
     def count_added(self) -> int:
         """Return the number of objects that it adds."""
@@ -118,18 +129,18 @@ class SceneMessage(NamedTuple):
 def attach_for_question(state: RobotState, open_meshes: str, edit: Edit, frames: Frames) -> None:
     """Apply a request's state to a planning scene; removed attached objects disappear instead of joining the world."""
     kept = []
-    for change in [AttachedChange(one, open_meshes) for one in state.attached_collision_objects]:
-        if change.attaches:
-            kept.append(change)
+    for message in state.attached_collision_objects:
+        if _operation(message.object) != REMOVE:
+            kept.append(message)
             continue
         for name in tuple(edit.objects):
             link = edit.object(name).link
-            if link is not None and change.link in ("", link) and change.name in ("", name):
+            if link is not None and message.link_name in ("", link) and message.object.id in ("", name):
                 edit.remove(name)
     if _replaces_attached(state):
-        edit.remove_all(attached=True, source=FROM_MOVEIT, but={change.name for change in kept})
-    for change in kept:
-        change.apply(edit, frames)
+        edit.remove_all(attached=True, source=FROM_MOVEIT, but={message.object.id for message in kept})
+    for message in kept:
+        _apply_attached(message, open_meshes, edit, frames)
 
 
 def _problem_of(message: CollisionObject | AttachedCollisionObject) -> Problem:
@@ -169,320 +180,216 @@ def _replaces_attached(state: RobotState, *, whole: bool = False) -> bool:
 # --- changes ---
 
 
-class ObjectChange(Change):
-    """Addition, extension, motion or removal of an object of the world; without a name, removal of all."""
-
-    def __init__(self, message: CollisionObject, open_meshes: str = "hull") -> None:
-        self.name, self.operation, what = message.id, _operation(message), f"object '{message.id}'"
-        self._frame, self._what = message.header.frame_id, what
-        if self.name or self.operation != REMOVE:
-            check_name(self.name)
-        self._notes: list[Note] = []
-        if self.operation == MOVE:
-            self._pose, self._moved = from_pose(message.pose, f"{what}: pose"), shape_poses_of(message, what)
-            if has_shapes(message):
-                self._notes.append(f"{what}: moved; the shapes in the message are ignored")
-        elif self.operation != REMOVE:
-            self._brought = ObjectContents(message, what, open_meshes)
-            self._notes += self._brought.notes
-
-    def apply(self, edit: Edit, frames: Frames) -> list[Note]:
-        """Edit a planning scene."""
-        name, operation, what = self.name, self.operation, self._what
-        if operation == REMOVE:
-            return self._remove(edit)
-        link = _link_of(edit, name)
-        if link is not None:
-            raise InputError(
-                f"{what}: is attached to link '{link}': detach it first, by REMOVE on attached_collision_object"
-            )
-        root_from_header, outside_frame = frames.locate(self._frame, what)
-        if operation == MOVE:
-            if self._moved and name in edit.objects:
-                if any(isinstance(shape, HalfSpace) for shape in edit.object(name).shapes):
-                    raise InputError(
-                        f"{what}: MOVE gives shapes new poses, and one of them is a plane: ADD it again instead"
-                    )
-            edit.move(name, root_from_header @ self._pose, self._moved or None, outside_frame)
-            return self._notes
-        brought = self._brought
-        if operation == APPEND and _is_known(edit, name):
-            edit.append(name, brought.shapes, brought.relative_poses(appended=True)[0])
-            edit.describe(name, brought.subframes, brought.kind)
-        else:
-            poses, pose = brought.relative_poses()
-            # As in MoveIt, its type is kept if the message has none.
-            kind = edit.object(name).kind if name in edit.objects else ("", "")
-            edit.add(
-                name, brought.shapes, poses, root_from_header @ pose, source=FROM_MOVEIT, outside_frame=outside_frame
-            )
-            edit.describe(name, brought.subframes, brought.kind if any(brought.kind) else kind)
-        return self._notes
-
-    def _remove(self, edit: Edit) -> list[Note]:
-        if not self.name:
-            edit.remove_all(but={SCENE})
-            return []
-        if not _is_known(edit, self.name):
-            return [f"{self._what}: cannot be removed: it does not exist (objects: {listing(edit.objects)})"]
-        link = _link_of(edit, self.name)
-        if link is not None:
-            return [f"{self._what}: not removed from the world: it is attached to link '{link}'"]
-        edit.remove(self.name)
-        return []
-
-
-class AttachedChange(Change):
-    """Attachment or extension of an object on a link, or its return to the world; without a name, return of all."""
-
-    def __init__(self, message: AttachedCollisionObject, open_meshes: str = "hull") -> None:
-        thing, self._operation = message.object, _operation(message.object)
-        self.name, self.link, what = thing.id, message.link_name, f"attached object '{thing.id}'"
-        self._frame, self._what = thing.header.frame_id, what
-        self._touched = tuple(message.touch_links)
-        self._brought: ObjectContents | None = None
-        if self._operation == MOVE:
-            raise InputError(f"{what}: MOVE applies only to objects of the world, as in MoveIt: ADD it at its new pose")
-        if self.attaches:
-            check_name(self.name)
-            if self._operation != ADD or has_shapes(thing):
-                self._brought = ObjectContents(thing, what, open_meshes)
-
-    @property
-    def attaches(self) -> bool:
-        """True if a link carries the object afterwards."""
-        return self._operation != REMOVE
-
-    def apply(self, edit: Edit, frames: Frames) -> list[Note]:
-        """Edit a planning scene."""
-        name, link, brought, what = self.name, self.link, self._brought, self._what
-        if not self.attaches:
-            return self._detach(edit, frames)
-        there = None
-        # An object without a pose may be added again.
-        if name in edit.objects or (name in edit.problems and (self._operation != ADD or brought is None)):
-            there = edit.object(name)
-        if brought is None:
-            if there is None:
-                raise InputError(
-                    f"{what}: has no shape, and no object of that name exists (objects: {listing(edit.objects)})"
-                )
-            edit.attach(name, link, frames.in_link(link, frames.object(name), what), self._touched)
-            return []
-        appended = self._operation == APPEND and there is not None and there.link is not None
-        poses, pose = brought.relative_poses(appended=appended)
-        given = frames.link_of(self._frame)
-        if given not in (link, None):
-            with refusals(what):
-                pose = frames.transform_between(link, given) @ pose
-        elif given is None:
-            pose = frames.in_link(link, frames.lookup(self._frame, what) @ pose, what)
-        if not appended:
-            edit.add(name, brought.shapes, poses, pose, link=link, touch_links=self._touched, source=FROM_MOVEIT)
-        else:
-            if not brought.has_pose:
-                pose = there.pose if there.link == link else frames.in_link(link, frames.object(name), what)
-            # In this order, so that invalid names are refused before any change.
-            edit.attach(name, link, pose, {*self._touched, *there.touch_links})
-            edit.append(name, brought.shapes, poses)
-        edit.describe(name, brought.subframes, brought.kind)
-        return list(brought.notes)
-
-    def _detach(self, edit: Edit, frames: Frames) -> list[Note]:
-        """Return one attached object, or all, to the world at their present poses."""
-        name, link = self.name, self.link
-        notes: list[Note] = []
-        if not name:
-            carried = ((other, _link_of(edit, other)) for other in edit.objects)
-            chosen = [other for other, by in carried if by is not None and link in ("", by)]
-            nowhere = [other for other, problem in edit.problems.items() if problem.link is not None]
-            notes = [f"attached object '{other}': has no known pose in the world: remove it" for other in nowhere]
-        elif not _is_known(edit, name) or edit.object(name).link is None:
-            return [f"{self._what}: cannot be detached: no object of that name is attached"]
-        elif link not in ("", edit.object(name).link):
-            raise InputError(
-                f"{self._what}: is attached to link '{edit.object(name).link}', not '{link}': set that link, or none"
-            )
-        else:
-            chosen = [name]
-        for other in chosen:
-            edit.detach(other, frames.object(other))
-        return notes
-
-
-class OctomapChange(Change):
-    """Replacement of the octomap; without a message, its removal."""
-
-    name = OCTOMAP
-
-    def __init__(self, octomap: OctomapWithPose | None = None, most_cubes: int = 0) -> None:
-        self._octree, self._most = None, most_cubes
-        if octomap is not None:
-            self._octree, self._frame = octree_of(octomap.octomap), octomap.header.frame_id
-            self._pose = from_pose(octomap.origin, "octomap: origin")
-
-    def apply(self, edit: Edit, frames: Frames) -> list[Note]:
-        """Edit a planning scene."""
-        if self._octree is None:
-            edit.remove_octomap()
-        else:
-            root_from_header, outside_frame = frames.locate(self._frame, "octomap")
-            edit.set_octomap(self._octree, root_from_header @ self._pose, self._most, outside_frame)
-        return []
-
-
-class SceneChange(Change):
-    """A planning scene, or a difference to one.
+def apply_scene(scene: SceneMessage, options: Options, edit: Edit, frames: Frames) -> list[Note]:
+    """Apply a planning scene, or a difference to one.
 
     As in MoveIt, an object or octomap that cannot be used is refused and the rest is applied. Parts of a difference
     that equal the present ones (matrix, paddings, octomap) change nothing.
-
-    Parameters
-    ----------
-    scene
-        The message.
-    options
-        Options for reading it.
     """
+    added = scene.count_added()
+    if added > options.objects:
+        raise InputError(f"planning scene: adds {added} objects, at most {options.objects} are allowed (max_objects)")
+    notes: list[Note] = []
 
-    def __init__(self, scene: SceneMessage, options: Options) -> None:
-        added, state = scene.count_added(), scene.settings.robot_state
-        if added > options.objects:
-            raise InputError(
-                f"planning scene: adds {added} objects, at most {options.objects} are allowed (max_objects)"
-            )
-        self._whole, self._whole_world = not scene.settings.is_diff, scene.replaces_world
-        # Messages about single objects arrive often, so they have no settings to read.
-        self._settings = None if scene.settings is _NO_SETTINGS else _Settings(scene.settings)
-        self._attached = [
-            _Part.read(_problem_of(one), AttachedChange, one, options.open_meshes) for one in scene.attached
-        ]
-        self._replaces_attached = _replaces_attached(state, whole=self._whole)
-        self.replaces_all = self._whole and self._replaces_attached
-        self._objects = [_Part.read(_problem_of(one), ObjectChange, one, options.open_meshes) for one in scene.objects]
-        octomap = scene.octomap
-        self._octomap: _Part | None = None
-        if len(octomap.octomap.data):
-            self._octomap = _Part.read(_OF_OCTOMAP, OctomapChange, octomap, options.cubes)
-        # As in MoveIt, a difference without octomap keeps the previous one. An empty octomap has an id; a missing one
-        # has none.
-        elif octomap.octomap.id or self._whole_world:
-            self._octomap = _Part(_OF_OCTOMAP, OctomapChange())
-        joints = zip(state.joint_state.name, state.joint_state.position, strict=False)
-        self.positions = {
-            name: float(position) for name, position in itertools.islice(joints, _MOST_JOINTS) if np.isfinite(position)
-        }
-
-    def apply(self, edit: Edit, frames: Frames) -> list[Note]:
-        """Edit a planning scene."""
-        notes = [] if self._settings is None else self._settings.take_names(edit, frames)
-        if self._replaces_attached:  # except those of ~/apply_objects, which MoveIt does not know
-            edit.remove_all(attached=True, source=FROM_MOVEIT, but=_names(self._attached))
-        for part in self._attached:
-            notes += part.apply(edit, frames)
-        if self._settings is not None:
-            self._settings.take_rules(edit)
-        if self._whole_world:
-            kept = _names(self._objects)
-            edit.remove_all(source=FROM_MOVEIT, but=kept if self._whole else kept | {SCENE})
-        attaches = {part.problem.name for part in self._attached if part.problem.attaches}
-        for part in self._objects:
-            name, change, problem = part.problem.name, part.change, None
-            if name in attaches and isinstance(change, ObjectChange) and change.operation == REMOVE:
-                # move_group attaches an object and removes it from the world in different parts of the same message.
-                if _link_of(edit, name) is not None:
-                    continue
-                problem = edit.problems.get(name)
-            notes += part.apply(edit, frames)
-            if problem is not None:  # it could not be attached
-                edit.report(replace(problem, kind=ProblemKind.ALL, thing=None, source=FROM_MOVEIT))
-        return notes + ([] if self._octomap is None else self._octomap.apply(edit, frames))
-
-
-class _Settings:
-    """The parts of a planning scene other than objects and octomap; raises `InputError` if one cannot be used."""
-
-    def __init__(self, message: PlanningScene) -> None:
-        for scale in message.link_scale:
-            if not (np.isfinite(scale.scale) and scale.scale > 0.0):
-                raise InputError(f"link_scale of '{scale.link_name}' = {scale.scale}: must be positive and finite")
-        for padding in message.link_padding:
-            if not (np.isfinite(padding.padding) and padding.padding >= 0.0):
-                raise InputError(
-                    f"link_padding of '{padding.link_name}' = {padding.padding}: must be at least 0 and finite (metres)"
-                )
-        self._message, self._fixed_frames = message, []
-        for stamped in message.fixed_frame_transforms:
-            child, parent = stamped.child_frame_id, stamped.header.frame_id
-            self._fixed_frames.append(
-                (child, parent, from_transform(stamped.transform, f"fixed_frame_transforms '{child}'"))
-            )
-        matrix = message.allowed_collision_matrix
-        self._matrix = matrix_of(matrix) if not message.is_diff or len(matrix.entry_names) else None
-
-    def take_names(self, edit: Edit, frames: Frames) -> list[Note]:
-        """Apply the names, colours and frames that the scene defines."""
-        message, robot = self._message, frames.robot.name
-        if message.name or not message.is_diff:
-            edit.name = message.name
-        if not message.is_diff:
-            edit.colours.clear()
-        edit.colours |= {one.id: (one.color.r, one.color.g, one.color.b, one.color.a) for one in message.object_colors}
-        for child, parent, pose in self._fixed_frames:
-            try:
-                frames.fix(child, parent, pose)
-            except InputError:
-                pass  # not used here; an error only if an object refers to it
-        if message.robot_model_name not in ("", robot):
-            return [f"the planning scene is for robot '{message.robot_model_name}'; this robot is '{robot}'"]
-        return []
-
-    def take_rules(self, edit: Edit) -> None:
-        """Apply the matrix, paddings and scales."""
-        if self._matrix is not None and self._matrix != edit.matrix_in_force():
-            edit.set_matrix(self._matrix)
-        if self._message.link_padding:
-            paddings = dict(edit.padding.by_name)
-            for one in self._message.link_padding:
-                if one.padding != paddings.get(one.link_name, edit.padding.default):
-                    paddings[one.link_name] = float(one.padding)
-            edit.padding = replace(edit.padding, by_name=paddings)
-        edit.scales |= {one.link_name: float(one.scale) for one in self._message.link_scale}
-
-
-@dataclass(frozen=True)
-class _Part:
-    """A part of a planning scene, tried by itself: if it cannot be used, that is reported, and the rest is applied."""
-
-    problem: Problem
-    """Problem that remains if the part cannot be used, with the reason if it cannot be read."""
-    change: Change | None = None
-    """Its change; None if it cannot be read."""
-
-    @classmethod
-    def read(cls, problem: Problem, change: Callable[..., Change], *arguments: object) -> _Part:
-        """Return the part with its change, or with the reason why there is none."""
+    def attempt(problem: Problem, change: Callable[..., list[Note]], *arguments: object) -> None:
+        """Apply a part by itself; if it cannot be used, report that."""
         try:
             with refusals():
-                return cls(problem, change(*arguments))
+                notes.extend(change(*arguments, edit, frames))
         except InputError as error:
-            return cls(replace(problem, reason=str(error)))
+            problem = replace(problem, reason=str(error))
+            edit.report(problem)
+            notes.append(problem)
 
-    def apply(self, edit: Edit, frames: Frames) -> list[Note]:
-        """Edit a planning scene."""
-        problem = self.problem
-        if self.change is not None:
-            try:
-                with refusals():
-                    return self.change.apply(edit, frames)
-            except InputError as error:
-                problem = replace(problem, reason=str(error))
-        edit.report(problem)
-        return [problem]
+    # Messages about single objects arrive often, so they have no settings to read.
+    has_settings, is_whole = scene.settings is not _NO_SETTINGS, not scene.settings.is_diff
+    if has_settings:
+        notes += _apply_names(scene.settings, edit, frames)
+    if scene.replaces_attached:  # except those of ~/apply_objects, which MoveIt does not know
+        names = {_stored_name(one.object.id) for one in scene.attached}
+        edit.remove_all(attached=True, source=FROM_MOVEIT, but=names)
+    for one in scene.attached:
+        attempt(_problem_of(one), _apply_attached, one, options.open_meshes)
+    if has_settings:
+        _apply_rules(scene.settings, edit)
+    if scene.replaces_world:
+        kept = {_stored_name(one.id) for one in scene.objects}
+        edit.remove_all(source=FROM_MOVEIT, but=kept if is_whole else kept | {SCENE})
+    attached = {problem.name for problem in map(_problem_of, scene.attached) if problem.attaches}
+    for one in scene.objects:
+        problem, unattached = _problem_of(one), None
+        if one.operation == REMOVE and problem.name in attached:
+            # move_group attaches an object and removes it from the world in different parts of the same message.
+            if _link_of(edit, problem.name) is not None:
+                continue
+            unattached = edit.problems.get(problem.name)
+        attempt(problem, _apply_object, one, options.open_meshes)
+        if unattached is not None:
+            edit.report(replace(unattached, kind=ProblemKind.ALL, thing=None, source=FROM_MOVEIT))
+    # As in MoveIt, a difference without octomap keeps the previous one. An empty octomap has an id; a missing one
+    # has none.
+    if len(scene.octomap.octomap.data):
+        attempt(_OF_OCTOMAP, _apply_octomap, scene.octomap, options.cubes)
+    elif scene.octomap.octomap.id or scene.replaces_world:
+        edit.remove_octomap()
+    return notes
 
 
-def _names(parts: Iterable[_Part]) -> set[str]:
-    return {part.problem.name for part in parts}
+def remove_octomap(edit: Edit, frames: Frames) -> list[Note]:
+    """Remove the octomap."""
+    edit.remove_octomap()
+    return []
+
+
+def _apply_object(message: CollisionObject, open_meshes: str, edit: Edit, frames: Frames) -> list[Note]:
+    """Add, extend, move or remove an object of the world; without a name, remove all."""
+    name, operation, what = message.id, _operation(message), f"object '{message.id}'"
+    if operation == REMOVE and not name:
+        edit.remove_all(but={SCENE})
+        return []
+    check_name(name)
+    link = _link_of(edit, name)
+    if operation == REMOVE:
+        if not _is_known(edit, name):
+            return [f"{what}: cannot be removed: it does not exist (objects: {listing(edit.objects)})"]
+        if link is not None:
+            return [f"{what}: not removed from the world: it is attached to link '{link}'"]
+        edit.remove(name)
+        return []
+    if link is not None:
+        raise InputError(
+            f"{what}: is attached to link '{link}': detach it first, by REMOVE on attached_collision_object"
+        )
+    root_from_header, outside_frame = frames.locate(message.header.frame_id, what)
+    if operation == MOVE:
+        pose, moved = from_pose(message.pose, f"{what}: pose"), shape_poses_of(message, what)
+        if moved and name in edit.objects and any(isinstance(one, HalfSpace) for one in edit.object(name).shapes):
+            raise InputError(f"{what}: MOVE gives shapes new poses, and one of them is a plane: ADD it again instead")
+        edit.move(name, root_from_header @ pose, moved or None, outside_frame)
+        return [f"{what}: moved; the shapes in the message are ignored"] if has_shapes(message) else []
+    is_appended = operation == APPEND and _is_known(edit, name)
+    brought = read_contents(message, what, open_meshes, is_appended=is_appended)
+    if is_appended:
+        edit.append(name, brought.shapes, brought.object_from_shape)
+        edit.describe(name, brought.subframes, brought.kind)
+    else:
+        # As in MoveIt, its type is kept if the message has none.
+        kind = edit.object(name).kind if name in edit.objects else ("", "")
+        pose = root_from_header @ brought.pose
+        edit.add(name, brought.shapes, brought.object_from_shape, pose, source=FROM_MOVEIT, outside_frame=outside_frame)
+        edit.describe(name, brought.subframes, brought.kind if any(brought.kind) else kind)
+    return brought.notes
+
+
+def _apply_attached(message: AttachedCollisionObject, open_meshes: str, edit: Edit, frames: Frames) -> list[Note]:
+    """Attach or extend an object on a link, or return it to the world; without a name, return all."""
+    thing, link, operation = message.object, message.link_name, _operation(message.object)
+    name, what = thing.id, f"attached object '{thing.id}'"
+    if operation == MOVE:
+        raise InputError(f"{what}: MOVE applies only to objects of the world, as in MoveIt: ADD it at its new pose")
+    if operation == REMOVE:
+        return _detach(name, link, edit, frames)
+    check_name(name)
+    brings_shapes, there = operation == APPEND or has_shapes(thing), None
+    # An object without a pose may be added again.
+    if name in edit.objects or (name in edit.problems and (operation == APPEND or not brings_shapes)):
+        there = edit.object(name)
+    if not brings_shapes:
+        if there is None:
+            raise InputError(
+                f"{what}: has no shape, and no object of that name exists (objects: {listing(edit.objects)})"
+            )
+        edit.attach(name, link, frames.in_link(link, frames.object(name), what), message.touch_links)
+        return []
+    is_appended = operation == APPEND and there is not None and there.link is not None
+    brought = read_contents(thing, what, open_meshes, is_appended=is_appended)
+    pose, given = brought.pose, frames.link_of(thing.header.frame_id)
+    if given not in (link, None):
+        with refusals(what):
+            pose = frames.transform_between(link, given) @ pose
+    elif given is None:
+        pose = frames.in_link(link, frames.lookup(thing.header.frame_id, what) @ pose, what)
+    if not is_appended:
+        options = {"link": link, "touch_links": message.touch_links, "source": FROM_MOVEIT}
+        edit.add(name, brought.shapes, brought.object_from_shape, pose, **options)
+    else:
+        if not brought.has_pose:
+            pose = there.pose if there.link == link else frames.in_link(link, frames.object(name), what)
+        # In this order, so that invalid names are refused before any change.
+        edit.attach(name, link, pose, {*message.touch_links, *there.touch_links})
+        edit.append(name, brought.shapes, brought.object_from_shape)
+    edit.describe(name, brought.subframes, brought.kind)
+    return brought.notes
+
+
+def _detach(name: str, link: str, edit: Edit, frames: Frames) -> list[Note]:
+    """Return an attached object, or all of a link, to the world at their present poses."""
+    notes: list[Note] = []
+    if not name:
+        carried = ((other, _link_of(edit, other)) for other in edit.objects)
+        chosen = [other for other, by in carried if by is not None and link in ("", by)]
+        nowhere = [other for other, problem in edit.problems.items() if problem.link is not None]
+        notes = [f"attached object '{other}': has no known pose in the world: remove it" for other in nowhere]
+    elif not _is_known(edit, name) or edit.object(name).link is None:
+        return [f"attached object '{name}': cannot be detached: no object of that name is attached"]
+    elif link not in ("", edit.object(name).link):
+        raise InputError(
+            f"attached object '{name}': is attached to link '{edit.object(name).link}', not '{link}': set that link, "
+            "or none"
+        )
+    else:
+        chosen = [name]
+    for other in chosen:
+        edit.detach(other, frames.object(other))
+    return notes
+
+
+def _apply_octomap(message: OctomapWithPose, most_cubes: int, edit: Edit, frames: Frames) -> list[Note]:
+    """Replace the octomap."""
+    octree, pose = octree_of(message.octomap), from_pose(message.origin, "octomap: origin")
+    root_from_header, outside_frame = frames.locate(message.header.frame_id, "octomap")
+    edit.set_octomap(octree, root_from_header @ pose, most_cubes, outside_frame)
+    return []
+
+
+def _apply_names(message: PlanningScene, edit: Edit, frames: Frames) -> list[Note]:
+    """Apply the names, colours and frames that a scene defines."""
+    robot = frames.robot.name
+    if message.name or not message.is_diff:
+        edit.name = message.name
+    if not message.is_diff:
+        edit.colours.clear()
+    edit.colours |= {one.id: (one.color.r, one.color.g, one.color.b, one.color.a) for one in message.object_colors}
+    for stamped in message.fixed_frame_transforms:
+        child = stamped.child_frame_id
+        pose = from_transform(stamped.transform, f"fixed_frame_transforms '{child}'")
+        with suppress(InputError):  # not used here; an error only if an object refers to it
+            frames.fix(child, stamped.header.frame_id, pose)
+    if message.robot_model_name not in ("", robot):
+        return [f"the planning scene is for robot '{message.robot_model_name}'; this robot is '{robot}'"]
+    return []
+
+
+def _apply_rules(message: PlanningScene, edit: Edit) -> None:
+    """Apply the matrix, paddings and scales of a scene."""
+    matrix = message.allowed_collision_matrix
+    if not message.is_diff or len(matrix.entry_names):
+        read = matrix_of(matrix)
+        if read != edit.matrix_in_force():
+            edit.set_matrix(read)
+    paddings = dict(edit.padding.by_name)
+    for padding in message.link_padding:
+        name, value = padding.link_name, float(padding.padding)
+        if not (np.isfinite(value) and value >= 0.0):
+            raise InputError(f"link_padding of '{name}' = {value}: must be at least 0 and finite (metres)")
+        if value != paddings.get(name, edit.padding.default):
+            paddings[name] = value
+    if paddings != edit.padding.by_name:
+        edit.padding = replace(edit.padding, by_name=paddings)
+    for scale in message.link_scale:
+        if not (np.isfinite(scale.scale) and scale.scale > 0.0):
+            raise InputError(f"link_scale of '{scale.link_name}' = {scale.scale}: must be positive and finite")
+        edit.scales[scale.link_name] = float(scale.scale)
 
 
 def _is_known(edit: Edit, name: str) -> bool:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from geometry_msgs.msg import Point32, Pose
@@ -139,8 +140,31 @@ def half_space(plane: PlaneMessage, name: str) -> np.ndarray:
     return pose
 
 
-class ObjectContents:
-    """Shapes, poses, subframes and type of an object in a message.
+class Contents(NamedTuple):
+    """Shapes, poses, subframes and type of an object in a message."""
+
+    shapes: list[Shape]
+    """Primitives, meshes, planes, in this order."""
+    object_from_shape: np.ndarray
+    """m, shape (n, 4, 4)."""
+    pose: np.ndarray
+    """header_from_object, m, shape (4, 4)."""
+    has_pose: bool
+    """Whether the object has a pose of its own."""
+    subframes: dict[str, np.ndarray]
+    """object_from_subframe by name, m; the later of two with one name is used, as in MoveIt."""
+    kind: tuple[str, str]
+    notes: list[str]
+    """Warnings."""
+
+
+def read_contents(
+    message: CollisionObject, what: str, open_meshes: str = "hull", *, is_appended: bool = False
+) -> Contents:
+    """Return the contents of a message about an object.
+
+    As in MoveIt, the pose of a single shape becomes the pose of the object if the object itself has none, unless the
+    shape is appended to an object with a pose.
 
     Parameters
     ----------
@@ -150,47 +174,26 @@ class ObjectContents:
         Its name, for errors.
     open_meshes
         As for `shape_of_mesh`.
-
-    Attributes
-    ----------
-    shapes : list of Shape
-        Primitives, meshes, planes, in this order.
-    has_pose : bool
-        Whether the object has a pose of its own.
-    subframes : dict of str to (4, 4) ndarray
-        object_from_subframe by name, m; the later of two with one name is used, as in MoveIt.
-    kind : (str, str)
-    notes : list of str
-        Warnings.
+    is_appended
+        Whether its shapes are appended to an object with a pose.
     """
-
-    def __init__(self, message: CollisionObject, what: str, open_meshes: str = "hull") -> None:
-        if not has_shapes(message):
-            raise InputError(f"{what}: has no shape: add primitives, meshes or planes")
-        primitives = [shape_of_primitive(one, f"{what}: primitives[{i}]") for i, one in enumerate(message.primitives)]
-        meshes = [shape_of_mesh(mesh, f"{what}: meshes[{i}]", open_meshes) for i, mesh in enumerate(message.meshes)]
-        planes = [half_space(plane, f"{what}: planes[{i}]") for i, plane in enumerate(message.planes)]
-        solids = [*primitives, *(mesh for mesh, _ in meshes)]
-        self.shapes = [*solids, *[HalfSpace()] * len(planes)]
-        self.notes = [words for _, words in meshes if words]
-        self._within = [*[np.eye(4)] * len(solids), *planes] if planes else []
-        self._poses = _shape_poses("primitive", len(primitives), message.primitive_poses, what)
-        self._poses += _shape_poses("mesh", len(meshes), message.mesh_poses, what)
-        self._poses += _shape_poses("plane", len(planes), message.plane_poses, what)
-        self._pose = from_pose(message.pose, f"{what}: pose")
-        self.has_pose = message.pose != _NO_POSE
-        self.subframes, self.kind = _subframes(message, what), (message.type.db, message.type.key)
-
-    def relative_poses(self, *, appended: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Return object_from_shape, m, shape (n, 4, 4), and header_from_object.
-
-        As in MoveIt, the pose of a single shape becomes the pose of the object if the object itself has none, unless
-        the shape is appended to an object with a pose.
-        """
-        pose, poses = self._pose, self._poses
-        if len(self.shapes) == 1 and not appended and not self.has_pose:
-            pose, poses = poses[0], [np.eye(4)]
-        return (np.array(poses) @ np.array(self._within) if self._within else np.array(poses)), pose
+    if not has_shapes(message):
+        raise InputError(f"{what}: has no shape: add primitives, meshes or planes")
+    primitives = [shape_of_primitive(one, f"{what}: primitives[{i}]") for i, one in enumerate(message.primitives)]
+    meshes = [shape_of_mesh(mesh, f"{what}: meshes[{i}]", open_meshes) for i, mesh in enumerate(message.meshes)]
+    planes = [half_space(plane, f"{what}: planes[{i}]") for i, plane in enumerate(message.planes)]
+    shapes = [*primitives, *(mesh for mesh, _ in meshes), *[HalfSpace()] * len(planes)]
+    poses = _shape_poses("primitive", len(primitives), message.primitive_poses, what)
+    poses += _shape_poses("mesh", len(meshes), message.mesh_poses, what)
+    poses += _shape_poses("plane", len(planes), message.plane_poses, what)
+    pose, has_pose = from_pose(message.pose, f"{what}: pose"), message.pose != _NO_POSE
+    if len(shapes) == 1 and not is_appended and not has_pose:
+        pose, poses = poses[0], [np.eye(4)]
+    if planes:
+        poses[-len(planes) :] = [pose @ plane for pose, plane in zip(poses[-len(planes) :], planes, strict=True)]
+    kind = message.type.db, message.type.key
+    notes = [words for _, words in meshes if words]
+    return Contents(shapes, np.array(poses), pose, has_pose, _subframes(message, what), kind, notes)
 
 
 def _shape_poses(kind: str, count: int, given: Sequence[Pose], what: str) -> list[np.ndarray]:

@@ -19,50 +19,31 @@ from superovoid.shapes import Superovoid
 from superovoid.shapes.shape import check_length
 from superovoid_ros.nodes.common.conversions import from_pose
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
-from superovoid_ros.nodes.distance_service.world.current import FROM_SERVICE, SCENE, Change, Note
+from superovoid_ros.nodes.distance_service.world.current import FROM_SERVICE, SCENE, Note
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 
 
-class SuperovoidChanges(Change):
-    """Addition, motion and removal of superovoids, in order: all or none."""
-
-    def __init__(self, messages: Sequence[SuperovoidObject]) -> None:
-        self._changes = [(message, *_contents_of(message, f"object '{message.id}'")) for message in messages]
-
-    def apply(self, edit: Edit, frames: Frames) -> list[Note]:
-        """Edit a planning scene."""
-        for message, pose, shape in self._changes:
-            if pose is not None:
-                _place(message, pose, shape, edit, frames)
-            elif message.id:
-                edit.remove(message.id)
-            else:
-                edit.remove_all(but={SCENE})
-                edit.remove_all(attached=True, but={MORE})
-        return []
-
-
-def _contents_of(message: SuperovoidObject, what: str) -> tuple[np.ndarray | None, Superovoid | None]:
-    """Return the pose and shape in a message; a removal has neither, a motion no shape."""
-    operation, shape = message.operation, None
-    if operation not in (SuperovoidObject.ADD, SuperovoidObject.REMOVE, SuperovoidObject.MOVE):
-        raise InputError(f"{what}: operation = {operation}: must be ADD (0), REMOVE (1) or MOVE (2)")
-    if message.id or operation != SuperovoidObject.REMOVE:
-        check_name(message.id)
-    if operation == SuperovoidObject.REMOVE:
-        return None, None
-    pose = from_pose(message.pose, f"{what}: pose")
-    if operation == SuperovoidObject.ADD:
-        with refusals(what):
-            for i, length in enumerate(message.size):
-                check_length(f"size[{i}]", length)
-            shape = Superovoid.from_goncalves(tuple(message.size), tuple(message.epsilon), tuple(message.taper))
-    return pose, shape
+def apply_superovoids(messages: Sequence[SuperovoidObject], edit: Edit, frames: Frames) -> list[Note]:
+    """Add, move and remove superovoids, in order: all or none."""
+    for message in messages:
+        operation, what = message.operation, f"object '{message.id}'"
+        if operation not in (SuperovoidObject.ADD, SuperovoidObject.REMOVE, SuperovoidObject.MOVE):
+            raise InputError(f"{what}: operation = {operation}: must be ADD (0), REMOVE (1) or MOVE (2)")
+        if message.id or operation != SuperovoidObject.REMOVE:
+            check_name(message.id)
+        if operation != SuperovoidObject.REMOVE:
+            _place(message, what, edit, frames)
+        elif message.id:
+            edit.remove(message.id)
+        else:
+            edit.remove_all(but={SCENE})
+            edit.remove_all(attached=True, but={MORE})
+    return []
 
 
-def _place(message: SuperovoidObject, pose: np.ndarray, shape: Superovoid | None, edit: Edit, frames: Frames) -> None:
-    """Add a superovoid or, without a shape, move it."""
-    name, link, what = message.id, message.attach_link or None, f"object '{message.id}'"
+def _place(message: SuperovoidObject, what: str, edit: Edit, frames: Frames) -> None:
+    """Add or move a superovoid."""
+    name, link, pose = message.id, message.attach_link or None, from_pose(message.pose, f"{what}: pose")
     outside_frame = None
     if link is None or frames.link_of(message.header.frame_id) != link:
         root_from_header, outside_frame = frames.locate(message.header.frame_id, what)
@@ -71,7 +52,11 @@ def _place(message: SuperovoidObject, pose: np.ndarray, shape: Superovoid | None
             pose, outside_frame = frames.in_link(link, pose, what), None
     # Unlike MoveIt's objects, it may touch the link that carries it.
     touched = () if link is None else (*message.touch_links, link)
-    if shape is not None:
+    if message.operation == SuperovoidObject.ADD:
+        with refusals(what):
+            for i, length in enumerate(message.size):
+                check_length(f"size[{i}]", length)
+            shape = Superovoid.from_goncalves(tuple(message.size), tuple(message.epsilon), tuple(message.taper))
         options = {"link": link, "touch_links": touched, "source": FROM_SERVICE, "outside_frame": outside_frame}
         edit.add(name, [shape], [np.eye(4)], pose, **options)
     elif link is not None:
@@ -80,33 +65,25 @@ def _place(message: SuperovoidObject, pose: np.ndarray, shape: Superovoid | None
         edit.detach(name, pose, outside_frame)
 
 
-class RulesChange(Change):
-    """Addition of runtime rules, after removal of the previous ones if the request asks for that."""
-
-    def __init__(self, request: SetPairRules.Request) -> None:
-        self._request, count = request, len(request.links_a)
-        if len(request.links_b) != count:
-            raise InputError(f"request: {count} links_a, {len(request.links_b)} links_b: must be the same number")
-        if len(request.checked) not in (1, count):
-            raise InputError(
-                f"request: {len(request.checked)} values of checked for {count} pairs: must be 1, or 1 for each pair"
-            )
-        self._checked = list(request.checked) * (count if len(request.checked) == 1 else 1)
-
-    def apply(self, edit: Edit, frames: Frames) -> list[Note]:
-        """Edit a planning scene."""
-        request = self._request
-        if request.clear:
-            edit.clear_runtime()
-        for name_a, name_b, checked in zip(request.links_a, request.links_b, self._checked, strict=True):
-            sides = [_names_of(edit, frames.robot, name) for name in (name_a, name_b)]
-            product = itertools.product(*sides)
-            pairs = {frozenset(pair): pair for pair in product if pair[0] != pair[1] or pair[0] is None}
-            if not pairs:
-                raise InputError(f"request: '{name_a}' with '{name_b}': bodies on one link are never checked")
-            for a, b in pairs.values():
-                edit.set_runtime(a, b, bool(checked), request.reason)
-        return []
+def apply_rules(request: SetPairRules.Request, edit: Edit, frames: Frames) -> list[Note]:
+    """Add runtime rules, after removal of the previous ones if the request asks for that."""
+    count, checked = len(request.links_a), list(request.checked)
+    if len(request.links_b) != count:
+        raise InputError(f"request: {count} links_a, {len(request.links_b)} links_b: must be the same number")
+    if len(checked) not in (1, count):
+        raise InputError(f"request: {len(checked)} values of checked for {count} pairs: must be 1, or 1 for each pair")
+    if request.clear:
+        edit.clear_runtime()
+    checked *= count if len(checked) == 1 else 1
+    for name_a, name_b, is_checked in zip(request.links_a, request.links_b, checked, strict=True):
+        sides = [_names_of(edit, frames.robot, name) for name in (name_a, name_b)]
+        product = itertools.product(*sides)
+        pairs = {frozenset(pair): pair for pair in product if pair[0] != pair[1] or pair[0] is None}
+        if not pairs:
+            raise InputError(f"request: '{name_a}' with '{name_b}': bodies on one link are never checked")
+        for a, b in pairs.values():
+            edit.set_runtime(a, b, bool(is_checked), request.reason)
+    return []
 
 
 def _names_of(edit: Edit, robot: Robot, name: str) -> tuple[str | None, ...]:

@@ -3,8 +3,8 @@
 
 """Objects and rules at run time, from the services of this node and, if they are installed, from MoveIt's messages.
 
-    message -> Diff (`current.py`) -> its change (`own_changes.py`, `moveit_changes.py`), in a thread -> new planning
-    scene and model -> new Snapshot, exchanged in one assignment (`current.py`)
+    message -> Diff, which waits (`current.py`) -> its change of an Edit (`own_changes.py`, `moveit_changes.py`), in a
+    thread -> new planning scene and model -> new Snapshot, exchanged in one assignment (`current.py`)
 
 Messages that arrive together lead to one model. As in move_group, an object of a planning scene that cannot be used is
 refused and the others are applied; any other change is applied as a whole or not at all. Errors are in the response or,
@@ -19,7 +19,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -47,14 +47,12 @@ from superovoid_ros.nodes.distance_service.world.current import (
     Change,
     CurrentModel,
     Diff,
-    Done,
-    PartlyRefusedError,
     Snapshot,
     apply,
 )
-from superovoid_ros.nodes.distance_service.world.frames import frames_of
+from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
-from superovoid_ros.nodes.distance_service.world.own_changes import RulesChange, SuperovoidChanges
+from superovoid_ros.nodes.distance_service.world.own_changes import apply_rules, apply_superovoids
 
 try:
     import moveit_msgs
@@ -73,10 +71,15 @@ _MOST_RULE_PAIRS = 1_000_000  # number of pairs in a response about rules
 _PERIOD = 0.02  # s between two models built only for messages of topics
 
 INCOMPLETE = "incomplete_world"
+Done: TypeAlias = Callable[[Planning | None, Exception | None], None]
+"""Function that receives the planning scene with a change, or the error."""
 
-_Applied: TypeAlias = tuple[Snapshot, Model | None, list[Diff]]
-"""Result of applying diffs: the snapshot from which the model was built, the model (None: there is no robot yet), and
-the diffs."""
+
+@dataclass(eq=False)
+class _Reading(Job):
+    """Job that applies diffs; others are added while it waits."""
+
+    diffs: list[Diff] = field(default_factory=list)
 
 
 class World(Part):
@@ -119,7 +122,6 @@ class World(Part):
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
         self._current, self._measurements = current, measurements
-        self._queued: list[tuple[Job, list[Diff]]] = []  # in the order of their jobs
         self._built_at = -math.inf  # time.monotonic, s
         self.object_messages = 0
         """Number of messages about objects received on topics."""
@@ -172,105 +174,94 @@ class World(Part):
 
     def submit(self, diffs: list[Diff]) -> None:
         """Read and apply diffs, together with those that wait if these arrived last; `InputError` if too many wait."""
-        self._surround(diffs)
-        if self._queued and self._queued[-1][0] is self.jobs.last_waiting(Kind.READ):
-            others = self._queued[-1][1]
-            if len(others) + len(diffs) > _MOST_TOGETHER:
-                words = f"{len(others)} messages and requests wait to be read: send fewer, or try again later"
-                raise InputError(words, Code.BUSY)
-            others += diffs
+        last = self.jobs.last_waiting(Kind.READ)
+        if not isinstance(last, _Reading):
+            work, done = lambda: self._apply(diffs), lambda found, problem: self._install(diffs, found, problem)
+            self.jobs.submit(_Reading(Kind.READ, work, done, diffs))
             return
-        job = Job(Kind.READ, lambda: self._work(diffs), lambda *found: self._install(diffs, *found))
-        self.jobs.submit(job)
-        self._queued.append((job, diffs))
+        if len(last.diffs) + len(diffs) > _MOST_TOGETHER:
+            words = f"{len(last.diffs)} messages and requests wait to be read: send fewer, or try again later"
+            raise InputError(words, Code.BUSY)
+        last.diffs += diffs
 
-    def _surround(self, diffs: list[Diff]) -> None:
-        """Record the poses of frames and joints; a message that is read again keeps the poses at its arrival."""
-        model = self._current.snapshot.model
-        # Objects to attach may be in frames that these messages do not name.
-        before = itertools.chain(diffs, *(queued for _, queued in self._queued))
-        frame_ids = {frame for diff in before for frame in diff.frame_ids} | frames_of(model and model.planning)
-        found = self._measurements.surroundings(model and model.robot, frame_ids)
-        for index, diff in enumerate(diffs):
-            is_first = diff.surroundings is None or diff.surroundings.robot is not found.robot
-            diffs[index] = replace(diff, surroundings=found if is_first else diff.surroundings.with_frames_of(found))
-
-    def _work(self, diffs: list[Diff]) -> _Applied:
-        """Build a model with all diffs. For streams of messages on topics, pause between two models."""
-        if all(diff.waits for diff in diffs):
+    def _apply(self, diffs: list[Diff]) -> tuple[Snapshot, Model | None, list[Diff]]:
+        """Return the current snapshot, the model with all diffs (None: there is no robot), and their results."""
+        if all(diff.waits for diff in diffs):  # streams on topics: pause between two models
             time.sleep(max(0.0, self._built_at + _PERIOD - time.monotonic()))
         self._built_at = time.monotonic()
-        diffs[:] = [diff.parse() for diff in diffs]
         snapshot = self._current.snapshot
-        robot = snapshot.model and snapshot.model.robot
-        if robot is None or any(diff.surroundings.robot is not robot for diff in diffs):
+        if snapshot.model is None:
             return snapshot, None, diffs
-        return snapshot, *apply(snapshot.model, diffs)
+        now = Surroundings(self._measurements.copy(), snapshot.model.robot)
+        return snapshot, *apply(snapshot.model, diffs, now)
 
-    def _install(self, diffs: list[Diff], found: _Applied | None, problem: Exception | None) -> bool:
-        """Install the model and notify waiting calls; return False if it is not a successor of the current model."""
-        snapshot, model, applied = found or (self._current.snapshot, None, diffs)
-        if problem is None and (
-            not self._current.snapshot.has_world_of(snapshot) or (model is None and snapshot.model is not None)
-        ):
-            self._surround(diffs)
-            return False
-        self._queued = [queued for queued in self._queued if queued[1] is not diffs]
-        try:
-            if problem is not None:
-                raise problem
-            if model is None:
-                applied = self._wait(applied)
-            else:
-                snapshot = self._current.snapshot.with_model(model)
-                for diff in applied:
-                    if diff.problem is None or isinstance(diff.problem, PartlyRefusedError):
-                        snapshot = self._with_scene(snapshot, diff)
-                self._current.exchange(snapshot)
-        except Exception as error:
-            applied = [replace(diff, problem=diff.problem or error) for diff in applied]
-            if not isinstance(error, InputError):  # a bug of the node
+    def _install(
+        self, diffs: list[Diff], found: tuple[Snapshot, Model | None, list[Diff]] | None, problem: Exception | None
+    ) -> bool:
+        """Use the model; return False if it is not a successor of the current model."""
+        if found is None:
+            if not isinstance(problem, InputError):  # a bug of the node
                 self.lose(sum(diff.waits for diff in diffs))
-        for diff in applied:
-            for note in diff.notes:
-                self.log.warning("planning scene", note)
-            if diff.problem is not None:
-                diff.done(None, diff.problem)
-            elif model is not None:
-                diff.done(model.planning, None)
+            for diff in diffs:
+                diff.done(replace(diff, problem=problem), None)
+            return True
+        snapshot, model, applied = found
+        if not self._current.snapshot.has_world_of(snapshot):
+            return False
+        if model is not None:
+            self._current.install(model, applied)
+        else:
+            self._wait(diffs)
         return True
 
-    def _with_scene(self, snapshot: Snapshot, diff: Diff) -> Snapshot:
-        """Apply the parts of a diff that concern the whole scene: assumed joint positions, and the end of a loss."""
-        if diff.change is not None:
-            self._measurements.take_scene(diff.change.positions)
-            if diff.change.replaces_all:
-                return snapshot.with_whole_scene(diff.lost_messages)
-        return snapshot
-
-    def _wait(self, diffs: Sequence[Diff]) -> list[Diff]:
+    def _wait(self, diffs: Sequence[Diff]) -> None:
         """Store changes until there is a robot."""
-        snapshot, ended = self._current.snapshot, []
+        snapshot = self._current.snapshot
         for diff in diffs:
             try:
                 if not diff.waits:
                     self._current.model()  # raises
-                if diff.change is not None:
-                    missing = tuple(diff.missing())  # drops the message itself
-                    kept = replace(diff, surroundings=None, problem=None, missing=lambda missing=missing: missing)
-                    snapshot = self._with_scene(snapshot.with_waiting(kept), diff)
+                snapshot = snapshot.with_waiting(diff)
             except InputError as error:
                 snapshot = snapshot.with_lost(int(diff.waits))
-                diff = replace(diff, problem=diff.problem or error)
-            ended.append(diff)
+                diff.done(replace(diff, problem=error), None)
         self._current.exchange(snapshot)
-        return ended
 
-    def change(self, service: str, frame_ids: Sequence[str], read: Callable[[], Change]) -> Future:
+    def change(self, service: str, change: Change) -> Future:
         """Apply a change; the result of the future is the planning scene, or the error."""
-        future, lost_messages = Future(), self._current.snapshot.lost_messages
-        self.submit([Diff(service, tuple(frame_ids), read, partial(settle, future), lost_messages=lost_messages)])
+        future = Future()
+        self.submit([self._diff(service, change, partial(settle, future))])
         return future
+
+    def _change_scene(self, service: str, scene: PlanningScene, done: Done, **more: object) -> None:
+        message = moveit_changes.SceneMessage.from_message(scene)
+        self.submit([self._scene_diff(service, message, done, **more)])
+
+    def _diff(
+        self,
+        topic: str,
+        change: Change,
+        done: Done,
+        surroundings: Surroundings | None = None,
+        positions: Mapping[str, float] | None = None,
+        **more: object,
+    ) -> Diff:
+        """Return a change; if it is applied, joints that are not measured have its positions, rad or m."""
+
+        def on_done(diff: Diff, planning: Planning | None) -> None:
+            for note in diff.notes:
+                self.log.warning("planning scene", note)
+            if planning is not None and positions:
+                self._measurements.take_scene(positions)
+            done(planning, diff.problem)
+
+        more = {"lost_messages": self._current.snapshot.lost_messages} | more
+        return Diff(topic, change, on_done, surroundings=surroundings or self._surroundings(), **more)
+
+    def _surroundings(self) -> Surroundings | None:
+        """Return the present poses of frames and joints; None if there is no robot."""
+        model = self._current.snapshot.model
+        return None if model is None else Surroundings(self._measurements.copy(), model.robot)
 
     # --- topics ---
 
@@ -286,18 +277,14 @@ class World(Part):
         done
             Receives the error because of which it could not be applied, or None.
         """
-        applied = lambda _planning, problem: done(problem)  # noqa: E731
-        message = moveit_changes.SceneMessage.from_message(scene)
-        self.submit([self._diff("planning_scene", message, applied, lost_messages=lost_messages)])
+        self._change_scene("planning_scene", scene, lambda _planning, error: done(error), lost_messages=lost_messages)
 
-    def _diff(self, topic: str, scene: moveit_changes.SceneMessage, done: Done, **more: object) -> Diff:
-        """Return a message of a topic as a diff, to be read with the current parameters."""
-        options = self._options()
-        read = partial(moveit_changes.SceneChange, scene, options)
-        return Diff(topic, tuple(scene.frame_ids), read, done, partial(scene.missing_without, options.objects), **more)
-
-    def _options(self) -> moveit_changes.Options:
-        return moveit_changes.Options(*map(self.value, ("open_meshes", "octomap_cubes", "max_objects")))
+    def _scene_diff(self, topic: str, scene: moveit_changes.SceneMessage, done: Done, **more: object) -> Diff:
+        """Return a planning scene as a diff, to be read with the current parameters."""
+        options = moveit_changes.Options(*map(self.value, ("open_meshes", "octomap_cubes", "max_objects")))
+        change = partial(moveit_changes.apply_scene, scene, options)
+        more |= {"missing": partial(scene.missing_without, options.objects), "replaces_all": scene.replaces_all}
+        return self._diff(topic, change, done, positions=scene.positions, **more)
 
     def _take(self, topic: str, taken: Sequence[TakenMessage]) -> None:
         """Apply messages of a topic; unusable ones are logged, and their objects recorded as missing."""
@@ -314,7 +301,7 @@ class World(Part):
             for _ in range(counted):
                 self.statistics.message(topic, error)
 
-        diffs = []
+        diffs, surroundings = [], self._surroundings()
         for message, lost, size in taken:
             if lost:
                 lose(lost, InputError("published faster than they were received"))
@@ -326,8 +313,8 @@ class World(Part):
             try:
                 scene = moveit_changes.SceneMessage.from_message(message)
                 self.object_messages += scene.is_about_objects
-                lost_messages = self._current.snapshot.lost_messages
-                diffs.append(self._diff(topic, scene, on_done, size=size, waits=True, lost_messages=lost_messages))
+                more = {"size": size, "waits": True, "surroundings": surroundings}
+                diffs.append(self._scene_diff(topic, scene, on_done, **more))
             except Exception as error:  # a bug of the node
                 lose(1, error)
         try:
@@ -341,16 +328,15 @@ class World(Part):
     async def _apply_planning_scene(
         self, request: ApplyPlanningScene.Request, response: ApplyPlanningScene.Response
     ) -> None:
-        scene = moveit_changes.SceneMessage.from_message(request.scene)
-        read = partial(moveit_changes.SceneChange, scene, self._options())
-        await self.change("apply_planning_scene", scene.frame_ids, read)
+        future = Future()
+        self._change_scene("apply_planning_scene", request.scene, partial(settle, future))
+        await future
 
     async def _clear_octomap(self, request: Empty.Request, response: Empty.Response) -> None:
-        await self.change("clear_octomap", (), moveit_changes.OctomapChange)
+        await self.change("clear_octomap", moveit_changes.remove_octomap)
 
     async def _apply_objects(self, request: ApplyObjects.Request, response: ApplyObjects.Response) -> str:
-        frame_ids = [one.header.frame_id for one in request.objects]
-        planning = await self.change("apply_objects", frame_ids, lambda: SuperovoidChanges(request.objects))
+        planning = await self.change("apply_objects", partial(apply_superovoids, request.objects))
         return self._current.append_missing(f"{len(request.objects)} applied; objects: {listing(planning.objects)}")
 
     def _get_pair_rules(self, request: GetPairRules.Request, response: GetPairRules.Response) -> str:
@@ -365,7 +351,7 @@ class World(Part):
         return f"{sum(response.checked)} of {len(pairs)} pairs are checked"
 
     async def _set_pair_rules(self, request: SetPairRules.Request, response: SetPairRules.Response) -> str:
-        planning = await self.change("set_pair_rules", (), lambda: RulesChange(request))
+        planning = await self.change("set_pair_rules", partial(apply_rules, request))
         return self._current.append_missing(f"{len(planning.rules.runtime)} runtime rules")
 
 
