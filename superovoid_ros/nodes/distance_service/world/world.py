@@ -283,7 +283,7 @@ class World(Part):
         """Return a planning scene as a diff, to be read with the current parameters."""
         options = moveit_changes.Options(*map(self.value, ("open_meshes", "octomap_cubes", "max_objects")))
         change = partial(moveit_changes.apply_scene, scene, options)
-        more |= {"missing": partial(scene.missing_without, options.objects), "replaces_all": scene.replaces_all}
+        more = {"missing": partial(scene.missing_without, options.objects), "replaces_all": scene.replaces_all} | more
         return self._diff(topic, change, done, positions=scene.positions, **more)
 
     def _take(self, topic: str, taken: Sequence[TakenMessage]) -> None:
@@ -329,7 +329,8 @@ class World(Part):
         self, request: ApplyPlanningScene.Request, response: ApplyPlanningScene.Response
     ) -> None:
         future = Future()
-        self._change_scene("apply_planning_scene", request.scene, partial(settle, future))
+        # Its client is told what is missing.
+        self._change_scene("apply_planning_scene", request.scene, partial(settle, future), missing=tuple)
         await future
 
     async def _clear_octomap(self, request: Empty.Request, response: Empty.Response) -> None:
