@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from functools import partial
 from typing import TypeAlias
 
 from std_msgs.msg import String
@@ -15,23 +15,17 @@ from std_msgs.msg import String
 from superovoid.robot import Robot
 from superovoid.robot.limits import MOST_PAIRS, Limits
 from superovoid.robot.mesh_files import MESHES
-from superovoid.robot.planning_scene import Padding
+from superovoid.robot.planning_scene import Padding, PlanningScene
 from superovoid.robot.urdf import REPRESENTATIONS
 from superovoid_ros.nodes.common.endpoints import LATCHED
-from superovoid_ros.nodes.common.mistakes import Code, InputError, reason_of
+from superovoid_ros.nodes.common.mistakes import Code, InputError, reason_of, refusals
 from superovoid_ros.nodes.common.packages import package_folders
 from superovoid_ros.nodes.common.parameters import choice, count, number, switch, text
 from superovoid_ros.nodes.distance_service.jobs import Job, Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world.current import (
-    CurrentModel,
-    Description,
-    Diff,
-    Snapshot,
-    build,
-    replace_padding,
-)
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Diff, Snapshot, apply, model_of
+from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
 
 TOPICS = ("robot_description", "robot_description_semantic")
@@ -91,14 +85,43 @@ OF_SCENE = (
 """Parameters of the robot and its objects together."""
 
 
+Values: TypeAlias = Mapping[str, object]
+"""Values of all these parameters; the descriptions come from topics if their parameters are empty."""
 _Built: TypeAlias = tuple[Model, list[Diff]]
 """A model, and the diffs that waited for it."""
-_Read: TypeAlias = tuple[Description, Snapshot, _Built | None, Exception | None]
-"""The description, the snapshot whose objects are in the model, the model (None: no description), and an error."""
+_Read: TypeAlias = tuple[Values, Snapshot, _Built | None, Exception | None]
+"""The values, the snapshot whose objects are in the model, the model (None: no description), and an error."""
 
 
 def _names(declared: tuple) -> frozenset[str]:
     return frozenset(one.name for one in declared)
+
+
+def read_robot(values: Values) -> Robot:
+    """Return the robot; raise `InputError` with the error in its description."""
+    with refusals():
+        return Robot.from_urdf(
+            values["robot_description"],
+            srdf=values["robot_description_semantic"] or None,
+            representation=values["representation"],
+            package_directories=package_folders(values["package_directories"]),
+            meshes=values["meshes"],
+            strict=bool(values["strict"]),
+            with_root_joint=True,
+            world_frame=str(values["planning_frame"]).strip().removeprefix("/"),
+        )
+
+
+def _of_scene(values: Values, kept: PlanningScene | None) -> tuple[Limits, Padding]:
+    """Return limits and paddings of a planning scene; paddings by name, which messages set, are those of `kept`."""
+    padding = Padding(
+        default=float(values["padding"]),
+        margin=float(values["safety_margin"]),
+        self_too=bool(values["pad_self_collisions"]),
+        by_name={} if kept is None else kept.padding.by_name,
+    )
+    limits = Limits(**{name: values[f"max_{name}"] for name in ("bodies", "objects", "pairs")})
+    return limits, padding
 
 
 class RobotState(Part):
@@ -110,17 +133,17 @@ class RobotState(Part):
         super().__init__(common)
         self._current, self._measurements = current, measurements
         self._proposed: _Built | None = None  # built by `check` from new parameter values
-        self._made_from: Description | None = None  # description of the present model
+        self._made_from: Values = {}  # values of the present model; empty: none
         self._topic_text = dict.fromkeys(TOPICS, "")
 
     def configure(self) -> None:
         """Subscribe to descriptions."""
         for topic in TOPICS:
-            self.endpoints.listen(String, topic, self._taker(topic), LATCHED)
+            self.endpoints.listen(String, topic, partial(self._take, topic), LATCHED)
 
     def clean_up(self) -> None:
         """Discard robot and objects."""
-        self._proposed = self._made_from = self._current.proposed = None
+        self._proposed, self._current.proposed, self._made_from = None, None, {}
         self._current.exchange(Snapshot())
         self._topic_text = dict.fromkeys(TOPICS, "")
 
@@ -131,15 +154,28 @@ class RobotState(Part):
     @property
     def urdf(self) -> str:
         """URDF of the present robot; empty if there is none."""
-        return "" if self._made_from is None else self._made_from.urdf
+        return str(self._made_from.get("robot_description", ""))
+
+    def _values(self, new: Mapping[str, object] | None = None) -> Values:
+        """Return the values of all parameters, with new ones in their place."""
+        values = {one.name: (new or {}).get(one.name, self.value(one.name)) for one in self.parameters}
+        return values | {topic: str(values[topic]).strip() or text for topic, text in self._topic_text.items()}
 
     # --- parameters ---
 
     def check(self, new: Mapping[str, object]) -> None:
         """Build the model that results from new parameter values; raise `InputError` if they are invalid."""
         self._proposed = self._current.proposed = None
-        if new.keys() & _names(OF_ROBOT):
-            self._check_robot(self._description(new))
+        values = self._values(new)
+        if new.keys() & _names(OF_ROBOT) and values["robot_description"]:
+            snapshot = self._current.snapshot
+            try:
+                self._proposed = model, _ = self._build(values, snapshot)
+            except Exception as error:
+                raise InputError(f"invalid robot: {reason_of(error)}") from error
+            if model.missing_content and not (snapshot.model and snapshot.model.missing_content):
+                raise InputError(f"invalid robot: {model.missing_content}")
+            self._current.proposed = model
         model = self._current.candidate
         if model is not None:
             planning = model.planning
@@ -148,72 +184,32 @@ class RobotState(Part):
                 if int(new.get(name, found)) < found:
                     raise InputError(f"{name} = {new[name]}: there are already {found}")
 
-    def _check_robot(self, description: Description) -> None:
-        if not description.urdf:
-            return
-        snapshot = self._current.snapshot
-        try:
-            robot = description.read()
-            built = self._build(robot, description, snapshot)
-        except Exception as error:
-            raise InputError(f"invalid robot: {reason_of(error)}") from error
-        model, _ = built
-        if model.missing_content and not (snapshot.model and snapshot.model.missing_content):
-            raise InputError(f"invalid robot: {model.missing_content}")
-        self._proposed, self._current.proposed = built, model
-
     def apply(self, names: AbstractSet[str]) -> None:
         """Use the model that `check` built, or apply new limits and paddings to the present model."""
+        values, model = self._values(), self._current.snapshot.model
         if names & _names(OF_ROBOT):
             proposed = self._proposed
             self._proposed = self._current.proposed = None
-            self._install(proposed, self._description())
-        elif names & _names(OF_SCENE):
-            self._use_limits_and_paddings(self._description())
-
-    def _use_limits_and_paddings(self, description: Description) -> None:
-        snapshot = self._current.snapshot
-        if snapshot.model is None:
-            if description.urdf:  # it may be within the new limits
-                self.load()
-            return
-        try:
-            self._current.exchange(snapshot.with_model(replace_padding(snapshot.model, description)))
-        except Exception as error:
-            self._fail(error)
-            return
-        self._made_from = description
-
-    def _description(self, new: Mapping[str, object] | None = None) -> Description:
-        """Return the description of the robot: from parameters, or from topics if those are empty."""
-        new = new or {}
-
-        def parameter(name: str) -> object:
-            return new.get(name, self.value(name))
-
-        urdf, srdf = (parameter(name).strip() or text for name, text in self._topic_text.items())
-        packages = package_folders(parameter("package_directories"))
-        limits = Limits(**{name: parameter(f"max_{name}") for name in ("bodies", "objects", "pairs")})
-        padding = Padding(
-            default=float(parameter("padding")),
-            margin=float(parameter("safety_margin")),
-            self_too=bool(parameter("pad_self_collisions")),
-        )
-        representation, rtol, meshes = map(parameter, ("representation", "rtol", "meshes"))
-        strict, frame = bool(parameter("strict")), str(parameter("planning_frame")).strip().removeprefix("/")
-        return Description(urdf, srdf, representation, rtol, meshes, packages, limits, padding, strict, frame)
+            self._install(proposed, values)
+        elif names & _names(OF_SCENE) and model is not None:
+            try:
+                with refusals():
+                    edit = model.planning.edit()
+                    edit.limits, edit.padding = _of_scene(values, model.planning)
+                    self._current.install(model_of(edit.commit()), ())
+                    self._made_from = values
+            except Exception as error:
+                self._fail(error)
+        elif names & _names(OF_SCENE) and values["robot_description"]:
+            self.load()  # the robot may be within the new limits
 
     # --- topics ---
 
-    def _taker(self, topic: str) -> Callable[[String], None]:
-        def take(message: String) -> None:
-            if message.data == self._topic_text[topic]:
-                return
+    def _take(self, topic: str, message: String) -> None:
+        if message.data != self._topic_text[topic]:
             self._topic_text[topic] = message.data
             if not str(self.value(topic)).strip():
                 self.load()
-
-        return take
 
     def load(self) -> None:
         """Read the robot in a thread, from the latest description when its turn comes.
@@ -221,62 +217,70 @@ class RobotState(Part):
         If this fails, answers give the reason. The robot is read again if objects, paddings or limits change in the
         meantime.
         """
-
-        def accept(found: _Read | None, problem: Exception | None) -> bool:
-            if found is not None:
-                description, snapshot, built, problem = found
-                # Descriptions received in the meantime are read next.
-                changed = replace(self._description(), urdf="", srdf="") != replace(description, urdf="", srdf="")
-                if changed or not self._current.snapshot.has_world_of(snapshot):
-                    self._announce()
-                    return False
-            if problem is not None:
-                self._fail(problem)
-            else:
-                self._install(built, description)
-            return True
-
         self._announce()
         try:
-            self.jobs.submit(Job(Kind.READ, self._read, accept))
+            self.jobs.submit(Job(Kind.READ, self._read, self._use))
         except InputError as error:  # too many jobs wait
             self._fail(error)
 
     def _announce(self) -> None:
         """If there is no robot, let answers say that a description is being read."""
         snapshot, words = self._current.snapshot, "no robot yet: its description is being read"
-        if snapshot.model is None and snapshot.problem != words and self._description().urdf:
+        if snapshot.model is None and snapshot.problem != words and self._values()["robot_description"]:
             self._current.exchange(snapshot.without_model(words, Code.READING))
 
     def _read(self) -> _Read:
         """Read the robot and build the model; called in a thread."""
         # Keep this order: parameters set after this line lead to another snapshot, or repeat this reading.
         snapshot = self._current.snapshot
-        description = self._description()
-        if not description.urdf:
-            return description, snapshot, None, None
-        if snapshot.model is not None and description == self._made_from:
-            return description, snapshot, (snapshot.model, []), None  # already read
+        values = self._values()
+        if not values["robot_description"]:
+            return values, snapshot, None, None
+        if snapshot.model is not None and values == self._made_from:
+            return values, snapshot, (snapshot.model, []), None  # already read
         try:
-            return description, snapshot, self._build(description.read(), description, snapshot), None
+            return values, snapshot, self._build(values, snapshot), None
         except Exception as error:
-            return description, snapshot, None, error
+            return values, snapshot, None, error
 
-    def _build(self, robot: Robot, description: Description, snapshot: Snapshot) -> _Built:
-        """Build a model with the waiting changes, at the present poses of frames and joints."""
-        return build(robot, description, snapshot, self._measurements.copy())
+    def _build(self, values: Values, snapshot: Snapshot) -> _Built:
+        """Read the robot, and build a model with all objects, rules and waiting changes of a snapshot."""
+        robot, kept, rtol = read_robot(values), snapshot.planning, float(values["rtol"])
+        with refusals():
+            limits, padding = _of_scene(values, kept)
+            make = PlanningScene if kept is None else kept.for_robot
+            planning = make(robot, rtol=rtol, limits=limits, padding=padding)
+        # Frames and joints of waiting changes count as they are now.
+        return apply(Model(planning), snapshot.waiting, Surroundings(self._measurements.copy(), robot))
+
+    def _use(self, found: _Read | None, problem: Exception | None) -> bool:
+        """Use what was read; return False to read again."""
+        if found is None:
+            self._fail(problem)
+            return True
+        values, snapshot, built, problem = found
+        # Descriptions received in the meantime are read next.
+        ignored = dict.fromkeys(TOPICS)
+        if {**self._values(), **ignored} != {**values, **ignored} or not self._current.snapshot.has_world_of(snapshot):
+            self._announce()
+            return False
+        if problem is not None:
+            self._fail(problem)
+        else:
+            self._install(built, values)
+        return True
 
     # --- use ---
 
-    def _install(self, built: _Built | None, description: Description) -> None:
+    def _install(self, built: _Built | None, values: Values) -> None:
         """Use a model, or none, and log its notes."""
         snapshot = self._current.snapshot
         if built is None:
-            self._made_from = None
+            self._made_from = {}
             self._current.exchange(snapshot.without_model(self._nothing_received()))
             return
         model, waited = built
-        self._made_from = description
+        self._made_from = values
         self._current.install(model, waited)
         if model is not snapshot.model:
             self.node.get_logger().info(model.describe())
@@ -287,7 +291,7 @@ class RobotState(Part):
 
     def _fail(self, problem: Exception) -> None:
         """Use no model, for a reason. Objects and rules are kept for the next robot."""
-        self._made_from = None
+        self._made_from = {}
         words = f"no robot: {reason_of(problem)}"
         self.log.error("robot", words)
         self.statistics.message("robot_description", problem)

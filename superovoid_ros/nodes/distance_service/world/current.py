@@ -5,20 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from superovoid.robot import Robot
-from superovoid.robot.limits import Limits
-from superovoid.robot.planning_scene import Edit, Padding, PlanningScene, Problem
+from superovoid.robot.planning_scene import Edit, PlanningScene, Problem
 from superovoid_ros.nodes.common.mistakes import Code, InputError, reason_of, refusals
 from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
-
-if TYPE_CHECKING:
-    from superovoid_ros.nodes.distance_service.robot_state.measurements import Measured
 
 MOST_WAITING, MOST_BYTES = 5_000, 16_000_000
 """Largest number of changes that wait for a robot, and of bytes of their messages together."""
@@ -227,74 +221,6 @@ class CurrentModel:
 # --- building, in any thread ---
 
 
-@dataclass(frozen=True)
-class Description:
-    """Everything that determines a model, except its objects."""
-
-    urdf: str
-    srdf: str
-    """SRDF; empty: none."""
-    representation: str
-    rtol: float
-    meshes: str
-    packages: Mapping[str, Path]
-    limits: Limits
-    """Limits of the planning scene."""
-    padding: Padding
-    """Paddings of the planning scene; those by link name come only from planning scenes."""
-    strict: bool = False
-    planning_frame: str = ""
-    """Frame of the world in which the robot moves; empty: from the SRDF."""
-
-    def read(self) -> Robot:
-        """Return the robot; raise `InputError` with the error in its description."""
-        with refusals():
-            return Robot.from_urdf(
-                self.urdf,
-                srdf=self.srdf or None,
-                representation=self.representation,
-                package_directories=self.packages,
-                meshes=self.meshes,
-                strict=self.strict,
-                with_root_joint=True,
-                world_frame=self.planning_frame,
-            )
-
-
-def build(robot: Robot, description: Description, snapshot: Snapshot, measured: Measured) -> tuple[Model, list[Diff]]:
-    """Build a model of a robot with all objects, rules and paddings, and apply the waiting diffs.
-
-    Parameters
-    ----------
-    robot, description
-        The robot, and the description from which it was read.
-    snapshot
-        The current snapshot.
-    measured
-        Present measurements, for the waiting diffs.
-
-    Returns
-    -------
-    model
-        The model.
-    applied
-        The diffs that waited, with their results.
-
-    Raises
-    ------
-    InputError
-        If the robot alone exceeds the limits.
-    """
-    kept, padding = snapshot.planning, description.padding
-    with refusals():
-        if kept is None:
-            planning = PlanningScene(robot, rtol=description.rtol, limits=description.limits, padding=padding)
-        else:
-            padding = replace(padding, by_name=kept.padding.by_name)
-            planning = kept.for_robot(robot, rtol=description.rtol, limits=description.limits, padding=padding)
-    return apply(Model(planning), snapshot.waiting, Surroundings(measured, robot))
-
-
 class PartlyRefusedError(InputError):
     """Some parts of a message could not be used; the rest was applied."""
 
@@ -320,7 +246,7 @@ def apply(model: Model, diffs: Sequence[Diff], now: Surroundings) -> tuple[Model
         missing, edit = refused.missing(), model.planning.edit()
         for problem in missing:
             edit.report(replace(problem, reason=f"{refused.topic}: {reason_of(error)}"))
-        return _model_of(edit.commit()) if missing else model, [replace(refused, problem=error)]
+        return model_of(edit.commit()) if missing else model, [replace(refused, problem=error)]
 
 
 def _apply_together(model: Model, diffs: Sequence[Diff], now: Surroundings) -> tuple[Model, list[Diff]]:
@@ -338,18 +264,10 @@ def _apply_together(model: Model, diffs: Sequence[Diff], now: Surroundings) -> t
                 words = tuple(note for note in notes if not isinstance(note, Problem))
                 diff = replace(diff, notes=words, problem=PartlyRefusedError(problems) if problems else None)
             applied.append(diff)
-        return _model_of(edit.commit()), applied
+        return model_of(edit.commit()), applied
 
 
-def replace_padding(model: Model, description: Description) -> Model:
-    """Return a model with other limits and paddings; raise `InputError` if it exceeds the limits."""
-    with refusals():
-        edit = model.planning.edit()
-        edit.limits, edit.padding = description.limits, replace(description.padding, by_name=edit.padding.by_name)
-        return _model_of(edit.commit())
-
-
-def _model_of(planning: PlanningScene) -> Model:
+def model_of(planning: PlanningScene) -> Model:
     """Return the model of a planning scene, in which objects without a place get one if possible."""
     if not all(problem.is_unread for problem in planning.problems.values()):
         planning = planning.for_robot(planning.robot)

@@ -45,17 +45,6 @@ _OF_OCTOMAP = Problem(OCTOMAP, source=FROM_MOVEIT)
 Message: TypeAlias = CollisionObject | AttachedCollisionObject | PlanningScene | PlanningSceneWorld
 
 
-class Options(NamedTuple):
-    """Options for reading messages."""
-
-    open_meshes: str = "hull"
-    """Shape of open meshes of objects, as for `shape_of_mesh`."""
-    cubes: int = 0
-    """Largest number of occupied cubes in an octomap."""
-    objects: int = Limits().objects
-    """Largest number of objects. A message that adds more is refused before it is read."""
-
-
 class SceneMessage(NamedTuple):
     """A message about objects or rules as a planning scene."""
 
@@ -180,15 +169,30 @@ def _replaces_attached(state: RobotState, *, whole: bool = False) -> bool:
 # --- changes ---
 
 
-def apply_scene(scene: SceneMessage, options: Options, edit: Edit, frames: Frames) -> list[Note]:
+def apply_scene(
+    scene: SceneMessage, open_meshes: str, most_cubes: int, most_objects: int, edit: Edit, frames: Frames
+) -> list[Note]:
     """Apply a planning scene, or a difference to one.
 
     As in MoveIt, an object or octomap that cannot be used is refused and the rest is applied. Parts of a difference
     that equal the present ones (matrix, paddings, octomap) change nothing.
+
+    Parameters
+    ----------
+    scene
+        The message.
+    open_meshes
+        Shape of open meshes of objects, as for `shape_of_mesh`.
+    most_cubes
+        Largest number of occupied cubes in an octomap.
+    most_objects
+        Largest number of objects. A message that adds more is refused before it is read.
+    edit, frames
+        The planning scene, and the frames that the message may name.
     """
     added = scene.count_added()
-    if added > options.objects:
-        raise InputError(f"planning scene: adds {added} objects, at most {options.objects} are allowed (max_objects)")
+    if added > most_objects:
+        raise InputError(f"planning scene: adds {added} objects, at most {most_objects} are allowed (max_objects)")
     notes: list[Note] = []
 
     def attempt(problem: Problem, change: Callable[..., list[Note]], *arguments: object) -> None:
@@ -209,7 +213,7 @@ def apply_scene(scene: SceneMessage, options: Options, edit: Edit, frames: Frame
         names = {_stored_name(one.object.id) for one in scene.attached}
         edit.remove_all(attached=True, source=FROM_MOVEIT, but=names)
     for one in scene.attached:
-        attempt(_problem_of(one), _apply_attached, one, options.open_meshes)
+        attempt(_problem_of(one), _apply_attached, one, open_meshes)
     if has_settings:
         _apply_rules(scene.settings, edit)
     if scene.replaces_world:
@@ -223,13 +227,13 @@ def apply_scene(scene: SceneMessage, options: Options, edit: Edit, frames: Frame
             if _link_of(edit, problem.name) is not None:
                 continue
             unattached = edit.problems.get(problem.name)
-        attempt(problem, _apply_object, one, options.open_meshes)
+        attempt(problem, _apply_object, one, open_meshes)
         if unattached is not None:
             edit.report(replace(unattached, kind=ProblemKind.ALL, thing=None, source=FROM_MOVEIT))
     # As in MoveIt, a difference without octomap keeps the previous one. An empty octomap has an id; a missing one
     # has none.
     if len(scene.octomap.octomap.data):
-        attempt(_OF_OCTOMAP, _apply_octomap, scene.octomap, options.cubes)
+        attempt(_OF_OCTOMAP, _apply_octomap, scene.octomap, most_cubes)
     elif scene.octomap.octomap.id or scene.replaces_world:
         edit.remove_octomap()
     return notes

@@ -21,7 +21,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rclpy.task import Future
 from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
@@ -174,6 +175,10 @@ class World(Part):
 
     def submit(self, diffs: list[Diff]) -> None:
         """Read and apply diffs, together with those that wait if these arrived last; `InputError` if too many wait."""
+        model = self._current.snapshot.model
+        if model is not None:
+            surroundings = Surroundings(self._measurements.copy(), model.robot)
+            diffs = [replace(diff, surroundings=surroundings) for diff in diffs]
         last = self.jobs.last_waiting(Kind.READ)
         if not isinstance(last, _Reading):
             work, done = lambda: self._apply(diffs), lambda found, problem: self._install(diffs, found, problem)
@@ -227,24 +232,14 @@ class World(Part):
                 diff.done(replace(diff, problem=error), None)
         self._current.exchange(snapshot)
 
-    def change(self, service: str, change: Change) -> Future:
+    def change(self, service: str, change: Change, **more: Any) -> Future:
         """Apply a change; the result of the future is the planning scene, or the error."""
         future = Future()
-        self.submit([self._diff(service, change, partial(settle, future))])
+        self.submit([self._diff(service, change, partial(settle, future), **more)])
         return future
 
-    def _change_scene(self, service: str, scene: PlanningScene, done: Done, **more: object) -> None:
-        message = moveit_changes.SceneMessage.from_message(scene)
-        self.submit([self._scene_diff(service, message, done, **more)])
-
     def _diff(
-        self,
-        topic: str,
-        change: Change,
-        done: Done,
-        surroundings: Surroundings | None = None,
-        positions: Mapping[str, float] | None = None,
-        **more: object,
+        self, topic: str, change: Change, done: Done, positions: Mapping[str, float] = MappingProxyType({}), **more: Any
     ) -> Diff:
         """Return a change; if it is applied, joints that are not measured have its positions, rad or m."""
 
@@ -255,13 +250,18 @@ class World(Part):
                 self._measurements.take_scene(positions)
             done(planning, diff.problem)
 
-        more = {"lost_messages": self._current.snapshot.lost_messages} | more
-        return Diff(topic, change, on_done, surroundings=surroundings or self._surroundings(), **more)
+        more.setdefault("lost_messages", self._current.snapshot.lost_messages)
+        return Diff(topic, change, on_done, **more)
 
-    def _surroundings(self) -> Surroundings | None:
-        """Return the present poses of frames and joints; None if there is no robot."""
-        model = self._current.snapshot.model
-        return None if model is None else Surroundings(self._measurements.copy(), model.robot)
+    def _of_scene(self, scene: moveit_changes.SceneMessage) -> dict[str, Any]:
+        """Return the fields of the diff by a planning scene, to be read with the current parameters."""
+        options = [self.value(name) for name in ("open_meshes", "octomap_cubes", "max_objects")]
+        return {
+            "change": partial(moveit_changes.apply_scene, scene, *options),
+            "missing": partial(scene.missing_without, options[-1]),
+            "replaces_all": scene.replaces_all,
+            "positions": scene.positions,
+        }
 
     # --- topics ---
 
@@ -277,14 +277,9 @@ class World(Part):
         done
             Receives the error because of which it could not be applied, or None.
         """
-        self._change_scene("planning_scene", scene, lambda _planning, error: done(error), lost_messages=lost_messages)
-
-    def _scene_diff(self, topic: str, scene: moveit_changes.SceneMessage, done: Done, **more: object) -> Diff:
-        """Return a planning scene as a diff, to be read with the current parameters."""
-        options = moveit_changes.Options(*map(self.value, ("open_meshes", "octomap_cubes", "max_objects")))
-        change = partial(moveit_changes.apply_scene, scene, options)
-        more = {"missing": partial(scene.missing_without, options.objects), "replaces_all": scene.replaces_all} | more
-        return self._diff(topic, change, done, positions=scene.positions, **more)
+        fields = self._of_scene(moveit_changes.SceneMessage.from_message(scene))
+        on_done = lambda _planning, problem: done(problem)  # noqa: E731
+        self.submit([self._diff("planning_scene", done=on_done, lost_messages=lost_messages, **fields)])
 
     def _take(self, topic: str, taken: Sequence[TakenMessage]) -> None:
         """Apply messages of a topic; unusable ones are logged, and their objects recorded as missing."""
@@ -301,7 +296,7 @@ class World(Part):
             for _ in range(counted):
                 self.statistics.message(topic, error)
 
-        diffs, surroundings = [], self._surroundings()
+        diffs = []
         for message, lost, size in taken:
             if lost:
                 lose(lost, InputError("published faster than they were received"))
@@ -313,8 +308,7 @@ class World(Part):
             try:
                 scene = moveit_changes.SceneMessage.from_message(message)
                 self.object_messages += scene.is_about_objects
-                more = {"size": size, "waits": True, "surroundings": surroundings}
-                diffs.append(self._scene_diff(topic, scene, on_done, **more))
+                diffs.append(self._diff(topic, done=on_done, size=size, waits=True, **self._of_scene(scene)))
             except Exception as error:  # a bug of the node
                 lose(1, error)
         try:
@@ -328,10 +322,8 @@ class World(Part):
     async def _apply_planning_scene(
         self, request: ApplyPlanningScene.Request, response: ApplyPlanningScene.Response
     ) -> None:
-        future = Future()
-        # Its client is told what is missing.
-        self._change_scene("apply_planning_scene", request.scene, partial(settle, future), missing=tuple)
-        await future
+        fields = self._of_scene(moveit_changes.SceneMessage.from_message(request.scene))
+        await self.change("apply_planning_scene", **fields | {"missing": tuple})  # its client knows what is missing
 
     async def _clear_octomap(self, request: Empty.Request, response: Empty.Response) -> None:
         await self.change("clear_octomap", moveit_changes.remove_octomap)
