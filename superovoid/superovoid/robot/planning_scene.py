@@ -152,6 +152,9 @@ class PlanningScene:
             if name in self.objects:
                 found.add(name)
                 continue
+            if name in self.robot.links_without_geometry:
+                shown = ", ".join(owner for owner in self._owner_row if owner in self.robot.links)
+                raise ValueError(f"link '{name}' has no contact geometry; links with some: {shown or 'none'}")
             if name not in self.robot.groups and name not in self.robot.links and self.objects:
                 raise ValueError(
                     f"'{name}' is not a link, group or object (groups: {', '.join(self.robot.groups) or 'none'}; "

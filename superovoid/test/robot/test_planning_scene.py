@@ -209,6 +209,12 @@ def test_pairs_can_be_selected_by_links_groups_and_objects(empty_scene):
         planning.owners_of(["cup"])
 
 
+def test_a_link_without_contact_geometry_cannot_be_selected():
+    planning = PlanningScene(Robot.from_urdf('<robot name="bare"><link name="frame"/></robot>'))
+    with pytest.raises(ValueError, match="link 'frame' has no contact geometry; links with some: none"):
+        planning.owners_of(["frame"])
+
+
 def test_padding_applies_to_links_and_objects(empty_scene):
     edit = with_ball(with_ball(empty_scene), "held", at(2.0, 1.0), link="hand").edit()
     edit.padding = Padding({"hand": 0.01, "ball": 0.002}, default=0.03, margin=0.5)

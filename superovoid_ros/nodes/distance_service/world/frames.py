@@ -178,13 +178,9 @@ class Place:
 
     def __init__(self, things: Sequence[SceneObject]) -> None:
         self.frame, self._before = things[0].outside_frame
-        counts = [len(thing.shapes) for thing in things]
-        self._names = [thing.name for thing in things]
-        self.first = self._names[0]
-        # For each shape: its centre in the root frame, the largest distance of its points from the centre, its object.
-        self._centres = np.concatenate([(thing.pose @ thing.object_from_shape)[:, :3, 3] for thing in things])
-        self._reaches = np.repeat([_reach(thing) for thing in things], counts)
-        self._owners = np.repeat(np.arange(len(things)), counts)
+        self.names = [thing.name for thing in things]
+        self._owners = np.repeat(np.arange(len(things)), [len(thing.shapes) for thing in things])
+        self._spheres = np.concatenate([_spheres(thing) for thing in things])
 
     def farthest_object(self, root_from_frame: np.ndarray, tolerance: float) -> tuple[str, float] | None:
         """Return an object that a motion of the frame moves by more than `tolerance`, and a bound on its motion, m."""
@@ -192,18 +188,18 @@ class Place:
             return None
         motion = root_from_frame @ np.linalg.inv(self._before)
         turned = motion[:3, :3] - np.eye(3)
-        moved = np.linalg.norm(self._centres @ turned.T + motion[:3, 3], axis=1)
+        moved = np.linalg.norm(self._spheres[:, :3] @ turned.T + motion[:3, 3], axis=1)
         # |R - 1| = 2 sin(angle / 2), and the Frobenius norm of R - 1 is sqrt(2) times that.
         turn = float(np.linalg.norm(turned)) / np.sqrt(2.0)
         if not turn < _NOT_TURNED:
-            moved += turn * self._reaches
+            moved += turn * self._spheres[:, 3]
         beyond = np.flatnonzero(~(moved <= tolerance))
-        return (self._names[self._owners[beyond[0]]], float(moved[beyond[0]])) if len(beyond) else None
+        return (self.names[self._owners[beyond[0]]], float(moved[beyond[0]])) if len(beyond) else None
 
 
-# A scene and its objects are immutable, so the result is cached for their lifetime.
+# A scene and its objects are immutable, so the results are cached for their lifetime.
 _places_of: WeakKeyDictionary[PlanningScene, list[Place]] = WeakKeyDictionary()
-_reach_of: WeakKeyDictionary[SceneObject, float] = WeakKeyDictionary()
+_spheres_of: WeakKeyDictionary[SceneObject, np.ndarray] = WeakKeyDictionary()
 
 
 def places(planning: PlanningScene) -> list[Place]:
@@ -247,7 +243,7 @@ def check_still(
             moved = place.farthest_object(lookup(place.frame), tolerance)
         except InputError as error:
             raise InputError(
-                f"{begin}object '{place.first}' was placed in frame '{place.frame}', and {error}", code
+                f"{begin}object '{place.names[0]}' was placed in frame '{place.frame}', and {error}", code
             ) from error
         if moved is not None:
             raise InputError(
@@ -258,11 +254,13 @@ def check_still(
             )
 
 
-def _reach(thing: SceneObject) -> float:
-    """Return the largest distance of a point on an object's shapes from the frame of its shape, m."""
-    found = _reach_of.get(thing)
+def _spheres(thing: SceneObject) -> np.ndarray:
+    """Return the centres and radii of spheres around the shapes of an object, in the root frame, m, shape (n, 4)."""
+    found = _spheres_of.get(thing)
     if found is None:
-        spheres = [shape.bounding_sphere() for shape in {id(shape): shape for shape in thing.shapes}.values()]
-        found = max((float(np.linalg.norm(one.centre)) + one.radius for one in spheres), default=0.0)
-        _reach_of[thing] = found
+        spheres = [shape.bounding_sphere() for shape in thing.shapes]
+        found = np.array([(*sphere.centre, sphere.radius) for sphere in spheres]).reshape(-1, 4)
+        poses = thing.pose @ thing.object_from_shape
+        found[:, :3] = (poses[:, :3, :3] @ found[:, :3, None])[..., 0] + poses[:, :3, 3]
+        _spheres_of[thing] = found
     return found

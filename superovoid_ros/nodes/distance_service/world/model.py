@@ -244,12 +244,6 @@ class Model:
         """Return the named links and objects that have bodies; all if there are no names."""
         if not names:
             return self.links_with_bodies
-        for name in names:
-            if name in self.robot.links and name not in self.links_with_bodies:
-                raise InputError(
-                    f"link '{name}' has no contact geometry; links with some: {listing(self.links_with_bodies)}",
-                    Code.UNKNOWN_LINK,
-                )
         with refusals(code=Code.UNKNOWN_LINK):
             links = self.planning.owners_of(names)
         if not links:

@@ -354,9 +354,6 @@ def _requested_pairs(planning: Planning, names_a: Sequence[str], names_b: Sequen
     If either side is empty (any), two objects of the world form a pair only if a rule concerns them, and no link or
     object is paired with itself.
     """
-    for name in (*names_a, *names_b):
-        if name in planning.robot.links_without_geometry:
-            raise InputError(f"link '{name}' has no contact geometry")
     sides = [planning.owners_of(names or None) for names in (names_a, names_b)]
     order = {owner: row for row, owner in enumerate(dict.fromkeys(planning.owners))}
     of_a, of_b = (sorted(side, key=order.__getitem__) for side in sides)
