@@ -88,8 +88,8 @@ class Jobs:
         each = max(1, processors() - 1)
         self._failed = failed
         self._threads = {kind: 1 if kind is Kind.READ else each for kind in Kind}
-        self._waiting: dict[Kind, deque[Job]] = {kind: deque() for kind in Kind}
-        self._running: dict[Kind, list[Job]] = {kind: [] for kind in Kind}
+        # In the order of submission: as many as there are threads run, the others wait.
+        self._jobs: dict[Kind, list[Job]] = {kind: [] for kind in Kind}
         self._finished: deque[tuple[Job, Any, Exception | None]] = deque()
         self._pool = ThreadPoolExecutor(sum(self._threads.values()), thread_name_prefix="job")
         self._guard = node.create_guard_condition(self._use_finished, ReentrantCallbackGroup())
@@ -97,19 +97,20 @@ class Jobs:
 
     def count(self, kind: Kind) -> int:
         """Return the number of jobs of a kind that wait or run."""
-        return len(self._waiting[kind]) + len(self._running[kind])
+        return len(self._jobs[kind])
 
     def last_waiting(self, kind: Kind) -> Job | None:
         """Return the waiting job of a kind that would start last; None if none waits."""
-        return self._waiting[kind][-1] if self._waiting[kind] else None
+        return self._jobs[kind][-1] if self.count(kind) > self._threads[kind] else None
 
     def submit(self, job: Job) -> None:
         """Submit a job; raise `InputError` if too many of its kind wait."""
-        waiting = self._waiting[job.kind]
-        if len(waiting) >= _MOST_WAITING:
-            raise InputError(f"busy: {len(waiting)} {job.kind.value} are waiting, try again later", Code.BUSY)
-        waiting.append(job)
-        self._begin(job.kind)
+        jobs, waiting = self._jobs[job.kind], self.count(job.kind) - self._threads[job.kind]
+        if waiting >= _MOST_WAITING:
+            raise InputError(f"busy: {waiting} {job.kind.value} are waiting, try again later", Code.BUSY)
+        jobs.append(job)
+        if waiting < 0:
+            self._pool.submit(self._work, job)
 
     async def result(self, kind: Kind, work: Callable[[], Result]) -> Result:
         """Do work in a thread and return its result, for coroutines; `InputError` if too much waits or if cancelled."""
@@ -122,26 +123,18 @@ class Jobs:
         if QUERIES & set(kinds):
             self.stop.set()
             self.stop = threading.Event()
-        cancelled = []
+        cancelled = [job for kind in kinds for job in self._jobs[kind]]
         for kind in kinds:
-            cancelled += [*self._running[kind], *self._waiting[kind]]
-            self._waiting[kind].clear()
-            self._running[kind].clear()  # results of these threads are discarded
+            self._jobs[kind].clear()  # results of running jobs are discarded
         for job in cancelled:
             self._deliver(job, None, InputError(reason, Code.CANCELLED))
 
     def close(self) -> None:
         """Start no more jobs, and discard all results."""
         self.stop.set()
-        for jobs in (*self._waiting.values(), *self._running.values()):
+        for jobs in self._jobs.values():
             jobs.clear()
         self._pool.shutdown(wait=False, cancel_futures=True)
-
-    def _begin(self, kind: Kind) -> None:
-        while self._waiting[kind] and len(self._running[kind]) < self._threads[kind]:
-            job = self._waiting[kind].popleft()
-            self._running[kind].append(job)
-            self._pool.submit(self._work, job)
 
     def _work(self, job: Job) -> None:
         """Do the work of a job in a thread."""
@@ -157,14 +150,17 @@ class Jobs:
         """Use the results that threads have finished since the last call."""
         while self._finished:
             job, found, problem = self._finished.popleft()
-            running = self._running[job.kind]
-            if job not in running:
+            jobs, threads = self._jobs[job.kind], self._threads[job.kind]
+            if job not in jobs:
                 continue  # cancelled
-            if self._deliver(job, found, problem):
-                if job in running:
-                    running.remove(job)
-                self._begin(job.kind)
-            elif job in running:
+            is_done = self._deliver(job, found, problem)
+            if job not in jobs:
+                continue  # cancelled meanwhile
+            if is_done:
+                jobs.remove(job)
+                for following in jobs[threads - 1 : threads]:
+                    self._pool.submit(self._work, following)
+            else:
                 self._pool.submit(self._work, job)
 
     def _deliver(self, job: Job, found: Any, problem: Exception | None) -> bool:

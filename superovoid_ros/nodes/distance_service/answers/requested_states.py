@@ -24,7 +24,7 @@ from superovoid_ros.nodes.distance_service.robot_state.measurements import (
     read_values,
 )
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
-from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundings
+from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.moveit_changes import attach_for_question
 
@@ -115,16 +115,17 @@ class RequestedStates(Part):
         row = np.array([[position for _, position in joints]])
         base_poses = _base_poses_of(model, message, self._measurements.prefix)
         given = read_values(robot, [name for name, _ in joints], row, base_poses)
-        state = self._measurements.states(robot, given, model.planning)
+        measured = self._measurements.moment()
+        state = measured.states(robot, given, model.planning)
         if placed:
             if state.unplaced:
                 raise InputError(state.unplaced, Code.INCOMPLETE_WORLD)
-            self._measurements.require_world(model.planning, None, state.unplaced)
+            measured.require_world(model.planning, None, state.unplaced)
         base, poses = robot.root_link if state.unplaced else robot.root, state.root_poses(robot)
         positions = dict(zip(robot.joint_names, state.positions[0].tolist(), strict=True))
         planning, edit = model.planning, model.planning.edit()
         known = {link: pose for link, pose in poses.items() if not (state.unplaced and link == robot.root)}
-        frames = Frames(Surroundings(self._measurements.copy(), robot, known), edit)
+        frames = Frames(measured, robot, edit, known)
         has_joints = len(message.joint_state.name) or len(message.multi_dof_joint_state.joint_names)
         # As in move_group, a full state replaces all attached objects, but an empty one replaces none.
         if message.is_diff or has_joints:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from rclpy.clock import JumpHandle, JumpThreshold
@@ -368,6 +368,20 @@ class Measured:
         )
 
 
+class Moment(Measured):
+    """The measurements of one moment; later ones do not change them."""
+
+    def __init__(self, *measured: Any) -> None:
+        super().__init__(*measured)
+        self._link_poses: dict[Robot, Mapping[str, np.ndarray]] = {}
+
+    def link_poses(self, robot: Robot) -> Mapping[str, np.ndarray]:
+        """Return the poses of all links in a common frame, m; raise `InputError` if they are unknown."""
+        if robot not in self._link_poses:
+            self._link_poses[robot] = self.states(robot).known_poses(robot)
+        return self._link_poses[robot]
+
+
 class Measurements(Part, Measured):
     """Part that receives joint states and transforms from `configure` on."""
 
@@ -448,10 +462,11 @@ class Measurements(Part, Measured):
             self._take_arrived()
         return super().positions(robot, names)
 
-    def copy(self) -> Measured:
-        """Return what was measured until now, unchanged by later messages; may be called from any thread."""
-        self._take_arrived()
-        return Measured(self.value, self._joints.copy(), self._transforms.copy(), self._of_scenes)
+    def moment(self) -> Moment:
+        """Return what was measured until now; may be called from any thread."""
+        if not self.is_followed:
+            self._take_arrived()
+        return Moment(self.value, self._joints.copy(), self._transforms.copy(), self._of_scenes)
 
     def take_scene(self, positions: Mapping[str, float]) -> None:
         """Store the joint positions of a planning scene, for joints that are not measured."""

@@ -25,7 +25,6 @@ from superovoid_ros.nodes.distance_service.jobs import Job, Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Diff, Snapshot, apply, model_of
-from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
 
 TOPICS = ("robot_description", "robot_description_semantic")
@@ -251,7 +250,7 @@ class RobotState(Part):
             make = PlanningScene if kept is None else kept.for_robot
             planning = make(robot, rtol=rtol, limits=limits, padding=padding)
         # Frames and joints of waiting changes count as they are now.
-        return apply(Model(planning), snapshot.waiting, Surroundings(self._measurements.copy(), robot))
+        return apply(Model(planning), snapshot.waiting, self._measurements.moment())
 
     def _use(self, found: _Read | None, problem: Exception | None) -> bool:
         """Use what was read; return False to read again."""

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from superovoid.robot.planning_scene import Edit, PlanningScene, Problem
 from superovoid_ros.nodes.common.mistakes import Code, InputError, reason_of, refusals
-from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundings
+from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.nodes.distance_service.world.model import Model
+
+if TYPE_CHECKING:
+    from superovoid_ros.nodes.distance_service.robot_state.measurements import Moment
 
 MOST_WAITING, MOST_BYTES = 5_000, 16_000_000
 """Largest number of changes that wait for a robot, and of bytes of their messages together."""
@@ -48,8 +51,8 @@ class Diff:
     """If true, it waits while there is no robot; otherwise it is refused."""
     lost_messages: int = 0
     """`Snapshot.lost_messages` at its arrival."""
-    surroundings: Surroundings | None = None
-    """Poses at its arrival; None if there was no robot: those when it is applied."""
+    measured: Moment | None = None
+    """Measurements at its arrival; None if there was no robot: those when it is applied."""
     notes: tuple[str, ...] = ()
     """Warnings after it was applied."""
     problem: Exception | None = None
@@ -228,11 +231,11 @@ class PartlyRefusedError(InputError):
         super().__init__(f"the rest is applied, not: {'; '.join(map(str, problems))}")
 
 
-def apply(model: Model, diffs: Sequence[Diff], now: Surroundings) -> tuple[Model, list[Diff]]:
+def apply(model: Model, diffs: Sequence[Diff], now: Moment) -> tuple[Model, list[Diff]]:
     """Apply diffs to a model in order; return the new model, and the diffs with their results.
 
     All together become one planning scene. An object that cannot be used is recorded in its diff. If a diff cannot be
-    applied, the two halves of the diffs are tried separately. `now` are the surroundings of diffs without their own.
+    applied, the two halves of the diffs are tried separately. `now` are the measurements for diffs without their own.
     """
     try:
         return _apply_together(model, diffs, now)
@@ -249,7 +252,7 @@ def apply(model: Model, diffs: Sequence[Diff], now: Surroundings) -> tuple[Model
         return model_of(edit.commit()) if missing else model, [replace(refused, problem=error)]
 
 
-def _apply_together(model: Model, diffs: Sequence[Diff], now: Surroundings) -> tuple[Model, list[Diff]]:
+def _apply_together(model: Model, diffs: Sequence[Diff], now: Moment) -> tuple[Model, list[Diff]]:
     """Apply all diffs to a model, or none; return the model, and the diffs with their results."""
     if not diffs:
         return model, []
@@ -257,8 +260,7 @@ def _apply_together(model: Model, diffs: Sequence[Diff], now: Surroundings) -> t
     with refusals():
         edit = model.planning.edit()
         for diff in diffs:
-            surroundings = (diff.surroundings or now).of_robot(model.robot)
-            notes = diff.change(edit, Frames(surroundings, edit))
+            notes = diff.change(edit, Frames(diff.measured or now, model.robot, edit))
             if notes:
                 problems = [note for note in notes if isinstance(note, Problem)]
                 words = tuple(note for note in notes if not isinstance(note, Problem))

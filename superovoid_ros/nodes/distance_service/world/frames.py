@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -18,35 +17,9 @@ from superovoid.robot.scene_objects import OutsideFrame, SceneObject, object_fra
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing
 
 if TYPE_CHECKING:
-    from superovoid_ros.nodes.distance_service.robot_state.measurements import Measured
+    from superovoid_ros.nodes.distance_service.robot_state.measurements import Moment
 
 _NOT_TURNED = 1e-12  # rad; largest rotation of a half-space that counts as none, since a half-space is infinite
-
-
-class Surroundings:
-    """Poses of links and frames at one moment, computed at their first use, in any thread.
-
-    Parameters
-    ----------
-    measured
-        The measurements of that moment.
-    robot
-        The robot to which the links belong.
-    link_poses
-        Poses of all links in a common frame, m; None: as measured.
-    """
-
-    def __init__(self, measured: Measured, robot: Robot, link_poses: Mapping[str, np.ndarray] | None = None) -> None:
-        self.measured, self.robot, self._given = measured, robot, link_poses
-
-    @cached_property
-    def link_poses(self) -> Mapping[str, np.ndarray]:
-        """Poses of all links in a common frame, m; raises `InputError` if they are unknown."""
-        return self.measured.states(self.robot).known_poses(self.robot) if self._given is None else self._given
-
-    def of_robot(self, robot: Robot) -> Surroundings:
-        """Return the surroundings of another robot."""
-        return self if robot is self.robot else Surroundings(self.measured, robot)
 
 
 class Frames:
@@ -54,31 +27,32 @@ class Frames:
 
     Parameters
     ----------
-    surroundings
-        Poses at the time of the message; must have a robot.
+    measured
+        Measurements at the time of the message.
+    robot
+        The robot to which the links belong.
     edit
         The planning scene with its present objects.
+    link_poses
+        Poses of all links in a common frame, m; None: as measured.
     """
 
-    def __init__(self, surroundings: Surroundings, edit: Edit) -> None:
-        self._surroundings, self._edit = surroundings, edit
+    def __init__(
+        self, measured: Moment, robot: Robot, edit: Edit, link_poses: Mapping[str, np.ndarray] | None = None
+    ) -> None:
+        self.robot, self._measured, self._edit, self._link_poses = robot, measured, edit, link_poses
         self._fixed: dict[str, tuple[np.ndarray, OutsideFrame | None]] = {}  # frames that a planning scene defines
 
     def with_links(self, link_poses: Mapping[str, np.ndarray]) -> Frames:
         """Return frames with other poses of the links, without the frames of a planning scene."""
-        return Frames(Surroundings(self._surroundings.measured, self.robot, link_poses), self._edit)
-
-    @property
-    def robot(self) -> Robot:
-        """The robot to which the links belong."""
-        return self._surroundings.robot
+        return Frames(self._measured, self.robot, self._edit, link_poses)
 
     def _pose(self, link: str) -> np.ndarray:
         """Return the pose of a link in the common frame of all links."""
         robot = self.robot
         if link not in robot.links:
             raise InputError(f"link '{link}' does not exist; links: {listing(robot.links)}", Code.UNKNOWN_LINK)
-        poses = self._surroundings.link_poses
+        poses = self._measured.link_poses(robot) if self._link_poses is None else self._link_poses
         if link not in poses:
             raise InputError(f"the pose of link '{robot.root_link}' in '{robot.root}' is unknown")
         return poses[link]
@@ -108,13 +82,13 @@ class Frames:
         if thing.link is not None:
             return self.link(thing.link) @ thing.pose
         if thing.outside_frame is not None:
-            root, tolerance = self.robot.root, self._surroundings.measured.tolerance
+            root, tolerance = self.robot.root, self._measured.tolerance
             check_still([Place([thing])], self._transform, root, tolerance, Code.UNKNOWN_FRAME)
         return thing.pose
 
     def _transform(self, frame: str) -> np.ndarray:
         """Return root_from_frame according to TF; raise `InputError` if it is unknown."""
-        return self._surroundings.measured.root_from(self.robot, frame)
+        return self._measured.root_from(self.robot, frame)
 
     def link_of(self, frame: str) -> str | None:
         """Return the link that a header's frame_id names, with or without prefix; None if it names no link.
@@ -126,7 +100,7 @@ class Frames:
             return robot.root
         if frame in robot.links:
             return frame
-        link = frame.removeprefix(self._surroundings.measured.prefix)  # the frame of the world has no prefix
+        link = frame.removeprefix(self._measured.prefix)  # the frame of the world has no prefix
         return link if link in robot.links and not link == robot.root != robot.root_link else None
 
     def lookup(self, frame: str, what: str) -> np.ndarray:
@@ -159,7 +133,7 @@ class Frames:
             raise InputError(
                 f"{what}: frame_id '{frame}' is neither a link nor an object, and {error}", Code.UNKNOWN_FRAME
             ) from error
-        is_outside = not self._surroundings.measured.carries(robot, frame)
+        is_outside = not self._measured.carries(robot, frame)
         outside = OutsideFrame(frame, root_from_frame) if is_outside else None
         return self.link(robot.fixed_frames[frame]) if frame in robot.fixed_frames else root_from_frame, outside
 

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from geometry_msgs.msg import Point32, Pose
@@ -140,6 +140,14 @@ def half_space(plane: PlaneMessage, name: str) -> np.ndarray:
     return pose
 
 
+# Of each kind: the fields of the shapes and of their poses, and a function that returns the shape and a warning.
+_PARTS: tuple[tuple[str, str, Callable[..., tuple[Shape, str]]], ...] = (
+    ("primitives", "primitive_poses", lambda one, name, _: (shape_of_primitive(one, name), "")),
+    ("meshes", "mesh_poses", shape_of_mesh),
+    ("planes", "plane_poses", lambda _one, _name, _: (HalfSpace(), "")),
+)
+
+
 class Contents(NamedTuple):
     """Shapes, poses, subframes and type of an object in a message."""
 
@@ -179,29 +187,25 @@ def read_contents(
     """
     if not has_shapes(message):
         raise InputError(f"{what}: has no shape: add primitives, meshes or planes")
-    primitives = [shape_of_primitive(one, f"{what}: primitives[{i}]") for i, one in enumerate(message.primitives)]
-    meshes = [shape_of_mesh(mesh, f"{what}: meshes[{i}]", open_meshes) for i, mesh in enumerate(message.meshes)]
-    planes = [half_space(plane, f"{what}: planes[{i}]") for i, plane in enumerate(message.planes)]
-    shapes = [*primitives, *(mesh for mesh, _ in meshes), *[HalfSpace()] * len(planes)]
-    poses = _shape_poses("primitive", len(primitives), message.primitive_poses, what)
-    poses += _shape_poses("mesh", len(meshes), message.mesh_poses, what)
-    poses += _shape_poses("plane", len(planes), message.plane_poses, what)
+    shapes, poses, notes = [], [], []
+    for parts, of_poses, read in _PARTS:
+        each, given = getattr(message, parts), getattr(message, of_poses)
+        if len(given) > len(each):
+            raise InputError(f"{what}: {len(each)} {parts}, {len(given)} {of_poses}: more poses than shapes")
+        for i, part in enumerate(each):
+            shape, words = read(part, f"{what}: {parts}[{i}]", open_meshes)
+            shapes.append(shape)
+            notes += filter(None, (words,))
+        poses += [from_pose(one, f"{what}: {of_poses}[{i}]") for i, one in enumerate(given)]
+        poses += [np.eye(4)] * (len(each) - len(given))  # as in MoveIt
     pose, has_pose = from_pose(message.pose, f"{what}: pose"), message.pose != _NO_POSE
     if len(shapes) == 1 and not is_appended and not has_pose:
         pose, poses = poses[0], [np.eye(4)]
-    if planes:
-        poses[-len(planes) :] = [pose @ plane for pose, plane in zip(poses[-len(planes) :], planes, strict=True)]
+    first_plane = len(shapes) - len(message.planes)
+    for i, plane in enumerate(message.planes):
+        poses[first_plane + i] = poses[first_plane + i] @ half_space(plane, f"{what}: planes[{i}]")
     kind = message.type.db, message.type.key
-    notes = [words for _, words in meshes if words]
     return Contents(shapes, np.array(poses), pose, has_pose, _subframes(message, what), kind, notes)
-
-
-def _shape_poses(kind: str, count: int, given: Sequence[Pose], what: str) -> list[np.ndarray]:
-    """Return the poses of the shapes of a kind; as in MoveIt, a shape without one is at the object's origin."""
-    if len(given) > count:
-        raise InputError(f"{what}: {count} {kind}s, {len(given)} {kind}_poses: more poses than shapes")
-    read = [from_pose(pose, f"{what}: {kind}_poses[{i}]") for i, pose in enumerate(given)]
-    return read + [np.eye(4)] * (count - len(given))
 
 
 def _subframes(message: CollisionObject, what: str) -> dict[str, np.ndarray]:
@@ -220,12 +224,12 @@ def _subframes(message: CollisionObject, what: str) -> dict[str, np.ndarray]:
 
 def has_shapes(message: CollisionObject) -> bool:
     """Return whether a message contains shapes."""
-    return bool(len(message.primitives) or len(message.meshes) or len(message.planes))
+    return any(len(getattr(message, parts)) for parts, _, _ in _PARTS)
 
 
 def shape_poses_of(message: CollisionObject, what: str) -> list[np.ndarray]:
-    """Return the poses of shapes in a message that moves them, in the order of `ObjectContents.shapes`."""
-    given = (*message.primitive_poses, *message.mesh_poses, *message.plane_poses)
+    """Return the poses of shapes in a message that moves them, in the order of `Contents.shapes`."""
+    given = [pose for _, poses, _ in _PARTS for pose in getattr(message, poses)]
     return [from_pose(pose, f"{what}: shape pose {i}") for i, pose in enumerate(given)]
 
 
@@ -257,30 +261,12 @@ def message_of_shapes(shapes: Sequence[Shape], object_from_shape: np.ndarray, wh
     """Return a collision object with these shapes; the pose of a plane is the frame of its half-space."""
     message = CollisionObject()
     for shape, pose in zip(shapes, map(to_pose, object_from_shape), strict=True):
-        if isinstance(shape, Mesh):
-            message.meshes.append(_message_of_mesh(shape))
-            message.mesh_poses.append(pose)
-        elif isinstance(shape, HalfSpace):
-            message.planes.append(PlaneMessage(coef=[0.0, 0.0, 1.0, 0.0]))
-            message.plane_poses.append(pose)
-        else:
-            message.primitives.append(_message_of_primitive(shape, what))
-            message.primitive_poses.append(pose)
+        if type(shape) not in _MESSAGES:
+            raise TypeError(f"{what}: MoveIt has no message for a {type(shape).__name__}")
+        parts, of_poses, convert = _MESSAGES[type(shape)]
+        getattr(message, parts).append(convert(shape))
+        getattr(message, of_poses).append(pose)
     return message
-
-
-def _message_of_primitive(shape: Shape, what: str) -> SolidPrimitive:
-    if isinstance(shape, Box):
-        return SolidPrimitive(type=SolidPrimitive.BOX, dimensions=list(shape.lengths))
-    if isinstance(shape, Sphere):
-        return SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[shape.radius])
-    if isinstance(shape, Cylinder):
-        return SolidPrimitive(type=SolidPrimitive.CYLINDER, dimensions=[shape.length, shape.radius])
-    if isinstance(shape, Cone):
-        return SolidPrimitive(type=SolidPrimitive.CONE, dimensions=[shape.length, shape.radius])
-    if isinstance(shape, ConvexMesh):
-        return _message_of_prism(shape)
-    raise TypeError(f"{what}: MoveIt has no message for a {type(shape).__name__}")
 
 
 def _message_of_prism(prism: ConvexMesh) -> SolidPrimitive:
@@ -298,6 +284,22 @@ def _message_of_mesh(mesh: Mesh) -> MeshMessage:
         vertices=[to_point(vertex) for vertex in mesh.vertices],
         triangles=[MeshTriangle(vertex_indices=face) for face in mesh.faces.astype(np.uint32)],
     )
+
+
+def _to_primitive(kind: int, dimensions: Callable[[Any], Sequence[float]]) -> Callable[[Any], SolidPrimitive]:
+    return lambda shape: SolidPrimitive(type=kind, dimensions=list(dimensions(shape)))
+
+
+_MESSAGES: dict[type[Shape], tuple[str, str, Callable[[Any], Any]]] = {
+    Box: (*_PARTS[0][:2], _to_primitive(SolidPrimitive.BOX, lambda box: box.lengths)),
+    Sphere: (*_PARTS[0][:2], _to_primitive(SolidPrimitive.SPHERE, lambda sphere: [sphere.radius])),
+    Cylinder: (*_PARTS[0][:2], _to_primitive(SolidPrimitive.CYLINDER, lambda one: [one.length, one.radius])),
+    Cone: (*_PARTS[0][:2], _to_primitive(SolidPrimitive.CONE, lambda cone: [cone.length, cone.radius])),
+    ConvexMesh: (*_PARTS[0][:2], _message_of_prism),
+    Mesh: (*_PARTS[1][:2], _message_of_mesh),
+    Shell: (*_PARTS[1][:2], _message_of_mesh),
+    HalfSpace: (*_PARTS[2][:2], lambda _: PlaneMessage(coef=[0.0, 0.0, 1.0, 0.0])),
+}
 
 
 def message_of_matrix(matrix: AllowedCollisionMatrix) -> MatrixMessage:

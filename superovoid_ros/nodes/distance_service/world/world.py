@@ -51,7 +51,6 @@ from superovoid_ros.nodes.distance_service.world.current import (
     Snapshot,
     apply,
 )
-from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.own_changes import apply_rules, apply_superovoids
 
@@ -175,10 +174,9 @@ class World(Part):
 
     def submit(self, diffs: list[Diff]) -> None:
         """Read and apply diffs, together with those that wait if these arrived last; `InputError` if too many wait."""
-        model = self._current.snapshot.model
-        if model is not None:
-            surroundings = Surroundings(self._measurements.copy(), model.robot)
-            diffs = [replace(diff, surroundings=surroundings) for diff in diffs]
+        if self._current.snapshot.model is not None:
+            measured = self._measurements.moment()
+            diffs = [replace(diff, measured=measured) for diff in diffs]
         last = self.jobs.last_waiting(Kind.READ)
         if not isinstance(last, _Reading):
             work, done = lambda: self._apply(diffs), lambda found, problem: self._install(diffs, found, problem)
@@ -197,8 +195,7 @@ class World(Part):
         snapshot = self._current.snapshot
         if snapshot.model is None:
             return snapshot, None, diffs
-        now = Surroundings(self._measurements.copy(), snapshot.model.robot)
-        return snapshot, *apply(snapshot.model, diffs, now)
+        return snapshot, *apply(snapshot.model, diffs, self._measurements.moment())
 
     def _install(
         self, diffs: list[Diff], found: tuple[Snapshot, Model | None, list[Diff]] | None, problem: Exception | None
