@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from rclpy.clock import JumpHandle, JumpThreshold
@@ -118,18 +118,6 @@ class StateValues:
         return len(self.positions) or max(rows, default=1)
 
 
-class _Root(NamedTuple):
-    """Pose of the URDF's root link."""
-
-    link: str
-    """Link in whose frame all poses are: the robot's root, or its root link if the pose of that is unknown."""
-    pose: np.ndarray
-    """Pose link_from_root_link, m, shape (4, 4) or (states, 4, 4)."""
-    stamps: tuple[int, ...] = ()
-    unplaced: str = ""
-    """As in `States`."""
-
-
 _NOTHING = StateValues()
 
 
@@ -219,13 +207,28 @@ class Measured:
         """Return the name of a link's frame on TF; the frame of the world in which the robot moves has no prefix."""
         return link if link == robot.root != robot.root_link else self.prefix + link
 
-    def transform_between(self, robot: Robot, target: str, source: str) -> np.ndarray:
-        """Return target_from_source of two links according to TF; raise `InputError` if TF lacks it."""
-        if (target, source) == (robot.root, robot.root_link):
-            root = self._root(robot)
-            _require_placed(root.unplaced)
-            return root.pose
-        return self._transforms.lookup(self.frame_of(robot, target), self.frame_of(robot, source)).target_from_source
+    def base_pose(self, robot: Robot, link: str) -> StampedTransform:
+        """Return the pose of a base link, according to TF: of the root link in the root, of others in the root link.
+
+        Raises
+        ------
+        InputError
+            If TF lacks it, unless it is that of the root link and a parameter replaces it by the joint's default.
+        """
+        parent = robot.root if link == robot.root_link else robot.root_link
+        target, source = self.frame_of(robot, parent), self.frame_of(robot, link)
+        try:
+            return self._transforms.lookup(target, source)
+        except InputError as error:
+            if link != robot.root_link:
+                raise
+            if self.value("unknown_root_pose") == "identity":
+                return StampedTransform(np.eye(4))
+            raise InputError(
+                f"not ready: the pose of the robot's root link '{source}' in '{target}' is unknown: {error} "
+                "(virtual joint of the SRDF, or planning_frame; unknown_root_pose: identity uses the default pose)",
+                Code.INCOMPLETE_WORLD,
+            ) from error
 
     def root_from(self, robot: Robot, frame: str) -> np.ndarray:
         """Return root_from_frame of a frame on TF, m, shape (4, 4); raise `InputError` if TF lacks it."""
@@ -234,22 +237,6 @@ class Measured:
     def carries(self, robot: Robot, frame: str) -> bool:
         """Return whether, according to TF, a robot carries a frame."""
         return self._transforms.lies_below(frame, self.prefix + robot.root_link)
-
-    def _root(self, robot: Robot, given: np.ndarray | None = None) -> _Root:
-        """Return the pose of the root link: `given` by the request, otherwise from TF."""
-        if given is not None or robot.root == robot.root_link:
-            return _Root(robot.root, np.eye(4) if given is None else given)
-        root, link = self.frame_of(robot, robot.root), self.frame_of(robot, robot.root_link)
-        try:
-            return _Root(robot.root, *self._transforms.lookup(root, link))
-        except InputError as error:
-            if self.value("unknown_root_pose") == "identity":
-                return _Root(robot.root, np.eye(4))
-            words = (
-                f"not ready: the pose of the robot's root link '{link}' in '{root}' is unknown: {error} "
-                "(virtual joint of the SRDF, or planning_frame; unknown_root_pose: identity uses the default pose)"
-            )
-            return _Root(robot.root_link, np.eye(4), unplaced=words)
 
     def require_world(self, planning: PlanningScene, pairs: np.ndarray | None, unplaced: str) -> None:
         """Raise `InputError` if pairs involve objects of the world whose pose is unknown; `unplaced` as in `States`."""
@@ -282,8 +269,8 @@ class Measured:
         column = {name: number for number, name in enumerate(given.joint_names)}
         left_out = [joint for joint in robot.joint_names if joint not in column]
         measured, joint_stamps = self.positions(robot, left_out)
-        root, poses, stamps = self._places(robot, given.base_poses, planning)
-        own = self.frame_of(robot, root.link)
+        poses, stamps, unplaced = self._base_poses(robot, given.base_poses, planning)
+        own = self.frame_of(robot, robot.root_link if unplaced else robot.root)
         frame, frame_from_root = str(self.value("frame")) or own, None
         if frame != own:
             transform = self._transforms.lookup(frame, own)
@@ -299,7 +286,7 @@ class Measured:
             frame=frame,
             joint_stamps=joint_stamps,
             transform_stamps=stamps,
-            unplaced=root.unplaced,
+            unplaced=unplaced,
             positions=positions,
             base_poses=poses,
             frame_from_root=frame_from_root,
@@ -313,43 +300,39 @@ class Measured:
         self.require_world(planning, pairs, states.unplaced)
         return states
 
-    def _places(
+    def _base_poses(
         self, robot: Robot, given: Mapping[str, tuple[str, np.ndarray]], planning: PlanningScene | None
-    ) -> tuple[_Root, dict[str, np.ndarray], list[int]]:
-        """Return the poses of all base links in the frame of `_Root.link`, and the stamps of the transforms used.
+    ) -> tuple[dict[str, np.ndarray], list[int], str]:
+        """Return the poses of all base links, the stamps of the transforms used, and `States.unplaced`.
 
         If a request moves the root link, other links on it keep their measured pose relative to it.
         """
+        poses: dict[str, np.ndarray] = {}
         stamps: list[int] = []
-        root_frame = self.prefix + robot.root_link
-
-        def requested_pose(link: str, root: _Root | None) -> np.ndarray:
-            """Return the requested pose of a link in the frame of the robot's root, or of `root` if known."""
-            frame, pose = given[link]
-            if root is not None and frame == root_frame:
-                return root.pose @ pose
-            _require_placed("" if root is None else root.unplaced)
-            own = self.frame_of(robot, robot.root)
-            if frame in ("", own):
-                return pose
-            root_from_frame = self._of_object(robot, frame, planning) or self._transforms.lookup(own, frame)
-            stamps.extend(root_from_frame.stamps)
-            return root_from_frame.target_from_source @ pose
-
-        moves = robot.root != robot.root_link
-        root = self._root(robot, requested_pose(robot.root_link, None) if moves and robot.root_link in given else None)
-        stamps += root.stamps
-        poses = {}
-        for link in robot.base_links:
-            if moves and link == robot.root_link:
-                poses[link] = root.pose
-            elif link in given:
-                poses[link] = requested_pose(link, root)
-            else:
-                found = self._transforms.lookup(root_frame, self.prefix + link)
-                poses[link] = root.pose @ found.target_from_source
+        unplaced, own = "", self.frame_of(robot, robot.root)
+        for link in sorted(robot.base_links, key=lambda link: link != robot.root_link):
+            above = poses.get(robot.root_link, np.eye(4))
+            if link not in given:
+                try:
+                    found = self.base_pose(robot, link)
+                except InputError as error:
+                    if link != robot.root_link:
+                        raise
+                    unplaced, found = str(error), StampedTransform(np.eye(4))
+                poses[link] = above @ found.target_from_source
                 stamps += found.stamps
-        return root, poses, stamps
+                continue
+            frame, pose = given[link]
+            if link != robot.root_link and frame == self.prefix + robot.root_link:
+                poses[link] = above @ pose
+                continue
+            _require_placed(unplaced)
+            if frame not in ("", own):
+                found = self._of_object(robot, frame, planning) or self._transforms.lookup(own, frame)
+                stamps += found.stamps
+                pose = found.target_from_source @ pose
+            poses[link] = pose
+        return poses, stamps, unplaced
 
     def _of_object(self, robot: Robot, frame: str, planning: PlanningScene | None) -> StampedTransform | None:
         """Return root_from_frame of an object or its subframe, as measured; None if the frame is neither."""

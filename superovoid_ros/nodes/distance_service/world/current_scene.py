@@ -28,7 +28,7 @@ from std_msgs.msg import ColorRGBA, Header
 
 from superovoid.robot import Robot
 from superovoid.robot.kinematics import OUTSIDE
-from superovoid.robot.planning_scene import OCTOMAP, Problem, SceneObject
+from superovoid.robot.planning_scene import OCTOMAP, SceneObject
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.nodes.common.conversions import to_pose, to_transform
 from superovoid_ros.nodes.common.mistakes import InputError
@@ -60,83 +60,59 @@ class CurrentScene(Part):
 
     def _scene(self, model: Model, components: int) -> PlanningScene:
         """Return the requested components; all if `components` is 0."""
-        planning, part = model.planning, PlanningSceneComponents
-        message = PlanningScene()
+        planning, robot, part = model.planning, model.robot, PlanningSceneComponents
+        message, links = PlanningScene(), list(dict.fromkeys(body.link for body in robot.bodies))
 
-        def is_wanted(component: int) -> bool:
-            return not components or bool(components & component)
+        def is_wanted(*several: int) -> bool:
+            return not components or any(components & component for component in several)
 
+        def header(link: str) -> Header:
+            return Header(frame_id=self._measurements.frame_of(robot, link))
+
+        # An object without its requested pose has no shapes.
+        missing = [
+            (problem.link, CollisionObject(id=problem.name, header=header(problem.link or robot.root)))
+            for problem in planning.problems.values()
+        ]
         if is_wanted(part.SCENE_SETTINGS):
-            message.name, message.robot_model_name = planning.name, model.robot.name
+            message.name, message.robot_model_name = planning.name, robot.name
         if is_wanted(part.TRANSFORMS):
             message.fixed_frame_transforms = self._fixed_frames(model)
-        if is_wanted(part.ROBOT_STATE) or is_wanted(part.ROBOT_STATE_ATTACHED_OBJECTS):
+        if is_wanted(part.ROBOT_STATE, part.ROBOT_STATE_ATTACHED_OBJECTS):
             # As in move_group, attached objects are part of the robot's state.
             message.robot_state = self._measured_state(model)
             message.robot_state.is_diff = not is_wanted(part.ROBOT_STATE_ATTACHED_OBJECTS)
         if is_wanted(part.ROBOT_STATE_ATTACHED_OBJECTS):
-            message.robot_state.attached_collision_objects = attached_messages(
-                planning, lambda link: self._header(model.robot, link)
-            )
-            message.robot_state.attached_collision_objects += [
-                AttachedCollisionObject(link_name=problem.link, object=self._missing_object(problem, model.robot))
-                for problem in planning.problems.values()
-                if problem.link is not None
+            message.robot_state.attached_collision_objects = attached_messages(planning, header) + [
+                AttachedCollisionObject(link_name=link, object=thing) for link, thing in missing if link is not None
             ]
         if is_wanted(part.ALLOWED_COLLISION_MATRIX):
             message.allowed_collision_matrix = message_of_matrix(planning.rules.as_matrix())
         if is_wanted(part.LINK_PADDING_AND_SCALING):
-            padding = planning.padding
-            links = list(dict.fromkeys(body.link for body in model.robot.bodies))
-            names = dict.fromkeys([*links, *padding.by_name])
-            message.link_padding = [
-                LinkPadding(link_name=name, padding=padding.by_name.get(name, padding.default)) for name in names
-            ]
-            names = dict.fromkeys([*links, *planning.scales])
-            message.link_scale = [LinkScale(link_name=name, scale=planning.scales.get(name, 1.0)) for name in names]
+            paddings = dict.fromkeys(links, planning.padding.default) | dict(planning.padding.by_name)
+            message.link_padding = [LinkPadding(link_name=name, padding=value) for name, value in paddings.items()]
+            scales = dict.fromkeys(links, 1.0) | dict(planning.scales)
+            message.link_scale = [LinkScale(link_name=name, scale=value) for name, value in scales.items()]
         if is_wanted(part.OBJECT_COLORS):
             message.object_colors = [
                 ObjectColor(id=name, color=ColorRGBA(r=r, g=g, b=b, a=a))
                 for name, (r, g, b, a) in planning.colours.items()
             ]
-        if is_wanted(part.WORLD_OBJECT_GEOMETRY):
+        if is_wanted(part.WORLD_OBJECT_GEOMETRY, part.WORLD_OBJECT_NAMES):
+            has_shapes, root = is_wanted(part.WORLD_OBJECT_GEOMETRY), header(robot.root)
             message.world.collision_objects = [
-                _object_message(thing, self._header(model.robot, model.robot.root))
+                _object_message(thing, root) if has_shapes else CollisionObject(id=thing.name)
                 for thing in _moveit_objects(planning, attached=False)
-            ]
-        elif is_wanted(part.WORLD_OBJECT_NAMES):
-            message.world.collision_objects = [
-                CollisionObject(id=thing.name) for thing in _moveit_objects(planning, attached=False)
-            ]
-        if is_wanted(part.WORLD_OBJECT_GEOMETRY) or is_wanted(part.WORLD_OBJECT_NAMES):
-            message.world.collision_objects += [
-                self._missing_object(problem, model.robot)
-                for problem in planning.problems.values()
-                if problem.link is None
-            ]
-        if is_wanted(part.OCTOMAP) and OCTOMAP in planning.objects:
-            message.world.octomap = self._octomap(planning.objects[OCTOMAP], model)
+            ] + [thing for link, thing in missing if link is None]
+        octomap = planning.objects.get(OCTOMAP)
+        if is_wanted(part.OCTOMAP) and octomap is not None:
+            message.world.octomap = _octomap_message(octomap, header(robot.root))
         return message
-
-    def _header(self, robot: Robot, link: str) -> Header:
-        return Header(frame_id=self._measurements.frame_of(robot, link))
-
-    def _missing_object(self, problem: Problem, robot: Robot) -> CollisionObject:
-        """Return the message of an object without its requested pose: its name, without shapes."""
-        message = CollisionObject(id=problem.name)
-        message.header = self._header(robot, problem.link or robot.root)
-        return message
-
-    def _octomap(self, thing: SceneObject, model: Model) -> OctomapWithPose:
-        octree, header = thing.octree, self._header(model.robot, model.robot.root)
-        octomap = Octomap(header=header, id="OcTree", binary=octree.binary, resolution=octree.resolution)
-        octomap.data.frombytes(octree.data)
-        return OctomapWithPose(header=header, origin=to_pose(thing.pose), octomap=octomap)
 
     def _fixed_frames(self, model: Model) -> list[TransformStamped]:
         """Return the root link's own frame, as move_group does, and the frames of the SRDF's fixed virtual joints."""
         robot, stamp = model.robot, self.node.get_clock().now().to_msg()
-        root = self._header(robot, robot.root).frame_id
+        root = self._measurements.frame_of(robot, robot.root)
         return [
             to_transform(root, frame, np.eye(4), stamp)
             for frame in (root, *(frame for frame, link in robot.fixed_frames.items() if link == robot.root))
@@ -151,15 +127,15 @@ class CurrentScene(Part):
             except InputError as error:
                 problems.append(str(error))
 
-        def pose_of(parent: str, child: str) -> np.ndarray | None:
+        def pose_of(_parent: str, child: str) -> np.ndarray | None:
             try:
-                return self._measurements.transform_between(robot, parent, child)
+                return self._measurements.base_pose(robot, child).target_from_source
             except InputError as error:
                 problems.append(str(error))
                 return None
 
-        header = self._header(robot, robot.root)
-        header.stamp = self.node.get_clock().now().to_msg()
+        frame = self._measurements.frame_of(robot, robot.root)
+        header = Header(frame_id=frame, stamp=self.node.get_clock().now().to_msg())
         message = joints_message(robot, positions, pose_of, header)
         if problems:
             self.log.warning("joints left out", f"get_planning_scene: joints left out: {'; '.join(problems)}")
@@ -206,6 +182,13 @@ def attached_messages(planning: Planning, header_of: Callable[[str], Header]) ->
         )
         for thing in _moveit_objects(planning, attached=True)
     ]
+
+
+def _octomap_message(thing: SceneObject, header: Header) -> OctomapWithPose:
+    octree = thing.octree
+    octomap = Octomap(header=header, id="OcTree", binary=octree.binary, resolution=octree.resolution)
+    octomap.data.frombytes(octree.data)
+    return OctomapWithPose(header=header, origin=to_pose(thing.pose), octomap=octomap)
 
 
 def _object_message(thing: SceneObject, header: Header) -> CollisionObject:

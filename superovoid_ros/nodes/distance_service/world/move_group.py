@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from moveit_msgs.msg import PlanningSceneComponents
 from moveit_msgs.srv import GetPlanningScene
@@ -38,17 +37,6 @@ _MOST_OUTDATED = 3  # successive responses ignored because objects arrived after
 _PARTS = """SCENE_SETTINGS ROBOT_STATE ROBOT_STATE_ATTACHED_OBJECTS WORLD_OBJECT_NAMES WORLD_OBJECT_GEOMETRY OCTOMAP
 TRANSFORMS ALLOWED_COLLISION_MATRIX LINK_PADDING_AND_SCALING OBJECT_COLORS""".split()
 _ALL = sum(getattr(PlanningSceneComponents, name) for name in _PARTS)
-
-
-class _Request(NamedTuple):
-    """A pending request."""
-
-    future: Future
-    since: float
-    object_messages: int
-    """Number of messages about objects received before it."""
-    lost_messages: int
-    """Number of lost messages before it."""
 
 
 def _check_name(value: object) -> None:
@@ -87,7 +75,8 @@ class MoveGroupScene(Part):
     def _forget(self) -> None:
         self._client: Client | None = None
         self._name = ""
-        self._pending: _Request | None = None
+        self._pending: Future | None = None
+        self._asked_at = 0.0  # time.monotonic, s
         self._outdated = 0
         self._is_there, self._is_wanted = False, False
         self._not_before = 0.0
@@ -137,9 +126,9 @@ class MoveGroupScene(Part):
             self._open(name)
         is_there = self._client.service_is_ready()
         if self._pending is not None:
-            if is_there and now - self._pending.since < _PATIENCE:
+            if is_there and now - self._asked_at < _PATIENCE:
                 return
-            self._client.remove_pending_request(self._pending.future)
+            self._client.remove_pending_request(self._pending)
             self._pending, self._is_wanted = None, True
         self._is_wanted = self._is_wanted or self._has_gap(is_there)
         self._is_there = is_there
@@ -178,30 +167,37 @@ class MoveGroupScene(Part):
 
     def _ask(self, now: float) -> None:
         request = GetPlanningScene.Request(components=PlanningSceneComponents(components=_ALL))
-        future = self._client.call_async(request)
-        self._pending = _Request(future, now, self._world.object_messages, self._current.snapshot.lost_messages)
-        self._is_wanted = False
-        future.add_done_callback(self._handle_response)
+        self._pending, self._asked_at, self._is_wanted = self._client.call_async(request), now, False
+        before = self._world.object_messages, self._current.snapshot.lost_messages
+        self._pending.add_done_callback(lambda future: self._handle_response(future, *before))
 
-    def _handle_response(self, future: Future) -> None:
-        """Apply a response; never raises, since no caller would see the error."""
-        if self._pending is None or self._pending.future is not future:
+    def _handle_response(self, future: Future, object_messages: int, lost_messages: int) -> None:
+        """Apply a response; never raises, since no caller would see the error.
+
+        Parameters
+        ----------
+        future
+            Future with the response.
+        object_messages, lost_messages
+            Numbers of messages about objects received, and lost, before the request.
+        """
+        if self._pending is not future:
             return  # outdated, or of an earlier configuration
-        request, self._pending = self._pending, None
+        self._pending = None
         try:
             scene = future.result().scene
             if not scene.robot_model_name:  # the other node has no robot, so this is not an empty scene
                 self._is_wanted, self._not_before = True, time.monotonic() + _AGAIN
                 return
             scene.is_diff = scene.robot_state.is_diff = False
-            if request.object_messages != self._world.object_messages:
+            if object_messages != self._world.object_messages:
                 # An object received on a topic after the request may be missing in this scene, which would remove it.
                 # If objects keep arriving, the scene is applied nevertheless, and requested again.
                 self._is_wanted, self._outdated = True, self._outdated + 1
                 if self._outdated <= _MOST_OUTDATED:
                     return
             self._outdated, self._not_before = 0, time.monotonic() + _AGAIN  # after it has been read
-            self._world.take_whole(scene, request.lost_messages, self._handle_outcome)
+            self._world.take_whole(scene, lost_messages, self._handle_outcome)
         except Exception as error:
             self.log.error("planning scene", f"{self._service}: {reason_of(error)}")
             self._is_wanted, self._not_before = True, time.monotonic() + _AGAIN
