@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -105,6 +105,9 @@ class ClearanceQuery:
         return self._near(row, base_poses=base_poses, threads=1).of_state(0)
 
 
+Kept = TypeVar("Kept", Selection, ClearanceQuery)
+
+
 class Model:
     """The robot with the objects around it, and the queries that requests have prepared.
 
@@ -133,15 +136,12 @@ class Model:
         unread = {name: problem for name, problem in problems.items() if problem.is_unread}
         unplaced = {name: problem for name, problem in problems.items() if not problem.is_unread}
         if unplaced:
-            parts.append(
-                f"{_count_text(unplaced)} no pose relative to robot '{self.robot.name}': {_reasons(unplaced)}: "
-                f"remove or re-send {listing(unplaced)}, or send a robot description that fits them"
-            )
+            words = f"{'has' if len(unplaced) == 1 else 'have'} no pose relative to robot '{self.robot.name}'"
+            remedy = f"remove or re-send {listing(unplaced)}, or send a robot description that fits them"
+            parts.append(f"{_describe(unplaced, words)}: {remedy}")
         if unread:
-            parts.append(
-                f"{_count_text(unread, 'could not be read')}: {_reasons(unread)}: remove or re-send "
-                f"{listing(map(repr, unread))}, or send a full planning scene"
-            )
+            remedy = f"remove or re-send {listing(map(repr, unread))}, or send a full planning scene"
+            parts.append(f"{_describe(unread, 'could not be read')}: {remedy}")
         return f"not ready: {'; '.join(parts)}" if parts else ""
 
     def describe(self) -> str:
@@ -168,11 +168,7 @@ class Model:
             message gives the rule that forbids a pair.
         """
         key = (tuple(names_a), tuple(names_b))
-        if key not in self._selections:
-            if _is_full(self._selections.values()):
-                self._selections.clear()
-            self._selections[key] = self._select(*key)
-        return self._selections[key]
+        return _keep(self._selections, key, lambda: self._select(*key))
 
     def query(
         self, selection: Selection, *, gradients: bool = False, base_gradients: bool = False, **limits: object
@@ -212,11 +208,7 @@ class Model:
 
     def clearance_query(self, group: str) -> ClearanceQuery:
         """Return the query about the pairs that a group can move, all if the name is empty."""
-        if group not in self._clearances:
-            if _is_full(self._clearances.values()):
-                self._clearances.clear()
-            self._clearances[group] = ClearanceQuery(self.planning, group)
-        return self._clearances[group]
+        return _keep(self._clearances, group, lambda: ClearanceQuery(self.planning, group))
 
     def watch(self, entries: Iterable[str]) -> Selection | None:
         """Return the pairs of all entries, each with two names; None if there is no entry."""
@@ -237,7 +229,9 @@ class Model:
         links_a, links_b = self._links(names_a), self._links(names_b)
         pairs = self.planning.body_pairs(links_a if names_a else None, links_b if names_b else None)
         if not len(pairs):
-            raise InputError(f"no allowed pair of bodies {self._no_pair_message(names_a, names_b, links_a, links_b)}")
+            raise InputError(
+                f"no allowed pair of bodies {self._no_pair_message((names_a, names_b), (links_a, links_b))}"
+            )
         return Selection(pairs, links_a, links_b, self.planning.owners, self.planning.parts(pairs))
 
     def _links(self, names: tuple[str, ...]) -> frozenset[str]:
@@ -250,16 +244,10 @@ class Model:
             raise InputError(f"no link of {listing(names)} has contact geometry")
         return links
 
-    def _no_pair_message(
-        self,
-        names_a: tuple[str, ...],
-        names_b: tuple[str, ...],
-        links_a: frozenset[str],
-        links_b: frozenset[str],
-    ) -> str:
-        """Return a message for the absence of pairs, with the reason for one of them."""
-        between = f"between {listing(names_a) if names_a else 'any'} and {listing(names_b) if names_b else 'any'}"
-        all_a, all_b = sorted(links_a), sorted(links_b)
+    def _no_pair_message(self, names: Sequence[tuple[str, ...]], links: Sequence[frozenset[str]]) -> str:
+        """Return a message for the absence of pairs between two sides, with the reason for one of them."""
+        between = "between {} and {}".format(*(listing(side) if side else "any" for side in names))
+        all_a, all_b = map(sorted, links)
         others = ((link_a, link_b) for link_a in all_a for link_b in all_b if link_a != link_b)
         # The rule "same link" is a useful reason only if the request names one link.
         for link_a, link_b in itertools.chain(others, zip(all_a, all_a, strict=True)):
@@ -269,21 +257,21 @@ class Model:
         return between
 
 
-def _is_full(kept: Collection[Selection] | Collection[ClearanceQuery]) -> bool:
-    """Return whether so much is cached that it has to go before more is."""
-    return len(kept) >= _SELECTIONS_KEPT or sum(len(one.pairs) for one in kept) > _PAIRS_KEPT
+def _keep(kept: dict[Any, Kept], key: object, make: Callable[[], Kept]) -> Kept:
+    """Return what is stored for a key, made at its first use; discard the others if they are too many."""
+    if key not in kept:
+        if len(kept) >= _SELECTIONS_KEPT or sum(len(one.pairs) for one in kept.values()) > _PAIRS_KEPT:
+            kept.clear()
+        kept[key] = make()
+    return kept[key]
 
 
-def _count_text(names: Collection[str], words: str = "") -> str:
-    count = len(names)
-    return f"{count} object{'' if count == 1 else 's'} {words or ('has' if count == 1 else 'have')}"
-
-
-def _reasons(problems: Mapping[str, Problem]) -> str:
-    """Return the reasons for the first of the problems, and how many more there are."""
+def _describe(problems: Mapping[str, Problem], words: str) -> str:
+    """Return the number of problems, the reasons for the first of them, and how many more there are."""
+    count = len(problems)
     reasons = [shorten(problem.reason, 300) for problem in itertools.islice(problems.values(), 3)]
-    more = f"; and {len(problems) - len(reasons)} more" if len(problems) > len(reasons) else ""
-    return f"{'; '.join(reasons)}{more}"
+    more = f"; and {count - len(reasons)} more" if count > len(reasons) else ""
+    return f"{count} object{'' if count == 1 else 's'} {words}: {'; '.join(reasons)}{more}"
 
 
 def split_pair(entry: str) -> list[str]:
