@@ -11,21 +11,25 @@ from superovoid.robot import Robot
 from superovoid.robot.planning_scene import PlanningScene
 from superovoid.shapes import Box, ConvexMesh, HalfSpace, Sphere
 from superovoid_ros.nodes.common.mistakes import InputError
-from superovoid_ros.nodes.distance_service.world.frames import check_still, places
+from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositions
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Measured
+from superovoid_ros.nodes.distance_service.robot_state.transforms import StampedTransform
+from superovoid_ros.nodes.distance_service.world.frames import places
 
 ROBOT = Robot.from_urdf('<robot name="stand"><link name="stand"/></robot>')
 TOLERANCE = 1e-3
 
 
-def lookup_in(frames):
-    """Return what looks up where frames are now."""
+class Transforms:
+    """Where frames are now."""
 
-    def lookup(frame):
-        if frame not in frames:
+    def __init__(self, frames):
+        self._frames = frames
+
+    def lookup(self, _root, frame):
+        if frame not in self._frames:
             raise InputError(f"no transform from '{frame}'")
-        return frames[frame]
-
-    return lookup
+        return StampedTransform(self._frames[frame])
 
 
 def pose(random, reach=1.0, turn=np.pi):
@@ -58,8 +62,10 @@ def corners(thing):
 
 
 def is_still(planning, **frames):
+    values = {"frame_prefix": "", "frame_tolerance": TOLERANCE}
+    measured = Measured(values.__getitem__, JointPositions(), Transforms(frames), {})
     try:
-        check_still(places(planning), lookup_in(frames), "root", TOLERANCE)
+        measured.check_still(ROBOT, places(planning))
     except InputError as error:
         return str(error)
     return ""

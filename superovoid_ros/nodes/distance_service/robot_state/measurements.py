@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -33,7 +32,7 @@ from superovoid_ros.nodes.distance_service.robot_state.transforms import (
     listen_to_transforms,
     transform_source,
 )
-from superovoid_ros.nodes.distance_service.world.frames import check_still, places
+from superovoid_ros.nodes.distance_service.world.frames import Place, places
 
 UNMEASURED = "unmeasured_joints"
 # Messages wait until the node uses them: those of several fast senders must not displace those of a slow one.
@@ -198,11 +197,6 @@ class Measured:
         """Prefix of the frames of the robot's links on TF."""
         return str(self.value("frame_prefix"))
 
-    @property
-    def tolerance(self) -> float:
-        """Largest motion of an object by TF since it was received, m."""
-        return float(self.value("frame_tolerance"))
-
     def frame_of(self, robot: Robot, link: str) -> str:
         """Return the name of a link's frame on TF; the frame of the world in which the robot moves has no prefix."""
         return link if link == robot.root != robot.root_link else self.prefix + link
@@ -242,12 +236,26 @@ class Measured:
         """Raise `InputError` if pairs involve objects of the world whose pose is unknown; `unplaced` as in `States`."""
         if planning.concerns_world(pairs):
             _require_placed(unplaced)
-            self._check_still(planning)
+            self.check_still(planning.robot, places(planning))
 
-    def _check_still(self, planning: PlanningScene) -> None:
-        robot = planning.robot
-        root, lookup = self.frame_of(robot, robot.root), partial(self.root_from, robot)
-        check_still(places(planning), lookup, root, self.tolerance)
+    def check_still(self, robot: Robot, places: Iterable[Place], code: Code = Code.INCOMPLETE_WORLD) -> None:
+        """Raise `InputError` if TF has moved an object by more than `frame_tolerance` since it was placed."""
+        begin = "not ready: " if code is Code.INCOMPLETE_WORLD else ""
+        root, tolerance = self.frame_of(robot, robot.root), float(self.value("frame_tolerance"))
+        for place in places:
+            try:
+                moved = place.farthest_object(self.root_from(robot, place.frame), tolerance)
+            except InputError as error:
+                raise InputError(
+                    f"{begin}object '{place.names[0]}' was placed in frame '{place.frame}', and {error}", code
+                ) from error
+            if moved is not None:
+                raise InputError(
+                    f"{begin}object '{moved[0]}' was placed in frame '{place.frame}', which TF moved relative to "
+                    f"'{root}' since then, the object by {moved[1]:.3g} m (frame_tolerance: {tolerance:g} m): send it "
+                    f"again, or set planning_frame to a frame of the world, like '{place.frame}'",
+                    code,
+                )
 
     def states(self, robot: Robot, given: StateValues = _NOTHING, planning: PlanningScene | None = None) -> States:
         """Return the measured state, with the values of a request in place of measurements.
@@ -342,7 +350,7 @@ class Measured:
         thing, object_from_frame = found
         pose = thing.pose @ object_from_frame
         if thing.link is None:
-            self._check_still(planning)
+            self.check_still(planning.robot, places(planning))
             return StampedTransform(pose)
         state = self.states(robot)
         _require_placed(state.unplaced)

@@ -146,10 +146,6 @@ class RobotState(Part):
         self._current.exchange(Snapshot())
         self._topic_text = dict.fromkeys(TOPICS, "")
 
-    def facts(self) -> Mapping[str, object]:
-        """Return the number of jobs that wait to be read, for the diagnostics."""
-        return {"waiting to be read": self.jobs.count(Kind.READ)}
-
     @property
     def urdf(self) -> str:
         """URDF of the present robot; empty if there is none."""
@@ -216,17 +212,14 @@ class RobotState(Part):
         If this fails, answers give the reason. The robot is read again if objects, paddings or limits change in the
         meantime.
         """
-        self._announce()
+        snapshot = self._current.snapshot
+        if snapshot.model is None and self._values()["robot_description"]:
+            words = "no robot yet: its description is being read"
+            self._current.exchange(snapshot.without_model(words, Code.READING))
         try:
             self.jobs.submit(Job(Kind.READ, self._read, self._use))
         except InputError as error:  # too many jobs wait
             self._fail(error)
-
-    def _announce(self) -> None:
-        """If there is no robot, let answers say that a description is being read."""
-        snapshot, words = self._current.snapshot, "no robot yet: its description is being read"
-        if snapshot.model is None and snapshot.problem != words and self._values()["robot_description"]:
-            self._current.exchange(snapshot.without_model(words, Code.READING))
 
     def _read(self) -> _Read:
         """Read the robot and build the model; called in a thread."""
@@ -261,7 +254,6 @@ class RobotState(Part):
         # Descriptions received in the meantime are read next.
         ignored = dict.fromkeys(TOPICS)
         if {**self._values(), **ignored} != {**values, **ignored} or not self._current.snapshot.has_world_of(snapshot):
-            self._announce()
             return False
         if problem is not None:
             self._fail(problem)

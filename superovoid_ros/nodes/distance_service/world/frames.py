@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -82,13 +82,8 @@ class Frames:
         if thing.link is not None:
             return self.link(thing.link) @ thing.pose
         if thing.outside_frame is not None:
-            root, tolerance = self.robot.root, self._measured.tolerance
-            check_still([Place([thing])], self._transform, root, tolerance, Code.UNKNOWN_FRAME)
+            self._measured.check_still(self.robot, [Place([thing])], Code.UNKNOWN_FRAME)
         return thing.pose
-
-    def _transform(self, frame: str) -> np.ndarray:
-        """Return root_from_frame according to TF; raise `InputError` if it is unknown."""
-        return self._measured.root_from(self.robot, frame)
 
     def link_of(self, frame: str) -> str | None:
         """Return the link that a header's frame_id names, with or without prefix; None if it names no link.
@@ -126,7 +121,7 @@ class Frames:
         if frame in self._fixed:
             return self._fixed[frame]
         try:
-            root_from_frame = self._transform(frame)
+            root_from_frame = self._measured.root_from(self.robot, frame)
         except InputError as error:
             if frame in robot.fixed_frames:
                 return self.link(robot.fixed_frames[frame]), None
@@ -136,6 +131,18 @@ class Frames:
         is_outside = not self._measured.carries(robot, frame)
         outside = OutsideFrame(frame, root_from_frame) if is_outside else None
         return self.link(robot.fixed_frames[frame]) if frame in robot.fixed_frames else root_from_frame, outside
+
+    def place(
+        self, frame: str, pose: np.ndarray, link: str | None, what: str
+    ) -> tuple[np.ndarray, OutsideFrame | None]:
+        """Return the pose of an object in its link, or in the root if it has none, and the frame as of `locate`."""
+        if link is None:
+            root_from_frame, outside = self.locate(frame, what)
+            return root_from_frame @ pose, outside
+        given = self.link_of(frame)
+        if given is None:
+            return self.in_link(link, self.lookup(frame, what) @ pose, what), None
+        return pose if given == link else self.transform_between(link, given) @ pose, None
 
     def fix(self, child: str, parent: str, parent_from_child: np.ndarray) -> None:
         """Add a frame that a planning scene defines; raise `InputError` if its parent is unknown."""
@@ -187,45 +194,6 @@ def places(planning: PlanningScene) -> list[Place]:
                 together.setdefault((frame, before.tobytes()), []).append(thing)
         known = _places_of[planning] = [Place(things) for things in together.values()]
     return known
-
-
-def check_still(
-    places: Iterable[Place],
-    lookup: Callable[[str], np.ndarray],
-    root: str,
-    tolerance: float,
-    code: Code = Code.INCOMPLETE_WORLD,
-) -> None:
-    """Raise `InputError` if TF has moved an object of the world by more than `tolerance` since it was placed.
-
-    Parameters
-    ----------
-    places
-        The objects.
-    lookup
-        Returns root_from_frame according to TF, m, shape (4, 4); raises `InputError` if it is unknown.
-    root
-        Name of the frame in which the objects are fixed.
-    tolerance
-        Largest motion of an object, m.
-    code
-        Code of the error.
-    """
-    begin = "not ready: " if code is Code.INCOMPLETE_WORLD else ""
-    for place in places:
-        try:
-            moved = place.farthest_object(lookup(place.frame), tolerance)
-        except InputError as error:
-            raise InputError(
-                f"{begin}object '{place.names[0]}' was placed in frame '{place.frame}', and {error}", code
-            ) from error
-        if moved is not None:
-            raise InputError(
-                f"{begin}object '{moved[0]}' was placed in frame '{place.frame}', which TF moved relative to '{root}' "
-                f"since then, the object by {moved[1]:.3g} m (frame_tolerance: {tolerance:g} m): send it again, or "
-                f"set planning_frame to a frame of the world, like '{place.frame}'",
-                code,
-            )
 
 
 def _spheres(thing: SceneObject) -> np.ndarray:

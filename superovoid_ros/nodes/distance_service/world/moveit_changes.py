@@ -264,22 +264,22 @@ def _apply_object(message: CollisionObject, open_meshes: str, edit: Edit, frames
         raise InputError(
             f"{what}: is attached to link '{link}': detach it first, by REMOVE on attached_collision_object"
         )
-    root_from_header, outside_frame = frames.locate(message.header.frame_id, what)
     if operation == MOVE:
         pose, moved = from_pose(message.pose, f"{what}: pose"), shape_poses_of(message, what)
+        pose, outside_frame = frames.place(message.header.frame_id, pose, None, what)
         if moved and name in edit.objects and any(isinstance(one, HalfSpace) for one in edit.object(name).shapes):
             raise InputError(f"{what}: MOVE gives shapes new poses, and one of them is a plane: ADD it again instead")
-        edit.move(name, root_from_header @ pose, moved or None, outside_frame)
+        edit.move(name, pose, moved or None, outside_frame)
         return [f"{what}: moved; the shapes in the message are ignored"] if has_shapes(message) else []
     is_appended = operation == APPEND and _is_known(edit, name)
     brought = read_contents(message, what, open_meshes, is_appended=is_appended)
+    pose, outside_frame = frames.place(message.header.frame_id, brought.pose, None, what)
     if is_appended:
         edit.append(name, brought.shapes, brought.object_from_shape)
         edit.describe(name, brought.subframes, brought.kind)
     else:
         # As in MoveIt, its type is kept if the message has none.
         kind = edit.object(name).kind if name in edit.objects else ("", "")
-        pose = root_from_header @ brought.pose
         edit.add(name, brought.shapes, brought.object_from_shape, pose, source=FROM_MOVEIT, outside_frame=outside_frame)
         edit.describe(name, brought.subframes, brought.kind if any(brought.kind) else kind)
     return brought.notes
@@ -307,12 +307,7 @@ def _apply_attached(message: AttachedCollisionObject, open_meshes: str, edit: Ed
         return []
     is_appended = operation == APPEND and there is not None and there.link is not None
     brought = read_contents(thing, what, open_meshes, is_appended=is_appended)
-    pose, given = brought.pose, frames.link_of(thing.header.frame_id)
-    if given not in (link, None):
-        with refusals(what):
-            pose = frames.transform_between(link, given) @ pose
-    elif given is None:
-        pose = frames.in_link(link, frames.lookup(thing.header.frame_id, what) @ pose, what)
+    pose, _ = frames.place(thing.header.frame_id, brought.pose, link, what)
     if not is_appended:
         options = {"link": link, "touch_links": message.touch_links, "source": FROM_MOVEIT}
         edit.add(name, brought.shapes, brought.object_from_shape, pose, **options)
@@ -351,8 +346,8 @@ def _detach(name: str, link: str, edit: Edit, frames: Frames) -> list[Note]:
 def _apply_octomap(message: OctomapWithPose, most_cubes: int, edit: Edit, frames: Frames) -> list[Note]:
     """Replace the octomap."""
     octree, pose = octree_of(message.octomap), from_pose(message.origin, "octomap: origin")
-    root_from_header, outside_frame = frames.locate(message.header.frame_id, "octomap")
-    edit.set_octomap(octree, root_from_header @ pose, most_cubes, outside_frame)
+    pose, outside_frame = frames.place(message.header.frame_id, pose, None, "octomap")
+    edit.set_octomap(octree, pose, most_cubes, outside_frame)
     return []
 
 

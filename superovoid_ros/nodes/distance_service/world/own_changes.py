@@ -44,12 +44,7 @@ def apply_superovoids(messages: Sequence[SuperovoidObject], edit: Edit, frames: 
 def _place(message: SuperovoidObject, what: str, edit: Edit, frames: Frames) -> None:
     """Add or move a superovoid."""
     name, link, pose = message.id, message.attach_link or None, from_pose(message.pose, f"{what}: pose")
-    outside_frame = None
-    if link is None or frames.link_of(message.header.frame_id) != link:
-        root_from_header, outside_frame = frames.locate(message.header.frame_id, what)
-        pose = root_from_header @ pose
-        if link is not None:
-            pose, outside_frame = frames.in_link(link, pose, what), None
+    pose, outside_frame = frames.place(message.header.frame_id, pose, link, what)
     # Unlike MoveIt's objects, it may touch the link that carries it.
     touched = () if link is None else (*message.touch_links, link)
     if message.operation == SuperovoidObject.ADD:

@@ -162,6 +162,7 @@ class World(Part):
             "unreadable objects": "; ".join(shorten(one.reason, 200) for one in unread[:_MOST_LISTED]) or "nothing",
             "assumed joints": ", ".join(self._measurements.assumed_positions(snapshot.model and snapshot.model.robot))
             or "none",
+            "waiting to be read": self.jobs.count(Kind.READ),
             "waiting for a robot": len(snapshot.waiting),
             "lost messages": snapshot.lost_messages,
         }
@@ -352,8 +353,7 @@ def _requested_pairs(planning: Planning, names_a: Sequence[str], names_b: Sequen
     object is paired with itself.
     """
     sides = [planning.owners_of(names or None) for names in (names_a, names_b)]
-    order = {owner: row for row, owner in enumerate(dict.fromkeys(planning.owners))}
-    of_a, of_b = (sorted(side, key=order.__getitem__) for side in sides)
+    of_a, of_b = ([owner for owner in dict.fromkeys(planning.owners) if owner in side] for side in sides)
     if len(of_a) * len(of_b) > _MOST_RULE_PAIRS:
         raise InputError(
             f"request: {len(of_a)} times {len(of_b)} pairs of links and objects: must be at most {_MOST_RULE_PAIRS}"
