@@ -202,16 +202,13 @@ class DistanceService(LifecycleNode):
         return self._transition("deactivate", self._deactivate)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Close everything that `configure` opened, and discard robot and measurements."""
+        """Close everything that `configure` opened, and discard robot and measurements.
+
+        The same before the end of the node and after a failed transition, so that the node can be configured again.
+        """
         return self._transition("clean up", self._clean_up)
 
-    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Close everything before the end of the node."""
-        return self._transition("shut down", self._clean_up)
-
-    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Close everything after a failed transition, so that the node can be configured again."""
-        return self._transition("recover", self._clean_up)
+    on_shutdown = on_error = on_cleanup
 
     def _transition(
         self, name: str, act: Callable[[], None], undo: Callable[[], None] | None = None

@@ -131,7 +131,6 @@ class RobotState(Part):
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
         self._current, self._measurements = current, measurements
-        self._proposed: _Built | None = None  # built by `check` from new parameter values
         self._made_from: Values = {}  # values of the present model; empty: none
         self._topic_text = dict.fromkeys(TOPICS, "")
 
@@ -142,7 +141,7 @@ class RobotState(Part):
 
     def clean_up(self) -> None:
         """Discard robot and objects."""
-        self._proposed, self._current.proposed, self._made_from = None, None, {}
+        self._current.proposed, self._made_from = None, {}
         self._current.exchange(Snapshot())
         self._topic_text = dict.fromkeys(TOPICS, "")
 
@@ -160,17 +159,16 @@ class RobotState(Part):
 
     def check(self, new: Mapping[str, object]) -> None:
         """Build the model that results from new parameter values; raise `InputError` if they are invalid."""
-        self._proposed = self._current.proposed = None
-        values = self._values(new)
+        self._current.proposed, values = None, self._values(new)
         if new.keys() & _names(OF_ROBOT) and values["robot_description"]:
             snapshot = self._current.snapshot
             try:
-                self._proposed = model, _ = self._build(values, snapshot)
+                built = model, _ = self._build(values, snapshot)
             except Exception as error:
                 raise InputError(f"invalid robot: {reason_of(error)}") from error
             if model.missing_content and not (snapshot.model and snapshot.model.missing_content):
                 raise InputError(f"invalid robot: {model.missing_content}")
-            self._current.proposed = model
+            self._current.proposed = built
         model = self._current.candidate
         if model is not None:
             planning = model.planning
@@ -183,8 +181,7 @@ class RobotState(Part):
         """Use the model that `check` built, or apply new limits and paddings to the present model."""
         values, model = self._values(), self._current.snapshot.model
         if names & _names(OF_ROBOT):
-            proposed = self._proposed
-            self._proposed = self._current.proposed = None
+            proposed, self._current.proposed = self._current.proposed, None
             self._install(proposed, values)
         elif names & _names(OF_SCENE) and model is not None:
             try:

@@ -81,9 +81,7 @@ class Snapshot:
     """Number of messages that were lost or could not wait; their content is missing until a whole planning scene
     arrives."""
     replaced: int = 0
-    """Number of them before the last whole planning scene."""
-    awaits_scene: bool = False
-    """If true, objects and rules are unknown until a first whole planning scene arrives."""
+    """Number of them before the last whole planning scene; -1: there was none, and objects are unknown without one."""
 
     def with_model(self, model: Model, applied: Sequence[Diff] = ()) -> Snapshot:
         """Return the snapshot with a model, which includes all waiting changes and those of `applied`."""
@@ -95,7 +93,6 @@ class Snapshot:
             planning=model.planning,
             waiting=(),
             replaced=max((self.replaced, *whole)),
-            awaits_scene=self.awaits_scene and not whole,
         )
 
     def has_world_of(self, other: Snapshot) -> bool:
@@ -113,19 +110,18 @@ class Snapshot:
     @property
     def lacks_scene(self) -> str:
         """Reason why requests are refused until a whole planning scene arrives; empty if none is needed."""
-        since = self.lost_messages - self.replaced
-        if since:
-            lost = "1 message" if since == 1 else f"{since} messages"
-            return (
-                f"not ready: lost {lost} about objects: send a whole planning scene (is_diff: false, and "
-                "robot_state.is_diff: false)"
-            )
-        if self.awaits_scene:
+        if self.replaced < 0:
             return (
                 "not ready: no whole planning scene received yet (require_scene: true): send one (is_diff: false), or "
                 "set planning_scene_service to the service of a node that has one"
             )
-        return ""
+        since = self.lost_messages - self.replaced
+        if not since:
+            return ""
+        return (
+            f"not ready: lost {since} message{'' if since == 1 else 's'} about objects: send a whole planning scene "
+            "(is_diff: false, and robot_state.is_diff: false)"
+        )
 
     def with_waiting(self, waiting: Diff) -> Snapshot:
         """Return the snapshot with one more waiting diff; raise `InputError` if too many wait."""
@@ -162,14 +158,14 @@ class CurrentModel:
     ----------
     snapshot : Snapshot
         The current snapshot; set only by `exchange`.
-    proposed : Model or None
-        The model with the parameter values under check; None: the current one.
+    proposed : (Model, list of Diff) or None
+        The model with the parameter values under check, and the diffs that waited for it; None: the current one.
     """
 
     def __init__(self, changed: Callable[[], None] = lambda: None, refuses: Callable[[], bool] = lambda: True) -> None:
         self._changed, self._refuses = changed, refuses
         self.snapshot = Snapshot()
-        self.proposed: Model | None = None
+        self.proposed: tuple[Model, list[Diff]] | None = None
 
     def model(self) -> Model:
         """Return the model; raise `InputError` if there is none, or if it is incomplete and requests are refused."""
@@ -190,7 +186,7 @@ class CurrentModel:
     @property
     def candidate(self) -> Model | None:
         """The model with the parameter values under check, or the current one."""
-        return self.proposed or self.snapshot.model
+        return self.snapshot.model if self.proposed is None else self.proposed[0]
 
     @property
     def problem(self) -> str:

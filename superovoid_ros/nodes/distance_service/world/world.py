@@ -128,8 +128,8 @@ class World(Part):
 
     def configure(self) -> None:
         """Listen to MoveIt's topics and open the services."""
-        snapshot = self._current.snapshot
-        self._current.exchange(replace(snapshot, awaits_scene=bool(self.value("require_scene"))))
+        if self.value("require_scene"):
+            self._current.exchange(replace(self._current.snapshot, replaced=-1))
         self.serve(ApplyObjects, "~/apply_objects", self._apply_objects)
         self.serve(GetPairRules, "~/get_pair_rules", self._get_pair_rules)
         self.serve(SetPairRules, "~/set_pair_rules", self._set_pair_rules)
