@@ -66,7 +66,7 @@ class Frames:
         try:
             return np.linalg.inv(self.link(link)) @ root_from_object
         except InputError as error:
-            raise InputError(f"{what}: {error}") from error
+            raise InputError(f"{what}: {error}", error.code) from error
 
     def transform_between(self, target: str, source: str) -> np.ndarray:
         """Return target_from_source of two links, m, shape (4, 4).
@@ -142,7 +142,10 @@ class Frames:
         given = self.link_of(frame)
         if given is None:
             return self.in_link(link, self.lookup(frame, what) @ pose, what), None
-        return pose if given == link else self.transform_between(link, given) @ pose, None
+        try:
+            return pose if given == link else self.transform_between(link, given) @ pose, None
+        except InputError as error:
+            raise InputError(f"{what}: {error}", error.code) from error
 
     def fix(self, child: str, parent: str, parent_from_child: np.ndarray) -> None:
         """Add a frame that a planning scene defines; raise `InputError` if its parent is unknown."""
