@@ -71,7 +71,7 @@ class Service:
         self.source = RobotState(self.common, self.current, measurements)
         self.world = World(self.common, self.current, measurements)
         self.source.configure()
-        measurements._transforms = self.transforms = Transforms()
+        measurements.transforms = self.transforms = Transforms()
         self.world.configure()
 
     def send(self, message, *source):

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from rclpy.clock import JumpHandle, JumpThreshold
@@ -94,11 +93,6 @@ class States:
             return poses
         return {link: self.frame_from_root @ pose for link, pose in poses.items()}
 
-    def known_poses(self, robot: Robot) -> Mapping[str, np.ndarray]:
-        """Return `root_poses`, without the root if the pose of the other links in it is unknown."""
-        poses = self.root_poses(robot)
-        return {link: pose for link, pose in poses.items() if not (self.unplaced and link == robot.root)}
-
 
 @dataclass(frozen=True)
 class StateValues:
@@ -152,41 +146,30 @@ def read_values(
     return StateValues(tuple(names), rows, base_poses)
 
 
+@dataclass(eq=False)
 class Measured:
-    """Joint positions and transforms, and the states that follow from them.
+    """Joint positions and transforms, and the states that follow from them."""
 
-    Parameters
-    ----------
-    value
-        Returns the value of a parameter of `Measurements`.
-    joints, transforms
-        The measurements.
-    of_scenes
-        Joint positions of planning scenes, for joints that are not measured, rad or m.
-    """
-
-    def __init__(
-        self,
-        value: Callable[[str], object],
-        joints: JointPositions,
-        transforms: TransformTree,
-        of_scenes: Mapping[str, float],
-    ) -> None:
-        self.value, self._joints, self._transforms, self._of_scenes = value, joints, transforms, of_scenes
+    value: Callable[[str], object]
+    """Returns the value of a parameter of `Measurements`."""
+    joints: JointPositions
+    transforms: TransformTree
+    of_scenes: Mapping[str, float]
+    """Joint positions of planning scenes, for joints that are not measured, rad or m."""
 
     def positions(self, robot: Robot, names: Collection[str]) -> tuple[dict[str, float], list[int]]:
         """Return `JointPositions.positions_of` joints, with assumed positions if the parameter allows them."""
-        return self._joints.positions_of(names, self._default_positions(robot))
+        return self.joints.positions_of(names, self._default_positions(robot))
 
     def assumed_positions(self, robot: Robot | None) -> dict[str, float]:
         """Return the assumed positions of unmeasured joints, for diagnostics."""
         found = {} if robot is None else self._default_positions(robot)
-        return {name: found[name] for name in self._joints.unmeasured_joints(found)}
+        return {name: found[name] for name in self.joints.unmeasured_joints(found)}
 
     def _default_positions(self, robot: Robot) -> dict[str, float]:
         if self.value(UNMEASURED) != "default":
             return {}
-        of_scenes = {name: self._of_scenes[name] for name in robot.joint_names if name in self._of_scenes}
+        of_scenes = {name: self.of_scenes[name] for name in robot.joint_names if name in self.of_scenes}
         # Otherwise as MoveIt's `setToDefaultValues`: 0 if it is within the limits, else their middle.
         limits = robot.joint_limits.items()
         middles = {name: 0.0 if lower <= 0.0 <= upper else 0.5 * (lower + upper) for name, (lower, upper) in limits}
@@ -212,7 +195,7 @@ class Measured:
         parent = robot.root if link == robot.root_link else robot.root_link
         target, source = self.frame_of(robot, parent), self.frame_of(robot, link)
         try:
-            return self._transforms.lookup(target, source)
+            return self.transforms.lookup(target, source)
         except InputError as error:
             if link != robot.root_link:
                 raise
@@ -226,11 +209,11 @@ class Measured:
 
     def root_from(self, robot: Robot, frame: str) -> np.ndarray:
         """Return root_from_frame of a frame on TF, m, shape (4, 4); raise `InputError` if TF lacks it."""
-        return self._transforms.lookup(self.frame_of(robot, robot.root), frame).target_from_source
+        return self.transforms.lookup(self.frame_of(robot, robot.root), frame).target_from_source
 
     def carries(self, robot: Robot, frame: str) -> bool:
         """Return whether, according to TF, a robot carries a frame."""
-        return self._transforms.lies_below(frame, self.prefix + robot.root_link)
+        return self.transforms.lies_below(frame, self.prefix + robot.root_link)
 
     def require_world(self, planning: PlanningScene, pairs: np.ndarray | None, unplaced: str) -> None:
         """Raise `InputError` if pairs involve objects of the world whose pose is unknown; `unplaced` as in `States`."""
@@ -281,7 +264,7 @@ class Measured:
         own = self.frame_of(robot, robot.root_link if unplaced else robot.root)
         frame, frame_from_root = str(self.value("frame")) or own, None
         if frame != own:
-            transform = self._transforms.lookup(frame, own)
+            transform = self.transforms.lookup(frame, own)
             frame_from_root = transform.target_from_source
             stamps += transform.stamps
         if column and tuple(given.joint_names) == robot.joint_names:
@@ -336,7 +319,7 @@ class Measured:
                 continue
             _require_placed(unplaced)
             if frame not in ("", own):
-                found = self._of_object(robot, frame, planning) or self._transforms.lookup(own, frame)
+                found = self._of_object(robot, frame, planning) or self.transforms.lookup(own, frame)
                 stamps += found.stamps
                 pose = found.target_from_source @ pose
             poses[link] = pose
@@ -359,17 +342,19 @@ class Measured:
         )
 
 
+@dataclass(eq=False)
 class Moment(Measured):
     """The measurements of one moment; later ones do not change them."""
 
-    def __init__(self, *measured: Any) -> None:
-        super().__init__(*measured)
-        self._link_poses: dict[Robot, Mapping[str, np.ndarray]] = {}
+    _link_poses: dict[Robot, Mapping[str, np.ndarray]] = field(default_factory=dict)
 
     def link_poses(self, robot: Robot) -> Mapping[str, np.ndarray]:
         """Return the poses of all links in a common frame, m; raise `InputError` if they are unknown."""
         if robot not in self._link_poses:
-            self._link_poses[robot] = self.states(robot).known_poses(robot)
+            state = self.states(robot)
+            poses = self._link_poses[robot] = dict(state.root_poses(robot))
+            if state.unplaced:  # the pose of the other links in the root is unknown
+                del poses[robot.root]
         return self._link_poses[robot]
 
 
@@ -424,10 +409,10 @@ class Measurements(Part, Measured):
     def configure(self) -> None:
         """Subscribe to joint states and transforms."""
         node = self.node
-        self._joints = JointPositions(node.resolve_topic_name("joint_states"))
+        self.joints = JointPositions(node.resolve_topic_name("joint_states"))
         name = node.get_fully_qualified_name()
-        self._transforms = transform_source(name)
-        listen_to_transforms(self.endpoints, name, self._transforms, self._refuse, self._clock_time)
+        self.transforms = transform_source(name)
+        listen_to_transforms(self.endpoints, name, self.transforms, self._refuse, self._clock_time)
         self._take_arrived = self.endpoints.listen(
             JointState,
             "joint_states",
@@ -457,13 +442,13 @@ class Measurements(Part, Measured):
         """Return what was measured until now; may be called from any thread."""
         if not self.is_followed:
             self._take_arrived()
-        return Moment(self.value, self._joints.copy(), self._transforms.copy(), self._of_scenes)
+        return Moment(self.value, self.joints.copy(), self.transforms.copy(), self.of_scenes)
 
     def take_scene(self, positions: Mapping[str, float]) -> None:
         """Store the joint positions of a planning scene, for joints that are not measured."""
-        kept = {name: position for name, position in self._of_scenes.items() if name not in positions}
+        kept = {name: position for name, position in self.of_scenes.items() if name not in positions}
         newest = [*kept.items(), *positions.items()][-_MOST_OF_SCENES:]
-        self._of_scenes = dict(newest)
+        self.of_scenes = dict(newest)
 
     def velocities(self, robot: Robot, state: States) -> np.ndarray:
         """Return the measured velocities of `Robot.joint_names`, rad/s or m/s.
@@ -475,7 +460,7 @@ class Measurements(Part, Measured):
         """
         if robot.base_links and state.transform_stamp is not None:
             raise InputError(f"no velocity of {listing(robot.base_links)}: TF contains only poses", Code.NOT_MEASURED)
-        return np.array(self._joints.velocities(robot.joint_names))
+        return np.array(self.joints.velocities(robot.joint_names))
 
     def fill_freshness(self, message: DistanceArray | Clearance | GetDistances.Response, state: States) -> str:
         """Write a state's frame, stamp and age into a response; return why the state is stale, or an empty string."""
@@ -508,7 +493,7 @@ class Measurements(Part, Measured):
 
     def _forget_future(self) -> None:
         """After a jump back in time, as at a restart of a simulation, forget measurements stamped in the future."""
-        forgotten = self._joints.forget_after(self._clock_time()) + self._transforms.forget_after(self._clock_time())
+        forgotten = self.joints.forget_after(self._clock_time()) + self.transforms.forget_after(self._clock_time())
         if forgotten:
             self.node.get_logger().warning(
                 f"time jumped back: {forgotten} later joint positions and transforms are dropped"
@@ -518,7 +503,7 @@ class Measurements(Part, Measured):
         try:
             now = self._clock_time()
             stamp = stamp_of(message.header.stamp, "joint states") or now
-            self._joints.update(message.name, message.position, stamp, now, message.velocity)
+            self.joints.update(message.name, message.position, stamp, now, message.velocity)
         except InputError as error:
             self._refuse("joint_states", error)
 
