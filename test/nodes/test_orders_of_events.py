@@ -20,7 +20,6 @@ from superovoid_ros.nodes.common.endpoints import LostMessages
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service import parameter_file
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.robot_state.robot_state import RobotState
 from superovoid_ros.nodes.distance_service.robot_state.transforms import StampedTransform
 from superovoid_ros.nodes.distance_service.world import current, moveit_changes
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
@@ -68,10 +67,8 @@ class Service:
         object.__setattr__(self.common, "value", self.values.__getitem__)
         self.jobs, self.current = self.common.jobs, CurrentModel()
         measurements = Measurements(self.common)
-        self.source = RobotState(self.common, self.current, measurements)
-        self.world = World(self.common, self.current, measurements)
-        self.source.configure()
         measurements.transforms = self.transforms = Transforms()
+        self.world = World(self.common, self.current, measurements)
         self.world.configure()
 
     def send(self, message, *source):
@@ -83,9 +80,9 @@ class Service:
         self.send(String(data=text))
 
     def set(self, **new):
-        self.source.check(new)
+        self.world.check(new)
         self.values.update(new)
-        self.source.apply(frozenset(new))
+        self.world.apply(frozenset(new))
 
     @property
     def objects(self):
@@ -139,7 +136,7 @@ def test_clean_up_in_the_midst_of_a_reading_leaves_nothing(service):
     service.describe(arm.URDF)
     for _ in range(3):
         service.jobs.step()
-    service.source.clean_up()
+    service.world.clean_up()
     for task in service.jobs.waiting:
         task.done(None, InputError("the node was cleaned up before this was read"))
     service.jobs.waiting.clear()
@@ -434,7 +431,7 @@ def check_random_order(rng):
         look()
     service.describe(f"{arm.URDF}<!-- the last -->")
     service.values["robot_description"] = ""
-    service.source.load()
+    service.world.load()
     service.jobs.finish()
     look()
     planning = service.current.snapshot.model.planning

@@ -6,7 +6,7 @@
 ros2 run superovoid_ros distance_service --ros-args -p near_distance:=0.2 -r joint_states:=/robot/joint_states
 
 It is a managed node (rclpy.lifecycle) made of parts, see `part.py`. Data flow: robot description, and messages about
-objects and rules -> `Model` (`robot_state.py`, `world.py`), replaced as a whole (`current.py`); joint states, TF and
+objects and rules -> `Model` (`world.py`), replaced as a whole (`current.py`); joint states, TF and
 requests -> `States` (`measurements.py`); scene query -> messages (`distances.py`, `topics.py`). docs/reference/ros.md
 documents topics, services, parameters, states and errors for users.
 """
@@ -105,7 +105,6 @@ class DistanceService(LifecycleNode):
         from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
         from superovoid_ros.nodes.distance_service.health.mismatches import Mismatches
         from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-        from superovoid_ros.nodes.distance_service.robot_state.robot_state import RobotState
         from superovoid_ros.nodes.distance_service.world.current import CurrentModel
         from superovoid_ros.nodes.distance_service.world.world import INCOMPLETE, World
 
@@ -115,15 +114,13 @@ class DistanceService(LifecycleNode):
         )
         measurements = Measurements(self.common)
         common = self.common, self.current, measurements
-        self._robot_state, topics = RobotState(*common), Topics(*common)
-        world = World(*common)
+        self._world, topics = World(*common), Topics(*common)
         if moveit_msgs is None:
             self.get_logger().warning(NO_MOVEIT)
-        of_moveit = [] if moveit_msgs is None else self._parts_of_moveit(measurements, world)
+        of_moveit = [] if moveit_msgs is None else self._parts_of_moveit(measurements, self._world)
         self.parts: tuple[Part, ...] = (
             measurements,
-            self._robot_state,
-            world,
+            self._world,
             *of_moveit,
             Distances(*common),
             topics,
@@ -146,7 +143,7 @@ class DistanceService(LifecycleNode):
             from superovoid_ros.nodes.distance_service.answers.motions import Motions
 
             plans = MotionPlans(*common)
-            kinematics = KinematicsServices(*common, lambda: self._robot_state.urdf)
+            kinematics = KinematicsServices(*common, lambda: world.urdf)
             parts += [kinematics, plans, Motions(*common, plans)]
         return parts
 
@@ -234,7 +231,7 @@ class DistanceService(LifecycleNode):
         for part in self.parts:
             part.configure()
         self._is_configured = True
-        self._robot_state.load()
+        self._world.load()
 
     def _activate(self) -> None:
         self._activity.is_active = True

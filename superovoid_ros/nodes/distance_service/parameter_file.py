@@ -24,9 +24,9 @@ from superovoid_ros.nodes.distance_service.answers.topics import Topics
 from superovoid_ros.nodes.distance_service.distance_service import AUTOSTART, PLANNING
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.robot_state.robot_state import OF_ROBOT, OF_SCENE
+from superovoid_ros.nodes.distance_service.world.description import OF_ROBOT, OF_SCENE
 from superovoid_ros.nodes.distance_service.world.move_group import MoveGroupScene
-from superovoid_ros.nodes.distance_service.world.world import World
+from superovoid_ros.nodes.distance_service.world.world import OF_WORLD
 
 SECTIONS: Mapping[str, Sequence[Declaration]] = {
     "Lifecycle and start": (AUTOSTART, PLANNING),
@@ -34,7 +34,7 @@ SECTIONS: Mapping[str, Sequence[Declaration]] = {
     "State of the robot": Measurements.parameters,
     "Objects, limits, state validity": (
         *OF_SCENE,
-        *World.parameters,
+        *OF_WORLD,
         *MoveGroupScene.parameters,
         *Validity.parameters,
     ),

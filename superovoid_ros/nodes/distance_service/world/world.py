@@ -1,8 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Objects and rules at run time, from the services of this node and, if they are installed, from MoveIt's messages.
+"""The robot with its objects and rules, from parameters, topics and services of this node, and MoveIt's if installed.
 
+    robot description -> robot -> planning scene with the objects and rules of the robot before
     message -> Diff, which waits (`current.py`) -> its change of an Edit (`own_changes.py`, `moveit_changes.py`), in a
     thread -> new planning scene and model -> new Snapshot, exchanged in one assignment (`current.py`)
 
@@ -19,18 +20,20 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rclpy.task import Future
+from std_msgs.msg import String
 from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
 
 from superovoid.robot.planning_scene import OCTOMAP
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid.robot.rules import DEFAULT
-from superovoid_ros.nodes.common.endpoints import TakenMessage
+from superovoid_ros.nodes.common.endpoints import LATCHED, TakenMessage
 from superovoid_ros.nodes.common.mistakes import (
     Code,
     InputError,
@@ -50,6 +53,17 @@ from superovoid_ros.nodes.distance_service.world.current import (
     Diff,
     Snapshot,
     apply,
+    model_of,
+)
+from superovoid_ros.nodes.distance_service.world.description import (
+    OF_ROBOT,
+    OF_SCENE,
+    ROBOT_NAMES,
+    SCENE_NAMES,
+    TOPICS,
+    Values,
+    limits_and_padding,
+    read_robot,
 )
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.own_changes import apply_rules, apply_superovoids
@@ -75,59 +89,67 @@ Done: TypeAlias = Callable[[Planning | None, Exception | None], None]
 """Function that receives the planning scene with a change, or the error."""
 
 
+OF_WORLD = (
+    count(
+        "octomap_cubes",
+        20_000,
+        1,
+        1_000_000,
+        "Largest number of occupied cubes of an octomap; larger octomaps are refused",
+    ),
+    choice(
+        "open_meshes",
+        "hull",
+        ("hull", "shell"),
+        "How to read an object's mesh that is not closed: as its convex hull, with a warning, or as a shell of "
+        "triangles without an inside",
+    ),
+    choice(
+        INCOMPLETE,
+        "refuse",
+        ("refuse", "warn"),
+        "If an object is unreadable or has no pose: refuse requests, or answer them with a warning",
+    ),
+    switch(
+        "require_scene",
+        "Refuse requests until a full planning scene has been received: for a restarted node, which does not know"
+        " the earlier objects",
+        default=False,
+        read_only=True,
+    ),
+)
+"""Parameters of objects and rules."""
+
+
 @dataclass(eq=False)
 class _Reading(Job):
-    """Job that applies diffs; others are added while it waits."""
+    """Job that reads the robot's description, or applies diffs; further diffs are added while it waits."""
 
     diffs: list[Diff] = field(default_factory=list)
 
 
 class World(Part):
-    """Part with the objects around and on the robot, and the rules for its pairs.
+    """Part that reads the robot, the objects around and on it, and the rules for its pairs.
 
     Topics are received from `configure` on, like measurements, so that no message is missed while the node is inactive
     or has no robot; services need an active node and a robot.
     """
 
-    parameters = (
-        count(
-            "octomap_cubes",
-            20_000,
-            1,
-            1_000_000,
-            "Largest number of occupied cubes of an octomap; larger octomaps are refused",
-        ),
-        choice(
-            "open_meshes",
-            "hull",
-            ("hull", "shell"),
-            "How to read an object's mesh that is not closed: as its convex hull, with a warning, or as a shell of "
-            "triangles without an inside",
-        ),
-        choice(
-            INCOMPLETE,
-            "refuse",
-            ("refuse", "warn"),
-            "If an object is unreadable or has no pose: refuse requests, or answer them with a warning",
-        ),
-        switch(
-            "require_scene",
-            "Refuse requests until a full planning scene has been received: for a restarted node, which does not know"
-            " the earlier objects",
-            default=False,
-            read_only=True,
-        ),
-    )
+    parameters = (*OF_ROBOT, *OF_SCENE, *OF_WORLD)
 
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
         self._current, self._measurements = current, measurements
+        self._made_from: Values = {}  # values of the present robot; empty: there is none
+        self._topic_text = dict.fromkeys(TOPICS, "")
         self._built_at = -math.inf  # time.monotonic, s
         self.object_messages = 0
         """Number of messages about objects received on topics."""
 
     def configure(self) -> None:
-        """Listen to MoveIt's topics and open the services."""
+        """Listen to topics and open the services."""
+        for topic in TOPICS:
+            self.endpoints.listen(String, topic, partial(self._take_description, topic), LATCHED)
         if self.value("require_scene"):
             self._current.exchange(replace(self._current.snapshot, replaced=-1))
         self.serve(ApplyObjects, "~/apply_objects", self._apply_objects)
@@ -144,6 +166,12 @@ class World(Part):
             self.endpoints.listen_to_every(kind, topic, partial(self._take, topic))
         self.serve(ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene)
         self.serve(Empty, "clear_octomap", self._clear_octomap)
+
+    def clean_up(self) -> None:
+        """Discard robot and objects."""
+        self._current.proposed, self._made_from = None, {}
+        self._current.exchange(Snapshot())
+        self._topic_text = dict.fromkeys(TOPICS, "")
 
     def facts(self) -> Mapping[str, object]:
         """Return the number of objects, for the diagnostics."""
@@ -167,6 +195,114 @@ class World(Part):
             "lost messages": snapshot.lost_messages,
         }
 
+    # --- robot ---
+
+    @property
+    def urdf(self) -> str:
+        """URDF of the present robot; empty if there is none."""
+        return str(self._made_from.get("robot_description", ""))
+
+    def _values(self, new: Mapping[str, object] | None = None) -> Values:
+        """Return the values of all parameters of the robot, with new ones in their place."""
+        values = {one.name: (new or {}).get(one.name, self.value(one.name)) for one in (*OF_ROBOT, *OF_SCENE)}
+        return values | {topic: str(values[topic]).strip() or text for topic, text in self._topic_text.items()}
+
+    def check(self, new: Mapping[str, object]) -> None:
+        """Build the model that results from new parameter values; raise `InputError` if they are invalid."""
+        self._current.proposed, values = None, self._values(new)
+        if new.keys() & ROBOT_NAMES and values["robot_description"]:
+            snapshot = self._current.snapshot
+            try:
+                model = self._described(values, snapshot)
+                built = model, _ = apply(model, snapshot.waiting, self._measurements.moment())
+            except Exception as error:
+                raise InputError(f"invalid robot: {reason_of(error)}") from error
+            if model.missing_content and not (snapshot.model and snapshot.model.missing_content):
+                raise InputError(f"invalid robot: {model.missing_content}")
+            self._current.proposed = built
+        model = self._current.candidate
+        if model is not None:
+            planning = model.planning
+            counts = len(planning.owners), len(planning.objects), planning.scene.pair_count
+            for name, found in zip(("max_bodies", "max_objects", "max_pairs"), counts, strict=True):
+                if int(new.get(name, found)) < found:
+                    raise InputError(f"{name} = {new[name]}: there are already {found}")
+
+    def apply(self, names: AbstractSet[str]) -> None:
+        """Use the model that `check` built, or apply new limits and paddings to the present model."""
+        values, model = self._values(), self._current.snapshot.model
+        if names & ROBOT_NAMES:
+            proposed, self._current.proposed = self._current.proposed, None
+            if proposed is None:
+                self._use_no_robot(None)
+            else:
+                self._use_model(*proposed, values)
+        elif names & SCENE_NAMES and model is not None:
+            try:
+                with refusals():
+                    edit = model.planning.edit()
+                    edit.limits, edit.padding = limits_and_padding(values, model.planning)
+                    self._use_model(model_of(edit.commit()), [], values)
+            except Exception as error:
+                self._use_no_robot(error)
+        elif names & SCENE_NAMES and values["robot_description"]:
+            self.load()  # the robot may be within the new limits
+
+    def _take_description(self, topic: str, message: String) -> None:
+        if message.data != self._topic_text[topic]:
+            self._topic_text[topic] = message.data
+            if not str(self.value(topic)).strip():
+                self.load()
+
+    def load(self) -> None:
+        """Read the robot in a thread, from the latest description when its turn comes.
+
+        If this fails, answers give the reason. The robot is read again if objects, paddings or limits change in the
+        meantime.
+        """
+        snapshot = self._current.snapshot
+        if snapshot.model is None and self._values()["robot_description"]:
+            words = "no robot yet: its description is being read"
+            self._current.exchange(snapshot.without_model(words, Code.READING))
+        try:
+            self._begin([], is_described=True)
+        except InputError as error:  # too many jobs wait
+            self._use_no_robot(error)
+
+    def _described(self, values: Values, snapshot: Snapshot) -> Model:
+        """Read the robot, and return a model with the objects and rules of a snapshot, without waiting changes."""
+        robot, kept = read_robot(values), snapshot.planning
+        with refusals():
+            limits, padding = limits_and_padding(values, kept)
+            make = Planning if kept is None else kept.for_robot
+            return Model(make(robot, rtol=float(values["rtol"]), limits=limits, padding=padding))
+
+    def _use_model(self, model: Model, applied: Sequence[Diff], values: Values | None) -> None:
+        """Use a model; if its robot is new, log its notes."""
+        before, self._made_from = self._current.snapshot.model, self._made_from if values is None else values
+        self._current.install(model, applied)
+        if before is None or model.robot is not before.robot:
+            self.node.get_logger().info(model.describe())
+            for warning in model.robot.warnings:
+                self.log.warning("robot", warning)
+            if model.missing_content:
+                self.log.error("robot", model.missing_content)
+
+    def _use_no_robot(self, problem: Exception | None) -> None:
+        """Use no model, for a reason (None: no description). Objects and rules are kept for the next robot."""
+        self._made_from = {}
+        if problem is None:
+            words = (
+                "no robot: parameter robot_description is empty and nothing was received on topic "
+                f"'{self.node.resolve_topic_name('robot_description')}': set the parameter, or publish the topic as "
+                "robot_state_publisher does"
+            )
+        else:
+            words = f"no robot: {reason_of(problem)}"
+            self.log.error("robot", words)
+            self.statistics.message("robot_description", problem)
+        self._current.exchange(self._current.snapshot.without_model(words))
+
     # --- changes ---
 
     def lose(self, count: int) -> None:
@@ -180,42 +316,91 @@ class World(Part):
             diffs = [replace(diff, measured=measured) for diff in diffs]
         last = self.jobs.last_waiting(Kind.READ)
         if not isinstance(last, _Reading):
-            work, done = lambda: self._apply(diffs), lambda found, problem: self._install(diffs, found, problem)
-            self.jobs.submit(_Reading(Kind.READ, work, done, diffs))
-            return
-        if len(last.diffs) + len(diffs) > _MOST_TOGETHER:
+            self._begin(diffs)
+        elif len(last.diffs) + len(diffs) > _MOST_TOGETHER:
             words = f"{len(last.diffs)} messages and requests wait to be read: send fewer, or try again later"
             raise InputError(words, Code.BUSY)
-        last.diffs += diffs
+        else:
+            last.diffs += diffs
 
-    def _apply(self, diffs: list[Diff]) -> tuple[Snapshot, Model | None, list[Diff]]:
-        """Return the current snapshot, the model with all diffs (None: there is no robot), and their results."""
-        if all(diff.waits for diff in diffs):  # streams on topics: pause between two models
+    def _begin(self, diffs: list[Diff], *, is_described: bool = False) -> None:
+        """Submit a job."""
+
+        def done(use: Callable[[], bool] | None, problem: Exception | None) -> bool:
+            if use is not None:
+                return use()
+            self._refuse(diffs, problem)
+            if is_described:
+                self._use_no_robot(problem)
+            return True
+
+        self.jobs.submit(_Reading(Kind.READ, lambda: self._read(diffs, is_described), done, diffs))
+
+    def _read(self, diffs: list[Diff], is_described: bool) -> Callable[[], bool]:
+        """Read the robot, if it is described anew, and apply diffs, in a thread; return the use of the result."""
+        if diffs and all(diff.waits for diff in diffs):  # streams on topics: pause between two models
             time.sleep(max(0.0, self._built_at + _PERIOD - time.monotonic()))
         self._built_at = time.monotonic()
+        # Keep this order: parameters set after this line lead to another snapshot, or repeat this reading.
         snapshot = self._current.snapshot
-        if snapshot.model is None:
-            return snapshot, None, diffs
-        return snapshot, *apply(snapshot.model, diffs, self._measurements.moment())
+        model, waiting, values, problem = snapshot.model, (), None, None
+        if is_described:
+            values = self._values()
+            if not values["robot_description"]:
+                model = None
+            elif model is None or values != self._made_from:
+                try:
+                    model, waiting = self._described(values, snapshot), snapshot.waiting
+                except Exception as error:
+                    model, problem = None, error
+        applied = diffs
+        if model is not None:
+            model, applied = apply(model, [*waiting, *diffs], self._measurements.moment())
+        return lambda: self._use(snapshot, model, applied, values, problem)
 
-    def _install(
-        self, diffs: list[Diff], found: tuple[Snapshot, Model | None, list[Diff]] | None, problem: Exception | None
+    def _use(
+        self,
+        snapshot: Snapshot,
+        model: Model | None,
+        applied: Sequence[Diff],
+        values: Values | None,
+        problem: Exception | None,
     ) -> bool:
-        """Use the model; return False if it is not a successor of the current model."""
-        if found is None:
-            if not isinstance(problem, InputError):  # a bug of the node
-                self.lose(sum(diff.waits for diff in diffs))
-            for diff in diffs:
-                diff.done(replace(diff, problem=problem), None)
-            return True
-        snapshot, model, applied = found
+        """Use what was read; return False to read again, after changes of the model or of parameters.
+
+        Parameters
+        ----------
+        snapshot
+            Snapshot whose objects and rules are in the model.
+        model
+            The model; None: there is no robot.
+        applied
+            The diffs, with their results if there is a model.
+        values
+            Values of the parameters from which the robot was read; None: it was not read.
+        problem
+            Error because of which there is no robot; None: there is no description.
+        """
+        if values is not None:
+            ignored = dict.fromkeys(TOPICS)  # descriptions received in the meantime are read next
+            if {**self._values(), **ignored} != {**values, **ignored}:
+                return False
         if not self._current.snapshot.has_world_of(snapshot):
             return False
         if model is not None:
-            self._current.install(model, applied)
-        else:
-            self._wait(diffs)
+            self._use_model(model, applied, values)
+            return True
+        if values is not None:
+            self._use_no_robot(problem)
+        self._wait(applied)
         return True
+
+    def _refuse(self, diffs: Sequence[Diff], problem: Exception) -> None:
+        """Refuse diffs that could not be read because of a bug or of a clean-up."""
+        if not isinstance(problem, InputError):
+            self.lose(sum(diff.waits for diff in diffs))
+        for diff in diffs:
+            diff.done(replace(diff, problem=problem), None)
 
     def _wait(self, diffs: Sequence[Diff]) -> None:
         """Store changes until there is a robot."""
