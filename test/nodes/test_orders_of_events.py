@@ -344,6 +344,12 @@ def test_a_refused_whole_scene_leaves_its_matrix_missing(described):
         described.follow((EMPTY, {}))
 
 
+def test_an_extension_in_an_unknown_frame_is_refused(described):
+    described.send(cup())
+    described.send(cup(operation=CollisionObject.APPEND, frame="nowhere"))
+    check_refusal(described, "'cup'", "frame_id 'nowhere'")
+
+
 def test_a_superovoid_needs_a_state_only_if_it_matters(described):
     def apply_egg(frame):
         egg = ovoid(frame=frame, attach_link="hand")

@@ -96,9 +96,10 @@ class LatestValues(Generic[Value]):
 
     def forget_after(self, now: int) -> int:
         """Forget values measured after `now`, ns, and return their number."""
-        later = [name for name, (_, stamp) in self._latest.items() if stamp is not None and stamp > now]
-        for name in later:
-            self._forget(name)
+        with self._lock:
+            later = [name for name, (_, stamp) in self._latest.items() if stamp is not None and stamp > now]
+            for name in later:
+                self._forget(name)
         return len(later)
 
     def copy(self: Source) -> Source:
