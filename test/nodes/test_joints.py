@@ -4,6 +4,7 @@
 """The latest joint positions, collected from messages."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 from builtin_interfaces.msg import Time
@@ -18,18 +19,31 @@ from monitor import Monitor
 
 AHEAD = JointState(name=["slide"], position=[1.0])
 
+ROBOT = SimpleNamespace(joint_names=("a", "b"), joint_limits={"a": (-1.0, 1.0), "b": (2.0, 4.0)})
+
+
+def store(joints, names, positions, stamp, now):
+    """Store a message that comes at the time `now`."""
+    message = JointState(name=list(names), position=positions)
+    message.header.stamp.nanosec = stamp
+    store_joint_states(joints, message, now)
+
 
 def joints_after(*messages):
     """Of messages: names, positions, stamp, and the time at which each comes."""
-    joints = JointPositions()
-    for names, positions, stamp, now in messages:
-        joints.update(list(names), positions, stamp, now)
+    joints = Joints()
+    for message in messages:
+        store(joints, *message)
     return joints
 
 
-def positions_of(joints, *names):
+def measured(joints, unmeasured="refuse", **of_scenes):
+    return Measured({"unmeasured_joints": unmeasured}.__getitem__, joints, TransformTree(), of_scenes)
+
+
+def positions_of(joints, names):
     """Return the positions of joints, and the stamp of the oldest."""
-    positions, stamps = joints.positions_of(*names)
+    positions, stamps = measured(joints).positions(ROBOT, names)
     return positions, min(stamps, default=None)
 
 
@@ -55,15 +69,15 @@ def test_positions_are_those_of_the_newest_messages(messages, expected):
 
 def test_a_sender_with_restarted_time_counts_after_a_second_alone():
     now = [0.0]
-    joints = JointPositions(steady=lambda: now[0])
-    joints.update(["a"], [1.0], 1000, 5000)
+    joints = Joints(steady=lambda: now[0])
+    store(joints, "a", [1.0], 1000, 5000)
     for now[0], stamp, expected in ((5.0, 10, 1000), (5.9, 11, 1000), (6.1, 12, 12), (6.2, 13, 13)):
-        joints.update(["a"], [1.0], stamp, 5000)
+        store(joints, "a", [1.0], stamp, 5000)
         assert positions_of(joints, ["a"])[1] == expected
     for k in range(100):
         now[0] = 10.0 + 0.1 * k
-        joints.update(["a"], [1.0], 1000 + k, 5000)
-        joints.update(["a"], [9.0], k, 5000)
+        store(joints, "a", [1.0], 1000 + k, 5000)
+        store(joints, "a", [9.0], k + 1, 5000)
         assert positions_of(joints, ["a"]) == ({"a": 1.0}, 1000 + k)
 
 

@@ -11,8 +11,7 @@ from superovoid.robot import Robot
 from superovoid.robot.planning_scene import PlanningScene
 from superovoid.shapes import Box, ConvexMesh, HalfSpace, Sphere
 from superovoid_ros.nodes.common.mistakes import InputError
-from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositions
-from superovoid_ros.nodes.distance_service.robot_state.measurements import Measured
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Joints, Measured
 from superovoid_ros.nodes.distance_service.robot_state.transforms import StampedTransform
 from superovoid_ros.nodes.distance_service.world.frames import places
 
@@ -63,7 +62,7 @@ def corners(thing):
 
 def is_still(planning, **frames):
     values = {"frame_prefix": "", "frame_tolerance": TOLERANCE}
-    measured = Measured(values.__getitem__, JointPositions(), Transforms(frames), {})
+    measured = Measured(values.__getitem__, Joints(), Transforms(frames), {})
     try:
         measured.check_still(ROBOT, places(planning))
     except InputError as error:

@@ -42,13 +42,16 @@ class LatestValues(Generic[Value]):
     """
 
     def __init__(self, steady: Callable[[], float] = time.monotonic) -> None:
-        self._latest: dict[str, tuple[Value, int | None]] = {}
+        self.latest: dict[str, tuple[Value, int | None]] = {}
         """Value and stamp, ns (None: static)."""
+        self.received = 0
+        """Number of stored messages."""
         self._came: dict[str, float] = {}
         """Times of the last values of names that are not static, oldest first."""
         self._late_since: dict[str, float] = {}
         self._steady = steady
-        self._lock = threading.Lock()
+        self.lock = threading.Lock()
+        """Held while a message is stored."""
 
     def put(self, values: Iterable[tuple[str, Value]], stamp: int | None, now: float = math.inf) -> None:
         """Store the values of one message, unless they are old; may be called from any thread.
@@ -67,10 +70,11 @@ class LatestValues(Generic[Value]):
         InputError
             If there are too many names.
         """
-        with self._lock:
+        with self.lock:
+            self.received += 1
             came = self._steady()
             for name, value in values:
-                known = self._latest.get(name)
+                known = self.latest.get(name)
                 if known is None:
                     self._make_room(name, came)
                 self._came.pop(name, None)
@@ -80,24 +84,24 @@ class LatestValues(Generic[Value]):
                         if came - self._late_since.setdefault(name, came) <= PATIENCE:
                             continue
                 self._late_since.pop(name, None)
-                self._latest[name] = value, stamp
+                self.latest[name] = value, stamp
 
     def _make_room(self, name: str, now: float) -> None:
-        while len(self._latest) >= MOST_NAMES:
+        while len(self.latest) >= MOST_NAMES:
             oldest = next(iter(self._came), None)
             if oldest is None or now - self._came[oldest] < KEPT:
                 raise InputError(f"'{shorten(name, 80)}': {MOST_NAMES} names are known, the largest number")
             self._forget(oldest)
 
     def _forget(self, name: str) -> None:
-        del self._latest[name]
+        del self.latest[name]
         self._came.pop(name, None)
         self._late_since.pop(name, None)
 
     def forget_after(self, now: int) -> int:
         """Forget values measured after `now`, ns, and return their number."""
-        with self._lock:
-            later = [name for name, (_, stamp) in self._latest.items() if stamp is not None and stamp > now]
+        with self.lock:
+            later = [name for name, (_, stamp) in self.latest.items() if stamp is not None and stamp > now]
             for name in later:
                 self._forget(name)
         return len(later)
@@ -105,6 +109,6 @@ class LatestValues(Generic[Value]):
     def copy(self: Source) -> Source:
         """Return the present values; later ones do not change them."""
         found = copy.copy(self)
-        with self._lock:
-            found._latest = dict(self._latest)
+        with self.lock:
+            found.latest = dict(self.latest)
         return found

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import TypeAlias
 
 import numpy as np
 from rclpy.clock import JumpHandle, JumpThreshold
@@ -21,10 +23,10 @@ from superovoid.robot import Robot
 from superovoid.robot.planning_scene import PlanningScene
 from superovoid.robot.scene_objects import object_frame
 from superovoid_ros.nodes.common.conversions import NANOSECONDS, stamp_of, to_time
-from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, reason_of, refusals
+from superovoid_ros.nodes.common.mistakes import Code, InputError, check_name, listing, reason_of, refusals
 from superovoid_ros.nodes.common.parameters import choice, number, text
 from superovoid_ros.nodes.distance_service.part import Common, Part
-from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositions
+from superovoid_ros.nodes.distance_service.robot_state.latest import LatestValues
 from superovoid_ros.nodes.distance_service.robot_state.transforms import (
     StampedTransform,
     TransformTree,
@@ -146,25 +148,80 @@ def read_values(
     return StateValues(tuple(names), rows, base_poses)
 
 
+Joints: TypeAlias = LatestValues[tuple[float, float]]
+"""Position, rad or m, and velocity, rad/s or m/s (NaN if not measured), of every joint."""
+
+
+def store_joint_states(joints: Joints, message: JointState, now: int) -> None:
+    """Store the measurements of a message; one without positions (velocities or efforts only) is ignored.
+
+    `now` is the current time, ns, which is the stamp of a message without one. Raise `InputError` if the lengths differ
+    or a name is too long, then nothing is stored; or if too many joints are known.
+    """
+    names, positions, velocities = message.name, message.position, message.velocity
+    if len(positions) == 0 and len(names) > 0:
+        return
+    if len(names) != len(positions):
+        raise InputError(f"joint states: {len(names)} names, {len(positions)} positions: must be the same number")
+    for name in names:
+        check_name(name, "joint states: a name")
+    if len(velocities) != len(names):
+        velocities = [math.nan] * len(names)
+    stamp = stamp_of(message.header.stamp, "joint states") or now
+    joints.put(zip(names, zip(positions, velocities, strict=True), strict=True), stamp, now)
+
+
 @dataclass(eq=False)
 class Measured:
     """Joint positions and transforms, and the states that follow from them."""
 
     value: Callable[[str], object]
     """Returns the value of a parameter of `Measurements`."""
-    joints: JointPositions
+    joints: Joints
+    """Joints of other robots too, since the robot may be replaced."""
     transforms: TransformTree
     of_scenes: Mapping[str, float]
     """Joint positions of planning scenes, for joints that are not measured, rad or m."""
+    topic: str = "joint_states"
+    """Name of the topic of joint states, for errors."""
 
     def positions(self, robot: Robot, names: Collection[str]) -> tuple[dict[str, float], list[int]]:
-        """Return `JointPositions.positions_of` joints, with assumed positions if the parameter allows them."""
-        return self.joints.positions_of(names, self._default_positions(robot))
+        """Return the latest positions of joints, with assumed ones if the parameter allows them.
+
+        Returns
+        -------
+        positions : dict
+            Positions by joint, rad or m.
+        stamps : list of int
+            Stamps of the measured positions, ns.
+
+        Raises
+        ------
+        InputError
+            If a joint was never measured and has no assumed position, or its last position is not finite.
+        """
+        with self.joints.lock:
+            measured = {name: self.joints.latest[name] for name in names if name in self.joints.latest}
+        assumed = self._default_positions(robot)
+        positions = {name: assumed[name] for name in names if name in assumed}
+        positions |= {name: position for name, ((position, _), _) in measured.items()}
+        missing = [name for name in names if name not in positions]
+        if missing:
+            count = self.joints.received
+            received = f"{count} messages received" if count else "no message received yet"
+            raise InputError(f"no position of joint {listing(missing)} on {self.topic} ({received})", Code.NOT_MEASURED)
+        broken = [name for name in measured if not math.isfinite(positions[name])]
+        if broken:
+            raise InputError(
+                f"position of joint {listing(broken)} on {self.topic} is {positions[broken[0]]}: must be finite",
+                Code.NOT_MEASURED,
+            )
+        return positions, [stamp for _, stamp in measured.values()]
 
     def assumed_positions(self, robot: Robot | None) -> dict[str, float]:
         """Return the assumed positions of unmeasured joints, for diagnostics."""
         found = {} if robot is None else self._default_positions(robot)
-        return {name: found[name] for name in self.joints.unmeasured_joints(found)}
+        return {name: position for name, position in found.items() if name not in self.joints.latest}
 
     def _default_positions(self, robot: Robot) -> dict[str, float]:
         if self.value(UNMEASURED) != "default":
@@ -398,7 +455,7 @@ class Measurements(Part, Measured):
 
     def __init__(self, common: Common) -> None:
         Part.__init__(self, common)
-        Measured.__init__(self, common.value, JointPositions(), TransformTree(), {})
+        Measured.__init__(self, common.value, Joints(), TransformTree(), {})
         self._jumps: JumpHandle | None = None
         self._take_arrived: Callable[[], None] = lambda: None
         self.is_followed = False
@@ -409,7 +466,7 @@ class Measurements(Part, Measured):
     def configure(self) -> None:
         """Subscribe to joint states and transforms."""
         node = self.node
-        self.joints = JointPositions(node.resolve_topic_name("joint_states"))
+        self.topic = node.resolve_topic_name("joint_states")
         name = node.get_fully_qualified_name()
         self.transforms = transform_source(name)
         listen_to_transforms(self.endpoints, name, self.transforms, self._refuse, self._clock_time)
@@ -426,7 +483,7 @@ class Measurements(Part, Measured):
 
     def clean_up(self) -> None:
         """Discard all measurements."""
-        Measured.__init__(self, self.value, JointPositions(), TransformTree(), {})
+        Measured.__init__(self, self.value, Joints(), TransformTree(), {})
         self._take_arrived = lambda: None
         if self._jumps is not None:
             self._jumps.unregister()
@@ -442,7 +499,7 @@ class Measurements(Part, Measured):
         """Return what was measured until now; may be called from any thread."""
         if not self.is_followed:
             self._take_arrived()
-        return Moment(self.value, self.joints.copy(), self.transforms.copy(), self.of_scenes)
+        return Moment(self.value, self.joints.copy(), self.transforms.copy(), self.of_scenes, self.topic)
 
     def take_scene(self, positions: Mapping[str, float]) -> None:
         """Store the joint positions of a planning scene, for joints that are not measured."""
@@ -460,7 +517,12 @@ class Measurements(Part, Measured):
         """
         if robot.base_links and state.transform_stamp is not None:
             raise InputError(f"no velocity of {listing(robot.base_links)}: TF contains only poses", Code.NOT_MEASURED)
-        return np.array(self.joints.velocities(robot.joint_names))
+        latest, names = self.joints.latest, robot.joint_names
+        found = {name: latest[name][0][1] for name in names if name in latest}
+        missing = [name for name in names if not math.isfinite(found.get(name, math.nan))]
+        if missing:
+            raise InputError(f"no velocity of joint {listing(missing)} on {self.topic}", Code.NOT_MEASURED)
+        return np.array(list(found.values()))
 
     def fill_freshness(self, message: DistanceArray | Clearance | GetDistances.Response, state: States) -> str:
         """Write a state's frame, stamp and age into a response; return why the state is stale, or an empty string."""
@@ -501,9 +563,7 @@ class Measurements(Part, Measured):
 
     def _take_joint_states(self, message: JointState) -> None:
         try:
-            now = self._clock_time()
-            stamp = stamp_of(message.header.stamp, "joint states") or now
-            self.joints.update(message.name, message.position, stamp, now, message.velocity)
+            store_joint_states(self.joints, message, self._clock_time())
         except InputError as error:
             self._refuse("joint_states", error)
 

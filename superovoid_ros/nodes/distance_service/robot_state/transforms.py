@@ -61,7 +61,7 @@ class TransformTree(LatestValues[tuple[str, np.ndarray]]):
                 return StampedTransform(
                     np.linalg.inv(common_from_target) @ common_from_source, (*stamps_source, *stamps_target)
                 )
-        parents = {child: parent for child, ((parent, _), _) in self.copy()._latest.items()}
+        parents = {child: parent for child, ((parent, _), _) in self.copy().latest.items()}
         raise InputError(
             f"no transform from '{source}' to '{target}' on /tf or /tf_static; known frames: "
             f"{listing({*parents, *parents.values()})}",
@@ -76,7 +76,7 @@ class TransformTree(LatestValues[tuple[str, np.ndarray]]):
         """Return (ancestor_from_frame, stamps between them) by ancestor, nearest first, with the frame itself."""
         matrix, stamps = np.eye(4), []
         ancestors = {frame: (matrix, stamps)}
-        while (link := self._latest.get(frame)) is not None:
+        while (link := self.latest.get(frame)) is not None:
             (frame, parent_from_child), measured = link
             if frame in ancestors:
                 raise InputError(f"the transforms on /tf form a loop through '{frame}'")
@@ -134,7 +134,7 @@ class BufferTransforms(TransformTree):
     def copy(self) -> TransformTree:
         """Return the present transforms; later ones do not change them."""
         found = TransformTree()
-        found._latest = super().copy()._latest
+        found.latest = super().copy().latest
         return found
 
 
