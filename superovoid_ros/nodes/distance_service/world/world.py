@@ -329,7 +329,10 @@ class World(Part):
         def done(use: Callable[[], bool] | None, problem: Exception | None) -> bool:
             if use is not None:
                 return use()
-            self._refuse(diffs, problem)
+            if not isinstance(problem, InputError):  # a bug of the node, not a clean-up
+                self.lose(sum(diff.waits for diff in diffs))
+            for diff in diffs:
+                diff.done(replace(diff, problem=problem), None)
             if is_described:
                 self._use_no_robot(problem)
             return True
@@ -356,51 +359,24 @@ class World(Part):
         applied = diffs
         if model is not None:
             model, applied = apply(model, [*waiting, *diffs], self._measurements.moment())
-        return lambda: self._use(snapshot, model, applied, values, problem)
 
-    def _use(
-        self,
-        snapshot: Snapshot,
-        model: Model | None,
-        applied: Sequence[Diff],
-        values: Values | None,
-        problem: Exception | None,
-    ) -> bool:
-        """Use what was read; return False to read again, after changes of the model or of parameters.
-
-        Parameters
-        ----------
-        snapshot
-            Snapshot whose objects and rules are in the model.
-        model
-            The model; None: there is no robot.
-        applied
-            The diffs, with their results if there is a model.
-        values
-            Values of the parameters from which the robot was read; None: it was not read.
-        problem
-            Error because of which there is no robot; None: there is no description.
-        """
-        if values is not None:
-            ignored = dict.fromkeys(TOPICS)  # descriptions received in the meantime are read next
-            if {**self._values(), **ignored} != {**values, **ignored}:
+        def use() -> bool:
+            """Use the result; return False to read again, after changes of the model or of parameters."""
+            if values is not None:
+                ignored = dict.fromkeys(TOPICS)  # descriptions received in the meantime are read next
+                if {**self._values(), **ignored} != {**values, **ignored}:
+                    return False
+            if not self._current.snapshot.has_world_of(snapshot):
                 return False
-        if not self._current.snapshot.has_world_of(snapshot):
-            return False
-        if model is not None:
-            self._use_model(model, applied, values)
+            if model is not None:
+                self._use_model(model, applied, values)
+                return True
+            if values is not None:
+                self._use_no_robot(problem)
+            self._wait(applied)
             return True
-        if values is not None:
-            self._use_no_robot(problem)
-        self._wait(applied)
-        return True
 
-    def _refuse(self, diffs: Sequence[Diff], problem: Exception) -> None:
-        """Refuse diffs that could not be read because of a bug or of a clean-up."""
-        if not isinstance(problem, InputError):
-            self.lose(sum(diff.waits for diff in diffs))
-        for diff in diffs:
-            diff.done(replace(diff, problem=problem), None)
+        return use
 
     def _wait(self, diffs: Sequence[Diff]) -> None:
         """Store changes until there is a robot."""
