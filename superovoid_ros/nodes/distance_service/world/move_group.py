@@ -197,12 +197,13 @@ class MoveGroupScene(Part):
                 if self._outdated <= _MOST_OUTDATED:
                     return
             self._outdated, self._not_before = 0, time.monotonic() + _AGAIN  # after it has been read
-            self._world.take_whole(scene, lost_messages, self._handle_outcome)
+            self._world.take_whole(scene, lost_messages).add_done_callback(self._handle_outcome)
         except Exception as error:
             self.log.error("planning scene", f"{self._service}: {reason_of(error)}")
             self._is_wanted, self._not_before = True, time.monotonic() + _AGAIN
 
-    def _handle_outcome(self, problem: Exception | None) -> None:
+    def _handle_outcome(self, future: Future) -> None:
+        problem = future.exception()
         self._taken += problem is None
         self._missing = self._missing_now()
         if problem is not None:

@@ -144,7 +144,7 @@ class World(Part):
         self._topic_text = dict.fromkeys(TOPICS, "")
         self._built_at = -math.inf  # time.monotonic, s
         self.object_messages = 0
-        """Number of messages about objects received on topics."""
+        """Number of messages of MoveIt about objects."""
 
     def configure(self) -> None:
         """Listen to topics and open the services."""
@@ -412,8 +412,10 @@ class World(Part):
         more.setdefault("lost_messages", self._current.snapshot.lost_messages)
         return Diff(topic, change, on_done, **more)
 
-    def _of_scene(self, scene: moveit_changes.SceneMessage) -> dict[str, Any]:
-        """Return the fields of the diff by a planning scene, to be read with the current parameters."""
+    def _of_scene(self, message: moveit_changes.Message) -> dict[str, Any]:
+        """Return the fields of the diff by a message of MoveIt, to be read with the current parameters."""
+        scene = moveit_changes.SceneMessage.from_message(message)
+        self.object_messages += scene.is_about_objects
         options = [self.value(name) for name in ("open_meshes", "octomap_cubes", "max_objects")]
         return {
             "change": partial(moveit_changes.apply_scene, scene, *options),
@@ -422,23 +424,11 @@ class World(Part):
             "positions": scene.positions,
         }
 
+    def take_whole(self, scene: PlanningScene, lost_messages: int) -> Future:
+        """Apply a whole scene requested from another node when `Snapshot.lost_messages` was this; as `change`."""
+        return self.change("planning_scene", lost_messages=lost_messages, **self._of_scene(scene))
+
     # --- topics ---
-
-    def take_whole(self, scene: PlanningScene, lost_messages: int, done: Callable[[Exception | None], None]) -> None:
-        """Apply a whole planning scene requested from another node.
-
-        Parameters
-        ----------
-        scene
-            The scene.
-        lost_messages
-            `Snapshot.lost_messages` at the time of the request.
-        done
-            Receives the error because of which it could not be applied, or None.
-        """
-        fields = self._of_scene(moveit_changes.SceneMessage.from_message(scene))
-        on_done = lambda _planning, problem: done(problem)  # noqa: E731
-        self.submit([self._diff("planning_scene", done=on_done, lost_messages=lost_messages, **fields)])
 
     def _take(self, topic: str, taken: Sequence[TakenMessage]) -> None:
         """Apply messages of a topic; unusable ones are logged, and their objects recorded as missing."""
@@ -465,9 +455,7 @@ class World(Part):
                 self.statistics.fault(is_read=False)
                 continue
             try:
-                scene = moveit_changes.SceneMessage.from_message(message)
-                self.object_messages += scene.is_about_objects
-                diffs.append(self._diff(topic, done=on_done, size=size, waits=True, **self._of_scene(scene)))
+                diffs.append(self._diff(topic, done=on_done, size=size, waits=True, **self._of_scene(message)))
             except Exception as error:  # a bug of the node
                 lose(1, error)
         try:
@@ -481,7 +469,7 @@ class World(Part):
     async def _apply_planning_scene(
         self, request: ApplyPlanningScene.Request, response: ApplyPlanningScene.Response
     ) -> None:
-        fields = self._of_scene(moveit_changes.SceneMessage.from_message(request.scene))
+        fields = self._of_scene(request.scene)
         await self.change("apply_planning_scene", **fields | {"missing": tuple})  # its client knows what is missing
 
     async def _clear_octomap(self, request: Empty.Request, response: Empty.Response) -> None:
