@@ -152,11 +152,10 @@ def link_of(state: RequestedState, name: str, group: Group | None = None) -> str
 
 def state_message(state: RequestedState, stamp: Time) -> RobotState:
     """Return a whole state, with attached objects, which is the same when it is asked about again."""
-
-    def pose_of(parent: str, child: str) -> np.ndarray:
-        return np.linalg.inv(state.poses[parent]) @ state.poses[child]
-
+    robot, poses = state.robot, state.poses
+    carried = [joint for joint in robot.joints.values() if joint.child in robot.base_links]
+    base_poses = {joint.child: np.linalg.inv(poses[joint.parent]) @ poses[joint.child] for joint in carried}
     header = Header(stamp=stamp, frame_id=state.frame)
-    message = joints_message(state.robot, state.positions, pose_of, header)
+    message = joints_message(robot, state.positions, base_poses, header)
     message.attached_collision_objects = attached_messages(state.planning, lambda link: Header(frame_id=link))
     return message

@@ -120,30 +120,27 @@ class CurrentScene(Part):
 
     def _measured_state(self, model: Model) -> RobotState:
         """Return what was measured; what was not is left out, and the log names it."""
-        robot, problems, positions = model.robot, [], {}
-        for name in robot.joint_names:
-            try:
-                positions |= self._measurements.positions(robot, [name])[0]
-            except InputError as error:
-                problems.append(str(error))
-
-        def pose_of(_parent: str, child: str) -> np.ndarray | None:
-            try:
-                return self._measurements.base_pose(robot, child).target_from_source
-            except InputError as error:
-                problems.append(str(error))
-                return None
-
+        robot, measurements, problems = model.robot, self._measurements, []
+        positions, base_poses = {}, {}
+        for found, names, measure in (
+            (positions, robot.joint_names, lambda name: measurements.positions(robot, [name])[0][name]),
+            (base_poses, robot.base_links, lambda link: measurements.base_pose(robot, link).target_from_source),
+        ):
+            for name in names:
+                try:
+                    found[name] = measure(name)
+                except InputError as error:
+                    problems.append(str(error))
         frame = self._measurements.frame_of(robot, robot.root)
         header = Header(frame_id=frame, stamp=self.node.get_clock().now().to_msg())
-        message = joints_message(robot, positions, pose_of, header)
+        message = joints_message(robot, positions, base_poses, header)
         if problems:
             self.log.warning("joints left out", f"get_planning_scene: joints left out: {'; '.join(problems)}")
         return message
 
 
 def joints_message(
-    robot: Robot, positions: Mapping[str, float], pose_of: Callable[[str, str], np.ndarray | None], header: Header
+    robot: Robot, positions: Mapping[str, float], base_poses: Mapping[str, np.ndarray], header: Header
 ) -> RobotState:
     """Return the positions of all joints, mimic joints included, and the places of links on floating and planar joints.
 
@@ -151,8 +148,8 @@ def joints_message(
     ----------
     robot, positions
         Joints without a position are left out.
-    pose_of
-        Returns parent_from_child of two links, shape (4, 4); None if it is not known.
+    base_poses
+        Poses of links in the parent links of their joints, shape (4, 4); others are left out.
     header
         Of both parts.
     """
@@ -164,9 +161,8 @@ def joints_message(
             message.joint_state.name.append(name)
             message.joint_state.position.append(float(value))
         if joint.kind in OUTSIDE and joint.parent in (robot.root, robot.root_link):
-            pose = pose_of(joint.parent, joint.child)
-            if pose is not None:
-                pose = np.linalg.inv(joint.parent_from_joint) @ pose
+            if joint.child in base_poses:
+                pose = np.linalg.inv(joint.parent_from_joint) @ base_poses[joint.child]
                 message.multi_dof_joint_state.joint_names.append(name)
                 message.multi_dof_joint_state.transforms.append(to_transform("", "", pose, header.stamp).transform)
     return message
