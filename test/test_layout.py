@@ -206,6 +206,9 @@ PARTS = {
 }
 # From messages to the model: each imports only earlier ones, and neither messages nor ROS.
 PLAIN = (
+    "robot_state.latest",
+    "world.places",
+    "robot_state.measured",
     "world.frames",
     "world.model",
     "world.current",

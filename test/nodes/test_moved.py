@@ -11,9 +11,9 @@ from superovoid.robot import Robot
 from superovoid.robot.planning_scene import PlanningScene
 from superovoid.shapes import Box, ConvexMesh, HalfSpace, Sphere
 from superovoid_ros.nodes.common.mistakes import InputError
-from superovoid_ros.nodes.distance_service.robot_state.measurements import Joints, Measured
-from superovoid_ros.nodes.distance_service.robot_state.transforms import StampedTransform
-from superovoid_ros.nodes.distance_service.world.frames import places
+from superovoid_ros.nodes.distance_service.robot_state.latest import StampedTransform
+from superovoid_ros.nodes.distance_service.robot_state.measured import Joints, Measured
+from superovoid_ros.nodes.distance_service.world.places import places
 
 ROBOT = Robot.from_urdf('<robot name="stand"><link name="stand"/></robot>')
 TOLERANCE = 1e-3

@@ -20,7 +20,6 @@ from superovoid_ros.nodes.common.endpoints import LostMessages
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service import parameter_file
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.robot_state.transforms import StampedTransform
 from superovoid_ros.nodes.distance_service.world import current, moveit_changes
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.own_changes import apply_superovoids

@@ -43,7 +43,7 @@ def oldest(found):
 @pytest.fixture
 def tree():
     """world - left - finger, world - right; left is static."""
-    tree = TransformTree()
+    tree = Transforms()
     put(tree, "world", "left", pose(1), None)
     put(tree, "left", "finger", pose(2), 200)
     put(tree, "world", "right", pose(3), 100)
@@ -122,7 +122,7 @@ def with_tf2(monkeypatch):
 def test_every_source_refuses_an_infinite_transform(with_tf2, number):
     matrix = np.eye(4)
     matrix[0, 3] = number
-    for source in (with_tf2, TransformTree()):
+    for source in (with_tf2, Transforms()):
         with pytest.raises(InputError, match=r"transform from 'left' to 'world': translation .*: must be finite"):
             source.store(to_transform("world", "left", matrix, Time()), static=False)
 
@@ -181,7 +181,7 @@ def test_older_transforms_are_believed_only_after_a_jump_back(tree):
 def test_old_frames_give_way_to_others_and_static_ones_stay(monkeypatch):
     monkeypatch.setattr(module, "MOST_NAMES", 5)
     now = [0.0]
-    tree = TransformTree(lambda: now[0])
+    tree = Transforms(lambda: now[0])
     put(tree, "world", "base", pose(1), None)
     for i in range(4):
         put(tree, "world", f"old {i}", pose(2), 100)

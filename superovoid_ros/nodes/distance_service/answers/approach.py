@@ -11,7 +11,7 @@ import numpy as np
 
 from superovoid.robot.planning_scene import OCTOMAP
 from superovoid.scene import SceneResult
-from superovoid_ros.nodes.distance_service.robot_state.measurements import States
+from superovoid_ros.nodes.distance_service.robot_state.measured import States
 from superovoid_ros.nodes.distance_service.world.model import Model, Selection
 
 _ROUNDING = 1.0 - 1e-12  # factor on a time that is a quotient of a bound and a sum of bounds

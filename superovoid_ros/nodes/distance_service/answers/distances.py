@@ -33,12 +33,8 @@ from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
 from superovoid_ros.nodes.common.parameters import count
 from superovoid_ros.nodes.distance_service.jobs import AT_ONCE, Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
-from superovoid_ros.nodes.distance_service.robot_state.measurements import (
-    Measurements,
-    States,
-    StateValues,
-    read_values,
-)
+from superovoid_ros.nodes.distance_service.robot_state.measured import States, StateValues, read_values
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.model import Model, Selection
 

@@ -19,10 +19,8 @@ from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.nodes.common.conversions import from_transform
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals
 from superovoid_ros.nodes.distance_service.part import Common, Part
-from superovoid_ros.nodes.distance_service.robot_state.measurements import (
-    Measurements,
-    read_values,
-)
+from superovoid_ros.nodes.distance_service.robot_state.measured import read_values
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.nodes.distance_service.world.model import Model

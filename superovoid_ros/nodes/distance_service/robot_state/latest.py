@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The latest measured value of every name: of joints and of frames."""
+"""The latest measured value of every name: of joints and of frames. No messages."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
-from superovoid_ros.nodes.common.mistakes import InputError, shorten
+import numpy as np
+
+from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, shorten
 
 Value = TypeVar("Value")
 Source = TypeVar("Source", bound="LatestValues")
@@ -112,3 +114,52 @@ class LatestValues(Generic[Value]):
         with self.lock:
             found.latest = dict(self.latest)
         return found
+
+
+class StampedTransform(NamedTuple):
+    """A transform and the stamps of its measurements."""
+
+    target_from_source: np.ndarray
+    """Transform, m, shape (4, 4)."""
+    stamps: tuple[int, ...] = ()
+    """Stamps of the links in the chain that are not static, ns."""
+
+
+class TransformTree(LatestValues[tuple[str, np.ndarray]]):
+    """The newest transform of every frame to its parent: parent, and parent_from_frame, m, shape (4, 4).
+
+    As in tf2, a frame has one parent: a transform from another parent replaces the earlier one.
+    """
+
+    def lookup(self, target: str, source: str) -> StampedTransform:
+        """Return the newest `target_from_source`; raise `InputError` if the frames are not connected."""
+        up_from_source = self._ancestors(source)
+        up_from_target = self._ancestors(target)
+        for common, (common_from_source, stamps_source) in up_from_source.items():
+            if common in up_from_target:
+                common_from_target, stamps_target = up_from_target[common]
+                return StampedTransform(
+                    np.linalg.inv(common_from_target) @ common_from_source, (*stamps_source, *stamps_target)
+                )
+        parents = {child: parent for child, ((parent, _), _) in self.copy().latest.items()}
+        raise InputError(
+            f"no transform from '{source}' to '{target}' on /tf or /tf_static; known frames: "
+            f"{listing({*parents, *parents.values()})}",
+            Code.NOT_MEASURED,
+        )
+
+    def lies_below(self, frame: str, above: str) -> bool:
+        """Return whether `above` is an ancestor of a frame."""
+        return above in self._ancestors(frame)
+
+    def _ancestors(self, frame: str) -> dict[str, tuple[np.ndarray, list[int]]]:
+        """Return (ancestor_from_frame, stamps between them) by ancestor, nearest first, with the frame itself."""
+        matrix, stamps = np.eye(4), []
+        ancestors = {frame: (matrix, stamps)}
+        while (link := self.latest.get(frame)) is not None:
+            (frame, parent_from_child), measured = link
+            if frame in ancestors:
+                raise InputError(f"the transforms on /tf form a loop through '{frame}'")
+            matrix, stamps = parent_from_child @ matrix, stamps if measured is None else [*stamps, measured]
+            ancestors[frame] = (matrix, stamps)
+        return ancestors

@@ -8,36 +8,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from types import ModuleType
-from typing import NamedTuple
 
-import numpy as np
 from geometry_msgs.msg import TransformStamped
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.time import Time
 
 from superovoid_ros.nodes.common.conversions import from_transform, stamp_of, to_nanoseconds
 from superovoid_ros.nodes.common.endpoints import Endpoints
-from superovoid_ros.nodes.common.mistakes import Code, InputError, check_name, listing
-from superovoid_ros.nodes.distance_service.robot_state.latest import MOST_NAMES, LatestValues
+from superovoid_ros.nodes.common.mistakes import InputError, check_name
+from superovoid_ros.nodes.distance_service.robot_state.latest import MOST_NAMES, StampedTransform, TransformTree
 
 Refused = Callable[[str, Exception], None]
 """Function that receives the topic of an invalid transform, and the reason."""
 
 
-class StampedTransform(NamedTuple):
-    """A transform and the stamps of its measurements."""
-
-    target_from_source: np.ndarray
-    """Transform, m, shape (4, 4)."""
-    stamps: tuple[int, ...] = ()
-    """Stamps of the links in the chain that are not static, ns."""
-
-
-class TransformTree(LatestValues[tuple[str, np.ndarray]]):
-    """The newest transform of every frame to its parent: parent, and parent_from_frame, m, shape (4, 4).
-
-    As in tf2, a frame has one parent: a transform from another parent replaces the earlier one.
-    """
+class Transforms(TransformTree):
+    """Transforms received as messages."""
 
     def store(self, stamped: TransformStamped, *, static: bool, now: float = math.inf) -> None:
         """Store a transform of /tf or, if it is static, of /tf_static, unless it is old; `now` is the time, ns."""
@@ -51,41 +37,8 @@ class TransformTree(LatestValues[tuple[str, np.ndarray]]):
         pose = from_transform(stamped.transform, what)
         self.put([(child, (parent, pose))], None if static else stamp, now)
 
-    def lookup(self, target: str, source: str) -> StampedTransform:
-        """Return the newest `target_from_source`; raise `InputError` if the frames are not connected."""
-        up_from_source = self._ancestors(source)
-        up_from_target = self._ancestors(target)
-        for common, (common_from_source, stamps_source) in up_from_source.items():
-            if common in up_from_target:
-                common_from_target, stamps_target = up_from_target[common]
-                return StampedTransform(
-                    np.linalg.inv(common_from_target) @ common_from_source, (*stamps_source, *stamps_target)
-                )
-        parents = {child: parent for child, ((parent, _), _) in self.copy().latest.items()}
-        raise InputError(
-            f"no transform from '{source}' to '{target}' on /tf or /tf_static; known frames: "
-            f"{listing({*parents, *parents.values()})}",
-            Code.NOT_MEASURED,
-        )
 
-    def lies_below(self, frame: str, above: str) -> bool:
-        """Return whether `above` is an ancestor of a frame."""
-        return above in self._ancestors(frame)
-
-    def _ancestors(self, frame: str) -> dict[str, tuple[np.ndarray, list[int]]]:
-        """Return (ancestor_from_frame, stamps between them) by ancestor, nearest first, with the frame itself."""
-        matrix, stamps = np.eye(4), []
-        ancestors = {frame: (matrix, stamps)}
-        while (link := self.latest.get(frame)) is not None:
-            (frame, parent_from_child), measured = link
-            if frame in ancestors:
-                raise InputError(f"the transforms on /tf form a loop through '{frame}'")
-            matrix, stamps = parent_from_child @ matrix, stamps if measured is None else [*stamps, measured]
-            ancestors[frame] = (matrix, stamps)
-        return ancestors
-
-
-class BufferTransforms(TransformTree):
+class BufferTransforms(Transforms):
     """Transforms stored by tf2_ros, which interpolates to the newest time at which it knows every link of a chain.
 
     If there is no such time, since a sender stopped or sends less than every ten seconds, the newest transform of each
@@ -131,9 +84,9 @@ class BufferTransforms(TransformTree):
         self._buffer.clear()
         return super().forget_after(now)
 
-    def copy(self) -> TransformTree:
+    def copy(self) -> Transforms:
         """Return the present transforms; later ones do not change them."""
-        found = TransformTree()
+        found = Transforms()
         found.latest = super().copy().latest
         return found
 
@@ -143,17 +96,17 @@ def own_frames(name: str) -> str:
     return name.lstrip("/") + "/"
 
 
-def transform_source(name: str) -> TransformTree:
+def transform_source(name: str) -> Transforms:
     """Return the store of transforms for this installation and a node, given by its full name."""
     try:
         import tf2_ros
     except ImportError:
-        return TransformTree()
+        return Transforms()
     return BufferTransforms(tf2_ros, name)
 
 
 def listen_to_transforms(
-    endpoints: Endpoints, name: str, source: TransformTree, refused: Refused, clock: Callable[[], float]
+    endpoints: Endpoints, name: str, source: Transforms, refused: Refused, clock: Callable[[], float]
 ) -> None:
     """Store the transforms on /tf and /tf_static, except those that the node `name` publishes itself.
 

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from superovoid.robot.planning_scene import Edit, PlanningScene, Problem
 from superovoid_ros.nodes.common.mistakes import Code, InputError, reason_of, refusals
+from superovoid_ros.nodes.distance_service.robot_state.measured import Moment
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.nodes.distance_service.world.model import Model
-
-if TYPE_CHECKING:
-    from superovoid_ros.nodes.distance_service.robot_state.measurements import Moment
 
 MOST_WAITING, MOST_BYTES = 5_000, 16_000_000
 """Largest number of changes that wait for a robot, and of bytes of their messages together."""
