@@ -51,15 +51,16 @@ class Diff:
     """`Snapshot.lost_messages` at its arrival."""
     measured: Moment | None = None
     """Measurements at its arrival; None if there was no robot: those when it is applied."""
-    notes: tuple[str, ...] = ()
-    """Warnings after it was applied."""
-    problem: Exception | None = None
-    """Error because of which it, or a part of it, could not be applied."""
+    notes: Sequence[Note] = ()
+    """Its warnings, and the parts of it that could not be used, after it was applied."""
+    error: Exception | None = None
+    """Error because of which it could not be applied."""
 
     @property
-    def is_applied(self) -> bool:
-        """Whether it, or a part of it, was applied."""
-        return self.problem is None or isinstance(self.problem, PartlyRefusedError)
+    def problem(self) -> Exception | None:
+        """Error because of which it, or a part of it, could not be applied."""
+        refused = [str(note) for note in self.notes if isinstance(note, Problem)]
+        return InputError(f"the rest is applied, not: {'; '.join(refused)}") if refused else self.error
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +84,7 @@ class Snapshot:
 
     def with_model(self, model: Model, applied: Sequence[Diff] = ()) -> Snapshot:
         """Return the snapshot with a model, which includes all waiting changes and those of `applied`."""
-        whole = [diff.lost_messages for diff in applied if diff.replaces_all and diff.is_applied]
+        whole = [diff.lost_messages for diff in applied if diff.replaces_all and diff.error is None]
         return replace(
             self,
             model=model,
@@ -206,7 +207,7 @@ class CurrentModel:
         """Use a model, and tell the senders of the diffs in it."""
         self.exchange(self.snapshot.with_model(model, applied))
         for diff in applied:
-            diff.done(diff, model.planning if diff.is_applied else None)
+            diff.done(diff, model.planning if diff.error is None else None)
 
     def exchange(self, snapshot: Snapshot) -> None:
         """Replace the snapshot in one assignment, so that other threads see the old model or the new one."""
@@ -218,21 +219,22 @@ class CurrentModel:
 # --- building, in any thread ---
 
 
-class PartlyRefusedError(InputError):
-    """Some parts of a message could not be used; the rest was applied."""
-
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__(f"the rest is applied, not: {'; '.join(map(str, problems))}")
-
-
 def apply(model: Model, diffs: Sequence[Diff], now: Moment) -> tuple[Model, list[Diff]]:
     """Apply diffs to a model in order; return the new model, and the diffs with their results.
 
     All together become one planning scene. An object that cannot be used is recorded in its diff. If a diff cannot be
     applied, the two halves of the diffs are tried separately. `now` are the measurements for diffs without their own.
     """
+    if not diffs:
+        return model, []
+    applied = []
     try:
-        return _apply_together(model, diffs, now)
+        with refusals():
+            edit = model.planning.edit()
+            for diff in diffs:
+                notes = diff.change(edit, Frames(diff.measured or now, model.robot, edit))
+                applied.append(replace(diff, notes=notes) if notes else diff)
+            return model_of(edit.commit()), applied
     except Exception as error:
         if len(diffs) > 1:
             middle = len(diffs) // 2
@@ -243,24 +245,7 @@ def apply(model: Model, diffs: Sequence[Diff], now: Moment) -> tuple[Model, list
         missing, edit = refused.missing(), model.planning.edit()
         for problem in missing:
             edit.report(replace(problem, reason=f"{refused.topic}: {reason_of(error)}"))
-        return model_of(edit.commit()) if missing else model, [replace(refused, problem=error)]
-
-
-def _apply_together(model: Model, diffs: Sequence[Diff], now: Moment) -> tuple[Model, list[Diff]]:
-    """Apply all diffs to a model, or none; return the model, and the diffs with their results."""
-    if not diffs:
-        return model, []
-    applied = []
-    with refusals():
-        edit = model.planning.edit()
-        for diff in diffs:
-            notes = diff.change(edit, Frames(diff.measured or now, model.robot, edit))
-            if notes:
-                problems = [note for note in notes if isinstance(note, Problem)]
-                words = tuple(note for note in notes if not isinstance(note, Problem))
-                diff = replace(diff, notes=words, problem=PartlyRefusedError(problems) if problems else None)
-            applied.append(diff)
-        return model_of(edit.commit()), applied
+        return model_of(edit.commit()) if missing else model, [replace(refused, error=error)]
 
 
 def model_of(planning: PlanningScene) -> Model:

@@ -332,7 +332,7 @@ class World(Part):
             if not isinstance(problem, InputError):  # a bug of the node, not a clean-up
                 self.lose(sum(diff.waits for diff in diffs))
             for diff in diffs:
-                diff.done(replace(diff, problem=problem), None)
+                diff.done(replace(diff, error=problem), None)
             if is_described:
                 self._use_no_robot(problem)
             return True
@@ -388,7 +388,7 @@ class World(Part):
                 snapshot = snapshot.with_waiting(diff)
             except InputError as error:
                 snapshot = snapshot.with_lost(int(diff.waits))
-                diff.done(replace(diff, problem=error), None)
+                diff.done(replace(diff, error=error), None)
         self._current.exchange(snapshot)
 
     def change(self, service: str, change: Change, **more: Any) -> Future:
@@ -404,7 +404,8 @@ class World(Part):
 
         def on_done(diff: Diff, planning: Planning | None) -> None:
             for note in diff.notes:
-                self.log.warning("planning scene", note)
+                if isinstance(note, str):
+                    self.log.warning("planning scene", note)
             if planning is not None and positions:
                 self._measurements.take_scene(positions)
             done(planning, diff.problem)
