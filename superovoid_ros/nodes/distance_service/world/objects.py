@@ -290,15 +290,16 @@ def _to_primitive(kind: int, dimensions: Callable[[Any], Sequence[float]]) -> Ca
     return lambda shape: SolidPrimitive(type=kind, dimensions=list(dimensions(shape)))
 
 
+_PRIMITIVE, _MESH, _PLANE = (fields[:2] for fields in _PARTS)
 _MESSAGES: dict[type[Shape], tuple[str, str, Callable[[Any], Any]]] = {
-    Box: (*_PARTS[0][:2], _to_primitive(SolidPrimitive.BOX, lambda box: box.lengths)),
-    Sphere: (*_PARTS[0][:2], _to_primitive(SolidPrimitive.SPHERE, lambda sphere: [sphere.radius])),
-    Cylinder: (*_PARTS[0][:2], _to_primitive(SolidPrimitive.CYLINDER, lambda one: [one.length, one.radius])),
-    Cone: (*_PARTS[0][:2], _to_primitive(SolidPrimitive.CONE, lambda cone: [cone.length, cone.radius])),
-    ConvexMesh: (*_PARTS[0][:2], _message_of_prism),
-    Mesh: (*_PARTS[1][:2], _message_of_mesh),
-    Shell: (*_PARTS[1][:2], _message_of_mesh),
-    HalfSpace: (*_PARTS[2][:2], lambda _: PlaneMessage(coef=[0.0, 0.0, 1.0, 0.0])),
+    Box: (*_PRIMITIVE, _to_primitive(SolidPrimitive.BOX, lambda box: box.lengths)),
+    Sphere: (*_PRIMITIVE, _to_primitive(SolidPrimitive.SPHERE, lambda sphere: [sphere.radius])),
+    Cylinder: (*_PRIMITIVE, _to_primitive(SolidPrimitive.CYLINDER, lambda one: [one.length, one.radius])),
+    Cone: (*_PRIMITIVE, _to_primitive(SolidPrimitive.CONE, lambda cone: [cone.length, cone.radius])),
+    ConvexMesh: (*_PRIMITIVE, _message_of_prism),
+    Mesh: (*_MESH, _message_of_mesh),
+    Shell: (*_MESH, _message_of_mesh),
+    HalfSpace: (*_PLANE, lambda _: PlaneMessage(coef=[0.0, 0.0, 1.0, 0.0])),
 }
 
 
