@@ -12,12 +12,15 @@ from moveit_msgs.msg import PlanningScene, RobotState
 from sensor_msgs.msg import JointState
 
 from superovoid_ros.nodes.common.conversions import to_transform
-from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositions
+from superovoid_ros.nodes.distance_service.robot_state.latest import TransformTree
+from superovoid_ros.nodes.distance_service.robot_state.measured import Joints, Measured
+from superovoid_ros.nodes.distance_service.robot_state.measurements import store_joint_states
 
 import arm
 from monitor import Monitor
 
 AHEAD = JointState(name=["slide"], position=[1.0])
+
 
 ROBOT = SimpleNamespace(joint_names=("a", "b"), joint_limits={"a": (-1.0, 1.0), "b": (2.0, 4.0)})
 

@@ -3,6 +3,7 @@
 
 """The tree of transforms that stands in for tf2_ros."""
 
+import math
 import sys
 import types
 
@@ -16,7 +17,7 @@ from superovoid_ros.nodes.common.endpoints import Endpoints
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.robot_state import latest as module
 from superovoid_ros.nodes.distance_service.robot_state.transforms import (
-    TransformTree,
+    Transforms,
     listen_to_transforms,
     transform_source,
 )
@@ -115,7 +116,10 @@ def with_tf2(monkeypatch):
     for kind in (Buffer, TransformException, ExtrapolationException):
         setattr(double, kind.__name__, kind)
     monkeypatch.setitem(sys.modules, "tf2_ros", double)
-    return transform_source("/test_client")
+    source = transform_source("/test_client")
+    for (parent, child), (seed, sec) in Buffer.LINKS.items():
+        source.store(to_transform(parent, child, pose(seed), Time(sec=sec)), static=sec == 0)
+    return source
 
 
 @pytest.mark.parametrize("number", [np.inf, np.nan])
@@ -136,16 +140,16 @@ def test_a_missing_frame_is_named_with_the_known_ones(with_tf2):
 def test_a_chain_without_common_time_has_each_newest_link(with_tf2):
     found = with_tf2.lookup("left", "camera")
     assert found.target_from_source == pytest.approx(np.linalg.inv(pose(1)) @ pose(2) @ pose(3), abs=1e-13)
-    assert found.stamp == 5_000_000_000
+    assert oldest(found) == 5_000_000_000
     assert with_tf2.forget_after(0) == 2  # of these links
 
 
 def test_tf2_and_our_listener_agree(client):
     """Where the real tf2_ros is installed: the same messages to both."""
     pytest.importorskip("tf2_ros", reason="tf2_ros is not installed: the double has to do")
-    both = transform_source("/test_client"), TransformTree()
+    both = transform_source("/test_client"), Transforms()
     for source in both:
-        listen_to_transforms(Endpoints(client.node), "/test_client", source, print)
+        listen_to_transforms(Endpoints(client.node), "/test_client", source, print, lambda: math.inf)
 
     def answers(target, source):
         first, second = (transforms.lookup(target, source) for transforms in both)
@@ -157,7 +161,7 @@ def test_tf2_and_our_listener_agree(client):
     for parent, child, seed, sec in (("left", "finger", 2, 100), ("world", "right", 3, 99), ("world", "right", 4, 100)):
         client.send_transform(parent, child, pose(seed), stamp=Time(sec=sec))
     client.spin(0.3)
-    assert answers("world", "left").stamp is None and answers("right", "finger").stamp == 100_000_000_000
+    assert oldest(answers("world", "left")) is None and oldest(answers("right", "finger")) == 100_000_000_000
     right_from_finger = np.linalg.inv(pose(4)) @ pose(1) @ pose(2)
     assert answers("right", "finger").target_from_source == pytest.approx(right_from_finger, abs=1e-12)
     assert [transforms.forget_after(10_000_000_000) for transforms in both] == [2, 2]
@@ -170,12 +174,25 @@ def test_tf2_and_our_listener_agree(client):
 
 
 def test_older_transforms_are_believed_only_after_a_jump_back(tree):
-    tree.set("world", "right", pose(7), 50)
-    assert tree.lookup("world", "right").stamp == 100
+    put(tree, "world", "right", pose(7), 50)
+    assert oldest(tree.lookup("world", "right")) == 100
     tree.forget_after(60)
     put(tree, "world", "right", pose(7), 50)
     found = tree.lookup("world", "right")
     assert np.array_equal(found.target_from_source, pose(7)) and oldest(found) == 50
+
+
+def test_a_transform_stamped_in_the_future_counts_until_the_next(tree):
+    tree.put([("right", ("world", pose(7)))], 50, now=60)
+    found = tree.lookup("world", "right")
+    assert np.array_equal(found.target_from_source, pose(7)) and oldest(found) == 50
+
+
+def test_later_transforms_do_not_change_a_copy(tree):
+    before = tree.copy()
+    put(tree, "world", "right", pose(7), 300)
+    assert np.array_equal(before.lookup("world", "right").target_from_source, pose(3))
+    assert np.array_equal(tree.lookup("world", "right").target_from_source, pose(7))
 
 
 def test_old_frames_give_way_to_others_and_static_ones_stay(monkeypatch):
