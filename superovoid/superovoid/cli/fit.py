@@ -133,7 +133,8 @@ def add(commands: argparse._SubParsersAction) -> None:
     command.add_argument(
         "--format",
         type=option_values.some_of(_FORMATS),
-        default=("urdf",),
+        action="extend",
+        default=[],
         metavar="FORMAT,...",
         help="also write the robot for other programs: mjcf (MuJoCo), sdf (Gazebo, Drake), usd (Isaac Sim). The URDF "
         "is always written",

@@ -36,8 +36,8 @@ def report_links(links: Sequence[LinkFit], tolerance: str, *, holds: bool, stric
     REPORT.verdict(f"{summary(links, tolerance)}{failed}", failed=wrong, not_good=lesser)
     if done:
         mean = [sum(getattr(link.quality, name) for link in done) / len(done) for name in ("iou", "mean")]
-        REPORT.line(f"{sum(len(link.bodies) for link in done)} bodies; mean IoU {mean[0]:.3f}, mean two-sided distance "
-                    f"{1e3 * mean[1]:.2f} mm")  # fmt: skip
+        count = sum(len(link.bodies) for link in done)
+        REPORT.line(f"bodies: {count}; mean IoU {mean[0]:.3f}, mean two-sided distance {1e3 * mean[1]:.2f} mm")
         REPORT.table(links_table(done, holds))
     for link in links:
         words = advice(link, MOST_BODIES)

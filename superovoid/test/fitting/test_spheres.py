@@ -97,14 +97,16 @@ def test_both_files_have_the_same_spheres(tmp_path):
 
 
 @pytest.mark.ci
-def test_command_writes_spheres_that_its_check_reads(tmp_path, capsys):
+def test_command_writes_formats_and_spheres_that_its_check_reads(tmp_path, capsys):
     trimesh.creation.box((0.1, 0.2, 0.3)).export(tmp_path / "box.obj")
     mesh = '<mesh filename="package://parts/box.obj"/>'
     robot = tmp_path / "r.urdf"
     robot.write_text(f'<robot name="r">{LINK.format("a", mesh)}</robot>')
     options = ["--package", f"parts={tmp_path}", "--quiet", "--output"]
     out = tmp_path / "out"
-    main(["fit", str(robot), "--kinds", "box", "--bodies", "1", "--spheres", "13%", *options, str(out)])
+    formats = ["--format", "mjcf", "--format", "sdf,urdf"]
+    main(["fit", str(robot), "--kinds", "box", "--bodies", "1", "--spheres", "13%", *formats, *options, str(out)])
+    assert (out / "r.xml").is_file() and (out / "r.sdf").is_file()
     report = json.loads((out / "report.json").read_text())
     assert "spheres.overshoot" in report["proved"] and report["spheres"]["counts"]["a"] > 8
     overshoot = report["spheres"]["overshoot"]["a"]
