@@ -40,6 +40,12 @@ def judge_shares(shape, level, n, loss):
     return inner_height(row, inner, tuple(n), loss * row[SIZE])[1], largest_value(shape, inner, n), row[SIZE]
 
 
+def test_a_height_rounded_beyond_a_pole_has_the_share_of_the_pole():
+    rows = np.full((2, NODES, COLUMNS), -1e4)  # not filled in: the body has no concavity
+    for height in (np.nextafter(1.0, 2.0), np.nextafter(-1.0, -2.0)):
+        assert share_at(InnerShare(-1.0, 1.0, rows), height) == (1.0, 0.0)
+
+
 @pytest.mark.ci
 @pytest.mark.parametrize("sharp", [False, True])
 def test_a_height_of_an_inner_body_reaches_the_largest_value(sharp):

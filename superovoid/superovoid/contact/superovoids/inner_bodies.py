@@ -196,7 +196,8 @@ def fill_shares(b, w, rows):
 
 @kernel
 def share_at(inner, w):
-    """The share alpha of the section at a height, and a = |alpha'| / alpha."""
+    """The share alpha of the section at a height, which rounding may put beyond a pole, and a = |alpha'| / alpha."""
+    w = min(max(w, -1.0), 1.0)
     if inner.lo <= w <= inner.hi:
         return 1.0, 0.0
     upwards = w > inner.hi
