@@ -289,14 +289,18 @@ def _write(
 ) -> list[Path]:
     """Write all results and return their paths."""
     from superovoid.fitting.mjcf import write_mjcf
+    from superovoid.fitting.robot_files import urdf_for_folder
     from superovoid.fitting.sdf import write_sdf
     from superovoid.fitting.sphere_files import write_spheres
     from superovoid.fitting.tessellated import write_tessellated
     from superovoid.fitting.usd import write_usd
+    from superovoid.robot.mesh_files import DOCUMENT
 
     name = _name(arguments)
     report = fit.report()
-    texts = {folder / f"{name}_superovoids.urdf": fit.urdf}
+    start = fit.package_directories.get(DOCUMENT)
+    urdf = fit.urdf if start is None else urdf_for_folder(fit.urdf, start, folder)
+    texts = {folder / f"{name}_superovoids.urdf": urdf}
     meshes = spheres = None
     if pairs is not None:
         texts[folder / f"{name}_superovoids.srdf"] = pairs.srdf

@@ -5,13 +5,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.fitting.xml_edits import Edits, element
+from superovoid.robot.mesh_files import split_address
 from superovoid.robot.urdf import pose_matrix
 from superovoid.shapes import Box, Capsule, ConvexMesh, Cylinder, Shape, Sphere, Superovoid, Torus
 
@@ -100,6 +105,36 @@ def urdf_with_collisions(text: str, elements: Mapping[str, Sequence[str]]) -> st
             edits.remove([each for each in link.children if each.tag == "collision"])
             edits.append(link, added)
     return edits.text()
+
+
+def urdf_for_folder(text: str, start: Path, folder: Path) -> str:
+    """Return a URDF whose relative mesh paths start from another folder.
+
+    Parameters
+    ----------
+    text : str
+        The URDF.
+    start, folder : Path
+        Folders from which the paths start in this text, and in the returned one.
+    """
+    edits = Edits(text)
+    left = [edits.root]
+    while left:
+        place = left.pop()
+        left += place.children
+        path = _relative_path(place.attributes.get("filename", "")) if place.tag == "mesh" else ""
+        if path:
+            edits.set(place, "filename", quote(os.path.relpath(start / path, folder)))
+    return edits.text()
+
+
+def _relative_path(filename: str) -> str:
+    """Return the path of a relative address; empty for other addresses, and for invalid ones."""
+    with suppress(ValueError):
+        address = split_address(filename)
+        if address.scheme in ("", "file") and not address.path.startswith("/"):
+            return unquote(address.path)
+    return ""
 
 
 def _element(record: Mapping[str, Any]) -> str:

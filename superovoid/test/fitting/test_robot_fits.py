@@ -66,11 +66,13 @@ def test_meshes_near_the_urdf_are_fitted_and_checked(tmp_path, package):
         (tmp_path / "bars" / name).write_bytes((package / "bar.stl").read_bytes())
     links = {"a": '<mesh filename="../bars/one.stl"/>', "b": '<mesh filename="package://bars/two.stl"/>'}
     file.write_text(urdf(links), encoding="utf-8")
-    fit = fit_robot(file, bodies=1)
-    assert [link.state for link in fit.links] == ["fitted", "fitted", "empty"]
-    (file.parent / "fit.urdf").write_text(fit.urdf, encoding="utf-8")
-    check = check_robot(file.parent / "fit.urdf", against=file)
+    out = tmp_path / "results" / "of near"
+    assert main(["fit", str(file), "--bodies", "1", "--output", str(out)]) == 0
+    written = out / "near_superovoids.urdf"
+    check = check_robot(written, against=file)
     assert [link.state for link in check.links] == ["measured", "measured", "empty"]
+    meshes = [each.get("filename") for each in ElementTree.parse(written).iter("mesh")]
+    assert meshes == ["../../bars/one.stl", "package://bars/two.stl"] and (out / meshes[0]).is_file()
 
 
 @pytest.fixture(scope="module")
