@@ -319,8 +319,7 @@ class Motions(Searches):
             return
         given = read_trajectory(joints)
         now = self._state_for(motion.proof)
-        if motion.proof is None:
-            motion.proof = motion_of(given, now)
+        proof = motion.proof = motion.proof or motion_of(given, now)
         self._check_start(given)
         if not controllers:
             raise CodedError(_FAILED, "there are no controllers: set the parameter controllers")
@@ -328,8 +327,7 @@ class Motions(Searches):
         for name, client, _ in shares:
             if not client.server_is_ready():
                 raise CodedError(_FAILED, f"controller '{name}': its action has no server")
-        motion.proved = now
-        words = await self.jobs.result(Kind.QUERY, lambda: motion.proof.refutation(now))
+        words, motion.proved, _ = await self.prove(proof.refutation, proof)
         if words:
             raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, f"the trajectory is not proved: {words}")
         motion.require()

@@ -86,20 +86,45 @@ class Searches(RequestedStates):
                     touches = kind is Kind.PLAN and getattr(error, "in_contact", False)
                     raise CodedError(codes[-1 if touches else 0], str(error)) from error
             raise
-        before, note = motion.state, ""
+        words, _, note = await self.prove(motion.refutation, motion, motion.state)
+        if words:
+            begin = "the world has changed since the request, and the result is no longer valid"
+            raise CodedError(INVALIDATED, f"{begin}: {words}")
+        return motion, success(note, motion.state.stale)
+
+    async def prove(
+        self,
+        refutation: Callable[[RequestedState], str],
+        motion: ProvedMotion,
+        before: RequestedState | None = None,
+    ) -> tuple[str, RequestedState, str]:
+        """Prove a motion in the present world until the world does not change during the proof.
+
+        Parameters
+        ----------
+        refutation
+            Returns why the motion is not proved in a state, empty if it is; called in a thread.
+        motion
+            The motion, whose joints may move meanwhile.
+        before
+            State in which the motion is proved already, if there is one.
+
+        Returns
+        -------
+        words, state, note
+            Why the motion is not proved, empty if it is; the state of the last proof; a warning if the world keeps
+            changing.
+        """
         for _ in range(_MOST_TIMES):
             self.activity.require()
             now = self.again(motion.state)
-            if not has_changed(before, now, motion.trajectory.joints):
-                break
-            words = await self.jobs.result(Kind.QUERY, lambda now=now: motion.refutation(now))
-            if words:
-                begin = "the world has changed since the request, and the result is no longer valid"
-                raise CodedError(INVALIDATED, f"{begin}: {words}")
+            if before is not None and not has_changed(before, now, motion.trajectory.joints):
+                return "", before, ""
+            words = await self.jobs.result(Kind.QUERY, lambda now=now: refutation(now))
             before = now
-        else:
-            note = "the world keeps changing: proved for one of its last states"
-        return motion, success(note, motion.state.stale)
+            if words:
+                return words, before, ""
+        return "", before, "the world keeps changing: proved for one of its last states"
 
 
 def has_changed(before: RequestedState, now: RequestedState, moved: Collection[str]) -> bool:

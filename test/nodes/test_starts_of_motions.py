@@ -1,0 +1,77 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Motions before which the robot or the world differs from the request: what controllers receive is proved."""
+
+from __future__ import annotations
+
+import numpy as np
+import panda
+import pytest
+from holding import SERVICE, hold
+from motion_goals import controllers_file, execute, trajectory
+from moveit_msgs.msg import MoveItErrorCodes as Code
+from moveit_msgs.msg import RobotState
+from moveit_msgs.srv import GetPositionFK
+from panda_service import LEFT, RIGHT, TIP, block, start, tip
+from test_hostile_motions import Machine
+
+pytestmark = panda.NEEDS_PLANNER
+AT_WALL = (0.0, *LEFT[1:])
+MEASURED = RobotState(is_diff=True)
+
+
+@pytest.fixture(scope="module")
+def machine(serve, client, tmp_path_factory):
+    """A robot whose controllers accept goals; the service lets it begin far from the start of a trajectory."""
+    controllers = {
+        "arm_controller": ("FollowJointTrajectory", "", panda.ARM),
+        "hand_controller": ("GripperCommand", "gripper_cmd", ["panda_finger_joint1"]),
+    }
+    limits = {"allowed_start_tolerance": 2.0, "execution_duration_monitoring": False}
+    path = controllers_file(tmp_path_factory.mktemp("controllers") / "controllers.yaml", controllers, limits)
+    start(serve, SERVICE, controllers=path, stale_timeout=10.0)
+    return Machine(client)
+
+
+@pytest.fixture
+def robot(machine, client):
+    """The client, with the arm at the left, and nothing around it or attached."""
+    machine.reset()
+    client.empty()
+    wait_for_tip(client, LEFT)
+    return client
+
+
+def wait_for_tip(client, values):
+    """Wait until the node has measured a state."""
+    at = tip(values)[:3, 3]
+
+    def is_there(response):
+        found = response.pose_stamped and response.pose_stamped[0].pose.position
+        return found and np.allclose((found.x, found.y, found.z), at, atol=1e-6)
+
+    client.call_until(is_there, GetPositionFK, "/compute_fk", robot_state=MEASURED, fk_link_names=[TIP])
+
+
+def begun(client, machine, goal):
+    """Wait for the begin or end of a motion; return the controller's trajectory, or the code and its message."""
+    client.wait(lambda: bool(machine.goals) or goal.future.done())
+    if goal.future.done():
+        return goal.code()
+    sent = machine.goals[0].request.trajectory
+    client.answer(goal.handle.cancel_goal_async())
+    assert goal.code().val == Code.PREEMPTED
+    return sent
+
+
+def test_an_object_applied_during_the_last_proof_is_not_hit(robot, machine):
+    before = hold(robot, "query", True)
+    goal = execute(robot, trajectory((0.0, LEFT), (30.0, RIGHT)))
+    while hold(robot, "query", True) == before:
+        robot.spin(0.02)
+    robot.apply(block("wall", panda.wall()))
+    hold(robot, "query", False)
+    code = begun(robot, machine, goal)
+    assert code.val == Code.INVALID_MOTION_PLAN and "wall" in code.message
+    assert not machine.goals
