@@ -9,7 +9,7 @@ import numpy as np
 import panda
 import pytest
 from holding import SERVICE, hold
-from motion_goals import controllers_file, execute, trajectory
+from motion_goals import controllers_file, execute, move, trajectory
 from moveit_msgs.msg import MoveItErrorCodes as Code
 from moveit_msgs.msg import RobotState
 from moveit_msgs.srv import GetPositionFK
@@ -75,3 +75,15 @@ def test_an_object_applied_during_the_last_proof_is_not_hit(robot, machine):
     code = begun(robot, machine, goal)
     assert code.val == Code.INVALID_MOTION_PLAN and "wall" in code.message
     assert not machine.goals
+
+
+def test_a_robot_moved_during_planning_does_not_hit_anything(robot, machine):
+    robot.apply(block("wall", panda.wall()))
+    hold(robot, "plan", True)
+    goal = move(robot, (0.9, *LEFT[1:]))
+    goal.wait_for("PLANNING")
+    machine.state[:7] = map(float, RIGHT)
+    wait_for_tip(robot, RIGHT)
+    hold(robot, "plan", False)
+    code = begun(robot, machine, goal)
+    assert code.val == Code.INVALID_MOTION_PLAN and "wall" in code.message

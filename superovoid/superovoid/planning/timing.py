@@ -115,7 +115,10 @@ class Trajectory:
         """
         passed = self.positions[: max(1, int(np.searchsorted(self.times, time, side="right")))]
         nearest = int(np.abs(passed - np.asarray(state, dtype=float)).max(axis=1).argmin())
-        rows = slice(max(0, nearest - 1), None)
+        return self.points(slice(max(0, nearest - 1), None))
+
+    def points(self, rows: slice) -> Trajectory:
+        """Return the motion between some of the points, with their times."""
         return replace(
             self,
             times=self.times[rows],

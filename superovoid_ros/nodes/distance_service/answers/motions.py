@@ -327,7 +327,13 @@ class Motions(Searches):
         for name, client, _ in shares:
             if not client.server_is_ready():
                 raise CodedError(_FAILED, f"controller '{name}': its action has no server")
-        words, motion.proved, _ = await self.prove(proof.refutation, proof)
+        first = given.points(slice(1))
+
+        def refutation(now: RequestedState) -> str:
+            # A plan begins at the state of its request, from which the robot may have moved.
+            return proof.refutation(now) or motion_of(first, now).refutation(now)
+
+        words, motion.proved, _ = await self.prove(refutation, proof)
         if words:
             raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, f"the trajectory is not proved: {words}")
         motion.require()
