@@ -5,15 +5,19 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import panda
 import pytest
 from holding import SERVICE, hold
-from motion_goals import controllers_file, execute, move, trajectory
+from motion_goals import Goal, controllers_file, execute, move, move_goal, trajectory
+from moveit_msgs.action import MoveGroup
 from moveit_msgs.msg import MoveItErrorCodes as Code
-from moveit_msgs.msg import RobotState
+from moveit_msgs.msg import PlanningScene, RobotState
 from moveit_msgs.srv import GetPositionFK
-from panda_service import LEFT, RIGHT, TIP, block, start, tip
+from panda_service import LEFT, RIGHT, TIP, attached, block, joint_state, solid, start, tip
+from shape_msgs.msg import SolidPrimitive
 from test_hostile_motions import Machine
 
 pytestmark = panda.NEEDS_PLANNER
@@ -87,3 +91,40 @@ def test_a_robot_moved_during_planning_does_not_hit_anything(robot, machine):
     hold(robot, "plan", False)
     code = begun(robot, machine, goal)
     assert code.val == Code.INVALID_MOTION_PLAN and "wall" in code.message
+
+
+def tool():
+    pose = np.eye(4)
+    pose[2, 3] = 0.3
+    box = solid("tool", pose, (0.03, 0.03, 0.4), frame="panda_hand")
+    return attached(box, "panda_hand", "panda_leftfinger", "panda_rightfinger")
+
+
+def start_state(*objects):
+    """Return a full state as some clients send it, which has other attached objects than the robot."""
+    return RobotState(joint_state=joint_state(panda.state_of(LEFT)), attached_collision_objects=list(objects))
+
+
+def test_a_motion_carries_what_the_start_state_of_its_request_lacks(robot, machine):
+    scene = PlanningScene(is_diff=True, robot_state=RobotState(is_diff=True, attached_collision_objects=[tool()]))
+    ball = tip(AT_WALL) @ [0.0, 0.0, 0.4, 1.0]
+    pose = np.eye(4)
+    pose[:3, 3] = ball[:3]
+    scene.world.collision_objects = [solid("ball", pose, [0.05], SolidPrimitive.SPHERE)]
+    assert robot.apply_scene(scene)
+    goal = move_goal(RIGHT)
+    goal.request.start_state = start_state()
+    sent = begun(robot, machine, Goal(robot, MoveGroup, "move_action", goal))
+    rows = np.array([point.positions for point in sent.points])
+    times = np.linspace(0.0, 1.0, 20)[:, None]
+    states = np.concatenate([(1.0 - times) * a + times * b for a, b in pairwise(rows)])
+    heights = np.clip([(np.linalg.inv(tip(at)) @ ball)[2] for at in states], 0.1, 0.5)
+    axes = np.array([tip(at) @ [0.0, 0.0, z, 1.0] for at, z in zip(states, heights, strict=True)])
+    assert np.linalg.norm(axes - ball, axis=1).min() > 0.05
+
+
+def test_a_motion_with_another_object_than_attached_is_refused(robot, machine):
+    goal = move_goal(RIGHT)
+    goal.request.start_state = start_state(tool())
+    code = begun(robot, machine, Goal(robot, MoveGroup, "move_action", goal))
+    assert code.val == Code.INVALID_ROBOT_STATE and "'tool' is not attached" in code.message

@@ -22,7 +22,14 @@ from typing import Any
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
 from moveit_msgs.action import ExecuteTrajectory, MoveGroup
-from moveit_msgs.msg import MoveItErrorCodes, PlanningScene, RobotState, RobotTrajectory
+from moveit_msgs.msg import (
+    CollisionObject,
+    MotionPlanRequest,
+    MoveItErrorCodes,
+    PlanningScene,
+    RobotState,
+    RobotTrajectory,
+)
 from rclpy.action import ActionClient
 from rclpy.action.server import ServerGoalHandle
 from rclpy.task import Future
@@ -250,6 +257,8 @@ class Motions(Searches):
             if scene != nothing:
                 words = "planning_options.planning_scene_diff: is not supported, must be empty (apply_planning_scene)"
                 raise CodedError(MoveItErrorCodes.FAILURE, words)
+            if not options.plan_only:
+                self._begin_where_measured(goal.request)
             motion.tell("PLANNING")
             answer, motion.proof = await self._plans.plan(goal.request, motion.stop)
             result.planning_time = answer.planning_time
@@ -309,6 +318,15 @@ class Motions(Searches):
             self._motions.remove(motion)
         motion.close(code.val == MoveItErrorCodes.SUCCESS)
         return result
+
+    def _begin_where_measured(self, request: MotionPlanRequest) -> None:
+        """As in move_group, ignore the start state of a motion that is executed; refuse it if it attaches others."""
+        planning = self._current.model().planning
+        for one in (one.object for one in request.start_state.attached_collision_objects):
+            if one.operation != CollisionObject.REMOVE and not planning.is_attached(one.id):
+                words = f"start_state: object '{one.id}' is not attached, but the motion begins at the measured state"
+                raise CodedError(MoveItErrorCodes.INVALID_ROBOT_STATE, f"{words} (apply_planning_scene)")
+        request.start_state = RobotState(is_diff=True)
 
     async def _follow(self, motion: Motion, trajectory: RobotTrajectory, controllers: Sequence[Controller]) -> None:
         """Prove a trajectory in the present world, and let controllers follow it; raise the reason if this fails."""
