@@ -128,3 +128,12 @@ def test_a_motion_with_another_object_than_attached_is_refused(robot, machine):
     goal.request.start_state = start_state(tool())
     code = begun(robot, machine, Goal(robot, MoveGroup, "move_action", goal))
     assert code.val == Code.INVALID_ROBOT_STATE and "'tool' is not attached" in code.message
+
+
+@pytest.mark.parametrize("seconds", [-15, 15])
+def test_a_trajectory_that_begins_at_another_time_is_refused(robot, machine, seconds):
+    message = trajectory((0.0, LEFT), (30.0, RIGHT))
+    message.header.stamp = robot.now()
+    message.header.stamp.sec += seconds
+    code = begun(robot, machine, execute(robot, message))
+    assert code.val == Code.INVALID_MOTION_PLAN and "header.stamp" in code.message

@@ -20,6 +20,7 @@ from functools import partial
 from typing import Any
 
 from action_msgs.msg import GoalStatus
+from builtin_interfaces.msg import Time
 from control_msgs.action import FollowJointTrajectory
 from moveit_msgs.action import ExecuteTrajectory, MoveGroup
 from moveit_msgs.msg import (
@@ -335,6 +336,9 @@ class Motions(Searches):
             raise CodedError(_FAILED, "multi_dof_joint_trajectory: is not supported, must be empty")
         if not len(joints.points):
             return
+        if joints.header.stamp != Time():  # controllers would skip points of the past
+            words = "trajectory: header.stamp: must be 0, since the motion begins when it is executed"
+            raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, words)
         given = read_trajectory(joints)
         now = self._state_for(motion.proof)
         proof = motion.proof = motion.proof or motion_of(given, now)
