@@ -18,7 +18,7 @@ from moveit_msgs.msg import PlanningScene, RobotState
 from moveit_msgs.srv import GetPositionFK
 from panda_service import LEFT, RIGHT, TIP, attached, block, joint_state, solid, start, tip
 from shape_msgs.msg import SolidPrimitive
-from test_hostile_motions import Machine
+from test_hostile_motions import JOINTS, Machine
 
 pytestmark = panda.NEEDS_PLANNER
 AT_WALL = (0.0, *LEFT[1:])
@@ -137,3 +137,9 @@ def test_a_trajectory_that_begins_at_another_time_is_refused(robot, machine, sec
     message.header.stamp.sec += seconds
     code = begun(robot, machine, execute(robot, message))
     assert code.val == Code.INVALID_MOTION_PLAN and "header.stamp" in code.message
+
+
+def test_a_gripper_does_not_move_together_with_the_arm(robot, machine):
+    points = (0.0, [*LEFT, 0.035]), (30.0, [*RIGHT, 0.0])
+    code = begun(robot, machine, execute(robot, trajectory(*points, joints=JOINTS)))
+    assert code.val == Code.CONTROL_FAILED and "at its own speed" in code.message

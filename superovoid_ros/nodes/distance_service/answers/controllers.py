@@ -20,6 +20,7 @@ from superovoid.planning.timing import Trajectory
 from superovoid_ros.nodes.common.mistakes import InputError, listing
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, coded
 
+_AT_REST = 1e-3  # rad or m, as little as a joint at rest may move in a trajectory
 _AT_ONCE = 1e-9  # s, from the measured state to a point at time 0
 MANAGER, EXECUTION = "moveit_simple_controller_manager", "trajectory_execution"
 KINDS = {"FollowJointTrajectory": FollowJointTrajectory, "GripperCommand": GripperCommand}
@@ -159,6 +160,16 @@ def shares_of(
             words = f"joint '{joint}' has no controller (parameter controllers, controller_names; known: {known})"
             raise CodedError(MoveItErrorCodes.CONTROL_FAILED, words)
     return [(one, _goal_of(one, trajectory, rows)) for one, rows in columns.items()]
+
+
+def check_grippers(trajectory: Trajectory, controllers: Sequence[Controller]) -> None:
+    """Raise `CodedError` if a gripper would move together with other joints: it moves at a speed of its own."""
+    ways = np.ptp(trajectory.positions, axis=0).tolist()
+    moved = {joint for joint, way in zip(trajectory.joints, ways, strict=True) if way > _AT_REST}
+    for one in controllers:
+        if one.kind is GripperCommand and moved & set(one.joints) and moved - set(one.joints):
+            words = f"controller '{one.name}' moves a gripper at its own speed, so no other joint may move meanwhile"
+            raise CodedError(MoveItErrorCodes.CONTROL_FAILED, words)
 
 
 def _goal_of(controller: Controller, trajectory: JointTrajectory, columns: Sequence[int]) -> object:

@@ -43,6 +43,7 @@ from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.distance_service.answers.controllers import (
     Controller,
     ExecutionLimits,
+    check_grippers,
     read_controllers,
     read_execution_limits,
     read_trajectory,
@@ -345,7 +346,9 @@ class Motions(Searches):
         self._check_start(given)
         if not controllers:
             raise CodedError(_FAILED, "there are no controllers: set the parameter controllers")
-        shares = [(one.name, self._clients[one], goal) for one, goal in shares_of(joints, controllers, now.robot.mimic)]
+        goals = shares_of(joints, controllers, now.robot.mimic)
+        check_grippers(proof.trajectory, [one for one, _ in goals])
+        shares = [(one.name, self._clients[one], goal) for one, goal in goals]
         for name, client, _ in shares:
             if not client.server_is_ready():
                 raise CodedError(_FAILED, f"controller '{name}': its action has no server")
