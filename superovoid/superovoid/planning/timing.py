@@ -40,6 +40,7 @@ _ON_THE_LINE = 1e-9  # m, tolerance
 _SHORT = 1e-9  # m in the metric of the weights
 _BENT = 0.002  # m in the metric of the weights, deviation from the straight motion beyond which a polynomial is halved
 _MOST_HALVINGS = 8
+_AHEAD = 0.05  # rad or m, how much farther from a late robot the polynomial that it follows may be than others
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,11 +112,24 @@ class Trajectory:
         time : float
             Time since the start, s.
         state : array_like, shape (joints,)
-            Positions of the joints, rad or m. The rest begins one point before the passed point nearest to them.
+            Positions of the joints, rad or m.
+
+        The rest begins with the first polynomial, of those begun by that time, that comes near the state. A motion may
+        come there several times, and the robot may be later than it should be.
         """
-        passed = self.positions[: max(1, int(np.searchsorted(self.times, time, side="right")))]
-        nearest = int(np.abs(passed - np.asarray(state, dtype=float)).max(axis=1).argmin())
-        return self.points(slice(max(0, nearest - 1), None))
+        begun = slice(max(1, int(np.searchsorted(self.times, time, side="right"))))
+        if len(self.times) == 1:
+            return self
+        points = self._bezier_points[:, begun]
+        at = np.asarray(state, dtype=float)
+        # A polynomial lies in the box around its Bezier points.
+        off = np.maximum(points.min(axis=0) - at, at - points.max(axis=0)).max(axis=1, initial=0.0)
+        return self.points(slice(int(np.argmax(off <= off.min() + _AHEAD)), None))
+
+    @property
+    def _bezier_points(self) -> FloatArray:
+        """Bezier points of the polynomials, shape (points, n - 1, joints)."""
+        return np.concatenate([self.positions[None, :-1], _inner_points(self), self.positions[None, 1:]])
 
     def points(self, rows: slice) -> Trajectory:
         """Return the motion between some of the points, with their times."""
@@ -136,7 +150,7 @@ class Trajectory:
         length = np.diff(self.times)[piece][..., None]
         part = (within - self.times[piece])[..., None] / length
         # Bezier points of the polynomials; the algorithm of de Casteljau is exact at their ends.
-        points = np.concatenate([self.positions[None, :-1], _inner_points(self), self.positions[None, 1:]])[:, piece]
+        points = self._bezier_points[:, piece]
         for _ in range(derivative):
             points = (len(points) - 1) * np.diff(points, axis=0) / length
         while len(points) > 1:

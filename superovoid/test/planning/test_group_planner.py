@@ -285,7 +285,8 @@ def test_a_trajectory_of_inconsistent_arrays_is_rejected(fields, words):
 
 @pytest.mark.parametrize("degree", [3, 5])
 @pytest.mark.parametrize(
-    ("time", "at", "first"), [(0.0, 0.0, 0), (2.5, 2.1, 1), (9.0, 1.2, 0), (9.0, 5.0, 3), (-1.0, 5.0, 0)]
+    ("time", "at", "first"),
+    [(0.0, 0.0, 0), (2.5, 2.1, 2), (2.5, 2.01, 1), (9.0, 1.2, 1), (9.0, 5.0, 3), (-1.0, 5.0, 0)],
 )
 def test_the_rest_of_a_trajectory_begins_at_a_late_robot(degree, time, at, first):
     times = np.arange(5.0)
@@ -296,6 +297,14 @@ def test_the_rest_of_a_trajectory_begins_at_a_late_robot(degree, time, at, first
     np.testing.assert_array_equal(rest.times, times[first:])
     later = np.linspace(times[first], 4.0, 30)
     np.testing.assert_allclose(rest.evaluate(later), whole.evaluate(later), atol=1e-12)
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-3])
+def test_the_rest_of_a_motion_there_and_back_includes_the_turn(off):
+    column = np.array([0.0, 1.0, 2.0, 3.0, 2.1 + off, 1.5 + off, 0.0])[:, None]
+    whole = Trajectory(("turn",), np.arange(7.0), column, np.zeros_like(column))
+    rest = whole.remaining(9.0, [1.5 + off])
+    assert rest.positions.max() == 3.0 and rest.times[0] == 1.0
 
 
 @pytest.mark.parametrize("degree", [3, 5])
