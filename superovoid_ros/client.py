@@ -346,14 +346,15 @@ class DistanceClient:
         """
         self._require_open()
         self._wait_for(self._apply, self.timeout)
+        until = time.monotonic() + _DISCOVERY
+        # Before the call, since another node may have taken the place of this one when the response has arrived.
+        while not (world := self._servers()).ends and time.monotonic() < until:
+            time.sleep(_LOOK)
         try:
             response = self._apply.call(ApplyObjects.Request(objects=list(objects)), self.timeout)
         except TimeoutError:
             raise self._no_answer(self._apply) from None
         _require_success(response)
-        until = time.monotonic() + _DISCOVERY
-        while not (world := self._servers()).ends and time.monotonic() < until:
-            time.sleep(_LOOK)
         self._world = world
         return response.message
 

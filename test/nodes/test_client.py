@@ -206,6 +206,18 @@ def test_cleanup_restart_and_end_of_the_node_are_errors(start_node, client):
         bring(client, f"/{name}", "unconfigured")
         bring(client, f"/{name}", "active")
         is_missing()
+        call = asking._apply.call
+
+        def call_and_restart(*options):
+            response = call(*options)
+            bring(client, f"/{name}", "unconfigured")
+            bring(client, f"/{name}", "active")
+            return response
+
+        asking._apply.call = call_and_restart
+        asking.apply_objects([PEAR])
+        asking._apply.call = call
+        is_missing()
         apply()
         mortal.kill()
         mortal = start()
