@@ -27,8 +27,8 @@ class Lines:
 class Subscription:
     """A queue of one topic, filled by the test; messages are numbered as by their publisher."""
 
-    def __init__(self, callback, qos) -> None:
-        self.qos_profile, self._callback = qos, callback
+    def __init__(self, callback, qos, group=None) -> None:
+        self.qos_profile, self._callback, self._group = qos, callback, group
         self._takes_info = len(inspect.signature(callback).parameters) == 2
         self._queue: deque = deque()
         self._numbers: Counter[bytes] = Counter()
@@ -54,8 +54,8 @@ class Subscription:
         return self._queue.popleft() if self._queue else None
 
     def spin(self) -> None:
-        """Call the callback until the queue is empty."""
-        while self._queue:
+        """Call the callback until the queue is empty, or its group lets the messages wait."""
+        while self._queue and (self._group is None or self._group.can_execute(self)):
             found = self.take_message(None, True)
             self._callback(*found[: 2 if self._takes_info else 1])
 
@@ -82,6 +82,9 @@ class StepJobs:
 
     def count(self, _kind) -> int:
         return len(self.waiting)
+
+    def size(self, _kind) -> int:
+        return sum(job.size for job in self.waiting)
 
     def last_waiting(self, _kind):
         return self.waiting[-1] if len(self.waiting) > 1 else None  # the first is running
@@ -138,8 +141,8 @@ class FakeNode:
         self.services[name] = callback
         return object()
 
-    def create_subscription(self, _kind, name, callback, qos, **_):
-        self.subscriptions[name] = Subscription(callback, qos)
+    def create_subscription(self, _kind, name, callback, qos, callback_group=None, **_):
+        self.subscriptions[name] = Subscription(callback, qos, callback_group)
         return self.subscriptions[name]
 
     def create_timer(self, *_, **__):

@@ -20,9 +20,10 @@ from std_msgs.msg import String
 from superovoid_ros.nodes.common.endpoints import LostMessages
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service import parameter_file
+from superovoid_ros.nodes.distance_service.jobs import Kind
 from superovoid_ros.nodes.distance_service.robot_state.latest import StampedTransform
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world import current, moveit_changes
+from superovoid_ros.nodes.distance_service.world import current, moveit_changes, world
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.own_changes import apply_superovoids
 from superovoid_ros.nodes.distance_service.world.world import World
@@ -289,6 +290,20 @@ def test_what_a_mistake_leaves_unread_is_missing(described, monkeypatch):
     described.follow((cup(name="b"), ["lost 1 message about objects"]))
     assert set(described.current.snapshot.model.planning.objects) == {"b"}
     assert described.common.statistics.internal_errors == 1
+
+
+def test_large_messages_wait_in_the_middleware_until_earlier_are_read(described, monkeypatch):
+    monkeypatch.setattr(world, "MOST_BYTES", 1_000)
+    queue = described.common.node.subscriptions["collision_object"]
+    for name in "abcdefgh":
+        described.send(cup(name=name))
+    waiting = described.jobs.size(Kind.READ)
+    assert 1_000 <= waiting < 1_500
+    for _ in range(8):
+        described.jobs.finish()
+        queue.spin()
+    described.check(dict.fromkeys("abcdefgh", 0.0))
+    assert described.jobs.size(Kind.READ) == 0
 
 
 def raise_full(_task):

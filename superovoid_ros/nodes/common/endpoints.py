@@ -41,6 +41,7 @@ SERVICE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 EVERY = QoSProfile(depth=5000, reliability=ReliabilityPolicy.RELIABLE)
 _MOST_PUBLISHERS = 1_000  # of a topic, whose message numbers are stored
 _TAKEN_TOGETHER = 200  # messages of a topic handled before other callbacks run
+_BYTES_TOGETHER = 16_000_000  # size of the messages of a topic handled before other callbacks run, except the last
 _REST = 0.05  # s between two wake-ups by a topic whose messages need no immediate reaction
 _DELIVERY = 1.0  # s, longest wait of `close` for acknowledgments, which a killed subscriber does not send
 POLICIES = (QoSPolicyKind.HISTORY, QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY, QoSPolicyKind.DURABILITY)
@@ -151,6 +152,18 @@ class _Rests(ReentrantCallbackGroup):
         self._until = time.monotonic() + _REST
 
 
+class _Waits(ReentrantCallbackGroup):
+    """Callback group that keeps a subscription out of the executor's wait set while its messages must wait."""
+
+    def __init__(self, must_wait: Callable[[], bool]) -> None:
+        super().__init__()
+        self._must_wait = must_wait
+
+    def can_execute(self, entity: object) -> bool:
+        """Return whether the executor may wait for the subscription."""
+        return not self._must_wait()
+
+
 class Endpoints:
     """The topics, services and timers of one owner.
 
@@ -240,7 +253,13 @@ class Endpoints:
         return take_arrived
 
     def listen_to_every(
-        self, kind: type, topic: str, callback: Callable[[Sequence[TakenMessage]], None], qos: QoSProfile = EVERY
+        self,
+        kind: type,
+        topic: str,
+        callback: Callable[[Sequence[TakenMessage]], None],
+        qos: QoSProfile = EVERY,
+        *,
+        must_wait: Callable[[], bool] = lambda: False,
     ) -> None:
         """Subscribe to a topic whose lost messages must be detected.
 
@@ -252,6 +271,9 @@ class Endpoints:
             Receives all messages that arrived together, in order.
         qos
             Default quality of service; parameters can override it. The depth must be in [1, 5000].
+        must_wait
+            Returns whether messages must stay in the queue of the middleware, where they need less memory than in
+            Python. Called when the executor wakes.
 
         Raises
         ------
@@ -260,17 +282,18 @@ class Endpoints:
         """
 
         def take(data: bytes, info: Mapping[str, Any]) -> None:
-            together = [_take_message(data, info, kind, lost)]
+            together, size = [_take_message(data, info, kind, lost)], len(data)
             with subscription.handle:
-                while len(together) < _TAKEN_TOGETHER:
+                while len(together) < _TAKEN_TOGETHER and size < _BYTES_TOGETHER:
                     found = subscription.handle.take_message(kind, True)
                     if found is None:
                         lost.is_empty()
                         break
                     together.append(_take_message(*found, kind, lost))
+                    size += len(found[0])
             callback(together)
 
-        subscription = self._subscribe(kind, topic, take, qos, with_info=True)
+        subscription = self._subscribe(kind, topic, take, qos, with_info=True, group=_Waits(must_wait))
         depth = subscription.qos_profile.depth
         if not 1 <= depth <= EVERY.depth:
             name = f"qos_overrides.{self._node.resolve_topic_name(topic)}.subscription.depth"

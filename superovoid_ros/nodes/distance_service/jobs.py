@@ -58,6 +58,8 @@ class Job:
     """Called in a thread; must not access the node."""
     done: Callable[[Any, Exception | None], bool | None]
     """Receives the result of the work, or its exception, on the executor's thread. Returns False to repeat the work."""
+    size: int = 0
+    """Size of the messages that it stores, bytes."""
 
 
 def settle(future: Future, found: Any, problem: Exception | None) -> None:
@@ -98,6 +100,10 @@ class Jobs:
     def count(self, kind: Kind) -> int:
         """Return the number of jobs of a kind that wait or run."""
         return len(self._jobs[kind])
+
+    def size(self, kind: Kind) -> int:
+        """Return the size of the messages that jobs of a kind store, bytes."""
+        return sum(job.size for job in self._jobs[kind])
 
     def last_waiting(self, kind: Kind) -> Job | None:
         """Return the waiting job of a kind that would start last; None if none waits."""

@@ -48,6 +48,7 @@ from superovoid_ros.nodes.distance_service.jobs import Job, Kind, settle
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import (
+    MOST_BYTES,
     Change,
     CurrentModel,
     Diff,
@@ -163,7 +164,7 @@ class World(Part):
             (PlanningScene, "planning_scene"),
             (PlanningSceneWorld, "planning_scene_world"),
         ):
-            self.endpoints.listen_to_every(kind, topic, partial(self._take, topic))
+            self.endpoints.listen_to_every(kind, topic, partial(self._take, topic), must_wait=self._has_much_to_read)
         self.serve(ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene)
         self.serve(Empty, "clear_octomap", self._clear_octomap)
 
@@ -322,6 +323,11 @@ class World(Part):
             raise InputError(words, Code.BUSY)
         else:
             last.diffs += diffs
+            last.size += _size(diffs)
+
+    def _has_much_to_read(self) -> bool:
+        """Return whether further messages must wait in the middleware: read ones need many times their size."""
+        return self.jobs.size(Kind.READ) >= MOST_BYTES
 
     def _begin(self, diffs: list[Diff], *, is_described: bool = False) -> None:
         """Submit a job."""
@@ -337,7 +343,7 @@ class World(Part):
                 self._use_no_robot(problem)
             return True
 
-        self.jobs.submit(_Reading(Kind.READ, lambda: self._read(diffs, is_described), done, diffs))
+        self.jobs.submit(_Reading(Kind.READ, lambda: self._read(diffs, is_described), done, _size(diffs), diffs))
 
     def _read(self, diffs: list[Diff], is_described: bool) -> Callable[[], bool]:
         """Read the robot, if it is described anew, and apply diffs, in a thread; return the use of the result."""
@@ -494,6 +500,10 @@ class World(Part):
     async def _set_pair_rules(self, request: SetPairRules.Request, response: SetPairRules.Response) -> str:
         planning = await self.change("set_pair_rules", partial(apply_rules, request))
         return self._current.append_missing(f"{len(planning.rules.runtime)} runtime rules")
+
+
+def _size(diffs: Sequence[Diff]) -> int:
+    return sum(diff.size for diff in diffs)
 
 
 def _requested_pairs(planning: Planning, names_a: Sequence[str], names_b: Sequence[str]) -> list[tuple[str, str]]:
