@@ -207,7 +207,7 @@ def test_command_gives_the_verdict_first_and_strict_decides_the_exit_code(packag
     assert page.index("1 of 2 links good") < page.index("<h2>") and 'class="unusable"' in page
     assert main([*line, "--bodies", "1", "--strict"]) == 1
     assert main([*line, "--tolerance", "4mm", "--strict"]) == 0
-    assert "2 of 2 links good at 4 mm\n3 bodies" in capsys.readouterr().out
+    assert "2 of 2 links good at 4 mm\nbodies: 3" in capsys.readouterr().out
     links = json.loads((out / "report.json").read_text())["links"]
     assert [link["verdict"] for link in links] == ["good", "good"] and links[1]["tolerance"] == 4e-3
 
