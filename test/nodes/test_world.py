@@ -154,8 +154,10 @@ def test_subframes_go_with_their_object(state):
     def put_lid(y, frame="cup/tip"):
         return state.apply_scene(scene_diff(thing("lid", frame=frame, pose=arm.at(0, y, 0), primitives=[sphere()])))
 
-    def is_mug(told):
-        return told.subframe_names == ["tip", "grip"] and told.subframe_poses == [tip, grip] and told.type.key == "mug"
+    def is_mug(found):
+        return (
+            found.subframe_names == ["tip", "grip"] and found.subframe_poses == [tip, grip] and found.type.key == "mug"
+        )
 
     state.apply(mug)
     assert put_lid(-1.0) and state.distance("ground", "lid") == near(3.8)

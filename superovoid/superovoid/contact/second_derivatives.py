@@ -139,9 +139,9 @@ def _members_at(
     for compound in {id(shape): shape for shape in shapes if isinstance(shape, Compound)}.values():
         rows = np.array([i for i, shape in enumerate(shapes) if shape is compound])
         local = ((points[rows] - poses[rows, :3, 3])[:, None] @ poses[rows, :3, :3])[:, 0]
-        beside = np.abs([point_distances(shape, local, pose).distance for shape, pose in compound.members])
-        shared[rows] = (beside <= _ON_EDGE * sizes[rows]).sum(axis=0) > 1
-        for i, nearest in zip(rows.tolist(), beside.argmin(axis=0).tolist(), strict=True):
+        gaps = np.abs([point_distances(shape, local, pose).distance for shape, pose in compound.members])
+        shared[rows] = (gaps <= _ON_EDGE * sizes[rows]).sum(axis=0) > 1
+        for i, nearest in zip(rows.tolist(), gaps.argmin(axis=0).tolist(), strict=True):
             members[i], pose = compound.members[nearest]
             placed[i] = poses[i] @ pose
     return members, placed, shared

@@ -107,15 +107,15 @@ class Trajectory:
     def remaining(self, time: float, state: ArrayLike) -> Trajectory:
         """Return the rest of the motion of a robot that may lag behind it.
 
+        The rest begins with the first polynomial, of those begun by that time, that comes near the state. A motion may
+        come there several times, and the robot may be later than it should be.
+
         Parameters
         ----------
         time : float
             Time since the start, s.
         state : array_like, shape (joints,)
             Positions of the joints, rad or m.
-
-        The rest begins with the first polynomial, of those begun by that time, that comes near the state. A motion may
-        come there several times, and the robot may be later than it should be.
         """
         begun = slice(max(1, int(np.searchsorted(self.times, time, side="right"))))
         if len(self.times) == 1:

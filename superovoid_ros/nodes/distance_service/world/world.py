@@ -346,7 +346,7 @@ class World(Part):
         self.jobs.submit(_Reading(Kind.READ, lambda: self._read(diffs, is_described), done, _size(diffs), diffs))
 
     def _read(self, diffs: list[Diff], is_described: bool) -> Callable[[], bool]:
-        """Read the robot, if it is described anew, and apply diffs, in a thread; return the use of the result."""
+        """Read the robot, if its description is new, and apply diffs, in a thread; return the use of the result."""
         if diffs and all(diff.waits for diff in diffs):  # streams on topics: pause between two models
             time.sleep(max(0.0, self._built_at + _PERIOD - time.monotonic()))
         self._built_at = time.monotonic()
