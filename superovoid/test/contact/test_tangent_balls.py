@@ -9,7 +9,7 @@ import pytest
 
 from superovoid import Superovoid, distance
 from superovoid.contact.pair import Pair
-from superovoid.contact.superovoids import newton, tangent_balls
+from superovoid.contact.superovoids import majorants, newton, tangent_balls
 from superovoid.contact.superovoids.tangent_balls import tangent_ball
 from superovoid.shapes.kernels import support_function, surface
 
@@ -151,7 +151,7 @@ def test_bends_of_powers_are_no_less_than_the_true_ones(p):
             x = float(rng.choice([rng.random(), 10.0 ** rng.uniform(-11.0, 0.0), 1.0 - 10.0 ** rng.uniform(-9.0, 0.0)]))
             least = x - float(rng.choice([2.0 * rng.random(), 10.0 ** rng.uniform(-9.0, 0.0)])) * x
             most = max(abs(least), x + (1.0 - x) * float(rng.choice([rng.random(), 10.0 ** rng.uniform(-9.0, 0.0)])))
-            bend = tangent_balls._bend(p, x, x**p, least, most)
+            bend = majorants._bend(p, x, x**p, least, most)
             exponent, at = mpmath.mpf(p), mpmath.mpf(x)
             slope = exponent * at ** (exponent - 1)
             for y in (least, most, *rng.uniform(least, most, 3)):

@@ -3,28 +3,29 @@
 
 r"""Local proof of a depth: no direction in a cap around the contact normal is shallower.
 
-Along a great circle that leaves n with angle phi the support function of the Minkowski difference M = A - B obeys
-h'' + h = R(phi), R the radius of curvature of M in the direction of travel. With h'(0) = 0 and h(0) = depth,
+A majorant of a body on a box (`majorants`) describes an ellipsoid E that touches the body from inside at the contact:
+the part of E in the box lies in the body. Let n be the normal, m = cos(phi) n + sin(phi) t a direction, and x the
+contact. With the radius matrix R = |g| Q_tt^-1 of E in the tangent plane, the distance s = |g| / (Q_nn - Q_nt Q_tt^-1
+Q_tn) of its centre from that plane, and z = -(s / |g|) R Q_tn,
 
-    h(phi) - depth = integral_0^phi sin(phi - psi) (R(psi) - depth) dpsi,
+    h_E(m) - m . x = (X^2 + Y)^(1/2) - X,    X = s cos(phi) + sin(phi) z.t,    Y = s sin^2(phi) t.R t.
 
-so it is enough to bound R from below on the way. For one body (symbols of shapes.kernels.surface)
+This falls with X, so that with X_1 = s + angle |z| and Y_1 = s angle^2 |R|, the largest X and Y of a cap,
 
-    hess h = alpha e e^T + beta Z Z^T
-    alpha = r (q-1) |Cd Sd|^(q-2) ky^2 / g,                      e = (a1 kx/ky Sd, -a2 Cd, 0)
-    beta = r / ((s-1) |w|^(s-2) g + 2 r wd rd g' - r^2 rd^2 g''),  Z = (a1 kx mx C, a2 ky my S, a3 rd)
-    mx = r^s (tx + (q-1)(tx-ty) S Sd) - wd,                      my = r^s (ty - (q-1)(tx-ty) C Cd) - wd
+    h_E(m) - m . x >= sin^2(phi) / 2  kappa t.R t,    kappa = 2 s / ((X_1^2 + Y_1)^(1/2) + X_1).
 
-the sum of two squares: one along the section, one along the meridian (docs/explanation/search.md). Every factor is
-monotone in the direction of n, so its range over the cap follows from the extreme ratios of the components of n. With
-lower bounds of alpha and beta and the deviations |de . t|, |dZ . t| over the cap, the triangle inequality for the norm
-(sum_i c_i (v_i . t)^2)^(1/2) gives R^(1/2) >= (lowest at the centre)^(1/2) cos - (sum_i c_i |dv_i . t|^2)^(1/2). If
-e and Z turn far, as about a pole, R >= |e x Z|^2 / (|e|^2 / beta + |Z|^2 / alpha) serves: the smaller of two radii is
-at least their product divided by their sum.
+The support point of E along m differs from x along a unit vector e with the parts e_n and e_t by
 
-    angle --spans_of--> ranges of directions --heights_*--> support points between --radii_over_cap--> radii of a body
+    sin(phi) s t.R e_t / (X^2 + Y)^(1/2) - (1 - X / (X^2 + Y)^(1/2)) (s e_n + z.e_t),
 
-None of these functions has loops. `cap_lanes` compiles them for caps of several angles at once.
+and 1 - X / (X^2 + Y)^(1/2) <= Y / (2 X^2): if this lies in the box for all of the cap, then h >= h_E on it. With the
+least eigenvalue l of kappa_A R_A + kappa_B R_B, for the Minkowski difference M of two bodies with the depth d,
+
+    h_M(m) >= d cos(phi) + sin^2(phi) l / 2 >= d    if l >= d / cos^2(angle / 2).
+
+Remainders of Newton's method, an offset o across the normal and normals that differ by a small angle, lower this by at
+most drop sin(phi), drop = o + (l)^(1/2) times the norm of the differences weighted by R^(1/2), and so the floor by at
+most drop^2 / (2 (l - d / cos^2(angle / 2))).
 """
 
 from __future__ import annotations
@@ -32,390 +33,28 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superovoid.compiled.kernels import kernel
-from superovoid.compiled.powers import exp, log, log_1p, power
-from superovoid.compiled.vector import LEAST_DIVISOR, Vector, dot
-from superovoid.shapes.kernels.rounding import EPS
-from superovoid.shapes.kernels.surface import (
-    A1,
-    A2,
-    A3,
-    DENT_HI,
-    DENT_LO,
-    DENTED,
-    INV_Q,
-    INV_T,
-    S_,
-    T_,
-    TX,
-    TY,
-    Q,
-    unit_curve_from_normal,
+from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.vector import combine, dot, norm, rotate_back, scale, sub, tangent_frame
+from superovoid.contact.superovoids.majorants import (
+    Box,
+    majorant_of_graph,
+    majorant_of_norm,
+    outline_of,
+    ranges_over,
+    shear_at,
 )
-
-_BEYOND, _LEAST_SLOPE = 0.1, 0.05  # relative to the step, and to the decrease of phi' without a taper
-_STEEPEST = 1e6  # slope of a meridian near a pole
-_ROUNDED = 16.0 * EPS
-BELOW_ROUNDING = 1.0 - 1e-8  # s - 1 and q - 1 have relative errors of up to 5e-10 at the ends of the exponents
-
-
-class Radii(NamedTuple):
-    """Lower bound alpha e e^T + beta Z Z^T of the radius matrix over a cap, and the deviations of e and Z."""
-
-    alpha: float
-    stray_e: float
-    beta: float
-    stray_z: float
-    least: float  # lower bound of the radius in every direction
-
-
-class Spans(NamedTuple):
-    """Ranges over a cap of the components of the direction times the semi-axes; the first two are magnitudes."""
-
-    n1_lo: float
-    n1_hi: float
-    n2_lo: float
-    n2_hi: float
-    n3_lo: float
-    n3_hi: float
-
-
-class Height(NamedTuple):
-    """A height of a body: the curve point of its meridian."""
-
-    r: float
-    w: float
-    rd: float
-    wd: float
-
-
-class Heights(NamedTuple):
-    """Least and largest height of the support points of a cap on a body."""
-
-    are_known: bool
-    lower: Height
-    upper: Height
-
-
-class Axes(NamedTuple):
-    """The vectors e and Z of a surface point, with their factors."""
-
-    ratio: float  # kx / ky
-    kmx: float  # kx mx
-    kmy: float
-    e: Vector
-    z: Vector
-
-
-@kernel
-def _span(value, slack):
-    """Return the range of |x| for x within a slack of a value."""
-    return max(0.0, abs(value) - slack), abs(value) + slack
-
-
-@kernel
-def _deviation(lo, hi, value):
-    return max(hi - value, value - lo)
-
-
-@kernel
-def _product_deviation(a_lo, a_hi, b_lo, b_hi, value):
-    """Return the largest deviation of a product of two ranges from a value."""
-    p, q, r, s = a_lo * b_lo, a_lo * b_hi, a_hi * b_lo, a_hi * b_hi
-    return _deviation(min(p, q, r, s), max(p, q, r, s), value)
-
-
-@kernel
-def _min_max(x, y):
-    return min(x, y), max(x, y)
-
-
-@kernel
-def _norm(n1, n2, q, inv_q):
-    """Return the dual norm of a section, for non-negative components."""
-    larger = max(n1, n2)
-    share = power(min(n1, n2) / larger, q) if larger > 0.0 else 0.0
-    return larger * exp(inv_q * log_1p(share))
-
-
-@kernel
-def _fall(taper, w, wd):
-    """Return Tx (1 - 2 |w|^s) - w^(s-1), the part of kx mx (module docstring) that depends on the height only."""
-    return taper * (1.0 - 2.0 * w * wd) - wd
-
-
-@kernel
-def _skew_range(factor, skew_lo, skew_hi, least, most):
-    """Return the range of factor times skew times a number between `least` and `most`, both non-negative."""
-    return factor * min(skew_lo * least, skew_lo * most), factor * max(skew_hi * least, skew_hi * most)
-
-
-@kernel
-def _bound_across(n, d, angle):
-    """Bound |v . t| for directions t across any direction within an angle of n, and |v_i| <= d_i."""
-    p1, p2, p3 = abs(n[0]) * d[0], abs(n[1]) * d[1], abs(n[2]) * d[2]
-    along = p1 + p2 + p3
-    least = max(0.0, 2.0 * max(p1, p2, p3) - along)  # of |v . n| at a corner of the box
-    square = dot(d, d)
-    return min(math.sqrt(square), math.sqrt(max(0.0, square - least * least)) + min(1.0, angle) * along)
-
-
-@kernel
-def _bound_slope(body, sign, w, r, nu, spans, n3):
-    """Bound phi' from above over a cap, at a height of a body mirrored by a sign; also return its g and g' / g.
-
-    phi' = n3 + g (r g' / g - nu), and g' / g = tx C Cd + ty S Sd is monotone in the ratio of n1 and n2.
-    """
-    kx, ky = 1.0 + sign * body[TX] * w, 1.0 + sign * body[TY] * w
-    lean = sign * body[TX] / kx
-    if body[TX] != body[TY]:
-        more = sign * body[TY] / ky - lean
-        m1 = spans.n1_lo if more > 0.0 else spans.n1_hi
-        m2 = spans.n2_hi if more > 0.0 else spans.n2_lo
-        _, s, _, sd = unit_curve_from_normal(kx * m1, ky * m2, body[Q], body[INV_Q])
-        lean += more * s * sd
-    factor = r * lean - nu
-    m1 = spans.n1_hi if factor > 0.0 else spans.n1_lo
-    m2 = spans.n2_hi if factor > 0.0 else spans.n2_lo
-    g = _norm(kx * m1, ky * m2, body[Q], body[INV_Q])
-    return n3 + factor * g, g, lean
-
-
-@kernel
-def _height_of(body, nu):
-    """Return the height at which the meridian of a body has a slope."""
-    r, w, rd, wd = unit_curve_from_normal(1.0, nu, body[T_], body[INV_T])
-    return Height(r, w, rd, wd)
-
-
-@kernel
-def _step_from(body, sign, height, nu, spans, n3):
-    """Return whether all support points of a cap lie below a height of slope nu, and Newton's step to a higher slope.
-
-    The body is mirrored by a sign.
-    """
-    rise, g, lean = _bound_slope(body, sign, height.w, height.r, nu, spans, n3)
-    fall = g * max(1.0 + 2.0 * lean * (body[T_] - 1.0) * height.w * height.r * height.rd, _LEAST_SLOPE)
-    return rise < -_ROUNDED * (abs(n3) + (1.0 + abs(nu)) * g), rise / fall
-
-
-@kernel
-def _height_above(body, f, sign, spans):
-    """Bound the heights of the support points of a cap from above, and return whether a bound was found.
-
-    The body is mirrored by a sign. phi is concave, so it is largest below any height at which phi' is negative. A
-    slightly lengthened Newton step on the upper bound of phi' leads to such a height from the surface point f.
-    """
-    n3 = spans.n3_hi if sign > 0.0 else -spans.n3_lo
-    holds_pole = spans.n1_lo == 0.0 and spans.n2_lo == 0.0 and n3 > 0.0
-    nu = min(_STEEPEST, max(-_STEEPEST, sign * f.wd / max(f.rd, LEAST_DIVISOR)))
-    _, step = _step_from(body, sign, Height(f.r, sign * f.w, f.rd, sign * f.wd), nu, spans, n3)
-    nu += (1.0 + _BEYOND) * step
-    height = _height_of(body, nu)
-    is_above, _ = _step_from(body, sign, height, nu, spans, n3)
-    pole = Height(0.0, 1.0, 0.0, 1.0)
-    return (pole if holds_pole else height), holds_pole or is_above
-
-
-@kernel
-def heights_with_taper(body, f, spans):
-    """Bound the heights of the support points of a cap about the normal at f; none if no bound is found."""
-    upper, has_upper = _height_above(body, f, 1.0, spans)
-    lower, has_lower = _height_above(body, f, -1.0, spans)
-    return Heights(has_upper and has_lower, Height(lower.r, -lower.w, lower.rd, -lower.wd), upper)
-
-
-@kernel
-def heights_without_taper(body, spans):
-    """Bound the heights of the support points of a cap in closed form, for a body without a taper."""
-    g_lo = _norm(spans.n1_lo, spans.n2_lo, body[Q], body[INV_Q])
-    g_hi = _norm(spans.n1_hi, spans.n2_hi, body[Q], body[INV_Q])
-    nu_lo = spans.n3_lo / (g_lo if spans.n3_lo < 0.0 else g_hi)
-    nu_hi = spans.n3_hi / (g_hi if spans.n3_hi < 0.0 else g_lo)
-    return Heights(g_hi > 0.0, _height_of(body, nu_lo), _height_of(body, nu_hi))
-
-
-@kernel
-def spans_of(body, n, angle):
-    """Return the ranges of the components of a direction times the semi-axes, for directions within an angle of n."""
-    n1_lo, n1_hi = _span(body[A1] * n[0], body[A1] * angle)
-    n2_lo, n2_hi = _span(body[A2] * n[1], body[A2] * angle)
-    return Spans(n1_lo, n1_hi, n2_lo, n2_hi, body[A3] * (n[2] - angle), body[A3] * (n[2] + angle))
-
-
-@kernel
-def axes_at(body, f):
-    """Return the vectors e and Z at a surface point."""
-    ratio = (1.0 + body[TX] * f.w) / (1.0 + body[TY] * f.w)
-    r_to_s = (body[Q] - 1.0) * f.r * f.rd
-    kmx = _fall(body[TX], f.w, f.wd) + r_to_s * (body[TX] - body[TY] * ratio) * f.S * f.Sd
-    kmy = _fall(body[TY], f.w, f.wd) + r_to_s * (body[TY] - body[TX] / ratio) * f.C * f.Cd
-    e = (body[A1] * ratio * f.Sd, -body[A2] * f.Cd, 0.0)
-    z = (body[A1] * kmx * f.C, body[A2] * kmy * f.S, body[A3] * f.rd)
-    return Axes(ratio, kmx, kmy, e, z)
-
-
-@kernel
-def radii_over_cap(body, f, axes, n, angle, heights):
-    """Bound the radius matrix of a body over the directions within an angle of the normal n at f.
-
-    Parameters
-    ----------
-    heights : Heights
-        Bounds of the heights of the support points of these directions.
-
-    Returns
-    -------
-    Radii
-        Lower bound, with alpha = beta = least = 0 if none is known: without heights, or with a concavity between them.
-    """
-    spans, lower, upper = spans_of(body, n, angle), heights.lower, heights.upper
-    s, q = body[S_], body[Q]
-    a1, a2, a3 = body[A1], body[A2], body[A3]
-    n1_lo, n1_hi, n2_lo, n2_hi, n3_lo, n3_hi = spans
-    r_1, w_1, rd_1, wd_1 = lower
-    r_2, w_2, rd_2, wd_2 = upper
-    tapers = body[TX], body[TY]
-    ratio, kmx, kmy = axes.ratio, axes.kmx, axes.kmy
-    kx_1, kx_2, ky_1, ky_2 = 1.0 + tapers[0] * w_1, 1.0 + tapers[0] * w_2, 1.0 + tapers[1] * w_1, 1.0 + tapers[1] * w_2
-    kx_lo, kx_hi = _min_max(kx_1, kx_2)
-    ky_lo, ky_hi = _min_max(ky_1, ky_2)
-    ratio_lo, ratio_hi = _min_max(kx_1 / ky_1, kx_2 / ky_2)
-    # Section: |Cd| and |Sd| grow and fall with the ratio of the components; g is largest at a corner of their box.
-    c_hi, s_lo, cd_hi, sd_lo = unit_curve_from_normal(ratio_hi * n1_hi, n2_lo, q, body[INV_Q])
-    c_lo, s_hi, cd_lo, sd_hi = unit_curve_from_normal(ratio_lo * n1_lo, n2_hi, q, body[INV_Q])
-    g_hi = _norm(kx_hi * n1_hi, ky_hi * n2_hi, q, body[INV_Q])
-    c_share_lo, c_share_hi = c_lo * cd_lo, c_hi * cd_hi
-    s_share_lo, s_share_hi = s_lo * sd_lo, s_hi * sd_hi
-    crosses = w_1 * w_2 <= 0.0
-    near = lower if abs(w_1) < abs(w_2) else upper
-    w_near, w_far = 0.0 if crosses else abs(near.w), max(abs(w_1), abs(w_2))
-    r_lo, r_hi = min(r_1, r_2), 1.0 if crosses else max(r_1, r_2)
-    rd_lo, rd_hi = min(rd_1, rd_2), 1.0 if crosses else max(rd_1, rd_2)
-    near_to_s, far_to_s = 0.0 if crosses else near.w * near.wd, max(w_1 * wd_1, w_2 * wd_2)
-    # g' / g lies between the relative tapers.
-    tx_lo, tx_hi = _min_max(tapers[0] / kx_lo, tapers[0] / kx_hi)
-    ty_lo, ty_hi = _min_max(tapers[1] / ky_lo, tapers[1] / ky_hi)
-    lean_lo, lean_hi = min(tx_lo, ty_lo), max(tx_hi, ty_hi)
-    # r / g: with a3 nz + r g' = nu g also (|w|^(s-1) r^(2-s) - r^2 g' / g) / |a3 nz|, least at the equator if s >= 2.
-    per_g = r_lo / g_hi
-    if s >= 2.0 and not crosses and near.rd > 0.0:
-        lean = lean_hi if near.w > 0.0 else -lean_lo
-        numerator = abs(near.wd) * near.r / near.rd - near.r * near.r * max(0.0, lean)
-        per_g = max(per_g, numerator / max(abs(n3_lo), abs(n3_hi)))
-    # alpha: |x|^(q-2) is least at the largest |x| for q < 2, at the smallest for q > 2.
-    if q <= 2.0:
-        section = power(cd_hi, 2.0 - q) * power(sd_hi, 2.0 - q)
-        section = 1.0 / section if section > 0.0 else 0.0
-    else:
-        section = power(cd_lo, q - 2.0) * power(sd_lo, q - 2.0)
-    alpha = min(per_g * (q - 1.0) * section * ky_lo * ky_lo, 1e300)
-    if s >= 2.0:
-        bend = power(w_far, s - 2.0)
-    elif w_near > 0.0:
-        bend = exp((s - 2.0) * log(w_near))  # `power` treats an x below 1e-200 as 0
-    else:
-        bend = math.inf
-    # beta: unequal tapers add a term of g'' to its denominator, which only lowers the denominator, and is left out.
-    lift = max(wd_1 * lean_lo, wd_1 * lean_hi, wd_2 * lean_lo, wd_2 * lean_hi)
-    lift *= r_hi * rd_hi if lift > 0.0 else r_lo * rd_lo
-    beta = min(per_g / ((s - 1.0) * bend + 2.0 * lift), 1e300)
-    # kx mx and ky my.
-    skew_lo, skew_hi = _min_max(tapers[0] - tapers[1] * ratio_lo, tapers[0] - tapers[1] * ratio_hi)
-    other_lo, other_hi = _min_max(tapers[1] - tapers[0] / ratio_lo, tapers[1] - tapers[0] / ratio_hi)
-    kmx_lo, kmx_hi = _min_max(tapers[0] * (1.0 - 2.0 * near_to_s), tapers[0] * (1.0 - 2.0 * far_to_s))
-    kmy_lo, kmy_hi = _min_max(tapers[1] * (1.0 - 2.0 * near_to_s), tapers[1] * (1.0 - 2.0 * far_to_s))
-    rise_lo, rise_hi = _skew_range(q - 1.0, skew_lo, skew_hi, r_lo * rd_lo * s_share_lo, r_hi * rd_hi * s_share_hi)
-    kmx_lo, kmx_hi = kmx_lo - wd_2 + rise_lo, kmx_hi - wd_1 + rise_hi
-    rise_lo, rise_hi = _skew_range(q - 1.0, other_lo, other_hi, r_lo * rd_lo * c_share_lo, r_hi * rd_hi * c_share_hi)
-    kmy_lo, kmy_hi = kmy_lo - wd_2 + rise_lo, kmy_hi - wd_1 + rise_hi
-    kmx_most, kmy_most = max(abs(kmx_lo), abs(kmx_hi)), max(abs(kmy_lo), abs(kmy_hi))
-    # In any direction: the product of both radii by their sum, (e x Z)^2 / (e^2 / beta + Z^2 / alpha).
-    least = 0.0
-    if alpha > 0.0 and beta > 0.0:
-        least_e = (a1 * ratio_lo * sd_lo) ** 2 + (a2 * cd_lo) ** 2
-        most_e = (a1 * ratio_hi * sd_hi) ** 2 + (a2 * cd_hi) ** 2
-        most_z = (a1 * kmx_most * c_hi) ** 2 + (a2 * kmy_most * s_hi) ** 2 + (a3 * rd_hi) ** 2
-        least_m = max(0.0, min(kmx_lo, ratio_lo * kmy_lo, ratio_hi * kmy_lo))
-        least_m = max(least_m, -max(kmx_hi, ratio_lo * kmy_hi, ratio_hi * kmy_hi))
-        product = (a3 * rd_lo) ** 2 * least_e + (a1 * a2 * least_m) ** 2
-        least = product / (most_e / beta + most_z / alpha)
-    sign_c = 1.0 if f.Cd >= 0.0 else -1.0
-    sign_s = 1.0 if f.Sd >= 0.0 else -1.0
-    # If a component of n may change sign, its curve point may be on either side of zero.
-    if n1_lo == 0.0:
-        c_lo, cd_lo = -c_hi, -cd_hi
-    if n2_lo == 0.0:
-        s_lo, sd_lo = -s_hi, -sd_hi
-    e_1 = a1 * _product_deviation(ratio_lo, ratio_hi, sd_lo, sd_hi, ratio * f.Sd * sign_s)
-    e_2 = a2 * _deviation(cd_lo, cd_hi, f.Cd * sign_c)
-    z_1 = a1 * _product_deviation(kmx_lo, kmx_hi, c_lo, c_hi, kmx * f.C * sign_c)
-    z_2 = a2 * _product_deviation(kmy_lo, kmy_hi, s_lo, s_hi, kmy * f.S * sign_s)
-    z_3 = a3 * _deviation(rd_lo, rd_hi, f.rd)
-    stray_e, stray_z = _bound_across(n, (e_1, e_2, 0.0), angle), _bound_across(n, (z_1, z_2, z_3), angle)
-    nowhere = n1_hi * n2_hi == 0.0 or (n1_lo == 0.0 and n2_lo == 0.0 and n3_lo * n3_hi <= 0.0)
-    over_dent = body[DENTED] != 0.0 and w_1 < body[DENT_HI] and w_2 > body[DENT_LO]
-    if nowhere or over_dent or not heights.are_known:
-        alpha = beta = least = 0.0
-    return Radii(alpha, stray_e, beta, stray_z, least)
-
-
-class _Squares(NamedTuple):
-    """Sum of squares c (v . t)^2 in a tangent frame, and its loss by the deviations of v."""
-
-    xx: float
-    xy: float
-    yy: float
-    loss: float
-
-
-@kernel
-def _with_square(sum_, c, v, stray, t1, t2, most):
-    c = min(c, most / max(dot(v, v), LEAST_DIVISOR))
-    v1, v2 = dot(v, t1), dot(v, t2)
-    return _Squares(sum_.xx + c * v1 * v1, sum_.xy + c * v1 * v2, sum_.yy + c * v2 * v2, sum_.loss + c * stray * stray)
-
-
-@kernel
-def _least_of(xx, xy, yy, loss, cosine):
-    """Bound a sum of squares from below in any direction across one of a cap."""
-    # The smaller eigenvalue, from the determinant if the two lie far apart.
-    half = 0.5 * (xx + yy)
-    root = math.sqrt(0.25 * (xx - yy) ** 2 + xy * xy)
-    lowest = (xx * yy - xy * xy) / (half + root) if half > 0.0 else 0.0
-    reach = math.sqrt(lowest) * cosine - math.sqrt(loss) if lowest > 0.0 else 0.0
-    return reach * reach if reach > 0.0 else 0.0
-
-
-@kernel
-def radius_of_both(ra, axes_a, rb, e_b, z_b, t1, t2, cosine, most):
-    """Bound the radius of curvature of M from below, in any direction of travel across one of a cap.
-
-    If a square has a huge coefficient and its vector deviates, most of the square is lost: a smaller coefficient gives
-    a lower bound too.
-
-    Parameters
-    ----------
-    ra, rb : Radii
-    axes_a : Axes
-    e_b, z_b : Vector
-        The vectors e and Z of B, in the frame of A.
-    t1, t2 : Vector
-        Unit vectors across the direction in the middle of the cap.
-    cosine : float
-        Cosine of the angle of the cap.
-    most : float
-        Radius to which coefficients are lowered, m.
-    """
-    none = _Squares(0.0, 0.0, 0.0, 0.0)
-    of_a = _with_square(none, ra.alpha, axes_a.e, ra.stray_e, t1, t2, most)
-    of_a = _with_square(of_a, ra.beta, axes_a.z, ra.stray_z, t1, t2, most)
-    of_b = _with_square(none, rb.alpha, e_b, rb.stray_e, t1, t2, most)
-    of_b = _with_square(of_b, rb.beta, z_b, rb.stray_z, t1, t2, most)
-    both = _least_of(of_a.xx + of_b.xx, of_a.xy + of_b.xy, of_a.yy + of_b.yy, of_a.loss + of_b.loss, cosine)
-    one = _least_of(of_a.xx, of_a.xy, of_a.yy, of_a.loss, cosine) + rb.least
-    other = _least_of(of_b.xx, of_b.xy, of_b.yy, of_b.loss, cosine) + ra.least
-    return max(both, one, other, ra.least + rb.least)
+from superovoid.contact.superovoids.newton import observe
+from superovoid.shapes.kernels.surface import A3, DENT_HI, DENT_LO, DENTED, S_, P
+
+WIDEST, _TO_NEXT, _CAPS = 0.5, 0.3, 8  # angle of the first cap, rad; ratio to the next; number
+_RADII_OF_USE = (8.0, 64.0, 512.0)  # in depths: larger radii of curvature are lowered to about the first that serves
+_ENOUGH = 1.5  # in depths: a radius of curvature of the difference with which a radius of use serves
+_FARTHEST_CENTRE = 8.0  # in largest radii
+_WIDENED, _SLACK = 1.1, 1e-6  # a box, relative to the extents of an ellipsoid that osculates, and to its radius
+_CERTAIN = 1.0 - 1e-6  # of a radius: what rounding leaves
+_DIGITS_LEFT = 1e-3  # least part of a sum that its terms may leave
+_SURPLUS = 1e-3  # least radius beyond the depth, in depths
+_MOST_MISMATCH = 1e-4  # of the normals of a contact
 
 
 class Cap(NamedTuple):
@@ -423,3 +62,236 @@ class Cap(NamedTuple):
 
     angle: float  # rad; 0: none
     floor: float  # lower bound of h_M on the cap, m
+
+
+class _Frame(NamedTuple):
+    """Outward normal and tangents of a contact, in the axes of the mirrored body."""
+
+    n: tuple
+    t1: tuple
+    t2: tuple
+
+
+class _Ellipsoid(NamedTuple):
+    """An ellipsoid that touches a body from inside: R, s and z of the module docstring, and the largest radius."""
+
+    xx: float
+    xy: float
+    yy: float
+    s: float
+    z1: float
+    z2: float
+    widest: float  # 0: no ellipsoid is known
+
+
+@kernel
+def _frame_of(o, f, t1, t2):
+    """Return the frame with the gradient of an outline, next to two tangents of the body."""
+    n = (o.gx / o.steep, o.gy / o.steep, o.gz / o.steep)
+    signs = (math.copysign(1.0, f.C), math.copysign(1.0, f.S), 1.0 if f.w >= 0.0 else -1.0)
+    t1 = (signs[0] * t1[0], signs[1] * t1[1], signs[2] * t1[2])
+    t2 = (signs[0] * t2[0], signs[1] * t2[1], signs[2] * t2[2])
+    return _Frame(n, combine(1.0, t1, -dot(t1, n), n), combine(1.0, t2, -dot(t2, n), n))
+
+
+@kernel
+def _in_frame(frame, x, y, z):
+    """Return the normal part and the tangential parts of a vector."""
+    v = (x, y, z)
+    return dot(frame.n, v), dot(frame.t1, v), dot(frame.t2, v)
+
+
+@kernel
+def _inverse(c):
+    return 1.0 / c if c < math.inf else 0.0
+
+
+@kernel
+def _ellipsoid_of(m, shear, frame, steep, bent):
+    """Return the ellipsoid of a majorant, a sum of three squares c_i (a_i . d)^2 after completion.
+
+    With b_i the normal and a_i the tangential part of the vector of a square and c_1, c_2 possibly infinite, Q_tt is
+    the sum of c_i a_i a_i^T, Q_tn that of c_i b_i a_i, and Q_tt^-1 has the numerator sum of c_i J a_i (J a_i)^T and
+    the denominator sum of c_i c_j (a_i x a_j)^2, J a turn by a right angle; both are divided by c_1 c_2, and by c_3 if
+    it is infinite.
+    """
+    ix, iy, iz, ez, hz = shear
+    i1, i2 = _inverse(m.c_x + bent / (ix * ix)), _inverse(m.c_y + bent / (iy * iy))
+    lost = m.skew_x * m.skew_x * i1 + m.skew_y * m.skew_y * i2
+    rest, c3, size = 1.0, m.c_w + bent / (iz * iz) - lost, abs(m.c_w) + bent / (iz * iz) + lost
+    if not (c3 < math.inf):
+        rest, c3, size = 0.0, 1.0, 1.0
+    b1, x1, y1 = _in_frame(frame, ix, 0.0, ez - i1 * m.skew_x * iz)
+    b2, x2, y2 = _in_frame(frame, 0.0, iy, hz - i2 * m.skew_y * iz)
+    b3, x3, y3 = _in_frame(frame, 0.0, 0.0, iz)
+    by_12, by_13, by_23 = x1 * y2 - y1 * x2, x1 * y3 - y1 * x3, x2 * y3 - y2 * x3
+    whole, part = by_12 * by_12, i2 * by_13 * by_13 + i1 * by_23 * by_23
+    below = rest * whole + c3 * part
+    if not below > _DIGITS_LEFT * (rest * whole + size * part):
+        return _Ellipsoid(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    per = steep / below
+    i12 = i1 * i2
+    xx = per * (rest * (i2 * y1 * y1 + i1 * y2 * y2) + i12 * c3 * y3 * y3)
+    xy = -per * (rest * (i2 * x1 * y1 + i1 * x2 * y2) + i12 * c3 * x3 * y3)
+    yy = per * (rest * (i2 * x1 * x1 + i1 * x2 * x2) + i12 * c3 * x3 * x3)
+    widest = 0.5 * (xx + yy) + math.sqrt(0.25 * (xx - yy) * (xx - yy) + xy * xy)
+    if not (widest > 0.0):
+        return _Ellipsoid(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    # J a_i (a_i x a_j) b_j, over both orders of each pair
+    p = rest * by_12, c3 * i2 * by_13, c3 * i1 * by_23
+    z1 = p[0] * (y2 * b1 - y1 * b2) + p[1] * (y3 * b1 - y1 * b3) + p[2] * (y3 * b2 - y2 * b3)
+    z2 = p[0] * (x1 * b2 - x2 * b1) + p[1] * (x1 * b3 - x3 * b1) + p[2] * (x2 * b3 - x3 * b2)
+    # The determinant of the three vectors is that of the shear.
+    square = (ix * iy * iz) ** 2 / below
+    s = steep / max((c3 + 1e-12 * size) * square, steep / (_FARTHEST_CENTRE * widest))
+    return _Ellipsoid(xx, xy, yy, s, -s * z1 / below, -s * z2 / below, widest)
+
+
+@kernel
+def _narrowest(e):
+    """Return the smallest radius of curvature of an ellipsoid at the contact."""
+    return 0.5 * (e.xx + e.yy) - math.sqrt(0.25 * (e.xx - e.yy) * (e.xx - e.yy) + e.xy * e.xy)
+
+
+@kernel
+def _ellipsoid_on(body, o, frame, box, radius):
+    """Return the widest ellipsoid that is known to lie in the body on a box, with radii up to about one."""
+    over, shear, bent = ranges_over(body, o, box), shear_at(body, o), o.steep / radius
+    best = _ellipsoid_of(majorant_of_graph(body, o, shear, over), shear, frame, o.steep, bent)
+    if body[S_] > body[P]:
+        other = _ellipsoid_of(majorant_of_norm(body, o, shear, over), shear, frame, o.steep, bent)
+        if not (_narrowest(best) >= _narrowest(other)):
+            best = other
+    return best
+
+
+@kernel
+def _extent(e, n_part, t1_part, t2_part, across, inward):
+    """Return the range of the support points of a cap along an axis with given parts in the frame."""
+    x, y = e.xx * t1_part + e.xy * t2_part, e.xy * t1_part + e.yy * t2_part
+    aside = across * math.sqrt(x * x + y * y)
+    down = inward * (e.s * n_part + e.z1 * t1_part + e.z2 * t2_part)
+    return min(0.0, -down) - aside, max(0.0, -down) + aside
+
+
+@kernel
+def _box_of(e, frame, angle):
+    """Return a box with the support points of an ellipsoid for the directions of a cap."""
+    x = e.s * (1.0 - 0.5 * angle * angle) - angle * math.sqrt(e.z1 * e.z1 + e.z2 * e.z2)
+    across, inward = angle * e.s / x, 0.5 * e.s * angle * angle * e.widest / (x * x)
+    n, t1, t2 = frame
+    x_least, x_most = _extent(e, n[0], t1[0], t2[0], across, inward)
+    y_least, y_most = _extent(e, n[1], t1[1], t2[1], across, inward)
+    z_least, z_most = _extent(e, n[2], t1[2], t2[2], across, inward)
+    return Box(x_least, x_most, y_least, y_most, z_least, z_most)
+
+
+@kernel
+def _most_angle(e, angle):
+    """Return the angle, or a smaller one for which `_box_of` is known."""
+    return min(angle, 0.5 * e.s / (e.s + math.sqrt(e.z1 * e.z1 + e.z2 * e.z2)))
+
+
+@kernel
+def _share(most, extent):
+    return most / extent if abs(extent) > abs(most) else 1.0
+
+
+@kernel
+def _angle_in(box, e, frame, angle):
+    """Return the angle of a cap whose support points on an ellipsoid lie in a box: extents are convex in the angle."""
+    angle = _most_angle(e, angle)
+    reach = _box_of(e, frame, angle)
+    share = min(_share(box.x_least, reach.x_least), _share(box.x_most, reach.x_most))
+    share = min(share, _share(box.y_least, reach.y_least), _share(box.y_most, reach.y_most))
+    return angle * min(share, _share(box.z_least, reach.z_least), _share(box.z_most, reach.z_most))
+
+
+@kernel
+def _wide_box(e, frame, angle):
+    """Return a box somewhat wider than the support points of an ellipsoid for the directions of a cap."""
+    angle = _most_angle(e, angle)
+    box, slack = _box_of(e, frame, angle), _SLACK * angle * e.widest
+    return Box(
+        _WIDENED * box.x_least - slack,
+        _WIDENED * box.x_most + slack,
+        _WIDENED * box.y_least - slack,
+        _WIDENED * box.y_most + slack,
+        _WIDENED * box.z_least - slack,
+        _WIDENED * box.z_most + slack,
+    )
+
+
+@kernel
+def _flattening(e, angle):
+    """Return kappa of the module docstring."""
+    x = e.s + angle * math.sqrt(e.z1 * e.z1 + e.z2 * e.z2)
+    return 2.0 * e.s / (math.sqrt(x * x + e.s * angle * angle * e.widest) + x)
+
+
+@kernel
+def _least_radius(one, other, angle):
+    """Return l of the module docstring, rounded down."""
+    k_1, k_2 = _flattening(one, angle), _flattening(other, angle)
+    xx, xy, yy = k_1 * one.xx + k_2 * other.xx, k_1 * one.xy + k_2 * other.xy, k_1 * one.yy + k_2 * other.yy
+    return _CERTAIN * (0.5 * (xx + yy) - math.sqrt(0.25 * (xx - yy) * (xx - yy) + xy * xy))
+
+
+@kernel
+def _is_beside_dent(body, o, f, box):
+    """Return whether a box lies above or below a concavity."""
+    sign = 1.0 if f.w >= 0.0 else -1.0
+    one, other = f.w + sign * box.z_least / body[A3], f.w + sign * box.z_most / body[A3]
+    return body[DENTED] == 0.0 or min(one, other) >= body[DENT_HI] or max(one, other) <= body[DENT_LO]
+
+
+@kernel(separate=True)
+def largest_cap(pair, fa, fb):
+    """Return a cap on which the depth of a contact is proved to be the least, the first of several; angle 0 for none.
+
+    No cap is as wide as a hemisphere: with its corners a triangle lies in it.
+    """
+    out_of_line()
+    a, b = pair.a, pair.b
+    k = observe(pair, fa, fb, 1.0)
+    none = Cap(0.0, 0.0)
+    depth = -dot(k.u, k.n)
+    off_a, off_b = norm(sub(k.normal_a, k.n)), norm(sub(k.inward_b, k.n))
+    o_a, o_b = outline_of(a, fa), outline_of(b, fb)
+    if not (depth > 0.0 and max(off_a, off_b) < _MOST_MISMATCH and o_a.is_clear and o_b.is_clear):
+        return none
+    # A direction m of the difference is -m for B: the tangents change sign with the normal.
+    t1, t2 = tangent_frame(k.n)
+    frame_a = _frame_of(o_a, fa, t1, t2)
+    t1, t2 = scale(-1.0, t1), scale(-1.0, t2)
+    frame_b = _frame_of(o_b, fb, rotate_back(pair.rotation, t1), rotate_back(pair.rotation, t2))
+    point = Box(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    for share in _RADII_OF_USE:
+        use = share * depth
+        at_a, at_b = _ellipsoid_on(a, o_a, frame_a, point, use), _ellipsoid_on(b, o_b, frame_b, point, use)
+        radius = _least_radius(at_a, at_b, 0.0) if at_a.widest > 0.0 and at_b.widest > 0.0 else 0.0
+        if radius > _ENOUGH * depth:
+            break
+    if not radius > (1.0 + _SURPLUS) * depth:
+        return none
+    offset = norm(combine(1.0, k.u, depth, k.n))
+    wanted = WIDEST
+    for _ in range(_CAPS):
+        box_a, box_b = _wide_box(at_a, frame_a, wanted), _wide_box(at_b, frame_b, wanted)
+        e_a, e_b = _ellipsoid_on(a, o_a, frame_a, box_a, use), _ellipsoid_on(b, o_b, frame_b, box_b, use)
+        if (
+            e_a.widest > 0.0
+            and e_b.widest > 0.0
+            and _is_beside_dent(a, o_a, fa, box_a)
+            and _is_beside_dent(b, o_b, fb, box_b)
+        ):
+            angle = min(_angle_in(box_a, e_a, frame_a, wanted), _angle_in(box_b, e_b, frame_b, wanted))
+            radius, needed = _least_radius(e_a, e_b, angle), depth / (1.0 - 0.25 * angle * angle)
+            off = 2.0 * max(off_a, off_b)
+            if angle > off and radius >= needed + _SURPLUS * depth:
+                turned = math.sqrt(e_a.widest) * off_a + math.sqrt(e_b.widest) * off_b
+                drop = offset + 2.0 * math.sqrt(radius) * turned
+                floor = depth - 0.5 * drop * drop / (radius - needed)
+                return Cap(angle - off, floor)
+        wanted *= _TO_NEXT
+    return none

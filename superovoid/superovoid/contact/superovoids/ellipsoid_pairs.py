@@ -14,15 +14,12 @@ if |G m| >= r + w . m, so if
 
     |G m|^2 - (r + w . m)^2 = x . H x >= 0,   H = G^T G - w w^T - s r I.
 
-On the cap of directions up to an angle theta from n, (n . x)^2 <= sin^2(theta / 2) |x|^2 (on all of the sphere, theta =
-pi, it is void). So it is enough that H + b (n n^T - sin^2(theta / 2) I) >= 0 for some b >= 0 (S-lemma). With n,
-t_1, t_2 for axes, N the part of G t_j across G n, z_j the part along it, and beta = b cos^2(theta / 2), the Schur
-complement of r (s - r) + beta is a matrix of two rows:
+With n, t_1, t_2 for axes, N the part of G t_j across G n and z_j the part along it, the Schur complement of r (s - r)
+in H is a matrix of two rows. If
 
-    N^T N - r s I - r^2 z z^T / (r (s - r) + beta) >= beta tan^2(theta / 2) I.
+    N^T N - r s I - r z z^T / (s - r) >= 0,
 
-The left side at beta = 0 decides about the whole sphere: then the ball lies in K. Otherwise its least eigenvalue, over
-beta, is the square of the tangent of half the angle of a cap.
+the ball lies in K.
 """
 
 from __future__ import annotations
@@ -35,18 +32,14 @@ import numpy as np
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid.contact.minkowski.difference import MOST_TURN
-from superovoid.contact.superovoids.caps import Cap
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import A1, A2, A3, S_, TX, TY, P
 
 _TURNS = np.int64(6)
-_LEAST_REST = 1e-12  # of r (s - r) + beta, relative to r s
+_LEAST_REST = 1e-12  # of r (s - r), relative to r s
 # Of what is computed, relative to both largest semi-axes together: of lengths and parts of vectors, and of the matrix
 # without the term of z, whose numbers are squares.
 _ROUNDED, _ROUNDED_SQUARES = 32.0 * EPS, 512.0 * EPS
-_BETAS, _TO_NEXT_BETA = np.int64(3), 3.0  # how many, and from one to the next
-_BEYOND = 1e-4  # of a depth
-_INSIDE = 1.0 - 1e-9  # of an angle
 
 
 @kernel
@@ -125,24 +118,17 @@ class _Contact(NamedTuple):
 
 
 @kernel
-def _without_beta(across, at):
-    """Return the fixed part less r s I and its rounding error, and r (s - r)."""
-    taken = at.radius * at.s + _ROUNDED_SQUARES * at.size * at.size
-    fixed = across.fixed
-    return _SymmetricMatrix(fixed.xx - taken, fixed.xy, fixed.yy - taken), at.radius * (at.s - at.radius)
-
-
-@kernel
-def _with_rest(matrix, at, rest):
-    """Return the matrix less r^2 z z^T / rest and its rounding errors: of z, and of the rest, as s."""
-    rounded = _ROUNDED * at.size
+def _fixed_part(across, at):
+    """Return the part that a turn leaves, less r s I, r z z^T / (s - r), and the rounding errors of z and of s - r."""
+    rounded, rest = _ROUNDED * at.size, at.radius * (at.s - at.radius)
     share = at.radius * at.radius / rest
     length = abs(at.z1) + abs(at.z2) + rounded
     lost = share * length * rounded * (4.0 + 2.0 * at.radius * length / rest)
+    taken = at.radius * at.s + _ROUNDED_SQUARES * at.size * at.size + lost
     return _SymmetricMatrix(
-        matrix.xx - share * at.z1 * at.z1 - lost,
-        matrix.xy - share * at.z1 * at.z2,
-        matrix.yy - share * at.z2 * at.z2 - lost,
+        across.fixed.xx - share * at.z1 * at.z1 - taken,
+        across.fixed.xy - share * at.z1 * at.z2,
+        across.fixed.yy - share * at.z2 * at.z2 - taken,
     )
 
 
@@ -163,22 +149,20 @@ def _halves(matrix):
 
 
 @kernel
-def _best_turn(across, fixed, c, s, enough):
-    """Largest least eigenvalue over turns, from one on, and its turn; the first that is enough will do.
+def _least_over_turns(across, fixed, c, s):
+    """Return the largest least eigenvalue over turns, from one on; the first that is not negative will do.
 
     The least eigenvalue is half of the trace less the root of the sum of two squares. Newton's method goes along the
     angle to where it is largest.
     """
     tc, xc, yc = _halves(across.by_cosine)
     ts, xs, ys = _halves(across.by_sine)
-    best, best_c, best_s = -math.inf, c, s
+    best = -math.inf
     for _ in range(_TURNS):
         trace, x, y = _halves(_gram_at(across, fixed, c, s))
         root = math.sqrt(x * x + y * y)
-        value = trace - root
-        if value > best:
-            best, best_c, best_s = value, c, s
-        if value >= enough or not (root > 0.0):
+        best = max(best, trace - root)
+        if best >= 0.0 or not (root > 0.0):
             break
         dx, dy = xs * c - xc * s, ys * c - yc * s
         falls = (x * dx + y * dy) / root
@@ -191,21 +175,11 @@ def _best_turn(across, fixed, c, s, enough):
         c, s = c - step * s, s + step * c
         length = math.sqrt(c * c + s * s)
         c, s = c / length, s / length
-    return best, best_c, best_s
+    return best
 
 
 @kernel
-def radius_beyond(depth):
-    """Radius of a ball whose floor is that of a depth although its normal is off by a little.
-
-    The floor of a ball as wide as the depth is too low by the whole remaining part across the normal, g; the floor of
-    this one by about g^2 / (2 (radius - depth)).
-    """
-    return (1.0 + _BEYOND) * depth
-
-
-@kernel
-def floor_of_ball(pair, n, radius):
+def _floor_of_ball(pair, n, radius):
     """Least of the support function of the ball of a radius that touches M from inside along n."""
     a, b, rotation = pair.a, pair.b, pair.rotation
     of_a, of_b = stretch(a, n), stretch(b, rotate_back(rotation, n))
@@ -216,8 +190,8 @@ def floor_of_ball(pair, n, radius):
 
 
 @kernel
-def cap_by_ellipsoid(pair, n, radius):
-    """Cap of directions about the contact of two ellipsoids on which their h_M is above that of a ball in it.
+def depth_of_ellipsoids(pair, n, radius):
+    """Bound the depth of two ellipsoids from below by a ball in an ellipsoid in M; -inf if the ball is not proved.
 
     Parameters
     ----------
@@ -226,18 +200,11 @@ def cap_by_ellipsoid(pair, n, radius):
     n : tuple
         Unit normal of their contact.
     radius : float
-        Of a ball that touches M from inside along n, no less than the depth, m. Along a direction at an angle to n h_M
-        is then no less than the depth and (radius - depth) (1 - cosine).
-
-    Returns
-    -------
-    Cap
-        The angle is pi if the ball lies in M, and 0 if nothing is known. The floor is the least of the support
-        function of the ball, m.
+        Of a ball that touches M from inside along n, m.
     """
     out_of_line()
     if not radius > 0.0:
-        return Cap(0.0, -math.inf)
+        return -math.inf
     a, b, rotation = pair.a, pair.b, pair.rotation
     t1, t2 = tangent_frame(n)
     s_a, q, q1, q2 = _frame_along(stretch(a, n))
@@ -251,27 +218,11 @@ def cap_by_ellipsoid(pair, n, radius):
         (dot(q1, a1), dot(q2, a1)), (dot(q1, a2), dot(q2, a2)), (dot(p1, b1), dot(p2, b1)), (dot(p1, b2), dot(p2, b2))
     )
     at = _Contact(size, radius, s, z1, z2)
-    matrix, rest = _without_beta(across, at)
-    least_rest = _LEAST_REST * radius * s
-    floor = floor_of_ball(pair, n, radius)
+    if not at.s - radius >= _LEAST_REST * at.s:
+        return -math.inf
     # The turn of largest trace (Procrustes) comes first.
     c, sine = _halves(across.by_cosine)[0], _halves(across.by_sine)[0]
     length = math.sqrt(c * c + sine * sine)
     c, sine = (c / length, sine / length) if length > 0.0 else (1.0, 0.0)
-    if rest >= least_rest:
-        value, c, sine = _best_turn(across, _with_rest(matrix, at, rest), c, sine, 0.0)
-        if value >= 0.0:
-            return Cap(math.pi, floor)
-    # The largest beta has the value without z. With that for both eigenvalues, the best one is known.
-    limit, c, sine = _best_turn(across, matrix, c, sine, math.inf)
-    if not limit > 0.0:
-        return Cap(0.0, floor)
-    excess = radius * radius * (z1 * z1 + z2 * z2) - limit * rest
-    beta = (excess + math.sqrt(max(0.0, excess * (excess + limit * rest)))) / (limit * _TO_NEXT_BETA)
-    square = 0.0
-    for _ in range(_BETAS):
-        if beta > 0.0 and rest + beta >= least_rest:
-            value, c, sine = _best_turn(across, _with_rest(matrix, at, rest + beta), c, sine, math.inf)
-            square = max(square, value / beta)
-        beta *= _TO_NEXT_BETA
-    return Cap(_INSIDE * 2.0 * math.atan(math.sqrt(square)), floor)
+    is_inside = _least_over_turns(across, _fixed_part(across, at), c, sine) >= 0.0
+    return _floor_of_ball(pair, n, radius) if is_inside else -math.inf

@@ -26,8 +26,7 @@ from superovoid.contact.superovoids.answers import (
     newton_from,
     with_interval,
 )
-from superovoid.contact.superovoids.cap_lanes import largest_cap
-from superovoid.contact.superovoids.caps import Cap
+from superovoid.contact.superovoids.caps import Cap, largest_cap
 from superovoid.contact.superovoids.certificate import clear_of_dent, rounding_margin
 from superovoid.contact.superovoids.direction_lanes import LENGTH, WIDTH
 from superovoid.contact.superovoids.direction_net import Problem, new_net

@@ -30,8 +30,7 @@ from superovoid.compiled.vector import add, combine, dot, rotate, scale, sub
 from superovoid.contact.minkowski import revolution
 from superovoid.contact.minkowski.difference import ALMOST, FINEST, LOSS, SearchResult, are_well_apart, new_workspace
 from superovoid.contact.superovoids.answers import COLD_ITERATIONS
-from superovoid.contact.superovoids.cap_lanes import WIDEST, largest_cap
-from superovoid.contact.superovoids.caps import Cap
+from superovoid.contact.superovoids.caps import WIDEST, Cap, largest_cap
 from superovoid.contact.superovoids.certificate import lower_bound
 from superovoid.contact.superovoids.direction_lanes import CHORDS, GAP, IN_THREE, LENGTH, MISSING, NEAREST, WIDTH
 from superovoid.contact.superovoids.direction_net import (
@@ -212,7 +211,7 @@ def cover(problem, best, net, lanes):
     out_of_line()
     pair, n, value = problem.pair, best.n, best.value
     nearest = NEAREST
-    if problem.inside or (best.converged and best.value > _DEEP * min(pair.a[SIZE], pair.b[SIZE])):
+    if best.converged and best.value > _DEEP * min(pair.a[SIZE], pair.b[SIZE]):
         best = _with_cap(pair, best, net)
         if best.cap.angle > 0.0:
             nearest = min(max(_IN_CAP * best.cap.angle, _NARROWEST), NEAREST)
