@@ -28,7 +28,7 @@ from superovoid.compiled.vector import (
 from superovoid.shapes.kernels.support_function import EXACT, support, support_candidate
 from superovoid.shapes.kernels.surface import SIZE, gradient, position, shape_operator
 
-_DESCENT, _LONGEST_DESCENT = 12, 0.3  # steps, and rad a step, of a descent
+_DESCENT, _LONGEST_DESCENT = 6, 0.3  # steps, and rad a step, of a descent
 
 
 @kernel

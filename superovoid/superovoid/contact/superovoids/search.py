@@ -70,6 +70,7 @@ from superovoid.shapes.kernels.surface import A1, SIZE, SurfacePoint, position
 _DEEP = 1e-2  # of the smaller body; tips that overlap by less need triangles that follow their edges
 _IN_CAP, _NARROWEST = 0.8, 0.05  # share of a cap that the nearest directions of a fan take; rad
 _POLISHING = 4  # share of the budget that polishing may take
+_ATTEMPTS = 3  # to polish a direction
 _POLISHING_ITERATIONS = 400  # Newton iterations that one search may spend on polishing
 _TRIANGLES = 2  # share of the budget after which bodies of revolution are searched about their axis
 _PROOF_COST, _CAP_COST = 4, 16  # in support points, at most
@@ -142,18 +143,23 @@ def _better_minimum(problem, best, n, m, fa, fb, counts):
     if value >= best.value - problem.goal:
         return best
     converged = False
-    for attempt in range(2):
+    for attempt in range(_ATTEMPTS):
         if converged or counts[ITERATIONS] >= _POLISHING_ITERATIONS or counts[SPENT] > problem.polishing:
             break
-        # Newton on surface points is quick; if it circles or climbs, Newton on h_M goes down.
-        if attempt == 0:
+        # Newton on surface points is quick; if it circles or climbs, Newton on h_M goes down, to where it may converge.
+        if attempt % 2 == 0:
             ok, used, ga, gb, k = solve(pair, fa, fb, problem.tolerance, COLD_ITERATIONS)
             counts[ITERATIONS] += 0 if ok else used
             counts[SPENT] += (used + 3) // 4
         else:
-            ok, _, ga, gb, used = descend(pair, n, fa, fb, problem.tolerance)
+            ok, lower, ga, gb, used = descend(pair, n, fa, fb, problem.tolerance)
             counts[SPENT] += used
             k = observe(pair, ga, gb, min(pair.a[SIZE], pair.b[SIZE]))
+            if not ok:
+                least = proved_support(pair, lower) if used > 0 else value
+                if not least < value:
+                    break
+                value, n, fa, fb = least, lower, ga, gb
         if ok:
             bound, direction = lower_bound(pair, ga, gb, k)
             if -bound <= value and k.residual < problem.tolerance:
