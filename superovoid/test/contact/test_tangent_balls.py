@@ -183,7 +183,7 @@ def test_the_depth_by_balls_of_spheres_is_exact_wherever_they_touch():
         distance_of_centres = rng.uniform(0.3, 1.1)
         pair = Pair(a, b, np.eye(3), tuple(map(float, distance_of_centres * unit(rng))))
         contact = newton.observe(pair, f_a, f_b, 0.5)
-        radii = tangent_balls.wider_balls(pair, f_a, f_b, 0.0, 0.0, 1.2)
+        radii = tangent_balls.balls_in(pair, f_a, f_b, 1.2)
         assert sum(radii) == pytest.approx(1.2, rel=1e-8)
         depth = tangent_balls.depth_of_balls(contact, *radii)
         assert depth == pytest.approx(1.2 - distance_of_centres, abs=1e-8)

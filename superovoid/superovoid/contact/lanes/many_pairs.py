@@ -41,7 +41,6 @@ from superovoid.contact.superovoids import answers, certificate, pair_solver, ta
 from superovoid.contact.superovoids.answers import COLD_ITERATIONS, WARM_ITERATIONS
 from superovoid.contact.superovoids.certificate import clear_of_dent, flatness
 from superovoid.contact.superovoids.newton import BEGUN, CONVERGED, FAILED, RUNNING, Task, first_move
-from superovoid.contact.superovoids.tangent_balls import depth_of_balls, radius_wanted, wider_balls
 from superovoid.shapes.kernels.kinds import CAPSULE, KIND, SUPEROVOID, is_sphere
 from superovoid.shapes.kernels.surface import A1, DENTED, SIZE, SurfacePoint
 from superovoid.values import status
@@ -104,14 +103,6 @@ def hull_excess(body, f, n):
 def is_flat(a, b, rotation, fa, fb, k, reach, goal):
     """Run the first test of `certificate.is_flat`; if it does not clear the contact, the scalar solver runs all."""
     return flatness(a, b, rotation, fa, fb, k) * reach * reach < 2.0 * goal
-
-
-@kernel
-def proved_depth(pair, fa, fb, k, goal):
-    """First balls of `tangent_balls.proved_depth`; if they are not as wide as wanted the scalar solver tries others."""
-    wanted = radius_wanted(k, goal)
-    r_a, r_b = wider_balls(pair, fa, fb, 0.0, 0.0, wanted)
-    return depth_of_balls(k, r_a, r_b), r_a + r_b >= wanted
 
 
 # --- between arrays of pairs and a block ------------------------------------------------------------------------
@@ -330,7 +321,7 @@ def converge(lanes: Floats1, pair: Ints1, block: Floats1, count: int, to_cores: 
 
 IN_LANES[certificate.hull_excess] = in_lanes(hull_excess)
 IN_LANES[certificate.is_flat] = in_lanes(is_flat)
-IN_LANES[tangent_balls.proved_depth] = in_lanes(proved_depth)
+IN_LANES[tangent_balls.proved_depth] = in_lanes(tangent_balls.depth_by_balls)
 certify = in_lanes(answers.certify)
 observe_core, certify_core = in_lanes(nearest_to_core.observe), in_lanes(nearest_to_core.certify)
 rounding_margin, with_balls = in_lanes(certificate.rounding_margin), in_lanes(cores.with_balls)

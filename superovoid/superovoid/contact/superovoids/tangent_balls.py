@@ -36,7 +36,6 @@ from superovoid.contact.superovoids.majorants import (
 from superovoid.shapes.kernels.rounding import WIDENED
 from superovoid.shapes.kernels.surface import A1, A2, A3, S_, TX, TY, P
 
-_ROUNDS = 3  # balls to try in each body
 OTHER_NORMAL = 5e-3  # least 1 - cos of the angle between distinct normals
 _BEYOND = 1.01  # times the least radius beyond the depth with which no other normal is as good
 _LACK = 0.1  # largest gap between the depth and the floor of a ball narrower than the depth, relative to the goal
@@ -108,10 +107,10 @@ def widest_ball(body):
 
 
 @kernel
-def wider_balls(pair, fa, fb, r_a, r_b, wanted):
-    """Return radii of balls of both bodies: at least r_a and r_b, each requested as the rest of the sum `wanted`."""
-    r_a = max(r_a, tangent_ball(pair.a, fa, wanted - r_b))
-    return r_a, max(r_b, tangent_ball(pair.b, fb, wanted - r_a) if r_a < wanted else 0.0)
+def balls_in(pair, fa, fb, wanted):
+    """Return radii of balls of both bodies that touch at surface points, requested to have the sum `wanted`."""
+    r_a = tangent_ball(pair.a, fa, wanted)
+    return r_a, tangent_ball(pair.b, fb, wanted - r_a) if r_a < wanted else 0.0
 
 
 @kernel
@@ -134,6 +133,14 @@ def radius_wanted(k, goal):
 
 
 @kernel
+def depth_by_balls(pair, fa, fb, k, goal):
+    """Bound the depth at a contact from below by balls, and return whether its normal is proved unique."""
+    wanted = radius_wanted(k, goal)
+    r_a, r_b = balls_in(pair, fa, fb, wanted)
+    return depth_of_balls(k, r_a, r_b), r_b >= wanted - r_a
+
+
+@kernel
 def proved_depth(pair, fa, fb, k, goal):
     """Bound the depth at a contact from below in closed form, and return whether its normal is proved unique.
 
@@ -147,17 +154,11 @@ def proved_depth(pair, fa, fb, k, goal):
         Width of the interval, m.
     """
     out_of_line()
-    wanted = radius_wanted(k, goal)
-    r_a = r_b = 0.0
-    for _ in range(_ROUNDS):
-        r_a, r_b = wider_balls(pair, fa, fb, r_a, r_b, wanted)
-        if r_a + r_b >= wanted:
-            return depth_of_balls(k, r_a, r_b), True
-    depth = depth_of_balls(k, r_a, r_b)
-    if are_ellipsoids(pair):
+    depth, is_unique = depth_by_balls(pair, fa, fb, k, goal)
+    if not is_unique and are_ellipsoids(pair):
         # If another normal is as good, no ball is wider than the depth.
-        for is_unique in (True, False):
-            floor = depth_of_ellipsoids(pair, k.n, wanted if is_unique else -dot(k.u, k.n) - _LACK * goal)
+        for radius in (radius_wanted(k, goal), -dot(k.u, k.n) - _LACK * goal):
+            floor = depth_of_ellipsoids(pair, k.n, radius)
             if floor > depth:
-                return floor, is_unique
-    return depth, False
+                return floor, radius > -dot(k.u, k.n)
+    return depth, is_unique
