@@ -16,9 +16,9 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import NamedTuple, Unpack
+from typing import Unpack
 
 from numpy.typing import ArrayLike
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -29,7 +29,7 @@ from rclpy.task import Future
 from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetDistances
 
-from superovoid_ros.nodes.common.caller import Caller
+from superovoid_ros.nodes.common.caller import Caller, ask
 from superovoid_ros.nodes.common.endpoints import SERVICE
 from superovoid_ros.nodes.common.mistakes import LATER, Code
 from superovoid_ros.nodes.common.questions import (
@@ -37,7 +37,7 @@ from superovoid_ros.nodes.common.questions import (
     Question,
     QuestionOptions,
     check_names,
-    join_responses,
+    distances_of,
 )
 
 __all__ = [
@@ -48,10 +48,7 @@ __all__ = [
     "ServiceUnavailableError",
 ]
 
-_TRIES = 3  # calls within the timeout, if the service has not responded to this client before
 _PAUSE = 0.2  # s between two requests that check whether the node is ready
-_DISTANCES = "superovoid_interfaces/msg/DistanceArray"  # a topic of every configured node, whatever its name
-_DISCOVERY = 1.0  # s, longest time from the discovery of a service to that of the topic
 _LOOK = 0.05  # s between two checks for a service, since rclpy reports no event for it
 
 
@@ -113,8 +110,8 @@ class DistanceClient:
         check_names("service", [service])
         self.timeout = float(timeout)
         self._is_closed = False
-        self._is_heard = False  # whether the present servers have responded to this client
-        self._world: _Servers | None = None
+        self._heard: set[Client] = set()
+        self._world_id: int | None = None  # the world of the node to which objects were applied
         with ExitStack() as undo:
             if node is None:
                 own = Caller("distance_client", global_arguments=False)
@@ -186,7 +183,7 @@ class DistanceClient:
     def _temporary_refusal(self) -> RequestRefusedError | None:
         """Request one pair; return the node's refusal if the node may answer later."""
         try:
-            self.result(self._request(Question(max_results=1), lambda: None))
+            _require_success(self._ask(Question(max_results=1).request()))
         except RequestRefusedError as error:
             return error if error.code in LATER else None
         except ServiceFailedError:
@@ -241,9 +238,9 @@ class DistanceClient:
             restarted or cleaned up after this client's `apply_objects`, until that is called again: the node's world
             is empty.
         """
-        question = Question(positions=positions, **options)  # validates the arguments before waiting
+        request = Question(positions=positions, **options).request()  # validates the arguments before waiting
         self.wait()
-        return self.result(self._request(question, self._check_world))
+        return self._distances(self._ask(request))
 
     def distances_async(self, positions: ArrayLike | None = None, **options: Unpack[QuestionOptions]) -> Future:
         """Request `distances` without blocking; the service must be available already (see `wait`).
@@ -256,75 +253,51 @@ class DistanceClient:
         Returns
         -------
         rclpy.task.Future
-            Future of a `Distances`: await it in a coroutine that the executor runs, add a callback by
-            `add_done_callback`, or wait for it by `result` in another thread.
+            Future of a `Distances`: await it in a coroutine that the executor runs, or add a callback by
+            `add_done_callback`.
 
         Raises
         ------
         ValueError, ServiceUnavailableError
-            As for `distances`; the future raises the other errors.
+            As for `distances`; the future raises the other errors. It has no time limit.
         """
-        return self._request(Question(positions=positions, **options), self._check_world)
-
-    def _request(self, question: Question, check: Callable[[], None]) -> _Answer:
-        """Send the first request; return the future of the complete answer."""
-        requests = question.requests()
+        request = Question(positions=positions, **options).request()
         self._require_open()
         if not self._client.service_is_ready():
             raise self._unavailable_error(self._client, 0.0)
-        answer = _Answer(self._client, requests, question.deadline, self._node.executor, check)
-        answer.send()
+        answer = Future(executor=self._node.executor)
+
+        def use(call: Future) -> None:
+            try:
+                answer.set_result(self._distances(call.result()))
+            except Exception as error:
+                answer.set_exception(error)
+
+        self._client.call_async(request).add_done_callback(use)
         return answer
 
-    def result(self, future: Future) -> Distances:
-        """Wait for a future returned by `distances_async`, and return its result.
+    def _ask(self, request: GetDistances.Request) -> GetDistances.Response:
+        """Call `~/get_distances` and wait for the response."""
 
-        Raises
-        ------
-        TypeError
-            If the future does not come from `distances_async`.
-        RequestRefusedError
-            If the node refuses the request; with its reason.
-        ServiceFailedError
-            If the node fails because of a bug; with its message.
-        ServiceUnavailableError
-            If a service call takes longer than the timeout (plus the deadline).
-
-        Notes
-        -----
-        A call is repeated if the service has restarted, or has not yet responded to this client: the middleware loses
-        responses of a service that has not discovered the client.
-        """
-        if not isinstance(future, _Answer):
-            raise TypeError(f"future: must be one of distances_async(), found {type(future).__name__}")
-        answered, servers = future.answered, self._count()
-        limit, again = self.timeout + (future.deadline or 0.0), time.monotonic() + self.timeout / _TRIES
-        until = time.monotonic() + limit
-        while not future.done():
-            # Every response sets the event; the period serves to discover a restarted service.
-            future.changed.wait(_LOOK)
-            future.changed.clear()
-            now, before, servers = time.monotonic(), servers, self._count()
-            if future.answered > answered:
-                answered, until, self._is_heard = future.answered, now + limit, True
-            if future.done():
-                break
-            try:
+        def wait(arrived: threading.Event, seconds: float) -> None:
+            until = time.monotonic() + seconds
+            while not arrived.wait(_LOOK) and time.monotonic() < until:
                 self._require_open()
-                if now >= until:
-                    raise self._no_answer(self._client)
-            except ServiceUnavailableError:
-                future.drop()
-                raise
-            if servers > before:  # the previous server may have ended before its response
-                self._is_heard = False
-                future.send()
-            elif now >= again:
-                again += self.timeout / _TRIES
-                if not self._is_heard:
-                    future.send()
-        self._is_heard = True
-        return future.result()
+
+        try:
+            return ask(self._client, request, self.timeout + request.deadline, self._heard, wait)
+        except TimeoutError:
+            raise self._no_answer(self._client) from None
+
+    def _distances(self, response: GetDistances.Response) -> Distances:
+        """Return the answer in a response, unless the world of the node may lack objects that this client applied."""
+        _require_success(response)
+        if self._world_id not in (None, response.world_id):
+            raise ServiceUnavailableError(
+                f"'{self._client.srv_name}' was restarted or cleaned up after apply_objects, or another node has "
+                "its name: the applied objects may be missing in its world and in the answer. Apply all objects again"
+            )
+        return distances_of(response)
 
     def apply_objects(self, objects: Sequence[SuperovoidObject]) -> str:
         """Add, move or remove superovoids in the node's world or on links: all or none, before this method returns.
@@ -346,46 +319,18 @@ class DistanceClient:
         """
         self._require_open()
         self._wait_for(self._apply, self.timeout)
-        until = time.monotonic() + _DISCOVERY
-        # Before the call, since another node may have taken the place of this one when the response has arrived.
-        while not (world := self._servers()).ends and time.monotonic() < until:
-            time.sleep(_LOOK)
         try:
             response = self._apply.call(ApplyObjects.Request(objects=list(objects)), self.timeout)
         except TimeoutError:
             raise self._no_answer(self._apply) from None
         _require_success(response)
-        self._world = world
+        self._world_id = response.world_id
         return response.message
-
-    def _count(self) -> int:
-        """Return how many known nodes offer the service; a crashed one remains known for a while."""
-        return self._node.count_services(self._client.srv_name)
-
-    def _servers(self) -> _Servers:
-        """Return which nodes serve this client at present, as far as they are discovered."""
-        node, own = self._node, self._client.srv_name.rpartition("/")[0]
-        topics = [topic for topic, kinds in node.get_topic_names_and_types() if _DISTANCES in kinds]
-        publishers = (end for topic in topics for end in node.get_publishers_info_by_topic(topic))
-        ends = (end for end in publishers if f"{end.node_namespace.rstrip('/')}/{end.node_name}" == own)
-        return _Servers(frozenset(bytes(end.endpoint_gid) for end in ends), self._count())
-
-    def _check_world(self) -> None:
-        """Raise `ServiceUnavailableError` if the node's world may lack the objects that this client applied."""
-        if self._world is None:
-            return
-        now = self._servers()
-        if not now.continues(self._world):
-            raise ServiceUnavailableError(
-                f"'{self._client.srv_name}' was restarted or cleaned up after apply_objects, or another node has "
-                "its name: the applied objects may be missing in its world and in the answer. Apply all objects again"
-            )
-        self._world = now
 
     def _no_answer(self, client: Client) -> ServiceUnavailableError:
         return ServiceUnavailableError(
             f"no answer from '{client.srv_name}' after {self.timeout:.1f} s: the node has ended, or is "
-            "busy for longer (see timeout, batch and deadline), or the executor of the client's node is not spinning "
+            "busy for longer (see timeout and deadline), or the executor of the client's node is not spinning "
             "(in callbacks of a single-threaded executor use distances_async)"
         )
 
@@ -397,84 +342,3 @@ def _require_success(response: GetDistances.Response | ApplyObjects.Response) ->
     if code is Code.INTERNAL:
         raise ServiceFailedError(response.message)
     raise RequestRefusedError(response.message, code)
-
-
-class _Servers(NamedTuple):
-    """The nodes that serve a client."""
-
-    ends: frozenset[bytes]
-    """Their publishers of `_DISTANCES`, which differ between configurations of a node; empty: not discovered yet."""
-    services: int
-    """Their number of services, some of which are discovered before the publisher."""
-
-    def continues(self, before: _Servers) -> bool:
-        """Return True if no new node serves, and an earlier one still does."""
-        known = not before.ends or bool(self.ends and self.ends <= before.ends)
-        return known and self.services <= max(1, before.services)
-
-
-class _Answer(Future):
-    """Future of an answer that takes several service calls, one after another."""
-
-    def __init__(
-        self,
-        client: Client,
-        requests: list[GetDistances.Request],
-        deadline: float | None,
-        executor: object,
-        check: Callable[[], None],
-    ) -> None:
-        super().__init__(executor=executor)
-        self._check = check
-        self.deadline = deadline
-        self.answered = 0
-        self.changed = threading.Event()
-        self._client, self._requests = client, requests
-        self._responses: list[GetDistances.Response] = []
-        self._until = None if deadline is None else time.monotonic() + deadline
-        self._calls: list[Future] = []  # calls for the next request; more than one if responses were lost
-        self._lock = threading.RLock()  # a response may arrive while the request is sent again
-
-    def send(self) -> None:
-        """Send the next request, in addition to earlier calls without a response; the first response counts."""
-        with self._lock:
-            if self.done():
-                return
-            request = self._requests[self.answered]
-            if self._until is not None:
-                request.deadline = max(self._until - time.monotonic(), 1e-6)
-            call = self._client.call_async(request)
-            self._calls.append(call)
-        call.add_done_callback(self._take)
-
-    def drop(self) -> None:
-        """Discard the pending calls: their responses are ignored."""
-        with self._lock:
-            while self._calls:
-                self._client.remove_pending_request(self._calls.pop())
-
-    def _take(self, call: Future) -> None:
-        with self._lock:
-            if call not in self._calls:
-                return
-            self._calls.remove(call)
-            self.drop()
-            try:
-                response = call.result()
-                _require_success(response)
-                self._check()
-                self._responses.append(response)
-                self.answered += 1
-                is_over = self._until is not None and time.monotonic() >= self._until
-                if self.answered == len(self._requests) or response.message or is_over:
-                    self.set_result(join_responses(self._responses, response.message or self._missing_part()))
-                else:
-                    self.send()
-            except Exception as error:
-                self.set_exception(error)
-        self.changed.set()
-
-    def _missing_part(self) -> str:
-        if self.answered == len(self._requests):
-            return ""
-        return f"{self.answered} of {len(self._requests)} service calls: the deadline was reached"

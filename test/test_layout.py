@@ -47,9 +47,9 @@ ARROWS = {
     "superovoid_papers": {"superovoid", "superovoid_ros", "superovoid_papers"},
 }
 PLAIN_PARTS = {"resources", "motions", "icub"}
-# Methods of lower modules that import higher ones in their body.
+# Lower modules that import higher ones.
 UPWARDS = {
-    # If SUPEROVOID_KERNELS=jit.
+    # In the body of methods, the first two if SUPEROVOID_KERNELS=jit.
     *(("superovoid.compiled.kernels", name) for name in ("superovoid.compiler", "superovoid.compiler.jit")),
     *((f"superovoid.{name}", "superovoid.viewing") for name in ("robot.robot", "scene.scene", "fitting.showing")),
     # For annotations.
@@ -57,6 +57,8 @@ UPWARDS = {
         (f"superovoid.{name}", "superovoid.viewing.serving")
         for name in ("robot.robot", "scene.scene", "fitting.showing")
     ),
+    # A client of the node made of the client.
+    ("superovoid_ros.nodes.clients.first_aid", "superovoid_ros.client"),
 }
 ROS = {"rclpy", "launch", "launch_ros", "tf2_ros", "rosidl_runtime_py"}
 MESSAGES = ("_msgs", "_srvs", "_interfaces")

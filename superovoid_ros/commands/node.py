@@ -23,7 +23,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     check = command.add_subparsers(metavar="COMMAND").add_parser(
         "check",
         help="find out why a running distance service cannot answer, and how to fix it",
-        description="Check a running distance service: its state, its robot, joint states, transforms and objects, and "
+        description="Check a running distance service: its robot, joint states, transforms and objects, and "
         "one answer. The exit code is 1 if it cannot answer.",
         example="superovoid node check /distance_service",
     )

@@ -69,8 +69,7 @@ def _request(kind: str, states: States, chosen: list[int]) -> object:
     fields = {"links_a": links_a, "links_b": links_b, "joint_names": states.joint_names, **limits}
     bases = {link: poses[chosen] for link, poses in states.base_poses.items()}
     if service is GetDistances:
-        question = Question(positions=states.positions[chosen], base_poses=bases, batch=len(chosen), **fields)
-        return question.requests()[0]
+        return Question(positions=states.positions[chosen], base_poses=bases, **fields).request()
     poses = to_transforms("world", list(bases), np.concatenate(list(bases.values())), Time())
     return service.Request(joint_positions=states.positions[chosen[0]].tolist(), base_poses=poses, **fields)
 

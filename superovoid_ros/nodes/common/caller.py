@@ -14,13 +14,13 @@ from rclpy.client import Client
 from rclpy.context import Context
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.task import Future
 
 from superovoid_ros.nodes.common.endpoints import SERVICE
 from superovoid_ros.nodes.common.shared_memory import make_room
 
 _FIRST_PATIENCE = 10.0  # s without the first response of a service, after which the call is repeated
 _LATER_PATIENCE = 30.0  # s without a later response: long searches should not be repeated
+_TRIES = 3  # calls within the time limit before the first response
 _TURN = 0.02  # s
 
 
@@ -53,7 +53,7 @@ class Caller:
     ) -> None:
         self._look = look
         self._clients: dict[str, Client] = {}
-        self._responded: set[Client] = set()
+        self._heard: set[Client] = set()
         self._thread: threading.Thread | None = None
         self.context = Context()
         make_room()
@@ -136,26 +136,53 @@ class Caller:
         timeout: float = math.inf,
         each_turn: Callable[[], None] = lambda: None,
     ) -> object:
-        """Call a service without side effects and return the response; raise `TimeoutError` if none comes in time.
+        """Call a service without side effects and return the response, as `ask` does."""
 
-        The middleware loses the response of a service that has not discovered the client yet: a new service, or one
-        reopened since its last response. So the call is repeated, each time after twice the wait; the first response
-        counts.
-        """
-        until = time.monotonic() + timeout
-        patience = _LATER_PATIENCE if client in self._responded else _FIRST_PATIENCE
-        calls: list[Future] = []
-        while not any(call.done() for call in calls):
-            left = until - time.monotonic()
-            if left <= 0.0:
-                break
+        def wait(arrived: threading.Event, seconds: float) -> None:
+            self.wait(arrived.is_set, seconds, each_turn=each_turn)
+
+        return ask(client, request, timeout, self._heard, wait)
+
+
+def ask(
+    client: Client,
+    request: object,
+    timeout: float,
+    heard: set[Client],
+    wait: Callable[[threading.Event, float], object],
+) -> object:
+    """Call a service without side effects and return the response; raise `TimeoutError` if none comes in time.
+
+    The middleware loses the response of a service that has not discovered the client yet: a new service, or one
+    reopened since its last response. So the call is repeated, each time after twice the wait; the first response
+    counts.
+
+    Parameters
+    ----------
+    client, request
+        The client of the service, and the request.
+    timeout
+        Time limit, s.
+    heard
+        Clients to which their services have responded; this function adds and removes the client.
+    wait
+        Waits, at most for a number of seconds, until an event is set.
+    """
+    until = time.monotonic() + timeout
+    patience = _LATER_PATIENCE if client in heard else min(_FIRST_PATIENCE, timeout / _TRIES)
+    arrived, calls = threading.Event(), []
+    try:
+        while not arrived.is_set() and (left := until - time.monotonic()) > 0.0:
             calls.append(client.call_async(request))
-            self.wait(lambda: any(call.done() for call in calls), min(left, patience), each_turn=each_turn)
+            calls[-1].add_done_callback(lambda _: arrived.set())
+            wait(arrived, min(left, patience))
             patience *= 2.0
-        answers = [call.result() for call in calls if call.done()]
+    finally:
         for call in calls:
             client.remove_pending_request(call)
-        if not answers:
-            raise TimeoutError(f"no answer after {timeout:g} s")
-        self._responded.add(client)
-        return answers[0]
+    answer = next((call.result() for call in calls if call.done()), None)
+    if answer is None:
+        heard.discard(client)
+        raise TimeoutError(f"no answer after {timeout:g} s")
+    heard.add(client)
+    return answer

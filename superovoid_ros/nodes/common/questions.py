@@ -22,8 +22,6 @@ from superovoid_ros.nodes.common.conversions import flat_array, to_nanoseconds
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-BATCH = 1000
-"""Number of states in one service call."""
 _MOST_RESULTS = 2**32 - 1  # the field of the message has 32 bits
 
 
@@ -166,8 +164,6 @@ class Question(Record):
     """If true, compute derivatives with respect to base poses."""
     deadline: float | None = None
     """Time after which no further state is started, s."""
-    batch: int = BATCH
-    """Largest number of states in one service call; more states are split into several calls."""
 
     def __post_init__(self) -> None:
         for what in ("joint_names", "links_a", "links_b"):
@@ -177,35 +173,33 @@ class Question(Record):
         if self.max_distance is not None and not self.max_distance > 0.0:
             raise ValueError(f"max_distance = {self.max_distance!r}: must be positive, or None for no limit")
         if self.max_results is not None:
-            _check_count("max_results", self.max_results, _MOST_RESULTS, ", or None for no limit")
+            most = self.max_results
+            if not isinstance(most, int | np.integer) or isinstance(most, bool) or not 1 <= most <= _MOST_RESULTS:
+                raise ValueError(
+                    f"max_results = {most!r}: must be a whole number from 1 to {_MOST_RESULTS}, or None for no limit"
+                )
         if self.deadline is not None and not 0.0 < self.deadline < math.inf:
             raise ValueError(f"deadline = {self.deadline!r}: must be a positive number of seconds, or None for none")
-        _check_count("batch", self.batch, _MOST_RESULTS)
 
-    def requests(self) -> list[GetDistances.Request]:
-        """Return the service calls, each with at most `batch` states."""
+    def request(self) -> GetDistances.Request:
+        """Return the request of the service call."""
         rows, bases = self._rows(), _base_rows(self.base_poses or {})
         if len(rows) and len(bases) not in (0, 1, len(rows)):
             raise ValueError(f"base_poses: must be one pose for all states or {len(rows)}, found {len(bases)}")
-        requests = []
-        for start in range(0, max(len(rows), len(bases), 1), self.batch):
-            part = slice(start, start + self.batch)
-            requests.append(
-                GetDistances.Request(
-                    links_a=list(self.links_a),
-                    links_b=list(self.links_b),
-                    max_distance=float(self.max_distance or 0.0),
-                    max_results=int(self.max_results or 0),
-                    joint_names=list(self.joint_names),
-                    joint_positions=flat_array("d", rows[part]),
-                    base_links=list(self.base_poses or ()),
-                    base_poses=flat_array("d", bases if len(bases) == 1 else bases[part]),
-                    base_frame=self.base_frame,
-                    gradients=bool(self.gradients),
-                    base_gradients=bool(self.base_gradients),
-                )
-            )
-        return requests
+        return GetDistances.Request(
+            links_a=list(self.links_a),
+            links_b=list(self.links_b),
+            max_distance=float(self.max_distance or 0.0),
+            max_results=int(self.max_results or 0),
+            joint_names=list(self.joint_names),
+            joint_positions=flat_array("d", rows),
+            base_links=list(self.base_poses or ()),
+            base_poses=flat_array("d", bases),
+            base_frame=self.base_frame,
+            gradients=bool(self.gradients),
+            base_gradients=bool(self.base_gradients),
+            deadline=float(self.deadline or 0.0),
+        )
 
     def _rows(self) -> FloatArray:
         """Return joint positions, shape (states, joints); no rows if there are none."""
@@ -234,7 +228,6 @@ class QuestionOptions(TypedDict, total=False):
     gradients: bool
     base_gradients: bool
     deadline: float | None
-    batch: int
 
 
 def check_names(what: str, names: Sequence[str]) -> None:
@@ -247,11 +240,6 @@ def check_names(what: str, names: Sequence[str]) -> None:
         # A NUL would truncate the string in the message; surrogates cannot be encoded.
         if "\0" in name or any("\ud800" <= c <= "\udfff" for c in name):
             raise ValueError(f"{what}: {name!r} has a character that a name in a message cannot contain")
-
-
-def _check_count(what: str, value: object, most: int, otherwise: str = "") -> None:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or not 1 <= value <= most:
-        raise ValueError(f"{what} = {value!r}: must be a whole number from 1 to {most}{otherwise}")
 
 
 def _base_rows(base_poses: Mapping[str, PosesLike]) -> FloatArray:
@@ -275,47 +263,33 @@ def _base_rows(base_poses: Mapping[str, PosesLike]) -> FloatArray:
     return np.hstack([np.broadcast_to(rows, (states, 7)) for rows in numbers])
 
 
-def join_responses(responses: list[GetDistances.Response], message: str) -> Distances:
-    """Merge the responses for consecutive states into one answer."""
-    last = responses[-1]
-    place: dict[tuple[str, str], int] = {}
-    for response in responses:
-        for body in zip(response.bodies, response.body_links, strict=True):
-            place.setdefault(body, len(place))
+def distances_of(response: GetDistances.Response) -> Distances:
+    """Return the answer in a response."""
 
-    def column(name: str, shape: tuple[int, ...] = ()) -> np.ndarray:
-        return np.concatenate([np.asarray(getattr(response, name)) for response in responses]).reshape(-1, *shape)
+    def column(name: str, *shape: int, kind: type = float) -> np.ndarray:
+        return np.array(getattr(response, name), dtype=kind).reshape(-1, *shape)
 
-    def bodies(name: str) -> IntArray:
-        """Return indices into the merged list of bodies."""
-        parts = []
-        for response in responses:
-            table = [place[body] for body in zip(response.bodies, response.body_links, strict=True)]
-            parts.append(np.array(table, dtype=np.int64)[np.asarray(getattr(response, name), dtype=np.int64)])
-        return np.concatenate(parts)
-
-    counts = np.concatenate([np.diff(np.asarray(response.first, dtype=np.int64)) for response in responses])
-    joints, bases = tuple(last.gradient_joints), tuple(last.gradient_bases)
+    joints, bases = tuple(response.gradient_joints), tuple(response.gradient_bases)
     return Distances(
-        done=len(counts),
-        first=np.concatenate([[0], np.cumsum(counts)]),
-        bodies=tuple(name for name, _ in place),
-        links=tuple(link for _, link in place),
-        body_a=bodies("body_a"),
-        body_b=bodies("body_b"),
+        done=len(response.first) - 1,
+        first=column("first", kind=np.int64),
+        bodies=tuple(response.bodies),
+        links=tuple(response.body_links),
+        body_a=column("body_a", kind=np.int64),
+        body_b=column("body_b", kind=np.int64),
         distance=column("distance"),
         lower=column("lower"),
         upper=column("upper"),
-        status=column("status"),
-        point_a=column("point_a", (3,)),
-        point_b=column("point_b", (3,)),
-        normal=column("normal", (3,)),
-        gradients=column("gradients", (len(joints),)) if joints else None,
+        status=column("status", kind=np.uint8),
+        point_a=column("point_a", 3),
+        point_b=column("point_b", 3),
+        normal=column("normal", 3),
+        gradients=column("gradients", len(joints)) if joints else None,
         gradient_joints=joints,
-        base_gradients=column("base_gradients", (len(bases), 6)) if bases else None,
+        base_gradients=column("base_gradients", len(bases), 6) if bases else None,
         gradient_bases=bases,
-        frame=last.header.frame_id,
-        stamp=min(to_nanoseconds(response.header.stamp) for response in responses),
-        stale=any(response.stale for response in responses),
-        message=message,
+        frame=response.header.frame_id,
+        stamp=to_nanoseconds(response.header.stamp),
+        stale=response.stale,
+        message=response.message,
     )

@@ -183,6 +183,7 @@ class Distances(Part):
 
     async def _get_distances(self, request: GetDistances.Request, response: GetDistances.Response) -> str:
         started, model, max_distance = time.perf_counter(), self._current.model(), _max_distance(request)
+        response.world_id = self._current.snapshot.world_id
         # This comparison is false for NaN.
         if not request.deadline >= 0.0:
             raise InputError(f"request: deadline = {request.deadline}: must be positive, or 0 for none")

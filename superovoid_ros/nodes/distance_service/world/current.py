@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeAlias
 
 from superovoid.robot.planning_scene import Edit, PlanningScene, Problem
@@ -81,6 +83,8 @@ class Snapshot:
     arrives."""
     replaced: int = 0
     """Number of them before the last whole planning scene; -1: there was none, and objects are unknown without one."""
+    world_id: int = field(default_factory=partial(secrets.randbits, 64))
+    """Number of the world: another one if the world begins empty again."""
 
     def with_model(self, model: Model, applied: Sequence[Diff] = ()) -> Snapshot:
         """Return the snapshot with a model, which includes all waiting changes and those of `applied`."""

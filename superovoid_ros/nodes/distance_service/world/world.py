@@ -483,6 +483,7 @@ class World(Part):
         await self.change("clear_octomap", moveit_changes.remove_octomap)
 
     async def _apply_objects(self, request: ApplyObjects.Request, response: ApplyObjects.Response) -> str:
+        response.world_id = self._current.snapshot.world_id
         planning = await self.change("apply_objects", partial(apply_superovoids, request.objects))
         return self._current.append_missing(f"{len(request.objects)} applied; objects: {listing(planning.objects)}")
 
