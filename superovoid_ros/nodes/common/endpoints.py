@@ -17,14 +17,14 @@ from typing import Any, NamedTuple
 
 from rclpy.action import ActionClient, ActionServer, CancelResponse
 from rclpy.action.server import ServerGoalHandle
-from rclpy.callback_groups import CallbackGroup, ReentrantCallbackGroup
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
-from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+from rclpy.event_handler import PublisherEventCallbacks, QoSRequestedIncompatibleQoSInfo, SubscriptionEventCallbacks
 from rclpy.exceptions import InvalidHandle, ParameterException
 from rclpy.node import Node
 from rclpy.publisher import Publisher
-from rclpy.qos import DurabilityPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy, qos_policy_name_from_kind
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
@@ -136,32 +136,16 @@ def words_of(what: str, error: Exception) -> str:
     return f"{what}: {reason_of(error)}"
 
 
-class _Rests(ReentrantCallbackGroup):
-    """Callback group that keeps a subscription out of the executor's wait set for a while after each message."""
+class _Gate(ReentrantCallbackGroup):
+    """Callback group that keeps a subscription out of the executor's wait set unless `is_open` returns True."""
 
-    def __init__(self, wakes: Callable[[], bool]) -> None:
+    def __init__(self, is_open: Callable[[], bool]) -> None:
         super().__init__()
-        self._wakes, self._until = wakes, 0.0
+        self._is_open = is_open
 
     def can_execute(self, entity: object) -> bool:
         """Return whether the executor may wait for the subscription."""
-        return self._wakes() or time.monotonic() >= self._until
-
-    def rest(self) -> None:
-        """Start a pause."""
-        self._until = time.monotonic() + _REST
-
-
-class _Waits(ReentrantCallbackGroup):
-    """Callback group that keeps a subscription out of the executor's wait set while its messages must wait."""
-
-    def __init__(self, must_wait: Callable[[], bool]) -> None:
-        super().__init__()
-        self._must_wait = must_wait
-
-    def can_execute(self, entity: object) -> bool:
-        """Return whether the executor may wait for the subscription."""
-        return not self._must_wait()
+        return self._is_open()
 
 
 class Endpoints:
@@ -196,7 +180,7 @@ class Endpoints:
         callback: Callable[[Any], None],
         qos: QoSProfile | int,
         *,
-        wakes: Callable[[], bool] | None = None,
+        wakes: Callable[[], bool] = lambda: True,
         changed: Callable[[], None] = lambda: None,
     ) -> Callable[[], None]:
         """Subscribe with a quality of service that parameters can override.
@@ -232,7 +216,7 @@ class Endpoints:
             If an override is invalid.
         """
         handle = self._guard(topic, lambda data: callback(read(data, kind)))
-        group = None if wakes is None else _Rests(wakes)
+        rests_until = 0.0
 
         def take_arrived() -> None:
             with contextlib.suppress(InvalidHandle), subscription.handle:  # a thread may outlast the subscription
@@ -243,13 +227,14 @@ class Endpoints:
                     handle(found[0])
 
         def take(data: bytes) -> None:
+            nonlocal rests_until
             handle(data)
             take_arrived()
-            if group is not None:
-                group.rest()
+            rests_until = time.monotonic() + _REST
             changed()
 
-        subscription = self._subscribe(kind, topic, take, qos, group=group)
+        gate = _Gate(lambda: wakes() or time.monotonic() >= rests_until)
+        subscription = self._subscribe(kind, topic, take, qos, gate)
         return take_arrived
 
     def listen_to_every(
@@ -293,7 +278,7 @@ class Endpoints:
                     size += len(found[0])
             callback(together)
 
-        subscription = self._subscribe(kind, topic, take, qos, with_info=True, group=_Waits(must_wait))
+        subscription = self._subscribe(kind, topic, take, qos, _Gate(lambda: not must_wait()), with_info=True)
         depth = subscription.qos_profile.depth
         if not 1 <= depth <= EVERY.depth:
             name = f"qos_overrides.{self._node.resolve_topic_name(topic)}.subscription.depth"
@@ -306,11 +291,20 @@ class Endpoints:
         topic: str,
         callback: Callable[..., None],
         qos: QoSProfile | int,
+        gate: _Gate,
         *,
         with_info: bool = False,
-        group: CallbackGroup | None = None,
     ) -> Subscription:
-        guarded = self._guard(topic, callback)
+        guarded, name = self._guard(topic, callback), self._node.resolve_topic_name(topic)
+
+        def report(event: QoSRequestedIncompatibleQoSInfo) -> None:
+            policy = qos_policy_name_from_kind(event.last_policy_kind)
+            words = f"nothing is received from a publisher: its {policy} is incompatible (parameters qos_overrides."
+            self._node.get_logger().warning(f"'{name}': {words}{name}.subscription...)")
+
+        # Only one event: rclpy's executor checks all of them in every call of a service. Nodes that subscribe to a
+        # topic of this node, or publish one of another type, report a mismatch themselves.
+        events = SubscriptionEventCallbacks(incompatible_qos=report, use_default_callbacks=False)
         return self._open(
             topic,
             self._node.destroy_subscription,
@@ -319,10 +313,9 @@ class Endpoints:
                 topic,
                 (lambda data, info: guarded(data, info)) if with_info else guarded,  # rclpy counts the parameters
                 _copy_profile(qos),
-                callback_group=group,
+                callback_group=gate,
                 raw=True,
-                # `mismatches.py` reports the mismatches that these events would report.
-                event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
+                event_callbacks=events,
                 qos_overriding_options=QoSOverridingOptions(POLICIES),
             ),
         )

@@ -103,7 +103,6 @@ class DistanceService(LifecycleNode):
         from superovoid_ros.nodes.distance_service.answers.topics import Topics
         from superovoid_ros.nodes.distance_service.health.bond import Bond
         from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
-        from superovoid_ros.nodes.distance_service.health.mismatches import Mismatches
         from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
         from superovoid_ros.nodes.distance_service.world.current import CurrentModel
         from superovoid_ros.nodes.distance_service.world.world import INCOMPLETE, World
@@ -125,7 +124,6 @@ class DistanceService(LifecycleNode):
             Distances(*common),
             topics,
             Diagnostics(*common, topics, self._facts),
-            Mismatches(self.common),
             Bond(self.common),
         )
 
