@@ -13,10 +13,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import rclpy
 from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import InvalidHandle, ParameterException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
@@ -40,7 +40,7 @@ _LONGEST_END = 5.0
 _LAST_ANSWERS = 0.2
 """Time for sending the last responses, s."""
 _LOOK = 0.1
-"""Time between two checks whether the node has ended its work, s."""
+"""Longest time until a signal is handled, s."""
 
 
 def run(create_node: Callable[[], Node], args: Sequence[str] | None = None) -> int:
@@ -117,23 +117,20 @@ def _spin(create_node: Callable[[], Node], ending: threading.Event) -> int:
         executor.add_node(node)
         doing = "continue"
 
-        def spin(is_over: Callable[[], bool], wait: float | None = _LOOK) -> None:
+        # Python handles a signal when the executor wakes.
+        steady, group = Clock(clock_type=ClockType.STEADY_TIME), ReentrantCallbackGroup()
+        node.create_timer(_LOOK, lambda: None, group, clock=steady)
+
+        def spin(is_over: Callable[[], bool]) -> None:
             while rclpy.ok() and not is_over():
                 try:
-                    executor.spin_once(timeout_sec=wait)
+                    executor.spin_once()
                 except InvalidHandle:
                     pass  # a service was closed while it answered a call
                 except ValueError as error:  # raised by rclpy for a negative time on /clock
                     failed("/clock", UnreadableError(str(error)))
 
-        # Python calls handlers of signals in the main thread, between two instructions: it must not wait in rclpy.
-        guard = node.create_guard_condition(lambda: None, ReentrantCallbackGroup())
-        with ThreadPoolExecutor(1) as thread:
-            spinning = thread.submit(spin, ending.is_set, None)
-            spinning.add_done_callback(lambda _: ending.set())
-            ending.wait()
-            guard.trigger()
-            spinning.result()
+        spin(ending.is_set)
         if hasattr(node, "end") and not node.end():
             until = time.monotonic() + _LONGEST_END
             spin(lambda: node.end() or time.monotonic() > until)
