@@ -8,6 +8,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from visualization_msgs.msg import MarkerArray
 
 from superovoid_ros.nodes.distance_service.answers import topics
 from superovoid_ros.nodes.distance_service.answers.topics import Topics
@@ -66,9 +67,10 @@ def machine(monkeypatch):
         def publish(*_):
             node.work(seconds)
             moments.append(node.now)
+            return MarkerArray()
 
         monkeypatch.setattr(found, "_publish_state", publish)
-        monkeypatch.setattr(found, "_mark_missing", lambda: None)
+        monkeypatch.setattr(found, "_present_markers", lambda: None)
         monkeypatch.setattr(found, "_fill_clearance", lambda _: node.work(clearance))
         monkeypatch.setattr(found, "_send_clearance", lambda *_: cleared.append(node.now))
         found.configure()

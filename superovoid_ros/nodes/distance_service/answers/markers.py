@@ -5,7 +5,8 @@
 
 Namespaces: `bodies` (a triangle list for each body, a cube list for each size of the cubes of an octomap), `points`
 (one sphere list), `segments` (one line list), `normals` (one line list with the outward normals at both closest points,
-for the closest pairs), `distances` (a text for each of the closest pairs).
+for the closest pairs), `distances` (a text for each of the closest pairs), `incomplete` (a text above the robot that
+names missing objects). Displays can hide each namespace.
 
 Colours are those of `superovoid.viewing.meanings`, as on pages: they follow from the proved intervals. The field `text`
 of a body's marker, which displays do not draw, contains its name and, in a second line, its link or object.
@@ -42,8 +43,8 @@ LETTER = 4.0
 """Height of a letter, in diameters of a closest point."""
 NORMALS = 5
 """Largest number of pairs whose normals are drawn, closest first."""
-LINE, COLUMN = 1.3, 8.0
-"""Vertical spacing of texts in a column, and the distance from which texts form separate columns, in letter heights."""
+LINE = 1.3
+"""Vertical spacing of the texts of two pairs with the same middle, in letter heights."""
 SIZE = 1.0 / 150.0
 """Default diameter of a closest point, in extents of the scene."""
 NEAR_SHARE = 1.0 / 50.0
@@ -56,10 +57,6 @@ _REFRESH = 5
 
 PARAMETERS = (
     switch("markers.bodies", "Draw the bodies"),
-    switch("markers.points", "Draw the closest points"),
-    switch("markers.segments", "Draw the segments between closest points"),
-    switch("markers.normals", "Draw the normals at the closest points"),
-    switch("markers.text", "Write the distances"),
     number("markers.opacity", 0.6, 0.0, 1.0, "Opacity of the bodies"),
     number(
         "markers.size",
@@ -91,16 +88,6 @@ def extent_of(bodies: Sequence[Body], link_poses: Mapping[str, np.ndarray]) -> f
     return float(np.linalg.norm(np.ptp(corners, axis=0))) if corners else 1.0
 
 
-def missing_marker(words: str) -> Marker:
-    """Return the text above a robot that names missing objects; an empty text deletes the marker."""
-    marker = Marker(ns="incomplete", id=0, type=Marker.TEXT_VIEW_FACING, frame_locked=True)
-    marker.action = Marker.ADD if words else Marker.DELETE
-    marker.text = "\n".join(textwrap.wrap(shorten(words, 400), 60))
-    marker.pose.position.z, marker.pose.orientation.w, marker.scale.z = 1.0, 1.0, 0.05
-    marker.color = ColorRGBA(r=1.0, g=0.2, b=0.2, a=1.0)
-    return marker
-
-
 class _Drawn(NamedTuple):
     """Bodies that one marker draws: a single body, or the cubes of one size."""
 
@@ -120,6 +107,8 @@ class SceneMarkers:
         The bodies of the scene.
     options
         Which markers to draw.
+    frame
+        A frame of the robot.
     frames
         Prefix of the links' frames, such as "distance_service/".
     cubes
@@ -129,13 +118,22 @@ class SceneMarkers:
     owners
         The link or object to which each body belongs; default: its link.
     previous
-        The markers that displays show, which are changed to these.
+        The markers that displays show, which are changed to these; None: all markers are deleted first, which may be
+        those of an earlier process.
+
+    Attributes
+    ----------
+    frame : str
+        Frame of the last poses and results; before the first ones, a frame of the robot.
+    missing : str
+        Description of missing objects; empty if none are missing.
     """
 
     def __init__(
         self,
         bodies: tuple[Body, ...],
         options: MarkerOptions,
+        frame: str = "",
         frames: str = "",
         cubes: Sequence[int] = (),
         watched: Sequence[int] = (),
@@ -147,11 +145,12 @@ class SceneMarkers:
         self._frames = frames
         self._watched = [bodies[index] for index in watched] or bodies
         self._checked = np.array(watched, dtype=int)
-        self._frame = ""
+        self.frame, self.missing = frame, ""
         self._links = sorted({body.link for body in bodies})
         self._extent: float | None = None
         self._updates = 0
         self._sent: dict[tuple[str, int], object] = {} if previous is None else previous._sent
+        self._begins = previous is None
         together: dict[object, list[int]] = {}
         in_lists = set(map(int, cubes))
         for index, body in enumerate(bodies):
@@ -229,7 +228,7 @@ class SceneMarkers:
         worst = self._of_all(Meaning.APART)
         np.maximum.at(worst, result.body_a, states)
         np.maximum.at(worst, result.body_b, states)
-        self._frame = frame
+        self.frame = frame
         return self._message(worst, self._pair_markers(frame, result, states, drawn))
 
     def markers_without_answer(self) -> MarkerArray:
@@ -243,17 +242,29 @@ class SceneMarkers:
         return found
 
     def _message(self, worst: np.ndarray, pair_markers: list[Marker]) -> MarkerArray:
-        """Return bodies with a new meaning, pairs, and deletions of outdated markers."""
-        markers = self._changed_bodies(worst) + pair_markers
-        pairs = {(marker.ns, marker.id) for marker in pair_markers}
+        """Return bodies with a new meaning, pairs, the text about missing objects, and deletions of outdated ones."""
+        others = [*pair_markers, *self._missing_marker()]
+        markers = [Marker(action=Marker.DELETEALL)] if self._begins else []
+        self._begins = False
+        sent = {(marker.ns, marker.id) for marker in others}
         bodies = {("bodies", one.marker.id) for one in self._drawn.values()}
-        for key in self._sent.keys() - pairs - bodies:
+        for key in self._sent.keys() - sent - bodies:
             del self._sent[key]
-            gone = Marker(ns=key[0], id=key[1], action=Marker.DELETE)
-            gone.header.frame_id = self._frame
-            markers.append(gone)
-        self._sent.update((key, True) for key in pairs)
-        return MarkerArray(markers=markers)
+            markers.append(Marker(ns=key[0], id=key[1], action=Marker.DELETE))
+        for marker in markers:
+            marker.header.frame_id = self.frame
+        self._sent.update((key, True) for key in sent)
+        return MarkerArray(markers=markers + self._changed_bodies(worst) + others)
+
+    def _missing_marker(self) -> list[Marker]:
+        if not self.missing:
+            return []
+        marker = Marker(ns="incomplete", type=Marker.TEXT_VIEW_FACING, frame_locked=True)
+        marker.header.frame_id = self.frame
+        marker.text = "\n".join(textwrap.wrap(shorten(self.missing, 400), 60))
+        marker.pose.position.z, marker.pose.orientation.w, marker.scale.z = 1.0, 1.0, 0.05
+        marker.color = ColorRGBA(r=1.0, g=0.2, b=0.2, a=1.0)
+        return [marker]
 
     def _changed_bodies(self, worst: np.ndarray) -> list[Marker]:
         """Return the markers of bodies that displays do not show with these meanings, as many as fit in a message."""
@@ -289,21 +300,19 @@ class SceneMarkers:
             markers.append(Marker(ns=namespace, type=kind, scale=scale, color=WHITE, **fields))
             markers[-1].header.frame_id = frame
 
-        if options.points and ends:
+        if ends:
             add("points", Marker.SPHERE_LIST, size, points=ends, colors=end_colours)
-        if options.segments and ends:
             add("segments", Marker.LINE_LIST, 0.4 * size, points=ends, colors=end_colours)
-        if options.normals and ends:
             closest = drawn[:NORMALS]
             tips = NORMAL_LENGTH * size * result.normal[closest]
             tips = np.stack([result.point_a[closest] + tips, result.point_b[closest] - tips], axis=1).reshape(-1, 3)
             lines = [point for start, tip in zip(ends, tips, strict=False) for point in (start, to_point(tip))]
             add("normals", Marker.LINE_LIST, 0.4 * size, points=lines)
-        if options.text:
-            middles = 0.5 * (result.point_a[drawn] + result.point_b[drawn])
-            for row, place in enumerate(text_places(middles[: options.labels], LETTER * size)):
-                words, pose = f"{1000.0 * result.distance[drawn[row]]:.2f} mm", Pose(position=to_point(place))
-                add("distances", Marker.TEXT_VIEW_FACING, LETTER * size, id=row, text=words, pose=pose)
+        for row, pair in enumerate(drawn[: options.labels].tolist()):
+            place = 0.5 * (result.point_a[pair] + result.point_b[pair])
+            place[2] += LETTER * size * (1.0 + LINE * row)
+            words, pose = f"{1000.0 * result.distance[pair]:.2f} mm", Pose(position=to_point(place))
+            add("distances", Marker.TEXT_VIEW_FACING, LETTER * size, id=row, text=words, pose=pose)
         return markers
 
 
@@ -312,34 +321,6 @@ def _fill_cubes(marker: Marker, bodies: Sequence[Body]) -> None:
     poses, side = np.array([body.link_from_body for body in bodies]), bodies[0].shape.lengths[0]
     marker.type, marker.scale = Marker.CUBE_LIST, Vector3(x=side, y=side, z=side)
     marker.points = [to_point(centre) for centre in (poses[:, :3, 3] - poses[0, :3, 3]) @ poses[0, :3, :3]]
-
-
-def text_places(middles: np.ndarray, height: float) -> list[np.ndarray]:
-    """Return positions for the texts of pairs: a letter height above their middles; near ones form a column.
-
-    Texts face the viewer and are wider than high. In a vertical column they do not cover each other from any side.
-
-    Parameters
-    ----------
-    middles : (n, 3) ndarray
-        Middle between the closest points of each pair, m, closest pair first, which is lowest in its column.
-    height : float
-        Height of a letter, m.
-
-    Returns
-    -------
-    list of (3,) ndarray
-    """
-    columns: list[list[np.ndarray]] = []
-    places = []
-    for middle in middles:
-        near = (column for column in columns if np.linalg.norm(column[0] - middle) < COLUMN * height)
-        column = next(near, None)
-        if column is None:
-            columns.append(column := [])
-        column.append(middle)
-        places.append(column[0] + np.array([0.0, 0.0, (1.0 + LINE * (len(column) - 1)) * height]))
-    return places
 
 
 def colour(state: int, opacity: float = 1.0) -> ColorRGBA:

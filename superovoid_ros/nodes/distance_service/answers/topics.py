@@ -15,7 +15,7 @@ from rclpy.publisher import Publisher
 from std_msgs.msg import Float64
 from superovoid_interfaces.msg import Clearance, DistanceArray, PairDistance
 from tf2_msgs.msg import TFMessage
-from visualization_msgs.msg import Marker, MarkerArray
+from visualization_msgs.msg import MarkerArray
 
 from superovoid.contact import Status
 from superovoid.robot.planning_scene import OCTOMAP
@@ -24,12 +24,7 @@ from superovoid_ros.nodes.common.mistakes import LOG_PERIOD, Code, InputError, c
 from superovoid_ros.nodes.common.parameters import number, text
 from superovoid_ros.nodes.distance_service.answers.approach import Approach
 from superovoid_ros.nodes.distance_service.answers.distances import closest_question, message_of
-from superovoid_ros.nodes.distance_service.answers.markers import (
-    PARAMETERS,
-    MarkerOptions,
-    SceneMarkers,
-    missing_marker,
-)
+from superovoid_ros.nodes.distance_service.answers.markers import PARAMETERS, MarkerOptions, SceneMarkers
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.robot_state.transforms import own_frames
@@ -103,7 +98,6 @@ class Topics(Part):
         self._watched: Selection | None = None
         self._markers: SceneMarkers | None = None
         self._is_outdated = False  # whether the markers are of an earlier model or of earlier options
-        self._marked: tuple[str, int] | None = None  # missing objects and number of subscribers when last drawn
         self._approach: Approach | None = None
         self._is_measured = False  # whether joint states have arrived since the timer's last callback
         self._timer = None  # runs only while there are subscribers
@@ -134,7 +128,7 @@ class Topics(Part):
 
     def activate(self) -> None:
         """Start publishing; subscribers receive all markers again."""
-        self._markers, self._marked = None, None
+        self._markers = None
         self._measurements.joints_changed = self._take_joint_states
         self._update_timer()
 
@@ -232,19 +226,17 @@ class Topics(Part):
         drawn = self._markers_publisher.get_subscription_count() > 0
         if not (wanted or drawn):
             return
-        self.problem = ""
+        self.problem, markers, update = "", None, MarkerArray()
         try:
-            if drawn:
-                self._mark_missing()
-            self._publish_state(self._current.model(), wanted, drawn)
+            markers = self._present_markers() if drawn else None
+            update = self._publish_state(self._current.model(), wanted, markers)
             self.published += 1
         except Exception as error:
             self.problem = self._log_problem(error)
-            if drawn and self._markers is not None:
-                # Displays would keep showing the last answer.
-                update = self._markers.markers_without_answer()
-                if update.markers:
-                    self._markers_publisher.publish(update)
+            if markers is not None:  # displays would keep showing the last answer
+                update = markers.markers_without_answer()
+        if update.markers:
+            self._markers_publisher.publish(update)
 
     def _log_problem(self, error: Exception) -> str:
         """Log the error that prevented a publication, and return the text."""
@@ -256,24 +248,25 @@ class Topics(Part):
         self.node.get_logger().warning(words, throttle_duration_sec=LOG_PERIOD)
         return words
 
-    def _mark_missing(self) -> None:
-        """Publish a text at the robot about missing objects, for each new subscriber and after each change.
-
-        Before the first one, delete all markers, which may be those of an earlier process.
-        """
-        now = self._current.missing_content, self._markers_publisher.get_subscription_count()
+    def _present_markers(self) -> SceneMarkers | None:
+        """Return the markers of the present model; None if there is none."""
         model = self._current.snapshot.model
-        if model is None or now == self._marked:
-            return
-        frame = self._measurements.frame_of(model.robot, model.robot.root_link)
-        markers = [Marker(action=Marker.DELETEALL)] if self._marked is None else []
-        markers.append(missing_marker(now[0]))
-        for marker in markers:
-            marker.header.frame_id = frame
-        self._marked = now
-        self._markers_publisher.publish(MarkerArray(markers=markers))
+        if model is None:
+            return None
+        if self._markers is None or self._is_outdated:
+            frame = self._measurements.frame_of(model.robot, model.robot.root_link)
+            frames = own_frames(self.node.get_fully_qualified_name())
+            cubes = model.planning.bodies_of(OCTOMAP)
+            watched = np.unique((self._watched or model.select((), ())).pairs)
+            options = MarkerOptions(**{name: self.value(f"markers.{name}") for name in vars(MarkerOptions())})
+            which = cubes, watched, model.planning.owners
+            self._markers = SceneMarkers(model.scene.bodies, options, frame, frames, *which, self._markers)
+            self._is_outdated = False
+        self._markers.missing = self._current.missing_content
+        return self._markers
 
-    def _publish_state(self, model: Model, wanted: bool, drawn: bool) -> None:
+    def _publish_state(self, model: Model, wanted: bool, markers: SceneMarkers | None) -> MarkerArray:
+        """Publish the distances of the measured state; return the changed markers."""
         state = self._measurements.placed_states(model.planning)  # all objects are drawn
         selection = self._watched or model.select((), ())
         max_distance = float(self.value("max_distance")) or np.inf
@@ -291,25 +284,15 @@ class Topics(Part):
             )
         if wanted:
             self._distances_publisher.publish(message)
-        if drawn:
-            link_poses = state.link_poses(model.robot)
-            if self._markers is None or self._is_outdated:
-                frames = own_frames(self.node.get_fully_qualified_name())
-                cubes, watched = model.planning.bodies_of(OCTOMAP), np.unique(selection.pairs)
-                options = MarkerOptions(**{name: self.value(f"markers.{name}") for name in vars(MarkerOptions())})
-                which = cubes, watched, model.planning.owners
-                self._markers = SceneMarkers(model.scene.bodies, options, frames, *which, self._markers)
-                self._is_outdated = False
-            near_distance = float(self.value("near_distance"))
-            now = self.node.get_clock().now().nanoseconds
-            if now > self._framed or now < self._framed - NANOSECONDS:  # tf2 warns about a repeated stamp
-                self._framed = now
-                transforms = self._markers.transforms(state.frame, link_poses, to_time(now))
-                if transforms:
-                    self._frames_publisher.publish(TFMessage(transforms=transforms))
-            update = self._markers.update(state.frame, link_poses, result, near_distance, max_distance)
-            if update.markers:
-                self._markers_publisher.publish(update)
+        if markers is None:
+            return MarkerArray()
+        link_poses, now = state.link_poses(model.robot), self.node.get_clock().now().nanoseconds
+        if now > self._framed or now < self._framed - NANOSECONDS:  # tf2 warns about a repeated stamp
+            self._framed = now
+            transforms = markers.transforms(state.frame, link_poses, to_time(now))
+            if transforms:
+                self._frames_publisher.publish(TFMessage(transforms=transforms))
+        return markers.update(state.frame, link_poses, result, float(self.value("near_distance")), max_distance)
 
     def _publish_clearance(self) -> None:
         """Publish the clearance of the measured state if there are subscribers."""
