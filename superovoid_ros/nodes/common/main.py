@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import gc
-import inspect
-import re
 import signal
 import sys
 import threading
@@ -22,18 +20,12 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
-from rclpy.utilities import remove_ros_args
 
 from superovoid_ros.nodes.common.endpoints import Failed, failures_of
 from superovoid_ros.nodes.common.mistakes import UnreadableError, reason_of, shorten
 from superovoid_ros.nodes.common.shared_memory import make_room
 
-USAGE = 2
-"""Exit code for an invalid command line."""
-_HELP_OPTIONS = {"-h", "--help"}
-_HELP = """
-Parameters, topics and services: docs/reference/ros.md. Parameters of a running node:
-ros2 param list NODE; ros2 param describe NODE PARAMETER"""
+_OF_ROS = ParameterException, rclpy_implementation.RCLError, rclpy_implementation.UnknownROSArgsError
 _SIGNALS = signal.SIGINT, signal.SIGTERM
 _LONGEST_END = 5.0
 """Longest time that the end of a process waits for the node to stop work elsewhere, s."""
@@ -52,102 +44,73 @@ def run(create_node: Callable[[], Node], args: Sequence[str] | None = None) -> i
         Returns the node; called after `rclpy.init`. If the node has a method `end`, this is called repeatedly before
         the node is destroyed, until it returns True or 5 s have passed; the node spins in the meantime.
     args
-        Command line without the name of the program. Default: `sys.argv`. ``--help`` prints the first two paragraphs
-        of the docstring of the node's module, the second of which is an example.
+        Command line without the name of the program. Default: `sys.argv`.
 
     Returns
     -------
     int
-        Exit code of the process: 0 after a requested end or ``--help``, 1 if the node cannot start or continue, 2 for
-        an invalid command line. The reason is printed to the standard error.
+        Exit code of the process: 0 after a requested end, 1 if the node cannot start or continue. The reason is printed
+        to the standard error.
     """
-    if _HELP_OPTIONS.intersection(sys.argv[1:] if args is None else args):
-        about = inspect.getdoc(sys.modules[create_node.__module__]) or ""
-        print("\n\n".join(about.split("\n\n")[:2]), _HELP, sep="\n")
-        return 0
-    ending = threading.Event()
+    node, doing, ending = None, "start", threading.Event()
     for number in _SIGNALS:
         # rclpy's handlers would shut down before the node can notify others of its end.
         signal.signal(number, lambda *_: ending.set())
-    try:
-        problem = start_ros(args)
-        if problem:
-            print(f"cannot start: {problem}", file=sys.stderr)
-            return USAGE
-        return _spin(create_node, ending)
-    finally:
-        for number in _SIGNALS:
-            signal.signal(number, signal.SIG_IGN)  # a second signal must not disturb the clean-up
-        rclpy.try_shutdown()
-
-
-def start_ros(args: Sequence[str] | None) -> str:
-    """Initialize rclpy with a command line; return the error in it, or an empty string."""
-    make_room()
-    try:
-        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-    except rclpy_implementation.UnknownROSArgsError as error:
-        return f"unknown ROS arguments {shorten(error)}"
-    except rclpy_implementation.RCLError as error:
-        return _words(error)
-    unknown = remove_ros_args(list(sys.argv if args is None else ["", *args]))[1:]
-    if unknown:
-        return (
-            f"unknown argument '{shorten(unknown[0], 200)}': expected only ROS arguments, as in "
-            "--ros-args -p name:=value -r from:=to --params-file file.yaml, or --help"
-        )
-    return ""
-
-
-def _spin(create_node: Callable[[], Node], ending: threading.Event) -> int:
-    """Create a node, spin it and destroy it; return the exit code of the process."""
-    node, doing = None, "start"
     # Garbage collection would take a fifth of the import time and find nothing. A collection that includes all modules
     # would stop the node for 0.04 s.
     gc.disable()
     try:
+        make_room()
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
         node = create_node()
-        failed = failures_of(node)
-        for service in node.services:  # the node's own callbacks never raise
-            if service.srv_type.__module__.startswith(("rcl_interfaces.", "lifecycle_msgs.")):
-                service.callback = _guard(service.srv_name, service.callback, failed)
         gc.freeze()
         gc.enable()
-        executor = SingleThreadedExecutor()
-        executor.add_node(node)
         doing = "continue"
-
-        # Python handles a signal when the executor wakes.
-        steady, group = Clock(clock_type=ClockType.STEADY_TIME), ReentrantCallbackGroup()
-        node.create_timer(_LOOK, lambda: None, group, clock=steady)
-
-        def spin(is_over: Callable[[], bool]) -> None:
-            while rclpy.ok() and not is_over():
-                try:
-                    executor.spin_once()
-                except InvalidHandle:
-                    pass  # a service was closed while it answered a call
-                except ValueError as error:  # raised by rclpy for a negative time on /clock
-                    failed("/clock", UnreadableError(str(error)))
-
-        spin(ending.is_set)
-        if hasattr(node, "end") and not node.end():
-            until = time.monotonic() + _LONGEST_END
-            spin(lambda: node.end() or time.monotonic() > until)
-            until = time.monotonic() + _LAST_ANSWERS
-            spin(lambda: time.monotonic() > until)
+        _spin(node, ending)
     except Exception as error:
         # After a requested shutdown of rclpy, the running callback fails.
-        if not (ending.is_set() or isinstance(error, ExternalShutdownException) or not rclpy.ok()):
-            known = ParameterException, rclpy_implementation.RCLError
-            words = _words(error) if isinstance(error, known) else reason_of(error)
+        is_over = isinstance(error, ExternalShutdownException) or (node is not None and not rclpy.ok())
+        if not (ending.is_set() or is_over):
+            words = shorten(error) if isinstance(error, _OF_ROS) else reason_of(error)
             print(f"cannot {doing}: {words}", file=sys.stderr)
             return 1
     finally:
         gc.enable()
+        for number in _SIGNALS:
+            signal.signal(number, signal.SIG_IGN)  # a second signal must not disturb the clean-up
         if node is not None:
             node.destroy_node()
+        rclpy.try_shutdown()
     return 0
+
+
+def _spin(node: Node, ending: threading.Event) -> None:
+    """Spin a node until the event is set, and then until the node has ended its work."""
+    failed = failures_of(node)
+    for service in node.services:  # the node's own callbacks never raise
+        if service.srv_type.__module__.startswith(("rcl_interfaces.", "lifecycle_msgs.")):
+            service.callback = _guard(service.srv_name, service.callback, failed)
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    # Python handles a signal when the executor wakes.
+    steady, group = Clock(clock_type=ClockType.STEADY_TIME), ReentrantCallbackGroup()
+    node.create_timer(_LOOK, lambda: None, group, clock=steady)
+
+    def spin(is_over: Callable[[], bool]) -> None:
+        while rclpy.ok() and not is_over():
+            try:
+                executor.spin_once()
+            except InvalidHandle:
+                pass  # a service was closed while it answered a call
+            except ValueError as error:  # raised by rclpy for a negative time on /clock
+                failed("/clock", UnreadableError(str(error)))
+
+    spin(ending.is_set)
+    if hasattr(node, "end") and not node.end():
+        until = time.monotonic() + _LONGEST_END
+        spin(lambda: node.end() or time.monotonic() > until)
+        until = time.monotonic() + _LAST_ANSWERS
+        spin(lambda: time.monotonic() > until)
 
 
 def _guard(
@@ -166,9 +129,3 @@ def _guard(
             return response
 
     return answer
-
-
-def _words(error: Exception) -> str:
-    """Return the text of a ROS error, without locations in rcl's sources."""
-    words = str(error).removeprefix("failed to initialize rcl: ")
-    return shorten(re.sub(r"\s*,? at /\S+?:\d+", "", words).strip())
