@@ -53,8 +53,7 @@ from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError
 from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans
 from superovoid_ros.nodes.distance_service.answers.proved_motions import ProvedMotion, motion_of
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState
-from superovoid_ros.nodes.distance_service.answers.searches import INVALIDATED, Searches, has_changed
-from superovoid_ros.nodes.distance_service.jobs import Kind
+from superovoid_ros.nodes.distance_service.answers.searches import INVALIDATED, Searches
 from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
@@ -341,12 +340,12 @@ class Motions(Searches):
             words = "trajectory: header.stamp: must be 0, since the motion begins when it is executed"
             raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, words)
         given = read_trajectory(joints)
-        now = self._state_for(motion.proof)
-        proof = motion.proof = motion.proof or motion_of(given, now)
+        proof = motion.proof = motion.proof or motion_of(given, self.state_of(RobotState(is_diff=True)))
+        robot = proof.state.robot
         self._check_start(given)
         if not controllers:
             raise CodedError(_FAILED, "there are no controllers: set the parameter controllers")
-        goals = shares_of(joints, controllers, now.robot.mimic)
+        goals = shares_of(joints, controllers, robot.mimic)
         check_grippers(proof.trajectory, [one for one, _ in goals])
         shares = [(one.name, self._clients[one], goal) for one, goal in goals]
         for name, client, _ in shares:
@@ -382,26 +381,25 @@ class Motions(Searches):
         `after` is the time since the start of the motion, s.
         """
         try:
-            now = self._state_for(motion.proof)
-            if has_changed(motion.proved, now, motion.proof.trajectory.joints):
-                motion.proved = now
-                words = await self.jobs.result(Kind.QUERY, lambda: motion.proof.refutation(now, after))
-                if words:
-                    raise InputError(words)
+            words, motion.proved, _ = await self.prove(
+                lambda now: motion.proof.refutation(now, after), motion.proof, motion.proved, most=1
+            )
+            if words:
+                raise InputError(words)
         except Exception as error:
             motion.end(INVALIDATED, f"the world has changed during the motion: {reason_of(error)}")
         motion.is_being_proved = False
 
-    def _state_for(self, proof: ProvedMotion | None) -> RequestedState:
-        """Return the state in which a motion is proved; raise if measurements are stale."""
-        now = self.state_of(RobotState(is_diff=True)) if proof is None else self.again(proof.state)
+    def state_of(self, *request: Any, **options: Any) -> RequestedState:
+        """Return the state of a request; raise `CodedError` also if its measurements are stale."""
+        now = super().state_of(*request, **options)
         if now.stale and self._limits.allowed_start_tolerance:
             raise CodedError(_FAILED, f"the positions of the joints are unknown: {now.stale} (stale_timeout)")
         return now
 
     def _check_start(self, trajectory: Trajectory) -> None:
         """Raise `CodedError` if a joint is too far from the start of a trajectory."""
-        now = self._state_for(None)
+        now = self.state_of(RobotState(is_diff=True))
         for name, position in zip(trajectory.joints, trajectory.positions[0].tolist(), strict=True):
             measured = now.robot.position_of(name, now.positions) if name in now.robot.joints else None
             if measured is not None:

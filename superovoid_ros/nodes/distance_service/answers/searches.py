@@ -97,6 +97,7 @@ class Searches(RequestedStates):
         refutation: Callable[[RequestedState], str],
         motion: ProvedMotion,
         before: RequestedState | None = None,
+        most: int = _MOST_TIMES,
     ) -> tuple[str, RequestedState, str]:
         """Prove a motion in the present world until the world does not change during the proof.
 
@@ -108,6 +109,8 @@ class Searches(RequestedStates):
             The motion, whose joints may move meanwhile.
         before
             State in which the motion is proved already, if there is one.
+        most
+            Largest number of proofs.
 
         Returns
         -------
@@ -115,7 +118,7 @@ class Searches(RequestedStates):
             Why the motion is not proved, empty if it is; the state of the last proof; a warning if the world keeps
             changing.
         """
-        for _ in range(_MOST_TIMES):
+        for _ in range(most):
             self.activity.require()
             now = self.again(motion.state)
             if before is not None and not has_changed(before, now, motion.trajectory.joints):
