@@ -34,6 +34,33 @@ from superovoid_ros.nodes.distance_service.world.model import Model, Selection, 
 _SLACK = 0.05  # s by which a late publication does not delay the next one
 
 
+class Pace:
+    """Acts when that is due; leaves at least half of this thread's processor time to services and measurements.
+
+    What is not done for lack of time stays due. Time of other processes does not count, since services could not use
+    it.
+
+    Parameters
+    ----------
+    *actions
+        The actions; what is due together is done in this order.
+    """
+
+    def __init__(self, *actions: Callable[[], None]) -> None:
+        self._actions, self._idle_until = actions, 0.0
+        self._due: set[Callable[[], None]] = set()
+
+    def act(self, *due: Callable[[], None]) -> None:
+        """Do what is due."""
+        self._due.update(due)
+        for action in self._actions:
+            if action in self._due and time.monotonic() >= self._idle_until:
+                self._due.discard(action)
+                began, used = time.monotonic(), time.thread_time()
+                action()
+                self._idle_until = max(self._idle_until, began - _SLACK) + 2.0 * (time.thread_time() - used)
+
+
 def _check_pairs(entries: object) -> None:
     for entry in filter(str.strip, entries):
         split_pair(entry)
@@ -100,9 +127,8 @@ class Topics(Part):
         self._is_outdated = False  # whether the markers are of an earlier model or of earlier options
         self._approach: Approach | None = None
         self._is_measured = False  # whether joint states have arrived since the timer's last callback
-        self._timer = None  # runs only while there are subscribers
-        self._due: set[Callable[[], None]] = set()
-        self._idle_until = 0.0
+        self._timer = None
+        self._pace = Pace(self._publish_distances, self._publish_clearance)
         self._spare: list[PairDistance] = []
         self.published = 0
         self.problem = ""
@@ -119,10 +145,10 @@ class Topics(Part):
     def configure(self) -> None:
         """Advertise the topics."""
         advertise = self.endpoints.advertise
-        self._distances_publisher = advertise(DistanceArray, "~/distances", 10, self._update_timer)
+        self._distances_publisher = advertise(DistanceArray, "~/distances", 10)
         self._markers_publisher = advertise(MarkerArray, "~/markers", 10, self._resend_markers)
-        self._clearance_publisher = advertise(Clearance, "~/clearance", 10, self._update_timer)
-        self._min_distance_publisher = advertise(Float64, "~/min_distance", 10, self._update_timer)
+        self._clearance_publisher = advertise(Clearance, "~/clearance", 10)
+        self._min_distance_publisher = advertise(Float64, "~/min_distance", 10)
         self._frames_publisher = advertise(TFMessage, "/tf", 100)
         self._framed = 0
 
@@ -130,12 +156,13 @@ class Topics(Part):
         """Start publishing; subscribers receive all markers again."""
         self._markers = None
         self._measurements.joints_changed = self._take_joint_states
-        self._update_timer()
+        self._measurements.is_followed = lambda: self._clearance_listeners > 0
+        self._start_timer()
 
     def deactivate(self) -> None:
         """Stop publishing. Publish an unknown clearance last, because displays keep the last message."""
         self._stop_timer()
-        self._measurements.joints_changed, self._measurements.is_followed = lambda: None, False
+        self._measurements.joints_changed, self._measurements.is_followed = lambda: None, lambda: False
         try:
             self.activity.require()
         except InputError as error:
@@ -167,7 +194,7 @@ class Topics(Part):
             self._is_outdated = True
         if "rate" in names:
             self._stop_timer()
-            self._update_timer()
+            self._start_timer()
 
     def model_changed(self) -> None:
         """Find the watched pairs on the new robot, and draw it."""
@@ -186,40 +213,19 @@ class Topics(Part):
             reason = reason_of(error)
             self.log.error("pairs", f"pairs does not fit this robot, all pairs are watched: {reason}")
 
-    def _update_timer(self) -> None:
-        """Run the timer, and react to joint states, while the node is active and has subscribers."""
-        self._measurements.is_followed = self.activity.is_active and self._clearance_listeners > 0
-        rate, subscriptions = float(self.value("rate")), self.listeners + self._clearance_listeners
-        if not (rate > 0.0 and self.activity.is_active and subscriptions):
-            self._stop_timer()
-        elif self._timer is None:
+    def _start_timer(self) -> None:
+        rate = float(self.value("rate"))
+        if rate > 0.0 and self.activity.is_active:
             self._timer = self.endpoints.start_timer(1.0 / rate, self._take_turn, steady=False)
 
     def _take_joint_states(self) -> None:
         self._is_measured = True
-        self._due.add(self._publish_clearance)
-        self._publish()
+        self._pace.act(self._publish_clearance)
 
     def _take_turn(self) -> None:
         """Publish distances and markers of the measured state, and the clearance if no joint states arrived."""
-        self._due.add(self._publish_distances)
-        if not self._is_measured:
-            self._due.add(self._publish_clearance)
+        self._pace.act(self._publish_distances, *(() if self._is_measured else (self._publish_clearance,)))
         self._is_measured = False
-        self._publish()
-
-    def _publish(self) -> None:
-        """Publish what is due; leave at least half of this thread's processor time to services and measurements.
-
-        What is not published for lack of time stays due. Time of other processes does not count, since services could
-        not use it.
-        """
-        for publish in (self._publish_distances, self._publish_clearance):
-            if publish in self._due and time.monotonic() >= self._idle_until:
-                self._due.discard(publish)
-                began, used = time.monotonic(), time.thread_time()
-                publish()
-                self._idle_until = max(self._idle_until, began - _SLACK) + 2.0 * (time.thread_time() - used)
 
     def _publish_distances(self) -> None:
         wanted = self._distances_publisher.get_subscription_count() > 0
@@ -350,4 +356,3 @@ class Topics(Part):
         """Send all markers at the next publication, because the number of subscribers changed."""
         if self._markers is not None:
             self._markers.resend()
-        self._update_timer()

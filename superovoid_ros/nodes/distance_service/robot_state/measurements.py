@@ -92,8 +92,8 @@ class Measurements(Part, Measured):
         Measured.__init__(self, common.value, Joints(), TransformTree(), {})
         self._jumps: JumpHandle | None = None
         self._take_arrived: Callable[[], None] = lambda: None
-        self.is_followed = False
-        """If true, every message with joint states wakes the node."""
+        self.is_followed: Callable[[], bool] = lambda: False
+        """Returns whether every message with joint states wakes the node."""
         self.joints_changed: Callable[[], None] = lambda: None
         """Called after messages with joint states that woke the node."""
 
@@ -109,7 +109,7 @@ class Measurements(Part, Measured):
             "joint_states",
             self._take_joint_states,
             JOINT_STATES,
-            wakes=lambda: self.is_followed,
+            wakes=lambda: self.is_followed(),
             changed=lambda: self.joints_changed(),
         )
         back = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
@@ -125,13 +125,13 @@ class Measurements(Part, Measured):
 
     def positions(self, robot: Robot, names: Collection[str]) -> tuple[dict[str, float], list[int]]:
         """Return positions of joints, after taking the messages that have arrived."""
-        if names and not self.is_followed:  # otherwise the executor takes each message
+        if names and not self.is_followed():  # otherwise the executor takes each message
             self._take_arrived()
         return super().positions(robot, names)
 
     def moment(self) -> Moment:
         """Return what was measured until now; may be called from any thread."""
-        if not self.is_followed:
+        if not self.is_followed():
             self._take_arrived()
         return Moment(self.value, self.joints.copy(), self.transforms.copy(), self.of_scenes, self.topic)
 
