@@ -21,9 +21,9 @@ _REPEATABLE = ("Get", "List", "Describe", "SetParameters", "SetPairRules", "Appl
 class ClientWithTimeout(Caller):
     """A client node whose waits have a time-out."""
 
-    def wait(self, condition: Callable[[], bool], timeout: float = ANSWER_TIMEOUT, **options: object) -> bool:
+    def wait(self, condition: Callable[[], bool], timeout: float = ANSWER_TIMEOUT) -> bool:
         """Handle messages until `condition` holds; return False after the time-out."""
-        return super().wait(condition, timeout, **options)
+        return super().wait(condition, timeout)
 
     def spin(self, seconds: float) -> None:
         """Handle messages for `seconds`."""

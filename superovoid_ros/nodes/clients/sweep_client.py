@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from rclpy.client import Client
 from superovoid_interfaces.srv import GetMinDistance, GetPenetration, PlayFrame
 
@@ -24,6 +22,6 @@ class SweepClient(Caller):
         """Return the client of a service."""
         return self.client(_TYPES[service], f"{NODES[service]}/{service}")
 
-    def request(self, service: str, each_turn: Callable[[], None], **fields: object) -> object:
+    def request(self, service: str, **fields: object) -> object:
         """Call a service and return its response; `Caller.ask` repeats a lost call."""
-        return self.ask(self.client_of(service), _TYPES[service].Request(**fields), each_turn=each_turn)
+        return self.ask(self.client_of(service), _TYPES[service].Request(**fields))

@@ -100,27 +100,14 @@ class Caller:
         self._look()
         self.executor.spin_once(timeout_sec=seconds)
 
-    def wait(
-        self, condition: Callable[[], bool], timeout: float = math.inf, each_turn: Callable[[], None] = lambda: None
-    ) -> bool:
-        """Spin until a condition holds; return False if it does not hold in time.
-
-        Parameters
-        ----------
-        condition
-            Checked before each turn.
-        timeout
-            Time limit, s.
-        each_turn
-            Called after each turn in which the condition does not hold.
-        """
+    def wait(self, condition: Callable[[], bool], timeout: float = math.inf) -> bool:
+        """Spin until a condition, checked before each turn, holds; return False if it does not hold in time (s)."""
         until = time.monotonic() + timeout
         while not condition():
             left = until - time.monotonic()
             if left <= 0.0:
                 return False
             self.turn(min(left, _TURN))
-            each_turn()
         return True
 
     def client(self, kind: type, service: str) -> Client:
@@ -129,19 +116,9 @@ class Caller:
             self._clients[service] = self.node.create_client(kind, service, qos_profile=SERVICE)
         return self._clients[service]
 
-    def ask(
-        self,
-        client: Client,
-        request: object,
-        timeout: float = math.inf,
-        each_turn: Callable[[], None] = lambda: None,
-    ) -> object:
-        """Call a service without side effects and return the response, as `ask` does."""
-
-        def wait(arrived: threading.Event, seconds: float) -> None:
-            self.wait(arrived.is_set, seconds, each_turn=each_turn)
-
-        return ask(client, request, timeout, self._heard, wait)
+    def ask(self, client: Client, request: object, timeout: float = math.inf) -> object:
+        """Call a service without side effects and return the response, as the function `ask` does."""
+        return ask(client, request, timeout, self._heard, lambda arrived, limit: self.wait(arrived.is_set, limit))
 
 
 def ask(

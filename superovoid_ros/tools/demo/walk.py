@@ -13,6 +13,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 
 from superovoid.cli.interruption import INTERRUPTS
 from superovoid_ros.nodes.clients.sweep_client import NODES, SweepClient
@@ -36,12 +37,14 @@ class _Client(SweepClient):
 
     def __init__(self, namespace: str) -> None:
         self._processes: dict[str, NodeProcess] = {}
+        self._watch: Callable[[], None] = lambda: None  # raises an error if the awaited node takes too long
         super().__init__("sweep_demo", namespace, self._check)
 
     def _check(self) -> None:
         INTERRUPTS.check()
         for process in self._processes.values():
             process.check()
+        self._watch()
 
     def refuse_company(self) -> None:
         """Raise `DemoError` if nodes with these names are already running."""
@@ -65,13 +68,14 @@ class _Client(SweepClient):
         self._processes = processes
         for service, node in NODES.items():
             client, watch = self.client_of(service), Watch(processes[node])
-            words = f"service {client.srv_name} did not appear"
-            self.wait(client.service_is_ready, each_turn=lambda: watch.look(words))  # noqa: B023
+            self._watch = partial(watch.look, f"service {client.srv_name} did not appear")
+            self.wait(client.service_is_ready)
 
     def call(self, service: str, **fields: object) -> object:
         """Return the response of a service; raise `NodeError` if its process ends or takes too long."""
         watch = Watch(self._processes[NODES[service]], cause=_LOST_BECAUSE)
-        return self.request(service, lambda: watch.look(f"{service} did not answer"), **fields)
+        self._watch = partial(watch.look, f"{service} did not answer")
+        return self.request(service, **fields)
 
     def play(self, frame: int) -> object:
         """Request that the player publish a frame; return its response."""
