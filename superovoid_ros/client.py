@@ -240,7 +240,8 @@ class DistanceClient:
         """
         request = Question(positions=positions, **options).request()  # validates the arguments before waiting
         self.wait()
-        return self._distances(self._ask(request))
+        world_id = self._world_id
+        return self._distances(self._ask(request), world_id)
 
     def distances_async(self, positions: ArrayLike | None = None, **options: Unpack[QuestionOptions]) -> Future:
         """Request `distances` without blocking; the service must be available already (see `wait`).
@@ -265,11 +266,11 @@ class DistanceClient:
         self._require_open()
         if not self._client.service_is_ready():
             raise self._unavailable_error(self._client, 0.0)
-        answer = Future(executor=self._node.executor)
+        answer, world_id = Future(executor=self._node.executor), self._world_id
 
         def use(call: Future) -> None:
             try:
-                answer.set_result(self._distances(call.result()))
+                answer.set_result(self._distances(call.result(), world_id))
             except Exception as error:
                 answer.set_exception(error)
 
@@ -289,10 +290,10 @@ class DistanceClient:
         except TimeoutError:
             raise self._no_answer(self._client) from None
 
-    def _distances(self, response: GetDistances.Response) -> Distances:
-        """Return the answer in a response, unless the world of the node may lack objects that this client applied."""
+    def _distances(self, response: GetDistances.Response, world_id: int | None) -> Distances:
+        """Return the answer in a response, unless it is about another world than that of the applied objects."""
         _require_success(response)
-        if self._world_id not in (None, response.world_id):
+        if world_id not in (None, response.world_id):
             raise ServiceUnavailableError(
                 f"'{self._client.srv_name}' was restarted or cleaned up after apply_objects, or another node has "
                 "its name: the applied objects may be missing in its world and in the answer. Apply all objects again"
