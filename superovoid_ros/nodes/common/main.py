@@ -31,7 +31,7 @@ _LONGEST_END = 5.0
 """Longest time that the end of a process waits for the node to stop work elsewhere, s."""
 _LAST_ANSWERS = 0.2
 """Time for sending the last responses, s."""
-_LOOK = 0.2
+_LOOK = 0.4
 """Longest time until a signal is handled, s."""
 
 

@@ -127,7 +127,7 @@ class Topics(Part):
         self._is_outdated = False  # whether the markers are of an earlier model or of earlier options
         self._approach: Approach | None = None
         self._is_measured = False  # whether joint states have arrived since the timer's last callback
-        self._timer = None
+        self._timer = None  # runs only while there are subscribers
         self._pace = Pace(self._publish_distances, self._publish_clearance)
         self._spare: list[PairDistance] = []
         self.published = 0
@@ -145,10 +145,10 @@ class Topics(Part):
     def configure(self) -> None:
         """Advertise the topics."""
         advertise = self.endpoints.advertise
-        self._distances_publisher = advertise(DistanceArray, "~/distances", 10)
+        self._distances_publisher = advertise(DistanceArray, "~/distances", 10, self._update_timer)
         self._markers_publisher = advertise(MarkerArray, "~/markers", 10, self._resend_markers)
-        self._clearance_publisher = advertise(Clearance, "~/clearance", 10)
-        self._min_distance_publisher = advertise(Float64, "~/min_distance", 10)
+        self._clearance_publisher = advertise(Clearance, "~/clearance", 10, self._update_timer)
+        self._min_distance_publisher = advertise(Float64, "~/min_distance", 10, self._update_timer)
         self._frames_publisher = advertise(TFMessage, "/tf", 100)
         self._framed = 0
 
@@ -157,7 +157,7 @@ class Topics(Part):
         self._markers = None
         self._measurements.joints_changed = self._take_joint_states
         self._measurements.is_followed = lambda: self._clearance_listeners > 0
-        self._start_timer()
+        self._update_timer()
 
     def deactivate(self) -> None:
         """Stop publishing. Publish an unknown clearance last, because displays keep the last message."""
@@ -194,7 +194,7 @@ class Topics(Part):
             self._is_outdated = True
         if "rate" in names:
             self._stop_timer()
-            self._start_timer()
+            self._update_timer()
 
     def model_changed(self) -> None:
         """Find the watched pairs on the new robot, and draw it."""
@@ -213,9 +213,12 @@ class Topics(Part):
             reason = reason_of(error)
             self.log.error("pairs", f"pairs does not fit this robot, all pairs are watched: {reason}")
 
-    def _start_timer(self) -> None:
-        rate = float(self.value("rate"))
-        if rate > 0.0 and self.activity.is_active:
+    def _update_timer(self) -> None:
+        """Run the timer while the node is active and has subscribers."""
+        rate, subscriptions = float(self.value("rate")), self.listeners + self._clearance_listeners
+        if not (rate > 0.0 and self.activity.is_active and subscriptions):
+            self._stop_timer()
+        elif self._timer is None:
             self._timer = self.endpoints.start_timer(1.0 / rate, self._take_turn, steady=False)
 
     def _take_joint_states(self) -> None:
@@ -356,3 +359,4 @@ class Topics(Part):
         """Send all markers at the next publication, because the number of subscribers changed."""
         if self._markers is not None:
             self._markers.resend()
+        self._update_timer()
