@@ -27,8 +27,8 @@ class Lines:
 class Subscription:
     """A queue of one topic, filled by the test; messages are numbered as by their publisher."""
 
-    def __init__(self, callback, qos, group=None) -> None:
-        self.qos_profile, self._callback, self._group = qos, callback, group
+    def __init__(self, callback, qos) -> None:
+        self.qos_profile, self._callback = qos, callback
         self._takes_info = len(inspect.signature(callback).parameters) == 2
         self._queue: deque = deque()
         self._numbers: Counter[bytes] = Counter()
@@ -54,8 +54,8 @@ class Subscription:
         return self._queue.popleft() if self._queue else None
 
     def spin(self) -> None:
-        """Call the callback until the queue is empty, or its group lets the messages wait."""
-        while self._queue and (self._group is None or self._group.can_execute(self)):
+        """Call the callback until the queue is empty."""
+        while self._queue:
             found = self.take_message(None, True)
             self._callback(*found[: 2 if self._takes_info else 1])
 
@@ -80,15 +80,6 @@ class StepJobs:
     def __init__(self) -> None:
         self.waiting, self.found = deque(), None
 
-    def count(self, _kind) -> int:
-        return len(self.waiting)
-
-    def size(self, _kind) -> int:
-        return sum(job.size for job in self.waiting)
-
-    def last_waiting(self, _kind):
-        return self.waiting[-1] if len(self.waiting) > 1 else None  # the first is running
-
     def submit(self, job) -> None:
         self.waiting.append(job)
 
@@ -103,8 +94,8 @@ class StepJobs:
                 self.found = None, error
             return
         found, self.found = self.found, None
-        if job.done(*found) is not False:
-            self.waiting.popleft()
+        self.waiting.popleft()
+        job.done(*found)
 
     def finish(self) -> None:
         for _ in range(10_000):
@@ -141,8 +132,8 @@ class FakeNode:
         self.services[name] = callback
         return object()
 
-    def create_subscription(self, _kind, name, callback, qos, callback_group=None, **_):
-        self.subscriptions[name] = Subscription(callback, qos, callback_group)
+    def create_subscription(self, _kind, name, callback, qos, **_):
+        self.subscriptions[name] = Subscription(callback, qos)
         return self.subscriptions[name]
 
     def create_timer(self, *_, **__):

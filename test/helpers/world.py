@@ -23,7 +23,7 @@ from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene, GetStateValidi
 from octomap_msgs.msg import Octomap, OctomapWithPose
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from shape_msgs.msg import Mesh, MeshTriangle, SolidPrimitive
-from superovoid_interfaces.msg import SuperovoidObject
+from superovoid_interfaces.msg import ErrorCode, SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetMinDistance, GetPairRules, SetPairRules
 
 from superovoid_ros.nodes.common.conversions import to_pose
@@ -59,6 +59,11 @@ class SceneClient(ClientWithTimeout):
         """Set parameters together, which must be accepted."""
         verdict = set_parameters(self, NAME, values)
         assert verdict.successful, verdict.reason
+
+    def set_robot(self, **values):
+        """Set parameters of the robot, and wait until the active service has read it."""
+        self.set(**values)
+        self.until(lambda response: response.error_code.value != ErrorCode.READING)
 
     def bring(self, label):
         """Bring the service from any state of its life cycle to another one."""

@@ -129,7 +129,7 @@ def test_the_parameter_meshes_chooses_hull_triangles_or_nothing(robot):
     inside = pytest.approx(INNER * math.cos(math.pi / SIDES) - 0.05, abs=1e-7)
     expectations = {"triangles": inside, "shells": inside, "ignore": None, "hull": pytest.approx(-0.15)}
     for choice, expected in expectations.items():  # the last is the default, for other tests
-        robot.set(meshes=choice)
+        robot.set_robot(meshes=choice)
         assert gap(robot, 0.0) == expected
 
 

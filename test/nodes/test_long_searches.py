@@ -53,7 +53,7 @@ def scene(service, client):
     client.bring("active")
     for kind in ("plan", "inverse"):
         hold(client, kind, False)
-    client.set(robot_description=panda.urdf())
+    client.set_robot(robot_description=panda.urdf())
     put(client, LEFT)
     client.empty()
     client.apply(block("wall", panda.wall()))

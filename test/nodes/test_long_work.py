@@ -9,8 +9,6 @@ from moveit_msgs.srv import ApplyPlanningScene
 from superovoid_interfaces.srv import GetDistances
 
 import arm
-import lifecycle
-from parameters import set_parameters
 from world import DISTANCES, cup, scene_diff
 
 ANSWERS = {"links_a": ["hand"], "links_b": ["ball"]}
@@ -77,15 +75,6 @@ def test_a_deadline_leaves_the_first_states_and_a_message(state):
     assert response.success and 1 <= response.states < 5000
     assert f"{response.states} of 5000 states" in response.message and "deadline" in response.message
     assert len(response.first) == response.states + 1 and response.first[-1] == len(response.distance) > 0
-
-
-@pytest.mark.ci
-def test_a_description_is_checked_while_the_node_is_unconfigured(start_node, client):
-    start_node("distance_service", "bare", autostart=False, remap=("/tf:=/bare_tf", "/robot_description:=/nothing"))
-    for label in ("unconfigured", "inactive", "unconfigured"):
-        lifecycle.bring(client, "/bare", label)
-        assert not set_parameters(client, "/bare", {"robot_description": "<robot"}).successful
-        assert set_parameters(client, "/bare", {"robot_description": arm.URDF}).successful
 
 
 def heavy_description(count=4000):

@@ -11,8 +11,7 @@ from superovoid_interfaces.srv import GetDistances
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform, to_transform
 
 import arm
-from parameters import set_parameters
-from world import DISTANCES, NAME, RELIABLE, TOPICS, attached_object, cup, scene_diff, sphere, thing
+from world import DISTANCES, RELIABLE, TOPICS, attached_object, cup, scene_diff, sphere, thing
 
 VIRTUAL = '<virtual_joint name="drive" type="{}" parent_frame="odom" child_link="ground"/>'
 ON_CUP = arm.at(0.0, -2.0, 0.0)
@@ -200,8 +199,9 @@ def test_an_unknown_pose_may_be_the_default_as_in_move_group(begin):
 
 
 def test_a_link_of_the_robot_is_no_planning_frame(begin):
-    answer = set_parameters(begin(semantic=arm.SRDF), NAME, {"planning_frame": "hand"})
-    assert not answer.successful and "'hand'" in answer.reason
+    client = begin(semantic=arm.SRDF)
+    client.set_robot(planning_frame="hand")
+    assert "no robot: " in client.nearest().message and "'hand'" in client.nearest().message
 
 
 def test_an_object_whose_frame_has_moved_blocks_answers(begin):

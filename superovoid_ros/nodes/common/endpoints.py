@@ -13,7 +13,7 @@ import contextlib
 import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from rclpy.action import ActionClient, ActionServer, CancelResponse
 from rclpy.action.server import ServerGoalHandle
@@ -41,7 +41,6 @@ SERVICE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 EVERY = QoSProfile(depth=5000, reliability=ReliabilityPolicy.RELIABLE)
 _MOST_PUBLISHERS = 1_000  # of a topic, whose message numbers are stored
 _TAKEN_TOGETHER = 200  # messages of a topic handled before other callbacks run
-_BYTES_TOGETHER = 16_000_000  # size of the messages of a topic handled before other callbacks run, except the last
 _REST = 0.05  # s between two wake-ups by a topic whose messages need no immediate reaction
 _DELIVERY = 1.0  # s, longest wait of `close` for acknowledgments, which a killed subscriber does not send
 POLICIES = (QoSPolicyKind.HISTORY, QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY, QoSPolicyKind.DURABILITY)
@@ -106,17 +105,6 @@ class LostMessages:
     def is_empty(self) -> None:
         """Record that the queue was found empty, so that nothing more was dropped until now."""
         self._taken, self._begins_late = 0, False
-
-
-class TakenMessage(NamedTuple):
-    """A message taken from a topic."""
-
-    message: object
-    """The message, or an `UnreadableError`."""
-    lost: int
-    """Number of messages of the same publisher lost just before it."""
-    size: int
-    """Size of the serialized message, bytes."""
 
 
 Failed = Callable[[str, Exception], None]
@@ -241,10 +229,8 @@ class Endpoints:
         self,
         kind: type,
         topic: str,
-        callback: Callable[[Sequence[TakenMessage]], None],
+        callback: Callable[[Sequence[tuple[bytes, int]]], None],
         qos: QoSProfile = EVERY,
-        *,
-        must_wait: Callable[[], bool] = lambda: False,
     ) -> None:
         """Subscribe to a topic whose lost messages must be detected.
 
@@ -253,12 +239,10 @@ class Endpoints:
         kind, topic
             As for `listen`.
         callback
-            Receives all messages that arrived together, in order.
+            Receives all messages that arrived together, in order: of each its bytes (for `read`), and the number of
+            messages of the same publisher that were lost just before it.
         qos
             Default quality of service; parameters can override it. The depth must be in [1, 5000].
-        must_wait
-            Returns whether messages must stay in the queue of the middleware, where they need less memory than in
-            Python. Called when the executor wakes.
 
         Raises
         ------
@@ -267,18 +251,17 @@ class Endpoints:
         """
 
         def take(data: bytes, info: Mapping[str, Any]) -> None:
-            together, size = [_take_message(data, info, kind, lost)], len(data)
+            together = [(data, lost.losses(info))]
             with subscription.handle:
-                while len(together) < _TAKEN_TOGETHER and size < _BYTES_TOGETHER:
+                while len(together) < _TAKEN_TOGETHER:
                     found = subscription.handle.take_message(kind, True)
                     if found is None:
                         lost.is_empty()
                         break
-                    together.append(_take_message(*found, kind, lost))
-                    size += len(found[0])
+                    together.append((found[0], lost.losses(found[1])))
             callback(together)
 
-        subscription = self._subscribe(kind, topic, take, qos, _Gate(lambda: not must_wait()), with_info=True)
+        subscription = self._subscribe(kind, topic, take, qos, with_info=True)
         depth = subscription.qos_profile.depth
         if not 1 <= depth <= EVERY.depth:
             name = f"qos_overrides.{self._node.resolve_topic_name(topic)}.subscription.depth"
@@ -291,7 +274,7 @@ class Endpoints:
         topic: str,
         callback: Callable[..., None],
         qos: QoSProfile | int,
-        gate: _Gate,
+        gate: _Gate | None = None,
         *,
         with_info: bool = False,
     ) -> Subscription:
@@ -422,14 +405,6 @@ class Endpoints:
             raise InputError(f"qos_overrides.{self._node.resolve_topic_name(topic)}: {error}") from error
         self._opened[entity] = destroy
         return entity
-
-
-def _take_message(data: bytes, info: Mapping[str, Any], kind: type, lost: LostMessages) -> TakenMessage:
-    count = lost.losses(info)
-    try:
-        return TakenMessage(read(data, kind), count, len(data))
-    except UnreadableError as error:
-        return TakenMessage(error, count, len(data))
 
 
 def read(data: bytes, kind: type) -> object:

@@ -3,10 +3,10 @@
 
 """Long work: it runs in threads, and its results are used on the executor's thread.
 
-    submit (executor's thread) -> work (a thread) -> done (executor's thread) -> the next job of its kind
+    submit (executor's thread) -> work (a thread) -> done (executor's thread)
 
 Jobs of a kind start in the order of submission. Each kind has its own threads, so that no job waits for one of another
-kind. `READ` has one thread: robots, objects and rules are read one after another.
+kind.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ Result = TypeVar("Result")
 
 AT_ONCE = 2000
 """Largest number of pairs of bodies, times states, of a query that runs on the executor's thread."""
-_MOST_WAITING = 1000  # waiting jobs of a kind; each stores its request
+_MOST = 1000  # jobs of a kind; each stores its request
 
 
 class Kind(Enum):
     """Kinds of jobs, with their descriptions in errors."""
 
-    READ = "messages and requests to be read"
+    READ = "readings of messages"
     QUERY = "long queries"
     INVERSE = "searches of inverse kinematics"
     PLAN = "plans"
@@ -56,10 +56,8 @@ class Job:
     kind: Kind
     work: Callable[[], Any]
     """Called in a thread; must not access the node."""
-    done: Callable[[Any, Exception | None], bool | None]
-    """Receives the result of the work, or its exception, on the executor's thread. Returns False to repeat the work."""
-    size: int = 0
-    """Size of the messages that it stores, bytes."""
+    done: Callable[[Any, Exception | None], None]
+    """Receives the result of the work, or its exception, on the executor's thread."""
 
 
 def settle(future: Future, found: Any, problem: Exception | None) -> None:
@@ -87,13 +85,10 @@ class Jobs:
     """
 
     def __init__(self, node: Node, failed: Failed) -> None:
-        each = max(1, processors() - 1)
         self._failed = failed
-        self._threads = {kind: 1 if kind is Kind.READ else each for kind in Kind}
-        # In the order of submission: as many as there are threads run, the others wait.
-        self._jobs: dict[Kind, list[Job]] = {kind: [] for kind in Kind}
+        self._pools = {kind: _threads(kind) for kind in Kind}
+        self._jobs: dict[Kind, list[Job]] = {kind: [] for kind in Kind}  # those that wait or run
         self._finished: deque[tuple[Job, Any, Exception | None]] = deque()
-        self._pool = ThreadPoolExecutor(sum(self._threads.values()), thread_name_prefix="job")
         self._guard = node.create_guard_condition(self._use_finished, ReentrantCallbackGroup())
         self.stop = threading.Event()
 
@@ -101,22 +96,13 @@ class Jobs:
         """Return the number of jobs of a kind that wait or run."""
         return len(self._jobs[kind])
 
-    def size(self, kind: Kind) -> int:
-        """Return the size of the messages that jobs of a kind store, bytes."""
-        return sum(job.size for job in self._jobs[kind])
-
-    def last_waiting(self, kind: Kind) -> Job | None:
-        """Return the waiting job of a kind that would start last; None if none waits."""
-        return self._jobs[kind][-1] if self.count(kind) > self._threads[kind] else None
-
     def submit(self, job: Job) -> None:
-        """Submit a job; raise `InputError` if too many of its kind wait."""
-        jobs, waiting = self._jobs[job.kind], self.count(job.kind) - self._threads[job.kind]
-        if waiting >= _MOST_WAITING:
-            raise InputError(f"busy: {waiting} {job.kind.value} are waiting, try again later", Code.BUSY)
+        """Submit a job; raise `InputError` if there are too many of its kind."""
+        jobs = self._jobs[job.kind]
+        if len(jobs) >= _MOST:
+            raise InputError(f"busy: {len(jobs)} {job.kind.value} are waiting, try again later", Code.BUSY)
         jobs.append(job)
-        if waiting < 0:
-            self._pool.submit(self._work, job)
+        self._pools[job.kind].submit(self._work, job)
 
     async def result(self, kind: Kind, work: Callable[[], Result]) -> Result:
         """Do work in a thread and return its result, for coroutines; `InputError` if too much waits or if cancelled."""
@@ -132,6 +118,8 @@ class Jobs:
         cancelled = [job for kind in kinds for job in self._jobs[kind]]
         for kind in kinds:
             self._jobs[kind].clear()  # results of running jobs are discarded
+            self._pools[kind].shutdown(wait=False, cancel_futures=True)
+            self._pools[kind] = _threads(kind)
         for job in cancelled:
             self._deliver(job, None, InputError(reason, Code.CANCELLED))
 
@@ -140,7 +128,8 @@ class Jobs:
         self.stop.set()
         for jobs in self._jobs.values():
             jobs.clear()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for pool in self._pools.values():
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def _work(self, job: Job) -> None:
         """Do the work of a job in a thread."""
@@ -156,22 +145,16 @@ class Jobs:
         """Use the results that threads have finished since the last call."""
         while self._finished:
             job, found, problem = self._finished.popleft()
-            jobs, threads = self._jobs[job.kind], self._threads[job.kind]
-            if job not in jobs:
-                continue  # cancelled
-            is_done = self._deliver(job, found, problem)
-            if job not in jobs:
-                continue  # cancelled meanwhile
-            if is_done:
-                jobs.remove(job)
-                for following in jobs[threads - 1 : threads]:
-                    self._pool.submit(self._work, following)
-            else:
-                self._pool.submit(self._work, job)
+            if job in self._jobs[job.kind]:  # otherwise it was cancelled
+                self._jobs[job.kind].remove(job)
+                self._deliver(job, found, problem)
 
-    def _deliver(self, job: Job, found: Any, problem: Exception | None) -> bool:
+    def _deliver(self, job: Job, found: Any, problem: Exception | None) -> None:
         try:
-            return job.done(found, problem) is not False
+            job.done(found, problem)
         except Exception as error:
             self._failed(job.kind.value, error)
-            return True
+
+
+def _threads(kind: Kind) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max(1, processors() - 1), thread_name_prefix=kind.name)

@@ -7,7 +7,7 @@ The node creates its parts, passes to each the parts that it uses, and calls the
 
     configure -> activate -> deactivate -> clean_up     the node's lifecycle
     check -> apply                                      new values of parameters
-    model_changed                                       new or no robot; changed objects or rules; lost messages
+    model_changed                                       new or no robot; changed objects or rules
 
 To add a part, write a class like this, and add a line to `DistanceService` with the other parts that it uses:
 
@@ -129,8 +129,7 @@ class Part:
     def check(self, new: Mapping[str, object]) -> None:
         """Raise `InputError` if new values cannot be used; nothing else may change.
 
-        `new` holds the parameters to be set together and no other. What needs a robot is checked against
-        `CurrentModel.candidate`, the robot that would be there after the change.
+        `new` holds the parameters to be set together and no other.
         """
 
     def apply(self, names: AbstractSet[str]) -> None:

@@ -29,6 +29,7 @@ from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.robot_state.transforms import own_frames
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
+from superovoid_ros.nodes.distance_service.world.description import ROBOT_NAMES
 from superovoid_ros.nodes.distance_service.world.model import Model, Selection, split_pair
 
 _SLACK = 0.05  # s by which a late publication does not delay the next one
@@ -177,9 +178,9 @@ class Topics(Part):
         self._watched = self._markers = self._approach = None
 
     def check(self, new: Mapping[str, object]) -> None:
-        """Check that the robot has the pairs."""
-        model = self._current.candidate
-        if "pairs" in new and model is not None:
+        """Check that the present robot has the pairs; a new one is read later."""
+        model = self._current.snapshot.model
+        if "pairs" in new and model is not None and not new.keys() & ROBOT_NAMES:
             try:
                 model.watch(new["pairs"])
             except Exception as error:

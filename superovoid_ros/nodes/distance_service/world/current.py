@@ -12,18 +12,20 @@ from functools import partial
 from typing import TypeAlias
 
 from superovoid.robot.planning_scene import Edit, PlanningScene, Problem
+from superovoid.robot.scene_objects import MORE
 from superovoid_ros.nodes.common.mistakes import Code, InputError, reason_of, refusals
 from superovoid_ros.nodes.distance_service.robot_state.measured import Moment
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.nodes.distance_service.world.model import Model
 
-MOST_WAITING, MOST_BYTES = 5_000, 16_000_000
-"""Largest number of changes that wait for a robot, and of bytes of their messages together."""
 FROM_MOVEIT, FROM_SERVICE = "moveit", "superovoid"
 """Source of an object: a whole planning scene replaces those of MoveIt's messages, and no others."""
 SCENE = "<planning_scene>"
 """Name of the problem with an unreadable matrix, padding or scale in a planning scene. The next whole scene removes it;
 objects do not."""
+LOST = Problem(MORE, link="", source=FROM_MOVEIT)
+"""Problem with messages whose content is unknown, without its reason: any object may be missing until a whole planning
+scene with a whole robot state arrives."""
 
 Note: TypeAlias = str | Problem
 """A warning, or a part that could not be used although the rest was applied."""
@@ -39,18 +41,13 @@ class Diff:
     """Topic or service of its arrival."""
     change: Change
     """Reads the message, which may take long, and applies it as a whole or not at all."""
-    done: Callable[[Diff, PlanningScene | None], None]
-    """Receives the diff with its result, and the planning scene; None if it was not applied."""
-    missing: Callable[[], Sequence[Problem]] = tuple
-    """Returns the objects that are missing if it is refused, since its sender gets no response."""
-    replaces_all: bool = False
-    """If true, it replaces everything from MoveIt's messages, including attached objects."""
+    done: Callable[[PlanningScene | None, Exception | None], None] = lambda _planning, _problem: None
+    """Receives the planning scene with the change, or None; and the error of the change or of a part of it, or None."""
+    missing: Callable[[], Sequence[Problem]] | None = None
+    """Returns the objects that are missing if it is refused; None: its sender gets a response, so nothing is. A change
+    with this function waits while there is no robot, others are refused."""
     size: int = 0
     """Size of the message, bytes."""
-    waits: bool = False
-    """If true, it waits while there is no robot; otherwise it is refused."""
-    lost_messages: int = 0
-    """`Snapshot.lost_messages` at its arrival."""
     measured: Moment | None = None
     """Measurements at its arrival; None if there was no robot: those when it is applied."""
     notes: Sequence[Note] = ()
@@ -67,81 +64,21 @@ class Diff:
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """The robot, objects, rules and waiting messages of one moment; immutable."""
+    """The robot, objects and rules of one moment; immutable."""
 
     model: Model | None = None
-    problem: str = ""
+    problem: str = "no robot"
     """Reason why there is no model."""
     code: Code = Code.NO_ROBOT
     """Code of the reason."""
     planning: PlanningScene | None = None
     """Objects and rules of this model, or of the last one; None if there has been none."""
-    waiting: tuple[Diff, ...] = ()
-    """Changes that wait for a robot; none if there is a model."""
-    lost_messages: int = 0
-    """Number of messages that were lost or could not wait; their content is missing until a whole planning scene
-    arrives."""
-    replaced: int = 0
-    """Number of them before the last whole planning scene; -1: there was none, and objects are unknown without one."""
     world_id: int = field(default_factory=partial(secrets.randbits, 64))
     """Number of the world: another one if the world begins empty again."""
-
-    def with_model(self, model: Model, applied: Sequence[Diff] = ()) -> Snapshot:
-        """Return the snapshot with a model, which includes all waiting changes and those of `applied`."""
-        whole = [diff.lost_messages for diff in applied if diff.replaces_all and diff.error is None]
-        return replace(
-            self,
-            model=model,
-            problem="",
-            planning=model.planning,
-            waiting=(),
-            replaced=max((self.replaced, *whole)),
-        )
-
-    def has_world_of(self, other: Snapshot) -> bool:
-        """Return whether a model built from another snapshot fits this one; lost messages may differ."""
-        return self.model is other.model and self.planning is other.planning and self.waiting is other.waiting
 
     def without_model(self, problem: str, code: Code = Code.NO_ROBOT) -> Snapshot:
         """Return the snapshot without a model; its objects and rules are kept for the next."""
         return replace(self, model=None, problem=problem, code=code)
-
-    def with_lost(self, count: int) -> Snapshot:
-        """Return the snapshot after a number of messages were lost."""
-        return replace(self, lost_messages=self.lost_messages + count)
-
-    @property
-    def lacks_scene(self) -> str:
-        """Reason why requests are refused until a whole planning scene arrives; empty if none is needed."""
-        if self.replaced < 0:
-            return (
-                "not ready: no whole planning scene received yet (require_scene: true): send one (is_diff: false), or "
-                "set planning_scene_service to the service of a node that has one"
-            )
-        since = self.lost_messages - self.replaced
-        if not since:
-            return ""
-        return (
-            f"not ready: lost {since} message{'' if since == 1 else 's'} about objects: send a whole planning scene "
-            "(is_diff: false, and robot_state.is_diff: false)"
-        )
-
-    def with_waiting(self, waiting: Diff) -> Snapshot:
-        """Return the snapshot with one more waiting diff; raise `InputError` if too many wait."""
-        together = (*self.waiting, waiting)
-        if len(together) > MOST_WAITING or sum(diff.size for diff in together) > MOST_BYTES:
-            raise InputError(
-                f"{len(self.waiting)} messages wait for a robot, at most {MOST_WAITING} and {MOST_BYTES} bytes: "
-                "send a robot description, then a whole planning scene"
-            )
-        return replace(self, waiting=together)
-
-    @property
-    def missing_content(self) -> str:
-        """Reason why the model is incomplete; empty if it is complete, or if there is none."""
-        if self.model is None:
-            return ""
-        return self.lacks_scene or self.model.missing_content
 
 
 class CurrentModel:
@@ -153,7 +90,7 @@ class CurrentModel:
     Parameters
     ----------
     changed
-        Called after a new model replaced the previous one, or after messages about objects were lost.
+        Called after a new model, or none, replaced the previous one.
     refuses
         Returns whether requests are refused while something is missing; otherwise the response has a warning.
 
@@ -161,14 +98,11 @@ class CurrentModel:
     ----------
     snapshot : Snapshot
         The current snapshot; set only by `exchange`.
-    proposed : (Model, list of Diff) or None
-        The model with the parameter values under check, and the diffs that waited for it; None: the current one.
     """
 
     def __init__(self, changed: Callable[[], None] = lambda: None, refuses: Callable[[], bool] = lambda: True) -> None:
         self._changed, self._refuses = changed, refuses
         self.snapshot = Snapshot()
-        self.proposed: tuple[Model, list[Diff]] | None = None
 
     def model(self) -> Model:
         """Return the model; raise `InputError` if there is none, or if it is incomplete and requests are refused."""
@@ -183,13 +117,8 @@ class CurrentModel:
 
         Raise `InputError` if they do not list every missing object.
         """
-        snapshot = self.snapshot
-        return self.model() if snapshot.lacks_scene or snapshot.model is None else snapshot.model
-
-    @property
-    def candidate(self) -> Model | None:
-        """The model with the parameter values under check, or the current one."""
-        return self.snapshot.model if self.proposed is None else self.proposed[0]
+        model = self.snapshot.model
+        return self.model() if model is None or MORE in model.planning.problems else model
 
     @property
     def problem(self) -> str:
@@ -201,22 +130,16 @@ class CurrentModel:
     @property
     def missing_content(self) -> str:
         """Description of missing content, even if requests are answered nevertheless; empty if there is none."""
-        return self.snapshot.missing_content
+        return "" if self.snapshot.model is None else self.snapshot.model.missing_content
 
     def append_missing(self, words: str) -> str:
         """Return the message of a response, followed by a description of missing content."""
         return "; ".join(filter(None, (words, self.missing_content)))
 
-    def install(self, model: Model, applied: Sequence[Diff]) -> None:
-        """Use a model, and tell the senders of the diffs in it."""
-        self.exchange(self.snapshot.with_model(model, applied))
-        for diff in applied:
-            diff.done(diff, model.planning if diff.error is None else None)
-
     def exchange(self, snapshot: Snapshot) -> None:
         """Replace the snapshot in one assignment, so that other threads see the old model or the new one."""
         before, self.snapshot = self.snapshot, snapshot
-        if snapshot.model is not before.model or bool(snapshot.lacks_scene) != bool(before.lacks_scene):
+        if snapshot.model is not before.model:
             self._changed()
 
 
@@ -246,10 +169,12 @@ def apply(model: Model, diffs: Sequence[Diff], now: Moment) -> tuple[Model, list
             model, second = apply(model, diffs[middle:], now)
             return model, first + second
         (refused,) = diffs
-        missing, edit = refused.missing(), model.planning.edit()
-        for problem in missing:
-            edit.report(replace(problem, reason=f"{refused.topic}: {reason_of(error)}"))
-        return model_of(edit.commit()) if missing else model, [replace(refused, error=error)]
+        if refused.missing is not None:
+            edit = model.planning.edit()
+            for problem in refused.missing():
+                edit.report(replace(problem, reason=f"{refused.topic}: {reason_of(error)}"))
+            model = model_of(edit.commit())
+        return model, [replace(refused, error=error)]
 
 
 def model_of(planning: PlanningScene) -> Model:

@@ -15,6 +15,7 @@ import numpy as np
 
 from superovoid.planning.scene_problem import pairs_of_group
 from superovoid.robot.planning_scene import PlanningScene, Problem
+from superovoid.robot.scene_objects import MORE
 from superovoid.scene import SceneResult
 from superovoid.states import StateDistances, StateQuery
 from superovoid.states.verdicts import CLEAR, FloorQuery
@@ -129,11 +130,14 @@ class Model:
         self._selections: dict[tuple[tuple[str, ...], tuple[str, ...]], Selection] = {}
         self._clearances: dict[str, ClearanceQuery] = {}
 
-    @property
+    @cached_property
     def missing_content(self) -> str:
         """Reason why this model cannot be queried (objects that are unreadable or have no pose); empty if it can."""
         problems, parts = self.planning.problems, []
-        unread = {name: problem for name, problem in problems.items() if problem.is_unread}
+        if MORE in problems:
+            remedy = "send a whole planning scene (is_diff: false, and robot_state.is_diff: false)"
+            parts.append(f"{shorten(problems[MORE].reason, 300)}: {remedy}")
+        unread = {name: problem for name, problem in problems.items() if problem.is_unread and name != MORE}
         unplaced = {name: problem for name, problem in problems.items() if not problem.is_unread}
         if unplaced:
             words = f"{'has' if len(unplaced) == 1 else 'have'} no pose relative to robot '{self.robot.name}'"

@@ -26,14 +26,13 @@ from superovoid_ros.nodes.common.endpoints import SERVICE
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of, shorten
 from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.distance_service.part import Common, Part
-from superovoid_ros.nodes.distance_service.world.current import CurrentModel
+from superovoid_ros.nodes.distance_service.world.current import LOST, CurrentModel
 from superovoid_ros.nodes.distance_service.world.world import World
 
 PERIOD = 0.5
 """Time between two checks, s."""
 _PATIENCE = 10.0  # s to wait for a response
 _AGAIN = 2.0  # s after a response without a scene
-_MOST_OUTDATED = 3  # successive responses ignored because objects arrived after the request
 _PARTS = """SCENE_SETTINGS ROBOT_STATE ROBOT_STATE_ATTACHED_OBJECTS WORLD_OBJECT_NAMES WORLD_OBJECT_GEOMETRY OCTOMAP
 TRANSFORMS ALLOWED_COLLISION_MATRIX LINK_PADDING_AND_SCALING OBJECT_COLORS""".split()
 _ALL = sum(getattr(PlanningSceneComponents, name) for name in _PARTS)
@@ -77,15 +76,15 @@ class MoveGroupScene(Part):
         self._name = ""
         self._pending: Future | None = None
         self._asked_at = 0.0  # time.monotonic, s
-        self._outdated = 0
         self._is_there, self._is_wanted = False, False
         self._not_before = 0.0
-        self._missing: frozenset[object] = frozenset()  # problems in the last scene
+        self._missing: dict[str, str] = {}  # problems in the last scene
         self._senders: frozenset[bytes] = frozenset()
         self._taken = 0
 
     def clean_up(self) -> None:
         """Send no more requests."""
+        self._world.record(False)
         client_node, self._client_node = self._client_node, None
         self._forget()
         if client_node is not None:
@@ -129,6 +128,7 @@ class MoveGroupScene(Part):
             if is_there and now - self._asked_at < _PATIENCE:
                 return
             self._client.remove_pending_request(self._pending)
+            self._world.record(False)
             self._pending, self._is_wanted = None, True
         self._is_wanted = self._is_wanted or self._has_gap(is_there)
         self._is_there = is_there
@@ -142,13 +142,13 @@ class MoveGroupScene(Part):
         new, self._senders = senders - self._senders, senders
         missing = self._missing_now()
         is_new = not self._is_there or new or (missing and missing != self._missing)
-        return is_there and bool(is_new or self._current.snapshot.lacks_scene)
+        return is_there and bool(is_new or LOST.name in missing)
 
-    def _missing_now(self) -> frozenset[object]:
+    def _missing_now(self) -> dict[str, str]:
         """Return the unreadable objects with their reasons."""
-        snapshot = self._current.snapshot
-        problems = {} if snapshot.planning is None else snapshot.planning.problems
-        return frozenset((name, one.reason) for name, one in problems.items() if one.is_unread)
+        planning = self._current.snapshot.planning
+        problems = {} if planning is None else planning.problems
+        return {name: one.reason for name, one in problems.items() if one.is_unread}
 
     def _open(self, name: str) -> None:
         # A remapping that renames this node's own service, for use with a move_group, would also rename the client. So
@@ -168,39 +168,24 @@ class MoveGroupScene(Part):
     def _ask(self, now: float) -> None:
         request = GetPlanningScene.Request(components=PlanningSceneComponents(components=_ALL))
         self._pending, self._asked_at, self._is_wanted = self._client.call_async(request), now, False
-        before = self._world.object_messages, self._current.snapshot.lost_messages
-        self._pending.add_done_callback(lambda future: self._handle_response(future, *before))
+        self._world.record()
+        self._pending.add_done_callback(self._handle_response)
 
-    def _handle_response(self, future: Future, object_messages: int, lost_messages: int) -> None:
-        """Apply a response; never raises, since no caller would see the error.
-
-        Parameters
-        ----------
-        future
-            Future with the response.
-        object_messages, lost_messages
-            Numbers of messages about objects received, and lost, before the request.
-        """
+    def _handle_response(self, future: Future) -> None:
+        """Apply a response; never raises, since no caller would see the error."""
         if self._pending is not future:
             return  # outdated, or of an earlier configuration
-        self._pending = None
+        self._pending, self._not_before = None, time.monotonic() + _AGAIN
         try:
             scene = future.result().scene
             if not scene.robot_model_name:  # the other node has no robot, so this is not an empty scene
-                self._is_wanted, self._not_before = True, time.monotonic() + _AGAIN
+                self._is_wanted = True
                 return
             scene.is_diff = scene.robot_state.is_diff = False
-            if object_messages != self._world.object_messages:
-                # An object received on a topic after the request may be missing in this scene, which would remove it.
-                # If objects keep arriving, the scene is applied nevertheless, and requested again.
-                self._is_wanted, self._outdated = True, self._outdated + 1
-                if self._outdated <= _MOST_OUTDATED:
-                    return
-            self._outdated, self._not_before = 0, time.monotonic() + _AGAIN  # after it has been read
-            self._world.take_whole(scene, lost_messages).add_done_callback(self._handle_outcome)
+            self._world.take_whole(scene).add_done_callback(self._handle_outcome)
         except Exception as error:
             self.log.error("planning scene", f"{self._service}: {reason_of(error)}")
-            self._is_wanted, self._not_before = True, time.monotonic() + _AGAIN
+            self._is_wanted = True
 
     def _handle_outcome(self, future: Future) -> None:
         problem = future.exception()

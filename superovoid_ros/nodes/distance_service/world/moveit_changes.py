@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -21,7 +21,7 @@ from superovoid.robot.scene_objects import MORE, Problem, ProblemKind
 from superovoid.shapes import HalfSpace
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals, shorten
-from superovoid_ros.nodes.distance_service.world.current import FROM_MOVEIT, SCENE, Note
+from superovoid_ros.nodes.distance_service.world.current import FROM_MOVEIT, LOST, SCENE, Note
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.nodes.distance_service.world.objects import (
     has_shapes,
@@ -70,11 +70,6 @@ class SceneMessage(NamedTuple):
         return cls(message, world.collision_objects, attached, world.octomap, not message.is_diff)
 
     @property
-    def is_about_objects(self) -> bool:
-        """True if it concerns objects other than the octomap, which is sent often."""
-        return bool(self.objects or self.attached or self.replaces_world)
-
-    @property
     def replaces_attached(self) -> bool:
         """Whether it replaces all attached objects, as does a whole scene with a whole state, whatever its joints."""
         return _replaces_attached(self.settings.robot_state, whole=not self.settings.is_diff)
@@ -101,7 +96,7 @@ class SceneMessage(NamedTuple):
 
         The name `MORE` represents the objects of a planning scene that adds more than the largest number.
         """
-        found = [Problem(MORE, link="", source=FROM_MOVEIT)]
+        found = [LOST]
         if self.count_added() <= most_objects:
             found = [_problem_of(one) for one in (*self.attached, *self.objects)]
             found = [problem for problem in found if problem.kind is not ProblemKind.NOTHING]
@@ -113,6 +108,43 @@ class SceneMessage(NamedTuple):
         if not found or not scene.is_diff or any(len(entries) for entries in settings):
             found.append(Problem(SCENE, source=FROM_MOVEIT))
         return found
+
+
+@dataclass(eq=False)
+class SceneChange:
+    """The change by a message, which is deserialized in the thread that applies it.
+
+    Parameters
+    ----------
+    read
+        Returns the message.
+    open_meshes, most_cubes, most_objects
+        As for `apply_scene`.
+
+    Attributes
+    ----------
+    positions : mapping of str to float
+        Positions of joints in the message, rad or m, once it was applied.
+    """
+
+    read: Callable[[], Message]
+    open_meshes: str
+    most_cubes: int
+    most_objects: int
+    positions: Mapping[str, float] = field(default_factory=dict)
+
+    def __call__(self, edit: Edit, frames: Frames) -> list[Note]:
+        """Apply the message, see `apply_scene`."""
+        scene = SceneMessage.from_message(self.read())
+        self.positions = scene.positions
+        return apply_scene(scene, self.open_meshes, self.most_cubes, self.most_objects, edit, frames)
+
+    def missing(self) -> list[Problem]:
+        """Return the problems that remain if the message is refused."""
+        try:
+            return SceneMessage.from_message(self.read()).missing_without(self.most_objects)
+        except Exception:  # it cannot be read
+            return [LOST]
 
 
 def attach_for_question(state: RobotState, open_meshes: str, edit: Edit, frames: Frames) -> None:
@@ -211,6 +243,8 @@ def apply_scene(
         notes += _apply_names(scene.settings, edit, frames)
     if scene.replaces_attached:  # except those of ~/apply_objects, which MoveIt does not know
         names = {_stored_name(one.object.id) for one in scene.attached}
+        if not scene.replaces_all:
+            names.add(MORE)
         edit.remove_all(attached=True, source=FROM_MOVEIT, but=names)
     for one in scene.attached:
         attempt(_problem_of(one), _apply_attached, one, open_meshes)

@@ -4,14 +4,13 @@
 """The robot with its objects and rules, from parameters, topics and services of this node, and MoveIt's if installed.
 
     robot description -> robot -> planning scene with the objects and rules of the robot before
-    message -> Diff, which waits (`current.py`) -> its change of an Edit (`own_changes.py`, `moveit_changes.py`), in a
-    thread -> new planning scene and model -> new Snapshot, exchanged in one assignment (`current.py`)
+    message, as bytes -> Diff, which waits in a list -> its change of an Edit (`own_changes.py`, `moveit_changes.py`),
+    in a thread -> new planning scene and model -> new Snapshot, exchanged in one assignment (`current.py`)
 
-Messages that arrive together lead to one model. As in move_group, an object of a planning scene that cannot be used is
+Diffs that wait together lead to one model. As in move_group, an object of a planning scene that cannot be used is
 refused and the others are applied; any other change is applied as a whole or not at all. Errors are in the response or,
-for topics, in the log. An object of a message that could not be used is recorded as missing. The content of lost
-messages is unknown, so requests are refused until a whole planning scene arrives. docs/explanation/moveit.md compares
-this with move_group.
+for topics, in the log. An object of a message that could not be used is recorded as missing. If messages are lost, a
+diff in their place records that unknown objects are missing. docs/explanation/moveit.md compares this with move_group.
 """
 
 from __future__ import annotations
@@ -21,19 +20,18 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rclpy.task import Future
 from std_msgs.msg import String
 from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
 
-from superovoid.robot.planning_scene import OCTOMAP
+from superovoid.robot.planning_scene import OCTOMAP, Edit
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid.robot.rules import DEFAULT
-from superovoid_ros.nodes.common.endpoints import LATCHED, TakenMessage
+from superovoid_ros.nodes.common.endpoints import LATCHED, read
 from superovoid_ros.nodes.common.mistakes import (
     Code,
     InputError,
@@ -48,10 +46,11 @@ from superovoid_ros.nodes.distance_service.jobs import Job, Kind, settle
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import (
-    MOST_BYTES,
+    LOST,
     Change,
     CurrentModel,
     Diff,
+    Note,
     Snapshot,
     apply,
     model_of,
@@ -66,6 +65,7 @@ from superovoid_ros.nodes.distance_service.world.description import (
     limits_and_padding,
     read_robot,
 )
+from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.own_changes import apply_rules, apply_superovoids
 
@@ -81,14 +81,12 @@ if moveit_msgs is not None or TYPE_CHECKING:
     from superovoid_ros.nodes.distance_service.world import moveit_changes
 
 _MOST_LISTED = 10  # number of reasons in the diagnostics
-_MOST_TOGETHER = 5_000  # number of requests read together
+MOST_WAITING, MOST_BYTES = 5_000, 500_000_000
+"""Largest number of messages and requests that wait, and of bytes of these messages together."""
 _MOST_RULE_PAIRS = 1_000_000  # number of pairs in a response about rules
 _PERIOD = 0.02  # s between two models built only for messages of topics
 
 INCOMPLETE = "incomplete_world"
-Done: TypeAlias = Callable[[Planning | None, Exception | None], None]
-"""Function that receives the planning scene with a change, or the error."""
-
 
 OF_WORLD = (
     count(
@@ -122,11 +120,18 @@ OF_WORLD = (
 """Parameters of objects and rules."""
 
 
-@dataclass(eq=False)
-class _Reading(Job):
-    """Job that reads the robot's description, or applies diffs; further diffs are added while it waits."""
+class _Reading(NamedTuple):
+    """What a thread has read."""
 
-    diffs: list[Diff] = field(default_factory=list)
+    snapshot: Snapshot
+    """The snapshot that it started with."""
+    values: Values
+    """The values of the robot's parameters."""
+    model: Model | None
+    applied: Sequence[Diff] = ()
+    """The diffs in the model, with their results."""
+    problem: Exception | None = None
+    """Reason why there is no model; None: no description."""
 
 
 class World(Part):
@@ -141,18 +146,21 @@ class World(Part):
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
         self._current, self._measurements = current, measurements
+        self._pending: list[Diff] = []  # diffs that are not yet in the model, in the order of their arrival
+        self._recorded: list[Diff] | None = None  # diffs since `record`
+        self._is_reading = self._is_described = False  # whether a thread reads; whether a description is to be read
         self._made_from: Values = {}  # values of the present robot; empty: there is none
         self._topic_text = dict.fromkeys(TOPICS, "")
         self._built_at = -math.inf  # time.monotonic, s
-        self.object_messages = 0
-        """Number of messages of MoveIt about objects."""
+        self.lost_messages = 0
 
     def configure(self) -> None:
         """Listen to topics and open the services."""
         for topic in TOPICS:
             self.endpoints.listen(String, topic, partial(self._take_description, topic), LATCHED)
         if self.value("require_scene"):
-            self._current.exchange(replace(self._current.snapshot, replaced=-1))
+            words = "no whole planning scene received yet (require_scene: true)"
+            self._pending = [_of_unknown("require_scene", words)]
         self.serve(ApplyObjects, "~/apply_objects", self._apply_objects)
         self.serve(GetPairRules, "~/get_pair_rules", self._get_pair_rules)
         self.serve(SetPairRules, "~/set_pair_rules", self._set_pair_rules)
@@ -164,15 +172,17 @@ class World(Part):
             (PlanningScene, "planning_scene"),
             (PlanningSceneWorld, "planning_scene_world"),
         ):
-            self.endpoints.listen_to_every(kind, topic, partial(self._take, topic), must_wait=self._has_much_to_read)
+            self.endpoints.listen_to_every(kind, topic, partial(self._take, topic, kind))
         self.serve(ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene)
         self.serve(Empty, "clear_octomap", self._clear_octomap)
 
     def clean_up(self) -> None:
         """Discard robot and objects."""
-        self._current.proposed, self._made_from = None, {}
+        self._made_from, self._topic_text = {}, dict.fromkeys(TOPICS, "")
+        self._is_described, self._recorded, self.lost_messages = False, None, 0
+        self._refuse_requests(InputError("the node was cleaned up before it could respond", Code.CANCELLED))
+        self._pending = []
         self._current.exchange(Snapshot())
-        self._topic_text = dict.fromkeys(TOPICS, "")
 
     def facts(self) -> Mapping[str, object]:
         """Return the number of objects, for the diagnostics."""
@@ -191,9 +201,8 @@ class World(Part):
             "unreadable objects": "; ".join(shorten(one.reason, 200) for one in unread[:_MOST_LISTED]) or "nothing",
             "assumed joints": ", ".join(self._measurements.assumed_positions(snapshot.model and snapshot.model.robot))
             or "none",
-            "waiting to be read": self.jobs.count(Kind.READ),
-            "waiting for a robot": len(snapshot.waiting),
-            "lost messages": snapshot.lost_messages,
+            "waiting to be read": len(self._pending),
+            "lost messages": self.lost_messages,
         }
 
     # --- robot ---
@@ -203,26 +212,15 @@ class World(Part):
         """URDF of the present robot; empty if there is none."""
         return str(self._made_from.get("robot_description", ""))
 
-    def _values(self, new: Mapping[str, object] | None = None) -> Values:
-        """Return the values of all parameters of the robot, with new ones in their place."""
-        values = {one.name: (new or {}).get(one.name, self.value(one.name)) for one in (*OF_ROBOT, *OF_SCENE)}
+    def _values(self) -> Values:
+        """Return the values of all parameters of the robot."""
+        values = {one.name: self.value(one.name) for one in (*OF_ROBOT, *OF_SCENE)}
         return values | {topic: str(values[topic]).strip() or text for topic, text in self._topic_text.items()}
 
     def check(self, new: Mapping[str, object]) -> None:
-        """Build the model that results from new parameter values; raise `InputError` if they are invalid."""
-        self._current.proposed, values = None, self._values(new)
-        if new.keys() & ROBOT_NAMES and values["robot_description"]:
-            snapshot = self._current.snapshot
-            try:
-                model = self._described(values, snapshot)
-                built = model, _ = apply(model, snapshot.waiting, self._measurements.moment())
-            except Exception as error:
-                raise InputError(f"invalid robot: {reason_of(error)}") from error
-            if model.missing_content and not (snapshot.model and snapshot.model.missing_content):
-                raise InputError(f"invalid robot: {model.missing_content}")
-            self._current.proposed = built
-        model = self._current.candidate
-        if model is not None:
+        """Raise `InputError` if the present robot and objects exceed new limits; a new robot is read later."""
+        model = self._current.snapshot.model
+        if model is not None and not new.keys() & ROBOT_NAMES:
             planning = model.planning
             counts = len(planning.owners), len(planning.objects), planning.scene.pair_count
             for name, found in zip(("max_bodies", "max_objects", "max_pairs"), counts, strict=True):
@@ -230,45 +228,33 @@ class World(Part):
                     raise InputError(f"{name} = {new[name]}: there are already {found}")
 
     def apply(self, names: AbstractSet[str]) -> None:
-        """Use the model that `check` built, or apply new limits and paddings to the present model."""
-        values, model = self._values(), self._current.snapshot.model
-        if names & ROBOT_NAMES:
-            proposed, self._current.proposed = self._current.proposed, None
-            if proposed is None:
-                self._use_no_robot(None)
-            else:
-                self._use_model(*proposed, values)
-        elif names & SCENE_NAMES and model is not None:
+        """Read the robot, or apply new limits and paddings to the present model."""
+        model = self._current.snapshot.model
+        if names & ROBOT_NAMES or (names & SCENE_NAMES and model is None):
+            self.load()
+        elif names & SCENE_NAMES:
+            # A description that has come since is still to be read.
+            values = {**self._made_from, **{name: self.value(name) for name in SCENE_NAMES}}
             try:
                 with refusals():
                     edit = model.planning.edit()
                     edit.limits, edit.padding = limits_and_padding(values, model.planning)
-                    self._use_model(model_of(edit.commit()), [], values)
+                    self._use_model(model_of(edit.commit()), values)
             except Exception as error:
                 self._use_no_robot(error)
-        elif names & SCENE_NAMES and values["robot_description"]:
-            self.load()  # the robot may be within the new limits
 
     def _take_description(self, topic: str, message: String) -> None:
         if message.data != self._topic_text[topic]:
             self._topic_text[topic] = message.data
             if not str(self.value(topic)).strip():
-                self.load()
+                self._is_described = True
+                self._start()
 
     def load(self) -> None:
-        """Read the robot in a thread, from the latest description when its turn comes.
-
-        If this fails, answers give the reason. The robot is read again if objects, paddings or limits change in the
-        meantime.
-        """
-        snapshot = self._current.snapshot
-        if snapshot.model is None and self._values()["robot_description"]:
-            words = "no robot yet: its description is being read"
-            self._current.exchange(snapshot.without_model(words, Code.READING))
-        try:
-            self._begin([], is_described=True)
-        except InputError as error:  # too many jobs wait
-            self._use_no_robot(error)
+        """Read the robot in a thread, from the latest description when its turn comes; refuse requests until then."""
+        self._use_no_robot_yet()
+        self._is_described = True
+        self._start()
 
     def _described(self, values: Values, snapshot: Snapshot) -> Model:
         """Read the robot, and return a model with the objects and rules of a snapshot, without waiting changes."""
@@ -278,10 +264,10 @@ class World(Part):
             make = Planning if kept is None else kept.for_robot
             return Model(make(robot, rtol=float(values["rtol"]), limits=limits, padding=padding))
 
-    def _use_model(self, model: Model, applied: Sequence[Diff], values: Values | None) -> None:
+    def _use_model(self, model: Model, values: Values) -> None:
         """Use a model; if its robot is new, log its notes."""
-        before, self._made_from = self._current.snapshot.model, self._made_from if values is None else values
-        self._current.install(model, applied)
+        before, self._made_from = self._current.snapshot.model, values
+        self._current.exchange(replace(self._current.snapshot, model=model, planning=model.planning))
         if before is None or model.robot is not before.robot:
             self.node.get_logger().info(model.describe())
             for warning in model.robot.warnings:
@@ -304,180 +290,165 @@ class World(Part):
             self.statistics.message("robot_description", problem)
         self._current.exchange(self._current.snapshot.without_model(words))
 
+    def _use_no_robot_yet(self) -> None:
+        words = "no robot yet: its description is being read"
+        self._current.exchange(self._current.snapshot.without_model(words, Code.READING))
+
     # --- changes ---
 
-    def lose(self, count: int) -> None:
-        """Record that a number of messages were lost, so that their content is unknown."""
-        self._current.exchange(self._current.snapshot.with_lost(count))
-
     def submit(self, diffs: list[Diff]) -> None:
-        """Read and apply diffs, together with those that wait if these arrived last; `InputError` if too many wait."""
+        """Let diffs be read and applied, in order; raise `InputError` if too many wait."""
+        if _is_full([*self._pending, *diffs]):
+            waiting, most = len(self._pending), f"at most {MOST_WAITING}, of {MOST_BYTES} bytes"
+            raise InputError(f"busy: {waiting} messages and requests wait ({most}), try again later", Code.BUSY)
         if self._current.snapshot.model is not None:
             measured = self._measurements.moment()
             diffs = [replace(diff, measured=measured) for diff in diffs]
-        last = self.jobs.last_waiting(Kind.READ)
-        if not isinstance(last, _Reading):
-            self._begin(diffs)
-        elif len(last.diffs) + len(diffs) > _MOST_TOGETHER:
-            words = f"{len(last.diffs)} messages and requests wait to be read: send fewer, or try again later"
-            raise InputError(words, Code.BUSY)
-        else:
-            last.diffs += diffs
-            last.size += _size(diffs)
+        self._append(diffs)
+        self._start()
 
-    def _has_much_to_read(self) -> bool:
-        """Return whether further messages must wait in the middleware: read ones need many times their size."""
-        return self.jobs.size(Kind.READ) >= MOST_BYTES
+    def _append(self, diffs: list[Diff]) -> None:
+        self._pending += diffs
+        if self._recorded is not None:
+            self._recorded = None if _is_full(self._recorded) else [*self._recorded, *diffs]
 
-    def _begin(self, diffs: list[Diff], *, is_described: bool = False) -> None:
-        """Submit a job."""
+    def _lost(self, topic: str, count: int, words: str) -> Diff:
+        """Log that messages were lost, and return the diff in their place."""
+        self.lost_messages += count
+        words = f"lost {count} message{'' if count == 1 else 's'} on {topic}: {words}"
+        self.log.error(topic, words)
+        self.statistics.message(topic, InputError(words))
+        return _of_unknown(topic, words)
 
-        def done(use: Callable[[], bool] | None, problem: Exception | None) -> bool:
-            if use is not None:
-                return use()
-            if not isinstance(problem, InputError):  # a bug of the node, not a clean-up
-                self.lose(sum(diff.waits for diff in diffs))
-            for diff in diffs:
-                diff.done(replace(diff, error=problem), None)
-            if is_described:
-                self._use_no_robot(problem)
-            return True
+    def _start(self) -> None:
+        """Read in a thread what is to be read, unless a thread does; without a robot to come, refuse the requests."""
+        if self._is_reading:
+            return
+        has_robot = self._current.snapshot.model is not None
+        if self._is_described or (has_robot and self._pending):
+            if not has_robot:
+                self._use_no_robot_yet()
+            is_described, self._is_described, self._is_reading = self._is_described, False, True
+            self.jobs.submit(Job(Kind.READ, partial(self._read, is_described), partial(self._use, is_described)))
+        elif not has_robot:
+            self._refuse_requests(InputError(self._current.snapshot.problem, self._current.snapshot.code))
 
-        self.jobs.submit(_Reading(Kind.READ, lambda: self._read(diffs, is_described), done, _size(diffs), diffs))
+    def _refuse_requests(self, problem: InputError) -> None:
+        """Refuse the requests that wait."""
+        requests = [diff for diff in self._pending if diff.missing is None]
+        self._pending = [diff for diff in self._pending if diff.missing is not None]
+        for diff in requests:
+            diff.done(None, problem)
 
-    def _read(self, diffs: list[Diff], is_described: bool) -> Callable[[], bool]:
-        """Read the robot, if its description is new, and apply diffs, in a thread; return the use of the result."""
-        if diffs and all(diff.waits for diff in diffs):  # streams on topics: pause between two models
-            time.sleep(max(0.0, self._built_at + _PERIOD - time.monotonic()))
+    def _read(self, is_described: bool) -> _Reading:
+        """Read the robot, if its description may be new, and apply the diffs that wait, in a thread."""
+        if not is_described and all(diff.missing is not None for diff in tuple(self._pending)):
+            time.sleep(max(0.0, self._built_at + _PERIOD - time.monotonic()))  # streams on topics
         self._built_at = time.monotonic()
-        # Keep this order: parameters set after this line lead to another snapshot, or repeat this reading.
-        snapshot = self._current.snapshot
-        model, waiting, values, problem = snapshot.model, (), None, None
-        if is_described:
-            values = self._values()
-            if not values["robot_description"]:
-                model = None
-            elif model is None or values != self._made_from:
-                try:
-                    model, waiting = self._described(values, snapshot), snapshot.waiting
-                except Exception as error:
-                    model, problem = None, error
-        applied = diffs
-        if model is not None:
-            model, applied = apply(model, [*waiting, *diffs], self._measurements.moment())
+        snapshot, diffs = self._current.snapshot, tuple(self._pending)
+        model, values = snapshot.model, self._values() if is_described else self._made_from
+        try:
+            if not values.get("robot_description"):
+                return _Reading(snapshot, values, None)
+            if model is None or values != self._made_from:
+                model = self._described(values, snapshot)
+            return _Reading(snapshot, values, *apply(model, diffs, self._measurements.moment()))
+        except Exception as error:
+            return _Reading(snapshot, values, None, problem=error)
 
-        def use() -> bool:
-            """Use the result; return False to read again, after changes of the model or of parameters."""
-            if values is not None:
-                ignored = dict.fromkeys(TOPICS)  # descriptions received in the meantime are read next
-                if {**self._values(), **ignored} != {**values, **ignored}:
-                    return False
-            if not self._current.snapshot.has_world_of(snapshot):
-                return False
-            if model is not None:
-                self._use_model(model, applied, values)
-                return True
-            if values is not None:
-                self._use_no_robot(problem)
-            self._wait(applied)
-            return True
-
-        return use
-
-    def _wait(self, diffs: Sequence[Diff]) -> None:
-        """Store changes until there is a robot."""
-        snapshot = self._current.snapshot
-        for diff in diffs:
-            try:
-                if not diff.waits:
-                    self._current.model()  # raises
-                snapshot = snapshot.with_waiting(diff)
-            except InputError as error:
-                snapshot = snapshot.with_lost(int(diff.waits))
-                diff.done(replace(diff, error=error), None)
-        self._current.exchange(snapshot)
-
-    def change(self, service: str, change: Change, **more: Any) -> Future:
-        """Apply a change; the result of the future is the planning scene, or the error."""
-        future = Future()
-        self.submit([self._diff(service, change, partial(settle, future), **more)])
-        return future
-
-    def _diff(
-        self, topic: str, change: Change, done: Done, positions: Mapping[str, float] = MappingProxyType({}), **more: Any
-    ) -> Diff:
-        """Return a change; if it is applied, joints that are not measured have its positions, rad or m."""
-
-        def on_done(diff: Diff, planning: Planning | None) -> None:
+    def _use(self, is_described: bool, found: _Reading | None, _problem: Exception | None) -> None:
+        """Use what was read, unless parameters of the robot were set in the meantime; then read again."""
+        self._is_reading, applied = False, ()
+        if found is None:
+            return  # the node is cleaned up
+        if found.snapshot is not self._current.snapshot:
+            self._is_described |= is_described
+        elif found.model is None:
+            self._use_no_robot(found.problem)
+        else:
+            applied = found.applied
+            del self._pending[: len(applied)]
+            self._use_model(found.model, found.values)
+        self._start()
+        for diff in applied:
             for note in diff.notes:
                 if isinstance(note, str):
                     self.log.warning("planning scene", note)
-            if planning is not None and positions:
-                self._measurements.take_scene(positions)
-            done(planning, diff.problem)
+            diff.done(found.model.planning if diff.error is None else None, diff.problem)
 
-        more.setdefault("lost_messages", self._current.snapshot.lost_messages)
-        return Diff(topic, change, on_done, **more)
+    def change(self, service: str, change: Change) -> Future:
+        """Apply a change; the result of the future is the planning scene, or the error."""
+        future = Future()
+        self.submit([Diff(service, change, partial(settle, future))])
+        return future
 
-    def _of_scene(self, message: moveit_changes.Message) -> dict[str, Any]:
-        """Return the fields of the diff by a message of MoveIt, to be read with the current parameters."""
-        scene = moveit_changes.SceneMessage.from_message(message)
-        self.object_messages += scene.is_about_objects
+    # --- MoveIt's messages ---
+
+    def _of_scene(
+        self, topic: str, message: Callable[[], Any], done: Callable[[Planning | None, Exception | None], None]
+    ) -> Diff:
+        """Return the diff by a message, with the current parameters; if applied, assume its positions of joints."""
         options = [self.value(name) for name in ("open_meshes", "octomap_cubes", "max_objects")]
-        return {
-            "change": partial(moveit_changes.apply_scene, scene, *options),
-            "missing": partial(scene.missing_without, options[-1]),
-            "replaces_all": scene.replaces_all,
-            "positions": scene.positions,
-        }
+        change = moveit_changes.SceneChange(message, *options)
 
-    def take_whole(self, scene: PlanningScene, lost_messages: int) -> Future:
-        """Apply a whole scene requested from another node when `Snapshot.lost_messages` was this; as `change`."""
-        return self.change("planning_scene", lost_messages=lost_messages, **self._of_scene(scene))
+        def on_done(planning: Planning | None, problem: Exception | None) -> None:
+            if planning is not None:
+                self._measurements.take_scene(change.positions)
+            done(planning, problem)
 
-    # --- topics ---
+        return Diff(topic, change, on_done)
 
-    def _take(self, topic: str, taken: Sequence[TakenMessage]) -> None:
+    def record(self, is_on: bool = True) -> None:
+        """Record the diffs that arrive from here on, for `take_whole`, or no longer."""
+        self._recorded = [] if is_on else None
+
+    def take_whole(self, scene: PlanningScene) -> Future:
+        """Apply a whole scene requested from another node at the time of `record`, and again all diffs since then.
+
+        They may be older than the scene, or newer. The result of the future is as of `change`.
+        """
+        recorded, self._recorded, future = self._recorded, None, Future()
+        if recorded is None:
+            raise InputError("too many messages about objects came during the request")
+        again = [replace(diff, done=lambda *_: None) for diff in recorded]
+        self.submit([self._of_scene("planning_scene", lambda: scene, partial(settle, future)), *again])
+        return future
+
+    def _take(self, topic: str, kind: type, taken: Sequence[tuple[bytes, int]]) -> None:
         """Apply messages of a topic; unusable ones are logged, and their objects recorded as missing."""
 
-        def on_done(_planning: Planning | None, problem: Exception | None) -> None:
-            if problem is not None:
+        def done(_planning: Planning | None, problem: Exception | None) -> None:
+            if isinstance(problem, UnreadableError):
+                self.lost_messages += 1
+                self.log.error(topic, f"{topic}: lost an unreadable message: {problem}")
+                self.statistics.fault(is_read=False)
+            elif problem is not None:
                 # None of these objects is where its sender believes it to be.
                 self.log.error(topic, f"a message on {topic} is refused: {reason_of(problem)}")
                 self.statistics.message(topic, problem)
 
-        def lose(number: int, error: Exception, counted: int = 1) -> None:
-            self.lose(number)
-            self.log.error(topic, f"lost {number} messages on {topic}: {reason_of(error)}")
-            for _ in range(counted):
-                self.statistics.message(topic, error)
-
         diffs = []
-        for message, lost, size in taken:
+        for data, lost in taken:
             if lost:
-                lose(lost, InputError("published faster than they were received"))
-            if isinstance(message, UnreadableError):
-                self.lose(1)
-                self.log.error(topic, f"{topic}: lost an unreadable message: {message}")
-                self.statistics.fault(is_read=False)
-                continue
-            try:
-                diffs.append(self._diff(topic, done=on_done, size=size, waits=True, **self._of_scene(message)))
-            except Exception as error:  # a bug of the node
-                lose(1, error)
+                diffs.append(self._lost(topic, lost, "published faster than they were received"))
+            diff = self._of_scene(topic, partial(read, data, kind), done)
+            diffs.append(replace(diff, missing=diff.change.missing, size=len(data)))
         try:
-            if diffs:
-                self.submit(diffs)
-        except Exception as error:  # too many messages wait, or a bug of the node
-            lose(len(diffs), error, len(diffs))
+            self.submit(diffs)
+        except InputError as error:
+            refused = self._lost(topic, len(taken), str(error))
+            if len(self._pending) <= MOST_WAITING:  # otherwise the last one says the same
+                self._append([refused])
+            self._start()
 
     # --- services ---
 
     async def _apply_planning_scene(
         self, request: ApplyPlanningScene.Request, response: ApplyPlanningScene.Response
     ) -> None:
-        fields = self._of_scene(request.scene)
-        await self.change("apply_planning_scene", **fields | {"missing": tuple})  # its client knows what is missing
+        future = Future()
+        self.submit([self._of_scene("apply_planning_scene", lambda: request.scene, partial(settle, future))])
+        await future
 
     async def _clear_octomap(self, request: Empty.Request, response: Empty.Response) -> None:
         await self.change("clear_octomap", moveit_changes.remove_octomap)
@@ -503,8 +474,19 @@ class World(Part):
         return self._current.append_missing(f"{len(planning.rules.runtime)} runtime rules")
 
 
-def _size(diffs: Sequence[Diff]) -> int:
-    return sum(diff.size for diff in diffs)
+def _is_full(diffs: Sequence[Diff]) -> bool:
+    """Return whether diffs are more than may wait."""
+    return len(diffs) > MOST_WAITING or sum(diff.size for diff in diffs) > MOST_BYTES
+
+
+def _of_unknown(topic: str, words: str) -> Diff:
+    """Return a diff that records, with a reason, that unknown objects are missing until a whole scene comes."""
+
+    def report(edit: Edit, _frames: Frames) -> list[Note]:
+        edit.report(replace(LOST, reason=f"'{LOST.name}': {words}"))
+        return []
+
+    return Diff(topic, report, missing=lambda: [LOST])
 
 
 def _requested_pairs(planning: Planning, names_a: Sequence[str], names_b: Sequence[str]) -> list[tuple[str, str]]:
