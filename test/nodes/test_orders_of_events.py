@@ -252,8 +252,9 @@ STORIES = {
         f"a lost message on {TOPICS[kind]}": [
             (message, None, 1),
             (message, [*LOSS, HOW], 4),
-            (cup(name="c"), None, 1, b"other"),
-            (scene_diff(cup(name="d")), LOSS, 1, b"other"),
+            (cup(name="<more objects>"), ("the name is reserved",), 1, b"other"),
+            (cup(name="c"), None, 2, b"other"),
+            (scene_diff(cup(name="d")), [HOW], 1, b"other"),
             (whole(cup(name="wall")), {"wall": 0.0}, 2, b"other"),
         ]
         for kind, message in LOST.items()
@@ -290,8 +291,7 @@ def test_what_a_mistake_leaves_unread_is_missing(described, monkeypatch):
         raise ZeroDivisionError
 
     with monkeypatch.context() as patch:
-        patch.setattr(moveit_changes, "apply_scene", fail)
-        patch.setattr(moveit_changes.SceneMessage, "missing_without", fail)
+        patch.setattr(moveit_changes.SceneMessage, "from_message", fail)
         described.send(cup(name="a"))
         described.jobs.finish()
     described.follow((cup(name="b"), ["INTERNAL: ZeroDivisionError", HOW]))
@@ -346,7 +346,7 @@ def test_a_refused_whole_scene_leaves_its_matrix_missing(described):
     scene = whole(cup())
     scene.fixed_frame_transforms = [TransformStamped(child_frame_id="f")]
     scene.fixed_frame_transforms[0].transform.rotation.w = 0.0
-    described.follow((scene,), (cup(), ("<planning_scene>", "quaternion")))
+    described.follow((scene,), (cup(), ("planning_scene: fixed_frame_transforms", "quaternion", HOW)))
     for expected in (False, True):
         assert described.current.snapshot.model.planning.rules.is_checked("ball", "hand") == expected
         described.follow((EMPTY, {}))

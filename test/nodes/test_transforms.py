@@ -173,21 +173,6 @@ def test_tf2_and_our_listener_agree(client):
     assert answers("world", "right").target_from_source == pytest.approx(pose(2), abs=1e-12)
 
 
-def test_older_transforms_are_believed_only_after_a_jump_back(tree):
-    put(tree, "world", "right", pose(7), 50)
-    assert oldest(tree.lookup("world", "right")) == 100
-    tree.forget_after(60)
-    put(tree, "world", "right", pose(7), 50)
-    found = tree.lookup("world", "right")
-    assert np.array_equal(found.target_from_source, pose(7)) and oldest(found) == 50
-
-
-def test_a_transform_stamped_in_the_future_counts_until_the_next(tree):
-    tree.put([("right", ("world", pose(7)))], 50, now=60)
-    found = tree.lookup("world", "right")
-    assert np.array_equal(found.target_from_source, pose(7)) and oldest(found) == 50
-
-
 def test_later_transforms_do_not_change_a_copy(tree):
     before = tree.copy()
     put(tree, "world", "right", pose(7), 300)

@@ -20,11 +20,8 @@ from superovoid_ros.nodes.distance_service.world.model import Model
 
 FROM_MOVEIT, FROM_SERVICE = "moveit", "superovoid"
 """Source of an object: a whole planning scene replaces those of MoveIt's messages, and no others."""
-SCENE = "<planning_scene>"
-"""Name of the problem with an unreadable matrix, padding or scale in a planning scene. The next whole scene removes it;
-objects do not."""
 LOST = Problem(MORE, link="", source=FROM_MOVEIT)
-"""Problem with messages whose content is unknown, without its reason: any object may be missing until a whole planning
+"""Problem with lost or refused messages, without its reason: any object or rule may be missing until a whole planning
 scene with a whole robot state arrives."""
 
 Note: TypeAlias = str | Problem
@@ -43,9 +40,9 @@ class Diff:
     """Reads the message, which may take long, and applies it as a whole or not at all."""
     done: Callable[[PlanningScene | None, Exception | None], None] = lambda _planning, _problem: None
     """Receives the planning scene with the change, or None; and the error of the change or of a part of it, or None."""
-    missing: Callable[[], Sequence[Problem]] | None = None
-    """Returns the objects that are missing if it is refused; None: its sender gets a response, so nothing is. A change
-    with this function waits while there is no robot, others are refused."""
+    is_request: bool = True
+    """If true, its sender gets a response, and it is refused if there is no robot. If false, it waits for a robot, and
+    if it is refused, its content is missing (`LOST`)."""
     size: int = 0
     """Size of the message, bytes."""
     measured: Moment | None = None
@@ -169,10 +166,9 @@ def apply(model: Model, diffs: Sequence[Diff], now: Moment) -> tuple[Model, list
             model, second = apply(model, diffs[middle:], now)
             return model, first + second
         (refused,) = diffs
-        if refused.missing is not None:
+        if not refused.is_request:
             edit = model.planning.edit()
-            for problem in refused.missing():
-                edit.report(replace(problem, reason=f"{refused.topic}: {reason_of(error)}"))
+            edit.report(replace(LOST, reason=f"'{LOST.name}': {refused.topic}: {reason_of(error)}"))
             model = model_of(edit.commit())
         return model, [replace(refused, error=error)]
 

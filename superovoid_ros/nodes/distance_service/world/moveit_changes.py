@@ -15,13 +15,13 @@ import numpy as np
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld, RobotState
 from octomap_msgs.msg import OctomapWithPose
 
-from superovoid.robot.limits import MAXIMUM_NAME, Limits
+from superovoid.robot.limits import MAXIMUM_NAME
 from superovoid.robot.planning_scene import OCTOMAP, Edit
 from superovoid.robot.scene_objects import MORE, Problem, ProblemKind
 from superovoid.shapes import HalfSpace
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals, shorten
-from superovoid_ros.nodes.distance_service.world.current import FROM_MOVEIT, LOST, SCENE, Note
+from superovoid_ros.nodes.distance_service.world.current import FROM_MOVEIT, Note
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.nodes.distance_service.world.objects import (
     has_shapes,
@@ -86,66 +86,6 @@ class SceneMessage(NamedTuple):
         joints = itertools.islice(zip(state.name, state.position, strict=False), _MOST_JOINTS)
         return {name: float(position) for name, position in joints if np.isfinite(position)}
 
-    def count_added(self) -> int:
-        """Return the number of objects that it adds."""
-        things = (*self.objects, *(one.object for one in self.attached))
-        return len({thing.id for thing in things if thing.operation == ADD})
-
-    def missing_without(self, most_objects: int = Limits().objects) -> list[Problem]:
-        """Return the problems that remain if it is refused.
-
-        The name `MORE` represents the objects of a planning scene that adds more than the largest number.
-        """
-        found = [LOST]
-        if self.count_added() <= most_objects:
-            found = [_problem_of(one) for one in (*self.attached, *self.objects)]
-            found = [problem for problem in found if problem.kind is not ProblemKind.NOTHING]
-        if len(self.octomap.octomap.data):
-            found.append(_OF_OCTOMAP)
-        # A whole scene replaces matrix and octomap.
-        scene = self.settings
-        settings = (scene.allowed_collision_matrix.entry_names, scene.link_padding, scene.link_scale)
-        if not found or not scene.is_diff or any(len(entries) for entries in settings):
-            found.append(Problem(SCENE, source=FROM_MOVEIT))
-        return found
-
-
-@dataclass(eq=False)
-class SceneChange:
-    """The change by a message, which is deserialized in the thread that applies it.
-
-    Parameters
-    ----------
-    read
-        Returns the message.
-    open_meshes, most_cubes, most_objects
-        As for `apply_scene`.
-
-    Attributes
-    ----------
-    positions : mapping of str to float
-        Positions of joints in the message, rad or m, once it was applied.
-    """
-
-    read: Callable[[], Message]
-    open_meshes: str
-    most_cubes: int
-    most_objects: int
-    positions: Mapping[str, float] = field(default_factory=dict)
-
-    def __call__(self, edit: Edit, frames: Frames) -> list[Note]:
-        """Apply the message, see `apply_scene`."""
-        scene = SceneMessage.from_message(self.read())
-        self.positions = scene.positions
-        return apply_scene(scene, self.open_meshes, self.most_cubes, self.most_objects, edit, frames)
-
-    def missing(self) -> list[Problem]:
-        """Return the problems that remain if the message is refused."""
-        try:
-            return SceneMessage.from_message(self.read()).missing_without(self.most_objects)
-        except Exception:  # it cannot be read
-            return [LOST]
-
 
 def attach_for_question(state: RobotState, open_meshes: str, edit: Edit, frames: Frames) -> None:
     """Apply a request's state to a planning scene; removed attached objects disappear instead of joining the world."""
@@ -201,76 +141,78 @@ def _replaces_attached(state: RobotState, *, whole: bool = False) -> bool:
 # --- changes ---
 
 
-def apply_scene(
-    scene: SceneMessage, open_meshes: str, most_cubes: int, most_objects: int, edit: Edit, frames: Frames
-) -> list[Note]:
-    """Apply a planning scene, or a difference to one.
+@dataclass(eq=False)
+class SceneChange:
+    """The change by a message: a planning scene, or a difference to one.
 
     As in MoveIt, an object or octomap that cannot be used is refused and the rest is applied. Parts of a difference
     that equal the present ones (matrix, paddings, octomap) change nothing.
-
-    Parameters
-    ----------
-    scene
-        The message.
-    open_meshes
-        Shape of open meshes of objects, as for `shape_of_mesh`.
-    most_cubes
-        Largest number of occupied cubes in an octomap.
-    most_objects
-        Largest number of objects. A message that adds more is refused before it is read.
-    edit, frames
-        The planning scene, and the frames that the message may name.
     """
-    added = scene.count_added()
-    if added > most_objects:
-        raise InputError(f"planning scene: adds {added} objects, at most {most_objects} are allowed (max_objects)")
-    notes: list[Note] = []
 
-    def attempt(problem: Problem, change: Callable[..., list[Note]], *arguments: object) -> None:
-        """Apply a part by itself; if it cannot be used, report that."""
-        try:
-            with refusals():
-                notes.extend(change(*arguments, edit, frames))
-        except InputError as error:
-            problem = replace(problem, reason=str(error))
-            edit.report(problem)
-            notes.append(problem)
+    read: Callable[[], Message]
+    """Returns the message, which is deserialized in the thread that applies it."""
+    open_meshes: str
+    """Shape of open meshes of objects, as for `shape_of_mesh`."""
+    most_cubes: int
+    """Largest number of occupied cubes in an octomap."""
+    most_objects: int
+    """Largest number of objects. A message that adds more is refused before it is read."""
+    positions: Mapping[str, float] = field(default_factory=dict)
+    """Positions of joints in the message, rad or m, once it was applied."""
 
-    # Messages about single objects arrive often, so they have no settings to read.
-    has_settings, is_whole = scene.settings is not _NO_SETTINGS, not scene.settings.is_diff
-    if has_settings:
-        notes += _apply_names(scene.settings, edit, frames)
-    if scene.replaces_attached:  # except those of ~/apply_objects, which MoveIt does not know
-        names = {_stored_name(one.object.id) for one in scene.attached}
-        if not scene.replaces_all:
-            names.add(MORE)
-        edit.remove_all(attached=True, source=FROM_MOVEIT, but=names)
-    for one in scene.attached:
-        attempt(_problem_of(one), _apply_attached, one, open_meshes)
-    if has_settings:
-        _apply_rules(scene.settings, edit)
-    if scene.replaces_world:
-        kept = {_stored_name(one.id) for one in scene.objects}
-        edit.remove_all(source=FROM_MOVEIT, but=kept if is_whole else kept | {SCENE})
-    attached = {problem.name for problem in map(_problem_of, scene.attached) if problem.attaches}
-    for one in scene.objects:
-        problem, unattached = _problem_of(one), None
-        if one.operation == REMOVE and problem.name in attached:
-            # move_group attaches an object and removes it from the world in different parts of the same message.
-            if _link_of(edit, problem.name) is not None:
-                continue
-            unattached = edit.problems.get(problem.name)
-        attempt(problem, _apply_object, one, open_meshes)
-        if unattached is not None:
-            edit.report(replace(unattached, kind=ProblemKind.ALL, thing=None, source=FROM_MOVEIT))
-    # As in MoveIt, a difference without octomap keeps the previous one. An empty octomap has an id; a missing one
-    # has none.
-    if len(scene.octomap.octomap.data):
-        attempt(_OF_OCTOMAP, _apply_octomap, scene.octomap, most_cubes)
-    elif scene.octomap.octomap.id or scene.replaces_world:
-        edit.remove_octomap()
-    return notes
+    def __call__(self, edit: Edit, frames: Frames) -> list[Note]:
+        """Apply the message."""
+        scene = SceneMessage.from_message(self.read())
+        self.positions = scene.positions
+        things = (*scene.objects, *(one.object for one in scene.attached))
+        added = len({thing.id for thing in things if thing.operation == ADD})
+        if added > self.most_objects:
+            raise InputError(f"adds {added} objects, at most {self.most_objects} are allowed (max_objects)")
+        notes: list[Note] = []
+
+        def attempt(problem: Problem, change: Callable[..., list[Note]], *arguments: object) -> None:
+            """Apply a part by itself; if it cannot be used, report that."""
+            try:
+                with refusals():
+                    notes.extend(change(*arguments, edit, frames))
+            except InputError as error:
+                problem = replace(problem, reason=str(error))
+                edit.report(problem)
+                notes.append(problem)
+
+        # Messages about single objects arrive often, so they have no settings to read.
+        has_settings = scene.settings is not _NO_SETTINGS
+        if has_settings:
+            notes += _apply_names(scene.settings, edit, frames)
+        if scene.replaces_attached:  # except those of ~/apply_objects, which MoveIt does not know
+            names = {_stored_name(one.object.id) for one in scene.attached}
+            if not scene.replaces_all:
+                names.add(MORE)
+            edit.remove_all(attached=True, source=FROM_MOVEIT, but=names)
+        for one in scene.attached:
+            attempt(_problem_of(one), _apply_attached, one, self.open_meshes)
+        if has_settings:
+            _apply_rules(scene.settings, edit)
+        if scene.replaces_world:
+            edit.remove_all(source=FROM_MOVEIT, but={_stored_name(one.id) for one in scene.objects})
+        attached = {problem.name for problem in map(_problem_of, scene.attached) if problem.attaches}
+        for one in scene.objects:
+            problem, unattached = _problem_of(one), None
+            if one.operation == REMOVE and problem.name in attached:
+                # move_group attaches an object and removes it from the world in different parts of the same message.
+                if _link_of(edit, problem.name) is not None:
+                    continue
+                unattached = edit.problems.get(problem.name)
+            attempt(problem, _apply_object, one, self.open_meshes)
+            if unattached is not None:
+                edit.report(replace(unattached, kind=ProblemKind.ALL, thing=None, source=FROM_MOVEIT))
+        # As in MoveIt, a difference without octomap keeps the previous one. An empty octomap has an id; a missing one
+        # has none.
+        if len(scene.octomap.octomap.data):
+            attempt(_OF_OCTOMAP, _apply_octomap, scene.octomap, self.most_cubes)
+        elif scene.octomap.octomap.id or scene.replaces_world:
+            edit.remove_octomap()
+        return notes
 
 
 def remove_octomap(edit: Edit, frames: Frames) -> list[Note]:
@@ -283,7 +225,7 @@ def _apply_object(message: CollisionObject, open_meshes: str, edit: Edit, frames
     """Add, extend, move or remove an object of the world; without a name, remove all."""
     name, operation, what = message.id, _operation(message), f"object '{message.id}'"
     if operation == REMOVE and not name:
-        edit.remove_all(but={SCENE})
+        edit.remove_all()
         return []
     check_name(name)
     link = _link_of(edit, name)

@@ -19,7 +19,7 @@ from superovoid.shapes import Superovoid
 from superovoid.shapes.shape import check_length
 from superovoid_ros.nodes.common.conversions import from_pose
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
-from superovoid_ros.nodes.distance_service.world.current import FROM_SERVICE, SCENE, Note
+from superovoid_ros.nodes.distance_service.world.current import FROM_SERVICE, Note
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 
 
@@ -36,7 +36,7 @@ def apply_superovoids(messages: Sequence[SuperovoidObject], edit: Edit, frames: 
         elif message.id:
             edit.remove(message.id)
         else:
-            edit.remove_all(but={SCENE})
+            edit.remove_all()
             edit.remove_all(attached=True, but={MORE})
     return []
 
@@ -95,8 +95,5 @@ def check_name(name: str) -> None:
     """Raise `InputError` for a name that no object may have."""
     if not name:
         raise InputError("object without id: set its id")
-    if name == OCTOMAP:
-        raise InputError(
-            f"object '{OCTOMAP}': MoveIt reserves this name for its octomap, which planning scenes add and remove: "
-            "use another"
-        )
+    if name in (OCTOMAP, MORE):
+        raise InputError(f"object '{name}': the name is reserved, use another")

@@ -335,14 +335,14 @@ class World(Part):
 
     def _refuse_requests(self, problem: InputError) -> None:
         """Refuse the requests that wait."""
-        requests = [diff for diff in self._pending if diff.missing is None]
-        self._pending = [diff for diff in self._pending if diff.missing is not None]
+        requests = [diff for diff in self._pending if diff.is_request]
+        self._pending = [diff for diff in self._pending if not diff.is_request]
         for diff in requests:
             diff.done(None, problem)
 
     def _read(self, is_described: bool) -> _Reading:
         """Read the robot, if its description may be new, and apply the diffs that wait, in a thread."""
-        if not is_described and all(diff.missing is not None for diff in tuple(self._pending)):
+        if not (is_described or any(diff.is_request for diff in tuple(self._pending))):
             time.sleep(max(0.0, self._built_at + _PERIOD - time.monotonic()))  # streams on topics
         self._built_at = time.monotonic()
         snapshot, diffs = self._current.snapshot, tuple(self._pending)
@@ -385,7 +385,11 @@ class World(Part):
     # --- MoveIt's messages ---
 
     def _of_scene(
-        self, topic: str, message: Callable[[], Any], done: Callable[[Planning | None, Exception | None], None]
+        self,
+        topic: str,
+        message: Callable[[], Any],
+        done: Callable[[Planning | None, Exception | None], None],
+        **more: Any,
     ) -> Diff:
         """Return the diff by a message, with the current parameters; if applied, assume its positions of joints."""
         options = [self.value(name) for name in ("open_meshes", "octomap_cubes", "max_objects")]
@@ -396,7 +400,7 @@ class World(Part):
                 self._measurements.take_scene(change.positions)
             done(planning, problem)
 
-        return Diff(topic, change, on_done)
+        return Diff(topic, change, on_done, **more)
 
     def record(self, is_on: bool = True) -> None:
         """Record the diffs that arrive from here on, for `take_whole`, or no longer."""
@@ -431,8 +435,7 @@ class World(Part):
         for data, lost in taken:
             if lost:
                 diffs.append(self._lost(topic, lost, "published faster than they were received"))
-            diff = self._of_scene(topic, partial(read, data, kind), done)
-            diffs.append(replace(diff, missing=diff.change.missing, size=len(data)))
+            diffs.append(self._of_scene(topic, partial(read, data, kind), done, is_request=False, size=len(data)))
         try:
             self.submit(diffs)
         except InputError as error:
@@ -486,7 +489,7 @@ def _of_unknown(topic: str, words: str) -> Diff:
         edit.report(replace(LOST, reason=f"'{LOST.name}': {words}"))
         return []
 
-    return Diff(topic, report, missing=lambda: [LOST])
+    return Diff(topic, report, is_request=False)
 
 
 def _requested_pairs(planning: Planning, names_a: Sequence[str], names_b: Sequence[str]) -> list[tuple[str, str]]:
