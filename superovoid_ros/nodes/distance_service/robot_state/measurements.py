@@ -23,7 +23,7 @@ from superovoid_ros.nodes.common.parameters import choice, number, text
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.latest import TransformTree
 from superovoid_ros.nodes.distance_service.robot_state.measured import UNMEASURED, Joints, Measured, Moment, States
-from superovoid_ros.nodes.distance_service.robot_state.transforms import listen_to_transforms, transform_source
+from superovoid_ros.nodes.distance_service.robot_state.transforms import listen_to_transforms
 
 # Messages wait until the node uses them: those of several fast senders must not displace those of a slow one.
 JOINT_STATES = QoSProfile(depth=500, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -102,7 +102,6 @@ class Measurements(Part, Measured):
         node = self.node
         self.topic = node.resolve_topic_name("joint_states")
         name = node.get_fully_qualified_name()
-        self.transforms = transform_source(name)
         listen_to_transforms(self.endpoints, name, self.transforms, self._refuse, self._clock_time)
         self._take_arrived = self.endpoints.listen(
             JointState,
