@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import trimesh
-from geometry_msgs.msg import Point, Point32
+from geometry_msgs.msg import Point
 from moveit_msgs.msg import (
     AllowedCollisionEntry,
     AllowedCollisionMatrix,
@@ -194,13 +194,6 @@ def cube_mesh():
         vertices=[Point(x=x, y=y, z=z) for x, y, z in hull.vertices],
         triangles=[MeshTriangle(vertex_indices=[int(i) for i in face]) for face in hull.faces],
     )
-
-
-def prism(*points, height=3.0):
-    """Return a prism over a polygon, in single precision as in the message."""
-    message = SolidPrimitive(type=SolidPrimitive.PRISM, dimensions=[height])
-    message.polygon.points = [Point32(x=x, y=y) for x, y in points]
-    return message
 
 
 def matrix(names, *allowed, defaults=()):

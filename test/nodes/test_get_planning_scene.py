@@ -27,7 +27,6 @@ from world import (
     matrix,
     octomap,
     ovoid,
-    prism,
     scene_diff,
     sphere,
     thing,
@@ -44,14 +43,13 @@ def furnish(client):
         SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[0.2, 0.4, 0.6]),
         SolidPrimitive(type=SolidPrimitive.CYLINDER, dimensions=[0.3, 0.1]),
         SolidPrimitive(type=SolidPrimitive.CONE, dimensions=[0.3, 0.1]),
-        prism((0.0, 0.0), (0.5, 0.0), (0.0, 0.5)),
     ]
     tools = thing(
         "tools",
         pose=arm.at(0.0, -5.0, 0.0),
         frame="left/ground",
         primitives=shapes,
-        primitive_poses=[to_pose(arm.at(float(x), 0.0, 0.0)) for x in range(4)],
+        primitive_poses=[to_pose(arm.at(float(x), 0.0, 0.0)) for x in range(3)],
         meshes=[cube_mesh()],
         mesh_poses=[to_pose(arm.at(4.0, 0.0, 0.0))],
         planes=[Plane(coef=[0.0, 1.0, 0.0, 3.0])],

@@ -36,7 +36,6 @@ from world import (
     matrix,
     octomap,
     ovoid,
-    prism,
     scene_diff,
     sphere,
     thing,
@@ -46,7 +45,6 @@ from world import (
 PARAMETERS = {"robot_description_semantic": world.SRDF, "incomplete_world": "warn"}
 """With "warn", what a refused message left out can be looked at."""
 REMOVE, MOVE, APPEND = CollisionObject.REMOVE, CollisionObject.MOVE, CollisionObject.APPEND
-HOUSE = [(-1.0, 0.0), (1.0, 0.0), (1.0, 0.25), (0.0, 0.5), (-1.0, 0.25)]
 OPEN_MESH = world.cube_mesh()
 OPEN_MESH.triangles = OPEN_MESH.triangles[1:]
 ON_HAND = {"pose": arm.at(0.6, 0.0, 0.0), "frame": "hand", "primitives": [sphere()]}
@@ -89,8 +87,6 @@ def solid(kind, *dimensions):
         ({"meshes": [world.cube_mesh()]}, 1.8),
         ({"meshes": [OPEN_MESH]}, 1.8),
         ({"planes": [Plane(coef=[0.0, 2.0, 0.0, -0.5])]}, 1.65),  # solid below y = 0.25 in the object
-        ({"primitives": [prism(*HOUSE)]}, 1.4),
-        ({"primitives": [prism(*HOUSE[::-1])]}, 1.4),
     ],
 )
 def test_every_kind_of_shape_is_measured(state, fields, expected):

@@ -42,7 +42,6 @@ from world import (
     cup,
     octomap,
     ovoid,
-    prism,
     scene_diff,
     sphere,
     thing,
@@ -232,9 +231,6 @@ def test_an_octomap_with_more_cubes_than_allowed_is_refused(service, with_cup):
 
 # --- messages on topics ---
 
-HOUSE = [(-1.0, 0.0), (1.0, 0.0), (1.0, 0.25), (0.0, 0.5), (-1.0, 0.25)]
-STAR = [(math.sin(0.8 * math.pi * i), math.cos(0.8 * math.pi * i)) for i in range(5)]
-
 
 def broken_object(*primitives, **fields):
     return thing("broken", pose=arm.at(1.0, 1.0, 1.0), primitives=list(primitives), **fields)
@@ -252,15 +248,7 @@ MESSAGES = [
     (broken_object(sphere(0.0)), "must be positive"),
     (broken_object(sphere(NAN)), "must be positive"),
     (broken_object(SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[1.0])), "a box has dimensions (x, y, z)"),
-    (broken_object(prism()), "has 0 different points"),
-    (broken_object(prism((0.0, 0.0), (1.0, 0.0), (1.0, 0.0))), "has 2 different points"),
-    (broken_object(prism((0.0, 0.0), (1.0, 0.0), (2.0, 0.0))), "on one line"),
-    (broken_object(prism((0.0, 0.0), (1.0, NAN), (1.0, 1.0))), "point 1 is not finite"),
-    (broken_object(prism(*HOUSE, (0.0, 0.125))), "is not convex"),
-    (broken_object(prism(*STAR)), "is not convex"),
-    (broken_object(prism(*HOUSE, *HOUSE)), "is not convex"),
-    (broken_object(prism(*HOUSE, height=0.0)), "height of the prism = 0.0"),
-    (broken_object(SolidPrimitive(type=77)), "type 77 is not a primitive"),
+    (broken_object(SolidPrimitive(type=SolidPrimitive.PRISM, dimensions=[1.0])), "type 5 is not a primitive"),
     (broken_object(meshes=[Mesh()]), "the mesh is empty"),
     (broken_object(planes=[Plane()]), "not all 0"),
     (broken_object(), "has no shape"),
@@ -271,8 +259,8 @@ MESSAGES = [
     (thing("broken", operation=REMOVE), "cannot be removed: it does not exist"),
     (thing("hand", primitives=[sphere()]), "is the name of a link"),
     (thing("", primitives=[sphere()]), "object without id"),
-    (thing("<octomap>", primitives=[sphere()]), "MoveIt reserves"),
-    (thing("<octomap>", operation=REMOVE), "MoveIt reserves"),
+    (thing("<octomap>", primitives=[sphere()]), "the name is reserved"),
+    (thing("<octomap>", operation=REMOVE), "the name is reserved"),
     (carried(sphere(), link="elbow"), "link 'elbow' does not exist"),
     (carried(sphere(), touch_links=["elbow"]), "may touch 'elbow'"),
     (carried(), "has no shape, and"),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from geometry_msgs.msg import Point32, Pose
+from geometry_msgs.msg import Pose
 from moveit_msgs.msg import AllowedCollisionEntry as MatrixEntry
 from moveit_msgs.msg import AllowedCollisionMatrix as MatrixMessage
 from moveit_msgs.msg import CollisionObject
@@ -25,23 +25,19 @@ from superovoid.values.checks import is_refusal
 from superovoid_ros.nodes.common.conversions import from_pose, to_point, to_pose
 from superovoid_ros.nodes.common.mistakes import InputError, check_name, refusals
 
-# For each type: its name, the names of its dimensions, and the shape. Lengths are full lengths, as in the message.
-_PRISM = 5  # SolidPrimitive.PRISM, which older shape_msgs do not define
+# For each type: its name, the names of its dimensions, and the shape. Lengths are full lengths, as in the message. Like
+# MoveIt, this has no prisms.
 _PRIMITIVES = {
     SolidPrimitive.BOX: ("box", ("x", "y", "z"), lambda x, y, z: Box((x, y, z))),
     SolidPrimitive.SPHERE: ("sphere", ("radius",), Sphere),
     SolidPrimitive.CYLINDER: ("cylinder", ("height", "radius"), lambda height, radius: Cylinder(radius, height)),
     SolidPrimitive.CONE: ("cone", ("height", "radius"), lambda height, radius: Cone(radius, height)),
-    _PRISM: ("prism", ("height",), None),  # also has a polygon
 }
 _THINNEST = 1e-9
 """Length that replaces a box side of 0, which MoveIt accepts, m: the body becomes larger, never smaller."""
 _NO_POSE = Pose()
 _MOST_SUBFRAMES = 100  # of an object
 _MOST_DIMENSIONS = 3  # the bound of SolidPrimitive.dimensions; a sphere may have unused ones
-# Largest relative difference between the area of a convex polygon and that of its hull; the coordinates have single
-# precision.
-_CONVEX_WITHIN = 1e-4
 
 
 def shape_of_primitive(primitive: SolidPrimitive, name: str) -> Shape:
@@ -60,39 +56,8 @@ def shape_of_primitive(primitive: SolidPrimitive, name: str) -> Shape:
     for field, value in zip(fields, dimensions, strict=False):
         if not (np.isfinite(value) and value > 0.0):
             raise InputError(f"{name}: {field} of the {words} = {value}: must be positive and finite (metres)")
-    if kind == _PRISM:
-        # Older shape_msgs have no polygon.
-        points = getattr(getattr(primitive, "polygon", None), "points", ())
-        return _prism(np.array([(p.x, p.y) for p in points], dtype=np.float64).reshape(-1, 2), dimensions[0], name)
     with refusals(f"{name}: {words}"):
         return make(*dimensions[: len(fields)])
-
-
-def _prism(polygon: np.ndarray, height: float, name: str) -> ConvexMesh:
-    """Return a convex prism: a polygon, (n, 2) points in either order, extruded by half the height along z and -z."""
-    what = f"{name}: polygon of the prism"
-    if not np.isfinite(polygon).all():
-        raise InputError(f"{what}: point {int(np.argmin(np.isfinite(polygon).all(axis=1)))} is not finite")
-    corners = polygon[(polygon != np.roll(polygon, 1, axis=0)).any(axis=1)]
-    if len(corners) < 3:
-        raise InputError(f"{what}: has {len(corners)} different points, must have at least 3")
-    from scipy.spatial import ConvexHull, QhullError  # imported here, since it is slow
-
-    try:
-        hull = ConvexHull(corners)
-    except QhullError:
-        raise InputError(f"{what}: its points are on one line, so it has no area") from None
-    ahead = np.roll(corners, -1, axis=0)
-    area = 0.5 * abs(float((corners[:, 0] * ahead[:, 1] - corners[:, 1] * ahead[:, 0]).sum()))
-    sides = (ahead - corners) @ (1.0, 1.0j)
-    turns = np.angle(np.roll(sides, -1) / sides).sum() / (2.0 * np.pi)
-    # In two dimensions, the volume of scipy's hull is its area. A star winds around more than once.
-    if abs(area - hull.volume) > _CONVEX_WITHIN * hull.volume or round(abs(turns)) != 1:
-        raise InputError(f"{what}: is not convex: send convex parts as prisms, or a mesh")
-    corners = corners[hull.vertices]
-    ends = [np.column_stack([corners, np.full(len(corners), z)]) for z in (-0.5 * height, 0.5 * height)]
-    with refusals(what):
-        return ConvexMesh(np.concatenate(ends))
 
 
 def shape_of_mesh(mesh: MeshMessage, name: str, open_meshes: str = "hull") -> tuple[Shape, str]:
@@ -269,16 +234,6 @@ def message_of_shapes(shapes: Sequence[Shape], object_from_shape: np.ndarray, wh
     return message
 
 
-def _message_of_prism(prism: ConvexMesh) -> SolidPrimitive:
-    """Return the message of a prism made by `_prism`."""
-    top = prism.vertices[prism.vertices[:, 2] > 0.0]
-    around = top[:, :2] - top[:, :2].mean(axis=0)
-    message = SolidPrimitive(type=_PRISM, dimensions=[2.0 * float(top[0, 2])])
-    for x, y, _ in top[np.argsort(np.arctan2(around[:, 1], around[:, 0]))]:
-        message.polygon.points.append(Point32(x=x, y=y))
-    return message
-
-
 def _message_of_mesh(mesh: Mesh) -> MeshMessage:
     return MeshMessage(
         vertices=[to_point(vertex) for vertex in mesh.vertices],
@@ -296,7 +251,6 @@ _MESSAGES: dict[type[Shape], tuple[str, str, Callable[[Any], Any]]] = {
     Sphere: (*_PRIMITIVE, _to_primitive(SolidPrimitive.SPHERE, lambda sphere: [sphere.radius])),
     Cylinder: (*_PRIMITIVE, _to_primitive(SolidPrimitive.CYLINDER, lambda one: [one.length, one.radius])),
     Cone: (*_PRIMITIVE, _to_primitive(SolidPrimitive.CONE, lambda cone: [cone.length, cone.radius])),
-    ConvexMesh: (*_PRIMITIVE, _message_of_prism),
     Mesh: (*_MESH, _message_of_mesh),
     Shell: (*_MESH, _message_of_mesh),
     HalfSpace: (*_PLANE, lambda _: PlaneMessage(coef=[0.0, 0.0, 1.0, 0.0])),
