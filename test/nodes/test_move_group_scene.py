@@ -149,10 +149,7 @@ def test_an_answer_without_a_robot_is_no_empty_world(client, move_group):
     has_cup(client)
 
 
-def test_no_scene_is_requested_without_the_parameter(begin, client):
-    client.set(planning_scene_service="")
-    Monitor(client).wait_for_value("robot", WORDS, "not requested")
-    with begin(thing("late", primitives=[sphere()])) as made:
-        assert made.is_asked(0)
-        client.set(planning_scene_service="get_planning_scene")
-        assert client.wait(lambda: made.asked == 1)
+def test_no_scene_is_requested_without_the_parameter(start_node, client):
+    options = {"planning_scene_service": "", "diagnostics.period": 0.1}
+    start_node("distance_service", "alone", **arm.DESCRIPTIONS, **options)
+    Monitor(client, "alone").wait_for_value("robot", WORDS, "not requested")

@@ -53,8 +53,6 @@ def urdf_with_radius(radius):
         ({"nothing_like_it": 1.0}, ""),
         ({"autostart": False}, "autostart"),
         ({"package_directories": ["etc=/etc"]}, "read-only"),
-        ({"planning_scene_service": "%s%n"}, "must be the name of a service"),
-        ({"planning_scene_service": "a//b"}, "must be the name of a service"),
         ({"frame": Parameter("frame", Parameter.Type.NOT_SET)}, ""),
         ({"use_sim_time": Parameter("use_sim_time", Parameter.Type.NOT_SET)}, ""),
     ],

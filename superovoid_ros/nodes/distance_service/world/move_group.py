@@ -58,6 +58,7 @@ class MoveGroupScene(Part):
             "Service of a move_group that returns the full planning scene; unused if it is a service of this node; "
             "empty: none. Not remapped",
             check=_check_name,
+            read_only=True,
         ),
     )
 
@@ -68,8 +69,13 @@ class MoveGroupScene(Part):
         self._forget()
 
     def configure(self) -> None:
-        """Start to look for the service."""
-        self.endpoints.start_timer(PERIOD, self._look)
+        """Start to look for the service, unless it is one of this node."""
+        name = str(self.value("planning_scene_service")).strip()
+        self._name = name and self.node.resolve_service_name(name, only_expand=True)
+        if self._name == self.node.resolve_service_name("get_planning_scene"):
+            self._name = ""
+        if self._name:
+            self.endpoints.start_timer(PERIOD, self._look)
 
     def _forget(self) -> None:
         self._client: Client | None = None
@@ -94,35 +100,23 @@ class MoveGroupScene(Part):
 
     def facts(self) -> Mapping[str, object]:
         """Return the state of the request, for the diagnostics."""
-        name = self._service
-        if not name:
+        if not self._name:
             words = "not requested"
         elif self._pending is not None or self._is_wanted:
-            words = f"requested from {name}"
+            words = f"requested from {self._name}"
         elif not self._is_there:
-            words = f"no service {name}"
+            words = f"no service {self._name}"
         else:
-            words = f"received {self._taken} times from {name}"
+            words = f"received {self._taken} times from {self._name}"
         return {"planning scene of another node": words}
-
-    @property
-    def _service(self) -> str:
-        """Full name of the service; empty if there is none, or if it is a service of this node."""
-        name = str(self.value("planning_scene_service")).strip()
-        if not name:
-            return ""
-        name = self.node.resolve_service_name(name, only_expand=True)
-        return "" if name == self.node.resolve_service_name("get_planning_scene") else name
 
     def _look(self) -> None:
         """Send a request if one is due."""
-        name, now = self._service, time.monotonic()
-        if self._client is not None and self._name != name:
-            self.clean_up()
-        if not name or self._current.snapshot.model is None:
+        now = time.monotonic()
+        if self._current.snapshot.model is None:
             return
         if self._client is None:
-            self._open(name)
+            self._open()
         is_there = self._client.service_is_ready()
         if self._pending is not None:
             if is_there and now - self._asked_at < _PATIENCE:
@@ -150,7 +144,7 @@ class MoveGroupScene(Part):
         problems = {} if planning is None else planning.problems
         return {name: one.reason for name, one in problems.items() if one.is_unread}
 
-    def _open(self, name: str) -> None:
+    def _open(self) -> None:
         # A remapping that renames this node's own service, for use with a move_group, would also rename the client. So
         # the client belongs to a node without remappings.
         self._client_node = Node(
@@ -161,8 +155,7 @@ class MoveGroupScene(Part):
             enable_rosout=False,
             start_parameter_services=False,
         )
-        self._client = self._client_node.create_client(GetPlanningScene, name, qos_profile=SERVICE)
-        self._name = name
+        self._client = self._client_node.create_client(GetPlanningScene, self._name, qos_profile=SERVICE)
         self.node.executor.add_node(self._client_node)
 
     def _ask(self, now: float) -> None:
@@ -184,7 +177,7 @@ class MoveGroupScene(Part):
             scene.is_diff = scene.robot_state.is_diff = False
             self._world.take_whole(scene).add_done_callback(self._handle_outcome)
         except Exception as error:
-            self.log.error("planning scene", f"{self._service}: {reason_of(error)}")
+            self.log.error("planning scene", f"{self._name}: {reason_of(error)}")
             self._is_wanted = True
 
     def _handle_outcome(self, future: Future) -> None:
@@ -192,6 +185,6 @@ class MoveGroupScene(Part):
         self._taken += problem is None
         self._missing = self._missing_now()
         if problem is not None:
-            self.log.error("planning scene", f"{self._service}: its scene was not applied: {reason_of(problem)}")
+            self.log.error("planning scene", f"{self._name}: its scene was not applied: {reason_of(problem)}")
         else:
-            self.node.get_logger().info(f"received the planning scene from {self._service}")
+            self.node.get_logger().info(f"received the planning scene from {self._name}")
