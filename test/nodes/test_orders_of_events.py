@@ -132,8 +132,16 @@ def test_a_description_that_a_parameter_has_overtaken_changes_nothing(described,
         described.describe(arm.URDF)
 
 
-def test_a_padding_set_before_a_description_is_read_keeps_it_unread(described):
+def test_a_request_without_a_robot_is_refused(service):
+    found = service.world.change("apply_objects", partial(apply_superovoids, [ovoid()]))
+    assert "no robot" in str(found.exception())
+
+
+@pytest.mark.parametrize("is_read", [False, True])
+def test_a_padding_and_a_description_do_not_replace_each_other(described, is_read):
     described.describe(ON_CLAW)
+    if is_read:
+        described.jobs.step()  # but it is not used yet
     described.set(padding=0.1)
     described.jobs.finish()
     assert "claw" in described.current.model().robot.links
@@ -255,7 +263,8 @@ STORIES = {
             (cup(name="<more objects>"), ("the name is reserved",), 1, b"other"),
             (cup(name="c"), None, 2, b"other"),
             (scene_diff(cup(name="d")), [HOW], 1, b"other"),
-            (whole(cup(name="wall")), {"wall": 0.0}, 2, b"other"),
+            (WITH_JOINTS, [HOW], 2, b"other"),
+            (whole(cup(name="wall")), {"wall": 0.0}, 3, b"other"),
         ]
         for kind, message in LOST.items()
     },

@@ -179,6 +179,8 @@ class MoveGroupScene(Part):
         except Exception as error:
             self.log.error("planning scene", f"{self._name}: {reason_of(error)}")
             self._is_wanted = True
+        finally:
+            self._world.record(False)
 
     def _handle_outcome(self, future: Future) -> None:
         problem = future.exception()

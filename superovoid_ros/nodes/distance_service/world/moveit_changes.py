@@ -21,7 +21,7 @@ from superovoid.robot.scene_objects import MORE, Problem, ProblemKind
 from superovoid.shapes import HalfSpace
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals, shorten
-from superovoid_ros.nodes.distance_service.world.current import FROM_MOVEIT, Note
+from superovoid_ros.nodes.distance_service.world.current import FROM_MOVEIT, LOST, Note
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.nodes.distance_service.world.objects import (
     has_shapes,
@@ -176,7 +176,7 @@ class SceneChange:
                 with refusals():
                     notes.extend(change(*arguments, edit, frames))
             except InputError as error:
-                problem = replace(problem, reason=str(error))
+                problem = replace(LOST if problem.name == MORE else problem, reason=str(error))
                 edit.report(problem)
                 notes.append(problem)
 

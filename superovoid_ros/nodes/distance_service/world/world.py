@@ -179,7 +179,7 @@ class World(Part):
     def clean_up(self) -> None:
         """Discard robot and objects."""
         self._made_from, self._topic_text = {}, dict.fromkeys(TOPICS, "")
-        self._is_described, self._recorded, self.lost_messages = False, None, 0
+        self.lost_messages = 0
         self._refuse_requests(InputError("the node was cleaned up before it could respond", Code.CANCELLED))
         self._pending = []
         self._current.exchange(Snapshot())
