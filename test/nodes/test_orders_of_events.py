@@ -240,6 +240,13 @@ STORIES = {
         (held_scene(HELD), {"cup": 0.0}),
         (held_scene(put_down()), UNKNOWN),
     ],
+    "what was unreadable before it had no place on another robot": [
+        (cup(),),
+        (thing("cup", primitives=[sphere(-1.0)]), ("'cup'", "radius")),
+        (String(data=EARTH), ("'cup'", "no fixed joints connect")),
+        (String(data=OTHER), ("'cup'", "radius")),
+        (cup(x=3.0), {"cup": 3.0}),
+    ],
     "what stands on an object of unknown place": [
         (cup(),),
         (cup(operation=MOVE, frame="hand"),),

@@ -20,6 +20,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -306,9 +307,12 @@ class PlanningScene:
                     raise ValueError(f"object '{thing.name}': {refused}")
                 edit._put(in_root(thing, root, robot, self.robot))
             except ValueError as error:
-                problems[thing.name] = Problem(
-                    thing.name, ProblemKind.NO_PLACE, str(error), thing.link, thing.source, thing, root
-                )
+                name, unread = thing.name, problems.get(thing.name)
+                if unread is None:
+                    no_place = Problem(name, ProblemKind.NO_PLACE, str(error), thing.link, thing.source, thing, root)
+                else:  # the object might fit a later robot, but is outdated
+                    no_place = replace(unread, kind=ProblemKind.ALL, reason=f"{error}; {unread.reason}")
+                problems[name] = no_place
         for problem in problems.values():
             edit._keep_problem(problem)
         edit.set_matrix(self.rules.matrix)
