@@ -132,6 +132,16 @@ def test_a_description_that_a_parameter_has_overtaken_changes_nothing(described,
         described.describe(arm.URDF)
 
 
+def test_a_robot_set_before_an_object_is_read_is_the_only_one(described):
+    described.send(cup())
+    described.set(robot_description=ON_CLAW)
+    while described.jobs.waiting:
+        described.jobs.step()
+        model = described.current.snapshot.model
+        assert model is None or "claw" in model.robot.links
+    assert described.objects == {"cup": 0.0}
+
+
 def test_a_request_without_a_robot_is_refused(service):
     found = service.world.change("apply_objects", partial(apply_superovoids, [ovoid()]))
     assert "no robot" in str(found.exception())

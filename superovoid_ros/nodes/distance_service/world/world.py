@@ -346,7 +346,8 @@ class World(Part):
             time.sleep(max(0.0, self._built_at + _PERIOD - time.monotonic()))  # streams on topics
         self._built_at = time.monotonic()
         snapshot, diffs = self._current.snapshot, tuple(self._pending)
-        model, values = snapshot.model, self._values() if is_described else self._made_from
+        model = snapshot.model
+        values = self._values() if is_described or model is None else self._made_from
         try:
             if not values.get("robot_description"):
                 return _Reading(snapshot, values, None)
