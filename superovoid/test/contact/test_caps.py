@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from superovoid import Superovoid
+from superovoid import Superovoid, distance
 from superovoid.contact import columns
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids import caps, majorants, pair_solver
@@ -130,6 +130,26 @@ def test_the_ellipsoid_on_a_point_has_the_curvatures_of_the_body():
         checked += 1
         np.testing.assert_allclose(radii @ operator, np.eye(2), atol=0.02 * size.max() / size.min())
     assert checked > 100
+
+
+def test_the_ellipsoid_in_an_ellipsoid_is_the_body():
+    rng = np.random.default_rng(15)
+    for _ in range(30):
+        semi_axes, n = np.exp(rng.uniform(-1.0, 1.0, 3)), np.abs(unit(rng))
+        body = Superovoid(semi_axes)._packed_row
+        t1 = np.cross(n, unit(rng))
+        t1 /= np.linalg.norm(t1)
+        t2 = np.cross(n, t1)
+        f, _ = support_function.support(body, tuple(n))
+        frame = caps._Frame(*(tuple(map(float, v)) for v in (n, t1, t2)))
+        box = majorants.Box(*np.array([-1.0, 1.0] * 3) * rng.uniform(0.0, 0.5))
+        found = caps._ellipsoid_on(body, majorants.outline_of(body, f), frame, box, 1e8)
+        mapped = np.array([n, t1, t2]) * semi_axes
+        s = np.linalg.norm(mapped[0])
+        z = mapped[1:] @ mapped[0] / s
+        radii = (mapped[1:] @ mapped[1:].T - np.outer(z, z)) / s
+        known = [radii[0, 0], radii[0, 1], radii[1, 1], s, *z]
+        np.testing.assert_allclose(found[:6], known, rtol=1e-6, atol=1e-6 * semi_axes.max())
 
 
 def test_support_points_of_an_ellipsoid_over_a_cap_lie_in_its_box():
@@ -255,3 +275,73 @@ def test_the_floor_of_a_cap_covers_the_error_of_newton():
             assert least >= floor - 1e-13
             shallower += least < -np.dot(contact.u, contact.n) - 1e-12
     assert caps > 30 and shallower > 10
+
+
+def contact_along(a, b, n, rotation):
+    """Return the surface points of two bodies whose outward normals are n and -n, and the centre of b if they meet."""
+    fa, _ = support_function.support(a._packed_row, tuple(n))
+    fb, _ = support_function.support(b._packed_row, tuple(-n @ rotation))
+    x, y = np.array(surface.position(a._packed_row, fa)), np.array(surface.position(b._packed_row, fb))
+    return fa, fb, x - rotation @ y
+
+
+def asymmetric_shape(rng):
+    """Return a convex body with unequal tapers, some of them with a height that underflows at the equator."""
+    while True:
+        e1, e2 = rng.uniform(0.3, 1.5), rng.choice([rng.uniform(0.6, 1.5), 2.0 - 10.0 ** rng.uniform(-6.0, -1.0)])
+        shape = Superovoid.from_goncalves(np.exp(rng.uniform(-0.8, 0.8, 3)), (e1, e2), rng.uniform(-0.4, 0.4, 2))
+        if shape.convexity().convex:
+            return shape
+
+
+@few_or_many(60, 400)
+def test_caps_of_the_deepest_contacts_contain_no_shallower_direction(draws):
+    """The deeper a contact, the less is left of a proof: at the largest depth with a cap every term of it decides."""
+    rng = np.random.default_rng(14)
+    judged = 0
+    for _ in range(draws):
+        a, b = asymmetric_shape(rng), asymmetric_shape(rng)
+        n, rotation = unit(rng), np.ascontiguousarray(Rotation.random(rng=rng).as_matrix())
+        if rng.random() < 0.3:
+            n[rng.integers(3)] = 0.0
+            n, rotation = n / np.linalg.norm(n), np.eye(3)
+        fa, fb, touch = contact_along(a, b, n, rotation)
+        # Points across the normal and normals that differ, as Newton's method leaves them.
+        stray = rng.choice([0.0, 1e-7, 1e-5])
+        if stray:
+            near = n + stray * unit(rng)
+            fa, _ = support_function.support(a._packed_row, tuple(near / np.linalg.norm(near)))
+            touch = touch + stray * np.cross(n, unit(rng))
+
+        def cap_at(depth, a=a, b=b, n=n, rotation=rotation, fa=fa, fb=fb, touch=touch):
+            centre = touch - depth * n
+            return largest_cap(Pair(a._packed_row, b._packed_row, rotation, tuple(centre)), fa, fb), centre
+
+        lo, hi = 0.0, 4.0 * max(a.semi_axes + b.semi_axes)
+        for _ in range(25):
+            middle = 0.5 * (lo + hi)
+            lo, hi = (middle, hi) if cap_at(middle)[0].angle > 0.0 else (lo, middle)
+        (angle, floor), centre = cap_at(lo)
+        if angle <= 0.0:
+            continue
+        judged += 1
+        turns = angle * np.concatenate([1.0 - 0.05 * rng.random(300) ** 2, np.exp(rng.uniform(-8.0, 0.0, 100))])
+        shallowest = depths(a, b, rotation, centre, turn_directions(rng, n, turns)).min()
+        assert shallowest >= floor - 1e-12 * max(a.semi_axes + b.semi_axes), (a, b, n, rotation, lo, stray)
+    assert judged > 0.8 * draws
+
+
+@pytest.mark.parametrize(("shift", "height"), [(1e-4, 1.5), (1e-3, 3.0)])
+def test_a_height_that_underflows_keeps_the_side_of_its_normal(shift, height):
+    """A saddle of the depth at the rim of a disc, where w is -0.0 and its dual -0.009."""
+    a = Superovoid((1.0, 0.7, height), section_exponent=1.0, profile_exponent=1.0, taper=(0.0, 0.0))
+    b = Superovoid((1.0, 1.0, 0.02), section_exponent=1.0, profile_exponent=1.99, taper=(-0.009, -0.009))
+    x = 0.51 - shift
+    phi = np.linspace(0.0, 0.2, 401)
+    # The support of the disc is 1 along every direction of its plane.
+    depth = np.sqrt(np.cos(phi) ** 2 + (0.7 * np.sin(phi)) ** 2) + 1.0 - x * np.cos(phi)
+    fa = support_function.support_candidate(a._packed_row, (1.0, 0.0, 0.0), 1e-13)
+    fb = support_function.support_candidate(b._packed_row, (-1.0, 0.0, 0.0), 1e-13)
+    angle, floor = largest_cap(Pair(a._packed_row, b._packed_row, np.eye(3), (x, 0.0, 0.0)), fa, fb)
+    assert depth[phi < angle].min(initial=math.inf) >= floor - 1e-13
+    assert -distance(a, (0.0, 0.0, 0.0), b, (x, 0.0, 0.0)).upper <= depth.min() + 1e-13

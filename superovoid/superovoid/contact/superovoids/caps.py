@@ -42,6 +42,7 @@ from superovoid.contact.superovoids.majorants import (
     outline_of,
     ranges_over,
     shear_at,
+    signs_of,
 )
 from superovoid.contact.superovoids.newton import observe
 from superovoid.shapes.kernels.surface import A3, DENT_HI, DENT_LO, DENTED, S_, P
@@ -87,8 +88,7 @@ class _Ellipsoid(NamedTuple):
 @kernel
 def _frame_of(o, f, t1, t2):
     """Return the frame with the gradient of an outline, next to two tangents of the body."""
-    n = (o.gx / o.steep, o.gy / o.steep, o.gz / o.steep)
-    signs = (math.copysign(1.0, f.C), math.copysign(1.0, f.S), 1.0 if f.w >= 0.0 else -1.0)
+    n, signs = (o.gx / o.steep, o.gy / o.steep, o.gz / o.steep), signs_of(f)
     t1 = (signs[0] * t1[0], signs[1] * t1[1], signs[2] * t1[2])
     t2 = (signs[0] * t2[0], signs[1] * t2[1], signs[2] * t2[2])
     return _Frame(n, combine(1.0, t1, -dot(t1, n), n), combine(1.0, t2, -dot(t2, n), n))
@@ -240,7 +240,7 @@ def _least_radius(one, other, angle):
 @kernel
 def _is_beside_dent(body, o, f, box):
     """Return whether a box lies above or below a concavity."""
-    sign = 1.0 if f.w >= 0.0 else -1.0
+    _, _, sign = signs_of(f)
     one, other = f.w + sign * box.z_least / body[A3], f.w + sign * box.z_most / body[A3]
     return body[DENTED] == 0.0 or min(one, other) >= body[DENT_HI] or max(one, other) <= body[DENT_LO]
 

@@ -197,10 +197,16 @@ class _Taper(NamedTuple):
 
 
 @kernel
+def signs_of(f):
+    """Return the signs of a surface point's coordinates: one that underflows to 0 has that of its dual."""
+    return math.copysign(1.0, f.C + f.Cd), math.copysign(1.0, f.S + f.Sd), math.copysign(1.0, f.w + f.wd)
+
+
+@kernel
 def outline_of(body, f):
     """Return the outline of a surface point."""
     p, s = body[P], body[S_]
-    sign = 1.0 if f.w >= 0.0 else -1.0
+    _, _, sign = signs_of(f)
     u, v, w = f.r * abs(f.C), f.r * abs(f.S), min(abs(f.w), 1.0)
     taper_x, taper_y = sign * body[TX], sign * body[TY]
     kx, ky = 1.0 + taper_x * w, 1.0 + taper_y * w
@@ -209,9 +215,7 @@ def outline_of(body, f):
     is_clear = (f.r >= 1e-6 or s == p) and r_to_p > _SMALLEST_POWER and r_to_s > _SMALLEST_POWER
     chain = s / p * r_to_s / r_to_p
     u_to_p, v_to_p = r_to_p * f.C * f.Cd, r_to_p * f.S * f.Sd
-    slope_u = chain * p * u_to_p / u if u > _SMALLEST else 0.0
-    slope_v = chain * p * v_to_p / v if v > _SMALLEST else 0.0
-    slope_w = s * abs(f.wd)
+    slope_u, slope_v, slope_w = s * f.rd * abs(f.Cd), s * f.rd * abs(f.Sd), s * abs(f.wd)
     gx, gy = slope_u / (body[A1] * kx), slope_v / (body[A2] * ky)
     gz = (slope_w - slope_u * u * taper_x / kx - slope_v * v * taper_y / ky) / body[A3]
     steep = math.sqrt(gx * gx + gy * gy + gz * gz)
