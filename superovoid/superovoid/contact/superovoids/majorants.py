@@ -35,7 +35,7 @@ from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import A1, A2, A3, S_, TX, TY, P
 
 _ROUNDED = 16.0 * EPS  # rounding error of sums of powers, times their exponent, that cancel in a majorant
-_SMALLEST = 1e-100  # least coordinate with a slope
+_SMALLEST = 1e-100  # least coordinate whose power has a slope
 _SMALLEST_POWER = 1e-280  # least divisor: below, numbers lose their digits
 _WIDENED = 1e-9  # of a unit coordinate, by which a box is widened
 

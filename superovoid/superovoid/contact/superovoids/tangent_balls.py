@@ -3,19 +3,11 @@
 
 r"""Balls that touch superovoids from inside, and the depth proved by two of them.
 
-A parabola majorises a function Phi with the body as its sublevel set {Phi <= 0}. For a ball of radius r only the part
-of the body in the box of the ball matters: on that box exponents and tapers bend Phi less than on the whole body.
+With a majorant of the body on the box of a ball of radius r (`majorants`),
 
     Phi(x + d) <= g . d + d^T Q d / 2 for x + d in the box and the body  =>  radius min(r, |g| / largest(Q)),
 
 since a ball that touches at the same point and is narrower lies in the same box. (On the ball -n . d >= |d|^2 / (2 r).)
-
-With x the surface point, u = x / (a1 kx), e = dx / (a1 kx) - u tx dw and k = kx(x) / kx(x + d), which lies between its
-values at the ends of the box, du = k e; and a term of Phi with the slope U' and second derivatives of at most c adds
-
-    U' du + c du^2 / 2 <= U' e - U' tx k e dw + c k^2 e^2 / 2.
-
-Convexity is not used: the balls lie in bodies with concavities too.
 """
 
 from __future__ import annotations
