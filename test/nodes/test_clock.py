@@ -104,6 +104,20 @@ def test_time_that_jumps_back_forgets_what_has_not_happened_yet(node_with_clock,
     assert again.distances.joint_state_age == 0.0 and not again.distances.stale
 
 
+def test_joint_states_not_read_before_a_jump_back_are_not_measured_later(node_with_clock, client):
+    for _ in range(5):  # whether they are unread depends on the moment
+        begin(client, 110.0)
+        for seconds in (111, 112):  # the node rests between two wake-ups by joint states
+            client.send_joints(arm.JOINTS, [0.0, 0.0], to_time(seconds * SECOND))
+            client.spin(0.01)
+        set_time(client, 10.0)
+        client.until(lambda response: not response.success)
+        client.send_transform("ground", "ball", arm.AHEAD, stamp=to_time(112 * SECOND))
+        set_time(client, 112.0)
+        client.spin(0.3)
+        assert "no position of joint" in client.nearest().message
+
+
 def test_a_time_before_zero_is_ignored_and_logged(node_with_clock, client):
     begin(client, 20.0)
 

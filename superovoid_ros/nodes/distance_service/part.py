@@ -161,7 +161,6 @@ class Part:
                 words = answer(request, response)
                 if inspect.isawaitable(words):
                     words = await words
-                    self.activity.require()
             except Exception as error:
                 self.statistics.call(kind.__name__, error)
                 response = kind.Response()

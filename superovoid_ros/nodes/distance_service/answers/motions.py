@@ -366,7 +366,9 @@ class Motions(Searches):
 
         def look() -> None:
             after = self._clock_time() - began
-            if after > limit:
+            if after < 0.0:
+                motion.end(INVALIDATED, "time has jumped back during the motion")
+            elif after > limit:
                 motion.end(MoveItErrorCodes.TIMED_OUT, f"controllers did not end after {limit:.3g} s")
             elif not motion.is_being_proved:
                 motion.is_being_proved = True

@@ -188,6 +188,7 @@ class Measurements(Part, Measured):
 
     def _forget_future(self) -> None:
         """After a jump back in time, as at a restart of a simulation, forget measurements stamped in the future."""
+        self._take_arrived()  # otherwise those not read yet would count as measured when time reaches their stamp
         forgotten = self.joints.forget_after(self._clock_time()) + self.transforms.forget_after(self._clock_time())
         if forgotten:
             self.node.get_logger().warning(
