@@ -18,31 +18,7 @@ from superovoid.contact.superovoids.caps import largest_cap
 from superovoid.contact.superovoids.newton import observe
 from superovoid.shapes.kernels import support_function, surface
 
-from draws import few_or_many
-
-
-def random_shape(rng, epsilon=(0.15, 1.8)):
-    e1, e2 = rng.uniform(*epsilon, 2)
-    kind = rng.integers(3)
-    taper = (0.0, 0.0)
-    if kind == 1:
-        limit = min(0.5, 0.98 * (1.0 - 0.5 * e2) * 2.0 ** (0.5 * e2))
-        taper = (rng.uniform(-limit, limit),) * 2
-    elif kind == 2:
-        e2, taper = rng.uniform(1.0, 1.3), tuple(rng.uniform(-0.25, 0.25, 2))
-    return Superovoid(np.exp(rng.uniform(-0.8, 0.8, 3)), section_exponent=e1, profile_exponent=e2, taper=taper)
-
-
-def unit(rng, count=None):
-    n = rng.normal(size=3 if count is None else (count, 3))
-    return n / np.linalg.norm(n, axis=-1, keepdims=True)
-
-
-def any_shape(rng):
-    """Return a superovoid of any exponents and tapers, with a concavity or without."""
-    epsilon = rng.uniform(0.05, 1.95, 2) if rng.random() < 0.7 else 10.0 ** rng.uniform(-2.0, 0.29, 2)
-    taper = rng.uniform(-0.5, 0.5, 2) * rng.choice([0.0, 0.1, 1.0], 2)
-    return Superovoid.from_goncalves(np.exp(rng.uniform(-1.0, 1.0, 3)), epsilon, taper)
+from draws import any_superovoid, few_or_many, mild_superovoid, unit
 
 
 def signs_of(f):
@@ -71,7 +47,7 @@ def test_majorants_put_no_point_outside_the_body_into_it(draws):
     rng = np.random.default_rng(11)
     inside = dents = 0
     for _ in range(draws):
-        shape = any_shape(rng)
+        shape = any_superovoid(rng)
         body = shape._packed_row
         f = support_function.support_candidate(body, tuple(unit(rng)), 1e-13)
         sides = np.array([-1.0, 1.0] * 3) * 10.0 ** rng.uniform(-4.0, 0.0, 6) * min(shape.semi_axes)
@@ -97,7 +73,7 @@ def test_the_ellipsoid_on_a_point_has_the_curvatures_of_the_body():
     point = majorants.Box(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     checked = 0
     for _ in range(300):
-        shape = random_shape(rng)
+        shape = mild_superovoid(rng)
         body = shape._packed_row
         f = support_function.support_candidate(body, tuple(unit(rng)), 1e-13)
         outline = majorants.outline_of(body, f)
@@ -179,7 +155,7 @@ def overlapping_pairs(count, seed):
     """Yield deeply overlapping convex pairs at Newton contacts; rotation and n in the frame of a."""
     rng = np.random.default_rng(seed)
     while count:
-        a, b = random_shape(rng, (0.2, 1.5)), random_shape(rng, (0.2, 1.5))
+        a, b = mild_superovoid(rng, (0.2, 1.5)), mild_superovoid(rng, (0.2, 1.5))
         if not (a.convexity().convex and b.convexity().convex):
             continue
         pose = np.eye(4)

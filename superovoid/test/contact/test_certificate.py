@@ -11,22 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid import Body, Scene, Superovoid, distance
 
-
-def random_shape(rng, epsilon=(0.15, 1.8)):
-    e1, e2 = rng.uniform(*epsilon, 2)
-    kind = rng.integers(3)
-    taper = (0.0, 0.0)
-    if kind == 1:
-        limit = min(0.5, 0.98 * (1.0 - 0.5 * e2) * 2.0 ** (0.5 * e2))
-        taper = (rng.uniform(-limit, limit),) * 2
-    elif kind == 2:
-        e2, taper = rng.uniform(1.0, 1.3), tuple(rng.uniform(-0.25, 0.25, 2))
-    return Superovoid(np.exp(rng.uniform(-0.8, 0.8, 3)), section_exponent=e1, profile_exponent=e2, taper=taper)
-
-
-def unit(rng, count=None):
-    n = rng.normal(size=3 if count is None else (count, 3))
-    return n / np.linalg.norm(n, axis=-1, keepdims=True)
+from draws import mild_superovoid, unit
 
 
 def test_underflowing_heights_at_a_sharp_equator_certify_no_depth():
@@ -62,7 +47,7 @@ def test_carried_proofs_claim_nothing_that_a_cold_search_refutes():
     rng = np.random.default_rng(4)
     carried = 0
     for _ in range(60):
-        bodies = [Body(name, name, random_shape(rng, (0.2, 1.4))) for name in ("a", "b")]
+        bodies = [Body(name, name, mild_superovoid(rng, (0.2, 1.4))) for name in ("a", "b")]
         if not all(body.shape.convexity().convex for body in bodies):
             continue
         scene = Scene(bodies)

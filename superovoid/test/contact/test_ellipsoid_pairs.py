@@ -15,12 +15,7 @@ from superovoid import Superovoid
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.ellipsoid_pairs import depth_of_ellipsoids
 
-from draws import few_or_many
-
-
-def unit(rng, count=None):
-    n = rng.normal(size=3 if count is None else (count, 3))
-    return n / np.linalg.norm(n, axis=-1, keepdims=True)
+from draws import few_or_many, unit
 
 
 class Difference:

@@ -13,19 +13,7 @@ from superovoid.contact.superovoids import majorants, newton, tangent_balls
 from superovoid.contact.superovoids.tangent_balls import tangent_ball
 from superovoid.shapes.kernels import support_function, surface
 
-from draws import few_or_many
-
-
-def unit(rng, count=None):
-    n = rng.normal(size=3 if count is None else (count, 3))
-    return n / np.linalg.norm(n, axis=-1, keepdims=True)
-
-
-def random_shape(rng):
-    epsilon = rng.uniform(0.05, 1.95, 2) if rng.random() < 0.7 else 10.0 ** rng.uniform(-2.5, 0.29, 2)
-    taper = rng.uniform(-0.5, 0.5, 2) * rng.choice([0.0, 0.1, 1.0], 2)
-    taper = taper[[0, 0]] if rng.random() < 0.3 else taper
-    return Superovoid.from_goncalves(np.exp(rng.uniform(-1.5, 1.5, 3)), epsilon, taper)
+from draws import any_superovoid, few_or_many, unit
 
 
 def point_somewhere(rng, shape):
@@ -40,7 +28,7 @@ def test_balls_lie_in_bodies_of_all_exponents_with_dents_and_without(draws):
     rng = np.random.default_rng(0)
     wide = dents = 0
     for _ in range(draws):
-        shape = random_shape(rng)
+        shape = any_superovoid(rng)
         f = point_somewhere(rng, shape)
         x = np.array(surface.position(shape._packed_row, f))
         g = np.array(surface.gradient(shape._packed_row, f))

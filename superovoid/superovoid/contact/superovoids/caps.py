@@ -102,6 +102,13 @@ def _in_frame(frame, x, y, z):
 
 
 @kernel
+def _eigenvalues(xx, xy, yy):
+    """Return the smaller and the larger eigenvalue of a symmetric matrix."""
+    middle, spread = 0.5 * (xx + yy), math.sqrt(0.25 * (xx - yy) * (xx - yy) + xy * xy)
+    return middle - spread, middle + spread
+
+
+@kernel
 def _inverse(c):
     return 1.0 / c if c < math.inf else 0.0
 
@@ -134,7 +141,7 @@ def _ellipsoid_of(m, shear, frame, steep, bent):
     xx = per * (rest * (i2 * y1 * y1 + i1 * y2 * y2) + i12 * c3 * y3 * y3)
     xy = -per * (rest * (i2 * x1 * y1 + i1 * x2 * y2) + i12 * c3 * x3 * y3)
     yy = per * (rest * (i2 * x1 * x1 + i1 * x2 * x2) + i12 * c3 * x3 * x3)
-    widest = 0.5 * (xx + yy) + math.sqrt(0.25 * (xx - yy) * (xx - yy) + xy * xy)
+    _, widest = _eigenvalues(xx, xy, yy)
     if not (widest > 0.0):
         return _Ellipsoid(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     # J a_i (a_i x a_j) b_j, over both orders of each pair
@@ -148,19 +155,15 @@ def _ellipsoid_of(m, shear, frame, steep, bent):
 
 
 @kernel
-def _narrowest(e):
-    """Return the smallest radius of curvature of an ellipsoid at the contact."""
-    return 0.5 * (e.xx + e.yy) - math.sqrt(0.25 * (e.xx - e.yy) * (e.xx - e.yy) + e.xy * e.xy)
-
-
-@kernel
 def _ellipsoid_on(body, o, frame, box, radius):
     """Return the widest ellipsoid that is known to lie in the body on a box, with radii up to about one."""
     over, shear, bent = ranges_over(body, o, box), shear_at(body, o), o.steep / radius
     best = _ellipsoid_of(majorant_of_graph(body, o, shear, over), shear, frame, o.steep, bent)
     if body[S_] > body[P]:
         other = _ellipsoid_of(majorant_of_norm(body, o, shear, over), shear, frame, o.steep, bent)
-        if not (_narrowest(best) >= _narrowest(other)):
+        narrowest, _ = _eigenvalues(best.xx, best.xy, best.yy)
+        other_narrowest, _ = _eigenvalues(other.xx, other.xy, other.yy)
+        if not (narrowest >= other_narrowest):
             best = other
     return best
 
@@ -234,7 +237,8 @@ def _least_radius(one, other, angle):
     """Return l of the module docstring, rounded down."""
     k_1, k_2 = _flattening(one, angle), _flattening(other, angle)
     xx, xy, yy = k_1 * one.xx + k_2 * other.xx, k_1 * one.xy + k_2 * other.xy, k_1 * one.yy + k_2 * other.yy
-    return _CERTAIN * (0.5 * (xx + yy) - math.sqrt(0.25 * (xx - yy) * (xx - yy) + xy * xy))
+    least, _ = _eigenvalues(xx, xy, yy)
+    return _CERTAIN * least
 
 
 @kernel
