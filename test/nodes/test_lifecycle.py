@@ -10,8 +10,8 @@ import rclpy
 from lifecycle_msgs.msg import Transition
 from rclpy.lifecycle import TransitionCallbackReturn
 from std_srvs.srv import Trigger
-from superovoid_interfaces.msg import DistanceArray
-from superovoid_interfaces.srv import GetMinDistance, GetPairRules, GetPenetration
+from superovoid_interfaces.msg import DistanceArray, SuperovoidObject
+from superovoid_interfaces.srv import ApplyObjects, GetMinDistance, GetPairRules, GetPenetration
 
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.distance_service import DistanceService
@@ -69,6 +69,24 @@ def test_a_node_opens_when_configured_and_answers_when_activated(managed, client
         lifecycle.bring(client, NAME, "inactive")
         assert "inactive" in client.call(GetMinDistance, SERVICE).message
         client.wait_for_silence(messages)
+
+
+def test_a_change_is_answered_as_it_ended_although_the_node_was_deactivated(managed, client):
+    objects = [SuperovoidObject(id=f"egg{i}", size=[0.01] * 3, epsilon=[1.0, 1.0]) for i in range(400)]
+    for egg in objects:
+        egg.pose.position.z, egg.pose.orientation.w = 5.0, 1.0
+    lifecycle.bring(client, NAME, "active")
+    arm.send_state(client)
+    client.call_until(lambda response: response.success, GetMinDistance, SERVICE)
+    apply = client.node.create_client(ApplyObjects, f"{NAME}/apply_objects")
+    assert client.wait(apply.service_is_ready)
+    answer = apply.call_async(ApplyObjects.Request(objects=objects))
+    client.spin(0.02)  # it is being applied
+    lifecycle.bring(client, NAME, "inactive")
+    assert client.wait(answer.done)
+    lifecycle.bring(client, NAME, "active")
+    found = client.call(GetMinDistance, SERVICE, links_a=["egg0"], max_results=1)
+    assert answer.result().success == found.success, (answer.result().message, found.message)
 
 
 def test_a_cleaned_up_node_is_closed_and_forgets_in_each_life(managed, client):
