@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from superovoid_ros.icub import grasp_problem
+from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.nodes.distance_service.health.bond import status_type
 
 import arm
@@ -28,8 +29,8 @@ NOT_REQUESTED = {"/get_planning_scene"}
 WITHOUT_BOND = {"/bond"} if status_type() is None else set()
 
 
-def allowed_names(node, kind, what):
-    """Return the full names that the policy allows a node."""
+def allowed_names(node, kind, what, name):
+    """Return the full names that the policy allows a node if its name is `name`."""
     (enclave,) = (one for one in ElementTree.parse(POLICY).iter("enclave") if one.get("path") == f"/superovoid/{node}")
     (profile,) = enclave.iter("profile")
     assert (profile.get("ns"), profile.get("node")) == ("/", node)
@@ -39,7 +40,7 @@ def allowed_names(node, kind, what):
     for right, parts in ACTIONS.items():
         actions = [one.text for group in profile.iter("actions") if group.get(right) == "ALLOW" for one in group]
         names += [f"{action}/_action/{part}" for action in actions for part in parts.get((kind, what), ())]
-    return {f"/{node}{name[1:]}" if name.startswith("~") else f"/{name}" for name in names}
+    return {f"/{name}{one[1:]}" if one.startswith("~") else f"/{one}" for one in names}
 
 
 def planned_path(folder):
@@ -68,20 +69,29 @@ PLAYED = {"paused": True, "publish_clock": True, "publish_robot_description": Tr
 def test_the_policy_has_the_nodes_topics_and_services_alone(start_node, client, tmp_path, node, parameters):
     if node == "path_trail":
         parameters = {"path": planned_path(tmp_path), "use_sim_time": True}
-    start_node(node, **parameters)
-    seen = client.node
+    # The graph of a participant that saw a node end can keep its name without endpoints, so the name and the
+    # participant are used here alone.
+    name = f"{node}_alone"
+    start_node(node, name, **parameters)
 
-    def difference():
+    def allowed(kind, what):
+        return allowed_names(node, kind, what, name)
+
+    def difference(seen):
         """Return what is there and not allowed, or the other way round; discovery takes a while."""
-        if (node, "/") not in seen.get_node_names_and_namespaces():
-            return {node}
-        listens = allowed_names(node, "topic", "subscribe") - NOT_TOGETHER.get(node, set()) - WITHOUT_BOND
+        if (name, "/") not in seen.get_node_names_and_namespaces():
+            return {name}
+        listens = allowed("topic", "subscribe") - NOT_TOGETHER.get(node, set()) - WITHOUT_BOND
         rights = (
-            (seen.get_service_names_and_types_by_node, allowed_names(node, "service", "reply")),
-            (seen.get_client_names_and_types_by_node, allowed_names(node, "service", "request") - NOT_REQUESTED),
-            (seen.get_publisher_names_and_types_by_node, allowed_names(node, "topic", "publish") - WITHOUT_BOND),
+            (seen.get_service_names_and_types_by_node, allowed("service", "reply")),
+            (seen.get_client_names_and_types_by_node, allowed("service", "request") - NOT_REQUESTED),
+            (seen.get_publisher_names_and_types_by_node, allowed("topic", "publish") - WITHOUT_BOND),
             (seen.get_subscriber_names_and_types_by_node, listens),
         )
-        return set().union(*({name for name, _ in found(node, "/")} ^ allowed for found, allowed in rights))
+        return set().union(*({one for one, _ in found(name, "/")} ^ there for found, there in rights))
 
-    assert client.wait(lambda: not difference(), 120.0), difference()
+    with Caller("observer") as observer:
+        assert client.wait(lambda: not difference(observer.node), 120.0), (
+            difference(observer.node),
+            observer.node.get_node_names_and_namespaces(),
+        )
