@@ -463,8 +463,6 @@ class Robot:
         result: SceneResult,
         positions: Positions,
         base_poses: Mapping[str, PosesLike] | None = None,
-        *,
-        bodies: Sequence[Body] | None = None,
     ) -> DistanceGradients:
         """Compute the derivatives of the distances of a result with respect to joint positions and base poses.
 
@@ -475,13 +473,10 @@ class Robot:
         Parameters
         ----------
         result : SceneResult
-            Result of a scene of this robot's `bodies`, in their order, at the link poses that `forward_kinematics`
-            returns for the same positions and base poses.
+            Result of a scene at the link poses that `forward_kinematics` returns for the same positions and base
+            poses. Its bodies on links that the robot does not have are fixed.
         positions, base_poses
             As for `forward_kinematics`.
-        bodies : sequence of Body, optional
-            Bodies of the scene, if these are not exactly the robot's: for a planning scene with attached objects, or
-            for a scene with obstacles. Bodies on links that the robot does not have are fixed.
 
         Returns
         -------
@@ -493,14 +488,12 @@ class Robot:
         Raises
         ------
         ValueError
-            As for `forward_kinematics`, and if the result refers to a body outside `bodies`.
+            As for `forward_kinematics`, and if no body of the result is on a link of the robot.
         """
-        of = f"'{self.name}' has" if bodies is None else "there are"
-        bodies = self.bodies if bodies is None else bodies
-        last = max(result.body_a.max(initial=-1), result.body_b.max(initial=-1))
-        if last >= len(bodies):
-            raise ValueError(f"result: refers to body {last}, but {of} {len(bodies)} bodies")
-        rows = self._kinematics.rows_of(tuple(body.link for body in bodies))
+        rows = self._kinematics.rows_of(tuple(body.link for body in result.bodies))
+        if len(result) > 0 and not (rows >= 0).any():
+            links = sorted({body.link for body in result.bodies})[:5]
+            raise ValueError(f"result: no body is on a link of '{self.name}', found the links {links}")
         by_joint, by_base = self._kinematics.gradients_of_states(
             self._kinematics.poses(positions, base_poses)[None],
             np.array([0, len(result)]),

@@ -230,7 +230,7 @@ def test_batched_clearances_equal_single_queries(dented):
         positions = problem.positions_at(state)
         scene.set_link_poses({**problem.robot.forward_kinematics(positions), **still})
         result = scene.query()
-        rates = problem.robot.distance_gradients(result, positions, bodies=problem.bodies).by_joint
+        rates = problem.robot.distance_gradients(result, positions).by_joint
         expected = {}
         for row, (a, b) in enumerate(zip(result.body_a.tolist(), result.body_b.tolist(), strict=True)):
             if result.distance[row] <= reach or any(problem.bodies[i].name == "dented" for i in (a, b)):

@@ -64,7 +64,7 @@ def answers_of(robot, scene, positions):
     scene.set_link_poses(robot.forward_kinematics(positions) | {"fixed": np.eye(4)})
     found = scene.query()
     found = found[np.lexsort((found.body_b, found.body_a))]
-    return found, robot.distance_gradients(found, positions, bodies=scene.bodies)
+    return found, robot.distance_gradients(found, positions)
 
 
 def compare(robot, scene, positions, step=1e-6):

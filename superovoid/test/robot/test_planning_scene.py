@@ -343,7 +343,7 @@ def test_gradients_to_objects_agree_with_finite_differences(empty_scene):
     planning = with_ball(with_ball(empty_scene, "held", at(2.0, 0.3), link="hand"), pose=at(1.0, 2.0, 0.3))
     robot, state = planning.robot, {"shoulder": 0.4, "wrist": 0.2}
     planning.scene.set_link_poses(robot.forward_kinematics(state))
-    gradients = robot.distance_gradients(planning.scene.query(), state, bodies=planning.scene.bodies)
+    gradients = robot.distance_gradients(planning.scene.query(), state)
     pairs = planning.scene.query()
     step = 1e-6
     for column, joint in enumerate(gradients.joint_names):

@@ -484,6 +484,21 @@ def test_gradients_agree_with_finite_differences(robot):
     assert checked > 0.4 * 20 * len(pairs)
 
 
+def test_gradients_follow_the_bodies_of_the_scene_in_any_order(robot):
+    state = near_states(np.random.default_rng(7), robot)[0]
+    q = dict(zip(robot.joint_names, state, strict=True))
+    found = []
+    for bodies in (robot.bodies, robot.bodies[::-1]):
+        scene = Scene(bodies, [(i, j) for j, b in enumerate(bodies) for i in range(j) if bodies[i].link != b.link])
+        scene.set_link_poses(robot.forward_kinematics(q))
+        result = scene.query()
+        rates = np.abs(robot.distance_gradients(result, q).by_joint)
+        found.append({frozenset((row.name_a, row.name_b)): rate for row, rate in zip(result, rates, strict=True)})
+    assert len(found[0]) > 3 and np.abs(list(found[0].values())).max() > 0.01
+    for pair, rate in found[0].items():
+        np.testing.assert_allclose(found[1][pair], rate, atol=1e-6)
+
+
 def test_many_states_in_one_call_agree_with_single_calls(robot):
     scene = robot.scene()
     states = near_states(np.random.default_rng(6), robot)

@@ -73,8 +73,8 @@ class Approach:
         velocities
             Velocities of `Robot.joint_names`, rad/s or m/s.
         """
-        bodies = [self._model.scene.bodies[i] for i in (int(closest.body_a[0]), int(closest.body_b[0]))]
-        row = replace(closest, body_a=np.array([0]), body_b=np.array([1]))
+        bodies = tuple(closest.bodies[i] for i in (int(closest.body_a[0]), int(closest.body_b[0])))
+        row = replace(closest, body_a=np.array([0]), body_b=np.array([1]), bodies=bodies)
         if state.frame_from_root is not None:
             rotation, origin = state.frame_from_root[:3, :3], state.frame_from_root[:3, 3]
             row = replace(
@@ -84,5 +84,5 @@ class Approach:
                 normal=row.normal @ rotation,
             )
         robot = self._model.robot
-        gradients = robot.distance_gradients(row, state.positions[0], state.base_poses, bodies=bodies)
+        gradients = robot.distance_gradients(row, state.positions[0], state.base_poses)
         return -float(gradients.by_joint[0] @ velocities)
