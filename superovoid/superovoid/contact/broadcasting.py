@@ -92,7 +92,9 @@ def pair_count(lengths: Mapping[str, int]) -> int:
     """
     if len(set(lengths.values())) > 1:
         found = ", ".join(f"{name}: {count}" for name, count in lengths.items())
-        raise ValueError(f"all arguments must speak of the same number of pairs, found {found}")
+        raise ValueError(
+            f"the numbers of pairs differ: {found} (for all pairs together give one value, not a list of one)"
+        )
     return next(iter(lengths.values()), 1)
 
 

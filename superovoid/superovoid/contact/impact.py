@@ -400,7 +400,7 @@ def find_impacts(
 class Motion(Record):
     """A rigid motion: a point of the body moves at a constant velocity, and the body turns about it at a constant rate.
 
-    `between` interpolates two poses, `screw` follows a constant twist, and `at_rest` does not move. The constructor
+    `from_poses` interpolates two poses, `screw` follows a constant twist, and `at_rest` does not move. The constructor
     makes other motions, for example that of a body thrown with a spin (`about` its centre of mass).
 
     Parameters

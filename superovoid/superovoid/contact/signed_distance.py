@@ -143,7 +143,7 @@ def distance(
             memory.pose_a[...], memory.pose_b[...] = as_poses("pose_a", pose_a), as_poses("pose_b", pose_b)
             wrong = answer_pair(body_a, body_b, rtol, memory.question)
         if wrong:
-            raise RuntimeError(f"a question that the engine refuses: {wrong}")
+            raise RuntimeError(f"internal error: the engine refuses its input with the code {wrong}; please report it")
         result = DistanceResult._from_row(memory.out.copy())
         if certificate:
             result.__dict__["certificate"] = Certificate()

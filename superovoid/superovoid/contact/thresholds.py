@@ -77,7 +77,8 @@ class Verdict(Record):
     proof: Proof
     """The deciding proof."""
     statistics: Statistics
-    """``solves``: calls of the pair solver, 0 if bounds were enough, 2 if the global search was needed."""
+    """``solves``: calls of the pair solver, 0 if bounds were enough, and 2 if convex bodies inside those with a
+    concavity were solved too."""
 
     @classmethod
     def _from_row(cls, row: FloatArray) -> Verdict:
@@ -179,7 +180,7 @@ def are_closer(
     direction : (3,) or (n, 3) array_like, optional
         A guess of the normal from A to B, world, such as that of an earlier result; default: the line of the origins.
         With a good guess most separate pairs of superovoids are decided without the solver. A bad guess costs time
-        but does not change the answer. Other kinds do not use it.
+        but does not change the answer.
     rtol : float, optional
         Width of the interval below which the solver stops, as a fraction of the smaller body's largest semi-axis, as
         for `distance`. Distances closer to the threshold than this stay undecided.

@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 from superovoid.dataset.errors import DatasetError
 from superovoid.robot import Robot
 from superovoid.states import StateDistances, StateQuery
+from superovoid.states.blocks import BLOCK
 
 FloatArray = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 
 EXTRAS = ("points", "normals", "gradients")
-# Rows per call of `StateQuery`; its number of states is a multiple of `_BLOCK`, the query's block size, so that bits do
-# not depend on it.
+# Rows per call of `StateQuery`; its number of states is a multiple of the query's block size, so that bits do not
+# depend on it.
 _AT_ONCE_ROWS = 1 << 16
-_BLOCK = 64
 
 
 class Cancellation(Exception):
@@ -136,7 +136,7 @@ class Question:
             If `stop` was set before the end.
         """
         states = len(joints)
-        at_once = max(1, _AT_ONCE_ROWS // (_BLOCK * len(self.pairs))) * _BLOCK
+        at_once = max(1, _AT_ONCE_ROWS // (BLOCK * len(self.pairs))) * BLOCK
         parts = []
         for start in range(0, states, at_once):
             part = slice(start, min(start + at_once, states))

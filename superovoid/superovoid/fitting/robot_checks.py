@@ -248,10 +248,6 @@ def _measure_link(
 
 def _convexity_notes(bodies: Bodies) -> list[str]:
     non_convex = [
-        number for number, (shape, _) in enumerate(bodies) if isinstance(shape, Superovoid) and not _is_convex(shape)
+        number for number, (shape, _) in enumerate(bodies) if isinstance(shape, Superovoid) and not shape.is_convex()
     ]
     return [f"body {number} is not convex: proofs hold for its convex hull" for number in non_convex]
-
-
-def _is_convex(shape: Superovoid) -> bool:
-    return bool(shape.convexity().convex)

@@ -53,12 +53,12 @@ def trail(
     links : sequence of str
         Links and groups of the robot that carry bodies.
     spacing : float
-        As in `dense`.
+        As in `densify`.
 
     Returns
     -------
     dict of str to array, shape (n, 3)
-        For each link with a body, the centres of its first body at the states of `dense`, m, in the root frame.
+        For each link with a body, the centres of its first body at the states of `densify`, m, in the root frame.
     """
     names = problem.robot.links_of(links)
     first = {body.link: body for body in reversed(problem.robot.bodies)}

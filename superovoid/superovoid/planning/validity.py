@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -14,7 +13,6 @@ from numpy.typing import NDArray
 
 from superovoid.planning.problem import FloatArray, IntArray, PlanningProblem
 from superovoid.scene import Scene
-from superovoid.shapes import Compound, Mesh, Shape, Superovoid, Torus
 from superovoid.states import state_distances
 from superovoid.states.verdicts import BELOW, CLEAR, SHORT, FloorQuery, FloorVerdicts
 from superovoid.values.records import Record
@@ -162,47 +160,11 @@ class NoContact:
         return FloorVerdicts(np.full(len(states), CLEAR, np.int8), np.full(len(states), -1))
 
 
-class TimedValidity:
-    """Forwards calls and records how long they take.
-
-    Parameters
-    ----------
-    validity : Validity
-        Answers the queries.
-    """
-
-    def __init__(self, validity: Validity) -> None:
-        self._validity = validity
-        self.calls: list[tuple[int, float]] = []
-        """Number of states and duration, s, of each call."""
-
-    def clearances(self, states: FloatArray, max_distance: FloatArray, gradients: bool = False) -> Clearances:
-        """See `Validity`."""
-        begin = time.perf_counter()
-        found = self._validity.clearances(states, max_distance, gradients)
-        self.calls.append((len(states), time.perf_counter() - begin))
-        return found
-
-    def verdicts(self, states: FloatArray, floors: FloatArray, spare: FloatArray) -> FloorVerdicts:
-        """See `verdicts_of`."""
-        begin = time.perf_counter()
-        found = verdicts_of(self._validity, states, floors, spare)
-        self.calls.append((len(found.verdicts), time.perf_counter() - begin))
-        return found
-
-
 def doubtful_pairs(problem: PlanningProblem) -> NDArray[np.bool_]:
     """Return a mask of the pairs to query at any distance, shape (pairs,): those with a non-convex body.
 
     A scene leaves out pairs by their distance. For a non-convex body, the only proved lower bound is that of its convex
     hull, which may be much smaller.
     """
-    dented = np.array([not is_convex(body.shape) for body in problem.bodies])
+    dented = np.array([not body.shape.is_convex() for body in problem.bodies])
     return np.any(dented[problem.pairs], axis=1)
-
-
-def is_convex(shape: Shape) -> bool:
-    """Return whether a shape equals its convex hull; the distance of a separated pair is then proved."""
-    if isinstance(shape, Superovoid):
-        return bool(shape.convexity().convex)
-    return not isinstance(shape, Torus | Compound) and (not isinstance(shape, Mesh) or shape.is_convex())

@@ -353,15 +353,15 @@ class Robot:
             )
         return dict(zip(self.joint_names, array.tolist() if array.ndim == 1 else array.T, strict=True))
 
-    def random_states(self, count: int, rng: np.random.Generator | int) -> FloatArray:
+    def random_states(self, count: int, seed: int | np.random.Generator | None = None) -> FloatArray:
         """Draw states uniformly within the joint limits.
 
         Parameters
         ----------
         count : int
             Number of states.
-        rng : numpy.random.Generator or int
-            Source of random numbers, or its seed.
+        seed : int or numpy.random.Generator, optional
+            Seed, or source of random numbers; default: a new seed.
 
         Returns
         -------
@@ -390,7 +390,7 @@ class Robot:
             raise ValueError(f"joint '{name}' has the limits {self.joint_limits[name]}: must be finite")
         shape = whole_number("count", count, 0), len(self.joint_names)
         lower, upper = ranges.T
-        return random_generator("rng", rng).uniform(lower, upper, shape)
+        return random_generator("seed", seed).uniform(lower, upper, shape)
 
     def forward_kinematics(
         self,

@@ -359,8 +359,10 @@ class Scene:
         Raises
         ------
         ValueError
-            If a pair names a body that does not exist.
+            If a pair names a body that does not exist, or `allowed` is not a bool.
         """
+        if not isinstance(allowed, bool | np.bool_):
+            raise ValueError(f"allowed = {allowed!r}: must be True or False")
         with self._lock:
             table = table_of(pairs)
             check_indices(table, len(self._bodies))
@@ -612,7 +614,8 @@ class Scene:
         ValueError
             If a point is not finite, or a pose has not been set.
         """
-        return point_distances([body.shape for body in self._bodies], points, self._known_poses(), threads=threads)
+        shapes, poses = [body.shape for body in self._bodies], self._known_poses()
+        return point_distances(shapes, points, poses, rtol=self._rtol, threads=threads)
 
     def cast_rays(
         self,

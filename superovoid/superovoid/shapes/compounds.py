@@ -158,6 +158,10 @@ class Compound(Shape):
     def _unknown(self, quantity: str) -> NoReturn:
         raise ValueError(f"Compound: the {quantity} of a union is not computed; ask each of its `members`")
 
+    def is_convex(self) -> bool:
+        """Return False: a union counts as non-convex."""
+        return False
+
     def volume(self) -> float:
         """Raise `ValueError`, since members may overlap."""
         self._unknown("volume")

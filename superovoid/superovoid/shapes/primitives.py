@@ -376,6 +376,10 @@ class Torus(_ClosedForm):
             found = f"{self.minor_radius}: must be below the major radius {self.major_radius}"
             raise ValueError(f"Torus.minor_radius = {found}")
 
+    def is_convex(self) -> bool:
+        """Return False."""
+        return False
+
     def volume(self) -> float:
         """Return the volume, m^3."""
         return 2.0 * math.pi**2 * self.major_radius * self.minor_radius**2

@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.shapes.compounds import Compound
 from superovoid.shapes.shape import Shape
 from superovoid.shapes.superovoid import Sphere
+from superovoid.values.checks import number
 
 _WITHOUT_A_UNIT = ("section_exponent", "profile_exponent", "taper", "faces")
 
@@ -40,8 +39,8 @@ def scale_shape(shape: Shape, factor: float) -> Shape:
     ValueError
         If the factor is not positive and finite, or a scaled length is out of range.
     """
-    if not (factor > 0.0 and math.isfinite(factor)):
-        raise ValueError(f"scale = {factor}: must be positive and finite")
+    if not number("factor", factor) > 0.0:
+        raise ValueError(f"factor = {factor}: must be positive")
     if not isinstance(shape, Shape):
         raise TypeError(f"shape: must be a shape of superovoid.shapes, found {type(shape).__name__}")
     if isinstance(shape, Sphere):

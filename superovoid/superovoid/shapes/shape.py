@@ -183,6 +183,10 @@ class Shape(ABC):
         kinds.heights_of_points(self._body, np.ascontiguousarray(points), heights)
         return heights <= (_ON_BOUNDARY * self._reach if math.isfinite(self._reach) else 0.0)
 
+    def is_convex(self) -> bool:
+        """Return whether the body equals its convex hull."""
+        return True
+
     @abstractmethod
     def volume(self) -> float:
         """Return the volume, m^3."""

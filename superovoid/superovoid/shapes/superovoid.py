@@ -459,10 +459,13 @@ class Superovoid(Shape):
             deepest = max(deepest, float((gap / np.hypot(1.0, slope)).max()))
         return deepest
 
+    def is_convex(self) -> bool:
+        """Return whether the body equals its convex hull."""
+        return bool(self._packed_row[surface.DENTED] == 0.0)
+
     def convexity(self) -> ConvexityReport:
         """Return whether the body is convex, and how deep its concavity is (`ConvexityReport`)."""
-        convex = self._packed_row[surface.DENTED] == 0.0
-        return ConvexityReport(bool(convex), 0.0 if convex else self._dent)
+        return ConvexityReport(True, 0.0) if self.is_convex() else ConvexityReport(False, self._dent)
 
     # -- tessellation --------------------------------------------------------------------------------------------
 

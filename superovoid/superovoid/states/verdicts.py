@@ -104,7 +104,7 @@ class _PairQuery:
         Parameters
         ----------
         states : tuple of ndarray
-            Joints, poses of bases and pose of the root, as `Posing.inputs` returns them.
+            Joints, poses of bases and pose of the root, as `LinkPoses.inputs` returns them.
         floors, needed, ends
             As for `verdict_loop.over_states`.
         threads : int

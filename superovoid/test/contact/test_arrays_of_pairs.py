@@ -219,9 +219,9 @@ def test_no_pairs_give_empty_tables():
 def test_different_numbers_of_pairs_are_refused_by_name(question):
     box, here = SHAPES["box"], np.eye(4)
     poses = "motion" if question is time_of_impact else "pose"
-    with pytest.raises(ValueError, match="must speak of the same number of pairs, found a: 2, b: 3"):
+    with pytest.raises(ValueError, match="the numbers of pairs differ: a: 2, b: 3"):
         question([box] * 2, here, [box] * 3, here)
-    with pytest.raises(ValueError, match=f"found a: 2, {poses}_b: 3"):
+    with pytest.raises(ValueError, match=f"differ: a: 2, {poses}_b: 3"):
         question([box] * 2, here, box, np.tile(here, (3, 1, 1)))
     with pytest.raises(ValueError, match=rf"{poses}_a: must have shape \(n, 4, 4\) or \(4, 4\), found \(1, 1, 4, 4\)"):
         question(box, here[None, None], box, here)

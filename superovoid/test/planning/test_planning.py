@@ -27,7 +27,6 @@ from superovoid.planning import (
 )
 from superovoid.planning.optimise import KEPT
 from superovoid.planning.trail import densify, trail
-from superovoid.planning.validity import TimedValidity
 from superovoid.robot import Robot
 from superovoid.robot.errors import RobotDescriptionError
 from superovoid.scene import Body, Scene
@@ -251,15 +250,6 @@ def test_batched_clearances_equal_single_queries(dented):
     assert reported > 100
 
 
-def test_timed_validity_forwards_and_times_calls(around_egg):
-    validity = TimedValidity(SceneValidity(around_egg))
-    for count in (3, 1):
-        found = validity.clearances(DETOUR[:count], np.full(count, np.inf), gradients=True)
-        assert found.gradient.shape == (count * len(around_egg.pairs), 4)
-    assert [states for states, _ in validity.calls] == [3, 1]
-    assert all(seconds > 0.0 for _, seconds in validity.calls)
-
-
 def test_pairs_of_nonconvex_bodies_are_reported_by_their_bounds():
     # The hull is nearer than the non-convex body, so the pair must not be dropped by the body's distance.
     assert not DENTED.convexity().convex
@@ -269,25 +259,29 @@ def test_pairs_of_nonconvex_bodies_are_reported_by_their_bounds():
     assert set(dents) <= set(found.pair)
 
 
-def test_a_path_is_proved_in_few_calls(around_egg):
-    validity = TimedValidity(SceneValidity(around_egg))
-    check = MotionValidator(around_egg, validity).check_path(DETOUR)
-    assert check.valid
-    assert sum(states for states, _ in validity.calls) == check.statistics.states
-    assert len(validity.calls) < 0.35 * check.statistics.states  # one per level, not one per state
-
-
 class CountingValidity:
-    """Counts the states with distance queries."""
+    """Counts the states with distance queries, and the states of each call for verdicts."""
 
     def __init__(self, validity):
         self._validity = validity
-        self.verdicts = validity.verdicts
-        self.states = 0
+        self.states, self.decided = 0, []
 
     def clearances(self, states, max_distance, gradients=False):
         self.states += len(states)
         return self._validity.clearances(states, max_distance, gradients)
+
+    def verdicts(self, states, floors, spare):
+        found = self._validity.verdicts(states, floors, spare)
+        self.decided.append(len(found.verdicts))
+        return found
+
+
+def test_a_path_is_proved_in_few_calls(around_egg):
+    validity = CountingValidity(SceneValidity(around_egg))
+    check = MotionValidator(around_egg, validity).check_path(DETOUR)
+    assert check.valid
+    assert sum(validity.decided) == check.statistics.states
+    assert len(validity.decided) < 0.35 * check.statistics.states  # one per level, not one per state
 
 
 def test_search_and_proof_query_no_distances(around_egg):

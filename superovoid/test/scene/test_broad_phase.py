@@ -571,6 +571,8 @@ def test_wrong_changes_are_named_and_change_nothing():
         scene.set_link_poses(poses_at(np.zeros((2, 3))))
     with pytest.raises(ValueError, match=r"indices must be in \[0, 3\)"):
         scene.set_pairs_allowed([(0, 3)], False)
+    with pytest.raises(ValueError, match="allowed = 'no': must be True or False"):
+        scene.set_pairs_allowed([(0, 1)], "no")
     assert allowed_pairs(scene.query()) == {(0, 1), (0, 2), (1, 2)}
 
 

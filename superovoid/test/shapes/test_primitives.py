@@ -19,6 +19,7 @@ from scipy.spatial.transform import Rotation
 from superovoid import (
     Box,
     Capsule,
+    Compound,
     Cone,
     ConvexMesh,
     Cylinder,
@@ -317,6 +318,21 @@ def test_a_sphere_is_the_limit_of_superovoids(other):
         almost = Superellipsoid((a.radius, a.radius, a.radius), section_exponent=1.0 + 1e-9, profile_exponent=1.0)
         expected = distance(a, pose_a, b, pose_b).distance
         assert distance(almost, pose_a, b, pose_b).distance == pytest.approx(expected, abs=1e-8)
+
+
+def test_convexity_is_that_of_samples_of_the_body():
+    dented = Superovoid((1.0, 1.0, 1.0), section_exponent=0.8, profile_exponent=1.9, taper=(0.5, 0.5))
+    shapes = [kind(np.random.default_rng(3)) for name, kind in MAKERS.items() if name != "plane"]
+    shapes += [dented, Mesh.from_trimesh(RING), Mesh.from_trimesh(trimesh.creation.box()), Mesh.from_trimesh(NOTCH)]
+    for shape in shapes:
+        points = shape.sample_surface(4000, 1)
+        middles = 0.5 * (points[:2000] + points[2000:])
+        # Middles of two points of one face are on it, up to rounding.
+        assert shape.is_convex() == bool(
+            shape.contains((1.0 - 1e-9) * (middles - points.mean(0)) + points.mean(0)).all()
+        )
+    assert [shape.is_convex() for shape in shapes].count(False) == 5
+    assert not Compound([(Sphere(1.0), np.eye(4)), (Sphere(1.0), pose((3.0, 0.0, 0.0)))]).is_convex()
 
 
 def test_triangles_of_a_convex_mesh_are_solved_as_a_convex_mesh():

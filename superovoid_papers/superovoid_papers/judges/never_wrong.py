@@ -37,7 +37,7 @@ from superovoid.contact.lanes import many_pairs
 from superovoid.dataset.spreading import in_order
 from superovoid.output import REPORT, machine, output_folder, print_table, progress
 from superovoid.scene import Body, Scene
-from superovoid.shapes import HalfSpace, Shape, Superovoid
+from superovoid.shapes import HalfSpace, Superovoid
 from superovoid.testing.flat_contacts import Pair
 from superovoid.testing.independent import EPS, Batch
 from superovoid.testing.random_pairs import NAMES, directions, draw
@@ -166,7 +166,7 @@ def broken_promises(drawn: Pair, result: DistanceResult, rng: np.random.Generato
     ]
     if not is_one_twice and not np.array_equal(*numbers):
         broken.append("swapped")
-    if _is_convex(a) and _is_convex(b):
+    if a.is_convex() and b.is_convex():
         scene = Scene([Body("a", "a", a), Body("b", "b", b)])
         near = pose_b.copy()
         near[:3, 3] += 0.01 * size * directions(rng, 1)[0]
@@ -279,7 +279,7 @@ def _can_be(how: str, drawn: Pair, result: DistanceResult) -> bool:
         return True
     if _has_plane(drawn):
         return True
-    return _is_convex(drawn.a) and _is_convex(drawn.b) and "ARBITRARY" not in str(result.status)
+    return drawn.a.is_convex() and drawn.b.is_convex() and "ARBITRARY" not in str(result.status)
 
 
 def proves_less(wrong: dict[str, Any], drawn: Pair) -> bool:
@@ -320,7 +320,7 @@ def _are_superovoids(drawn: Pair) -> bool:
 
 
 def _has_a_dent(drawn: Pair) -> bool:
-    return not (_is_convex(drawn.a) and _is_convex(drawn.b))
+    return not (drawn.a.is_convex() and drawn.b.is_convex())
 
 
 def _batch(pairs: Sequence[Pair]) -> Batch:
@@ -337,10 +337,6 @@ def _batch(pairs: Sequence[Pair]) -> Batch:
 
 def _has_plane(drawn: Pair) -> bool:
     return isinstance(drawn.a, HalfSpace) or isinstance(drawn.b, HalfSpace)
-
-
-def _is_convex(shape: Shape) -> bool:
-    return shape.convexity().convex if isinstance(shape, Superovoid) else type(shape).__name__ != "Torus"
 
 
 def table(reports: Sequence[FamilyChecks]) -> Table:
