@@ -10,7 +10,6 @@ import heapq
 import numpy as np
 
 from superovoid.compiled import row_heap
-from superovoid.scene import solving
 
 
 def test_rows_leave_the_heap_by_ascending_key():
@@ -38,16 +37,3 @@ def test_an_increased_key_sinks():
     row_heap.sink(heap, key, 0, 31)
     assert heap[0] == 1 and sorted(heap) == list(range(31))
     assert all(key[heap[(i - 1) // 2]] <= key[heap[i]] for i in range(1, 31))
-
-
-def test_the_limit_is_the_largest_of_the_least_distances():
-    values = np.random.default_rng(1).normal(size=200)
-    nearest, farness = np.empty(200, dtype=np.int64), np.empty(200)
-    limit, kept = 1.0, []
-    for value in values[values <= 1.0]:
-        if value <= limit:
-            limit = solving.lower_limit(nearest, farness, len(kept), 20, limit, value)
-            kept.append(value)
-            least = sorted(kept)[:20]
-            assert limit == (least[-1] if len(least) == 20 else 1.0)
-    assert len(kept) > 30

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from superovoid.compiler.jit import kernel
-from superovoid.scene.solving import keys_for, sort
+from superovoid.scene.solving import keys_for, lower_limit, sort
 
 VALUES = {
     "both signs": lambda draws, n: draws.normal(size=n),
@@ -36,3 +36,16 @@ def test_rows_are_ordered_by_their_values_and_then_by_their_pairs(values):
         _sort(keys, count)
         expected = np.lexsort((keys.pairs[:count, 1], keys.pairs[:count, 0], keys.values[:count]))
         np.testing.assert_array_equal(keys.order[:count], expected)
+
+
+def test_the_limit_is_the_largest_of_the_least_distances():
+    values = np.random.default_rng(1).normal(size=200)
+    nearest, farness = np.empty(200, dtype=np.int64), np.empty(200)
+    limit, kept = 1.0, []
+    for value in values[values <= 1.0]:
+        if value <= limit:
+            limit = lower_limit(nearest, farness, len(kept), 20, limit, value)
+            kept.append(value)
+            least = sorted(kept)[:20]
+            assert limit == (least[-1] if len(least) == 20 else 1.0)
+    assert len(kept) > 30
