@@ -101,7 +101,7 @@ def _load_library(library: Path) -> ctypes.CDLL:
         start, size, count = struct.unpack_from("=q10xHH", head, 40)
         if start + size * count <= library.stat().st_size:
             return ctypes.CDLL(str(library))
-    raise ImportError(f"{library} is no library, or a part of it is missing: {_BUILD}")
+    raise ImportError(f"{library} is not a library, or a part of it is missing: {_BUILD}")
 
 
 def _function(code: ctypes.CDLL, name: str) -> Any:

@@ -408,7 +408,7 @@ def derivatives(
     ValueError
         If a pose is not a rigid transform, lengths do not match, or `threads` is not positive.
     TypeError
-        If a shape is none of ours.
+        If a shape is not one of `superovoid.shapes`.
 
     Examples
     --------

@@ -108,11 +108,11 @@ def distance(
     ValueError
         If a pose is not a rigid transform.
     TypeError
-        If a shape is none of ours.
+        If a shape is not one of `superovoid.shapes`.
 
     Notes
     -----
-    Swapping the bodies swaps the points and turns the normal, bit by bit, and nothing else. Only two identical bodies
+    Swapping the bodies swaps the points and negates the normal, bit by bit, and nothing else. Only two identical bodies
     at identical poses have no order, so their arbitrary normal cannot turn.
 
     Examples

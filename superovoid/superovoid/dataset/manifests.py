@@ -40,7 +40,7 @@ def check_manifest(found: Any, where: str) -> dict[str, Any]:
     Raises
     ------
     DatasetError
-        If it is no manifest, has another format, or was changed.
+        If it is not a manifest, has another format, or was changed.
     """
     if not isinstance(found, dict) or found.get("what") != _WORD:
         raise DatasetError(f"{where}: is not a superovoid data set: its manifest is missing")

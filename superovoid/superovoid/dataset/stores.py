@@ -133,7 +133,7 @@ def open_store(path: Path) -> Store:
     kind = "a folder without zarr.json and _manifest.json" if path.is_dir() else "no folder"
     if path.is_symlink() and not path.exists():
         kind = f"a link to a missing path, {os.readlink(path)}"
-    raise DatasetError(f"{path}: is no data set: it is {kind}; choose an unused path")
+    raise DatasetError(f"{path}: is not a data set: it is {kind}; choose an unused path")
 
 
 def _is_of(digest: str, path: Path, *keys: str) -> bool:

@@ -162,7 +162,7 @@ def tessellate(shape: Shape, atol: float) -> trimesh.Trimesh:
     ImportError
         If trimesh is not installed.
     TypeError
-        If `shape` is none of ours.
+        If `shape` is not one of `superovoid.shapes`.
     ValueError
         If the body is a half-space, or `atol` is not positive or needs more than 1024 segments around the axis.
     """

@@ -118,7 +118,7 @@ def _columns(robot: Robot, names: tuple[str, ...]) -> list[int]:
             raise ValueError(f"joint_names: joint {name!r} is given twice")
         if name not in robot.joint_names and name not in robot.mimic:
             raise ValueError(
-                f"joint_names: {name!r} is no joint of '{robot.name}' (joints: {', '.join(robot.joint_names)})"
+                f"joint_names: {name!r} is not a joint of '{robot.name}' (joints: {', '.join(robot.joint_names)})"
             )
         column[name] = i
     missing = [name for name in robot.joint_names if name not in column]

@@ -14,7 +14,7 @@ def metres(text: str) -> float:
     Raises
     ------
     ValueError
-        If the text is no number with one of the units mm, cm and m.
+        If the text is not a number with one of the units mm, cm and m.
     """
     figure = text.strip().rstrip("cm")
     unit = text.strip()[len(figure) :]

@@ -105,5 +105,5 @@ def test_command_does_not_overwrite_existing_output(capsys, tmp_path, urdf):
     assert "complete" in run(capsys, urdf, *STATES, *BOX, "--resume", *output)
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.tex").write_text("years of work")
-    assert "is no data set" in run(capsys, urdf, *STATES, *BOX, "--output", tmp_path / "thesis", code=2)
+    assert "is not a data set" in run(capsys, urdf, *STATES, *BOX, "--output", tmp_path / "thesis", code=2)
     assert "does not exist" in run(capsys, "--resume", "--output", tmp_path / "no.zarr", code=2)

@@ -169,9 +169,9 @@ def test_broken_link_is_reported_and_kept(name, tmp_path):
     (tmp_path / f"loop{ending}").symlink_to(f"loop{ending}")
     for each in ("lost", "loop"):
         path = tmp_path / f"{each}{ending}"
-        with pytest.raises(DatasetError, match=f"{each}{ending}: is no data set: it is a link to a missing path"):
+        with pytest.raises(DatasetError, match=f"{each}{ending}: is not a data set: it is a link to a missing path"):
             create(tmp_path, path.name)
-        with pytest.raises(DatasetError, match=f"{each}{ending}: is no data set: it is a link to a missing path"):
+        with pytest.raises(DatasetError, match=f"{each}{ending}: is not a data set: it is a link to a missing path"):
             dataset.open(path)
         assert path.is_symlink()
 

@@ -411,10 +411,10 @@ def test_verify_refuses_a_changed_states_file(tmp_path):
 def test_existing_files_are_refused_and_kept(tmp_path):
     (tmp_path / "a.zarr").mkdir()
     (tmp_path / "a.zarr" / "thesis.tex").write_text("years of work")
-    with pytest.raises(DatasetError, match="is no data set: it is a folder without"):
+    with pytest.raises(DatasetError, match="is not a data set: it is a folder without"):
         create(tmp_path)
     (tmp_path / "b.zarr").write_text("a file")
-    with pytest.raises(DatasetError, match="is no data set: it is no folder"):
+    with pytest.raises(DatasetError, match="is not a data set: it is no folder"):
         create(tmp_path, "b.zarr")
     with pytest.raises(DatasetError, match="does not exist"):
         dataset.open(tmp_path / "c.zarr")

@@ -542,7 +542,7 @@ def test_empty_states_and_pairs_are_accepted():
         ({"positions": [[0.0, 0.0, 0.0]]}, r"positions: must have shape \(states, 2\).*found \(1, 3\)"),
         ({"positions": [[0.0], [0.0, 1.0]]}, "positions: must be numbers"),
         ({"positions": [[0.0, 0.0], [0.0, np.nan]]}, "joint 'wrist' in state 1 = nan"),
-        ({"joint_names": ["slide", "elbow"]}, r"'elbow' is no joint of 'arm' \(joints: slide, wrist\)"),
+        ({"joint_names": ["slide", "elbow"]}, r"'elbow' is not a joint of 'arm' \(joints: slide, wrist\)"),
         ({"joint_names": ["slide", "slide"]}, "joint 'slide' is given twice"),
         ({"joint_names": ["slide", "follower"]}, r"joint 'wrist' is missing \(1 of 2"),
         ({"base_poses": None}, "the pose of 'ball' is missing"),

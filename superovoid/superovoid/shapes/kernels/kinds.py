@@ -61,7 +61,7 @@ from superovoid.shapes.kernels.vertex_scan import LANES, highest_in_blocks
 SUPEROVOID, HALF_SPACE, CAPSULE, BOX, CYLINDER, CONE, TORUS, CONVEX_MESH, MESH, COMPOUND = range(10)
 KIND_COUNT = 10
 POINT, TRIANGLE = 10, 11  # the core of a sphere, and a part of a mesh; never packed
-# numba compiles a kernel once more for every constant it is called with; an entry of this table is no constant.
+# numba compiles a kernel once more for every constant it is called with; an entry of this table is not a constant.
 CODE = np.arange(12)
 
 # Columns that follow those of a superovoid.

@@ -205,7 +205,7 @@ def straighten_rows(poses: Floats3) -> None:
 
 @entry_point
 def rotation_error(poses: Floats3) -> float:
-    """Largest norm of E over rows of poses; inf if one is no rigid transform, or farther than `MOST_LENGTH`."""
+    """Largest norm of E over rows of poses; inf if one is not a rigid transform, or farther than `MOST_LENGTH`."""
     worst = 0.0
     for k in range(poses.shape[0]):
         found, error = _examine_pose(poses[k])
