@@ -11,7 +11,7 @@ from setuptools import find_packages, setup
 PACKAGE = "superovoid_ros"
 HERE = Path(__file__).resolve().parent
 SHARE = f"share/{PACKAGE}"
-NODES = ("distance_service", "path_trail", "simulated_controllers", "sweep_player")
+NODES = ("distance_service", "simulated_controllers", "sweep_player")
 
 
 def tree(*folders: str) -> list[tuple[str, list[str]]]:
@@ -88,7 +88,6 @@ setup(
     entry_points={
         "console_scripts": [
             "distance_service = superovoid_ros.nodes.distance_service.distance_service:main",
-            "path_trail = superovoid_ros.nodes.path_trail:main",
             "simulated_controllers = superovoid_ros.nodes.simulated_controllers.simulated_controllers:main",
             "sweep_player = superovoid_ros.nodes.sweep_player:main",
         ],

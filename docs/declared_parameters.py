@@ -8,7 +8,6 @@ A program of its own, since the wheels of ROS 2 start Python again to find their
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import sys
@@ -17,9 +16,7 @@ import rclpy
 from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.node import Node
 
-from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.distance_service import DistanceService
-from superovoid_ros.nodes.path_trail import PathTrail
 from superovoid_ros.nodes.simulated_controllers.simulated_controllers import SimulatedControllers
 from superovoid_ros.nodes.sweep_player import SweepPlayer
 from superovoid_ros.resources import share_directory
@@ -27,7 +24,6 @@ from superovoid_ros.resources import share_directory
 NODES = {
     "distance_service": DistanceService,
     "sweep_player": SweepPlayer,
-    "path_trail": PathTrail,
     "simulated_controllers": SimulatedControllers,
 }
 SHARE = "(share)"
@@ -61,9 +57,7 @@ def parameters_of(kind: type[Node]) -> dict[str, dict[str, str]]:
 
     Node.declare_parameter = write_down
     try:
-        # The trail looks for its file as soon as it has declared where that is.
-        with contextlib.suppress(InputError):
-            kind().destroy_node()
+        kind().destroy_node()
     finally:
         Node.declare_parameter = declare
     return found

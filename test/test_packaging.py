@@ -232,7 +232,7 @@ def test_installed_package_has_nodes_in_the_folder_of_ros():
     nodes = [file for file in installed if file.parent.parts[-2:] == ("lib", "superovoid_ros")]
     if not any(file.parts[-3:] == ("share", "superovoid_ros", "package.xml") for file in installed):
         pytest.skip("installed in a way that leaves data files out (editable, or by colcon)")
-    assert {node.name for node in nodes} == {"distance_service", "path_trail", "simulated_controllers", "sweep_player"}
+    assert {node.name for node in nodes} == {"distance_service", "simulated_controllers", "sweep_player"}
     assert all(node.stat().st_mode & 0o111 for node in nodes)
 
 

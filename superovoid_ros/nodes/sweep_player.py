@@ -33,7 +33,7 @@ from superovoid_ros.nodes.common.conversions import NANOSECONDS, to_time, to_tra
 from superovoid_ros.nodes.common.endpoints import LATCHED
 from superovoid_ros.nodes.common.main import run
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
-from superovoid_ros.nodes.common.parameters import Parameters, choice, count, number, switch, text
+from superovoid_ros.nodes.common.parameters import Parameters, choice, number, switch, text
 from superovoid_ros.resources import robot_documents
 
 
@@ -45,8 +45,7 @@ class SweepPlayer(Node):
         self._declared = Parameters(self)
         self._declare_parameters()
         self._sweep, title, documents = self._motion()
-        self._first, self._last = self._range(self._declared.value("start_frame"), self._declared.value("end_frame"))
-        self._frame = self._first
+        self._frame = 0
         self._finished = False
         self._own_clock = bool(self._declared.value("publish_clock"))
         self._simulated = 0  # time on /clock if this node publishes it, ns
@@ -68,14 +67,13 @@ class SweepPlayer(Node):
         self._timer = None
         self._restart_timer()
         self.get_logger().info(
-            f"{title}: frames {self._first} to {self._last} of {len(self._sweep)}, "
+            f"{title}: {len(self._sweep)} frames, "
             + ("paused" if self._declared.value("paused") else f"{self._rate():g} frames a second")
         )
 
     # --- Parameters ---
 
     def _declare_parameters(self) -> None:
-        most = 2**31 - 1
         motions = "Motion to play: the hands, the hands moved by torso and arms, or the teeth"
         file = "CSV file of a motion to play instead: columns JOINT_rad or JOINT_m, a row for each frame"
         description = "Publish URDF and SRDF, latched, for systems without a robot_state_publisher"
@@ -89,8 +87,6 @@ class SweepPlayer(Node):
                 number("rate", 30.0, 0.1, 1000.0, "[Hz] Frames per second"),
                 switch("loop", "Begin again after the last frame; false: hold the last frame", default=False),
                 switch("paused", "Publish only the frames that ~/play_frame requests", default=False),
-                count("start_frame", 0, 0, most, "First frame to play"),
-                count("end_frame", -1, -1, most, "Last frame to play; -1: the last frame of the motion"),
             )
         )
 
@@ -105,31 +101,15 @@ class SweepPlayer(Node):
         replay = REPLAYS[self._declared.value("motion")]
         return replay.motion(), replay.title, robot_documents(replay.robot)
 
-    def _range(self, start: int, end: int) -> tuple[int, int]:
-        """Return the first and last frame to play; raise `InputError` if they are out of order or out of range."""
-        count = len(self._sweep)
-        last = count - 1 if end == -1 else end
-        if not 0 <= start <= last < count:
-            raise InputError(f"start_frame = {start}, end_frame = {end}: must be in order and within 0 to {count - 1}")
-        return start, last
-
     def _check_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
-        new = {parameter.name: parameter.value for parameter in parameters}
         try:
             self._declared.check(parameters)
-            self._range(*(new.get(name, self._declared.value(name)) for name in ("start_frame", "end_frame")))
         except InputError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
 
     def _apply_parameters(self, parameters: list[Parameter]) -> None:
-        names = {parameter.name for parameter in parameters}
-        if names & {"start_frame", "end_frame"}:
-            self._first, self._last = self._range(
-                self._declared.value("start_frame"), self._declared.value("end_frame")
-            )
-            self._frame, self._finished = self._first, False
-        if names & {"rate", "paused"}:
+        if {parameter.name for parameter in parameters} & {"rate", "paused"}:
             self._restart_timer()
 
     def _rate(self) -> float:
@@ -149,13 +129,14 @@ class SweepPlayer(Node):
     def _play(self) -> None:
         """Publish the next frame."""
         self._publish_frame(self._frame)
-        if self._frame < self._last:
+        last = len(self._sweep) - 1
+        if self._frame < last:
             self._frame += 1
         elif self._declared.value("loop"):
-            self._frame = self._first
+            self._frame = 0
         elif not self._finished:
             self._finished = True
-            self.get_logger().info(f"finished, holding frame {self._last}")
+            self.get_logger().info(f"finished, holding frame {last}")
 
     def _play_frame(self, request: PlayFrame.Request, response: PlayFrame.Response) -> PlayFrame.Response:
         response.frames = len(self._sweep)

@@ -5,7 +5,7 @@
 
 import pytest
 
-from superovoid_ros.nodes import path_trail, sweep_player
+from superovoid_ros.nodes import sweep_player
 from superovoid_ros.nodes.common import launch_arguments, main
 from superovoid_ros.nodes.distance_service import distance_service
 
@@ -36,19 +36,14 @@ SERVICE = [
     (["-p", f"{DEPTH}:=5001"], [f"{DEPTH} = 5001: must be in [1, 5000]"]),
 ]
 PLAYER = [
-    (["-p", "start_frame:=300"], ["start_frame = 300"]),
-    (["-p", "start_frame:=50", "-p", "end_frame:=40"], ["end_frame = 40"]),
     (["-p", "motion:=legs"], ["motion = 'legs': must be one of hands, arms, bite"]),
-    (["-p", "motion:=bite", "-p", "start_frame:=181"], ["start_frame = 181"]),
     (["-p", "motion_file:=/no/such.csv"], ["motion_file: /no/such.csv"]),
     (["-p", "motion_file:=CSV"], ["column 'a': must be JOINT_rad or JOINT_m"]),
     (["-p", "motion_file:=CSV", "-p", "publish_robot_description:=true"], ["names no robot"]),
 ]
-TRAIL = [(["-p", "path:=[]"], ["path"]), (["-p", "path:=CSV"], ["not a path of `superovoid grasp`: 'left_distance_m'"])]
 NODES = {
     "distance_service": (distance_service.DistanceService, SERVICE),
     "sweep_player": (sweep_player.SweepPlayer, PLAYER + LINES),
-    "path_trail": (path_trail.PathTrail, TRAIL),
 }
 STARTS = [(kind, *row) for kind, rows in NODES.values() for row in rows]
 

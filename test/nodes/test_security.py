@@ -7,7 +7,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from superovoid_ros.icub import grasp_problem
 from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.nodes.distance_service.health.bond import status_type
 
@@ -27,6 +26,7 @@ NOT_TOGETHER = {"sweep_player": {"/clock"}}
 # Only with the parameter `planning_scene_service`.
 NOT_REQUESTED = {"/get_planning_scene"}
 WITHOUT_BOND = {"/bond"} if status_type() is None else set()
+PLAYED = {"paused": True, "publish_clock": True, "publish_robot_description": True}
 
 
 def allowed_names(node, kind, what, name):
@@ -43,18 +43,6 @@ def allowed_names(node, kind, what, name):
     return {f"/{name}{one[1:]}" if one.startswith("~") else f"/{one}" for one in names}
 
 
-def planned_path(folder):
-    """Return the file of a path as `superovoid grasp` writes it, with the names and two states."""
-    example = grasp_problem.read_example()
-    file = folder / "plan_grasp.csv"
-    rows = (grasp_problem.joint_columns(example.problem), example.start, example.guess)
-    file.write_text("".join(",".join(map(str, row)) + "\n" for row in rows), encoding="utf-8")
-    return str(file)
-
-
-PLAYED = {"paused": True, "publish_clock": True, "publish_robot_description": True}
-
-
 # With everything that is on demand.
 @pytest.mark.ci
 @pytest.mark.parametrize(
@@ -63,12 +51,9 @@ PLAYED = {"paused": True, "publish_clock": True, "publish_robot_description": Tr
         ("distance_service", {**arm.DESCRIPTIONS, **CONTROLLERS, "use_sim_time": True}),
         ("simulated_controllers", {**CONTROLLERS, "use_sim_time": True}),
         ("sweep_player", PLAYED),
-        ("path_trail", {}),
     ],
 )
-def test_the_policy_has_the_nodes_topics_and_services_alone(start_node, client, tmp_path, node, parameters):
-    if node == "path_trail":
-        parameters = {"path": planned_path(tmp_path), "use_sim_time": True}
+def test_the_policy_has_the_nodes_topics_and_services_alone(start_node, client, node, parameters):
     # The graph of a participant that saw a node end can keep its name without endpoints, so the name and the
     # participant are used here alone.
     name = f"{node}_alone"
