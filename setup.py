@@ -102,6 +102,6 @@ setup(
             "demo = superovoid_ros.motions.recordings:recognise",
             "plan = superovoid_ros.icub.grasp_problem:recognise",
         ],
-        "superovoid.nodes": ["follow = superovoid_ros.nodes.clients.shown_service:ShownService"],
+        "superovoid.nodes": ["follow = superovoid_ros.client.shown_service:ShownService"],
     },
 )

@@ -57,8 +57,6 @@ UPWARDS = {
         (f"superovoid.{name}", "superovoid.viewing.serving")
         for name in ("robot.robot", "scene.scene", "fitting.showing")
     ),
-    # A client of the node made of the client.
-    ("superovoid_ros.nodes.clients.first_aid", "superovoid_ros.client"),
 }
 ROS = {"rclpy", "launch", "launch_ros", "tf2_ros", "rosidl_runtime_py"}
 MESSAGES = ("_msgs", "_srvs", "_interfaces")
@@ -195,7 +193,7 @@ def test_only_nodes_and_the_client_import_ros_or_messages():
     talking = {module for module, path in MODULES.items() if any(map(is_of_ros, imports(path)))}
     others = {module for module in talking if not module.startswith(("superovoid_ros.nodes.", "superovoid_ros.client"))}
     assert not others
-    assert {"superovoid_ros.client", "superovoid_ros.nodes.common.caller"} <= talking
+    assert {"superovoid_ros.client", "superovoid_ros.nodes.common.endpoints"} <= talking
 
 
 # --- the node ---

@@ -49,7 +49,7 @@ def add(commands: argparse._SubParsersAction) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Check a running distance service; return 1 if it cannot answer."""
     try:
-        from superovoid_ros.nodes.clients.first_aid import check_service
+        from superovoid_ros.client.first_aid import check_service
     except ModuleNotFoundError as error:
         raise needs_ros(error) from None
     checks = check_service(arguments.node, arguments.timeout)

@@ -27,8 +27,8 @@ from superovoid import state_distances
 from superovoid.cli.interruption import INTERRUPTS
 from superovoid.output import CsvRow, cell, column
 from superovoid_ros.client import DistanceClient
+from superovoid_ros.client.timed_calls import MAX_DISTANCE, SERVICES, Report, States, TimedCaller
 from superovoid_ros.motions.grasp_sweep import read_sweep
-from superovoid_ros.nodes.clients.timed_calls import MAX_DISTANCE, SERVICES, Report, States, TimedCaller
 from superovoid_ros.tools.process.child import NodeError, NodeProcess, end_with_parent, hands_service
 from superovoid_ros.tools.process.network import own_network
 from superovoid_ros.tools.service_planner import wait_until_there

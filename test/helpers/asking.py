@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from rclpy.task import Future
 
-from superovoid_ros.nodes.common.caller import Caller
+from superovoid_ros.client.caller import Caller
 
 # Answers and starts of nodes take no time on an idle machine, but longer on a busy one.
 ANSWER_TIMEOUT = 120.0  # s

@@ -20,7 +20,7 @@ from superovoid.scene import Body
 from superovoid.shapes import Superovoid
 from superovoid.states import state_distances
 from superovoid_ros.client import DistanceClient, RequestRefusedError, ServiceFailedError, ServiceUnavailableError
-from superovoid_ros.nodes.common.caller import Caller
+from superovoid_ros.client.caller import Caller
 from superovoid_ros.nodes.common.conversions import superovoid_object
 from superovoid_ros.nodes.common.mistakes import Code
 

@@ -11,7 +11,7 @@ from rclpy.serialization import serialize_message
 from visualization_msgs.msg import Marker, MarkerArray
 
 from superovoid.viewing.meanings import COLOURS, Meaning
-from superovoid_ros.nodes.clients.marker_bodies import MarkerBodies
+from superovoid_ros.client.marker_bodies import MarkerBodies
 from superovoid_ros.nodes.common.endpoints import read
 from superovoid_ros.nodes.common.mistakes import InputError
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from superovoid_ros.nodes.common.caller import Caller
+from superovoid_ros.client.caller import Caller
 from superovoid_ros.nodes.distance_service.health.bond import status_type
 
 import arm

@@ -12,7 +12,7 @@ import pytest
 from superovoid import Robot, Superovoid
 from superovoid.viewing.meanings import Meaning
 from superovoid.viewing.robot_model import RobotModel
-from superovoid_ros.nodes.clients.shown_service import ShownService
+from superovoid_ros.client.shown_service import ShownService
 
 import arm
 import tabs

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from superovoid.cli import main
-from superovoid_ros.nodes.clients.timed_calls import SERVICES, Report
+from superovoid_ros.client.timed_calls import SERVICES, Report
 from superovoid_ros.resources import share_directory
 from superovoid_ros.tools import service_load
 from superovoid_ros.tools.service_load import ServiceLoad, differs, errors_of, summary

@@ -16,8 +16,8 @@ from contextlib import ExitStack
 from functools import partial
 
 from superovoid.cli.interruption import INTERRUPTS
-from superovoid_ros.nodes.clients.sweep_client import NODES, SweepClient
-from superovoid_ros.nodes.common.caller import Caller
+from superovoid_ros.client.caller import Caller
+from superovoid_ros.client.sweep_client import NODES, SweepClient
 from superovoid_ros.tools.demo.report import SweepRow
 from superovoid_ros.tools.process.child import NodeError, NodeProcess, Watch, remapping_rules
 from superovoid_ros.tools.process.network import own_network

@@ -8,7 +8,7 @@ from __future__ import annotations
 from rclpy.client import Client
 from superovoid_interfaces.srv import GetMinDistance, GetPenetration, PlayFrame
 
-from superovoid_ros.nodes.common.caller import Caller
+from superovoid_ros.client.caller import Caller
 
 NODES = {"play_frame": "sweep_player", "get_min_distance": "distance_service", "get_penetration": "distance_service"}
 """The node of each service."""

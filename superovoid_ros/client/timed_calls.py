@@ -17,9 +17,9 @@ from builtin_interfaces.msg import Time
 from rclpy.task import Future
 from superovoid_interfaces.srv import GetDistances, GetMinDistance, GetPenetration
 
-from superovoid_ros.nodes.common.caller import Caller
+from superovoid_ros.client.caller import Caller
+from superovoid_ros.client.questions import Question
 from superovoid_ros.nodes.common.conversions import to_transforms
-from superovoid_ros.nodes.common.questions import Question
 
 MAX_DISTANCE = 0.01
 """Largest distance in the responses to calls of the kinds `near` and `many`, m."""

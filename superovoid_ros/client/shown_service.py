@@ -47,8 +47,8 @@ from superovoid.viewing.picture import (
     extent_of,
     round_length,
 )
-from superovoid_ros.nodes.clients.marker_bodies import MarkerBodies, MarkerBody
-from superovoid_ros.nodes.common.caller import Caller
+from superovoid_ros.client.caller import Caller
+from superovoid_ros.client.marker_bodies import MarkerBodies, MarkerBody
 from superovoid_ros.nodes.common.conversions import from_pose, superovoid_object, to_pose
 from superovoid_ros.nodes.common.endpoints import read
 from superovoid_ros.nodes.common.mistakes import InputError, shorten

@@ -29,16 +29,16 @@ from rclpy.task import Future
 from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetDistances
 
-from superovoid_ros.nodes.common.caller import Caller, ask
-from superovoid_ros.nodes.common.endpoints import SERVICE
-from superovoid_ros.nodes.common.mistakes import LATER, Code
-from superovoid_ros.nodes.common.questions import (
+from superovoid_ros.client.caller import Caller, ask
+from superovoid_ros.client.questions import (
     Distances,
     Question,
     QuestionOptions,
     check_names,
     distances_of,
 )
+from superovoid_ros.nodes.common.endpoints import SERVICE
+from superovoid_ros.nodes.common.mistakes import LATER, Code
 
 __all__ = [
     "DistanceClient",

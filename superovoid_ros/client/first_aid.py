@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
 from superovoid_ros.client import DistanceClient, RequestRefusedError, ServiceFailedError, ServiceUnavailableError
-from superovoid_ros.nodes.common.caller import Caller
+from superovoid_ros.client.caller import Caller
 from superovoid_ros.nodes.common.mistakes import Code
 
 _NEW_NODE = "ros2 launch superovoid_ros distance_service.launch.py urdf:=/path/to/robot.urdf"
