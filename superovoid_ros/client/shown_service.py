@@ -152,7 +152,7 @@ class ShownService:
                 settled = self._bodies.has_all_frames() and time.monotonic() > self._bodies.changed_at + _SETTLED
             if settled and not self._is_silent():
                 return
-            waiting = "waiting for its bodies (published if its parameter 'markers.bodies' is true)"
+            waiting = "waiting for its bodies (published unless its parameter 'markers.opacity' is 0)"
             words = self._silence_reason() or waiting
             if words != shown:
                 on_wait(words)

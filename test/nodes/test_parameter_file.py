@@ -30,7 +30,7 @@ def test_a_running_node_has_and_describes_these_parameters_alone(start_node, cli
     described = client.call(DescribeParameters, name, names=list(DECLARED)).descriptors
     assert all(one.description for one in described)
     ranged = {one.name for one in described if one.floating_point_range}
-    assert {"rate", "max_distance", "near_distance", "rtol", "stale_timeout", "padding", "markers.size"} <= ranged
+    assert {"rate", "max_distance", "near_distance", "rtol", "stale_timeout", "padding", "markers.opacity"} <= ranged
 
 
 def test_every_parameter_is_where_ros_looks_for_it():

@@ -39,8 +39,7 @@ def urdf_with_radius(radius):
         ({"stale_timeout": 1e-300}, "stale_timeout"),
         ({"diagnostics.period": 1e-12}, "diagnostics.period"),
         ({"diagnostics.period": 61.0}, "diagnostics.period"),
-        ({"markers.opacity": 1001.0}, "markers.opacity"),
-        ({"markers.resolution": 1}, "markers.resolution"),
+        ({"max_distance": -1.0}, "max_distance"),
         ({"threads": 2000}, "threads"),
         ({"octomap_cubes": 0}, "octomap_cubes"),
         ({"representation": "boxes"}, "mixed, superovoids, superellipsoids"),
@@ -58,7 +57,7 @@ def urdf_with_radius(radius):
     ],
 )
 def test_one_bad_value_changes_nothing(ahead, bad, words):
-    good = {"rate": 7.0, "near_distance": 0.3, "markers.size": 0.01}
+    good = {"rate": 7.0, "near_distance": 0.3, "markers.opacity": 0.5}
     before = get_parameters(ahead, NAME, *good)
     for request in ({**good, **bad}, {**bad, **{name: good[name] for name in good.keys() - bad.keys()}}):
         verdict = set_parameters(ahead, NAME, request)

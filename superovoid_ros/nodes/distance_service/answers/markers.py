@@ -21,7 +21,6 @@ from __future__ import annotations
 import itertools
 import textwrap
 from collections.abc import Mapping, Sequence
-from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -34,47 +33,26 @@ from superovoid.scene import Body, SceneResult
 from superovoid.viewing.meanings import COLOURS, Meaning, meanings
 from superovoid_ros.nodes.common.conversions import to_point, to_pose, to_transforms
 from superovoid_ros.nodes.common.mistakes import shorten
-from superovoid_ros.nodes.common.parameters import count, number, switch
 
 WHITE = ColorRGBA(r=1.0, g=1.0, b=1.0, a=1.0)
 NORMAL_LENGTH = 5.0
 """Length of a normal, in diameters of a closest point."""
 LETTER = 4.0
 """Height of a letter, in diameters of a closest point."""
-NORMALS = 5
-"""Largest number of pairs whose normals are drawn, closest first."""
+CLOSEST = 5
+"""Largest number of pairs with normals and a written distance, closest first."""
 LINE = 1.3
 """Vertical spacing of the texts of two pairs with the same middle, in letter heights."""
 SIZE = 1.0 / 150.0
-"""Default diameter of a closest point, in extents of the scene."""
+"""Diameter of a closest point, in extents of the scene."""
 NEAR_SHARE = 1.0 / 50.0
 """Default near distance, in extents of the scene."""
+_FACETS = 32
+"""Number of facets around a body."""
 _POINTS_AT_ONCE = 10_000
 """Triangle corners in one message; sending more would delay the distances."""
 _REFRESH = 5
 """Number of updates after which one more body is re-sent, for subscribers that missed a message."""
-
-
-PARAMETERS = (
-    switch("markers.bodies", "Draw the bodies"),
-    number("markers.opacity", 0.6, 0.0, 1.0, "Opacity of the bodies"),
-    number(
-        "markers.size",
-        0.0,
-        0.0,
-        10.0,
-        "[m] Diameter of a closest point, other markers in proportion; 0: a fraction of the scene's extent",
-    ),
-    count("markers.labels", 5, 0, 1000, "Largest number of pairs with a written distance, closest first"),
-    count("markers.resolution", 32, 4, 128, "Number of facets around a body"),
-)
-
-
-class MarkerOptions(SimpleNamespace):
-    """Which markers to draw, and how: the values of `PARAMETERS`, by names without "markers."; default: their own."""
-
-    def __init__(self, **given: object) -> None:
-        super().__init__(**{one.name.removeprefix("markers."): one.default for one in PARAMETERS} | given)
 
 
 def extent_of(bodies: Sequence[Body], link_poses: Mapping[str, np.ndarray]) -> float:
@@ -105,8 +83,8 @@ class SceneMarkers:
     ----------
     bodies
         The bodies of the scene.
-    options
-        Which markers to draw.
+    opacity
+        Opacity of the bodies; 0: they are not drawn.
     frame
         A frame of the robot.
     frames
@@ -132,7 +110,7 @@ class SceneMarkers:
     def __init__(
         self,
         bodies: tuple[Body, ...],
-        options: MarkerOptions,
+        opacity: float,
         frame: str = "",
         frames: str = "",
         cubes: Sequence[int] = (),
@@ -141,7 +119,7 @@ class SceneMarkers:
         previous: SceneMarkers | None = None,
     ) -> None:
         self._bodies = bodies
-        self._options = options
+        self._opacity = opacity
         self._frames = frames
         self._watched = [bodies[index] for index in watched] or bodies
         self._checked = np.array(watched, dtype=int)
@@ -156,9 +134,9 @@ class SceneMarkers:
         for index, body in enumerate(bodies):
             together.setdefault(body.shape.lengths[0] if index in in_lists else body.name, []).append(index)
         self._unchecked = [indices[0] for indices in together.values() if indices[0] in in_lists]
-        known = {} if previous is None or options.resolution != previous._options.resolution else previous._drawn
+        known = {} if previous is None else previous._drawn
         self._drawn: dict[str, _Drawn] = {}
-        if options.bodies:
+        if opacity:
             owners = owners or [body.link for body in bodies]
             self._draw([(owners[indices[0]], indices) for indices in together.values()], known)
 
@@ -181,7 +159,7 @@ class SceneMarkers:
             if index in self._unchecked:
                 _fill_cubes(marker, bodies)
             else:
-                vertices, faces = bodies[0].shape.triangles(self._options.resolution)
+                vertices, faces = bodies[0].shape.triangles(_FACETS)
                 marker.type, marker.scale = Marker.TRIANGLE_LIST, Vector3(x=1.0, y=1.0, z=1.0)
                 marker.points = [to_point(corner) for corner in vertices[faces].reshape(-1, 3)]
             self._drawn[name] = _Drawn(owner, bodies, index, marker)
@@ -192,7 +170,7 @@ class SceneMarkers:
 
     def transforms(self, frame: str, link_poses: Mapping[str, np.ndarray], stamp: Time) -> list[TransformStamped]:
         """Return the transforms of the bodies' frames; none if no bodies are drawn."""
-        if not self._options.bodies:
+        if not self._opacity:
             return []
         poses = np.array([link_poses[link] for link in self._links]).reshape(-1, 4, 4)
         return to_transforms(frame, [self._frames + link for link in self._links], poses, stamp)
@@ -282,12 +260,12 @@ class SceneMarkers:
             if changed and points > _POINTS_AT_ONCE:
                 break
             self._sent[key] = state
-            one.marker.color = colour(state[1], self._options.opacity)
+            one.marker.color = colour(state[1], self._opacity)
             changed.append(one.marker)
         return changed
 
     def _pair_markers(self, frame: str, result: SceneResult, states: np.ndarray, drawn: np.ndarray) -> list[Marker]:
-        options, size = self._options, self._options.size or SIZE * self._extent
+        size, closest = SIZE * self._extent, drawn[:CLOSEST]
         a = [to_point(point) for point in result.point_a[drawn]]
         b = [to_point(point) for point in result.point_b[drawn]]
         colours = [colour(state) for state in states[drawn].tolist()]
@@ -303,12 +281,11 @@ class SceneMarkers:
         if ends:
             add("points", Marker.SPHERE_LIST, size, points=ends, colors=end_colours)
             add("segments", Marker.LINE_LIST, 0.4 * size, points=ends, colors=end_colours)
-            closest = drawn[:NORMALS]
             tips = NORMAL_LENGTH * size * result.normal[closest]
             tips = np.stack([result.point_a[closest] + tips, result.point_b[closest] - tips], axis=1).reshape(-1, 3)
             lines = [point for start, tip in zip(ends, tips, strict=False) for point in (start, to_point(tip))]
             add("normals", Marker.LINE_LIST, 0.4 * size, points=lines)
-        for row, pair in enumerate(drawn[: options.labels].tolist()):
+        for row, pair in enumerate(closest.tolist()):
             place = 0.5 * (result.point_a[pair] + result.point_b[pair])
             place[2] += LETTER * size * (1.0 + LINE * row)
             words, pose = f"{1000.0 * result.distance[pair]:.2f} mm", Pose(position=to_point(place))

@@ -24,7 +24,7 @@ from superovoid_ros.nodes.common.mistakes import LOG_PERIOD, Code, InputError, c
 from superovoid_ros.nodes.common.parameters import number, text
 from superovoid_ros.nodes.distance_service.answers.approach import Approach
 from superovoid_ros.nodes.distance_service.answers.distances import closest_question, message_of
-from superovoid_ros.nodes.distance_service.answers.markers import PARAMETERS, MarkerOptions, SceneMarkers
+from superovoid_ros.nodes.distance_service.answers.markers import SceneMarkers
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.robot_state.transforms import own_frames
@@ -117,7 +117,7 @@ class Topics(Part):
             "entries like 'left_hand right_hand'",
             check=_check_pairs,
         ),
-        *PARAMETERS,
+        number("markers.opacity", 0.6, 0.0, 1.0, "Opacity of the bodies in ~/markers; 0: they are not drawn"),
     )
 
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
@@ -125,7 +125,7 @@ class Topics(Part):
         self._current, self._measurements = current, measurements
         self._watched: Selection | None = None
         self._markers: SceneMarkers | None = None
-        self._is_outdated = False  # whether the markers are of an earlier model or of earlier options
+        self._is_outdated = False  # whether the markers are of an earlier model or opacity
         self._approach: Approach | None = None
         self._is_measured = False  # whether joint states have arrived since the timer's last callback
         self._timer = None  # runs only while there are subscribers
@@ -187,10 +187,10 @@ class Topics(Part):
                 raise InputError(f"pairs: {reason_of(error)}") from error
 
     def apply(self, names: AbstractSet[str]) -> None:
-        """Apply the new pairs, marker options or rate."""
+        """Apply the new pairs, opacity or rate."""
         if "pairs" in names:
             self._load_watched()
-        if any(name.startswith("markers.") for name in names):
+        if "markers.opacity" in names:
             self._resend_markers()
             self._is_outdated = True
         if "rate" in names:
@@ -268,9 +268,8 @@ class Topics(Part):
             frames = own_frames(self.node.get_fully_qualified_name())
             cubes = model.planning.bodies_of(OCTOMAP)
             watched = np.unique((self._watched or model.select((), ())).pairs)
-            options = MarkerOptions(**{name: self.value(f"markers.{name}") for name in vars(MarkerOptions())})
-            which = cubes, watched, model.planning.owners
-            self._markers = SceneMarkers(model.scene.bodies, options, frame, frames, *which, self._markers)
+            opacity, which = float(self.value("markers.opacity")), (cubes, watched, model.planning.owners)
+            self._markers = SceneMarkers(model.scene.bodies, opacity, frame, frames, *which, self._markers)
             self._is_outdated = False
         self._markers.missing = self._current.missing_content
         return self._markers

@@ -63,13 +63,6 @@ class Diagnostics(Part):
             "[s] Time between messages on /diagnostics; 0: no messages",
             least=0.05,
         ),
-        number(
-            "diagnostics.warn_age",
-            0.5,
-            0.0,
-            1e6,
-            "[s] Age of joint states or transforms above which the level is WARN; 0: never",
-        ),
     )
 
     def __init__(
@@ -98,22 +91,19 @@ class Diagnostics(Part):
         self._stop()
 
     def apply(self, names: AbstractSet[str]) -> None:
-        """Apply period and thresholds."""
-        if names & {one.name for one in self.parameters}:
+        """Apply a new period."""
+        if "diagnostics.period" in names:
             self._apply_values()
 
     def _apply_values(self) -> None:
         self._stop()
-        period = self._value("period")
+        period = float(self.value("diagnostics.period"))
         if period > 0.0:
             self._timer = self.endpoints.start_timer(period, self._publish)
 
     def _stop(self) -> None:
         self.endpoints.stop(self._timer)
         self._timer = None
-
-    def _value(self, name: str) -> float:
-        return float(self.value(f"diagnostics.{name}"))
 
     def _publish(self) -> None:
         model = self._current.snapshot.model
@@ -179,19 +169,12 @@ class Diagnostics(Part):
         if state.unplaced:
             found.values["pose of the root link"] = "unknown"
         now = self.node.get_clock().now().nanoseconds
-        warn_age, timeout = self._value("warn_age"), float(self.value("stale_timeout"))
         for what, stamp in (("joint states", state.joint_stamp), ("transforms", state.transform_stamp)):
-            if stamp is None:
-                continue
-            found.values[f"age of {what} [s]"] = age = (now - stamp) / NANOSECONDS
-            words = f"age of {what}: {age:.1f} s"
-            if 0.0 < timeout < age:
-                found.note(STALE, f"{words}, stale after {timeout:g} s")
-            elif 0.0 < warn_age < abs(age):
-                found.note(WARN, words if age > 0.0 else f"{words}, in the future: the sender's clock differs")
-        ahead = (state.newest_stamp - now) / NANOSECONDS if state.newest_stamp is not None else 0.0
-        if 0.0 < timeout < ahead:
-            found.note(STALE, f"newest measurement {ahead:.1f} s in the future, stale beyond {timeout:g} s")
+            if stamp is not None:
+                found.values[f"age of {what} [s]"] = (now - stamp) / NANOSECONDS
+        stale = self._measurements.stale_reason(state)
+        if stale:
+            found.note(STALE, stale)
         if found.level == OK:
             found.message = "nothing needs to be measured" if state.oldest_stamp is None else "fresh"
         return found
