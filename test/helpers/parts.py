@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections import Counter, deque
 from types import SimpleNamespace
 
@@ -28,8 +27,7 @@ class Subscription:
     """A queue of one topic, filled by the test; messages are numbered as by their publisher."""
 
     def __init__(self, callback, qos) -> None:
-        self.qos_profile, self._callback = qos, callback
-        self._takes_info = len(inspect.signature(callback).parameters) == 2
+        self.qos_profile, self._callback, self.msg_type = qos, callback, None
         self._queue: deque = deque()
         self._numbers: Counter[bytes] = Counter()
 
@@ -56,8 +54,7 @@ class Subscription:
     def spin(self) -> None:
         """Call the callback until the queue is empty."""
         while self._queue:
-            found = self.take_message(None, True)
-            self._callback(*found[: 2 if self._takes_info else 1])
+            self._callback(*self.take_message(None, True))
 
     def __call__(self, data: bytes, number: int | None = None, publisher: bytes = b"a") -> None:
         self.put(data, number, publisher)

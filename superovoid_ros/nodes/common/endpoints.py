@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rclpy.action import ActionClient, ActionServer, CancelResponse
@@ -207,14 +207,10 @@ class Endpoints:
         rests_until = 0.0
 
         def take_arrived() -> None:
-            with contextlib.suppress(InvalidHandle), subscription.handle:  # a thread may outlast the subscription
-                for _ in range(subscription.qos_profile.depth):
-                    found = subscription.handle.take_message(kind, True)
-                    if found is None:
-                        break
-                    handle(found[0])
+            for data, _ in _arrived(subscription, subscription.qos_profile.depth):
+                handle(data)
 
-        def take(data: bytes) -> None:
+        def take(data: bytes, _info: object) -> None:
             nonlocal rests_until
             handle(data)
             take_arrived()
@@ -251,17 +247,13 @@ class Endpoints:
         """
 
         def take(data: bytes, info: Mapping[str, Any]) -> None:
-            together = [(data, lost.losses(info))]
-            with subscription.handle:
-                while len(together) < _TAKEN_TOGETHER:
-                    found = subscription.handle.take_message(kind, True)
-                    if found is None:
-                        lost.is_empty()
-                        break
-                    together.append((found[0], lost.losses(found[1])))
+            arrived = ((data, info), *_arrived(subscription, _TAKEN_TOGETHER - 1))
+            together = [(data, lost.losses(info)) for data, info in arrived]
+            if len(together) < _TAKEN_TOGETHER:
+                lost.is_empty()
             callback(together)
 
-        subscription = self._subscribe(kind, topic, take, qos, with_info=True)
+        subscription = self._subscribe(kind, topic, take, qos)
         depth = subscription.qos_profile.depth
         if not 1 <= depth <= EVERY.depth:
             name = f"qos_overrides.{self._node.resolve_topic_name(topic)}.subscription.depth"
@@ -272,11 +264,9 @@ class Endpoints:
         self,
         kind: type,
         topic: str,
-        callback: Callable[..., None],
+        callback: Callable[[bytes, Mapping[str, Any]], None],
         qos: QoSProfile | int,
         gate: _Gate | None = None,
-        *,
-        with_info: bool = False,
     ) -> Subscription:
         guarded, name = self._guard(topic, callback), self._node.resolve_topic_name(topic)
 
@@ -294,7 +284,7 @@ class Endpoints:
             lambda: self._node.create_subscription(
                 kind,
                 topic,
-                (lambda data, info: guarded(data, info)) if with_info else guarded,  # rclpy counts the parameters
+                lambda data, info: guarded(data, info),  # rclpy counts the parameters
                 _copy_profile(qos),
                 callback_group=gate,
                 raw=True,
@@ -405,6 +395,16 @@ class Endpoints:
             raise InputError(f"qos_overrides.{self._node.resolve_topic_name(topic)}: {error}") from error
         self._opened[entity] = destroy
         return entity
+
+
+def _arrived(subscription: Subscription, most: int) -> Iterator[tuple[bytes, Mapping[str, Any]]]:
+    """Take messages that have arrived; yield each with rclpy's information about it."""
+    with contextlib.suppress(InvalidHandle), subscription.handle:  # a thread may outlast the subscription
+        for _ in range(most):
+            found = subscription.handle.take_message(subscription.msg_type, True)
+            if found is None:
+                break
+            yield found
 
 
 def read(data: bytes, kind: type) -> object:
