@@ -9,7 +9,7 @@ import argparse
 import math
 from itertools import product
 
-from superovoid.cli import option_values, view
+from superovoid.cli import option_values
 from superovoid.output import REPORT
 from superovoid_ros.commands import needs_ros
 
@@ -62,13 +62,6 @@ def add(commands: argparse._SubParsersAction) -> None:
         metavar="N",
         help="states in each call of kind many (default: 8)",
     )
-    command.add_argument(
-        "--node",
-        type=view.node,
-        metavar="NAME",
-        help="running distance service, with the two hands as its robot, such as /distance_service "
-        "(default: start one in a separate ROS domain)",
-    )
     option_values.add_output(command, "superovoid_load", "folder for the CSV file")
     option_values.add_reporting(command)
     command.set_defaults(run=run)
@@ -92,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     measurements = list(product(arguments.kinds, arguments.clients, arguments.rates))
     with progress() as bar:
         task = bar.add_task(f"starting {most} clients", total=len(measurements))
-        with service_load.ServiceLoad(most, arguments.node, arguments.states) as load:
+        with service_load.ServiceLoad(most, arguments.states) as load:
             for kind, clients, rate in measurements:
                 bar.update(task, description=f"{kind}, {clients} clients")
                 row, errors = load.measure(kind, clients, rate, arguments.duration)
@@ -112,5 +105,4 @@ def _line(arguments: argparse.Namespace) -> str:
     """Return the command line, including defaults."""
     rates = ",".join("max" if math.isinf(rate) else f"{rate:g}" for rate in arguments.rates)
     line = f"superovoid dev load --clients {','.join(map(str, arguments.clients))} --rates {rates}"
-    line += f" --duration {arguments.duration:g} --kinds {','.join(arguments.kinds)} --states {arguments.states}"
-    return line + (f" --node {arguments.node}" if arguments.node else "")
+    return f"{line} --duration {arguments.duration:g} --kinds {','.join(arguments.kinds)} --states {arguments.states}"

@@ -29,7 +29,7 @@ from superovoid.output import CsvRow, cell, column
 from superovoid_ros.client import DistanceClient
 from superovoid_ros.client.timed_calls import MAX_DISTANCE, SERVICES, Report, States, TimedCaller
 from superovoid_ros.motions.grasp_sweep import read_sweep
-from superovoid_ros.tools.process.child import NodeError, NodeProcess, end_with_parent, hands_service
+from superovoid_ros.tools.process.child import NodeError, end_with_parent, hands_service
 from superovoid_ros.tools.process.network import own_network
 from superovoid_ros.tools.service_planner import wait_until_there
 
@@ -63,7 +63,7 @@ class Row(CsvRow):
     p99: float = column("p99_ms")
     worst: float = column("worst_ms")
     node_share: float = column("node_cores")
-    """Processor time of the service per second; nan: this command did not start the service."""
+    """Processor time of the service per second."""
     client_share: float = column("clients_cores")
     """Processor time of all clients per second."""
 
@@ -184,22 +184,20 @@ class _Client:
 
 
 class ServiceLoad:
-    """A distance service with both hands, and client processes that call it; a context manager.
+    """A distance service with both hands in a separate ROS domain, and client processes; a context manager.
 
-    `service` is the name of a running node; None: start one in a separate ROS domain. `states_per_call` is the number
-    of states in a call of the kind `many`. Raises `NodeError` if the node or a client process ends,
-    `ServiceUnavailableError` or `RequestRefusedError` if the service is unavailable or refuses requests.
+    `states_per_call` is the number of states in a call of the kind `many`. Raises `NodeError` if the node or a client
+    process ends.
     """
 
-    def __init__(self, clients: int, service: str | None = None, states_per_call: int = 8) -> None:
+    def __init__(self, clients: int, states_per_call: int = 8) -> None:
         states, self._library = sweep_states()
-        self._node: NodeProcess | None = None
         with ExitStack() as stack:
-            if service is None:
-                namespace = stack.enter_context(own_network("load"))
-                self._node, service = hands_service(namespace), f"{namespace}/distance_service"
-                stack.callback(self._node.stop)
-            self._wait_until_ready(service, states)
+            namespace = stack.enter_context(own_network("load"))
+            self._node, service = hands_service(namespace), f"{namespace}/distance_service"
+            stack.callback(self._node.stop)
+            with DistanceClient(service=service) as client:
+                wait_until_there(self._node, client)
             self._clients = []
             for _ in range(clients):
                 self._clients.append(_Client(service, states, states_per_call))
@@ -214,22 +212,11 @@ class ServiceLoad:
     def __exit__(self, *_: object) -> None:
         self._undo.close()
 
-    def _wait_until_ready(self, service: str, states: States) -> None:
-        options = {"joint_names": states.joint_names, "links_a": states.groups[:1], "links_b": states.groups[1:]}
-        options["base_poses"] = {link: poses[0] for link, poses in states.base_poses.items()}
-        with DistanceClient(service=service) as client:
-            if self._node is None:
-                client.wait(ready=True)
-            else:
-                wait_until_there(self._node, client)
-            client.distances(states.positions[0], **options)
-
     def _receive(self, client: _Client) -> object:
         """Return the next message of a client."""
         while not client.connection.poll(0.1):
             INTERRUPTS.check()
-            if self._node is not None:
-                self._node.check()
+            self._node.check()
         try:
             return client.connection.recv()
         except (EOFError, ConnectionResetError) as error:
@@ -239,16 +226,13 @@ class ServiceLoad:
 
     def measure(self, kind: str, clients: int, rate: float, duration: float) -> tuple[Row, list[str]]:
         """Let clients make `rate` calls per second for `duration` s; return the measurement and lines about errors."""
-        chosen, used = self._clients[:clients], self._node_time()
+        chosen, used = self._clients[:clients], self._node.processor_time()
         interval = 0.0 if math.isinf(rate) else clients / rate
         start = time.monotonic() + _LEAD
         for number, client in enumerate(chosen):
             first = start + number * interval / clients
             client.connection.send((kind, first, first + duration, interval, GIVE_UP))
         reports = [self._receive(client) for client in chosen]
-        used = self._node_time() - used
+        used = self._node.processor_time() - used
         errors = [line for report in reports for line in errors_of(kind, report, self._library)]
         return summary(kind, rate, start, reports, len(errors), used), errors
-
-    def _node_time(self) -> float:
-        return math.nan if self._node is None else self._node.processor_time()

@@ -148,7 +148,7 @@ def test_an_unknown_multi_dof_joint_that_moves_is_not_valid(service, state):
     service.wait_for_output("multi_dof joint 'virtual'")
 
 
-def test_a_stale_state_is_not_valid_or_logged(service, state):
+def test_a_stale_state_is_not_valid(service, state):
     def message(robot_state):
         links = {"fk_link_names": ["hand"]}
         return state.call(GetPositionFK, "/compute_fk", robot_state=robot_state, **links).error_code.message
@@ -160,13 +160,9 @@ def test_a_stale_state_is_not_valid_or_logged(service, state):
     try:
         assert not state.check().valid and "s old" in message(measured)
         service.wait_for_output("check_state_validity: refused: state is")
-        state.set(stale_validity="warn")
-        assert state.check().valid
-        service.wait_for_output("check_state_validity: answered nevertheless: state is")
-        state.set(stale_validity="refuse")
         assert state.check(given).valid and not message(given)  # nothing of this state is measured
     finally:
-        state.set(stale_timeout=0.0, stale_validity="refuse")
+        state.set(stale_timeout=0.0)
 
 
 # --- padding, margin, scales ---

@@ -8,15 +8,12 @@ from __future__ import annotations
 import csv
 import math
 import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 from superovoid.cli import main
 from superovoid_ros.client.timed_calls import SERVICES, Report
-from superovoid_ros.resources import share_directory
 from superovoid_ros.tools import service_load
 from superovoid_ros.tools.service_load import ServiceLoad, differs, errors_of, summary
 
@@ -68,30 +65,15 @@ def test_an_unresponsive_service_loses_calls_and_answers_later_ones(running_load
 
 
 @pytest.mark.slow
-def test_command_measures_a_running_service(start_node, tmp_path, capsys):
-    share = share_directory()
-    start_node(
-        "distance_service",
-        rate=0.0,
-        robot_description=(share / "urdf" / "icub_hands.urdf").read_text(encoding="utf-8"),
-        robot_description_semantic=(share / "config" / "icub_hands.srdf").read_text(encoding="utf-8"),
-    ).wait_for_output("robot ")
-    options = "--clients 1 --rates 20,max --duration 0.5 --states 3 --node /distance_service --output".split()
+def test_command_writes_what_it_measures(loopback_domain, tmp_path, capsys):
+    options = "--clients 1 --rates 20,max --duration 0.5 --states 3 --output".split()
     assert main(["dev", "load", *options, str(tmp_path)]) == 0, capsys.readouterr()
     text = (tmp_path / "load.csv").read_text(encoding="utf-8").splitlines()
     assert text[0].startswith("# superovoid dev load --clients 1 --rates 20,max --duration 0.5 --kinds closest,near,")
     rows = list(csv.DictReader(text[2:]))
     assert [row["kind"] for row in rows[::2]] == list(SERVICES)
     assert {row["due_per_s"] for row in rows} == {"20.0", "inf"}
-    assert all((row["errors"], row["lost"], row["node_cores"]) == ("0", "0", "nan") for row in rows)
-
-
-@pytest.mark.slow
-def test_command_names_a_missing_service(loopback_domain, tmp_path):
-    command = [sys.executable, "-m", "superovoid.cli", "dev", "load", "--node", "/nobody", "--output", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 1
-    assert "superovoid dev load: no service '/nobody/get_distances'" in done.stderr
+    assert all((row["errors"], row["lost"]) == ("0", "0") for row in rows)
 
 
 # --- Errors ---

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rclpy.action import ActionClient, ActionServer, CancelResponse
+from rclpy.action import ActionServer, CancelResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
@@ -354,13 +354,6 @@ class Endpoints:
         server = ActionServer(self._node, kind, resolved, execute, callback_group=group, cancel_callback=accept)
         self._opened[server] = lambda opened: opened.destroy()
         return server
-
-    def client_of_action(self, kind: type, name: str) -> ActionClient:
-        """Return a client of an action."""
-        resolved = self._node.resolve_service_name(name)
-        client = ActionClient(self._node, kind, resolved, callback_group=ReentrantCallbackGroup())
-        self._opened[client] = lambda opened: opened.destroy()
-        return client
 
     def start_timer(self, seconds: float, callback: Callable[[], None], *, steady: bool = True) -> Timer:
         """Start a timer, by a steady clock (`steady`) or by the clock of the node, which a simulation may stop."""

@@ -19,7 +19,6 @@ from superovoid_ros.nodes.common.parameters import Declaration
 from superovoid_ros.nodes.distance_service.answers.distances import Distances
 from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans
 from superovoid_ros.nodes.distance_service.answers.motions import Motions
-from superovoid_ros.nodes.distance_service.answers.state_validity import Validity
 from superovoid_ros.nodes.distance_service.answers.topics import Topics
 from superovoid_ros.nodes.distance_service.distance_service import AUTOSTART, PLANNING
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
@@ -36,7 +35,6 @@ SECTIONS: Mapping[str, Sequence[Declaration]] = {
         *OF_SCENE,
         *OF_WORLD,
         *MoveGroupScene.parameters,
-        *Validity.parameters,
     ),
     "Many states in one call": Distances.parameters,
     "Motions": (*MotionPlans.parameters, *Motions.parameters),

@@ -33,6 +33,7 @@ from moveit_msgs.msg import (
 )
 from rclpy.action import ActionClient
 from rclpy.action.server import ServerGoalHandle
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 from std_msgs.msg import String
 
@@ -204,7 +205,6 @@ class Motions(Searches):
         self._limits = ExecutionLimits()
         # Kept open after `clean_up`: a controller that accepts its goal later must be stopped.
         self._clients: dict[Controller, ActionClient] = {}
-        self._lasting = Endpoints(common.node, common.report_failure)
         self._motions: list[Motion] = []
         self._motion: Motion | None = None  # the motion that controllers follow, or will follow
 
@@ -214,7 +214,9 @@ class Motions(Searches):
         self._controllers, self._limits = read_controllers(path), read_execution_limits(path)
         for one in self._controllers:
             if one not in self._clients:
-                self._clients[one] = self._lasting.client_of_action(one.kind, one.action)
+                # ROS remaps services and topics but not actions, so the name is resolved as that of a service.
+                action, group = self.node.resolve_service_name(one.action), ReentrantCallbackGroup()
+                self._clients[one] = ActionClient(self.node, one.kind, action, callback_group=group)
         self.endpoints.act(MoveGroup, "move_action", self._move, self._cancel)
         self.endpoints.act(ExecuteTrajectory, "execute_trajectory", self._execute, self._cancel)
         self.endpoints.listen(String, EVENT, self._take_event, 100)

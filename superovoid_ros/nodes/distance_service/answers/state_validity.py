@@ -25,8 +25,7 @@ from sensor_msgs.msg import JointState
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid.scene import SceneResult
 from superovoid_ros.nodes.common.conversions import to_point, to_vector
-from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
-from superovoid_ros.nodes.common.parameters import choice
+from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals
 from superovoid_ros.nodes.distance_service.answers.constraints import count_of, evaluate, frame_ids_of
 from superovoid_ros.nodes.distance_service.answers.requested_states import (
     RequestedState,
@@ -41,21 +40,9 @@ try:
 except ImportError:  # moveit_msgs has it since 2025
     GetMultiStateValidity = None
 
-STALE = "stale_validity"
-
 
 class Validity(RequestedStates):
     """Part that answers whether states of the robot are free of contacts and satisfy constraints."""
-
-    parameters = (
-        choice(
-            STALE,
-            "refuse",
-            ("refuse", "warn"),
-            "Response of check_state_validity to stale measurements of the state: not valid (refuse), or that for "
-            "the last measurement, with a warning in the log, as in move_group (warn)",
-        ),
-    )
 
     def configure(self) -> None:
         """Open the services."""
@@ -81,8 +68,8 @@ class Validity(RequestedStates):
         # Objects that the request attaches are in no model.
         query = (model if planning is model.planning else Model(planning)).clearance_query(group)
         self._measurements.require_world(planning, query.pairs if group else None, request_state.unplaced)
-        if request_state.stale and self.value(STALE) == "refuse":
-            raise InputError(f"{request_state.stale} (stale_timeout, {STALE})")
+        if request_state.stale:
+            raise InputError(f"{request_state.stale} (stale_timeout)", Code.NOT_MEASURED)
         cost = len(query.pairs) + _cost_of(planning, request.constraints)
 
         def work() -> tuple[list[ContactInformation], list[ConstraintEvalResult], list[InputError]]:
@@ -94,8 +81,6 @@ class Validity(RequestedStates):
         stamp = self.node.get_clock().now().to_msg()
         if self._current.missing_content:
             self.log.warning("incomplete", f"{service}: answered nevertheless: {self._current.missing_content}")
-        if request_state.stale:
-            self.log.warning("stale", f"{service}: answered nevertheless: {request_state.stale} (stale_timeout)")
         if problems:
             self.log.error(service, f"{service}: not valid: {'; '.join(map(str, problems[:3]))}")
         response.contacts, response.constraint_result = contacts, constraints
