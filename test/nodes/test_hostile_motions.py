@@ -1,24 +1,31 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Motions of which something fails: trajectories, measurements, controllers, clients, the node itself."""
+"""Motions that do not go as planned: the robot or world differs from the request, or something fails on the way.
+
+The trajectory, the measurements, the controller, the client or the node itself.
+"""
 
 import signal
 import time
+from itertools import pairwise
 
 import numpy as np
 import panda
 import pytest
 from control_msgs.action import FollowJointTrajectory
-from motion_goals import controllers_file, execute, move, trajectory
+from holding import SERVICE, hold
+from motion_goals import Goal, controllers_file, execute, move, move_goal, trajectory
+from moveit_msgs.action import MoveGroup
 from moveit_msgs.msg import MoveItErrorCodes as Code
-from moveit_msgs.msg import RobotState
+from moveit_msgs.msg import PlanningScene, RobotState
 from moveit_msgs.srv import GetPositionFK
-from panda_service import LEFT, RIGHT, TIP, tip
+from panda_service import LEFT, RIGHT, TIP, attached, block, joint_state, solid, start, tip
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
+from shape_msgs.msg import SolidPrimitive
 
 from superovoid_ros.nodes.common.conversions import from_pose
 
@@ -87,22 +94,23 @@ class Machine:
 
 @pytest.fixture(scope="module")
 def start_service(serve, client, tmp_path_factory):
-    """Return a function that starts the service if it is not running."""
-    controllers = {"arm_controller": ("FollowJointTrajectory", "", panda.ARM)}
-    limits = {"execution_duration_monitoring": False}
+    """Return a function that starts the service if it is not running; motions may begin far from the robot."""
+    controllers = {
+        "arm_controller": ("FollowJointTrajectory", "", panda.ARM),
+        "hand_controller": ("GripperCommand", "gripper_cmd", ["panda_finger_joint1"]),
+    }
+    limits = {"allowed_start_tolerance": 2.0, "execution_duration_monitoring": False}
     path = controllers_file(tmp_path_factory.mktemp("controllers") / "controllers.yaml", controllers, limits)
     client.machine = Machine(client)
-    # A busy machine holds up the joint states of this process.
-    options = {"rate": 0.0, "controllers": path, "stale_timeout": 3.0}
-    options["robot_description_semantic"] = panda.srdf()
     started = []
 
-    def start():
+    def start_again():
         if not started or started[-1].process.poll() is not None:
-            started.append(serve(robot_description=panda.urdf(), **options))
+            # A busy machine holds up the joint states of this process.
+            started.append(start(serve, SERVICE, controllers=path, stale_timeout=3.0))
         return started[-1]
 
-    return start
+    return start_again
 
 
 @pytest.fixture
@@ -112,15 +120,21 @@ def service(start_service):
 
 @pytest.fixture
 def robot(service, client):
+    """The client, with the arm at the left, and nothing around it or attached."""
     client.machine.reset()
+    client.empty()
+    wait_for_tip(client, LEFT)
+    return client
+
+
+def wait_for_tip(client, values):
+    """Wait until the measured state is this one of the machine, not one of a test before, and not old."""
 
     def is_there(response):
-        """Return whether the measured state is that of the machine, not of a test before, and not old."""
         is_known = response.error_code.val == Code.SUCCESS and not response.error_code.message
-        return is_known and np.allclose(from_pose(response.pose_stamped[0].pose, ""), tip(LEFT), atol=1e-12)
+        return is_known and np.allclose(from_pose(response.pose_stamped[0].pose, ""), tip(values), atol=1e-12)
 
     client.call_until(is_there, GetPositionFK, "/compute_fk", robot_state=RobotState(is_diff=True), fk_link_names=[TIP])
-    return client
 
 
 def code_of(client, goal):
@@ -155,9 +169,8 @@ def test_a_joint_may_be_measured_a_little_beyond_its_limit(robot, beyond, words)
     limit = 2.8973
     robot.machine.state[6], robot.machine.accepts = limit + beyond, False
     begin, end = (*LEFT[:6], limit if beyond < 0.01 else limit + beyond), (*LEFT[:6], 2.0)
-    code = Code(message="starts at")
-    while "starts at" in code.message:  # the measured state of before
-        code = code_of(robot, execute(robot, trajectory((0.0, begin), (1.0, end))))
+    wait_for_tip(robot, robot.machine.state[:7])
+    code = code_of(robot, execute(robot, trajectory((0.0, begin), (1.0, end))))
     assert words in code.message
 
 
@@ -228,3 +241,93 @@ def test_the_controller_stops_when_the_process_ends(robot, service, number, is_a
         move(robot, RIGHT, scale=0.02)
     assert robot.wait(lambda: bool(robot.machine.cancelled))
     assert service.process.wait(ANSWER_TIMEOUT) == 0
+
+
+# --- proofs before the begin ---
+
+
+def begun(client, goal):
+    """Wait for the begin or end of a motion; return the controller's trajectory, or the code and its message."""
+    client.wait(lambda: bool(client.machine.goals) or goal.future.done())
+    if goal.future.done():
+        return goal.code()
+    sent = client.machine.goals[0].request.trajectory
+    client.answer(goal.handle.cancel_goal_async())
+    assert goal.code().val == Code.PREEMPTED
+    return sent
+
+
+def test_an_object_applied_during_the_last_proof_is_not_hit(robot):
+    before = hold(robot, "query", True)
+    goal = execute(robot, trajectory((0.0, LEFT), (30.0, RIGHT)))
+    while hold(robot, "query", True) == before:
+        robot.spin(0.02)
+    robot.apply(block("wall", panda.wall()))
+    hold(robot, "query", False)
+    code = begun(robot, goal)
+    assert code.val == Code.INVALID_MOTION_PLAN and "wall" in code.message
+    assert not robot.machine.goals
+
+
+def test_a_robot_moved_during_planning_does_not_hit_anything(robot):
+    robot.apply(block("wall", panda.wall()))
+    hold(robot, "plan", True)
+    goal = move(robot, (0.9, *LEFT[1:]))
+    goal.wait_for("PLANNING")
+    robot.machine.state[:7] = map(float, RIGHT)
+    wait_for_tip(robot, RIGHT)
+    hold(robot, "plan", False)
+    code = begun(robot, goal)
+    assert code.val == Code.INVALID_MOTION_PLAN and "wall" in code.message
+
+
+def tool():
+    pose = np.eye(4)
+    pose[2, 3] = 0.3
+    box = solid("tool", pose, (0.03, 0.03, 0.4), frame="panda_hand")
+    return attached(box, "panda_hand", "panda_leftfinger", "panda_rightfinger")
+
+
+def start_state(*objects):
+    """Return a full state as some clients send it, which has other attached objects than the robot."""
+    return RobotState(joint_state=joint_state(panda.state_of(LEFT)), attached_collision_objects=list(objects))
+
+
+def test_a_motion_carries_what_the_start_state_of_its_request_lacks(robot):
+    scene = PlanningScene(is_diff=True, robot_state=RobotState(is_diff=True, attached_collision_objects=[tool()]))
+    ball = tip((0.0, *LEFT[1:])) @ [0.0, 0.0, 0.4, 1.0]
+    pose = np.eye(4)
+    pose[:3, 3] = ball[:3]
+    scene.world.collision_objects = [solid("ball", pose, [0.05], SolidPrimitive.SPHERE)]
+    assert robot.apply_scene(scene)
+    goal = move_goal(RIGHT)
+    goal.request.start_state = start_state()
+    sent = begun(robot, Goal(robot, MoveGroup, "move_action", goal))
+    rows = np.array([point.positions for point in sent.points])
+    times = np.linspace(0.0, 1.0, 20)[:, None]
+    states = np.concatenate([(1.0 - times) * a + times * b for a, b in pairwise(rows)])
+    heights = np.clip([(np.linalg.inv(tip(at)) @ ball)[2] for at in states], 0.1, 0.5)
+    axes = np.array([tip(at) @ [0.0, 0.0, z, 1.0] for at, z in zip(states, heights, strict=True)])
+    assert np.linalg.norm(axes - ball, axis=1).min() > 0.05
+
+
+def test_a_motion_with_another_object_than_attached_is_refused(robot):
+    goal = move_goal(RIGHT)
+    goal.request.start_state = start_state(tool())
+    code = begun(robot, Goal(robot, MoveGroup, "move_action", goal))
+    assert code.val == Code.INVALID_ROBOT_STATE and "'tool' is not attached" in code.message
+
+
+@pytest.mark.parametrize("seconds", [-15, 15])
+def test_a_trajectory_that_begins_at_another_time_is_refused(robot, seconds):
+    message = trajectory((0.0, LEFT), (30.0, RIGHT))
+    message.header.stamp = robot.now()
+    message.header.stamp.sec += seconds
+    code = begun(robot, execute(robot, message))
+    assert code.val == Code.INVALID_MOTION_PLAN and "header.stamp" in code.message
+
+
+def test_a_gripper_does_not_move_together_with_the_arm(robot):
+    points = (0.0, [*LEFT, 0.035]), (30.0, [*RIGHT, 0.0])
+    code = begun(robot, execute(robot, trajectory(*points, joints=JOINTS)))
+    assert code.val == Code.CONTROL_FAILED and "at its own speed" in code.message
