@@ -42,7 +42,7 @@ class Node(parts.FakeNode):
 @pytest.fixture
 def node(monkeypatch):
     node = Node()
-    monkeypatch.setattr(bond, "status_type", lambda: status)
+    monkeypatch.setattr(bond, "Status", status)
     monkeypatch.setattr(bond.time, "monotonic", lambda: node.seconds)
     node.part = bond.Bond(parts.common(node))
     node.part.configure()
@@ -79,9 +79,9 @@ def test_a_bond_ends_with_one_status(node, end):
     assert [one.active for one in node.beats] == [True, False] and node.timer is None
 
 
-@pytest.mark.skipif(bond.status_type() is None, reason="the package bond is not installed")
+@pytest.mark.skipif(bond.Status is None, reason="the package bond is not installed")
 def test_a_bond_with_a_running_node(start_node, client):
-    kind = bond.status_type()
+    kind = bond.Status
     start_node("distance_service", **arm.DESCRIPTIONS)
     heard = client.collect(kind, bond.TOPIC, 100)
     publisher = client.publisher(kind, bond.TOPIC, 100)

@@ -20,6 +20,7 @@ from superovoid.robot import Robot
 from superovoid.robot.octomap import Octree
 from superovoid.robot.planning_scene import OCTOMAP, join_parts
 from superovoid.robot.planning_scene import PlanningScene as Planning
+from superovoid_ros.nodes.distance_service.answers import topics as topics_module
 from superovoid_ros.nodes.distance_service.answers.approach import Approach
 from superovoid_ros.nodes.distance_service.world.model import Model
 
@@ -190,3 +191,36 @@ def test_one_box_of_an_octomap_bounds_the_speed_of_all():
     assert len(result) == 1
     seconds = Approach(model, selection).seconds(result, np.array([0.5, 0.0]))
     assert seconds == pytest.approx((3.0 - 1.55) / 0.5, rel=1e-6)
+
+
+# --- the time that publishing takes ---
+
+
+@pytest.mark.parametrize(("seconds", "clearances"), [(0.12, False), (0.01, True)])
+def test_half_of_the_time_is_left_and_no_topic_is_left_out(monkeypatch, seconds, clearances):
+    clock, done = SimpleNamespace(now=0.0, used=0.0), []
+    monkeypatch.setattr(topics_module.time, "monotonic", lambda: clock.now)
+    monkeypatch.setattr(topics_module.time, "thread_time", lambda: clock.used)
+
+    def work(what, seconds):
+        clock.now, clock.used = clock.now + seconds, clock.used + seconds
+        done.append(what)
+
+    def distances():
+        work("distances", seconds)
+
+    def clearance():
+        work("clearance", 0.006)
+
+    pace = topics_module.Pace(distances, clearance)
+    turn = 0.0
+    while clock.now < 10.0:
+        clock.now += 0.004
+        if clearances:
+            pace.act(clearance)
+        if clock.now >= turn:
+            turn += 0.05
+            pace.act(distances)
+    assert 0.45 < clock.used / clock.now <= 0.51
+    if clearances:
+        assert done.count("distances") == pytest.approx(200, rel=0.2) and done.count("clearance") > 200

@@ -4,11 +4,15 @@
 """What a display gets to see: sizes that follow the scene, few labels, bodies sent once and moved after."""
 
 import copy
+import json
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import yaml
 from builtin_interfaces.msg import Time
+from superovoid_interfaces.msg import DistanceArray, PairDistance
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker
 
@@ -16,10 +20,14 @@ from superovoid_ros.motions import dental_bite
 from superovoid_ros.motions.grasp_sweep import read_sweep
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform, to_pose
 from superovoid_ros.nodes.distance_service.answers.markers import SceneMarkers
+from superovoid_ros.resources import share_directory
 
 import arm
 
 FRAMES = "node/"
+CONFIG = share_directory() / "config"
+NAMESPACES = {"bodies", "points", "segments", "normals", "distances", "incomplete"}
+PUBLISHED = {"/distance_service/markers", "/distance_service/distances", "/diagnostics"}
 
 
 class Display:
@@ -158,3 +166,36 @@ def test_a_changed_scene_leaves_other_bodies_as_they_are():
     for number, marker in played.display.of("bodies").items():
         if number != ids[moved.name]:
             assert marker.points is corners[number].points
+
+
+# --- saved configurations of displays ---
+
+
+@pytest.mark.parametrize("path", sorted(CONFIG.glob("*.rviz")), ids=lambda path: path.name)
+def test_rviz_shows_all_that_the_markers_say(path):
+    displays = yaml.safe_load(path.read_text())["Visualization Manager"]["Displays"]
+    (markers,) = (one for one in displays if one["Class"] == "rviz_default_plugins/MarkerArray")
+    assert markers["Topic"]["Value"] in PUBLISHED
+    assert set(markers["Namespaces"]) == NAMESPACES
+    assert markers["Namespaces"]["incomplete"]
+
+
+def test_the_layout_of_lichtblick_names_what_the_node_publishes():
+    layout = json.loads((CONFIG / "distance_service.lichtblick.json").read_text())
+    panels = layout["configById"]
+
+    def leaves(node):
+        return [node] if isinstance(node, str) else [*leaves(node["first"]), *leaves(node["second"])]
+
+    assert sorted(leaves(layout["layout"])) == sorted(panels)
+    assert set(panels["3D!superovoid"]["topics"]) <= PUBLISHED
+    assert panels["DiagnosticSummary!node"]["topicToRender"] in PUBLISHED
+    paths = [one["value"] for panel in panels.values() for one in panel.get("paths", ())]
+    assert len(paths) == 4
+    for path in paths:
+        topic, *fields = path.split(".")
+        assert topic in PUBLISHED
+        kind = DistanceArray
+        for name in fields:
+            assert re.sub(r"\[0\]$", "", name) in kind.get_fields_and_field_types()
+            kind = PairDistance

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from superovoid_ros.client.caller import Caller
-from superovoid_ros.nodes.distance_service.health.bond import status_type
+from superovoid_ros.nodes.distance_service.health.bond import Status
 
 import arm
 from node_processes import ROOT
@@ -25,7 +25,7 @@ CONTROLLERS = {"controllers": str(ROOT / "config" / "moveit_controllers.yaml")}
 NOT_TOGETHER = {"sweep_player": {"/clock"}}
 # Only with the parameter `planning_scene_service`.
 NOT_REQUESTED = {"/get_planning_scene"}
-WITHOUT_BOND = {"/bond"} if status_type() is None else set()
+WITHOUT_BOND = {"/bond"} if Status is None else set()
 PLAYED = {"paused": True, "publish_clock": True, "publish_robot_description": True}
 
 

@@ -13,21 +13,15 @@ import time
 import uuid
 from typing import Any
 
+try:
+    from bond.msg import Status
+except ModuleNotFoundError:
+    Status = None
+
 from superovoid_ros.nodes.distance_service.part import Common, Part
 
 TOPIC = "bond"
 _PERIODS = 0.05, 1.0  # s, shortest and longest period of the heartbeats
-
-
-def status_type() -> type | None:
-    """Return the type bond/msg/Status; None if it is not installed."""
-    try:
-        from bond.msg import Status
-    except ModuleNotFoundError as error:
-        if error.name not in ("bond", "bond.msg"):
-            raise
-        return None
-    return Status
 
 
 class Bond(Part):
@@ -35,16 +29,13 @@ class Bond(Part):
 
     def __init__(self, common: Common) -> None:
         super().__init__(common)
-        self._kind: Any = None
         self._publisher = self._timer = None
         self._instance = self._period = self._heard_until = None
 
     def configure(self) -> None:
         """Subscribe to the heartbeats of managers."""
-        self._kind = status_type()
-        if self._kind is not None:
-            self._publisher = self.endpoints.advertise(self._kind, TOPIC, 5)
-            self.endpoints.listen(self._kind, TOPIC, self._take, 30)
+        self._publisher = self.endpoints.advertise(Status, TOPIC, 5)
+        self.endpoints.listen(Status, TOPIC, self._take, 30)
 
     def activate(self) -> None:
         """Allow a manager to start a bond."""
@@ -57,7 +48,7 @@ class Bond(Part):
 
     def clean_up(self) -> None:
         """Close the topic."""
-        self._kind = self._publisher = self._timer = None
+        self._publisher = self._timer = None
 
     def _take(self, status: Any) -> None:
         """Handle a heartbeat of a manager, or the end of its bond."""
@@ -90,7 +81,7 @@ class Bond(Part):
             self._publish(is_active=False)
 
     def _publish(self, *, is_active: bool) -> None:
-        status = self._kind(id=self.node.get_name(), instance_id=self._instance, active=is_active)
+        status = Status(id=self.node.get_name(), instance_id=self._instance, active=is_active)
         status.header.stamp = self.node.get_clock().now().to_msg()
         status.heartbeat_period = self._period
         status.heartbeat_timeout = 4.0 * _PERIODS[1]  # the default of bond_core
