@@ -33,9 +33,9 @@ from superovoid_ros.client.caller import Caller, ask
 from superovoid_ros.client.questions import (
     Distances,
     Question,
-    QuestionOptions,
     check_names,
     distances_of,
+    request_of,
 )
 from superovoid_ros.nodes.common.endpoints import SERVICE
 from superovoid_ros.nodes.common.mistakes import LATER, Code
@@ -183,7 +183,7 @@ class DistanceClient:
     def _temporary_refusal(self) -> RequestRefusedError | None:
         """Request one pair; return the node's refusal if the node may answer later."""
         try:
-            _require_success(self._ask(Question(max_results=1).request()))
+            _require_success(self._ask(request_of(max_results=1)))
         except RequestRefusedError as error:
             return error if error.code in LATER else None
         except ServiceFailedError:
@@ -213,12 +213,15 @@ class DistanceClient:
             f"{', '.join(sorted(others)) or 'none'}. Is the node running, with the same ROS_DOMAIN_ID?"
         )
 
-    def distances(self, positions: ArrayLike | None = None, **options: Unpack[QuestionOptions]) -> Distances:
+    def distances(self, positions: ArrayLike | None = None, **options: Unpack[Question]) -> Distances:
         """Compute the signed distances of pairs of bodies in one or many states.
 
         Parameters
         ----------
-        positions, **options
+        positions
+            Positions of `joint_names`, rad or m, shape (states, joints) or (joints,). Other joints keep their measured
+            position.
+        **options
             The fields of `Question`: joint_names, base_poses, links_a, links_b, max_distance, gradients, deadline, ...
 
         Returns
@@ -238,12 +241,12 @@ class DistanceClient:
             restarted or cleaned up after this client's `apply_objects`, until that is called again: the node's world
             is empty.
         """
-        request = Question(positions=positions, **options).request()  # validates the arguments before waiting
+        request = request_of(positions, **options)  # validates the arguments before waiting
         self.wait()
         world_id = self._world_id
         return self._distances(self._ask(request), world_id)
 
-    def distances_async(self, positions: ArrayLike | None = None, **options: Unpack[QuestionOptions]) -> Future:
+    def distances_async(self, positions: ArrayLike | None = None, **options: Unpack[Question]) -> Future:
         """Request `distances` without blocking; the service must be available already (see `wait`).
 
         Parameters
@@ -262,7 +265,7 @@ class DistanceClient:
         ValueError, ServiceUnavailableError
             As for `distances`; the future raises the other errors. It has no time limit.
         """
-        request = Question(positions=positions, **options).request()
+        request = request_of(positions, **options)
         self._require_open()
         if not self._client.service_is_ready():
             raise self._unavailable_error(self._client, 0.0)

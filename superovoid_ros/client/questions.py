@@ -5,24 +5,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar, TypedDict
+from dataclasses import dataclass
+from typing import ClassVar, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from superovoid_interfaces.srv import GetDistances
 
+from superovoid.values.checks import positive, whole_number
 from superovoid.values.poses import PosesLike, as_matrices, check_rigid, quaternions_of
-from superovoid.values.records import Record, Result, StateTable
+from superovoid.values.records import Result, StateTable
 from superovoid.values.status import Status
 from superovoid_ros.nodes.common.conversions import flat_array, to_nanoseconds
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-
-_MOST_RESULTS = 2**32 - 1  # the field of the message has 32 bits
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,103 +129,83 @@ class Distances(StateTable):
         return self[slice(self.first[state], self.first[state + 1])]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Question(Record):
-    """Fields of a request by `DistanceClient`.
+class Question(TypedDict, total=False):
+    """The keyword arguments of `DistanceClient.distances`."""
+
+    joint_names: Sequence[str]
+    """Joints of the columns of `positions`."""
+    base_poses: Mapping[str, PosesLike]
+    """Poses of links on floating joints, m, in `base_frame`, shape (4, 4) for all states or (states, 4, 4). Other such
+    links keep their pose from TF."""
+    base_frame: str
+    """Frame of `base_poses`; default: the robot's root link."""
+    links_a: Sequence[str]
+    """Links, groups or objects on either side of the pairs; default: any."""
+    links_b: Sequence[str]
+    max_distance: float | None
+    """Largest distance to report, m."""
+    max_results: int | None
+    """Largest number of pairs for each state; the closest ones are reported."""
+    gradients: bool
+    """If true, compute derivatives with respect to the joints."""
+    base_gradients: bool
+    """If true, compute derivatives with respect to base poses."""
+    deadline: float | None
+    """Time after which no further state is started, s."""
+
+
+def request_of(positions: ArrayLike | None = None, **options: Unpack[Question]) -> GetDistances.Request:
+    """Return the request of a service call.
+
+    Parameters
+    ----------
+    positions
+        Positions of `joint_names`, rad or m, shape (states, joints) or (joints,). Other joints keep their measured
+        position.
+    **options
+        The fields of `Question`.
 
     Raises
     ------
     ValueError
         If an argument has an invalid shape or value.
+    TypeError
+        If there is no such argument.
     """
+    unknown = options.keys() - Question.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"{', '.join(sorted(unknown))}: must be among {', '.join(Question.__annotations__)}")
+    names = {what: options.get(what, ()) for what in ("joint_names", "links_a", "links_b")}
+    base_poses, base_frame = options.get("base_poses") or {}, options.get("base_frame", "")
+    for what, given in {**names, "base_poses": list(base_poses), "base_frame": [base_frame]}.items():
+        check_names(what, given)
+    rows, bases = _rows(positions, len(names["joint_names"])), _base_rows(base_poses)
+    if len(rows) and len(bases) not in (0, 1, len(rows)):
+        raise ValueError(f"base_poses: must be one pose for all states or {len(rows)}, found {len(bases)}")
+    max_distance, max_results, deadline = map(options.get, ("max_distance", "max_results", "deadline"))
+    return GetDistances.Request(
+        **{what: list(given) for what, given in names.items()},
+        joint_positions=flat_array("d", rows),
+        base_links=list(base_poses),
+        base_poses=flat_array("d", bases),
+        base_frame=base_frame,
+        max_distance=0.0 if max_distance is None else positive("max_distance", max_distance, "metres"),
+        max_results=0 if max_results is None else whole_number("max_results", max_results, 1),
+        gradients=bool(options.get("gradients")),
+        base_gradients=bool(options.get("base_gradients")),
+        deadline=0.0 if deadline is None else positive("deadline", deadline, "seconds"),
+    )
 
-    positions: ArrayLike | None = None
-    """Positions of `joint_names`, rad or m, shape (states, joints) or (joints,). Other joints keep their measured
-    position."""
-    joint_names: Sequence[str] = ()
-    """Joints of the columns of `positions`."""
-    base_poses: Mapping[str, PosesLike] = field(default_factory=dict)
-    """Poses of links on floating joints, m, in `base_frame`, shape (4, 4) for all states or (states, 4, 4). Other such
-    links keep their pose from TF."""
-    base_frame: str = ""
-    """Frame of `base_poses`; default: the robot's root link."""
-    links_a: Sequence[str] = ()
-    """Links, groups or objects on either side of the pairs; default: any."""
-    links_b: Sequence[str] = ()
-    max_distance: float | None = None
-    """Largest distance to report, m."""
-    max_results: int | None = None
-    """Largest number of pairs for each state; the closest ones are reported."""
-    gradients: bool = False
-    """If true, compute derivatives with respect to the joints."""
-    base_gradients: bool = False
-    """If true, compute derivatives with respect to base poses."""
-    deadline: float | None = None
-    """Time after which no further state is started, s."""
 
-    def __post_init__(self) -> None:
-        for what in ("joint_names", "links_a", "links_b"):
-            check_names(what, getattr(self, what))
-        check_names("base_poses", list(self.base_poses or ()))
-        check_names("base_frame", [self.base_frame])
-        if self.max_distance is not None and not self.max_distance > 0.0:
-            raise ValueError(f"max_distance = {self.max_distance!r}: must be positive, or None for no limit")
-        if self.max_results is not None:
-            most = self.max_results
-            if not isinstance(most, int | np.integer) or isinstance(most, bool) or not 1 <= most <= _MOST_RESULTS:
-                raise ValueError(
-                    f"max_results = {most!r}: must be a whole number from 1 to {_MOST_RESULTS}, or None for no limit"
-                )
-        if self.deadline is not None and not 0.0 < self.deadline < math.inf:
-            raise ValueError(f"deadline = {self.deadline!r}: must be a positive number of seconds, or None for none")
-
-    def request(self) -> GetDistances.Request:
-        """Return the request of the service call."""
-        rows, bases = self._rows(), _base_rows(self.base_poses or {})
-        if len(rows) and len(bases) not in (0, 1, len(rows)):
-            raise ValueError(f"base_poses: must be one pose for all states or {len(rows)}, found {len(bases)}")
-        return GetDistances.Request(
-            links_a=list(self.links_a),
-            links_b=list(self.links_b),
-            max_distance=float(self.max_distance or 0.0),
-            max_results=int(self.max_results or 0),
-            joint_names=list(self.joint_names),
-            joint_positions=flat_array("d", rows),
-            base_links=list(self.base_poses or ()),
-            base_poses=flat_array("d", bases),
-            base_frame=self.base_frame,
-            gradients=bool(self.gradients),
-            base_gradients=bool(self.base_gradients),
-            deadline=float(self.deadline or 0.0),
+def _rows(positions: ArrayLike | None, count: int) -> FloatArray:
+    """Return the positions of `count` joints, shape (states, count); no rows if there are none."""
+    rows = np.empty((0, count)) if positions is None else np.atleast_2d(np.asarray(positions, dtype=np.float64))
+    if (positions is None) != (not count) or rows.ndim != 2 or rows.shape[1] != count:
+        raise ValueError(
+            f"positions: must have shape (states, {count}), a column for each of joint_names, found "
+            f"{None if positions is None else np.shape(positions)}"
         )
-
-    def _rows(self) -> FloatArray:
-        """Return joint positions, shape (states, joints); no rows if there are none."""
-        count = len(self.joint_names)
-        rows = np.empty((0, count))
-        if self.positions is not None:
-            rows = np.atleast_2d(np.asarray(self.positions, dtype=np.float64))
-        if (self.positions is None) != (not count) or rows.ndim != 2 or rows.shape[1] != count:
-            raise ValueError(
-                f"positions: must have shape (states, {count}), a column for each of joint_names, found "
-                f"{None if self.positions is None else np.shape(self.positions)}"
-            )
-        return rows
-
-
-class QuestionOptions(TypedDict, total=False):
-    """Fields of `Question` without `positions`: the type of the keyword arguments of `DistanceClient`."""
-
-    joint_names: Sequence[str]
-    base_poses: Mapping[str, PosesLike]
-    base_frame: str
-    links_a: Sequence[str]
-    links_b: Sequence[str]
-    max_distance: float | None
-    max_results: int | None
-    gradients: bool
-    base_gradients: bool
-    deadline: float | None
+    return rows
 
 
 def check_names(what: str, names: Sequence[str]) -> None:

@@ -18,7 +18,7 @@ from rclpy.task import Future
 from superovoid_interfaces.srv import GetDistances, GetMinDistance, GetPenetration
 
 from superovoid_ros.client.caller import Caller
-from superovoid_ros.client.questions import Question
+from superovoid_ros.client.questions import request_of
 from superovoid_ros.nodes.common.conversions import to_transforms
 
 MAX_DISTANCE = 0.01
@@ -69,7 +69,7 @@ def _request(kind: str, states: States, chosen: list[int]) -> object:
     fields = {"links_a": links_a, "links_b": links_b, "joint_names": states.joint_names, **limits}
     bases = {link: poses[chosen] for link, poses in states.base_poses.items()}
     if service is GetDistances:
-        return Question(positions=states.positions[chosen], base_poses=bases, **fields).request()
+        return request_of(states.positions[chosen], base_poses=bases, **fields)
     poses = to_transforms("world", list(bases), np.concatenate(list(bases.values())), Time())
     return service.Request(joint_positions=states.positions[chosen[0]].tolist(), base_poses=poses, **fields)
 

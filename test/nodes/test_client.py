@@ -225,7 +225,7 @@ def test_cleanup_restart_and_end_of_the_node_are_errors(start_node, client):
         ({"base_poses": {"ball": np.tile(np.eye(4), (3, 1, 1))}}, "one pose for all states or 1, found 3"),
         ({"max_distance": -1.0}, "max_distance = -1.0"),
         ({"max_results": 0}, "max_results = 0"),
-        ({"max_results": 2.5}, "max_results = 2.5: must be a whole number from 1 to 4294967295"),
+        ({"max_results": 2.5}, "max_results = 2.5: must be an integer of at least 1, at most 4294967295"),
         ({"max_results": 10**20}, "max_results = 10{20}: must be"),
         ({"max_results": True}, "max_results = True"),
         ({"links_a": ["a\0b"]}, r"links_a: 'a\\x00b' has a character"),
@@ -239,6 +239,11 @@ def test_wrong_arguments_are_errors_before_anything_is_sent(script, options, wor
     arguments = {"positions": [[0.0, 0.0]], "joint_names": arm.JOINTS, **options}
     with pytest.raises(ValueError, match=words):
         script.distances(**arguments)
+
+
+def test_an_unknown_argument_is_named_with_the_known_ones(script):
+    with pytest.raises(TypeError, match=r"max_dist: must be among joint_names, .*max_distance"):
+        script.distances(max_dist=1.0)
 
 
 # --- when it ends, and when something goes wrong ---
