@@ -1,7 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The diagnostics of the distance service, as a monitor of the robot receives them."""
+"""The diagnostics of the distance service, as a monitor of the robot receives them, and `superovoid node check`."""
+
+import json
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -10,6 +12,9 @@ from sensor_msgs.msg import JointState
 from superovoid_interfaces.msg import DistanceArray
 from tf2_msgs.msg import TFMessage
 
+from superovoid.cli.command_line import Command
+from superovoid.output import REPORT
+from superovoid_ros.commands import node as command
 from superovoid_ros.nodes.common.conversions import to_nanoseconds
 
 import arm
@@ -41,6 +46,39 @@ def loaded(monitor, client):
     return monitor
 
 
+def run(capsys, *line):
+    """Run the command; return its exit code and its output as the user sees it."""
+    parser = Command()
+    command.add(parser.add_subparsers())
+    arguments = parser.parse_args(["node", "check", "--timeout", "60", *line])
+    code = REPORT.run(arguments)
+    return code, capsys.readouterr().out
+
+
+def checks(capsys):
+    code, text = run(capsys, NAME, "--json")
+    return code, {check["name"]: check for check in json.loads(text)["checks"]}
+
+
+@pytest.mark.ci
+def test_a_missing_node_is_answered_by_the_names_of_others(monitor, client, capsys):
+    def is_named():  # once the command finds the other node in time
+        code, text = run(capsys, "/nobody", "--timeout", "1")
+        assert code == 1
+        assert text.startswith("/nobody cannot answer\n")
+        return f"{NAME}/get_distances" in text
+
+    assert client.wait(is_named)
+
+
+def test_node_without_a_robot_lacks_its_description(monitor, capsys):
+    code, found = checks(capsys)
+    assert code == 1
+    assert found["node"]["ok"] and not found["robot"]["ok"]
+    assert found["distance"]["found"].startswith("NO_ROBOT: ")
+    assert "urdf:=" in found["distance"]["remedy"]
+
+
 @pytest.mark.ci
 def test_without_a_robot_the_reason_is_an_error(monitor):
     status, values = monitor.wait_for("robot", lambda s: s.level == ERROR)
@@ -57,6 +95,23 @@ def test_parts_of_the_robot_and_what_was_never_measured_are_told(loaded):
     assert status.hardware_id == "arm" and counts.items() <= values.items()
     status, _ = loaded.wait_for("measurements", lambda s: s.level == ERROR)
     assert "no position of joint slide, wrist" in status.message
+
+
+@pytest.mark.ci
+def test_robot_lacks_joint_states_until_they_come(loaded, client, capsys):
+    code, found = checks(capsys)
+    assert code == 1
+    assert found["robot"]["ok"] and not found["measurements"]["ok"]
+    assert found["distance"]["found"].startswith("NOT_MEASURED: ")
+    assert "unmeasured_joints" in found["distance"]["remedy"]
+    arm.set_state(client, NAME)
+    arm.send_state(client)
+    client.until(max_results=1)
+    arm.send_state(client)
+    code, text = run(capsys, NAME)
+    assert code == 0
+    assert text.splitlines()[0] == f"{NAME} answers"
+    assert " mm" in text.splitlines()[-1]
 
 
 def test_ages_of_measurements_go_from_ok_to_stale(loaded, client):
@@ -110,8 +165,10 @@ def test_calls_are_counted(loaded, client):
     assert values["uncertified answers"] == "0"
 
 
-def test_an_inactive_node_goes_on_telling_until_the_period_is_zero(loaded, client):
+def test_an_inactive_node_goes_on_telling_until_the_period_is_zero(loaded, client, capsys):
     client.bring("inactive")
+    code, text = run(capsys, NAME)
+    assert code == 1 and f"ros2 lifecycle set {NAME} activate" in text
     loaded.wait_for("robot", lambda s: values_of(s)["state"] == "inactive")
     status, _ = loaded.wait_for("topics")
     assert status.level == OK and status.message == "inactive"
