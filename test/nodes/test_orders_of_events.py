@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 from geometry_msgs.msg import TransformStamped
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld
+from rclpy.qos import QoSProfile
 from rclpy.serialization import serialize_message
 from std_msgs.msg import String
 
-from superovoid_ros.nodes.common.endpoints import LostMessages
+from superovoid_ros.nodes.common.endpoints import Endpoints, LostMessages
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service import parameter_file
 from superovoid_ros.nodes.distance_service.robot_state.latest import StampedTransform
@@ -354,6 +355,19 @@ def test_a_full_queue_has_lost_what_its_first_number_lacks(numbers, lost):
     counts = LostMessages(3)
     infos = [{"publication_sequence_number": one, "publisher_gid": one and {"data": b"a"}} for one in numbers]
     assert [counts.losses(info) for info in infos] == lost
+
+
+def test_messages_that_wait_are_taken_together_and_an_empty_queue_has_lost_none():
+    node, taken = parts.FakeNode(), []
+    Endpoints(node, pytest.fail).listen_to_every(String, "topic", taken.append, QoSProfile(depth=3))
+    queue = node.subscriptions["topic"]
+    for number in range(7, 20):  # more than the depth, one at a time
+        queue(b"", number)
+    assert taken == [[(b"", 0)]] * 13
+    for number in range(20, 23):
+        queue.put(b"", number)
+    queue.spin()
+    assert taken[13:] == [[(b"", 0)] * 3]
 
 
 def test_nothing_is_answered_before_a_required_scene():
