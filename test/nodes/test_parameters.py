@@ -1,25 +1,31 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parameters set while the distance service runs: all of a request's or none, and calls go on meanwhile."""
+"""Parameters: those of config/distance_service.yaml; set at run time all of a request's or none, and calls go on."""
 
 import math
 
 import numpy as np
 import pytest
+import yaml
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterValue
-from rcl_interfaces.srv import SetParameters, SetParametersAtomically
+from rcl_interfaces.srv import DescribeParameters, ListParameters, SetParameters, SetParametersAtomically
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from superovoid_interfaces.msg import DistanceArray
 from superovoid_interfaces.srv import GetMinDistance
+
+from superovoid_ros.nodes.distance_service import parameter_file
+from superovoid_ros.resources import share_directory
 
 import arm
 from parameters import get_parameters, set_parameters
 from world import MIN_DISTANCE, NAME
 
 PARAMETERS = {"rate": 50.0, "max_distance": 0.0}
+FILE = share_directory() / "config" / "distance_service.yaml"
+DECLARED = {one.name: one for declared in parameter_file.SECTIONS.values() for one in declared}
 
 
 def urdf_with_radius(radius):
@@ -125,3 +131,31 @@ def test_each_answer_is_of_one_robot_while_it_is_replaced(ahead):
         points = np.array([[point.x, point.y, point.z] for point in (pair.point_a, pair.point_b)])
         assert np.linalg.norm(points[1] - points[0]) == pytest.approx(pair.distance, abs=1e-9)
     ahead.set_robot(robot_description=arm.URDF)
+
+
+# --- the parameter file ---
+
+
+def test_the_file_is_what_the_node_declares():
+    assert FILE.read_text(encoding="utf-8") == parameter_file.text(), (
+        f"write it anew: python -m {parameter_file.__name__} config/distance_service.yaml"
+    )
+
+
+def test_a_running_node_has_and_describes_these_parameters_alone(service, client):
+    names = set(client.call(ListParameters, f"{NAME}/list_parameters").result.names)
+    names -= {"use_sim_time", "start_type_description_service"}  # rclpy's own
+    assert {name for name in names if not name.startswith("qos_overrides.")} == set(DECLARED)
+    described = client.call(DescribeParameters, f"{NAME}/describe_parameters", names=list(DECLARED)).descriptors
+    assert all(one.description for one in described)
+    ranged = {one.name for one in described if one.floating_point_range}
+    assert {"rate", "max_distance", "near_distance", "rtol", "stale_timeout", "padding", "markers.opacity"} <= ranged
+
+
+def test_every_parameter_is_where_ros_looks_for_it():
+    def names(tree, prefix=""):
+        for name, value in tree.items():
+            yield from names(value, f"{prefix}{name}.") if isinstance(value, dict) else [f"{prefix}{name}"]
+
+    content = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    assert set(names(content["/**"]["ros__parameters"])) == set(DECLARED)
