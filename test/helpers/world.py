@@ -48,6 +48,11 @@ TOPICS = {
 RELIABLE = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
 
 
+def vector(message):
+    """Return a point or vector as an array, shape (3,)."""
+    return np.array([message.x, message.y, message.z])
+
+
 class SceneClient(ClientWithTimeout):
     """A client with short words for what tests of one distance service tell and ask."""
 

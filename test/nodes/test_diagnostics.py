@@ -161,7 +161,7 @@ def test_calls_are_counted(loaded, client):
     refused = "calls of GetMinDistance refused"
     _, values = loaded.wait_for("queries", lambda s: count_calls(values_of(s), refused) > 0)
     assert count_calls(values, "calls") >= 2 and count_calls(values, "calls of GetMinDistance") >= 2
-    assert float(values["slowest query [s]"]) > 0.0 and values["internal errors"] == "0"
+    assert values["internal errors"] == "0"
     assert values["uncertified answers"] == "0"
 
 

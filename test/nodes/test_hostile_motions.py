@@ -137,11 +137,6 @@ def wait_for_tip(client, values):
     client.call_until(is_there, GetPositionFK, "/compute_fk", robot_state=RobotState(is_diff=True), fk_link_names=[TIP])
 
 
-def code_of(client, goal):
-    assert client.wait(goal.future.done, 60.0)
-    return goal.code()
-
-
 def begin_motion(client):
     """Begin a planned motion that lasts long."""
     goal = move(client, RIGHT, scale=0.02)
@@ -160,7 +155,7 @@ def test_many_points_in_another_order_of_joints_reach_the_controller(robot):
     sent = robot.machine.goals[0].request.trajectory
     assert len(sent.points) == 1_000 and list(sent.joint_names) == order
     robot.machine.end.set_result(None)
-    code = code_of(robot, goal)
+    code = goal.code()
     assert code.val == Code.CONTROL_FAILED and "out of tolerance" in code.message
 
 
@@ -170,7 +165,7 @@ def test_a_joint_may_be_measured_a_little_beyond_its_limit(robot, beyond, words)
     robot.machine.state[6], robot.machine.accepts = limit + beyond, False
     begin, end = (*LEFT[:6], limit if beyond < 0.01 else limit + beyond), (*LEFT[:6], 2.0)
     wait_for_tip(robot, robot.machine.state[:7])
-    code = code_of(robot, execute(robot, trajectory((0.0, begin), (1.0, end))))
+    code = execute(robot, trajectory((0.0, begin), (1.0, end))).code()
     assert words in code.message
 
 
@@ -179,7 +174,7 @@ def test_a_cancelled_goal_ends_though_its_controller_does_not(robot):
     robot.machine.cancels = False
     goal = begin_motion(robot)
     robot.answer(goal.handle.cancel_goal_async())
-    code = code_of(robot, goal)
+    code = goal.code()
     assert code.val == Code.PREEMPTED and "did not end" in code.message
     assert robot.machine.cancelled
     robot.machine.end.set_result(None)
@@ -207,7 +202,7 @@ def fail(**state):
 def test_a_planned_motion_stops_once_it_cannot_be_proved_or_followed(robot, event, code, words):
     goal = begin_motion(robot)
     event(robot)
-    found = code_of(robot, goal)
+    found = goal.code()
     robot.set_robot(robot_description=panda.urdf())
     assert found.val == code and words in found.message, found.message
     assert robot.machine.cancelled or robot.machine.server is None
@@ -219,7 +214,7 @@ def test_the_controller_stops_with_the_node(robot, together):
     robot.bring("unconfigured" if together else "inactive")
     robot.wait(lambda: bool(robot.machine.cancelled))
     if not together:
-        assert code_of(robot, goal).val == Code.PREEMPTED
+        assert goal.code().val == Code.PREEMPTED
     robot.bring("active")
     assert robot.machine.cancelled
 

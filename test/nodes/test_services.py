@@ -17,7 +17,7 @@ from superovoid.shapes import Sphere
 from superovoid_ros.nodes.common.conversions import to_nanoseconds, to_quaternion, to_transform
 
 import arm
-from world import DISTANCES, MIN_DISTANCE, NAME, SET_RULES, attached_object, sphere, thing
+from world import DISTANCES, MIN_DISTANCE, NAME, SET_RULES, attached_object, sphere, thing, vector
 
 PENETRATION = f"{NAME}/get_penetration"
 PARAMETERS = {"rate": 50.0, "max_distance": 0.0}
@@ -34,10 +34,6 @@ def base_pose(pose):
 def numbers(pose):
     q = to_quaternion(pose[:3, :3])
     return [*pose[:3, 3], q.x, q.y, q.z, q.w]
-
-
-def vector(message):
-    return np.array([message.x, message.y, message.z])
 
 
 # The states in which something touches, by world.

@@ -5,7 +5,6 @@
 
 import math
 
-import numpy as np
 import pytest
 from geometry_msgs.msg import Quaternion, Transform, Vector3
 from moveit_msgs.msg import (
@@ -28,7 +27,7 @@ from shape_msgs.msg import SolidPrimitive
 from superovoid_ros.nodes.common.conversions import to_pose
 
 import arm
-from world import MAP, WALL, attached_object, octomap, sphere, thing, with_octomap
+from world import MAP, WALL, attached_object, octomap, sphere, thing, vector, with_octomap
 
 SLIDING, TURNING = (
     f'<group name="{group}"><joint name="{joint}"/></group>'
@@ -54,10 +53,6 @@ def in_hand(name="cup", x=0.7, **fields):
 
 def pairs(response):
     return [(contact.contact_body_1, contact.contact_body_2) for contact in response.contacts]
-
-
-def vector(message):
-    return np.array([message.x, message.y, message.z])
 
 
 # --- contacts ---

@@ -176,7 +176,7 @@ class Distances(Part):
         spare = self._spare if question.cost <= AT_ONCE else None
         found = await self.query(question.cost, lambda: message_of(question, question.run_once(), spare))
         response.distances = found
-        self.statistics.query(type(request).__name__.removesuffix("_Request"), found.solve_time, found.unproven)
+        self.statistics.uncertified += found.unproven
         return self._current.append_missing(_summary(found, self._measurements.fill_freshness(found, states)))
 
     # --- many states ---
@@ -265,8 +265,7 @@ class Distances(Part):
         response.solved = int(found.statistics.solved[: found.done].sum())
         response.unproven = int(np.count_nonzero(found.status & Status.UNPROVEN))
         response.solve_time = question.solve_time
-        # The time of one state: many states take long without being slow.
-        self.statistics.query("GetDistances", question.solve_time / max(1, found.done), response.unproven)
+        self.statistics.uncertified += response.unproven
         return self._current.append_missing("" if found.done == found.states else _incomplete_message(question, found))
 
 

@@ -282,7 +282,7 @@ class Topics(Part):
         question = closest_question(model, selection, state, max_distance=max_distance)
         result = question.run_once()
         message = message_of(question, result, self._spare)
-        self.statistics.query("topics", message.solve_time, message.unproven)
+        self.statistics.uncertified += message.unproven
         stale = self._measurements.fill_freshness(message, state)
         if stale:
             self.node.get_logger().warning(
@@ -330,8 +330,7 @@ class Topics(Part):
         message.closest = message_of(question, closest).pairs[0]
         message.lower = float(result.lower.min())
         message.pairs_considered, message.solve_time = len(selection.pairs), question.solve_time
-        unproven = int(np.count_nonzero(result.status & Status.UNPROVEN))
-        self.statistics.query("topics", question.solve_time, unproven)
+        self.statistics.uncertified += int(np.count_nonzero(result.status & Status.UNPROVEN))
         try:
             velocities = measurements.velocities(model.robot, state)
         except InputError as error:

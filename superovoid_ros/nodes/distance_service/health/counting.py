@@ -27,9 +27,6 @@ class Statistics:
     """Number of messages and requests that rclpy could not deserialize."""
     refused_messages: Counter[str] = field(default_factory=Counter)
     """Number of refused messages on each topic."""
-    slowest: float = 0.0
-    """Duration of the slowest query, s."""
-    slowest_name: str = ""
     uncertified: int = 0
     """Number of pairs answered with status UNPROVEN."""
 
@@ -50,9 +47,3 @@ class Statistics:
         """Count a callback that failed, or with `is_read` false a message that could not be deserialized."""
         self.internal_errors += is_read
         self.unreadable += not is_read
-
-    def query(self, name: str, seconds: float, uncertified: int) -> None:
-        """Count a query of the scene (or many in one call) by a service or topic."""
-        self.uncertified += uncertified
-        if seconds > self.slowest:
-            self.slowest, self.slowest_name = seconds, name

@@ -231,10 +231,7 @@ class Diagnostics(Part):
             "messages refused": total.refused_messages.total(),
             "unreadable messages": total.unreadable,
             "omitted log lines": self.log.left_out,
-            "slowest query [s]": total.slowest,
-            "slowest query in": total.slowest_name or "none",
             "uncertified answers": total.uncertified,
-            "uncertified answers, new": uncertified,
         }
         for service, number_of_calls in sorted(total.calls.items()):
             found.values[f"calls of {service}"] = number_of_calls
