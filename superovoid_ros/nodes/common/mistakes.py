@@ -22,6 +22,7 @@ LONGEST_NAME = 1000
 
 _MOST_WORDS = 1000  # characters in the message of a response or in a log line
 _MOST_NAME = 80  # characters of a name in a list
+_MOST_NAMES = 12  # of a list
 _traced: set[object] = set()  # types and places of errors whose tracebacks were printed
 
 
@@ -110,11 +111,11 @@ def shorten(words: object, most: int = _MOST_WORDS) -> str:
     return words if words.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in words)
 
 
-def listing(names: object, limit: int = 12) -> str:
-    """Return names as a readable list for an error message, cut after `limit`."""
+def listing(names: object) -> str:
+    """Return names as a readable list for an error message, cut after `_MOST_NAMES`."""
     names = sorted(map(str, names))
-    shown = ", ".join(shorten(name, _MOST_NAME) for name in names[:limit])
-    return f"{shown}, ... ({len(names)} in all)" if len(names) > limit else shown or "none"
+    shown = ", ".join(shorten(name, _MOST_NAME) for name in names[:_MOST_NAMES])
+    return f"{shown}, ... ({len(names)} in all)" if len(names) > _MOST_NAMES else shown or "none"
 
 
 def reason_of(error: BaseException) -> str:

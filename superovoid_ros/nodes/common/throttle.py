@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 from rclpy.node import Node
 
@@ -27,13 +26,10 @@ class Log:
     ----------
     node
         The node whose logger is used.
-    steady
-        Clock that returns monotonic time, s.
     """
 
-    def __init__(self, node: Node, steady: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, node: Node) -> None:
         self._logger = node.get_logger()
-        self._steady = steady
         self._kinds: dict[str, list[float]] = {}
         """For each kind: start of the period, s, characters written in it, lines omitted."""
         self.left_out = 0
@@ -54,7 +50,7 @@ class Log:
         """Return the line to write; empty if it is omitted."""
         if kind not in self._kinds and len(self._kinds) >= _KINDS:
             kind = ""
-        now = self._steady()
+        now = time.monotonic()
         counts = self._kinds.setdefault(kind, [now, 0, 0])
         if now - counts[0] >= LOG_PERIOD:
             counts[:2] = now, 0
