@@ -5,6 +5,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from geometry_msgs.msg import Quaternion, Transform, Vector3
 from moveit_msgs.msg import (
