@@ -164,10 +164,13 @@ def _nearest_members(a, b, limit, goal, aside, margin, memory):
             elsewhere = min(elsewhere, upper)
         if is_aside and step >= 0:
             elsewhere = min(elsewhere, max(upper, best[columns.UPPER]))
-        if step < 0 or upper < best[columns.UPPER]:  # the first pair may be far apart, and its upper bound infinite
+        nearer = min(upper, best[columns.UPPER])
+        # Of overlaps that are not proved the deepest counts, not one that touches within rounding.
+        is_deeper = upper <= nearer + goal and row[columns.DISTANCE] < best[columns.DISTANCE]
+        if step < 0 or is_deeper or upper < best[columns.UPPER] - goal:
             for j in range(columns.RESULT_LENGTH):
                 best[j] = row[j]
-            best[columns.UPPER] = upper
+        best[columns.UPPER] = nearer
         if upper < limit.below:
             least = -math.inf
             break
@@ -324,7 +327,7 @@ def _solve_compounds(first, second, limit, rotation, out):
         shortest = _separate(a, b, limit, goal - upper, slack, margin, memory, way)
         away = vector_at(way, 0)
         margin += allowance(of_a, of_b, length + shortest)
-        lower = -shortest - margin
+        lower = min(-shortest - margin, out[columns.DISTANCE])
         if upper < 0.0 or out[columns.DISTANCE] < -goal:  # else the members touch within rounding
             # The points are those that are nearest after the translation, moved back.
             _least_after(a, b, scale(shortest, away), limit, margin, memory)

@@ -184,15 +184,14 @@ def _widths(pair, tolerance):
 
 
 @kernel
-def _opposite_status(pair, answer, goal):
-    """`ARBITRARY_NORMAL` if the translation against the normal is as short, to within the goal.
+def _opposite_status(pair, n, depth, goal):
+    """`ARBITRARY_NORMAL` if the translation of the hulls of the cores against n is as short as `depth`.
 
-    For convex cores. Along n these are -distance deep, so h may exceed that by the goal at most. Balls add the same
-    to both. Since h(n) + h(-n) >= 0, cores farther apart than the goal have no such way.
+    To within the goal. Balls add the same to both. Since h(n) + h(-n) >= 0, cores farther apart than the goal have no
+    such translation.
     """
     out_of_line()
-    h = difference.difference_support(pair, scale(-1.0, answer.n)).h
-    return ARBITRARY_NORMAL if h <= goal - answer.distance else 0
+    return ARBITRARY_NORMAL if difference.difference_support(pair, scale(-1.0, n)).h <= goal + depth else 0
 
 
 @kernel
@@ -342,7 +341,7 @@ def solve_convex(first, second, limit, state, rotation, out):
         if answer.distance >= balls:
             status &= ~ARBITRARY_NORMAL
         elif kb != kinds.TORUS and answer.distance <= goal:
-            status |= _opposite_status(pair, answer, goal)
+            status |= _opposite_status(pair, answer.n, -answer.distance, goal)
     answer = cores.with_balls(answer, ball_a, ball_b)
     is_open = answer.upper - answer.lower > goal
     # No point of overlapping bodies lies deeper than the two points are off the line along the normal.
@@ -368,7 +367,11 @@ def solve_non_convex(first, second, limit, state, rotation, out):
     if is_open or answer.distance < 0.0:
         # After the translation the bodies touch to rounding: their points may lie deeper than the interval is wide.
         answer = _on_surfaces(answer, pair, is_open)
-    _finish(task, answer, answer.status, goal, wanted, state, out)
+    status = answer.status
+    if status & UNPROVEN == 0 and answer.distance < -goal:
+        balls = kinds.ball_radius(pair.a.row, pair.a.kind) + kinds.ball_radius(pair.b.row, pair.b.kind)
+        status |= _opposite_status(pair, answer.n, -answer.distance - balls, goal)
+    _finish(task, answer, status, goal, wanted, state, out)
 
 
 @kernel

@@ -459,7 +459,7 @@ def test_bad_arguments_are_named():
         ValueError, match=r"pose_b: must have shape \(4, 4\) or \(2, 4, 4\) as the result, found \(3, 4, 4\)"
     ):
         pose_gradients(result, np.eye(4), np.tile(np.eye(4), (3, 1, 1)))
-    with pytest.raises(ValueError, match="found a: 1, result: 2"):
+    with pytest.raises(ValueError, match="differ: a: 1, result: 2"):
         derivatives([Sphere(1.0)], np.eye(4), Sphere(1.0), np.eye(4), result)
     with pytest.raises(TypeError, match=r"b\[0\]: must be a shape of superovoid.shapes, found str"):
         derivatives(Sphere(1.0), np.eye(4), ["x", "y"], np.eye(4), result)

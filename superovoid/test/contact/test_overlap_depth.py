@@ -19,7 +19,21 @@ import trimesh
 from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
-from superovoid import Box, ConvexMesh, Cylinder, Ellipsoid, Mesh, Sphere, Status, Superovoid, Torus, distance
+from superovoid import (
+    Box,
+    Capsule,
+    Compound,
+    Cone,
+    ConvexMesh,
+    Cylinder,
+    Ellipsoid,
+    Mesh,
+    Sphere,
+    Status,
+    Superovoid,
+    Torus,
+    distance,
+)
 
 UNIT_BOX = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 
@@ -42,6 +56,12 @@ def quarter_pose(rng, offset):
 
 def at(points, matrix):
     return points @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+def shift(z, x=0.0):
+    matrix = np.eye(4)
+    matrix[:3, 3] = x, 0.0, z
+    return matrix
 
 
 def ring_and_pieces(outer, inner, half):
@@ -187,6 +207,96 @@ def test_no_translation_shorter_than_proved_separates_a_body_from_a_torus(kind):
         shorter = shorter[np.linalg.norm(shorter, axis=1) < -result.upper - 1e-4]
         assert max(map(from_circle, shorter)) < torus.minor_radius
     assert overlapping >= 3
+
+
+TOUCHING_THE_CIRCLE = {
+    "equal circle": (Torus(1.0, 0.2), shift(0.0)),
+    "circle tangent from inside": (Torus(0.5, 0.2), shift(0.0, x=0.5)),
+    "rim": (Cylinder(1.0, 0.5), shift(0.25)),
+    "base of a cone": (Cone(1.0, 1.0), shift(0.5)),
+    "capsule that crosses": (Capsule(0.1, 1.0), shift(0.0, x=1.0)),
+}
+
+
+@pytest.mark.parametrize("kind", TOUCHING_THE_CIRCLE)
+def test_the_normal_separates_a_body_that_touches_the_circle_of_a_torus(kind):
+    other, place = TOUCHING_THE_CIRCLE[kind]
+    result = distance(Torus(1.0, 0.3), np.eye(4), other, place)
+    assert result.distance < -0.29
+    around, along = np.meshgrid(np.linspace(0.0, 2.0 * math.pi, 256), np.linspace(0.0, 2.0 * math.pi, 1000))
+    radius = 1.0 + 0.3 * np.cos(around)
+    tube = np.stack([radius * np.cos(along), radius * np.sin(along), 0.3 * np.sin(around)], axis=-1).reshape(-1, 3)
+    moved = tube + (1.0 + 1e-8) * result.distance * result.normal  # instead of the other body, the other way
+    assert not other.contains(at(moved, np.linalg.inv(place))).any()
+
+
+@pytest.mark.parametrize("other", [Cylinder(1.4, 0.1), Box((2.6, 2.6, 0.1)), Torus(1.0, 0.2)])
+def test_two_equal_translations_out_of_a_torus_are_reported(other):
+    found = [distance(Torus(1.0, 0.3), np.eye(4), other, pose) for pose in (np.eye(4), shift(1e-4), shift(-1e-4))]
+    assert found[0].status & Status.ARBITRARY_NORMAL and not found[0].status.differentiable
+    # The slopes differ in sign: the distance has a kink.
+    np.testing.assert_allclose([one.distance - found[0].distance for one in found[1:]], 1e-4, atol=1e-8)
+
+
+def boxes_as_mesh(*boxes):
+    return Mesh.from_trimesh(
+        trimesh.util.concatenate([trimesh.creation.box(bounds=np.array(bounds, dtype=float)) for bounds in boxes])
+    )
+
+
+def boxes_as_compound(*boxes):
+    members = []
+    for low, high in np.array(boxes, dtype=float):
+        middle = np.eye(4)
+        middle[:3, 3] = 0.5 * (low + high)
+        members.append((Box(high - low), middle))
+    return Compound(members)
+
+
+def test_flats_of_a_mesh_that_overlap_have_no_unique_contact():
+    mesh = boxes_as_mesh(([-1, -1, -1], [1, 1, 0]), ([5, 5, 5], [6, 6, 6]))
+    for other in (Box((0.5, 0.5, 0.5)), Cylinder(0.25, 0.5)):
+        result = distance(mesh, np.eye(4), other, shift(0.24))
+        assert result.distance == pytest.approx(-0.01, abs=1e-8) and result.certified
+        assert result.status & Status.NON_UNIQUE
+    assert not distance(mesh, np.eye(4), Sphere(0.25), shift(0.24)).status & Status.NON_UNIQUE
+
+
+def test_a_mesh_in_a_convex_body_is_proved_to_overlap():
+    mesh = boxes_as_mesh(([-1, -1, -1], [0, 0, 0]), ([0.5, 0.5, 0.5], [1, 1, 1]))
+    for body in (Box((4.0, 4.0, 4.0)), Sphere(3.0), Cylinder(3.0, 6.0), Superovoid((3.0, 3.0, 3.0), taper=(0.1, 0.1))):
+        result = distance(body, np.eye(4), mesh, np.eye(4))
+        assert result.lower <= result.distance <= result.upper < -0.01
+
+
+def test_a_member_that_touches_does_not_hide_the_depth_of_another():
+    mesh = boxes_as_mesh(([-1, -1, -1], [0, 0, 0]), ([0.5, 0.5, 0.5], [1, 1, 1]))
+    touching = np.eye(4)
+    touching[:3, 3] = 1.5, 0.75, 0.75
+    members = [(Box((4.0, 4.0, 4.0)), np.eye(4)), (Sphere(0.5), touching)]
+    for compound in (Compound(members), Compound(members[::-1])):
+        result = distance(compound, np.eye(4), mesh, np.eye(4))
+        assert result.distance == pytest.approx(-3.0, abs=1e-8) and result.lower <= result.distance <= result.upper
+
+
+def test_distances_of_unions_that_touch_on_a_lattice_lie_in_their_intervals():
+    rng = np.random.default_rng(3)
+    touching = 0
+    for scale in (1.0, 2e5):
+        for _ in range(300):
+            sides = []
+            for _ in range(2):
+                low = rng.integers(0, 3, (2, 3))
+                sides.append(scale * np.stack([low, low + rng.integers(1, 3, (2, 3))], axis=1))
+            gap = np.maximum(sides[0][:, None, 0] - sides[1][None, :, 1], sides[1][None, :, 0] - sides[0][:, None, 1])
+            corners = {corner for box in sides[1] for corner in itertools.product(*box.T.tolist())}
+            if gap.max(axis=2).min() != 0.0 or len(corners) < 16:
+                continue
+            touching += 1
+            for a, b in ((boxes_as_compound, boxes_as_mesh), (boxes_as_compound, boxes_as_compound)):
+                result = distance(a(*sides[0]), np.eye(4), b(*sides[1]), np.eye(4))
+                assert result.lower <= result.distance <= result.upper and result.upper >= 0.0
+    assert touching > 100
 
 
 def test_points_off_the_normal_leave_the_depth_open():

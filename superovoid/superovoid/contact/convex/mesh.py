@@ -390,7 +390,7 @@ def solve(pair, n, goal, budget):
     a, ka, pool_a = pair.a
     rotation, centre = pair.rotation, pair.centre
     margin = difference.rounding(a, pair.b.row, centre)
-    gap = separation(pair, n, goal, math.inf, -math.inf, True, w)
+    gap = separation(pair, n, goal, math.inf, 0.0, True, w)
     if not may_overlap(pair, gap, margin):
         d = gap.upper
         return cores.Cores(d, min(gap.lower - margin, d), d + margin, gap.x, gap.y, gap.n, gap.iterations, gap.status)
@@ -400,13 +400,16 @@ def solve(pair, n, goal, budget):
     if gap.lower == -math.inf:
         proved = max(0.0, -gap.upper)
     else:
+        # One body is inside the other, and the surfaces stay apart under translations shorter than their distance.
+        least = max(0.0, gap.lower - margin)
         # A may lie inside B, or the other way round: A leaves through the nearest triangle.
         inward = scale(-1.0, gap.n)
         _, _, upper = kinds.core_support(pair.a, inward)
         length = upper + ball - dot(inward, gap.y)
         count = _add_way(ways, count, length, inward)
         deepest = combine(1.0, point_along(pair.a, inward), ball, inward)
-        proved = depth_of_point(pair.b, rotate_back(rotation, sub(deepest, centre)), goal, math.inf, w)
+        deep = depth_of_point(pair.b, rotate_back(rotation, sub(deepest, centre)), goal, math.inf, w)
+        proved = max(least, deep)
         if length - proved <= 0.5 * goal:
             best, direction = _shortest_way(pair, ways, count, best, direction, goal, margin, w)
     if not best - proved <= goal:
@@ -462,7 +465,10 @@ def solve(pair, n, goal, budget):
         upper = max(margin, gap.upper)
     if best < 0.0:
         upper = norm(sub(y, x)) + margin
-    flags = 0 if paired and upper - lower <= goal else UNPROVEN | NON_CONVEX
+    flags = UNPROVEN | NON_CONVEX
+    if paired and upper - lower <= goal:
+        away = Pair(pair.a, pair.b, rotation, add(centre, scale(best + goal, direction)))
+        flags = separation(away, direction, 0.25 * goal, 4.0 * goal, -math.inf, True, w).status
     return cores.Cores(-best, lower, max(upper, -best), x, y, direction, iterations, flags)
 
 

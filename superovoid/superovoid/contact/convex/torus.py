@@ -304,9 +304,9 @@ def solve(pair, n, goal, budget):
     # The hulls: a disc with a ball for the torus.
     hulls = cores.solve_cores(pair, core.n, goal, math.inf, budget, w)
     deepest = hulls.lower - radii
-    # If a point of the circle has several shortest translations out of A, one along the circle leaves its rest in A.
-    height, _, _, _ = kinds.point_to_circle(b, rotate_back(rotation, sub(y, centre)))
-    if upper - deepest <= goal and abs(height - ball_b) <= goal:
+    flags |= core.status & NON_UNIQUE
+    # The shortest translation of a point of the circle out of A may leave the rest of the circle in A.
+    if upper - deepest <= goal and difference.difference_support(pair, core.n).h + radii <= goal - distance:
         return cores.Cores(distance, min(deepest, distance), upper, x, y, core.n, core.iterations, flags)
     # Does the translation by the depth of the ball separate the bodies?
     step = -distance + 0.75 * goal
@@ -327,6 +327,7 @@ def solve(pair, n, goal, budget):
         if gap <= goal or i == _ADVANCES - 1:
             break
         length -= gap
+    flags |= away.status & NON_UNIQUE
     if upper + length > goal:
         flags = UNPROVEN | NON_CONVEX
     return cores.Cores(-length, -length, max(upper, -length), x, y, hulls.n, iterations, flags)
