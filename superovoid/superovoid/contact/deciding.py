@@ -159,7 +159,7 @@ def _bounds_of_members(first, second, limit, direction, state, rotation, row):
             low, high = max(low, row[LOWER]), min(high, row[UPPER])
         lower, upper = min(lower, low - margin), min(upper, high + margin)
         if upper < limit.below:
-            break
+            return -math.inf, upper  # the other members may be closer
     return lower if lower >= 0.0 else -math.inf, upper
 
 

@@ -240,6 +240,13 @@ def test_thresholds_of_compounds_are_decided_by_their_distance():
         assert (verdicts.closer | verdicts.farther).all()
 
 
+def test_bounds_of_a_verdict_hold_for_members_that_were_not_asked():
+    members = [(Sphere(0.5), at(0.0, 0.0, 0.0)), (Sphere(0.5), at(0.1, 0.0, 0.0))]
+    for order in (members, members[::-1]):
+        verdict = are_closer(Compound(order), np.eye(4), Sphere(0.5), at(1.2, 0.0, 0.0), 0.5)
+        assert verdict.closer and verdict.lower <= 0.1 <= verdict.upper
+
+
 def test_a_compound_overlaps_where_a_shell_in_it_does():
     mesh = Mesh(*Torus(0.4, 0.1).triangles(10))
     vertices, faces = np.asarray(mesh.vertices), np.asarray(mesh.faces)

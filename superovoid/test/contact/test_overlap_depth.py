@@ -218,6 +218,17 @@ TOUCHING_THE_CIRCLE = {
 }
 
 
+@pytest.mark.parametrize("radius", [0.05, 0.25, 0.6])
+def test_a_sphere_on_the_circle_of_a_torus_leaves_across_it(radius):
+    torus = Torus(1.0, 0.3)
+    for angle in np.linspace(0.0, 2.0 * math.pi, 50):
+        across = np.array([math.cos(angle), math.sin(angle), 0.0])
+        result = distance(torus, np.eye(4), Sphere(radius), (*across[:2], 0.0))
+        assert result.distance == pytest.approx(-0.3 - radius, abs=1e-12)
+        centre = across - result.distance * result.normal
+        assert math.hypot(math.hypot(*centre[:2]) - 1.0, centre[2]) >= 0.3 + radius - 1e-9
+
+
 @pytest.mark.parametrize("kind", TOUCHING_THE_CIRCLE)
 def test_the_normal_separates_a_body_that_touches_the_circle_of_a_torus(kind):
     other, place = TOUCHING_THE_CIRCLE[kind]

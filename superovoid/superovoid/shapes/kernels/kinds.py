@@ -402,8 +402,11 @@ def point_to_cone(row, p):
 def point_to_circle(row, p):
     """Distance, normal and foot of a point: circle about the z axis."""
     across, ex, ey = _radial(p)
-    length, n, foot, is_off = _outside_distance(p, (row[A1] * ex, row[A1] * ey, 0.0), (ex, ey, 0.0))
-    return length, n, foot, is_off and across > _TIED * row[A1]
+    off = across - row[A1]
+    length = math.hypot(off, p[2])
+    # Of a point on the circle within rounding, the difference to the foot would point along the circle as well.
+    c, s = (off / length, p[2] / length) if length > 0.0 else (1.0, 0.0)
+    return length, (c * ex, c * ey, s), (row[A1] * ex, row[A1] * ey, 0.0), length > 0.0 and across > _TIED * row[A1]
 
 
 @kernel
