@@ -23,7 +23,7 @@ from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service import parameter_file
 from superovoid_ros.nodes.distance_service.robot_state.latest import StampedTransform
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world import moveit_changes, world
+from superovoid_ros.nodes.distance_service.world import current, moveit_changes, world
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.own_changes import apply_superovoids
 from superovoid_ros.nodes.distance_service.world.world import World
@@ -381,12 +381,56 @@ def test_nothing_is_answered_before_a_required_scene():
     service.check({})
 
 
-def test_a_refused_whole_scene_leaves_its_matrix_missing(described):
-    described.send(scene_diff(allowed_collision_matrix=matrix(["ball", "hand"], {"ball", "hand"})))
+def refused_scene():
     scene = whole(cup())
     scene.fixed_frame_transforms = [TransformStamped(child_frame_id="f")]
     scene.fixed_frame_transforms[0].transform.rotation.w = 0.0
-    described.follow((scene,), (cup(), ("planning_scene: fixed_frame_transforms", "quaternion", HOW)))
+    return scene
+
+
+def test_messages_are_read_once_although_one_of_them_is_refused(described, monkeypatch):
+    read, kinds = world.read, []
+    monkeypatch.setattr(world, "read", lambda data, kind: kinds.append(kind) or read(data, kind))
+    for message in (cup(name="a"), refused_scene(), cup(name="b"), cup(name="c")):
+        described.send(message)
+    described.check([HOW])
+    assert kinds == [CollisionObject, PlanningScene, CollisionObject, CollisionObject]
+    assert set(described.current.snapshot.model.planning.objects) == set("abc")
+
+
+def test_a_refused_request_leaves_nothing_among_others(described):
+    requests = [ovoid("a"), ovoid("b", size=[-1.0] * 3)], [ovoid("c")]
+    first, second = (
+        described.world.change("apply_objects", partial(apply_superovoids, objects)) for objects in requests
+    )
+    described.check({"c": 0.0})
+    assert "size[0]" in str(first.exception()) and second.exception() is None
+
+
+def test_long_readings_end_between_two_messages(described, monkeypatch):
+    monkeypatch.setattr(current, "LONGEST", 0.0)
+    for name in "abc":
+        described.send(cup(name=name))
+    for names in ("a", "ab", "abc"):
+        described.jobs.step(), described.jobs.step()  # one is read, and used
+        assert set(described.objects) == set(names)
+    assert not described.jobs.waiting
+
+
+def test_long_readings_do_not_end_between_a_scene_and_later_messages(described, monkeypatch):
+    monkeypatch.setattr(current, "LONGEST", 0.0)
+    described.world.record()
+    described.follow((cup(name="a"), {"a": 0.0}), (cup(name="b"), {"a": 0.0, "b": 0.0}))
+    described.world.take_whole(PlanningScene())
+    while described.jobs.waiting:
+        assert set(described.objects) == {"a", "b"}
+        described.jobs.step()
+    described.check({"a": 0.0, "b": 0.0})
+
+
+def test_a_refused_whole_scene_leaves_its_matrix_missing(described):
+    described.send(scene_diff(allowed_collision_matrix=matrix(["ball", "hand"], {"ball", "hand"})))
+    described.follow((refused_scene(),), (cup(), ("planning_scene: fixed_frame_transforms", "quaternion", HOW)))
     for expected in (False, True):
         assert described.current.snapshot.model.planning.rules.is_checked("ball", "hand") == expected
         described.follow((EMPTY, {}))

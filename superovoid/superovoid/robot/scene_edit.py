@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Self
 
 import numpy as np
 
@@ -74,6 +75,15 @@ class SceneChanges:
         self._triangles = triangles
         self.scales: dict[str, float] = {}
         self.colours: dict[str, tuple[float, float, float, float]] = {}
+
+    def copy(self) -> Self:
+        """Return an independent copy, so that changes can be tried."""
+        other = type(self).__new__(type(self))
+        parts = vars(self).items()
+        other.__dict__.update(
+            {name: part.copy() if isinstance(part, dict | set | CollisionRules) else part for name, part in parts}
+        )
+        return other
 
     @property
     def objects(self) -> Mapping[str, SceneObject]:

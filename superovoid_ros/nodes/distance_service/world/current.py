@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,6 +24,9 @@ FROM_MOVEIT, FROM_SERVICE = "moveit", "superovoid"
 LOST = Problem(MORE, link="", source=FROM_MOVEIT)
 """Problem with lost or refused messages, without its reason: any object or rule may be missing until a whole planning
 scene with a whole robot state arrives."""
+
+LONGEST = 1.0
+"""Time after which the diffs not yet read are left for the next model, s."""
 
 Note: TypeAlias = str | Problem
 """A warning, or a part that could not be used although the rest was applied."""
@@ -43,6 +47,8 @@ class Diff:
     is_request: bool = True
     """If true, its sender gets a response, and it is refused if there is no robot. If false, it waits for a robot, and
     if it is refused, its content is missing (`LOST`)."""
+    is_again: bool = False
+    """Whether it was applied before, and a whole scene has removed it: both must become one model."""
     size: int = 0
     """Size of the message, bytes."""
     measured: Moment | None = None
@@ -144,33 +150,49 @@ class CurrentModel:
 
 
 def apply(model: Model, diffs: Sequence[Diff], now: Moment) -> tuple[Model, list[Diff]]:
-    """Apply diffs to a model in order; return the new model, and the diffs with their results.
+    """Apply diffs to a model in order; return the new model, and the diffs read so far, with their results.
 
-    All together become one planning scene. An object that cannot be used is recorded in its diff. If a diff cannot be
-    applied, the two halves of the diffs are tried separately. `now` are the measurements for diffs without their own.
+    All together become one planning scene, without the diffs that cannot be applied. After `LONGEST` the others are
+    left for the next call, so that callers get responses, and a job can end. If the planning scene as a whole is
+    invalid, two halves of the diffs are tried separately. `now` are the measurements for diffs without their own.
     """
-    if not diffs:
-        return model, []
-    applied = []
+    applied: list[Diff] = []
     try:
-        with refusals():
-            edit = model.planning.edit()
-            for diff in diffs:
-                notes = diff.change(edit, Frames(diff.measured or now, model.robot, edit))
+        edit, until = model.planning.edit(), time.monotonic() + LONGEST
+        for diff in diffs:
+            if applied and time.monotonic() >= until and not diff.is_again:
+                break
+            changed = edit.copy()
+            try:
+                with refusals():
+                    notes = diff.change(changed, Frames(diff.measured or now, model.robot, changed))
+            except Exception as error:
+                applied.append(_refuse(diff, error, edit))
+            else:
+                edit = changed
                 applied.append(replace(diff, notes=notes) if notes else diff)
+        if all(diff.is_request and diff.error for diff in applied):
+            return model, applied
+        with refusals():
             return model_of(edit.commit()), applied
     except Exception as error:
-        if len(diffs) > 1:
-            middle = len(diffs) // 2
+        if len(applied) > 1:
+            middle = len(applied) // 2
             model, first = apply(model, diffs[:middle], now)
-            model, second = apply(model, diffs[middle:], now)
+            model, second = apply(model, diffs[len(first) : len(applied)], now)
             return model, first + second
-        (refused,) = diffs
-        if not refused.is_request:
-            edit = model.planning.edit()
-            edit.report(replace(LOST, reason=f"'{LOST.name}': {refused.topic}: {reason_of(error)}"))
-            model = model_of(edit.commit())
-        return model, [replace(refused, error=error)]
+        if diffs[0].is_request:
+            return model, [replace(diffs[0], error=error)]
+        edit = model.planning.edit()
+        refused = _refuse(diffs[0], error, edit)
+        return model_of(edit.commit()), [refused]
+
+
+def _refuse(diff: Diff, error: Exception, edit: Edit) -> Diff:
+    """Return a diff with the error because of which it is not applied; record that the content is missing."""
+    if not diff.is_request:
+        edit.report(replace(LOST, reason=f"'{LOST.name}': {diff.topic}: {reason_of(error)}"))
+    return replace(diff, error=error)
 
 
 def model_of(planning: PlanningScene) -> Model:

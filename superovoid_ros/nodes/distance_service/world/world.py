@@ -7,10 +7,11 @@
     message, as bytes -> Diff, which waits in a list -> its change of an Edit (`own_changes.py`, `moveit_changes.py`),
     in a thread -> new planning scene and model -> new Snapshot, exchanged in one assignment (`current.py`)
 
-Diffs that wait together lead to one model. As in move_group, an object of a planning scene that cannot be used is
-refused and the others are applied; any other change is applied as a whole or not at all. Errors are in the response or,
-for topics, in the log. An object of a message that could not be used is recorded as missing. If messages are lost, a
-diff in their place records that unknown objects are missing. docs/explanation/moveit.md compares this with move_group.
+Diffs that wait together lead to one model, or to several if they take longer than `current.LONGEST`. As in move_group,
+an object of a planning scene that cannot be used is refused and the others are applied; any other change is applied as
+a whole or not at all. Errors are in the response or, for topics, in the log. An object of a message that could not be
+used is recorded as missing. If messages are lost, a diff in their place records that unknown objects are missing.
+docs/explanation/moveit.md compares this with move_group.
 """
 
 from __future__ import annotations
@@ -415,7 +416,7 @@ class World(Part):
         recorded, self._recorded, future = self._recorded, None, Future()
         if recorded is None:
             raise InputError("too many messages about objects came during the request")
-        again = [replace(diff, done=lambda *_: None) for diff in recorded]
+        again = [replace(diff, done=lambda *_: None, is_again=True) for diff in recorded]
         self.submit([self._of_scene("planning_scene", lambda: scene, partial(settle, future)), *again])
         return future
 
