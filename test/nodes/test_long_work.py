@@ -4,12 +4,13 @@
 """Long queries and messages that take long to read: others are answered, and a deadline or the end stops them."""
 
 import pytest
-from holding import SERVICE, hold
+from holding import SERVICE, begin, hold
 from moveit_msgs.srv import ApplyPlanningScene
-from superovoid_interfaces.srv import GetDistances
+from superovoid_interfaces.msg import ErrorCode
+from superovoid_interfaces.srv import ApplyObjects, GetDistances
 
 import arm
-from world import DISTANCES, cup, scene_diff
+from world import APPLY, DISTANCES, cup, ovoid, scene_diff
 
 ANSWERS = {"links_a": ["hand"], "links_b": ["ball"]}
 
@@ -77,6 +78,16 @@ def test_a_deadline_leaves_the_first_states_and_a_message(state):
     assert len(response.first) == response.states + 1 and response.first[-1] == len(response.distance) > 0
 
 
+def test_calls_that_wait_at_a_clean_up_are_refused(state):
+    waiting = [
+        begin(state, "query", GetDistances, DISTANCES, **states(5000)),
+        begin(state, "read", ApplyObjects, APPLY, objects=[ovoid()]),
+    ]
+    state.bring("unconfigured")
+    assert [state.answer(future).error_code.value for future in waiting] == [ErrorCode.CANCELLED] * 2
+    state.bring("active")
+
+
 def heavy_description(count=4000):
     """The arm with this number of balls, each of its own size, on a link far away."""
     balls = "".join(
@@ -100,5 +111,5 @@ def test_calls_and_ctrl_c_do_not_wait_for_long_work(state, service):
     state.send_text("robot_description", heavy + "<!-- another text -->")
     assert state.wait(lambda: service.processor_time() > before + 0.3)
     assert service.interrupt() == 0
-    assert not answer.done()  # it was not waited for
+    assert state.answer(answer).error_code.value == ErrorCode.CANCELLED
     assert "Traceback" not in service.output()

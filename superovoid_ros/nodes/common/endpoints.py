@@ -27,6 +27,7 @@ from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy, qos_policy_name_from_kind
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.serialization import deserialize_message
+from rclpy.service import Service
 from rclpy.subscription import Subscription
 from rclpy.timer import Timer
 
@@ -152,14 +153,20 @@ class Endpoints:
         self._opened: dict[object, Callable[[Any], object]] = {}  # with the function that closes each
 
     def close(self) -> None:
-        """Close all endpoints; first wait for acknowledgments, since closing a publisher discards pending messages."""
+        """Close all endpoints; first wait for acknowledgments, since closing a publisher discards pending messages.
+
+        Services close after the calls that can end at once have ended: a closed service sends no response.
+        """
         end = time.monotonic() + _DELIVERY
         for publisher in (entity for entity in self._opened if isinstance(entity, Publisher)):
             with contextlib.suppress(RuntimeError):  # middleware without acknowledgments
                 publisher.wait_for_all_acked(Duration(seconds=max(end - time.monotonic(), 0.0)))
         while self._opened:
             entity, destroy = self._opened.popitem()
-            destroy(entity)
+            if isinstance(entity, Service) and self._node.executor is not None:
+                self._node.executor.create_task(destroy, entity)
+            else:
+                destroy(entity)
 
     def listen(
         self,

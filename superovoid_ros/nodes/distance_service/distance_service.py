@@ -265,9 +265,13 @@ class DistanceService(LifecycleNode):
             raise problems[0]
 
     def end(self) -> bool:
-        """Deactivate the node before its end; return True once all clients have their results."""
+        """Deactivate the node before its end and refuse waiting calls; return True once all clients have their results.
+
+        Called repeatedly until then.
+        """
         if self._activity.is_active:
             self._deactivate()
+        self._jobs.cancel(Kind, "the node ended before it could respond")
         return all(part.is_done() for part in self.parts)
 
     def destroy_node(self) -> None:

@@ -109,6 +109,7 @@ class Part:
         self.node, self.value, self.log, self.statistics = common.node, common.value, common.log, common.statistics
         self.activity, self.jobs = common.activity, common.jobs
         self.endpoints = Endpoints(common.node, common.report_failure)
+        self._calls = 0  # calls of services that have no response yet
 
     def configure(self) -> None:
         """Create services, subscriptions and publishers; raise `InputError` if the parameters do not allow it."""
@@ -120,8 +121,8 @@ class Part:
         """Stop publishing."""
 
     def is_done(self) -> bool:
-        """Return True once all clients have their results; called after `deactivate`."""
-        return True
+        """Return True once all clients have their responses and results; called after `deactivate`."""
+        return not self._calls
 
     def clean_up(self) -> None:
         """Discard everything since `configure`; also called after failures."""
@@ -156,6 +157,7 @@ class Part:
         """
 
         async def run(request: Any, response: Any) -> Any:
+            self._calls += 1
             try:
                 self.activity.require()
                 words = answer(request, response)
@@ -166,6 +168,8 @@ class Part:
                 response = kind.Response()
                 self.refuse(name, response, error)
                 return response
+            finally:
+                self._calls -= 1
             self.statistics.call(kind.__name__)
             if hasattr(response, "message"):
                 response.message = words

@@ -227,8 +227,8 @@ class Motions(Searches):
             motion.end(MoveItErrorCodes.PREEMPTED, "the node was deactivated")
 
     def is_done(self) -> bool:
-        """Return whether every goal has its result."""
-        return not self._motions
+        """Return whether every call has its response, and every goal its result."""
+        return super().is_done() and not self._motions
 
     def clean_up(self) -> None:
         """Discard controllers and motions."""

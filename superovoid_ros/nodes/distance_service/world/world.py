@@ -181,7 +181,6 @@ class World(Part):
         """Discard robot and objects."""
         self._made_from, self._topic_text = {}, dict.fromkeys(TOPICS, "")
         self.lost_messages = 0
-        self._refuse_requests(InputError("the node was cleaned up before it could respond", Code.CANCELLED))
         self._pending = []
         self._current.exchange(Snapshot())
 
@@ -334,7 +333,7 @@ class World(Part):
         elif not has_robot:
             self._refuse_requests(InputError(self._current.snapshot.problem, self._current.snapshot.code))
 
-    def _refuse_requests(self, problem: InputError) -> None:
+    def _refuse_requests(self, problem: Exception) -> None:
         """Refuse the requests that wait."""
         requests = [diff for diff in self._pending if diff.is_request]
         self._pending = [diff for diff in self._pending if not diff.is_request]
@@ -358,11 +357,12 @@ class World(Part):
         except Exception as error:
             return _Reading(snapshot, values, None, problem=error)
 
-    def _use(self, is_described: bool, found: _Reading | None, _problem: Exception | None) -> None:
+    def _use(self, is_described: bool, found: _Reading | None, problem: Exception | None) -> None:
         """Use what was read, unless parameters of the robot were set in the meantime; then read again."""
         self._is_reading, applied = False, ()
         if found is None:
-            return  # the node is cleaned up
+            self._refuse_requests(problem)  # the node is cleaned up or ends
+            return
         if found.snapshot is not self._current.snapshot:
             self._is_described |= is_described
         elif found.model is None:
