@@ -26,6 +26,7 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
+from test_clock import set_time
 
 from superovoid_ros.nodes.common.conversions import from_pose
 
@@ -326,3 +327,19 @@ def test_a_gripper_does_not_move_together_with_the_arm(robot):
     points = (0.0, [*LEFT, 0.035]), (30.0, [*RIGHT, 0.0])
     code = begun(robot, execute(robot, trajectory(*points, joints=JOINTS)))
     assert code.val == Code.CONTROL_FAILED and "at its own speed" in code.message
+
+
+def test_a_motion_ends_when_time_jumps_back(start_service, serve, client, tmp_path):
+    controllers, unmeasured = (
+        {"arm_controller": ("FollowJointTrajectory", "", panda.ARM)},
+        {"unmeasured_joints": "default"},
+    )
+    path = controllers_file(tmp_path / "controllers.yaml", controllers, {"allowed_start_tolerance": 0.0})
+    client.machine.reset()
+    client.machine.sends = False  # without stamps, answers have the time of the node
+    start(serve, use_sim_time=True, stale_timeout=0.0, controllers=path, **unmeasured)
+    client.until(lambda response: set_time(client, 100.0) or response.distances.header.stamp.sec == 100)
+    goal = execute(client, trajectory((0.0, LEFT), (9.0, RIGHT)))
+    goal.wait_for("MONITOR")
+    client.wait(lambda: set_time(client, 10.0) or goal.future.done())
+    assert goal.code().val == INVALIDATED and "time has jumped back" in goal.code().message
