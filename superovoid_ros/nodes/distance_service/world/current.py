@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from superovoid.robot.planning_scene import Edit, PlanningScene, Problem
 from superovoid.robot.scene_objects import MORE
@@ -28,10 +28,10 @@ scene with a whole robot state arrives."""
 LONGEST = 1.0
 """Time after which the diffs not yet read are left for the next model, s."""
 
-Note: TypeAlias = str | Problem
-"""A warning, or a part that could not be used although the rest was applied."""
+Note: TypeAlias = str | Problem | Mapping[str, float]
+"""A warning, a part that could not be used although the rest was applied, or positions of joints, rad or m."""
 Change: TypeAlias = Callable[[Edit, Frames], list[Note]]
-"""Edits a planning scene and returns warnings; if it raises, its edit is discarded."""
+"""Edits a planning scene and returns notes; if it raises, its edit is discarded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +42,9 @@ class Diff:
     """Topic or service of its arrival."""
     change: Change
     """Reads the message, which may take long, and applies it as a whole or not at all."""
-    done: Callable[[PlanningScene | None, Exception | None], None] = lambda _planning, _problem: None
-    """Receives the planning scene with the change, or None; and the error of the change or of a part of it, or None."""
-    is_request: bool = True
-    """If true, its sender gets a response, and it is refused if there is no robot. If false, it waits for a robot, and
-    if it is refused, its content is missing (`LOST`)."""
+    answer: Any = None
+    """Future of a request: receives the planning scene with the change, or the problem; it is refused if there is no
+    robot. None: a message of a topic. It waits for a robot, and if it is refused, its content is missing (`LOST`)."""
     is_again: bool = False
     """Whether it was applied before, and a whole scene has removed it: both must become one model."""
     size: int = 0
@@ -54,7 +52,7 @@ class Diff:
     measured: Moment | None = None
     """Measurements at its arrival; None if there was no robot: those when it is applied."""
     notes: Sequence[Note] = ()
-    """Its warnings, and the parts of it that could not be used, after it was applied."""
+    """Its notes, after it was applied."""
     error: Exception | None = None
     """Error because of which it could not be applied."""
 
@@ -171,7 +169,7 @@ def apply(model: Model, diffs: Sequence[Diff], now: Moment) -> tuple[Model, list
             else:
                 edit = changed
                 applied.append(replace(diff, notes=notes) if notes else diff)
-        if all(diff.is_request and diff.error for diff in applied):
+        if all(diff.answer and diff.error for diff in applied):
             return model, applied
         with refusals():
             return model_of(edit.commit()), applied
@@ -181,7 +179,7 @@ def apply(model: Model, diffs: Sequence[Diff], now: Moment) -> tuple[Model, list
             model, first = apply(model, diffs[:middle], now)
             model, second = apply(model, diffs[len(first) : len(applied)], now)
             return model, first + second
-        if diffs[0].is_request:
+        if diffs[0].answer:
             return model, [replace(diffs[0], error=error)]
         edit = model.planning.edit()
         refused = _refuse(diffs[0], error, edit)
@@ -190,7 +188,7 @@ def apply(model: Model, diffs: Sequence[Diff], now: Moment) -> tuple[Model, list
 
 def _refuse(diff: Diff, error: Exception, edit: Edit) -> Diff:
     """Return a diff with the error because of which it is not applied; record that the content is missing."""
-    if not diff.is_request:
+    if diff.answer is None:
         edit.report(replace(LOST, reason=f"'{LOST.name}': {diff.topic}: {reason_of(error)}"))
     return replace(diff, error=error)
 

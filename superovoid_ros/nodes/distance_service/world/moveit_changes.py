@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -141,78 +141,82 @@ def _replaces_attached(state: RobotState, *, whole: bool = False) -> bool:
 # --- changes ---
 
 
-@dataclass(eq=False)
-class SceneChange:
-    """The change by a message: a planning scene, or a difference to one.
+def apply_message(
+    read: Callable[[], Message], open_meshes: str, most_cubes: int, most_objects: int, edit: Edit, frames: Frames
+) -> list[Note]:
+    """Apply a message: a planning scene, or a difference to one.
 
     As in MoveIt, an object or octomap that cannot be used is refused and the rest is applied. Parts of a difference
     that equal the present ones (matrix, paddings, octomap) change nothing.
+
+    Parameters
+    ----------
+    read
+        Returns the message, which is deserialized in the thread that applies it.
+    open_meshes
+        Shape of open meshes of objects, as for `shape_of_mesh`.
+    most_cubes
+        Largest number of occupied cubes in an octomap.
+    most_objects
+        Largest number of objects. A message that adds more is refused before it is read.
+    edit, frames
+        As for other changes.
+
+    Returns
+    -------
+    list of Note
+        With the positions of joints in the message.
     """
+    scene = SceneMessage.from_message(read())
+    things = (*scene.objects, *(one.object for one in scene.attached))
+    added = len({thing.id for thing in things if thing.operation == ADD})
+    if added > most_objects:
+        raise InputError(f"adds {added} objects, at most {most_objects} are allowed (max_objects)")
+    notes: list[Note] = [scene.positions] if scene.positions else []
 
-    read: Callable[[], Message]
-    """Returns the message, which is deserialized in the thread that applies it."""
-    open_meshes: str
-    """Shape of open meshes of objects, as for `shape_of_mesh`."""
-    most_cubes: int
-    """Largest number of occupied cubes in an octomap."""
-    most_objects: int
-    """Largest number of objects. A message that adds more is refused before it is read."""
-    positions: Mapping[str, float] = field(default_factory=dict)
-    """Positions of joints in the message, rad or m, once it was applied."""
+    def attempt(problem: Problem, change: Callable[..., list[Note]], *arguments: object) -> None:
+        """Apply a part by itself; if it cannot be used, report that."""
+        try:
+            with refusals():
+                notes.extend(change(*arguments, edit, frames))
+        except InputError as error:
+            problem = replace(LOST if problem.name == MORE else problem, reason=str(error))
+            edit.report(problem)
+            notes.append(problem)
 
-    def __call__(self, edit: Edit, frames: Frames) -> list[Note]:
-        """Apply the message."""
-        scene = SceneMessage.from_message(self.read())
-        self.positions = scene.positions
-        things = (*scene.objects, *(one.object for one in scene.attached))
-        added = len({thing.id for thing in things if thing.operation == ADD})
-        if added > self.most_objects:
-            raise InputError(f"adds {added} objects, at most {self.most_objects} are allowed (max_objects)")
-        notes: list[Note] = []
-
-        def attempt(problem: Problem, change: Callable[..., list[Note]], *arguments: object) -> None:
-            """Apply a part by itself; if it cannot be used, report that."""
-            try:
-                with refusals():
-                    notes.extend(change(*arguments, edit, frames))
-            except InputError as error:
-                problem = replace(LOST if problem.name == MORE else problem, reason=str(error))
-                edit.report(problem)
-                notes.append(problem)
-
-        # Messages about single objects arrive often, so they have no settings to read.
-        has_settings = scene.settings is not _NO_SETTINGS
-        if has_settings:
-            notes += _apply_names(scene.settings, edit, frames)
-        if scene.replaces_attached:  # except those of ~/apply_objects, which MoveIt does not know
-            names = {_stored_name(one.object.id) for one in scene.attached}
-            if not scene.replaces_all:
-                names.add(MORE)
-            edit.remove_all(attached=True, source=FROM_MOVEIT, but=names)
-        for one in scene.attached:
-            attempt(_problem_of(one), _apply_attached, one, self.open_meshes)
-        if has_settings:
-            _apply_rules(scene.settings, edit)
-        if scene.replaces_world:
-            edit.remove_all(source=FROM_MOVEIT, but={_stored_name(one.id) for one in scene.objects})
-        attached = {problem.name for problem in map(_problem_of, scene.attached) if problem.attaches}
-        for one in scene.objects:
-            problem, unattached = _problem_of(one), None
-            if one.operation == REMOVE and problem.name in attached:
-                # move_group attaches an object and removes it from the world in different parts of the same message.
-                if _link_of(edit, problem.name) is not None:
-                    continue
-                unattached = edit.problems.get(problem.name)
-            attempt(problem, _apply_object, one, self.open_meshes)
-            if unattached is not None:
-                edit.report(replace(unattached, kind=ProblemKind.ALL, thing=None, source=FROM_MOVEIT))
-        # As in MoveIt, a difference without octomap keeps the previous one. An empty octomap has an id; a missing one
-        # has none.
-        if len(scene.octomap.octomap.data):
-            attempt(_OF_OCTOMAP, _apply_octomap, scene.octomap, self.most_cubes)
-        elif scene.octomap.octomap.id or scene.replaces_world:
-            edit.remove_octomap()
-        return notes
+    # Messages about single objects arrive often, so they have no settings to read.
+    has_settings = scene.settings is not _NO_SETTINGS
+    if has_settings:
+        notes += _apply_names(scene.settings, edit, frames)
+    if scene.replaces_attached:  # except those of ~/apply_objects, which MoveIt does not know
+        names = {_stored_name(one.object.id) for one in scene.attached}
+        if not scene.replaces_all:
+            names.add(MORE)
+        edit.remove_all(attached=True, source=FROM_MOVEIT, but=names)
+    for one in scene.attached:
+        attempt(_problem_of(one), _apply_attached, one, open_meshes)
+    if has_settings:
+        _apply_rules(scene.settings, edit)
+    if scene.replaces_world:
+        edit.remove_all(source=FROM_MOVEIT, but={_stored_name(one.id) for one in scene.objects})
+    attached = {problem.name for problem in map(_problem_of, scene.attached) if problem.attaches}
+    for one in scene.objects:
+        problem, unattached = _problem_of(one), None
+        if one.operation == REMOVE and problem.name in attached:
+            # move_group attaches an object and removes it from the world in different parts of the same message.
+            if _link_of(edit, problem.name) is not None:
+                continue
+            unattached = edit.problems.get(problem.name)
+        attempt(problem, _apply_object, one, open_meshes)
+        if unattached is not None:
+            edit.report(replace(unattached, kind=ProblemKind.ALL, thing=None, source=FROM_MOVEIT))
+    # As in MoveIt, a difference without octomap keeps the previous one. An empty octomap has an id; a missing one
+    # has none.
+    if len(scene.octomap.octomap.data):
+        attempt(_OF_OCTOMAP, _apply_octomap, scene.octomap, most_cubes)
+    elif scene.octomap.octomap.id or scene.replaces_world:
+        edit.remove_octomap()
+    return notes
 
 
 def remove_octomap(edit: Edit, frames: Frames) -> list[Note]:

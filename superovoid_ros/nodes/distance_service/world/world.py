@@ -335,14 +335,14 @@ class World(Part):
 
     def _refuse_requests(self, problem: Exception) -> None:
         """Refuse the requests that wait."""
-        requests = [diff for diff in self._pending if diff.is_request]
-        self._pending = [diff for diff in self._pending if not diff.is_request]
+        requests = [diff for diff in self._pending if diff.answer]
+        self._pending = [diff for diff in self._pending if diff.answer is None]
         for diff in requests:
-            diff.done(None, problem)
+            self._finish(diff, None, problem)
 
     def _read(self, is_described: bool) -> _Reading:
         """Read the robot, if its description may be new, and apply the diffs that wait, in a thread."""
-        if not (is_described or any(diff.is_request for diff in tuple(self._pending))):
+        if not (is_described or any(diff.answer for diff in tuple(self._pending))):
             time.sleep(max(0.0, self._built_at + _PERIOD - time.monotonic()))  # streams on topics
         self._built_at = time.monotonic()
         snapshot, diffs = self._current.snapshot, tuple(self._pending)
@@ -376,33 +376,38 @@ class World(Part):
             for note in diff.notes:
                 if isinstance(note, str):
                     self.log.warning("planning scene", note)
-            diff.done(found.model.planning if diff.error is None else None, diff.problem)
+                elif isinstance(note, Mapping):
+                    self._measurements.take_scene(note)
+            self._finish(diff, found.model.planning, diff.problem)
 
-    def change(self, service: str, change: Change) -> Future:
-        """Apply a change; the result of the future is the planning scene, or the error."""
+    def _finish(self, diff: Diff, planning: Planning | None, problem: Exception | None) -> None:
+        """Respond to a request; log and count the problem of a message."""
+        topic = diff.topic
+        if diff.is_again or (problem is None and diff.answer is None):
+            return
+        if diff.answer:
+            settle(diff.answer, planning, problem)
+        elif isinstance(problem, UnreadableError):
+            self.lost_messages += 1
+            self.log.error(topic, f"{topic}: lost an unreadable message: {problem}")
+            self.statistics.fault(is_read=False)
+        else:
+            # None of these objects is where its sender believes it to be.
+            self.log.error(topic, f"a message on {topic} is refused: {reason_of(problem)}")
+            self.statistics.message(topic, problem)
+
+    def change(self, service: str, change: Change, again: Sequence[Diff] = ()) -> Future:
+        """Apply a change, and diffs again after it; the result of the future is the planning scene, or the error."""
         future = Future()
-        self.submit([Diff(service, change, partial(settle, future))])
+        self.submit([Diff(service, change, future), *again])
         return future
 
     # --- MoveIt's messages ---
 
-    def _of_scene(
-        self,
-        topic: str,
-        message: Callable[[], Any],
-        done: Callable[[Planning | None, Exception | None], None],
-        **more: Any,
-    ) -> Diff:
-        """Return the diff by a message, with the current parameters; if applied, assume its positions of joints."""
+    def _change_by(self, message: Callable[[], Any]) -> Change:
+        """Return the change by a message that a function returns, with the current parameters."""
         options = [self.value(name) for name in ("open_meshes", "octomap_cubes", "max_objects")]
-        change = moveit_changes.SceneChange(message, *options)
-
-        def on_done(planning: Planning | None, problem: Exception | None) -> None:
-            if planning is not None:
-                self._measurements.take_scene(change.positions)
-            done(planning, problem)
-
-        return Diff(topic, change, on_done, **more)
+        return partial(moveit_changes.apply_message, message, *options)
 
     def record(self, is_on: bool = True) -> None:
         """Record the diffs that arrive from here on, for `take_whole`, or no longer."""
@@ -413,31 +418,19 @@ class World(Part):
 
         They may be older than the scene, or newer. The result of the future is as of `change`.
         """
-        recorded, self._recorded, future = self._recorded, None, Future()
+        recorded, self._recorded = self._recorded, None
         if recorded is None:
             raise InputError("too many messages about objects came during the request")
-        again = [replace(diff, done=lambda *_: None, is_again=True) for diff in recorded]
-        self.submit([self._of_scene("planning_scene", lambda: scene, partial(settle, future)), *again])
-        return future
+        again = [replace(diff, is_again=True) for diff in recorded]
+        return self.change("planning_scene", self._change_by(lambda: scene), again)
 
     def _take(self, topic: str, kind: type, taken: Sequence[tuple[bytes, int]]) -> None:
         """Apply messages of a topic; unusable ones are logged, and their objects recorded as missing."""
-
-        def done(_planning: Planning | None, problem: Exception | None) -> None:
-            if isinstance(problem, UnreadableError):
-                self.lost_messages += 1
-                self.log.error(topic, f"{topic}: lost an unreadable message: {problem}")
-                self.statistics.fault(is_read=False)
-            elif problem is not None:
-                # None of these objects is where its sender believes it to be.
-                self.log.error(topic, f"a message on {topic} is refused: {reason_of(problem)}")
-                self.statistics.message(topic, problem)
-
         diffs = []
         for data, lost in taken:
             if lost:
                 diffs.append(self._lost(topic, lost, "published faster than they were received"))
-            diffs.append(self._of_scene(topic, partial(read, data, kind), done, is_request=False, size=len(data)))
+            diffs.append(Diff(topic, self._change_by(partial(read, data, kind)), size=len(data)))
         try:
             self.submit(diffs)
         except InputError as error:
@@ -451,9 +444,7 @@ class World(Part):
     async def _apply_planning_scene(
         self, request: ApplyPlanningScene.Request, response: ApplyPlanningScene.Response
     ) -> None:
-        future = Future()
-        self.submit([self._of_scene("apply_planning_scene", lambda: request.scene, partial(settle, future))])
-        await future
+        await self.change("apply_planning_scene", self._change_by(lambda: request.scene))
 
     async def _clear_octomap(self, request: Empty.Request, response: Empty.Response) -> None:
         await self.change("clear_octomap", moveit_changes.remove_octomap)
@@ -491,7 +482,7 @@ def _of_unknown(topic: str, words: str) -> Diff:
         edit.report(replace(LOST, reason=f"'{LOST.name}': {words}"))
         return []
 
-    return Diff(topic, report, is_request=False)
+    return Diff(topic, report)
 
 
 def _requested_pairs(planning: Planning, names_a: Sequence[str], names_b: Sequence[str]) -> list[tuple[str, str]]:
