@@ -64,7 +64,7 @@ def choice(
 
 def number(name: str, default: float, low: float, high: float, description: str, *, least: float = 0.0) -> Declaration:
     """Return the declaration of a finite number in [low, high]; with `least`, of 0 or a number in [least, high]."""
-    constraints = f"0, or {least:g} to {high:g}" if least else ""
+    constraints = f"0, or {least:g} to {high:g}" if least else f"{low:g} to {high:g}"
     descriptor = ParameterDescriptor(
         description=description,
         additional_constraints=constraints,
@@ -81,7 +81,9 @@ def number(name: str, default: float, low: float, high: float, description: str,
 def count(name: str, default: int, low: int, high: int, description: str) -> Declaration:
     """Return the declaration of a whole number in [low, high]."""
     bounds = [IntegerRange(from_value=low, to_value=high, step=1)]
-    return Declaration(name, default, ParameterDescriptor(description=description, integer_range=bounds))
+    words = f"{low:,} to {high:,}"
+    descriptor = ParameterDescriptor(description=description, additional_constraints=words, integer_range=bounds)
+    return Declaration(name, default, descriptor)
 
 
 def switch(name: str, description: str, default: bool = True, *, read_only: bool = False) -> Declaration:

@@ -80,15 +80,8 @@ def _comment(one: Declaration) -> str:
     """Return the description of a parameter and its valid values."""
     descriptor = one.descriptor
     parts = [descriptor.description]
-    bounds = [*descriptor.floating_point_range, *descriptor.integer_range]
     if descriptor.additional_constraints:
         parts.append(descriptor.additional_constraints)
-    elif bounds:
-        low, high = (
-            f"{value:,}" if isinstance(value, int) else f"{value:g}"
-            for value in (bounds[0].from_value, bounds[0].to_value)
-        )
-        parts.append(f"{low} to {high}")
     if descriptor.read_only:
         parts.append("cannot be changed while the node runs")
     return ". ".join(part[0].upper() + part[1:] for part in parts) + "."
