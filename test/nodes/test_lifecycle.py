@@ -33,7 +33,10 @@ OWN_SERVICES = {
         "set_pair_rules",
     )
 }
-OWN_TOPICS = {"/managed/distances", "/managed/markers", "/joint_states", "/robot_description", "/tf"}
+OWN_TOPICS = {
+    *("/managed/distances", "/managed/markers"),
+    *("/joint_states", "/robot_description", "/tf", "/collision_object", "/planning_scene"),
+}
 
 
 @pytest.fixture(scope="module")

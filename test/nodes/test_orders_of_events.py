@@ -143,6 +143,11 @@ def test_a_robot_set_before_an_object_is_read_is_the_only_one(described):
     assert described.objects == {"cup": 0.0}
 
 
+def test_objects_are_taken_while_the_node_is_inactive(described):
+    described.common.activity.is_active = False
+    described.follow((cup(), {"cup": 0.0}))
+
+
 def test_a_request_without_a_robot_is_refused(service):
     found = service.world.change("apply_objects", partial(apply_superovoids, [ovoid()]))
     assert "no robot" in str(found.exception())

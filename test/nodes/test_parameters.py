@@ -82,15 +82,6 @@ def test_a_value_of_an_unknown_type_changes_nothing(ahead, kind):
     assert get_parameters(ahead, NAME, "max_distance") == [0.0]
 
 
-def test_a_robot_that_cannot_be_read_is_answered_with_the_reason(ahead):
-    for text, word in (("<robot", "well-formed"), ("<robot name='x'/>", "link")):
-        ahead.set_robot(robot_description=text)
-        answer = ahead.nearest()
-        assert not answer.success and answer.message.startswith("no robot: ") and word in answer.message
-    ahead.set_robot(robot_description=arm.URDF)
-    assert ahead.gap("hand", "ball") == pytest.approx(1.35, abs=1e-12)
-
-
 def test_good_values_take_effect_together(ahead):
     messages = ahead.collect(DistanceArray, f"{NAME}/distances")
     # The pair of the second robot does not exist on the first: only together do they make sense.

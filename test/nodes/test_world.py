@@ -21,7 +21,6 @@ from visualization_msgs.msg import Marker, MarkerArray
 from superovoid_ros.nodes.common.conversions import to_pose, to_transform
 
 import arm
-import lifecycle
 import world
 from octrees import HALF, binary_stream
 from world import (
@@ -343,28 +342,3 @@ def test_rules_of_pairs_have_reasons_and_change_at_run_time(state):
     assert "x ray" in state.nearest(links_a=["hand"], links_b=["ball"]).message
     assert state.call(SetPairRules, SET_RULES, clear=True).success
     assert state.distance("thumb", "ball") is not None and state.distance("hand", "thumb") is None
-
-
-@pytest.mark.ci
-def test_an_inactive_node_takes_objects_and_clean_up_forgets_them(start_node, client):
-    node = start_node("distance_service", name="waiting", autostart=False, robot_description=arm.URDF, rate=0.0)
-    lifecycle.bring(client, "/waiting", "inactive")
-    response = client.call(ApplyObjects, "/waiting/apply_objects", objects=[ovoid()])
-    assert not response.success and "ros2 lifecycle set /waiting activate" in response.message
-    both = client.publisher(CollisionObject, "collision_object", world.RELIABLE)
-
-    def listens():
-        ends = client.node.get_subscriptions_info_by_topic("/collision_object")
-        # As many matched as there are: the inactive node is one of them.
-        return "waiting" in {end.node_name for end in ends} and both.get_subscription_count() == len(ends)
-
-    assert client.wait(listens)
-    both.publish(cup())
-    lifecycle.bring(client, "/waiting", "active")
-    rules = GetPairRules, "/waiting/get_pair_rules"
-    assert client.call_until(lambda r: r.success, *rules, links_a=["cup"]).link_a
-    lifecycle.bring(client, "/waiting", "unconfigured")
-    lifecycle.bring(client, "/waiting", "active")
-    assert not client.call(*rules, links_a=["cup"]).success
-    node.is_tested = False
-    node.stop()
