@@ -23,7 +23,7 @@ QOS = "qos_overrides./joint_states.subscription"
 DEPTH = "qos_overrides./collision_object.subscription.depth"
 SERVICE = [
     (["-p", "pairs:=[]"], ["pairs: has no value"]),
-    (["-p", "planning_scene_service:=a//b"], ["must be the name of a service"]),
+    (["-p", "planning_scene_service:=a//b"], ["planning_scene_service = 'a//b': "]),
     (["-p", "rate:=1e-300"], ["rate = 1e-300: must be 0, or 0.01 to 1000"]),
     (["-p", "representation:=round"], ["representation = 'round'"]),
     (["-p", "package_directories:=[etc=/no/such]"], ["'etc=/no/such': must be 'name=/folder'"]),

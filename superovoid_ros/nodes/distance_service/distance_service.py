@@ -276,7 +276,7 @@ class DistanceService(LifecycleNode):
 
     def destroy_node(self) -> None:
         """Close everything, and destroy the node."""
-        self._jobs.close()
+        self._jobs.cancel(Kind, "the node ended before it could respond")
         if self._activity.is_active:
             self._end("deactivate")
         self._end("clean_up")

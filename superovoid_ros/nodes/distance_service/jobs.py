@@ -123,14 +123,6 @@ class Jobs:
         for job in cancelled:
             self._deliver(job, None, InputError(reason, Code.CANCELLED))
 
-    def close(self) -> None:
-        """Start no more jobs, and discard all results."""
-        self.stop.set()
-        for jobs in self._jobs.values():
-            jobs.clear()
-        for pool in self._pools.values():
-            pool.shutdown(wait=False, cancel_futures=True)
-
     def _work(self, job: Job) -> None:
         """Do the work of a job in a thread."""
         try:

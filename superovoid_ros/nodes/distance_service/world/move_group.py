@@ -16,11 +16,8 @@ from collections.abc import Mapping
 from moveit_msgs.msg import PlanningSceneComponents
 from moveit_msgs.srv import GetPlanningScene
 from rclpy.client import Client
-from rclpy.exceptions import InvalidServiceNameException
-from rclpy.expand_topic_name import expand_topic_name
 from rclpy.node import Node
 from rclpy.task import Future
-from rclpy.validate_full_topic_name import validate_full_topic_name
 
 from superovoid_ros.nodes.common.endpoints import SERVICE
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of, shorten
@@ -38,16 +35,6 @@ TRANSFORMS ALLOWED_COLLISION_MATRIX LINK_PADDING_AND_SCALING OBJECT_COLORS""".sp
 _ALL = sum(getattr(PlanningSceneComponents, name) for name in _PARTS)
 
 
-def _check_name(value: object) -> None:
-    name = str(value).strip()
-    try:
-        if name:
-            validate_full_topic_name(expand_topic_name(name, "node", "/"), is_service=True)
-    except (InvalidServiceNameException, TypeError, ValueError):
-        words = "must be the name of a service, as 'get_planning_scene' or '/arm/get_planning_scene', or empty"
-        raise InputError(f"planning_scene_service = '{shorten(value, 200)}': {words}") from None
-
-
 class MoveGroupScene(Part):
     """Part that requests the planning scene of another node."""
 
@@ -57,7 +44,6 @@ class MoveGroupScene(Part):
             "get_planning_scene",
             "Service of a move_group that returns the full planning scene; unused if it is a service of this node; "
             "empty: none. Not remapped",
-            check=_check_name,
             read_only=True,
         ),
     )
@@ -71,7 +57,10 @@ class MoveGroupScene(Part):
     def configure(self) -> None:
         """Start to look for the service, unless it is one of this node."""
         name = str(self.value("planning_scene_service")).strip()
-        self._name = name and self.node.resolve_service_name(name, only_expand=True)
+        try:
+            self._name = name and self.node.resolve_service_name(name, only_expand=True)
+        except RuntimeError as error:  # of rcl
+            raise InputError(f"planning_scene_service = '{shorten(name, 200)}': {shorten(error)}") from None
         if self._name == self.node.resolve_service_name("get_planning_scene"):
             self._name = ""
         if self._name:
