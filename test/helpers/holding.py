@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A distance service whose jobs start when a test releases them (`test/nodes/held_service.py`)."""
+"""A distance service whose jobs start when a test releases them (`test/nodes/altered_service.py`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from std_srvs.srv import SetBool
 
-SERVICE = str(Path(__file__).resolve().parents[1] / "nodes" / "held_service.py")
+SERVICE = str(Path(__file__).resolve().parents[1] / "nodes" / "altered_service.py")
 
 
 def hold(client, kind: str, is_held: bool) -> int:

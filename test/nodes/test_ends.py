@@ -86,8 +86,6 @@ def started_nodes(process):
     [
         (signal.SIGINT, "interrupted"),
         pytest.param(signal.SIGTERM, "ended by SIGTERM", marks=pytest.mark.slow),
-        # The terminal that is closed, below, sends it every day.
-        pytest.param(signal.SIGHUP, "ended by SIGHUP", marks=pytest.mark.slow),
     ],
 )
 def test_demo_ends_in_order_and_leaves_no_process_behind(start, number, words):
@@ -101,24 +99,12 @@ def test_demo_ends_in_order_and_leaves_no_process_behind(start, number, words):
     wait_until_gone(nodes)
 
 
-def three_helpers(process):
-    """Return the processes of the load test: the node, two clients, the tracker of multiprocessing."""
-    wait_for(lambda: len(children(process)) >= 4, process)
-    return children(process)
-
-
-LOAD = ("dev", "load", "--clients", "2", "--rates", "20", "--duration", "60")
-
-
-@pytest.mark.parametrize(
-    ("command", "helpers"), [(("demo",), started_nodes), pytest.param(LOAD, three_helpers, marks=pytest.mark.slow)]
-)
-def test_nodes_end_when_their_command_is_killed(start, command, helpers):
-    process = start(*command)
-    started = helpers(process)
+def test_nodes_end_when_their_command_is_killed(start):
+    process = start("demo")
+    nodes = started_nodes(process)
     process.kill()
     process.wait()
-    wait_until_gone(started)
+    wait_until_gone(nodes)
 
 
 QUIET = """

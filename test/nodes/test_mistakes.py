@@ -3,9 +3,8 @@
 
 """The node reports a bug as a bug and continues; its clean-up does not wait for a call that does not end."""
 
-from pathlib import Path
-
 import pytest
+from holding import SERVICE
 from moveit_msgs.msg import PlanningScene
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -20,7 +19,7 @@ pytestmark = pytest.mark.ci  # each has a process of its own
 @pytest.fixture
 def faulty(serve, client):
     """The service with mistakes."""
-    node = serve(str(Path(__file__).with_name("faulty_service.py")), **arm.DESCRIPTIONS, rate=0.0, stale_timeout=0.0)
+    node = serve(SERVICE, **arm.DESCRIPTIONS, rate=0.0, stale_timeout=0.0)
     arm.set_state(client, NAME)
     yield node
     node.is_tested = False

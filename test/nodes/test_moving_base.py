@@ -160,6 +160,9 @@ def test_the_frame_of_the_world_has_no_prefix(begin):
     assert client.gap(base_poses=given) == pytest.approx(-0.2)
     assert client.nearest(base_poses=given).distances.header.frame_id == "odom"
     assert client.gap("stone", "ground") == pytest.approx(-0.2)
+    for parent in ("left/ground", "ground"):  # links may be named without the prefix, and frames not
+        given = [to_transform(parent, "ball", FAR, client.now())]
+        assert client.nearest(base_poses=given).success == (parent == "left/ground")
     assert not client.apply_scene(scene_diff(cup(frame="left/odom")))
     assert not check(client).valid
 

@@ -64,17 +64,3 @@ def test_each_node_answers_and_publishes_about_its_own_robot(robots, client):
     assert client.wait(lambda: all(published.values()))
     for side, messages in published.items():
         assert {message.header.frame_id for message in messages} == {FRAMES[side]}
-
-
-def test_base_poses_of_requests_are_understood_with_and_without_the_prefix(robots, client):
-    send(client, "left", [0.0, 0.0], 2.0)
-    stamp = client.now()
-    for parent, child in (("left/ground", "left/ball"), ("left/ground", "ball"), ("", "ball")):
-        pose = to_transform(parent, child, arm.at(1.5, 0.0, 0.0), stamp)
-        response = client.call(GetMinDistance, LEFT, base_poses=[pose])
-        assert response.success, response.message
-        assert response.distances.pairs[0].distance == pytest.approx(0.85, abs=1e-12)
-    # The frame 'ground' belongs to another robot.
-    pose = to_transform("ground", "ball", arm.at(1.5, 0.0, 0.0), stamp)
-    response = client.call(GetMinDistance, LEFT, base_poses=[pose])
-    assert not response.success and "'ground'" in response.message
