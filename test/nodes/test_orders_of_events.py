@@ -323,7 +323,7 @@ def test_what_a_mistake_leaves_unread_is_missing(described, monkeypatch):
         raise ZeroDivisionError
 
     with monkeypatch.context() as patch:
-        patch.setattr(moveit_changes.SceneMessage, "from_message", fail)
+        patch.setattr(moveit_changes, "_parts_of", fail)
         described.send(cup(name="a"))
         described.jobs.finish()
     described.follow((cup(name="b"), ["INTERNAL: ZeroDivisionError", HOW]))

@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld, RobotState
@@ -45,46 +45,22 @@ _OF_OCTOMAP = Problem(OCTOMAP, source=FROM_MOVEIT)
 Message: TypeAlias = CollisionObject | AttachedCollisionObject | PlanningScene | PlanningSceneWorld
 
 
-class SceneMessage(NamedTuple):
-    """A message about objects or rules as a planning scene."""
+def _parts_of(
+    message: Message,
+) -> tuple[PlanningScene, Sequence[CollisionObject], Sequence[AttachedCollisionObject], OctomapWithPose, bool]:
+    """Return the parts of a message as a planning scene; an object, or a world, is a difference without settings.
 
-    settings: PlanningScene
-    """The parts other than objects and octomap."""
-    objects: Sequence[CollisionObject]
-    """Objects of the world."""
-    attached: Sequence[AttachedCollisionObject] = ()
-    octomap: OctomapWithPose = _NO_OCTOMAP
-    replaces_world: bool = False
-    """If true, objects and octomap replace those of the world."""
-
-    @classmethod
-    def from_message(cls, message: Message) -> SceneMessage:
-        """Return a message as a planning scene: an object, or a world, becomes a difference without settings."""
-        if isinstance(message, CollisionObject):
-            return cls(_NO_SETTINGS, [message])
-        if isinstance(message, AttachedCollisionObject):
-            return cls(_NO_SETTINGS, [], [message])
-        if isinstance(message, PlanningSceneWorld):
-            return cls(_NO_SETTINGS, message.collision_objects, (), message.octomap, True)
-        world, attached = message.world, message.robot_state.attached_collision_objects
-        return cls(message, world.collision_objects, attached, world.octomap, not message.is_diff)
-
-    @property
-    def replaces_attached(self) -> bool:
-        """Whether it replaces all attached objects, as does a whole scene with a whole state, whatever its joints."""
-        return _replaces_attached(self.settings.robot_state, whole=not self.settings.is_diff)
-
-    @property
-    def replaces_all(self) -> bool:
-        """Whether it replaces everything from MoveIt's messages."""
-        return not self.settings.is_diff and self.replaces_attached
-
-    @property
-    def positions(self) -> dict[str, float]:
-        """Positions of joints, rad or m."""
-        state = self.settings.robot_state.joint_state
-        joints = itertools.islice(zip(state.name, state.position, strict=False), _MOST_JOINTS)
-        return {name: float(position) for name, position in joints if np.isfinite(position)}
+    They are: the scene with its settings, the objects of the world, attached objects, the octomap, and whether objects
+    and octomap replace those of the world.
+    """
+    if isinstance(message, CollisionObject):
+        return _NO_SETTINGS, [message], [], _NO_OCTOMAP, False
+    if isinstance(message, AttachedCollisionObject):
+        return _NO_SETTINGS, [], [message], _NO_OCTOMAP, False
+    if isinstance(message, PlanningSceneWorld):
+        return _NO_SETTINGS, message.collision_objects, [], message.octomap, True
+    world, attached = message.world, message.robot_state.attached_collision_objects
+    return message, world.collision_objects, attached, world.octomap, not message.is_diff
 
 
 def attach_for_question(state: RobotState, open_meshes: str, edit: Edit, frames: Frames) -> None:
@@ -167,12 +143,12 @@ def apply_message(
     list of Note
         With the positions of joints in the message.
     """
-    scene = SceneMessage.from_message(read())
-    things = (*scene.objects, *(one.object for one in scene.attached))
+    scene, objects, attached, octomap, replaces_world = _parts_of(read())
+    things = (*objects, *(one.object for one in attached))
     added = len({thing.id for thing in things if thing.operation == ADD})
     if added > most_objects:
         raise InputError(f"adds {added} objects, at most {most_objects} are allowed (max_objects)")
-    notes: list[Note] = [scene.positions] if scene.positions else []
+    notes: list[Note] = []
 
     def attempt(problem: Problem, change: Callable[..., list[Note]], *arguments: object) -> None:
         """Apply a part by itself; if it cannot be used, report that."""
@@ -185,24 +161,29 @@ def apply_message(
             notes.append(problem)
 
     # Messages about single objects arrive often, so they have no settings to read.
-    has_settings = scene.settings is not _NO_SETTINGS
+    has_settings = scene is not _NO_SETTINGS
     if has_settings:
-        notes += _apply_names(scene.settings, edit, frames)
-    if scene.replaces_attached:  # except those of ~/apply_objects, which MoveIt does not know
-        names = {_stored_name(one.object.id) for one in scene.attached}
-        if not scene.replaces_all:
+        notes += _apply_names(scene, edit, frames)
+        joints = scene.robot_state.joint_state
+        positions = itertools.islice(zip(joints.name, joints.position, strict=False), _MOST_JOINTS)
+        notes.append({name: float(position) for name, position in positions if np.isfinite(position)})
+    # A whole scene with a whole state replaces all attached objects, whatever its joints, except those of
+    # ~/apply_objects, which MoveIt does not know.
+    if _replaces_attached(scene.robot_state, whole=not scene.is_diff):
+        names = {_stored_name(one.object.id) for one in attached}
+        if scene.is_diff:
             names.add(MORE)
         edit.remove_all(attached=True, source=FROM_MOVEIT, but=names)
-    for one in scene.attached:
+    for one in attached:
         attempt(_problem_of(one), _apply_attached, one, open_meshes)
     if has_settings:
-        _apply_rules(scene.settings, edit)
-    if scene.replaces_world:
-        edit.remove_all(source=FROM_MOVEIT, but={_stored_name(one.id) for one in scene.objects})
-    attached = {problem.name for problem in map(_problem_of, scene.attached) if problem.attaches}
-    for one in scene.objects:
+        _apply_rules(scene, edit)
+    if replaces_world:
+        edit.remove_all(source=FROM_MOVEIT, but={_stored_name(one.id) for one in objects})
+    attaching = {problem.name for problem in map(_problem_of, attached) if problem.attaches}
+    for one in objects:
         problem, unattached = _problem_of(one), None
-        if one.operation == REMOVE and problem.name in attached:
+        if one.operation == REMOVE and problem.name in attaching:
             # move_group attaches an object and removes it from the world in different parts of the same message.
             if _link_of(edit, problem.name) is not None:
                 continue
@@ -212,9 +193,9 @@ def apply_message(
             edit.report(replace(unattached, kind=ProblemKind.ALL, thing=None, source=FROM_MOVEIT))
     # As in MoveIt, a difference without octomap keeps the previous one. An empty octomap has an id; a missing one
     # has none.
-    if len(scene.octomap.octomap.data):
-        attempt(_OF_OCTOMAP, _apply_octomap, scene.octomap, most_cubes)
-    elif scene.octomap.octomap.id or scene.replaces_world:
+    if len(octomap.octomap.data):
+        attempt(_OF_OCTOMAP, _apply_octomap, octomap, most_cubes)
+    elif octomap.octomap.id or replaces_world:
         edit.remove_octomap()
     return notes
 
