@@ -13,8 +13,9 @@ from std_srvs.srv import Trigger
 from superovoid_interfaces.msg import DistanceArray, SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetMinDistance, GetPairRules, GetPenetration
 
-from superovoid_ros.nodes.common.mistakes import InputError
+from superovoid_ros.nodes.common.mistakes import Code, InputError
 from superovoid_ros.nodes.distance_service.distance_service import DistanceService
+from superovoid_ros.nodes.distance_service.jobs import Job, Kind
 from superovoid_ros.nodes.distance_service.part import Part
 
 import arm
@@ -177,6 +178,13 @@ def test_an_error_in_a_transition_leaves_a_usable_state(fragile_node, transition
         assert fragile_node.trigger_configure() == TransitionCallbackReturn.SUCCESS
     assert fragile_node.trigger_activate() == TransitionCallbackReturn.SUCCESS
     fragile_node.trigger_deactivate(), fragile_node.trigger_cleanup()
+
+
+def test_the_end_of_the_node_cancels_jobs_of_each_kind(fragile_node):
+    codes = []
+    for kind in Kind:
+        fragile_node.common.jobs.submit(Job(kind, lambda: None, lambda _, problem: codes.append(problem.code)))
+    assert fragile_node.end() and codes == [Code.CANCELLED] * len(Kind)
 
 
 @pytest.mark.ci
