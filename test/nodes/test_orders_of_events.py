@@ -403,6 +403,23 @@ def test_messages_are_read_once_although_one_of_them_is_refused(described, monke
     assert set(described.current.snapshot.model.planning.objects) == set("abc")
 
 
+def test_only_messages_beyond_a_limit_of_pairs_are_refused():
+    service = Service(max_pairs=12)  # 4 of the robot and 4 of each cup
+    service.describe(arm.URDF)
+    for name in "abc":
+        service.send(cup(name=name))
+    service.check(["16 pairs, at most 12"])
+    assert set(service.current.snapshot.model.planning.objects) == {"a", "b"}
+
+
+def test_a_message_refused_again_after_a_requested_scene_is_logged_once(described):
+    described.world.record()
+    described.follow((refused_scene(), [HOW]))
+    described.world.take_whole(PlanningScene())
+    described.check([HOW])
+    assert sum("is refused" in line for line in described.common.log.lines) == 1
+
+
 def test_a_refused_request_leaves_nothing_among_others(described):
     requests = [ovoid("a"), ovoid("b", size=[-1.0] * 3)], [ovoid("c")]
     first, second = (
