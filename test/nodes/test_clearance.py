@@ -10,7 +10,6 @@ import numpy as np
 import panda
 import pytest
 from lifecycle_msgs.msg import Transition
-from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import Float64
@@ -159,23 +158,20 @@ def test_no_pair_touches_before_the_bound():
             assert query(start + times * velocities).distance.min() > 0.0
 
 
-def test_the_closing_speed_is_the_derivative_in_any_frame():
+def test_the_closing_speed_is_the_derivative():
     robot = Robot.from_urdf(arm.URDF, srdf=arm.SRDF)
     model = Model(Planning(robot, rtol=1e-12))
     selection = model.select(("hand",), ("ball",))
     query, velocities = model.query(selection), np.array([0.3, -0.7])
-    frame = arm.at(0.1, -2.0, 0.4)
-    frame[:3, :3] = Rotation.from_rotvec([0.3, -1.0, 2.0]).as_matrix()
     position, bases, step = np.array([[0.4, 0.9]]), {"ball": BALL}, 1e-6
 
     def distance(time):
         return query(position + time * velocities, base_poses=bases).distance[0]
 
-    for pose in (None, frame):
-        result = query(position, base_poses=bases, root_pose=pose).of_state(0)
-        state = SimpleNamespace(positions=position, base_poses=bases, frame_from_root=pose)
-        speed = Approach(model, selection).closing_speed(result, state, velocities)
-        assert speed == pytest.approx((distance(-step) - distance(step)) / (2.0 * step), abs=1e-8)
+    result = query(position, base_poses=bases).of_state(0)
+    state = SimpleNamespace(positions=position, base_poses=bases)
+    speed = Approach(model, selection).closing_speed(result, state, velocities)
+    assert speed == pytest.approx((distance(-step) - distance(step)) / (2.0 * step), abs=1e-8)
 
 
 def test_one_box_of_an_octomap_bounds_the_speed_of_all():

@@ -58,7 +58,7 @@ def urdf_with_radius(radius):
         ({"nothing_like_it": 1.0}, ""),
         ({"autostart": False}, "autostart"),
         ({"package_directories": ["etc=/etc"]}, "read-only"),
-        ({"frame": Parameter("frame", Parameter.Type.NOT_SET)}, ""),
+        ({"frame_prefix": Parameter("frame_prefix", Parameter.Type.NOT_SET)}, ""),
         ({"use_sim_time": Parameter("use_sim_time", Parameter.Type.NOT_SET)}, ""),
     ],
 )

@@ -203,17 +203,6 @@ def test_distances_are_published_as_the_service_answers_them(ahead):
         assert ahead.wait(lambda links=expected: [pair.link_a for pair in messages[-1].pairs] == links)
 
 
-def test_answers_are_in_the_frame_of_the_parameter(ahead):
-    ahead.send_transform("map", "ground", arm.at(0.0, 0.0, 1.0), static=True)
-    ahead.set(frame="map")
-    response = ahead.until()
-    assert response.distances.header.frame_id == "map"
-    assert vector(response.distances.pairs[0].point_a) == pytest.approx([0.55, 0.0, 1.0], abs=1e-12)
-    ahead.set(frame="nowhere")
-    assert "nowhere" in ahead.nearest().message
-    ahead.set(frame="")
-
-
 def test_wrong_measurements_are_ignored_and_no_number_is_an_error(service, ahead):
     ahead.send_joints(arm.JOINTS, [1.0])
     service.wait_for_output("2 names, 1 positions")

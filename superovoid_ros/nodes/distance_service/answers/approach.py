@@ -67,7 +67,7 @@ class Approach:
         Parameters
         ----------
         closest
-            Result with one row, in the frame of the state.
+            Result with one row.
         state
             State at which the result was computed.
         velocities
@@ -75,14 +75,6 @@ class Approach:
         """
         bodies = tuple(closest.bodies[i] for i in (int(closest.body_a[0]), int(closest.body_b[0])))
         row = replace(closest, body_a=np.array([0]), body_b=np.array([1]), bodies=bodies)
-        if state.frame_from_root is not None:
-            rotation, origin = state.frame_from_root[:3, :3], state.frame_from_root[:3, 3]
-            row = replace(
-                row,
-                point_a=(row.point_a - origin) @ rotation,
-                point_b=(row.point_b - origin) @ rotation,
-                normal=row.normal @ rotation,
-            )
         robot = self._model.robot
         gradients = robot.distance_gradients(row, state.positions[0], state.base_poses)
         return -float(gradients.by_joint[0] @ velocities)

@@ -78,7 +78,6 @@ class Question:
                 query(
                     self.states.positions,
                     base_poses=self.states.base_poses,
-                    root_pose=self.states.frame_from_root,
                     deadline=None if self.deadline is None else max(self.deadline - started, 1e-9),
                     max_rows=_MOST_ROWS,
                     stop=self.stop,

@@ -295,7 +295,7 @@ class Topics(Part):
             self._distances_publisher.publish(message)
         if markers is None:
             return MarkerArray()
-        link_poses, now = state.link_poses(model.robot), self.node.get_clock().now().nanoseconds
+        link_poses, now = state.root_poses(model.robot), self.node.get_clock().now().nanoseconds
         if now > self._framed or now < self._framed - NANOSECONDS:  # tf2 warns about a repeated stamp
             self._framed = now
             transforms = markers.transforms(state.frame, link_poses, to_time(now))

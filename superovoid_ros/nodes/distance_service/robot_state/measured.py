@@ -31,10 +31,8 @@ class States:
     """Positions of `Robot.joint_names`, rad or m, shape (states, joints)."""
     base_poses: Mapping[str, np.ndarray]
     """Pose root_from_link of each link on a floating joint, m, shape (4, 4) or (states, 4, 4)."""
-    frame_from_root: np.ndarray | None
-    """Transform from the root to `frame`, m, shape (4, 4); None: `frame` is that of the root."""
     frame: str
-    """Frame of the answers."""
+    """Frame of the answers: of the root, on TF."""
     joint_stamps: Sequence[int]
     """Stamps of the positions from joint states, ns."""
     transform_stamps: Sequence[int]
@@ -69,13 +67,6 @@ class States:
         bases = {link: pose if pose.ndim == 2 else pose[0] for link, pose in self.base_poses.items()}
         with refusals():
             return robot.forward_kinematics(positions, bases)
-
-    def link_poses(self, robot: Robot) -> Mapping[str, np.ndarray]:
-        """Return frame_from_link of each link in the first state."""
-        poses = self.root_poses(robot)
-        if self.frame_from_root is None:
-            return poses
-        return {link: self.frame_from_root @ pose for link, pose in poses.items()}
 
 
 @dataclass(frozen=True)
@@ -281,12 +272,6 @@ class Measured:
         left_out = [joint for joint in robot.joint_names if joint not in column]
         measured, joint_stamps = self.positions(robot, left_out)
         poses, stamps, unplaced = self._base_poses(robot, given.base_poses, planning)
-        own = self.frame_of(robot, robot.root_link if unplaced else robot.root)
-        frame, frame_from_root = str(self.value("frame")) or own, None
-        if frame != own:
-            transform = self.transforms.lookup(frame, own)
-            frame_from_root = transform.target_from_source
-            stamps += transform.stamps
         if column and tuple(given.joint_names) == robot.joint_names:
             positions = given.positions
         else:
@@ -294,13 +279,12 @@ class Measured:
             for number, name in enumerate(robot.joint_names):
                 positions[:, number] = given.positions[:, column[name]] if name in column else measured[name]
         return States(
-            frame=frame,
+            frame=self.frame_of(robot, robot.root_link if unplaced else robot.root),
             joint_stamps=joint_stamps,
             transform_stamps=stamps,
             unplaced=unplaced,
             positions=positions,
             base_poses=poses,
-            frame_from_root=frame_from_root,
         )
 
     def placed_states(

@@ -53,7 +53,6 @@ class Measurements(Part, Measured):
     """Part that receives joint states and transforms from `configure` on."""
 
     parameters = (
-        text("frame", "", "Frame of all answers; empty: the root link of the robot. Any other frame needs TF"),
         text("frame_prefix", "", "Prefix of the frames of the robot's links on TF, as in robot_state_publisher"),
         choice(
             "unknown_root_pose",
