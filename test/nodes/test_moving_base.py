@@ -107,10 +107,6 @@ def test_the_state_of_a_request_moves_the_base(begin):
     assert client.gap(base_poses=[given]) == pytest.approx(-0.2)
     given.header.frame_id = ""  # the robot's root: odom
     assert client.gap(base_poses=[given]) == pytest.approx(-0.2)
-    at_cup = to_transform("cup", "ground", np.eye(4), client.now())  # an object's frame
-    assert client.gap(base_poses=[at_cup]) == pytest.approx(-0.2)
-    assert not check(client, base=np.eye(4), frame="cup").valid
-    assert check(client, base=arm.at(0.0, 1.0, 0.0), frame="cup").valid
     poses = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, *ON_CUP[:3, 3], 0.0, 0.0, 0.0, 1.0]
     request = {"links_a": ["cup"], "links_b": ["ground"], "base_links": ["ground"], "base_poses": poses}
     rows = client.call(GetDistances, DISTANCES, **request, base_gradients=True)

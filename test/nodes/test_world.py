@@ -5,7 +5,6 @@
 
 import math
 
-import numpy as np
 import pytest
 import trimesh
 from builtin_interfaces.msg import Time
@@ -15,7 +14,7 @@ from object_recognition_msgs.msg import ObjectType
 from octomap_msgs.msg import Octomap, OctomapWithPose
 from shape_msgs.msg import Mesh, MeshTriangle, Plane, SolidPrimitive
 from superovoid_interfaces.msg import SuperovoidObject
-from superovoid_interfaces.srv import ApplyObjects, GetDistances, GetPairRules, SetPairRules
+from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
 from visualization_msgs.msg import Marker, MarkerArray
 
 from superovoid_ros.nodes.common.conversions import to_pose, to_transform
@@ -25,7 +24,6 @@ import world
 from octrees import HALF, binary_stream
 from world import (
     APPLY,
-    DISTANCES,
     GET_RULES,
     MAP,
     SET_RULES,
@@ -165,29 +163,6 @@ def test_subframes_go_with_their_object(state):
     state.send(attached_object(REMOVE))
     state.wait_for_distance("hand", "cup", math.hypot(0.5, 2.0) - 0.15)
     assert not put_lid(0.0, "cup/spout")
-
-
-@pytest.mark.parametrize(("frame", "offset"), [("cup", 0.0), ("cup/tip", 1.0), ("/cup/tip", 1.0)])
-def test_base_poses_may_be_in_frames_of_objects(state, frame, offset):
-    def check(thumb, place):
-        """The ball of 0.1 stands at that place: its distance to the thumb's of 0.02 shows this, in both services."""
-        pose, links = to_transform(frame, "ball", np.eye(4), Time()), {"links_a": ["thumb"], "links_b": ["ball"]}
-        one = state.nearest(base_poses=[pose], **links)
-        base = {"base_links": ["ball"], "base_poses": [0.0] * 6 + [1.0], "base_frame": frame}
-        many = state.call(GetDistances, DISTANCES, **base, **links)
-        assert one.success and many.success, (one.message, many.message)
-        assert one.distances.pairs[0].distance == near(many.distance[0])
-        assert many.distance[0] == near(math.dist(thumb, place) - 0.12)
-
-    subframes = {"subframe_names": ["tip"], "subframe_poses": [to_pose(arm.at(0.0, 1.0, 0.0))]}
-    state.apply(cup(**subframes))
-    check((0.5, 0.5), (0.0, -2.0 + offset))
-    state.apply(thing(operation=REMOVE))
-    state.send(attached_object(**ON_HAND, **subframes))  # there the frame is where the hand is measured
-    state.wait_for_distance("ground", "cup", 0.4)
-    state.put([1.0, 0.0])
-    check((1.5, 0.5), (1.6, offset))
-    assert not state.nearest(base_poses=[to_transform("cup/lid", "ball", np.eye(4), Time())]).success
 
 
 def test_an_object_of_the_world_is_attached_at_its_pose(state):

@@ -114,7 +114,7 @@ class RequestedStates(Part):
         base_poses = _base_poses_of(model, message, self._measurements.prefix)
         given = read_values(robot, [name for name, _ in joints], row, base_poses)
         measured = self._measurements.moment()
-        state = measured.states(robot, given, model.planning)
+        state = measured.states(robot, given)
         if placed:
             if state.unplaced:
                 raise InputError(state.unplaced, Code.INCOMPLETE_WORLD)

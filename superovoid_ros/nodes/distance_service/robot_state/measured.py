@@ -15,7 +15,6 @@ import numpy as np
 
 from superovoid.robot import Robot
 from superovoid.robot.planning_scene import PlanningScene
-from superovoid.robot.scene_objects import object_frame
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals
 from superovoid_ros.nodes.distance_service.robot_state.latest import LatestValues, StampedTransform, TransformTree
 from superovoid_ros.nodes.distance_service.world.places import Place, places
@@ -251,7 +250,7 @@ class Measured:
                     code,
                 )
 
-    def states(self, robot: Robot, given: StateValues = _NOTHING, planning: PlanningScene | None = None) -> States:
+    def states(self, robot: Robot, given: StateValues = _NOTHING) -> States:
         """Return the measured state, with the values of a request in place of measurements.
 
         Parameters
@@ -260,8 +259,6 @@ class Measured:
             The robot.
         given
             Values in the request. Default: none.
-        planning
-            Planning scene whose objects and their subframes are also valid frames, at their measured poses.
 
         Raises
         ------
@@ -271,7 +268,7 @@ class Measured:
         column = {name: number for number, name in enumerate(given.joint_names)}
         left_out = [joint for joint in robot.joint_names if joint not in column]
         measured, joint_stamps = self.positions(robot, left_out)
-        poses, stamps, unplaced = self._base_poses(robot, given.base_poses, planning)
+        poses, stamps, unplaced = self._base_poses(robot, given.base_poses)
         if column and tuple(given.joint_names) == robot.joint_names:
             positions = given.positions
         else:
@@ -291,12 +288,12 @@ class Measured:
         self, planning: PlanningScene, given: StateValues = _NOTHING, pairs: np.ndarray | None = None
     ) -> States:
         """Return `states`; raise `InputError` also if pairs (None: all) involve objects whose pose is unknown."""
-        states = self.states(planning.robot, given, planning)
+        states = self.states(planning.robot, given)
         self.require_world(planning, pairs, states.unplaced)
         return states
 
     def _base_poses(
-        self, robot: Robot, given: Mapping[str, tuple[str, np.ndarray]], planning: PlanningScene | None
+        self, robot: Robot, given: Mapping[str, tuple[str, np.ndarray]]
     ) -> tuple[dict[str, np.ndarray], list[int], str]:
         """Return the poses of all base links, the stamps of the transforms used, and `States.unplaced`.
 
@@ -323,27 +320,11 @@ class Measured:
                 continue
             _require_placed(unplaced)
             if frame not in ("", own):
-                found = self._of_object(robot, frame, planning) or self.transforms.lookup(own, frame)
+                found = self.transforms.lookup(own, frame)
                 stamps += found.stamps
                 pose = found.target_from_source @ pose
             poses[link] = pose
         return poses, stamps, unplaced
-
-    def _of_object(self, robot: Robot, frame: str, planning: PlanningScene | None) -> StampedTransform | None:
-        """Return root_from_frame of an object or its subframe, as measured; None if the frame is neither."""
-        found = planning and object_frame(planning.objects, frame)
-        if found is None:
-            return None
-        thing, object_from_frame = found
-        pose = thing.pose @ object_from_frame
-        if thing.link is None:
-            self.check_still(planning.robot, places(planning))
-            return StampedTransform(pose)
-        state = self.states(robot)
-        _require_placed(state.unplaced)
-        return StampedTransform(
-            state.root_poses(robot)[thing.link] @ pose, (*state.joint_stamps, *state.transform_stamps)
-        )
 
 
 @dataclass(eq=False)
