@@ -179,6 +179,20 @@ def test_clean_up_in_the_midst_of_a_reading_leaves_nothing(service):
     service.check({})
 
 
+def test_a_cancelled_job_reads_no_further_object_of_a_message(described, monkeypatch):
+    names = []
+
+    def apply_object(message, *_):
+        names.append(message.id)
+        described.jobs.waiting[0].done(None, InputError("the node ends"))
+        return []
+
+    monkeypatch.setattr(moveit_changes, "_apply_object", apply_object)
+    described.send(scene_diff(cup(name="a"), cup(name="b")))
+    described.jobs.step()
+    assert names == ["a"]
+
+
 def test_nothing_is_answered_without_messages_that_were_too_many_to_wait(service, monkeypatch):
     monkeypatch.setattr(world, "MOST_WAITING", 2)
     for name in "abcd":

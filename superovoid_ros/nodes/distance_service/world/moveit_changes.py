@@ -20,7 +20,7 @@ from superovoid.robot.planning_scene import OCTOMAP, Edit
 from superovoid.robot.scene_objects import MORE, Problem, ProblemKind
 from superovoid.shapes import HalfSpace
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform
-from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals, shorten
+from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals, shorten
 from superovoid_ros.nodes.distance_service.world.current import FROM_MOVEIT, LOST, Note
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.nodes.distance_service.world.objects import (
@@ -118,7 +118,13 @@ def _replaces_attached(state: RobotState, *, whole: bool = False) -> bool:
 
 
 def apply_message(
-    read: Callable[[], Message], open_meshes: str, most_cubes: int, most_objects: int, edit: Edit, frames: Frames
+    read: Callable[[], Message],
+    is_over: Callable[[], bool],
+    open_meshes: str,
+    most_cubes: int,
+    most_objects: int,
+    edit: Edit,
+    frames: Frames,
 ) -> list[Note]:
     """Apply a message: a planning scene, or a difference to one.
 
@@ -129,6 +135,8 @@ def apply_message(
     ----------
     read
         Returns the message, which is deserialized in the thread that applies it.
+    is_over
+        Returns whether nobody uses the result, so that the next object need not be read.
     open_meshes
         Shape of open meshes of objects, as for `shape_of_mesh`.
     most_cubes
@@ -152,6 +160,8 @@ def apply_message(
 
     def attempt(problem: Problem, change: Callable[..., list[Note]], *arguments: object) -> None:
         """Apply a part by itself; if it cannot be used, report that."""
+        if is_over():
+            raise InputError("the job was cancelled", Code.CANCELLED)
         try:
             with refusals():
                 notes.extend(change(*arguments, edit, frames))

@@ -407,7 +407,7 @@ class World(Part):
     def _change_by(self, message: Callable[[], Any]) -> Change:
         """Return the change by a message that a function returns, with the current parameters."""
         options = [self.value(name) for name in ("open_meshes", "octomap_cubes", "max_objects")]
-        return partial(moveit_changes.apply_message, message, *options)
+        return partial(moveit_changes.apply_message, message, lambda: not self._is_reading, *options)
 
     def record(self, is_on: bool = True) -> None:
         """Record the diffs that arrive from here on, for `take_whole`, or no longer."""
