@@ -15,7 +15,7 @@ from superovoid_ros.client.caller import Caller
 # Answers and starts of nodes take no time on an idle machine, but longer on a busy one.
 ANSWER_TIMEOUT = 120.0  # s
 # Services by the beginning of their names: repeating a call with a lost answer does no harm.
-_REPEATABLE = ("Get", "List", "Describe", "SetParameters", "SetPairRules", "ApplyObjects")
+_REPEATABLE = ("Get", "List", "Describe", "SetParameters", "SetPairRules", "ApplyObjects", "PlayFrame")
 
 
 class ClientWithTimeout(Caller):
