@@ -8,7 +8,7 @@ The reference is the closed support function |L n| in numpy, which shares no cod
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 from scipy.spatial.transform import Rotation
 
 from superovoid import Superovoid
@@ -96,6 +96,49 @@ def test_the_widest_ball_of_the_intermediate_ellipsoid_is_found(order):
     for n, widest in (((0.0, 0.0, 1.0), 1.2**2 / 2.7), ((0.0, 1.0, 0.0), 1.2**2 / 1.7), ((1.0, 0.0, 0.0), 1.199)):
         assert is_proved(difference, n, 0.999 * widest)
         assert not is_proved(difference, n, 1.001 * widest)
+
+
+def frame_along(v):
+    """Return an orthonormal matrix of determinant 1 whose first column is along a vector."""
+    axes = np.linalg.qr(np.column_stack([v, np.eye(3)[:, np.abs(v).argsort()[:2]]]))[0]
+    axes *= np.sign(axes.T @ v)[0]
+    axes[:, 2] *= np.sign(np.linalg.det(axes))
+    return axes
+
+
+def widest_ball(difference, n, rng):
+    """Radius of the widest ball that touches the largest ellipsoid K from inside along n."""
+    of_a, of_b = np.diag(difference.semi_axes[0]), np.diag(difference.semi_axes[1]) @ difference.turn.T
+    frame_a, frame_b = frame_along(of_a @ n), frame_along(of_b @ n)
+
+    def matrix(angle):
+        return of_a + frame_a @ Rotation.from_rotvec([angle, 0.0, 0.0]).as_matrix() @ frame_b.T @ of_b
+
+    angles = np.linspace(0.0, 2.0 * np.pi, 65)
+    start = angles[np.argmax([np.linalg.det(matrix(angle)) for angle in angles])]
+    bracket = (start - 0.1, start + 0.1)
+    k = matrix(minimize_scalar(lambda angle: -np.linalg.det(matrix(angle)), bounds=bracket, method="bounded").x)
+    x = k.T @ k @ n / np.linalg.norm(k @ n)
+
+    def radius(m):
+        m = m / np.linalg.norm(m, axis=-1, keepdims=True)
+        off = 1.0 - m @ n
+        # Next to n the quotient is one of rounding errors.
+        return np.where(off > 1e-6, (np.linalg.norm(m @ k.T, axis=-1) - m @ x) / np.maximum(off, 1e-6), np.inf)
+
+    starts = np.concatenate([unit(rng, 2000), n + 0.01 * unit(rng, 200)])
+    starts = starts[np.argsort(radius(starts))[:4]]
+    return min(minimize(radius, start, method="Nelder-Mead").fun for start in starts)
+
+
+def test_the_ball_may_be_as_wide_as_fits_into_the_largest_ellipsoid():
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        difference = random_difference(rng, 1.4)
+        n = unit(rng)
+        widest = widest_ball(difference, n, rng)
+        assert is_proved(difference, tuple(n), 0.99 * widest)
+        assert not is_proved(difference, tuple(n), 1.01 * widest)
 
 
 def test_the_turn_across_the_normal_widens_the_ellipsoid():

@@ -6,7 +6,7 @@ r"""Two ellipsoids: the depth of their contact, proved by an ellipsoid inside th
 With E = {c + L^T v: |v| <= 1}, h(n) = n . c + |L n|. For every orthogonal S the ellipsoid K about c_A - c_B with G =
 L_A + S L_B lies in M, since |G n| <= |L_A n| + |L_B n|; and K touches M along n where S takes L_B n to the direction of
 L_A n (Kurzhanski, Valyi, "Ellipsoidal Calculus for Estimation and Control", 1997, section 2.3). The action of S across
-that direction, a turn W, is chosen so that K is wide.
+that direction, a turn W, is the one for which K has the largest volume.
 
 A ball of radius r that touches K from inside at its support point along n has its centre at w = G^T G n / s - r n from
 that of K, s = |G n|. Along the unit vector m = n + x, |x|^2 = -2 n . x, h_K is above the support function of the ball
@@ -25,17 +25,12 @@ the ball lies in K.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
-
-import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
-from superovoid.contact.minkowski.difference import MOST_TURN
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import A1, A2, A3, S_, TX, TY, P
 
-_TURNS = np.int64(6)
 _LEAST_REST = 1e-12  # of r (s - r), relative to r s
 # Of what is computed, relative to both largest semi-axes together: of lengths and parts of vectors, and of the matrix
 # without the term of z, whose numbers are squares.
@@ -69,113 +64,16 @@ def _frame_along(image):
     return length, along, across, other
 
 
-class _SymmetricMatrix(NamedTuple):
-    """A symmetric matrix of two rows."""
-
-    xx: float
-    xy: float
-    yy: float
-
-
-class _GramOfTurns(NamedTuple):
-    """N^T N of a turn by an angle t: fixed + cos(t) by_cosine + sin(t) by_sine."""
-
-    fixed: _SymmetricMatrix
-    by_cosine: _SymmetricMatrix
-    by_sine: _SymmetricMatrix
+@kernel
+def _parts(q, q1, q2, v):
+    """Return the part of a vector along q, and those along two vectors across it."""
+    return dot(q, v), dot(q1, v), dot(q2, v)
 
 
 @kernel
-def _gram_of_turns(a1, a2, b1, b2):
-    """Return the dependence of N_A + W N_B, with columns a_j + W b_j, on turns."""
-    return _GramOfTurns(
-        _SymmetricMatrix(
-            a1[0] * a1[0] + a1[1] * a1[1] + b1[0] * b1[0] + b1[1] * b1[1],
-            a1[0] * a2[0] + a1[1] * a2[1] + b1[0] * b2[0] + b1[1] * b2[1],
-            a2[0] * a2[0] + a2[1] * a2[1] + b2[0] * b2[0] + b2[1] * b2[1],
-        ),
-        _SymmetricMatrix(
-            2.0 * (a1[0] * b1[0] + a1[1] * b1[1]),
-            a1[0] * b2[0] + a1[1] * b2[1] + a2[0] * b1[0] + a2[1] * b1[1],
-            2.0 * (a2[0] * b2[0] + a2[1] * b2[1]),
-        ),
-        _SymmetricMatrix(
-            2.0 * (a1[1] * b1[0] - a1[0] * b1[1]),
-            a1[1] * b2[0] - a1[0] * b2[1] + a2[1] * b1[0] - a2[0] * b1[1],
-            2.0 * (a2[1] * b2[0] - a2[0] * b2[1]),
-        ),
-    )
-
-
-class _Contact(NamedTuple):
-    """Entries of the matrix of the module docstring in addition to N: sizes, the radius, s, and z."""
-
-    size: float
-    radius: float
-    s: float
-    z1: float
-    z2: float
-
-
-@kernel
-def _fixed_part(across, at):
-    """Return the part that a turn leaves, less r s I, r z z^T / (s - r), and the rounding errors of z and of s - r."""
-    rounded, rest = _ROUNDED * at.size, at.radius * (at.s - at.radius)
-    share = at.radius * at.radius / rest
-    length = abs(at.z1) + abs(at.z2) + rounded
-    lost = share * length * rounded * (4.0 + 2.0 * at.radius * length / rest)
-    taken = at.radius * at.s + _ROUNDED_SQUARES * at.size * at.size + lost
-    return _SymmetricMatrix(
-        across.fixed.xx - share * at.z1 * at.z1 - taken,
-        across.fixed.xy - share * at.z1 * at.z2,
-        across.fixed.yy - share * at.z2 * at.z2 - taken,
-    )
-
-
-@kernel
-def _gram_at(across, fixed, c, s):
-    """The matrix of a turn."""
-    return _SymmetricMatrix(
-        fixed.xx + c * across.by_cosine.xx + s * across.by_sine.xx,
-        fixed.xy + c * across.by_cosine.xy + s * across.by_sine.xy,
-        fixed.yy + c * across.by_cosine.yy + s * across.by_sine.yy,
-    )
-
-
-@kernel
-def _halves(matrix):
-    """Half of the trace, half of the difference, and the other entry."""
-    return 0.5 * (matrix.xx + matrix.yy), 0.5 * (matrix.xx - matrix.yy), matrix.xy
-
-
-@kernel
-def _least_over_turns(across, fixed, c, s):
-    """Return the largest least eigenvalue over turns, from one on; the first that is not negative will do.
-
-    The least eigenvalue is half of the trace less the root of the sum of two squares. Newton's method goes along the
-    angle to where it is largest.
-    """
-    tc, xc, yc = _halves(across.by_cosine)
-    ts, xs, ys = _halves(across.by_sine)
-    best = -math.inf
-    for _ in range(_TURNS):
-        trace, x, y = _halves(_gram_at(across, fixed, c, s))
-        root = math.sqrt(x * x + y * y)
-        best = max(best, trace - root)
-        if best >= 0.0 or not (root > 0.0):
-            break
-        dx, dy = xs * c - xc * s, ys * c - yc * s
-        falls = (x * dx + y * dy) / root
-        slope = ts * c - tc * s - falls
-        bend = (dx * dx + dy * dy - x * (xc * c + xs * s) - y * (yc * c + ys * s) - falls * falls) / root
-        bend += tc * c + ts * s
-        step = slope / bend if bend > 0.0 else math.copysign(MOST_TURN, slope)
-        step = min(MOST_TURN, max(-MOST_TURN, step))
-        # A turn by nearly that much.
-        c, s = c - step * s, s + step * c
-        length = math.sqrt(c * c + s * s)
-        c, s = c / length, s / length
-    return best
+def _turned_sum(a, b, c, s):
+    """Return a + W b for the parts of two vectors, with the cosine and the sine of the turn W of the parts across."""
+    return a[0] + b[0], a[1] + c * b[1] - s * b[2], a[2] + s * b[1] + c * b[2]
 
 
 @kernel
@@ -203,26 +101,29 @@ def depth_of_ellipsoids(pair, n, radius):
         Of a ball that touches M from inside along n, m.
     """
     out_of_line()
-    if not radius > 0.0:
-        return -math.inf
     a, b, rotation = pair.a, pair.b, pair.rotation
     t1, t2 = tangent_frame(n)
     s_a, q, q1, q2 = _frame_along(stretch(a, n))
     s_b, p, p1, p2 = _frame_along(stretch(b, rotate_back(rotation, n)))
     s = s_a + s_b
-    a1, a2 = stretch(a, t1), stretch(a, t2)
-    b1, b2 = stretch(b, rotate_back(rotation, t1)), stretch(b, rotate_back(rotation, t2))
-    z1, z2 = dot(q, a1) + dot(p, b1), dot(q, a2) + dot(p, b2)
-    size = max(a[A1], a[A2], a[A3]) + max(b[A1], b[A2], b[A3])
-    across = _gram_of_turns(
-        (dot(q1, a1), dot(q2, a1)), (dot(q1, a2), dot(q2, a2)), (dot(p1, b1), dot(p2, b1)), (dot(p1, b2), dot(p2, b2))
-    )
-    at = _Contact(size, radius, s, z1, z2)
-    if not at.s - radius >= _LEAST_REST * at.s:
+    if not (radius > 0.0 and s - radius >= _LEAST_REST * s):
         return -math.inf
-    # The turn of largest trace (Procrustes) comes first.
-    c, sine = _halves(across.by_cosine)[0], _halves(across.by_sine)[0]
-    length = math.sqrt(c * c + sine * sine)
-    c, sine = (c / length, sine / length) if length > 0.0 else (1.0, 0.0)
-    is_inside = _least_over_turns(across, _fixed_part(across, at), c, sine) >= 0.0
+    a1, a2 = _parts(q, q1, q2, stretch(a, t1)), _parts(q, q1, q2, stretch(a, t2))
+    b1 = _parts(p, p1, p2, stretch(b, rotate_back(rotation, t1)))
+    b2 = _parts(p, p1, p2, stretch(b, rotate_back(rotation, t2)))
+    # Of the determinant of the parts across, what depends on the turn is cosine cos + sine sin.
+    cosine = a2[2] * b1[1] - a2[1] * b1[2] + a1[1] * b2[2] - a1[2] * b2[1]
+    sine = -a2[1] * b1[1] - a2[2] * b1[2] + a1[1] * b2[1] + a1[2] * b2[2]
+    length = math.sqrt(cosine * cosine + sine * sine)
+    cosine, sine = (cosine / length, sine / length) if length > 0.0 else (1.0, 0.0)
+    (z1, x1, y1), (z2, x2, y2) = _turned_sum(a1, b1, cosine, sine), _turned_sum(a2, b2, cosine, sine)
+    size = max(a[A1], a[A2], a[A3]) + max(b[A1], b[A2], b[A3])
+    rounded, rest = _ROUNDED * size, radius * (s - radius)
+    share, most = radius * radius / rest, abs(z1) + abs(z2) + rounded
+    # The terms of z, and the rounding errors of z and of s - r.
+    lost = share * most * rounded * (4.0 + 2.0 * radius * most / rest)
+    taken = radius * s + _ROUNDED_SQUARES * size * size + lost
+    xx, yy = x1 * x1 + y1 * y1 - share * z1 * z1 - taken, x2 * x2 + y2 * y2 - share * z2 * z2 - taken
+    xy = x1 * x2 + y1 * y2 - share * z1 * z2
+    is_inside = 0.5 * (xx + yy) >= math.sqrt(0.25 * (xx - yy) * (xx - yy) + xy * xy)
     return _floor_of_ball(pair, n, radius) if is_inside else -math.inf
