@@ -40,8 +40,8 @@ from superovoid.compiled.arrays import Floats1, Floats2, Floats3, Ints1
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.compiled.powers import log
 from superovoid.compiled.vector import Vector, combine, cross, dot, norm, rotate, rotate_back, scale, sub, vector_at
-from superovoid.contact.lanes.simd import Layout, in_lanes, loader, storer
 from superovoid.contact.lanes.simd import exp as exp_in_lanes
+from superovoid.contact.lanes.simd import in_lanes, layout, loader, storer
 from superovoid.contact.lanes.simd import log as log_in_lanes
 from superovoid.contact.lanes.simd import log_1p as log_1p_in_lanes
 from superovoid.contact.lanes.simd import rotate as rotate_in_lanes
@@ -174,10 +174,19 @@ def _slopes(b, chain, is_wedge, rotation, f):
 
 _WIDTH = 32
 _ROW = _WIDTH + 8
-_layout = Layout(_ROW)
-_LANE, _STEPS, _FOOT, _SLOPES = (_layout.place(kind) for kind in (_Lane, float, SurfacePoint, _Slopes))
-_AIM, _CURVE, _FIRST = _layout.place(Vector), _layout.place(4), _layout.place(4)
-_RATIO, _SHARE, _MAJOR = (_layout.place() for _ in range(3))
+_AT, _LENGTH = layout(
+    _ROW,
+    lane=_Lane,
+    steps=float,
+    foot=SurfacePoint,
+    slopes=_Slopes,
+    aim=Vector,
+    curve=4,
+    first=4,
+    ratio=float,
+    share=float,
+    major=float,
+)
 (_load_lane, _store_lane), (_load_foot, _store_foot), (_load_slopes, _store_slopes), (_load_3, _store_3), (
     _load_4, _store_4
 ) = ((loader(kind, _ROW), storer(kind, _ROW)) for kind in (_Lane, SurfacePoint, _Slopes, Vector, 4))  # fmt: skip
@@ -189,32 +198,32 @@ _ratio_of, _unit_curve = in_lanes(ratio_of), in_lanes(unit_curve)
 def _unit_curves(lanes, exponent, inverse):
     """`unit_curve_from_point` for all lanes: short loops, whose iterations the processor can overlap."""
     for k in range(_WIDTH):
-        lanes[_RATIO + k] = ratio = _ratio_of(lanes[_AIM + k], lanes[_AIM + _ROW + k])
-        lanes[_SHARE + k] = exponent * log_in_lanes(ratio)
+        lanes[_AT.ratio + k] = ratio = _ratio_of(lanes[_AT.aim + k], lanes[_AT.aim + _ROW + k])
+        lanes[_AT.share + k] = exponent * log_in_lanes(ratio)
     for k in range(_WIDTH):
-        lanes[_SHARE + k] = exp_in_lanes(lanes[_SHARE + k])
+        lanes[_AT.share + k] = exp_in_lanes(lanes[_AT.share + k])
     for k in range(_WIDTH):
-        lanes[_MAJOR + k] = -inverse * log_1p_in_lanes(lanes[_SHARE + k])
+        lanes[_AT.major + k] = -inverse * log_1p_in_lanes(lanes[_AT.share + k])
     for k in range(_WIDTH):
-        major = exp_in_lanes(lanes[_MAJOR + k])
-        u, v = lanes[_AIM + k], lanes[_AIM + _ROW + k]
-        _store_4(lanes, _CURVE + k, _unit_curve(u, v, lanes[_RATIO + k], lanes[_SHARE + k], major))
+        major = exp_in_lanes(lanes[_AT.major + k])
+        u, v = lanes[_AT.aim + k], lanes[_AT.aim + _ROW + k]
+        _store_4(lanes, _AT.curve + k, _unit_curve(u, v, lanes[_AT.ratio + k], lanes[_AT.share + k], major))
 
 
 @kernel
 def _sweep(b, lanes):
     """Make a step of the search for a foot in all lanes."""
     for k in range(_WIDTH):
-        _store_3(lanes, _AIM + k, _direction_in_lanes(b, _load_lane(lanes, _LANE + k)))
+        _store_3(lanes, _AT.aim + k, _direction_in_lanes(b, _load_lane(lanes, _AT.lane + k)))
     _unit_curves(lanes, b[P], b[INV_P])
     for k in range(_WIDTH):
-        curve, aim = _load_4(lanes, _CURVE + k), _load_3(lanes, _AIM + k)
-        _store_4(lanes, _FIRST + k, curve)
-        lanes[_AIM + k], lanes[_AIM + _ROW + k] = aim[0] * curve[2] + aim[1] * curve[3], aim[2]
+        curve, aim = _load_4(lanes, _AT.curve + k), _load_3(lanes, _AT.aim + k)
+        _store_4(lanes, _AT.first + k, curve)
+        lanes[_AT.aim + k], lanes[_AT.aim + _ROW + k] = aim[0] * curve[2] + aim[1] * curve[3], aim[2]
     _unit_curves(lanes, b[S_], b[INV_S])
     for k in range(_WIDTH):
-        f = SurfacePoint(*_load_4(lanes, _FIRST + k), *_load_4(lanes, _CURVE + k))
-        _store_lane(lanes, _LANE + k, _choose_in_lanes(b, _load_lane(lanes, _LANE + k), f))
+        f = SurfacePoint(*_load_4(lanes, _AT.first + k), *_load_4(lanes, _AT.curve + k))
+        _store_lane(lanes, _AT.lane + k, _choose_in_lanes(b, _load_lane(lanes, _AT.lane + k), f))
 
 
 @bundle
@@ -233,7 +242,7 @@ class Scratch(NamedTuple):
 def scratch(bodies: int) -> Scratch:
     """Return memory for some bodies."""
     return Scratch(
-        np.empty(_layout.length),
+        np.empty(_LENGTH),
         np.empty(_WIDTH, dtype=np.int64),
         np.empty(BLOCK),
         np.empty((bodies, BLOCK)),
@@ -331,16 +340,16 @@ def _find_feet(row, points, limits, steps, lanes, samples, distances, feet):
     rotation = row[ROTATION : ROTATION + 9].reshape(3, 3)
     idle = SurfacePoint(1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0)
     for k in range(_WIDTH):
-        _store_lane(lanes, _LANE + k, _Lane(centre, centre, (0.0, 0.0, 0.0), idle, -_FAR, 1.0, 0.0))
+        _store_lane(lanes, _AT.lane + k, _Lane(centre, centre, (0.0, 0.0, 0.0), idle, -_FAR, 1.0, 0.0))
         samples[k] = -1
     following = busy = 0
     while True:
         for k in range(_WIDTH):
             i = samples[k]
             if i >= 0:
-                lane = _load_lane(lanes, _LANE + k)
-                lanes[_STEPS + k] -= 1.0
-                if lane.d <= limits[i] and lane.step >= short and lanes[_STEPS + k] > 0.0:
+                lane = _load_lane(lanes, _AT.lane + k)
+                lanes[_AT.steps + k] -= 1.0
+                if lane.d <= limits[i] and lane.step >= short and lanes[_AT.steps + k] > 0.0:
                     continue
                 if lane.d <= limits[i]:
                     distances[i] = lane.d
@@ -358,8 +367,8 @@ def _find_feet(row, points, limits, steps, lanes, samples, distances, feet):
                     continue
                 p = rotate_back(rotation, arm)
                 if is_curved:
-                    _store_lane(lanes, _LANE + k, _Lane(p, p, (0.0, 0.0, 0.0), idle, -_FAR, 1.0, 0.0))
-                    lanes[_STEPS + k] = 1.0 + steps
+                    _store_lane(lanes, _AT.lane + k, _Lane(p, p, (0.0, 0.0, 0.0), idle, -_FAR, 1.0, 0.0))
+                    lanes[_AT.steps + k] = 1.0 + steps
                     samples[k] = i
                     busy += 1
                     break
@@ -410,24 +419,24 @@ def _fill_slopes(row, shares, feet, lanes, samples, slopes):
     rotation = vector_at(row, ROTATION) + vector_at(row, ROTATION + 3) + vector_at(row, ROTATION + 6)
     idle = SurfacePoint(1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0)
     for k in range(_WIDTH):
-        _store_foot(lanes, _FOOT + k, idle)
+        _store_foot(lanes, _AT.foot + k, idle)
     count = 0
     for i in range(len(shares)):
         if shares[i] >= _LEAST_SHARE:
             if is_curved:
                 for j in range(FOOT_LENGTH):
-                    lanes[_FOOT + j * _ROW + count] = feet[i, j]
+                    lanes[_AT.foot + j * _ROW + count] = feet[i, j]
                 samples[count] = i
                 count += 1
             else:
                 _store(slopes[i], _plain_slopes(row, rotation, feet[i]))
         if count == _WIDTH or (count > 0 and i == len(shares) - 1):
             for k in range(_WIDTH):
-                foot = _load_foot(lanes, _FOOT + k)
-                _store_slopes(lanes, _SLOPES + k, _slopes_in_lanes(body, chain, is_wedge, rotation, foot))
+                foot = _load_foot(lanes, _AT.foot + k)
+                _store_slopes(lanes, _AT.slopes + k, _slopes_in_lanes(body, chain, is_wedge, rotation, foot))
             for k in range(count):
                 for j in range(PARAMETERS):
-                    slopes[samples[k], j] = lanes[_SLOPES + j * _ROW + k]
+                    slopes[samples[k], j] = lanes[_AT.slopes + j * _ROW + k]
             count = 0
 
 

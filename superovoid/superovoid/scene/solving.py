@@ -226,14 +226,14 @@ def widen(out, loss, wanted):
 @kernel(forceinline=True)
 def _store(block, i, rows, row, tolerance):
     """Store the result of lanes for a pair of the block."""
-    phase, out = block[many_pairs.PHASE + i], rows.out[row]
+    phase, out = block[many_pairs.AT.phase + i], rows.out[row]
     if many_pairs.store_row(block, i, tolerance, out):
         rows.stages[row], rows.bounds[row] = CLOSED, out[DISTANCE]
     elif phase == newton.BEYOND:
         rows.stages[row] = BEYOND
     elif phase == newton.CONVERGED:
         rows.stages[row] = CONTACT
-        lower, upper = block[many_pairs.LOWER + i], block[many_pairs.UPPER + i]
+        lower, upper = block[many_pairs.AT.lower + i], block[many_pairs.AT.upper + i]
         is_known = lower <= upper  # false for NaN
         out[LOWER], out[UPPER] = (lower, upper) if is_known else (-math.inf, math.inf)
     else:
@@ -255,7 +255,7 @@ def _ask_lanes(local, poses, rows, begin, end, to_cores, tolerance, pool, is_war
             row = rows.asked[first + i]
             state, a, b = rows.states[row], rows.pairs[row, 0], rows.pairs[row, 1]
             many_pairs.load_bodies(block, i, packed[a], packed[b], poses[state, a], poses[state, b])
-            block[many_pairs.LIMIT + i] = rows.limits[row]
+            block[many_pairs.AT.limit + i] = rows.limits[row]
         for i in range(filled):
             row = rows.asked[first + i]
             state, a, b = rows.states[row], rows.pairs[row, 0], rows.pairs[row, 1]

@@ -105,10 +105,6 @@ def log_1p_of_lanes(x):
     return simd.log_1p(x)
 
 
-E_TERMS = [getattr(simd, f"_E{i}") for i in range(11)]
-L_TERMS = [getattr(simd, f"_L{i}") for i in range(7)]
-
-
 def half_ulp(x):
     """Return the largest rounding error of a result x, in u."""
     return 2.0 ** np.floor(np.log2(np.abs(x)))
@@ -143,13 +139,13 @@ def truncation(approximate, function, x):
 def lost_by_exp():
     """Bound the loss of exp: y - k ln2 is exact, a multiple of the last place of y, and no larger than y."""
     r = np.linspace(-0.5, 0.5, 20000) * math.log(2.0)
-    tail, lost = estrin(E_TERMS, r, 0.0, 2)
+    tail, lost = estrin(simd._E, r, 0.0, 2)
     curved = r * r * tail
     lost = r * r * lost + 2.0 * np.abs(curved)  # r r, and times the tail
     lost += half_ulp(r) * np.abs(np.expm1(r))  # r itself, high - low
     lost += np.abs(curved) + half_ulp(np.abs(r) + np.abs(curved))  # curved - low, high + ...
     series = truncation(
-        lambda v: 1 + v + v * v * sum(mpmath.mpf(e) * v**i for i, e in enumerate(E_TERMS)), mpmath.exp, r[::100]
+        lambda v: 1 + v + v * v * sum(mpmath.mpf(e) * v**i for i, e in enumerate(simd._E)), mpmath.exp, r[::100]
     )
     return np.max((lost + half_ulp(np.exp(r))) / np.exp(r)) + series
 
@@ -158,14 +154,14 @@ def lost_by_log(exponents, f, f_errs=0.0):
     """Bound the loss of log: f, k times the high part of ln2, and the error of their sum, added back, are exact."""
     s, s_errs = f / (2.0 + f), 1.0 + half_ulp(2.0 + f) / (2.0 + f)
     square_errs = 2.0 * s_errs + 1.0
-    tail, lost = estrin(L_TERMS, s * s, square_errs, 1)
+    tail, lost = estrin(simd._L, s * s, square_errs, 1)
     tail, lost = s * s * tail, s * s * (lost + (square_errs + 1.0) * np.abs(tail))
     curved = s * (f - tail)
     lost = np.abs(s) * (lost + np.abs(f - tail)) + (s_errs + 1.0) * np.abs(curved)
 
     def by_series(v):
         ratio = v / (2 + v)
-        return v - ratio * (v - sum(mpmath.mpf(e) * ratio ** (2 * i + 2) for i, e in enumerate(L_TERMS)))
+        return v - ratio * (v - sum(mpmath.mpf(e) * ratio ** (2 * i + 2) for i, e in enumerate(simd._L)))
 
     series = truncation(by_series, lambda v: mpmath.log(1 + v), f[::100])
     most = 0.0

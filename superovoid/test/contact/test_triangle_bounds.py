@@ -60,24 +60,24 @@ def test_lanes_cut_and_bound_triangles_like_the_scalar_code():
         triangles.append((corners, furthest))
         for k in range(3):
             for j in range(3):
-                buffer[lanes.CORNERS + k * lanes.CORNER + j * lanes.ROW + i] = corners[k, j]
-                buffer[lanes.CORNERS + k * lanes.CORNER + (3 + j) * lanes.ROW + i] = furthest[k, j]
-        buffer[lanes.KEY + i] = triangle_bound(as_triangle(corners, furthest))
+                buffer[lanes.AT.corners + k * lanes.CORNER + j * lanes.ROW + i] = corners[k, j]
+                buffer[lanes.AT.corners + k * lanes.CORNER + (3 + j) * lanes.ROW + i] = furthest[k, j]
+        buffer[lanes.AT.key + i] = triangle_bound(as_triangle(corners, furthest))
     lanes.cut_in_lanes(buffer, lanes.WIDTH, 0.0, False)
-    points = np.array([[buffer[lanes.POINT + j * lanes.ROW + i] for j in range(3)] for i in range(lanes.WIDTH)])
+    points = np.array([[buffer[lanes.AT.point + j * lanes.ROW + i] for j in range(3)] for i in range(lanes.WIDTH)])
     cores = rng.normal(size=(lanes.WIDTH, 3))
     for j in range(3):
-        buffer[lanes.CORE + j * lanes.ROW :][: lanes.WIDTH] = cores[:, j]
+        buffer[lanes.AT.core + j * lanes.ROW :][: lanes.WIDTH] = cores[:, j]
     lanes.bound_parts_in_lanes(buffer, lanes.WIDTH)
     for i, (corners, furthest) in enumerate(triangles):
         triangle = as_triangle(corners, furthest)
         split = of.split_of(triangle, triangle_bound(triangle), 0.0, False)
         assert points[i] == pytest.approx(split.point, abs=1e-9)
-        assert buffer[lanes.TURNS + i] == split.turns
+        assert buffer[lanes.AT.turns + i] == split.turns
         for edge in range(3):
             ends = [edge, (edge + 1) % 3]
             part = as_triangle([*corners[ends], points[i]], [*furthest[ends], cores[i]])
-            assert buffer[lanes.BOUNDS + edge * lanes.CORNER + i] == pytest.approx(triangle_bound(part), rel=1e-9)
+            assert buffer[lanes.AT.bounds + edge * lanes.CORNER + i] == pytest.approx(triangle_bound(part), rel=1e-9)
 
 
 def test_first_triangles_cover_every_direction():

@@ -35,7 +35,7 @@ from superovoid.contact.lanes.newton_lanes import (
     WIDTH,
     observe,
 )
-from superovoid.contact.lanes.simd import IN_LANES, Layout, in_lanes, inline, loader, rotate, rotate_back, storer
+from superovoid.contact.lanes.simd import IN_LANES, in_lanes, inline, layout, loader, rotate, rotate_back, storer
 from superovoid.contact.pair import Limit, Pair
 from superovoid.contact.superovoids import answers, certificate, pair_solver, tangent_balls
 from superovoid.contact.superovoids.answers import COLD_ITERATIONS, WARM_ITERATIONS
@@ -55,19 +55,29 @@ CHUNK = MOST_AT_ONCE  # 0.6 MB a block
 ROW = 2 * CHUNK + 8
 _POSE_LENGTH = 12  # translation, then rotation row by row: the order in which `pair_solver.in_order` compares
 
-_layout = Layout(ROW)
-# Of each body.
-BODY, POSE = _layout.place(KIND + 1), _layout.place(_POSE_LENGTH)
-POINT, START = _layout.place(SurfacePoint), _layout.place(Vector)  # START: the normal at which Newton begins cold
-# Of each pair.
-SWAPPED, WARM, ROTATION, CENTRE = _layout.place(), _layout.place(), _layout.place(9), _layout.place(Vector)
-GOAL, TASK, LIMIT = _layout.place(), _layout.place(Task), _layout.place()  # LIMIT: largest distance of interest
-UNIT = TASK
-PHASE, ITERATIONS = _layout.place(), _layout.place()
-DISTANCE, LOWER, UPPER = _layout.place(), _layout.place(), _layout.place()
-RESULT = DISTANCE  # in the order of a result row
-POINT_A, POINT_B, NORMAL, STATUS = _layout.place(Vector), _layout.place(Vector), _layout.place(Vector), _layout.place()
-LENGTH = _layout.length
+AT, LENGTH = layout(
+    ROW,
+    body=KIND + 1,  # of each body, to `start`
+    pose=_POSE_LENGTH,
+    point=SurfacePoint,
+    start=Vector,  # the normal at which Newton begins cold
+    swapped=float,  # of each pair from here on
+    warm=float,
+    rotation=9,
+    centre=Vector,
+    goal=float,
+    task=Task,
+    limit=float,  # largest distance of interest
+    phase=float,
+    iterations=float,
+    distance=float,  # from here on in the order of a result row
+    lower=float,
+    upper=float,
+    point_a=Vector,
+    point_b=Vector,
+    normal=Vector,
+    status=float,
+)
 
 load_3, load_9, load_12, load_shape, load_body, load_point, load_task = (
     loader(kind, ROW) for kind in (Vector, 9, _POSE_LENGTH, SHAPE_LENGTH, KIND + 1, SurfacePoint, Task)
@@ -136,72 +146,72 @@ def load_bodies(block, i, a, b, pose_a, pose_b):
     else:
         straight = b[KIND] == SUPEROVOID  # cores come first
     at_a, at_b = (i, CHUNK + i) if straight else (CHUNK + i, i)
-    block[SWAPPED + i] = 0.0 if straight else 1.0
-    _load_body(block, BODY + at_a, a)
-    _load_body(block, BODY + at_b, b)
+    block[AT.swapped + i] = 0.0 if straight else 1.0
+    _load_body(block, AT.body + at_a, a)
+    _load_body(block, AT.body + at_b, b)
 
 
 @inline
 def places_of(block, i):
     """Return the places of the bodies of a pair in the block, in the caller's order."""
-    return (i, CHUNK + i) if block[SWAPPED + i] == 0.0 else (CHUNK + i, i)
+    return (i, CHUNK + i) if block[AT.swapped + i] == 0.0 else (CHUNK + i, i)
 
 
 @inline
 def load_poses(block, i, pose_a, pose_b):
     """Load the poses of a pair."""
     at_a, at_b = places_of(block, i)
-    _load_pose(block, POSE + at_a, pose_a)
-    _load_pose(block, POSE + at_b, pose_b)
+    _load_pose(block, AT.pose + at_a, pose_a)
+    _load_pose(block, AT.pose + at_b, pose_b)
 
 
 @inline
 def load_points(block, i, state):
     """Load the points of an earlier answer."""
     at_a, at_b = places_of(block, i)
-    _load_point(block, POINT + at_a, state, 0)
-    _load_point(block, POINT + at_b, state, POINT_LENGTH)
+    _load_point(block, AT.point + at_a, state, 0)
+    _load_point(block, AT.point + at_b, state, POINT_LENGTH)
 
 
 @inline
 def load_no_points(block, i):
     """Load zeros: no points of an earlier answer."""
     for j in range(POINT_LENGTH):
-        block[POINT + j * ROW + i] = block[POINT + j * ROW + CHUNK + i] = 0.0
+        block[AT.point + j * ROW + i] = block[AT.point + j * ROW + CHUNK + i] = 0.0
 
 
 @inline
 def store_points(block, i, state):
     """Write the points of a pair, or the direction from a core, to a state."""
     at_a, at_b = places_of(block, i)
-    if block[BODY + KIND * ROW + i] != SUPEROVOID:
-        state[columns.STARTED] = 1.0 + block[SWAPPED + i]
+    if block[AT.body + KIND * ROW + i] != SUPEROVOID:
+        state[columns.STARTED] = 1.0 + block[AT.swapped + i]
         for j in range(3):
-            state[columns.START + j] = block[START + j * ROW + i]
+            state[columns.START + j] = block[AT.start + j * ROW + i]
         return
     for j in range(POINT_LENGTH):
-        state[j] = block[POINT + j * ROW + at_a]
-        state[POINT_LENGTH + j] = block[POINT + j * ROW + at_b]
+        state[j] = block[AT.point + j * ROW + at_a]
+        state[POINT_LENGTH + j] = block[AT.point + j * ROW + at_b]
 
 
 @kernel(forceinline=True)
 def store_row(block, i, tolerance, row):
     """Write the answer of a pair of the block if its interval is closed; return whether it is."""
-    goal, distance, lower, upper = block[GOAL + i], block[DISTANCE + i], block[LOWER + i], block[UPPER + i]
+    goal, distance, lower, upper = block[AT.goal + i], block[AT.distance + i], block[AT.lower + i], block[AT.upper + i]
     closed = lower <= distance and distance <= upper and upper - lower <= goal  # false for NaN
-    if not (closed and block[PHASE + i] == CONVERGED and block[STATUS + i] == 0.0):
+    if not (closed and block[AT.phase + i] == CONVERGED and block[AT.status + i] == 0.0):
         return False
     for j in range(columns.STATUS):
-        row[j] = block[RESULT + j * ROW + i]
-    row[columns.STATUS] = status.PRECISION if goal > 2.0 * tolerance * block[UNIT + i] else 0.0
-    row[columns.ITERATIONS] = block[ITERATIONS + i]
+        row[j] = block[AT.distance + j * ROW + i]
+    row[columns.STATUS] = status.PRECISION if goal > 2.0 * tolerance * block[AT.task + i] else 0.0
+    row[columns.ITERATIONS] = block[AT.iterations + i]
     return True
 
 
 @kernel(forceinline=True)
 def store_pair(block, i, tolerance, state, row):
     """Do as `store_row`; also store the points of a contact: the scalar solver starts from them if it is not closed."""
-    if block[PHASE + i] == CONVERGED:
+    if block[AT.phase + i] == CONVERGED:
         store_points(block, i, state)
     return store_row(block, i, tolerance, row)
 
@@ -240,55 +250,55 @@ def prepare(block: Floats1, count: int, tolerance: float) -> None:
     """Compute relative poses, tolerances and cold starts of the first pairs of a block."""
     count = _round_up(count)
     for i in range(count):
-        pose_a, pose_b = load_12(block, POSE + i), load_12(block, POSE + CHUNK + i)
+        pose_a, pose_b = load_12(block, AT.pose + i), load_12(block, AT.pose + CHUNK + i)
         turn_a, turn_b = pose_a[3:], pose_b[3:]
-        _store_column(block, ROTATION + i, rotate_back(turn_a, (turn_b[0], turn_b[3], turn_b[6])))
-        _store_column(block, ROTATION + ROW + i, rotate_back(turn_a, (turn_b[1], turn_b[4], turn_b[7])))
-        _store_column(block, ROTATION + 2 * ROW + i, rotate_back(turn_a, (turn_b[2], turn_b[5], turn_b[8])))
-        store_3(block, CENTRE + i, rotate_back(turn_a, sub(pose_b[:3], pose_a[:3])))
+        _store_column(block, AT.rotation + i, rotate_back(turn_a, (turn_b[0], turn_b[3], turn_b[6])))
+        _store_column(block, AT.rotation + ROW + i, rotate_back(turn_a, (turn_b[1], turn_b[4], turn_b[7])))
+        _store_column(block, AT.rotation + 2 * ROW + i, rotate_back(turn_a, (turn_b[2], turn_b[5], turn_b[8])))
+        store_3(block, AT.centre + i, rotate_back(turn_a, sub(pose_b[:3], pose_a[:3])))
     for i in range(count):
-        a, b = load_body(block, BODY + i), load_body(block, BODY + CHUNK + i)
-        fa, fb = load_point(block, POINT + i), load_point(block, POINT + CHUNK + i)
-        centre, rotation = load_3(block, CENTRE + i), load_9(block, ROTATION + i)
+        a, b = load_body(block, AT.body + i), load_body(block, AT.body + CHUNK + i)
+        fa, fb = load_point(block, AT.point + i), load_point(block, AT.point + CHUNK + i)
+        centre, rotation = load_3(block, AT.centre + i), load_9(block, AT.rotation + i)
         is_kept = (fa.r != 0.0) | (fa.w != 0.0)
         is_warm = is_kept & still_face(Pair(a, b, rotation, centre), fa, fb)
         goal = gap_tolerance(a, b, centre, tolerance)
         # The goal is four times the rounding error, and an answer may lie below the distance by once that error.
         convex = (a[DENTED] == 0.0) & (b[DENTED] == 0.0)
-        cut = block[LIMIT + i] + ball_of(a) + 2.0 * goal if convex else math.inf
+        cut = block[AT.limit + i] + ball_of(a) + 2.0 * goal if convex else math.inf
         size, residual = min(a[SIZE], b[SIZE]), newton_tolerance(a, b, centre, goal)
         most = float(WARM_ITERATIONS if is_warm else COLD_ITERATIONS)
-        store_task(block, TASK + i, Task(size, residual, most, cut))
+        store_task(block, AT.task + i, Task(size, residual, most, cut))
         is_core = a[KIND] != SUPEROVOID
         n = line_of_centres(line_to(a, a[KIND], centre)) if is_core else first_direction(a, b, rotation, centre)
-        block[GOAL + i], block[WARM + i] = goal, 1.0 if is_warm else 0.0
-        store_3(block, START + i, n)
-        store_3(block, START + CHUNK + i, rotate_back(rotation, scale(-1.0, n)))
+        block[AT.goal + i], block[AT.warm + i] = goal, 1.0 if is_warm else 0.0
+        store_3(block, AT.start + i, n)
+        store_3(block, AT.start + CHUNK + i, rotate_back(rotation, scale(-1.0, n)))
 
 
 @kernel
 def _enter(lanes, lane, block, i):
     """Move a pair of the block into a lane."""
-    part = 1.0 - block[WARM + i]
+    part = 1.0 - block[AT.warm + i]
     for side in range(2):
         to, at = lane + side * WIDTH, i + side * CHUNK
-        newton_lanes.store_shape(lanes, newton_lanes.SHAPE + to, load_shape(block, BODY + at))
-        newton_lanes.store_point(lanes, newton_lanes.POINT + to, load_point(block, POINT + at))
-        newton_lanes.store_move(lanes, newton_lanes.MOVE + to, first_move(load_3(block, START + at), part))
-    newton_lanes.store_9(lanes, newton_lanes.ROTATION + lane, load_9(block, ROTATION + i))
-    newton_lanes.store_3(lanes, newton_lanes.CENTRE + lane, load_3(block, CENTRE + i))
-    newton_lanes.store_task(lanes, newton_lanes.TASK + lane, load_task(block, TASK + i))
-    lanes[newton_lanes.KIND + lane] = block[BODY + KIND * ROW + i]
-    newton_lanes.store_progress(lanes, newton_lanes.PROGRESS + lane, BEGUN)
+        newton_lanes.store_shape(lanes, newton_lanes.AT.shape + to, load_shape(block, AT.body + at))
+        newton_lanes.store_point(lanes, newton_lanes.AT.point + to, load_point(block, AT.point + at))
+        newton_lanes.store_move(lanes, newton_lanes.AT.move + to, first_move(load_3(block, AT.start + at), part))
+    newton_lanes.store_9(lanes, newton_lanes.AT.rotation + lane, load_9(block, AT.rotation + i))
+    newton_lanes.store_3(lanes, newton_lanes.AT.centre + lane, load_3(block, AT.centre + i))
+    newton_lanes.store_task(lanes, newton_lanes.AT.task + lane, load_task(block, AT.task + i))
+    lanes[newton_lanes.AT.kind + lane] = block[AT.body + KIND * ROW + i]
+    newton_lanes.store_progress(lanes, newton_lanes.AT.progress + lane, BEGUN)
 
 
 @kernel
 def _leave(lanes, lane, block, i):
     """Write the points of a lane back to the block."""
-    progress = newton_lanes.load_progress(lanes, newton_lanes.PROGRESS + lane)
-    block[PHASE + i], block[ITERATIONS + i] = progress.phase, progress.iterations
-    store_point(block, POINT + i, newton_lanes.load_point(lanes, newton_lanes.POINT + lane))
-    store_point(block, POINT + CHUNK + i, newton_lanes.load_point(lanes, newton_lanes.POINT + WIDTH + lane))
+    progress = newton_lanes.load_progress(lanes, newton_lanes.AT.progress + lane)
+    block[AT.phase + i], block[AT.iterations + i] = progress.phase, progress.iterations
+    store_point(block, AT.point + i, newton_lanes.load_point(lanes, newton_lanes.AT.point + lane))
+    store_point(block, AT.point + CHUNK + i, newton_lanes.load_point(lanes, newton_lanes.AT.point + WIDTH + lane))
 
 
 @entry_point(nogil=True, separate=True)
@@ -303,7 +313,7 @@ def converge(lanes: Floats1, pair: Ints1, block: Floats1, count: int, to_cores: 
     while True:
         idle = 0
         for lane in range(WIDTH):
-            if pair[lane] >= 0 and lanes[newton_lanes.PROGRESS + lane] == RUNNING:
+            if pair[lane] >= 0 and lanes[newton_lanes.AT.progress + lane] == RUNNING:
                 continue
             if pair[lane] >= 0:
                 _leave(lanes, lane, block, pair[lane])
@@ -335,22 +345,22 @@ def _pick(first, u, v):
 @inline
 def _store_contact(block, i, x, y, n):
     """Store points and normal, in the world, in the caller's order of the bodies."""
-    swapped = block[SWAPPED + i] != 0.0
-    store_3(block, POINT_A + i, _pick(swapped, y, x))
-    store_3(block, POINT_B + i, _pick(swapped, x, y))
-    store_3(block, NORMAL + i, scale(-1.0 if swapped else 1.0, n))
+    swapped = block[AT.swapped + i] != 0.0
+    store_3(block, AT.point_a + i, _pick(swapped, y, x))
+    store_3(block, AT.point_b + i, _pick(swapped, x, y))
+    store_3(block, AT.normal + i, scale(-1.0 if swapped else 1.0, n))
 
 
 @inline
 def _prove_pair(block, i):
-    a, b = load_body(block, BODY + i), load_body(block, BODY + CHUNK + i)
-    fa, fb = load_point(block, POINT + i), load_point(block, POINT + CHUNK + i)
-    pair = Pair(a, b, load_9(block, ROTATION + i), load_3(block, CENTRE + i))
-    k = observe(pair, fa, fb, block[UNIT + i])
-    answer = certify(pair, fa, fb, k, block[GOAL + i], 0)
-    block[DISTANCE + i], block[LOWER + i], block[UPPER + i] = answer.distance, answer.lower, answer.upper
-    block[STATUS + i] = answer.status
-    pose_a, pose_b = load_12(block, POSE + i), load_12(block, POSE + CHUNK + i)
+    a, b = load_body(block, AT.body + i), load_body(block, AT.body + CHUNK + i)
+    fa, fb = load_point(block, AT.point + i), load_point(block, AT.point + CHUNK + i)
+    pair = Pair(a, b, load_9(block, AT.rotation + i), load_3(block, AT.centre + i))
+    k = observe(pair, fa, fb, block[AT.task + i])
+    answer = certify(pair, fa, fb, k, block[AT.goal + i], 0)
+    block[AT.distance + i], block[AT.lower + i], block[AT.upper + i] = answer.distance, answer.lower, answer.upper
+    block[AT.status + i] = answer.status
+    pose_a, pose_b = load_12(block, AT.pose + i), load_12(block, AT.pose + CHUNK + i)
     x = add(pose_a[:3], rotate(pose_a[3:], answer.x))
     y = add(pose_b[:3], rotate(pose_b[3:], answer.y))
     _store_contact(block, i, x, y, rotate(pose_a[3:], answer.n))
@@ -358,18 +368,22 @@ def _prove_pair(block, i):
 
 @inline
 def _prove_core(block, i):
-    core, body = load_body(block, BODY + i), load_body(block, BODY + CHUNK + i)
-    rotation, centre, f = load_9(block, ROTATION + i), load_3(block, CENTRE + i), load_point(block, POINT + CHUNK + i)
-    k = observe_core(core, core[KIND], body, rotation, centre, f, block[UNIT + i])
+    core, body = load_body(block, AT.body + i), load_body(block, AT.body + CHUNK + i)
+    rotation, centre, f = (
+        load_9(block, AT.rotation + i),
+        load_3(block, AT.centre + i),
+        load_point(block, AT.point + CHUNK + i),
+    )
+    k = observe_core(core, core[KIND], body, rotation, centre, f, block[AT.task + i])
     margin = rounding_margin(core, body, centre)
     answer, is_curved = certify_core(core, core[KIND], body, rotation, f, k, margin, 0)
     # The scalar solver finds out whether other points are as near.
-    is_alone = is_curved & (answer.distance > block[GOAL + i])
-    block[STATUS + i] = 0.0 if is_alone else float(NON_UNIQUE)
+    is_alone = is_curved & (answer.distance > block[AT.goal + i])
+    block[AT.status + i] = 0.0 if is_alone else float(NON_UNIQUE)
     answer = with_balls(answer, ball_of(core), 0.0)
-    block[DISTANCE + i], block[LOWER + i], block[UPPER + i] = answer.distance, answer.lower, answer.upper
-    store_3(block, START + i, answer.n)
-    pose = load_12(block, POSE + i)
+    block[AT.distance + i], block[AT.lower + i], block[AT.upper + i] = answer.distance, answer.lower, answer.upper
+    store_3(block, AT.start + i, answer.n)
+    pose = load_12(block, AT.pose + i)
     x = add(pose[:3], rotate(pose[3:], answer.x))
     y = add(pose[:3], rotate(pose[3:], answer.y))
     _store_contact(block, i, x, y, rotate(pose[3:], answer.n))
@@ -449,7 +463,7 @@ def answer_in_lanes(
             load_no_points(block, k)
         else:
             load_points(block, k, states[which[k]])
-        block[LIMIT + k] = math.inf
+        block[AT.limit + k] = math.inf
     prepare(block, count, tolerance)
     converge(lanes.newton, lanes.running, block, count, to_cores)
     prove(block, count, to_cores)
@@ -457,7 +471,7 @@ def answer_in_lanes(
     for k in range(count):
         i = which[k]
         if not store_pair(block, k, tolerance, states[i], out[i]):
-            if not to_cores and block[PHASE + k] == FAILED:
+            if not to_cores and block[AT.phase + k] == FAILED:
                 pair_solver.mark_failure(states[i])
             a, b = bodies_of(pairs, i)
             solve_within(a, b, Limit(tolerance, budget, math.inf, -math.inf), states[i], lanes.rotation, out[i])

@@ -9,10 +9,10 @@ write. That is what lets LLVM prove that they vectorise; with an array for each 
 they overlap. Rows of quantities that each body has are double: WIDTH bodies A, then WIDTH bodies B.
 
         lane          0     1    ...  WIDTH-1 | WIDTH  ...  2 WIDTH-1
-    SHAPE            a1_A  a1_A                 a1_B
-    SHAPE + ROW      a2_A  a2_A                 a2_B
+    AT.shape         a1_A  a1_A                 a1_B
+    AT.shape + ROW   a2_A  a2_A                 a2_B
     ...
-    PROGRESS         phase phase  (of the pair)
+    AT.progress      phase phase  (of the pair)
 
 A lane computes nothing from another lane, and every lane runs the same instructions: an answer does not depend on the
 place of its pair in a batch. The formulas are those of `newton`, compiled for loops (`simd.in_lanes`). They differ from
@@ -25,7 +25,7 @@ from __future__ import annotations
 from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import Vector
 from superovoid.contact.convex import nearest_to_core
-from superovoid.contact.lanes.simd import Layout, exp, in_lanes, inline, loader, log, log_1p, storer
+from superovoid.contact.lanes.simd import exp, in_lanes, inline, layout, loader, log, log_1p, storer
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids import newton
 from superovoid.contact.superovoids.newton import Layers, Move, Progress, Ray, Task
@@ -37,14 +37,24 @@ ROW = 2 * WIDTH + 8  # no power of two, which would crowd a column into a few se
 SHAPE_LENGTH = RADIUS + 1  # columns of a packed body that Newton's method reads
 POINT_LENGTH = len(SurfacePoint._fields)
 
-_layout = Layout(ROW)
-# Of each body.
-SHAPE, POINT, MOVE = _layout.place(SHAPE_LENGTH), _layout.place(SurfacePoint), _layout.place(Move)
-_LAYERS, _RAY, _RATIO, _SHARE, _MAJOR = (_layout.place(kind) for kind in (Layers, Ray, float, float, float))
-_CURVE, _FIRST = _layout.place(4), _layout.place(4)
-# Of each pair; KIND is that of body A.
-ROTATION, CENTRE, TASK, PROGRESS, KIND = (_layout.place(kind) for kind in (9, Vector, Task, Progress, float))
-LENGTH = _layout.length
+AT, LENGTH = layout(
+    ROW,
+    shape=SHAPE_LENGTH,  # of each body, to `first`
+    point=SurfacePoint,
+    move=Move,
+    layers=Layers,
+    ray=Ray,
+    ratio=float,
+    share=float,
+    major=float,
+    curve=4,
+    first=4,
+    rotation=9,  # of each pair from here on
+    centre=Vector,
+    task=Task,
+    progress=Progress,
+    kind=float,  # of body A
+)
 
 load_shape, load_point, load_move, _load_layers, _load_ray, load_4 = (
     loader(kind, ROW) for kind in (SHAPE_LENGTH, SurfacePoint, Move, Layers, Ray, 4)
@@ -70,17 +80,19 @@ def _unit_curves(lanes, first):
     Loops of one log or exp each: their iterations are short enough for the processor to overlap.
     """
     for i in range(first, 2 * WIDTH):
-        ray = _load_ray(lanes, _RAY + i)
-        lanes[_RATIO + i] = ratio = _ratio_of(ray.u, ray.v)
-        lanes[_SHARE + i] = ray.exponent * log(ratio)
+        ray = _load_ray(lanes, AT.ray + i)
+        lanes[AT.ratio + i] = ratio = _ratio_of(ray.u, ray.v)
+        lanes[AT.share + i] = ray.exponent * log(ratio)
     for i in range(first, 2 * WIDTH):
-        lanes[_SHARE + i] = exp(lanes[_SHARE + i])
+        lanes[AT.share + i] = exp(lanes[AT.share + i])
     for i in range(first, 2 * WIDTH):
-        lanes[_MAJOR + i] = -_load_ray(lanes, _RAY + i).inverse * log_1p(lanes[_SHARE + i])
+        lanes[AT.major + i] = -_load_ray(lanes, AT.ray + i).inverse * log_1p(lanes[AT.share + i])
     for i in range(first, 2 * WIDTH):
-        ray = _load_ray(lanes, _RAY + i)
+        ray = _load_ray(lanes, AT.ray + i)
         store_4(
-            lanes, _CURVE + i, _unit_curve(ray.u, ray.v, lanes[_RATIO + i], lanes[_SHARE + i], exp(lanes[_MAJOR + i]))
+            lanes,
+            AT.curve + i,
+            _unit_curve(ray.u, ray.v, lanes[AT.ratio + i], lanes[AT.share + i], exp(lanes[AT.major + i])),
         )
 
 
@@ -91,23 +103,23 @@ def _unit_curves(lanes, first):
 def _retract(lanes, first):
     """Move the points of all lanes: `newton.retract`, with loops in place of its unit curves."""
     for i in range(first, 2 * WIDTH):
-        body, move = load_shape(lanes, SHAPE + i), load_move(lanes, MOVE + i)
+        body, move = load_shape(lanes, AT.shape + i), load_move(lanes, AT.move + i)
         x, n = _target(move)
         layers = _layers_of(body, x, n)
-        _store_layers(lanes, _LAYERS + i, layers)
-        _store_ray(lanes, _RAY + i, _first_ray(body, layers, move.by_point_1))
+        _store_layers(lanes, AT.layers + i, layers)
+        _store_ray(lanes, AT.ray + i, _first_ray(body, layers, move.by_point_1))
     _unit_curves(lanes, first)
     for i in range(first, 2 * WIDTH):
-        body, move = load_shape(lanes, SHAPE + i), load_move(lanes, MOVE + i)
-        curve = _in_order(load_4(lanes, _CURVE + i), move.by_point_1)
-        store_4(lanes, _FIRST + i, curve)
-        layers = _load_layers(lanes, _LAYERS + i)
-        _store_ray(lanes, _RAY + i, _second_ray(body, layers, curve, move.r, move.by_point_2))
+        body, move = load_shape(lanes, AT.shape + i), load_move(lanes, AT.move + i)
+        curve = _in_order(load_4(lanes, AT.curve + i), move.by_point_1)
+        store_4(lanes, AT.first + i, curve)
+        layers = _load_layers(lanes, AT.layers + i)
+        _store_ray(lanes, AT.ray + i, _second_ray(body, layers, curve, move.r, move.by_point_2))
     _unit_curves(lanes, first)
     for i in range(first, 2 * WIDTH):
-        move = load_move(lanes, MOVE + i)
-        f = SurfacePoint(*load_4(lanes, _FIRST + i), *_in_order(load_4(lanes, _CURVE + i), move.by_point_2))
-        store_point(lanes, POINT + i, load_point(lanes, POINT + i) if move.part == 0.0 else f)
+        move = load_move(lanes, AT.move + i)
+        f = SurfacePoint(*load_4(lanes, AT.first + i), *_in_order(load_4(lanes, AT.curve + i), move.by_point_2))
+        store_point(lanes, AT.point + i, load_point(lanes, AT.point + i) if move.part == 0.0 else f)
 
 
 @kernel
@@ -126,28 +138,28 @@ def retract_second(lanes):
 def advance(lanes):
     """Look at the pairs of points of all lanes and plan the next moves."""
     for i in range(WIDTH):
-        a, b = load_shape(lanes, SHAPE + i), load_shape(lanes, SHAPE + WIDTH + i)
-        pair = Pair(a, b, load_9(lanes, ROTATION + i), load_3(lanes, CENTRE + i))
-        fa, fb = load_point(lanes, POINT + i), load_point(lanes, POINT + WIDTH + i)
-        move_a, move_b = load_move(lanes, MOVE + i), load_move(lanes, MOVE + WIDTH + i)
-        task, progress = load_task(lanes, TASK + i), load_progress(lanes, PROGRESS + i)
+        a, b = load_shape(lanes, AT.shape + i), load_shape(lanes, AT.shape + WIDTH + i)
+        pair = Pair(a, b, load_9(lanes, AT.rotation + i), load_3(lanes, AT.centre + i))
+        fa, fb = load_point(lanes, AT.point + i), load_point(lanes, AT.point + WIDTH + i)
+        move_a, move_b = load_move(lanes, AT.move + i), load_move(lanes, AT.move + WIDTH + i)
+        task, progress = load_task(lanes, AT.task + i), load_progress(lanes, AT.progress + i)
         _, progress, move_a, move_b = _advance(pair, fa, fb, task, progress, move_a, move_b)
-        store_progress(lanes, PROGRESS + i, progress)
-        store_move(lanes, MOVE + i, move_a)
-        store_move(lanes, MOVE + WIDTH + i, move_b)
+        store_progress(lanes, AT.progress + i, progress)
+        store_move(lanes, AT.move + i, move_a)
+        store_move(lanes, AT.move + WIDTH + i, move_b)
 
 
 @kernel
 def advance_to_cores(lanes):
     """Do as `advance` for superovoids B next to cores A: `nearest_to_core.advance`."""
     for i in range(WIDTH):
-        core, body = load_shape(lanes, SHAPE + i), load_shape(lanes, SHAPE + WIDTH + i)
-        f, move = load_point(lanes, POINT + WIDTH + i), load_move(lanes, MOVE + WIDTH + i)
-        task, progress = load_task(lanes, TASK + i), load_progress(lanes, PROGRESS + i)
-        place = load_9(lanes, ROTATION + i), load_3(lanes, CENTRE + i)
-        _, progress, move = _advance_to_core(core, lanes[KIND + i], body, *place, f, task, progress, move)
-        store_progress(lanes, PROGRESS + i, progress)
-        store_move(lanes, MOVE + WIDTH + i, move)
+        core, body = load_shape(lanes, AT.shape + i), load_shape(lanes, AT.shape + WIDTH + i)
+        f, move = load_point(lanes, AT.point + WIDTH + i), load_move(lanes, AT.move + WIDTH + i)
+        task, progress = load_task(lanes, AT.task + i), load_progress(lanes, AT.progress + i)
+        place = load_9(lanes, AT.rotation + i), load_3(lanes, AT.centre + i)
+        _, progress, move = _advance_to_core(core, lanes[AT.kind + i], body, *place, f, task, progress, move)
+        store_progress(lanes, AT.progress + i, progress)
+        store_move(lanes, AT.move + WIDTH + i, move)
 
 
 @kernel

@@ -19,8 +19,10 @@ terms (Estrin's scheme): a processor computes the pairs side by side.
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 from collections.abc import Callable
 from functools import cache
+from itertools import accumulate
 from types import FunctionType
 from typing import Any, get_args, get_type_hints
 
@@ -40,11 +42,15 @@ _SQRT_HALF_BITS = int(np.float64(math.sqrt(0.5)).view(np.int64))
 _ONE_BITS = 1023 << 52
 _TWO_52_BITS = (1023 + 52) << 52
 
-_E0, _E1, _E2, _E3, _E4 = 0.5, 0.1666666666666667, 0.04166666666666667, 0.008333333333326141, 0.0013888888888883752
-_E5, _E6, _E7 = 0.00019841269874800493, 2.4801587325533363e-05, 2.7557255425746435e-06
-_E8, _E9, _E10 = 2.7557273661348637e-07, 2.510520637395701e-08, 2.0914679376583935e-09
-_L0, _L1, _L2, _L3 = 0.666666666666667, 0.39999999999899444, 0.2857142862600327, 0.22222211130259878
-_L4, _L5, _L6 = 0.18182889455674947, 0.15331710618210773, 0.14616585424888623
+_E = (
+    *(0.5, 0.1666666666666667, 0.04166666666666667, 0.008333333333326141, 0.0013888888888883752),
+    *(0.00019841269874800493, 2.4801587325533363e-05, 2.7557255425746435e-06, 2.7557273661348637e-07),
+    *(2.510520637395701e-08, 2.0914679376583935e-09),
+)
+_L = (
+    *(0.666666666666667, 0.39999999999899444, 0.2857142862600327, 0.22222211130259878, 0.18182889455674947),
+    *(0.15331710618210773, 0.14616585424888623),
+)
 
 
 def inline(function: Callable[..., Any]) -> Any:
@@ -61,8 +67,8 @@ def exp(y):
     r = high - low
     r_2 = r * r
     r_4 = r_2 * r_2
-    tail = (_E4 + r * _E5) + r_2 * (_E6 + r * _E7) + r_4 * ((_E8 + r * _E9) + r_2 * _E10)
-    curved = r_2 * ((_E0 + r * _E1) + r_2 * (_E2 + r * _E3) + r_4 * tail)
+    tail = (_E[4] + r * _E[5]) + r_2 * (_E[6] + r * _E[7]) + r_4 * ((_E[8] + r * _E[9]) + r_2 * _E[10])
+    curved = r_2 * ((_E[0] + r * _E[1]) + r_2 * (_E[2] + r * _E[3]) + r_4 * tail)
     value = 1.0 + (high + (curved - low))
     two_to_k = (np.float64(shifted).view(np.int64) << 52) + _ONE_BITS
     value *= float(np.int64(two_to_k).view(np.float64))
@@ -76,7 +82,9 @@ def _sum_log(high, low, f):
     s = f / (2.0 + f)
     z = s * s
     z_2 = z * z
-    curved = s * (f - z * ((_L0 + z * _L1) + z_2 * ((_L2 + z * _L3) + z_2 * ((_L4 + z * _L5) + z_2 * _L6))))
+    curved = s * (
+        f - z * ((_L[0] + z * _L[1]) + z_2 * ((_L[2] + z * _L[3]) + z_2 * ((_L[4] + z * _L[5]) + z_2 * _L[6])))
+    )
     value = high + f
     lost = (high - value) + f
     return value + ((low - curved) + lost)
@@ -163,25 +171,25 @@ def inlined_copy(function: Any, names: dict[str, Any]) -> Any:
 # --- rows of a flat buffer -------------------------------------------------------------------------------------------
 
 
-class Layout:
-    """Places of quantities in a flat buffer, one row each.
+def layout(stride: int, **kinds: Any) -> tuple[Any, int]:
+    """Return the places of quantities in a flat buffer, one row for each of their numbers, and the buffer's length.
 
     Parameters
     ----------
     stride : int
         Numbers in a row.
+    **kinds : type or int
+        The quantities by name, in order: kinds as of `loader`.
+
+    Returns
+    -------
+    places : named tuple of int
+        Index of the first number of each quantity.
+    length : int
     """
-
-    def __init__(self, stride: int) -> None:
-        self.stride = stride
-        self.length = 0
-        """Numbers in the buffer."""
-
-    def place(self, kind: Any = float) -> int:
-        """Return the index of the first number of further rows: one for each number of a kind (`loader`)."""
-        start = self.length
-        self.length += numbers_in(kind) * self.stride
-        return start
+    *places, length = accumulate((numbers_in(kind) * stride for kind in kinds.values()), initial=0)
+    kind_of_places: Any = namedtuple("Places", kinds)  # type: ignore[misc] # the names are no literals
+    return kind_of_places(*places), length
 
 
 def _parts_of(kind: Any) -> list[Any]:

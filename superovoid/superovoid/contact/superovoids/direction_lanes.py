@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import Vector, add, combine, scale, sub
-from superovoid.contact.lanes.simd import Layout, in_lanes, loader, rotate, rotate_back, storer
+from superovoid.contact.lanes.simd import in_lanes, layout, loader, rotate, rotate_back, storer
 from superovoid.contact.superovoids import triangles
 from superovoid.contact.superovoids.triangles import Triangle
 from superovoid.shapes.kernels import support_function, surface
@@ -30,22 +30,25 @@ WIDTH = 32
 ROW = WIDTH + 8  # no power of two, which would crowd a column into a few sets of the cache
 _NEXT_STEPS, _FIRST_STEPS = np.int64(2), np.int64(3)  # steps to a support point from one close by, and without a start
 
-_layout = Layout(ROW)
-# Three corners and the first once more, each a direction and its support point of M; then, thrice, the direction that
-# splits the triangle and the point of M along it. So each edge is as far from one of these as the others.
-CORNERS, THIRD = _layout.place(24), _layout.place(18)
-BOUNDS = _layout.place(18)  # of h_M over an edge's triangle with that direction, in every sixth row
-CORNER = 6 * ROW
-POINT, CORE = THIRD, THIRD + 3 * ROW
-KEY, CHORDS, GAP = _layout.place(), _layout.place(3), _layout.place()  # bound of the triangle; of `triangles.Split`
-TURNS, IN_THREE = _layout.place(), _layout.place()
-MISSING = _layout.place()  # deficit of the point of M to h_M
-# Of body A, then of B: direction in its frame, height and radius of the surface point, that point, its deficit.
-_BODY_ROWS = 9
-BODY_A = _layout.place(_BODY_ROWS)
-BODY_B = _layout.place(_BODY_ROWS)
-HEIGHT, RING, X, LACK = 3 * ROW, 4 * ROW, 5 * ROW, 8 * ROW
-LENGTH = _layout.length
+CORNER = 6 * ROW  # from one of the corners, or of the copies below, to the next
+AT, LENGTH = layout(
+    ROW,
+    corners=24,  # three corners and the first once more, each a direction and its support point of M
+    point=Vector,  # direction that splits the triangle
+    core=Vector,  # point of M along it
+    copies=12,  # both twice more, so that each edge is as far from one of these as the others
+    bounds=18,  # of h_M over an edge's triangle with that direction, in every sixth row
+    key=float,  # bound of the triangle
+    chords=Vector,  # as of `triangles.Split`
+    gap=float,
+    turns=float,
+    in_three=float,
+    missing=float,  # deficit of the point of M to h_M
+    body_a=9,  # rows `OF_BODY`
+    body_b=9,
+)
+OF_BODY, _ = layout(ROW, direction=Vector, height=float, ring=float, x=Vector, lack=float)
+"""Of a body: direction in its frame, height and radius of the surface point, that point, its deficit."""
 
 in_lane, put_in_lane = loader(Vector, ROW), storer(Vector, ROW)
 _load_6, _load_18 = loader(6, ROW), loader(18, ROW)
@@ -83,14 +86,14 @@ def cut_in_lanes(lanes, count, radius, dented):
     """Choose where to split each triangle: `triangles.split_of`."""
     out_of_line()
     for i in range(count):
-        t = _load_18(lanes, CORNERS + i)
+        t = _load_18(lanes, AT.corners + i)
         triangle = Triangle(t[0:3], t[6:9], t[12:15], t[3:6], t[9:12], t[15:18])
-        split = _split_of(triangle, lanes[KEY + i], radius, dented)
-        put_in_lane(lanes, POINT + i, split.point)
-        put_in_lane(lanes, CHORDS + i, split.chords)
-        lanes[GAP + i] = split.gap
-        lanes[TURNS + i] = split.turns
-        lanes[IN_THREE + i] = 1.0 if split.in_three else 0.0
+        split = _split_of(triangle, lanes[AT.key + i], radius, dented)
+        put_in_lane(lanes, AT.point + i, split.point)
+        put_in_lane(lanes, AT.chords + i, split.chords)
+        lanes[AT.gap + i] = split.gap
+        lanes[AT.turns + i] = split.turns
+        lanes[AT.in_three + i] = 1.0 if split.in_three else 0.0
 
 
 @kernel
@@ -101,9 +104,9 @@ def bound_in_lanes(lanes, count):
     """
     out_of_line()
     for i in range(count):
-        p, q = _load_6(lanes, CORNERS + i), _load_6(lanes, CORNERS + CORNER + i)
-        r = _load_6(lanes, THIRD + i)
-        lanes[BOUNDS + i] = _triangle_bound(Triangle(p[0:3], q[0:3], r[0:3], p[3:6], q[3:6], r[3:6]))
+        p, q = _load_6(lanes, AT.corners + i), _load_6(lanes, AT.corners + CORNER + i)
+        r = _load_6(lanes, AT.point + i)
+        lanes[AT.bounds + i] = _triangle_bound(Triangle(p[0:3], q[0:3], r[0:3], p[3:6], q[3:6], r[3:6]))
 
 
 @kernel
@@ -111,9 +114,9 @@ def bound_parts_in_lanes(lanes, count):
     """Bounds of the three triangles of an edge and the direction that splits the triangle."""
     for j in range(6):
         for i in range(count):
-            lanes[CORNERS + 3 * CORNER + j * ROW + i] = lanes[CORNERS + j * ROW + i]
-            lanes[THIRD + CORNER + j * ROW + i] = lanes[THIRD + j * ROW + i]
-            lanes[THIRD + 2 * CORNER + j * ROW + i] = lanes[THIRD + j * ROW + i]
+            lanes[AT.corners + 3 * CORNER + j * ROW + i] = lanes[AT.corners + j * ROW + i]
+            lanes[AT.point + CORNER + j * ROW + i] = lanes[AT.point + j * ROW + i]
+            lanes[AT.point + 2 * CORNER + j * ROW + i] = lanes[AT.point + j * ROW + i]
     for edge in range(3):
         bound_in_lanes(lanes[edge * CORNER :], count)
 
@@ -131,10 +134,10 @@ def _points_of(rows, body, count, steps):
         steps = 1
     for _ in range(steps):
         for i in range(count):
-            f, lack = _near_step(shape, in_lane(rows, i), rows[HEIGHT + i], rows[RING + i])
-            rows[HEIGHT + i], rows[RING + i] = f.w, f.r
-            rows[LACK + i] = max(lack, deficit if lo <= f.w and f.w <= hi else 0.0)
-            put_in_lane(rows, X + i, _position(shape, f))
+            f, lack = _near_step(shape, in_lane(rows, i), rows[OF_BODY.height + i], rows[OF_BODY.ring + i])
+            rows[OF_BODY.height + i], rows[OF_BODY.ring + i] = f.w, f.r
+            rows[OF_BODY.lack + i] = max(lack, deficit if lo <= f.w and f.w <= hi else 0.0)
+            put_in_lane(rows, OF_BODY.x + i, _position(shape, f))
 
 
 @kernel
@@ -144,12 +147,12 @@ def points_in_lanes(lanes, pair, count, first):
     t = pair.rotation
     turn = t[0, 0], t[0, 1], t[0, 2], t[1, 0], t[1, 1], t[1, 2], t[2, 0], t[2, 1], t[2, 2]
     for i in range(count):
-        n = in_lane(lanes, POINT + i)
-        put_in_lane(lanes, BODY_A + i, n)
-        put_in_lane(lanes, BODY_B + i, rotate_back(turn, scale(-1.0, n)))
+        n = in_lane(lanes, AT.point + i)
+        put_in_lane(lanes, AT.body_a + i, n)
+        put_in_lane(lanes, AT.body_b + i, rotate_back(turn, scale(-1.0, n)))
     steps = _FIRST_STEPS if first else _NEXT_STEPS
-    _points_of(lanes[BODY_A:], pair.a, count, steps)
-    _points_of(lanes[BODY_B:], pair.b, count, steps)
+    _points_of(lanes[AT.body_a :], pair.a, count, steps)
+    _points_of(lanes[AT.body_b :], pair.b, count, steps)
 
 
 @kernel
@@ -159,8 +162,8 @@ def differences_in_lanes(lanes, pair, radius, count):
     centre, t = pair.centre, pair.rotation
     turn = t[0, 0], t[0, 1], t[0, 2], t[1, 0], t[1, 1], t[1, 2], t[2, 0], t[2, 1], t[2, 2]
     for i in range(count):
-        n = in_lane(lanes, POINT + i)
-        y = add(centre, rotate(turn, in_lane(lanes, BODY_B + X + i)))
-        m = sub(in_lane(lanes, BODY_A + X + i), y)
-        put_in_lane(lanes, CORE + i, combine(1.0, m, -radius, n))
-        lanes[MISSING + i] = lanes[BODY_A + LACK + i] + lanes[BODY_B + LACK + i]
+        n = in_lane(lanes, AT.point + i)
+        y = add(centre, rotate(turn, in_lane(lanes, AT.body_b + OF_BODY.x + i)))
+        m = sub(in_lane(lanes, AT.body_a + OF_BODY.x + i), y)
+        put_in_lane(lanes, AT.core + i, combine(1.0, m, -radius, n))
+        lanes[AT.missing + i] = lanes[AT.body_a + OF_BODY.lack + i] + lanes[AT.body_b + OF_BODY.lack + i]

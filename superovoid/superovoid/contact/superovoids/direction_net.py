@@ -16,24 +16,12 @@ from superovoid.compiled.row_heap import lift
 from superovoid.compiled.vector import combine, dot, norm, scale, tangent_frame
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.direction_lanes import (
-    BODY_A,
-    BODY_B,
-    BOUNDS,
-    CHORDS,
-    CORE,
+    AT,
     CORNER,
-    CORNERS,
     FAN,
     FAN_CELLS,
-    GAP,
-    HEIGHT,
-    IN_THREE,
-    KEY,
-    POINT,
-    RING,
+    OF_BODY,
     ROW,
-    THIRD,
-    TURNS,
     WIDTH,
     bound_in_lanes,
     bound_parts_in_lanes,
@@ -242,7 +230,7 @@ def _load_corner(net, vertex, lanes, at):
 def turned_corners(net, cell, lanes, i):
     """Return the vertices of a triangle in a lane, turned so that the edge to split is the first."""
     one, two, three = corners_of(net.cells, cell)
-    turns = lanes[TURNS + i]
+    turns = lanes[AT.turns + i]
     return (one, two, three) if turns == 0.0 else ((two, three, one) if turns == 1.0 else (three, one, two))
 
 
@@ -253,9 +241,9 @@ def vertex_of_lane(net, lanes, i):
     net.counts[VERTICES] += 1
     row = net.vertices[vertex]
     for j in range(6):
-        row[j] = lanes[THIRD + j * ROW + i]
-    row[GUESS], row[GUESS + 1] = lanes[BODY_A + HEIGHT + i], lanes[BODY_A + RING + i]
-    row[GUESS + 2], row[GUESS + 3] = lanes[BODY_B + HEIGHT + i], lanes[BODY_B + RING + i]
+        row[j] = lanes[AT.point + j * ROW + i]
+    row[GUESS], row[GUESS + 1] = lanes[AT.body_a + OF_BODY.height + i], lanes[AT.body_a + OF_BODY.ring + i]
+    row[GUESS + 2], row[GUESS + 3] = lanes[AT.body_b + OF_BODY.height + i], lanes[AT.body_b + OF_BODY.ring + i]
     return vertex
 
 
@@ -273,14 +261,14 @@ def _choose_in_lanes(problem, net, taken, count, lanes):
     out_of_line()
     pair, radius = problem.pair, problem.radius
     for i in range(count):
-        lanes[KEY + i] = net.key[taken[i]]
+        lanes[AT.key + i] = net.key[taken[i]]
         for corner in range(3):
-            _load_corner(net, net.cells[taken[i], corner], lanes, CORNERS + corner * CORNER + i)
+            _load_corner(net, net.cells[taken[i], corner], lanes, AT.corners + corner * CORNER + i)
     cut_in_lanes(lanes, lanes_for(count), radius, pair.a[DENTED] + pair.b[DENTED] != 0.0)
     for i in range(count):
-        guess = guess_of(net.vertices, GUESS, turned_corners(net, taken[i], lanes, i), in_lane(lanes, CHORDS + i))
-        lanes[BODY_A + HEIGHT + i], lanes[BODY_A + RING + i] = guess[0], guess[1]
-        lanes[BODY_B + HEIGHT + i], lanes[BODY_B + RING + i] = guess[2], guess[3]
+        guess = guess_of(net.vertices, GUESS, turned_corners(net, taken[i], lanes, i), in_lane(lanes, AT.chords + i))
+        lanes[AT.body_a + OF_BODY.height + i], lanes[AT.body_a + OF_BODY.ring + i] = guess[0], guess[1]
+        lanes[AT.body_b + OF_BODY.height + i], lanes[AT.body_b + OF_BODY.ring + i] = guess[2], guess[3]
 
 
 @kernel
@@ -290,8 +278,8 @@ def _points_of_difference(problem, lanes, count, first):
     pair, filled = problem.pair, lanes_for(count)
     points_in_lanes(lanes, pair, filled, first)
     if problem.inside:
-        put_inside(pair.a, problem.inner_a, lanes[BODY_A:], lanes[GAP:], count)
-        put_inside(pair.b, problem.inner_b, lanes[BODY_B:], lanes[GAP:], count)
+        put_inside(pair.a, problem.inner_a, lanes[AT.body_a :], lanes[AT.gap :], count)
+        put_inside(pair.b, problem.inner_b, lanes[AT.body_b :], lanes[AT.gap :], count)
     differences_in_lanes(lanes, pair, problem.radius, filled)
 
 
@@ -309,7 +297,7 @@ def lowest_lane(lanes, count):
     """Return the lane with the least n . m of its direction and point of M."""
     lowest, least = 0, math.inf
     for i in range(count):
-        reached = dot(in_lane(lanes, POINT + i), in_lane(lanes, CORE + i))
+        reached = dot(in_lane(lanes, AT.point + i), in_lane(lanes, AT.core + i))
         if reached < least:
             lowest, least = i, reached
     return lowest
@@ -322,13 +310,13 @@ def divide_lane(net, cell, vertex, lanes, i, radius, enough):
     These parts need not wait. The part with the first edge is empty if that edge is split.
     """
     one, two, three = corners_of(net.cells, cell)
-    split_edge = -1 if lanes[IN_THREE + i] != 0.0 else int(lanes[TURNS + i])
+    split_edge = -1 if lanes[AT.in_three + i] != 0.0 else int(lanes[AT.turns + i])
     bound, least = net.key[cell], math.inf
     part = cell
     for edge in range(3):
         if edge == split_edge:
             continue
-        key = max(bound, radius + lanes[BOUNDS + edge * CORNER + i])
+        key = max(bound, radius + lanes[AT.bounds + edge * CORNER + i])
         if key >= enough:
             least = min(least, key)
             continue
@@ -356,10 +344,10 @@ def _choose_fan(n, value, pull, lanes):
         near, far = 1.0 + FAN[i, 2], square * (1.0 - FAN[i, 2])
         across = combine(2.0 * pull * FAN[i, 0], t1, 2.0 * pull * FAN[i, 1], t2)
         direction = combine(1.0, across, near - far, n)
-        put_in_lane(lanes, POINT + i, scale(1.0 / norm(direction), direction))
-        lanes[BODY_A + HEIGHT + i] = lanes[BODY_B + HEIGHT + i] = 0.0
-        lanes[BODY_A + RING + i] = lanes[BODY_B + RING + i] = 1.0
-        lanes[GAP + i] = _FIRST_GAP * value
+        put_in_lane(lanes, AT.point + i, scale(1.0 / norm(direction), direction))
+        lanes[AT.body_a + OF_BODY.height + i] = lanes[AT.body_b + OF_BODY.height + i] = 0.0
+        lanes[AT.body_a + OF_BODY.ring + i] = lanes[AT.body_b + OF_BODY.ring + i] = 1.0
+        lanes[AT.gap + i] = _FIRST_GAP * value
 
 
 @kernel
@@ -381,12 +369,12 @@ def wait_for_fan(net, lanes, radius, enough):
         count = min(WIDTH, FAN_CELLS.shape[0] - first)
         for i in range(count):
             one, two, three = corners_of(FAN_CELLS, first + i)
-            _load_corner(net, one, lanes, CORNERS + i)
-            _load_corner(net, two, lanes, CORNERS + CORNER + i)
-            _load_corner(net, three, lanes, THIRD + i)
+            _load_corner(net, one, lanes, AT.corners + i)
+            _load_corner(net, two, lanes, AT.corners + CORNER + i)
+            _load_corner(net, three, lanes, AT.point + i)
         bound_in_lanes(lanes, lanes_for(count))
         for i in range(count):
-            key = radius + lanes[BOUNDS + i]
+            key = radius + lanes[AT.bounds + i]
             if key >= enough:
                 least = min(least, key)
                 continue

@@ -29,7 +29,7 @@ from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.powers import exp, power
 from superovoid.compiled.vector import add, dot, rotate, rotate_back, scale, sub
 from superovoid.contact.minkowski.difference import LOSS
-from superovoid.contact.superovoids.direction_lanes import HEIGHT, LACK, X, in_lane, put_in_lane
+from superovoid.contact.superovoids.direction_lanes import OF_BODY, in_lane, put_in_lane
 from superovoid.shapes.kernels.dents import defect_between, largest_bump, slice_defect
 from superovoid.shapes.kernels.rounding import WIDENED
 from superovoid.shapes.kernels.support_function import LOOSE, point_at_height, slice_at, support_candidate
@@ -293,9 +293,9 @@ def put_inside(b, inner, rows, gaps, count):
     out_of_line()
     for i in range(count):
         n, loss = in_lane(rows, i), LOSS * gaps[i]
-        full = in_lane(rows, X + i)
-        share, _ = share_at(inner, rows[HEIGHT + i])
+        full = in_lane(rows, OF_BODY.x + i)
+        share, _ = share_at(inner, rows[OF_BODY.height + i])
         x = (share * full[0], share * full[1], full[2])
-        if not (rows[LACK + i] + dot(n, sub(full, x)) <= loss):
+        if not (rows[OF_BODY.lack + i] + dot(n, sub(full, x)) <= loss):
             x, _ = inner_support(b, inner, n, loss)
-        put_in_lane(rows, X + i, x)
+        put_in_lane(rows, OF_BODY.x + i, x)

@@ -32,7 +32,7 @@ from superovoid.contact.minkowski.difference import ALMOST, FINEST, LOSS, Search
 from superovoid.contact.superovoids.answers import COLD_ITERATIONS
 from superovoid.contact.superovoids.caps import WIDEST, Cap, largest_cap
 from superovoid.contact.superovoids.certificate import lower_bound
-from superovoid.contact.superovoids.direction_lanes import CHORDS, GAP, IN_THREE, LENGTH, MISSING, NEAREST, WIDTH
+from superovoid.contact.superovoids.direction_lanes import AT, LENGTH, NEAREST, WIDTH
 from superovoid.contact.superovoids.direction_net import (
     ITERATIONS,
     M_COLUMN,
@@ -271,13 +271,13 @@ def refine_all(problem, best, proved, net, lanes, budget):
             i = lowest if k == 0 else (0 if k == lowest else k)
             cell = taken[i]
             bound = net.key[cell]
-            chords = in_lane(lanes, CHORDS + i)
+            chords = in_lane(lanes, AT.chords + i)
             if min(chords[0], chords[1]) < FINEST:
                 # The corners have run together: no finer direction exists in this arithmetic.
                 proved = min(proved, bound)
                 continue
             vertex = vertex_of_lane(net, lanes, i)
-            is_near = problem.inside or lanes[MISSING + i] <= LOSS * lanes[GAP + i]
+            is_near = problem.inside or lanes[AT.missing + i] <= LOSS * lanes[AT.gap + i]
             if is_near and _value_at(problem, net, vertex) >= best.value:
                 proved = min(proved, divide_lane(net, cell, vertex, lanes, i, radius, best.value))
                 continue
@@ -289,7 +289,12 @@ def refine_all(problem, best, proved, net, lanes, budget):
             corners = turned_corners(net, cell, lanes, i)
             n = row_of(net.vertices, vertex, N_COLUMN)
             divide(
-                net, cell, vertex, Cut(corners, n, chords, lanes[GAP + i], lanes[IN_THREE + i] != 0.0), bound, radius
+                net,
+                cell,
+                vertex,
+                Cut(corners, n, chords, lanes[AT.gap + i], lanes[AT.in_three + i] != 0.0),
+                bound,
+                radius,
             )
     if net.counts[WAITING] > 0:
         proved = min(proved, net.key[net.heap[0]])
