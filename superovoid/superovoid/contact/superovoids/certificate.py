@@ -27,8 +27,6 @@ from superovoid.contact.superovoids.newton import curvatures, system
 from superovoid.shapes.kernels.rounding import allowance
 from superovoid.shapes.kernels.support_function import excess_over, slice_support
 from superovoid.shapes.kernels.surface import (
-    A1,
-    A2,
     A3,
     DENT_CURVATURE,
     DENT_HI,
@@ -52,26 +50,6 @@ _OFF_AXES = 0.01  # coordinate of a unit curve next to 0, where a curvature may 
 
 
 @kernel
-def _rises_from(body, f, n, edge, r, nu, sign):
-    """Return whether phi' at a concavity's edge, taken towards f, exceeds its largest decrease over the concavity."""
-    margin = body[DENT_CURVATURE] * (body[DENT_HI] - body[DENT_LO])
-    # First without a power: phi'(w of f) = 0 gives a3 nz, and the section's support g at the edge is at most the one
-    # at f times the larger ratio of the tapers, with a logarithmic slope between tx and ty.
-    kx = 1.0 + body[TX] * f.w
-    ky = 1.0 + body[TY] * f.w
-    g = body[A1] * kx * n[0] * f.C + body[A2] * ky * n[1] * f.S
-    dg = g * (f.C * f.Cd * body[TX] / kx + f.S * f.Sd * body[TY] / ky)
-    kx_edge = 1.0 + body[TX] * edge
-    ky_edge = 1.0 + body[TY] * edge
-    g_edge = g * max(kx_edge / kx, ky_edge / ky)
-    steepest = max(-sign * body[TX] / kx_edge, -sign * body[TY] / ky_edge, 0.0)
-    if sign * (f.wd / f.rd * g - f.r * dg) - g_edge * (r * steepest + max(0.0, sign * nu)) >= margin:
-        return True
-    g, dg, _, _, _, _ = slice_support(body, n, edge)
-    return sign * (body[A3] * n[2] + r * dg - nu * g) >= margin
-
-
-@kernel
 def clear_of_dent(body, f, n):
     """Return whether f, with outward normal n, is the support point of the hull because no concavity is near.
 
@@ -84,7 +62,9 @@ def clear_of_dent(body, f, n):
     nu = body[DENT_NU_HI] if above else body[DENT_NU_LO]
     if body[DENTED] == 0.0:
         return True
-    return (above or below) and _rises_from(body, f, n, edge, r, nu, 1.0 if above else -1.0)
+    g, dg, _, _, _, _ = slice_support(body, n, edge)
+    rise, fall = body[A3] * n[2] + r * dg - nu * g, body[DENT_CURVATURE] * (body[DENT_HI] - body[DENT_LO])
+    return (above and rise >= fall) or (below and -rise >= fall)
 
 
 @kernel

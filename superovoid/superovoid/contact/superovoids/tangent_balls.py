@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import add, combine, dot, norm
+from superovoid.compiled.vector import LEAST_DIVISOR, add, combine, dot, norm
 from superovoid.contact.superovoids.ellipsoid_pairs import are_ellipsoids, depth_of_ellipsoids
 from superovoid.contact.superovoids.majorants import (
     Box,
@@ -34,26 +34,22 @@ _LACK = 0.1  # largest gap between the depth and the floor of a ball narrower th
 
 
 @kernel
+def _larger_eigenvalue(xx, xz, zz):
+    """Return the larger eigenvalue of [[xx, xz], [xz, zz]]."""
+    half = 0.5 * (xx - zz)
+    return xx - half + math.sqrt(half * half + xz * xz)
+
+
+@kernel
 def _bound_eigenvalue(xx, yy, zz, xz, yz):
     """Return a close upper bound of the largest eigenvalue of [[xx, 0, xz], [0, yy, yz], [xz, yz, zz]].
 
-    The eigenvalue is the zero beyond xx and yy of l - zz - xz^2 / (l - xx) - yz^2 / (l - yy), which grows with l and is
-    concave: tangents meet zero below the eigenvalue, chords above.
+    The eigenvalue l is at least those of the minors. It is that of [[xx, xz], [xz, zz + yz^2 / (l - yy)]], too.
     """
-    high = max(xx + abs(xz), yy + abs(yz), zz + abs(xz) + abs(yz))
-    bound = max(xx, yy)
-    p, q = xz * xz, yz * yz
-    for _ in range(3):
-        above, beside = high - xx, high - yy
-        value = high - zz - p / above - q / beside
-        slope = 1.0 + p / (above * above) + q / (beside * beside)
-        low = high - value / slope
-        low = low if low > bound else bound + 0.125 * (high - bound)
-        above, beside = low - xx, low - yy
-        under = low - zz - p / above - q / beside
-        lower = low if under >= 0.0 else high - value * (high - low) / (value - under)
-        high = lower if bound < lower < high else high
-    return high
+    of_x, of_y = _larger_eigenvalue(xx, xz, zz), _larger_eigenvalue(yy, yz, zz)
+    if of_x >= of_y:
+        return _larger_eigenvalue(xx, xz, zz + yz * yz / max(of_x - yy, LEAST_DIVISOR))
+    return _larger_eigenvalue(yy, yz, zz + xz * xz / max(of_y - xx, LEAST_DIVISOR))
 
 
 @kernel
