@@ -5,6 +5,10 @@
 
 from __future__ import annotations
 
+from superovoid.compiled.kernels import kernel
+from superovoid.compiled.vector import scale
+from superovoid.values.status import PRECISION, UNPROVEN
+
 # A result.
 DISTANCE, LOWER, UPPER, POINT_A, POINT_B, NORMAL, STATUS, ITERATIONS = 0, 1, 2, 3, 6, 9, 12, 13
 RESULT_LENGTH = 14
@@ -19,3 +23,28 @@ NO_CONTACT = -2.0
 
 # A state of other pairs: the order that has a start (0: none), and its direction.
 STARTED, START = 0, 1
+
+
+@kernel
+def write_result(is_straight, distance, interval, points, n, status, widths, iterations, out):
+    """Write an answer as a result row, and add the flags that follow from its interval.
+
+    Parameters
+    ----------
+    is_straight : bool
+        Whether the points and the normal are in the caller's order of the bodies.
+    interval, points : tuple
+        Lower and upper bound, m; points of both bodies in the world.
+    widths : tuple
+        Width of the interval that counts as certified, and what it would be without rounding, m.
+    """
+    x, y = points if is_straight else (points[1], points[0])
+    n = n if is_straight else scale(-1.0, n)
+    out[DISTANCE], out[LOWER], out[UPPER] = distance, interval[0], interval[1]
+    for i in range(3):
+        out[POINT_A + i], out[POINT_B + i], out[NORMAL + i] = x[i], y[i], n[i]
+    if interval[1] - interval[0] > widths[0]:
+        status |= UNPROVEN
+    if widths[0] > 2.0 * widths[1]:
+        status |= PRECISION
+    out[STATUS], out[ITERATIONS] = status, iterations

@@ -39,7 +39,7 @@ from superovoid.contact.separation import offset_of, radii, separation
 from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.rounding import allowance, at_place, compose, composition
 from superovoid.shapes.kernels.surface import RADIUS, SIZE
-from superovoid.values.status import NON_CONVEX, NON_UNIQUE, PRECISION, UNPROVEN
+from superovoid.values.status import NON_CONVEX, NON_UNIQUE, UNPROVEN
 
 _STARTS = 8  # pairs of members from which a translation is sought
 _STEPS = 16  # most translations that are added up
@@ -319,33 +319,24 @@ def _solve_compounds(first, second, limit, rotation, out):
     lower, upper, others = _nearest_members(a, b, limit, goal, REACH * size, margin, memory)
     best = memory.best
     status = int(best[columns.STATUS]) & ~UNPROVEN | (NON_UNIQUE if others else 0)
-    for j in range(columns.RESULT_LENGTH):
-        out[j] = best[j]
+    distance, iterations = best[columns.DISTANCE], int(best[columns.ITERATIONS])
+    x, y, n = vector_at(best, columns.POINT_A), vector_at(best, columns.POINT_B), vector_at(best, columns.NORMAL)
     is_known = lower >= 0.0 or upper < limit.below or _is_deepest_alone(memory.lowers, lower)
     if not is_known:
         slack, way = _SLACK * goal, np.empty(3)
         shortest = _separate(a, b, limit, goal - upper, slack, margin, memory, way)
         away = vector_at(way, 0)
         margin += allowance(of_a, of_b, length + shortest)
-        lower = min(-shortest - margin, out[columns.DISTANCE])
-        if upper < 0.0 or out[columns.DISTANCE] < -goal:  # else the members touch within rounding
+        lower = min(-shortest - margin, distance)
+        if upper < 0.0 or distance < -goal:  # else the members touch within rounding
             # The points are those that are nearest after the translation, moved back.
             _least_after(a, b, scale(shortest, away), limit, margin, memory)
-            for j in range(3):
-                out[columns.POINT_A + j] = best[columns.POINT_A + j]
-                out[columns.POINT_B + j] = best[columns.POINT_B + j] - shortest * away[j]
-                out[columns.NORMAL + j] = away[j]
-            out[columns.DISTANCE] = -shortest
+            distance, x, n = -shortest, vector_at(best, columns.POINT_A), away
+            y = combine(1.0, vector_at(best, columns.POINT_B), -shortest, away)
         if upper - lower > goal:
             status |= NON_CONVEX
-    out[columns.LOWER], out[columns.UPPER] = lower, max(upper, out[columns.DISTANCE])
-    if out[columns.UPPER] - lower > goal:
-        status |= UNPROVEN
-    out[columns.STATUS] = status | (PRECISION if goal > 2.0 * wanted else 0)
-    if not is_straight:
-        for j in range(3):
-            k, m, n = columns.POINT_A + j, columns.POINT_B + j, columns.NORMAL + j
-            out[k], out[m], out[n] = out[m], out[k], -out[n]
+    interval, widths = (lower, max(upper, distance)), (goal, wanted)
+    columns.write_result(is_straight, distance, interval, (x, y), n, status, widths, iterations, out)
 
 
 @kernel

@@ -36,7 +36,7 @@ from superovoid.contact.superovoids.pair_solver import poses_in_order, relative_
 from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.rounding import EPS, allowance
 from superovoid.shapes.kernels.surface import SIZE, TX, TY, P
-from superovoid.values.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, PRECISION, UNBOUNDED, UNPROVEN
+from superovoid.values.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, UNBOUNDED, UNPROVEN
 
 _SAME_WAY = 0.5  # cosine: a direction farther from the line of two middles is that of another pose
 # Methods.
@@ -222,27 +222,12 @@ def _finish(task, answer, status, goal, wanted, state, out):
     state[columns.STARTED] = 1.0 if task.straight else 2.0
     for i in range(3):
         state[columns.START + i] = answer.n[i]
-    x = rotate(pose, answer.x)
-    y = rotate(pose, answer.y)
-    n = rotate(pose, answer.n)
-    pa, pb, sign = (
-        (columns.POINT_A, columns.POINT_B, 1.0) if task.straight else (columns.POINT_B, columns.POINT_A, -1.0)
-    )
-    out[columns.DISTANCE] = answer.distance
-    out[columns.LOWER] = answer.lower
-    out[columns.UPPER] = answer.upper
-    for i in range(3):
-        out[pa + i] = x[i] + pose[i, 3]
-        out[pb + i] = y[i] + pose[i, 3]
-        out[columns.NORMAL + i] = sign * n[i]
-    if answer.upper - answer.lower > goal:
-        status |= UNPROVEN
-    else:
+    origin = (pose[0, 3], pose[1, 3], pose[2, 3])
+    points = add(rotate(pose, answer.x), origin), add(rotate(pose, answer.y), origin)
+    if answer.upper - answer.lower <= goal:
         status &= ~DENT  # other points have closed the interval
-    if goal > 2.0 * wanted:
-        status |= PRECISION
-    out[columns.STATUS] = status
-    out[columns.ITERATIONS] = answer.iterations
+    n, interval, widths = rotate(pose, answer.n), (answer.lower, answer.upper), (goal, wanted)
+    columns.write_result(task.straight, answer.distance, interval, points, n, status, widths, answer.iterations, out)
 
 
 @kernel(separate=True)

@@ -133,12 +133,6 @@ def _load_pose(block, at, pose):
 
 
 @inline
-def _load_point(block, at, state, k):
-    for j in range(POINT_LENGTH):
-        block[at + j * ROW] = state[k + j]
-
-
-@inline
 def load_bodies(block, i, a, b, pose_a, pose_b):
     """Load the bodies of a pair into a column of the block, in the order in which they are solved."""
     if a[KIND] == b[KIND]:
@@ -169,8 +163,8 @@ def load_poses(block, i, pose_a, pose_b):
 def load_points(block, i, state):
     """Load the points of an earlier answer."""
     at_a, at_b = places_of(block, i)
-    _load_point(block, AT.point + at_a, state, 0)
-    _load_point(block, AT.point + at_b, state, POINT_LENGTH)
+    store_point(block, AT.point + at_a, pair_solver.load_point(state, 0))
+    store_point(block, AT.point + at_b, pair_solver.load_point(state, POINT_LENGTH))
 
 
 @inline
@@ -189,9 +183,8 @@ def store_points(block, i, state):
         for j in range(3):
             state[columns.START + j] = block[AT.start + j * ROW + i]
         return
-    for j in range(POINT_LENGTH):
-        state[j] = block[AT.point + j * ROW + at_a]
-        state[POINT_LENGTH + j] = block[AT.point + j * ROW + at_b]
+    pair_solver.store_point(state, 0, load_point(block, AT.point + at_a))
+    pair_solver.store_point(state, POINT_LENGTH, load_point(block, AT.point + at_b))
 
 
 @kernel(forceinline=True)

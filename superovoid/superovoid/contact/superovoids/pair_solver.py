@@ -23,20 +23,11 @@ import numpy as np
 from superovoid.compiled.arrays import Floats1, Floats2, Floats3
 from superovoid.compiled.kernels import entry_point, kernel, out_of_line
 from superovoid.compiled.vector import LEAST_LENGTH, add, combine, dot, norm, rotate, rotate_back, scale, sub
-from superovoid.contact.columns import (
-    DISTANCE,
-    ITERATIONS,
-    LOWER,
-    NO_CONTACT,
-    NORMAL,
-    POINT_A,
-    POINT_B,
-    STATE_LENGTH,
-    STATUS,
-    UPPER,
-)
+from superovoid.contact.columns import NO_CONTACT, write_result
+from superovoid.contact.lanes.simd import loader, storer
 from superovoid.contact.minkowski.contact_points import HULL_GOAL
 from superovoid.contact.pair import Pair
+from superovoid.contact.separation import offset_of
 from superovoid.contact.superovoids.answers import (
     COLD_ITERATIONS,
     WARM_ITERATIONS,
@@ -72,7 +63,7 @@ from superovoid.shapes.kernels.surface import (
     gradient,
     surface_point_towards,
 )
-from superovoid.values.status import ARBITRARY_NORMAL, NON_UNIQUE, PRECISION, UNPROVEN
+from superovoid.values.status import ARBITRARY_NORMAL, NON_UNIQUE, UNPROVEN
 
 # Largest cost of a support point in the budget: of a thin body with a taper, and over a concavity.
 _THIN_COST, _DENT_COST = 4, 12
@@ -83,6 +74,8 @@ _SHARP = 0.25  # of the goal: largest gap between a contact and its lower end fo
 _TOUCHING = 0.03  # of the smaller body: bodies that seem to overlap by less at first may be apart
 _FROM_NEAREST = np.int64(10)  # iterations of Newton's method from the best direction of GJK
 _FIRST_LOOK = 64  # share of a search's budget after which its contact and points must prove the answer
+
+load_point, store_point = loader(SurfacePoint, 1), storer(SurfacePoint, 1)  # of a state
 
 
 @kernel
@@ -339,36 +332,13 @@ def relative_pose(pose_a, pose_b, rotation):
     for i in range(3):
         for j in range(3):
             rotation[i, j] = pose_a[0, i] * pose_b[0, j] + pose_a[1, i] * pose_b[1, j] + pose_a[2, i] * pose_b[2, j]
-    offset = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
-    return rotate_back(pose_a, offset)
-
-
-@kernel
-def load_point(state, k):
-    """Load a surface point from a state."""
-    return SurfacePoint(
-        state[k],
-        state[k + 1],
-        state[k + 2],
-        state[k + 3],
-        state[k + 4],
-        state[k + 5],
-        state[k + 6],
-        state[k + 7],
-    )
-
-
-@kernel
-def _save(state, k, f):
-    state[k], state[k + 1], state[k + 2], state[k + 3] = f.C, f.S, f.Cd, f.Sd
-    state[k + 4], state[k + 5], state[k + 6], state[k + 7] = f.r, f.w, f.rd, f.wd
+    return rotate_back(pose_a, offset_of(pose_a, pose_b))
 
 
 @kernel
 def mark_failure(state):
     """Write to a state that Newton's method has failed at the poses of the next answer."""
-    for j in range(STATE_LENGTH):
-        state[j] = 0.0
+    state[:] = 0.0
     state[0] = NO_CONTACT
 
 
@@ -379,43 +349,14 @@ def place_of_points(straight):
 
 
 @kernel
-def save_points(state, ka, kb, answer):
-    """Store the points of an answer for the next one."""
-    _save(state, ka, answer.fa)
-    _save(state, kb, answer.fb)
-
-
-@kernel
-def write_answer(a, b, pose_a, pose_b, straight, answer, goal, tolerance, out):
-    """Write an answer in the frame of A as a result row in the world, of the bodies as they were given."""
-    x = rotate(pose_a, answer.x)
-    y = rotate(pose_b, answer.y)
-    n = rotate(pose_a, answer.n)
-    pa, pb, sign = (POINT_A, POINT_B, 1.0) if straight else (POINT_B, POINT_A, -1.0)
-    out[DISTANCE] = answer.distance
-    out[LOWER] = answer.lower
-    out[UPPER] = answer.upper
-    for i in range(3):
-        out[pa + i] = x[i] + pose_a[i, 3]
-        out[pb + i] = y[i] + pose_b[i, 3]
-        out[NORMAL + i] = sign * n[i]
-    status = answer.status
-    if answer.upper - answer.lower > goal:
-        status |= UNPROVEN
-    if goal > 2.0 * tolerance * min(a[SIZE], b[SIZE]):
-        status |= PRECISION
-    out[STATUS] = status
-    out[ITERATIONS] = answer.iterations
-
-
-@kernel
 def _solve_spheres(a, b, pose_a, pose_b, tolerance, out):
     """Solve two spheres: the distance of their centres less both radii, exact to rounding.
 
     If the centres coincide, the normal is the z-axis of the body that comes first in the order.
     """
     out_of_line()
-    offset = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
+    origin_a, origin_b = (pose_a[0, 3], pose_a[1, 3], pose_a[2, 3]), (pose_b[0, 3], pose_b[1, 3], pose_b[2, 3])
+    offset = sub(origin_b, origin_a)
     length = norm(offset)
     if length > LEAST_LENGTH:
         n = scale(1.0 / length, offset)
@@ -425,18 +366,10 @@ def _solve_spheres(a, b, pose_a, pose_b, tolerance, out):
         n = (-pose_b[0, 2], -pose_b[1, 2], -pose_b[2, 2])
     distance = length - (a[A1] + b[A1])
     margin, goal = rounding_margin(a, b, offset), gap_tolerance(a, b, offset, tolerance)
-    out[DISTANCE] = distance
-    out[LOWER] = distance - margin
-    out[UPPER] = distance + margin
-    for i in range(3):
-        out[POINT_A + i] = pose_a[i, 3] + a[A1] * n[i]
-        out[POINT_B + i] = pose_b[i, 3] - b[A1] * n[i]
-        out[NORMAL + i] = n[i]
+    points = combine(1.0, origin_a, a[A1], n), combine(1.0, origin_b, -b[A1], n)
     status = ARBITRARY_NORMAL if distance < 0.0 and length * OTHER_NORMAL < goal else 0
-    if goal > 2.0 * tolerance * min(a[SIZE], b[SIZE]):
-        status |= PRECISION
-    out[STATUS] = status
-    out[ITERATIONS] = 0
+    interval, widths = (distance - margin, distance + margin), (goal, tolerance * min(a[SIZE], b[SIZE]))
+    write_result(True, distance, interval, points, n, status, widths, 0, out)
 
 
 @entry_point(separate=True)
@@ -479,8 +412,13 @@ def solve_pair(
     centre = relative_pose(pose_a, pose_b, rotation)
     goal = gap_tolerance(a, b, centre, tolerance)
     answer = solve_relative(Pair(a, b, rotation, centre), state, ka, kb, goal, budget)
-    save_points(state, ka, kb, answer)
-    write_answer(a, b, pose_a, pose_b, straight, answer, goal, tolerance, out)
+    store_point(state, ka, answer.fa)
+    store_point(state, kb, answer.fb)
+    x = add(rotate(pose_a, answer.x), (pose_a[0, 3], pose_a[1, 3], pose_a[2, 3]))
+    y = add(rotate(pose_b, answer.y), (pose_b[0, 3], pose_b[1, 3], pose_b[2, 3]))
+    interval, widths = (answer.lower, answer.upper), (goal, tolerance * min(a[SIZE], b[SIZE]))
+    n, status, iterations = rotate(pose_a, answer.n), answer.status, answer.iterations
+    write_result(straight, answer.distance, interval, (x, y), n, status, widths, iterations, out)
 
 
 @entry_point(nogil=True)
