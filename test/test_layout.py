@@ -207,12 +207,17 @@ PARTS = {
 # From messages to the model: each imports only earlier ones, and neither messages nor ROS.
 PLAIN = (
     "robot_state.latest",
-    "world.places",
+    "robot_state.places",
     "robot_state.measured",
     "world.frames",
     "world.model",
-    "world.current",
+    "world.current_model",
 )
+
+
+# A module of a folder of the node imports only earlier folders, and of the modules beside them these.
+FOLDERS = ("robot_state", "world", "answers", "health")
+SHARED = {"counting", "jobs", "part"}
 
 
 def owned_by(path, name):
@@ -240,6 +245,18 @@ def test_parts_of_the_node_do_not_reach_each_other_through_it(module):
     assert {"parts", "current", "statistics", "common"} <= of_node
     assert not of_node & set(read_through_a_node(PARTS[module]))
     assert f"{NODE}.distance_service" not in set(imports(PARTS[module]))
+
+
+@pytest.mark.parametrize("module", PARTS)
+def test_folders_of_the_node_import_earlier_ones_alone(module):
+    folder = module.removeprefix(f"{NODE}.").partition(".")[0]
+    allowed = {*FOLDERS[: FOLDERS.index(folder) + 1], *SHARED}
+    found = {
+        other.removeprefix(f"{NODE}.").partition(".")[0]
+        for other in imports(PARTS[module])
+        if other.startswith(f"{NODE}.")
+    }
+    assert found <= allowed, f"{module} imports {sorted(found - allowed)}"
 
 
 def test_modules_of_objects_and_rules_are_plain_python_in_one_order():

@@ -13,7 +13,7 @@ from superovoid.shapes import Box, ConvexMesh, HalfSpace, Sphere
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.robot_state.latest import StampedTransform
 from superovoid_ros.nodes.distance_service.robot_state.measured import Joints, Measured
-from superovoid_ros.nodes.distance_service.world.places import places
+from superovoid_ros.nodes.distance_service.robot_state.places import places
 
 ROBOT = Robot.from_urdf('<robot name="stand"><link name="stand"/></robot>')
 TOLERANCE = 1e-3

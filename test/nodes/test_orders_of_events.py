@@ -23,8 +23,8 @@ from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service import parameter_file
 from superovoid_ros.nodes.distance_service.robot_state.latest import StampedTransform
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world import current, moveit_changes, world
-from superovoid_ros.nodes.distance_service.world.current import CurrentModel
+from superovoid_ros.nodes.distance_service.world import current_model, moveit_changes, world
+from superovoid_ros.nodes.distance_service.world.current_model import CurrentModel
 from superovoid_ros.nodes.distance_service.world.own_changes import apply_superovoids
 from superovoid_ros.nodes.distance_service.world.world import World
 
@@ -66,7 +66,7 @@ class Service:
     def __init__(self, **values):
         self.values = PARAMETERS | values
         self.common = parts.common()
-        object.__setattr__(self.common, "value", self.values.__getitem__)
+        object.__setattr__(self.common, "parameter", self.values.__getitem__)
         self.jobs, self.current = self.common.jobs, CurrentModel()
         measurements = Measurements(self.common)
         measurements.transforms = self.transforms = Transforms()
@@ -444,7 +444,7 @@ def test_a_refused_request_leaves_nothing_among_others(described):
 
 
 def test_long_readings_end_between_two_messages(described, monkeypatch):
-    monkeypatch.setattr(current, "LONGEST", 0.0)
+    monkeypatch.setattr(current_model, "LONGEST", 0.0)
     for name in "abc":
         described.send(cup(name=name))
     for names in ("a", "ab", "abc"):
@@ -454,7 +454,7 @@ def test_long_readings_end_between_two_messages(described, monkeypatch):
 
 
 def test_long_readings_do_not_end_between_a_scene_and_later_messages(described, monkeypatch):
-    monkeypatch.setattr(current, "LONGEST", 0.0)
+    monkeypatch.setattr(current_model, "LONGEST", 0.0)
     described.world.record()
     described.follow((cup(name="a"), {"a": 0.0}), (cup(name="b"), {"a": 0.0, "b": 0.0}))
     described.world.take_whole(PlanningScene())

@@ -6,7 +6,7 @@
 ros2 run superovoid_ros distance_service --ros-args -p near_distance:=0.2 -r joint_states:=/robot/joint_states
 
 It is a managed node (rclpy.lifecycle) made of parts, see `part.py`. Data flow: robot description, and messages about
-objects and rules -> `Model` (`world.py`), replaced as a whole (`current.py`); joint states, TF and
+objects and rules -> `Model` (`world.py`), replaced as a whole (`current_model.py`); joint states, TF and
 requests -> `States` (`measurements.py`); scene query -> messages (`distances.py`, `topics.py`). docs/reference/ros.md
 documents topics, services, parameters, states and errors for users.
 """
@@ -24,7 +24,7 @@ from superovoid_ros.nodes.common.main import run
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of
 from superovoid_ros.nodes.common.parameters import Parameters, switch
 from superovoid_ros.nodes.common.throttle import Log
-from superovoid_ros.nodes.distance_service.health.counting import Statistics
+from superovoid_ros.nodes.distance_service.counting import Statistics
 from superovoid_ros.nodes.distance_service.jobs import QUERIES, Jobs, Kind
 from superovoid_ros.nodes.distance_service.part import Activity, Common, Part
 
@@ -90,7 +90,7 @@ class DistanceService(LifecycleNode):
         self._parameters_declared.declare(declared for part in self.parts for declared in part.parameters)
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
-        if self.common.value("autostart"):
+        if self.common.parameter("autostart"):
             for trigger in (self.trigger_configure, self.trigger_activate):
                 if trigger() != TransitionCallbackReturn.SUCCESS:
                     raise InputError(self._problem)
@@ -104,12 +104,12 @@ class DistanceService(LifecycleNode):
         from superovoid_ros.nodes.distance_service.health.bond import Bond, Status
         from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
         from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-        from superovoid_ros.nodes.distance_service.world.current import CurrentModel
+        from superovoid_ros.nodes.distance_service.world.current_model import CurrentModel
         from superovoid_ros.nodes.distance_service.world.world import INCOMPLETE, World
 
         self.current = CurrentModel(
             lambda: self._let_all(lambda part: part.model_changed()),
-            lambda: self.common.value(INCOMPLETE) == "refuse",
+            lambda: self.common.parameter(INCOMPLETE) == "refuse",
         )
         measurements = Measurements(self.common)
         common = self.common, self.current, measurements
@@ -130,12 +130,12 @@ class DistanceService(LifecycleNode):
     def _parts_of_moveit(self, measurements: Measurements, world: World) -> list[Part]:
         """Create the parts that use MoveIt's messages and, with the parameter `planning`, those that move the robot."""
         from superovoid_ros.nodes.distance_service.answers.state_validity import Validity
-        from superovoid_ros.nodes.distance_service.world.current_scene import CurrentScene
         from superovoid_ros.nodes.distance_service.world.move_group import MoveGroupScene
+        from superovoid_ros.nodes.distance_service.world.planning_scene_service import PlanningSceneService
 
         common = self.common, self.current, measurements
-        parts = [MoveGroupScene(self.common, self.current, world), CurrentScene(*common), Validity(*common)]
-        if self.common.value("planning"):
+        parts = [MoveGroupScene(self.common, self.current, world), PlanningSceneService(*common), Validity(*common)]
+        if self.common.parameter("planning"):
             from superovoid_ros.nodes.distance_service.answers.kinematics_services import KinematicsServices
             from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans
             from superovoid_ros.nodes.distance_service.answers.motions import Motions

@@ -22,7 +22,7 @@ To add a part, write a class like this, and add a line to `DistanceService` with
             self.serve(Trigger, "~/greet", self._greet)
 
         def _greet(self, request, response):
-            return f"{self.value('greeting')}, {self._current.model().robot.name}"
+            return f"{self.parameter('greeting')}, {self._current.model().robot.name}"
 
 After the configuration of all parts, `model_changed` is called if there is a robot. Services, subscriptions, publishers
 and timers that a part opens by its `endpoints` are closed after `clean_up`.
@@ -42,7 +42,7 @@ from superovoid_ros.nodes.common.endpoints import Endpoints, words_of
 from superovoid_ros.nodes.common.mistakes import Code, InputError, UnreadableError, code_of, reason_of
 from superovoid_ros.nodes.common.parameters import Declaration
 from superovoid_ros.nodes.common.throttle import Log
-from superovoid_ros.nodes.distance_service.health.counting import Statistics
+from superovoid_ros.nodes.distance_service.counting import Statistics
 from superovoid_ros.nodes.distance_service.jobs import AT_ONCE, Jobs, Kind
 
 Result = TypeVar("Result")
@@ -77,7 +77,7 @@ class Common:
 
     node: Node
     """The node, which opens endpoints and provides clock, names and executor."""
-    value: Callable[[str], object]
+    parameter: Callable[[str], object]
     """Returns the current value of a parameter."""
     log: Log
     """Log for lines that other nodes can cause."""
@@ -99,14 +99,19 @@ class Part:
     Parameters
     ----------
     common
-        The node as ROS has it, and what its parts have in common.
+        Services shared by all parts.
     """
 
     parameters: tuple[Declaration, ...] = ()
     """Parameters of the part, declared at the start of the process, in every state of the node."""
 
     def __init__(self, common: Common) -> None:
-        self.node, self.value, self.log, self.statistics = common.node, common.value, common.log, common.statistics
+        self.node, self.parameter, self.log, self.statistics = (
+            common.node,
+            common.parameter,
+            common.log,
+            common.statistics,
+        )
         self.activity, self.jobs = common.activity, common.jobs
         self.endpoints = Endpoints(common.node, common.report_failure)
         self._calls = 0  # calls of services that have no response yet

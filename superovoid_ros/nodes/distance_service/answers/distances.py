@@ -35,7 +35,7 @@ from superovoid_ros.nodes.distance_service.jobs import AT_ONCE, Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measured import States, StateValues, read_values
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world.current import CurrentModel
+from superovoid_ros.nodes.distance_service.world.current_model import CurrentModel
 from superovoid_ros.nodes.distance_service.world.model import Model, Selection
 
 # Largest number of pairs in a response with a message for each. Serializing these takes a second.
@@ -196,7 +196,7 @@ class Distances(Part):
         question = Question(model, selection, states, [query], deadline, self.jobs.stop)
         threads = 1
         if question.cost > AT_ONCE:  # use only a fair share of them
-            threads = max(1, (int(self.value("threads")) or processors()) // (1 + self.jobs.count(Kind.QUERY)))
+            threads = max(1, (int(self.parameter("threads")) or processors()) // (1 + self.jobs.count(Kind.QUERY)))
         (found,) = await self.query(question.cost, lambda: question.run(threads))
         return self._fill(response, question, found)
 

@@ -28,7 +28,7 @@ from superovoid_ros.nodes.distance_service.answers.searches import Searches, lin
 from superovoid_ros.nodes.distance_service.jobs import Kind
 from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world.current import CurrentModel
+from superovoid_ros.nodes.distance_service.world.current_model import CurrentModel
 
 DEFAULT_TIMEOUT, LONGEST_TIMEOUT = 1.0, 60.0  # s
 MOST_POSES = 50  # in a request; with more, a single start takes longer than most timeouts

@@ -93,7 +93,7 @@ class MotionPlans(Searches):
         _check(request)
         frame_ids = frame_ids_of(request.path_constraints, *request.goal_constraints)
         state, group = self.request_of(request.group_name, request.start_state, frame_ids, stop)
-        limits = limits_of(state, group, str(self.value("joint_limits")), request)
+        limits = limits_of(state, group, str(self.parameter("joint_limits")), request)
         motion, answer.error_code = await self.find(Kind.PLAN, lambda: _plan_motion(request, state, group, limits))
         answer.trajectory_start = state_message(state, stamp)
         answer.trajectory = trajectory_message(motion.trajectory, state.frame)
@@ -113,7 +113,7 @@ class MotionPlans(Searches):
         root_from_frame = state.frames.lookup(frame, "header")
         with coded(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, "waypoints"):
             poses = [root_from_frame @ from_pose(one, f"waypoints[{i}]") for i, one in enumerate(request.waypoints)]
-        limits = limits_of(state, group, str(self.value("joint_limits")), request)
+        limits = limits_of(state, group, str(self.parameter("joint_limits")), request)
         fraction = 0.0
 
         def work() -> ProvedMotion:

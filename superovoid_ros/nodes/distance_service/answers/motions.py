@@ -57,7 +57,7 @@ from superovoid_ros.nodes.distance_service.answers.requested_states import Reque
 from superovoid_ros.nodes.distance_service.answers.searches import INVALIDATED, Searches
 from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world.current import CurrentModel
+from superovoid_ros.nodes.distance_service.world.current_model import CurrentModel
 
 EVENT = "trajectory_execution_event"
 _LOOK = 0.1  # s between two checks of the measured state during a motion
@@ -210,7 +210,7 @@ class Motions(Searches):
 
     def configure(self) -> None:
         """Open the actions, and clients of the controllers."""
-        path = str(self.value("controllers"))
+        path = str(self.parameter("controllers"))
         self._controllers, self._limits = read_controllers(path), read_execution_limits(path)
         for one in self._controllers:
             if one not in self._clients:

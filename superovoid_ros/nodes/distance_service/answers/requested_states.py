@@ -21,7 +21,7 @@ from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refu
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measured import read_values
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world.current import CurrentModel
+from superovoid_ros.nodes.distance_service.world.current_model import CurrentModel
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.moveit_changes import attach_for_question
@@ -129,14 +129,14 @@ class RequestedStates(Part):
         if message.is_diff or has_joints:
             if _changes_attached(planning, message):
                 with refusals("robot_state"):
-                    attach_for_question(message, str(self.value("open_meshes")), edit, frames)
+                    attach_for_question(message, str(self.parameter("open_meshes")), edit, frames)
                     planning = edit.commit()
         elif len(message.attached_collision_objects):
             raise InputError("robot_state: is_diff is false and there are no joints: set is_diff to attach objects")
         frame = self._measurements.frame_of(robot, base)
         doubts = state.unplaced, self._measurements.stale_reason(state)
         request = message, tuple(frame_ids), stop or self.jobs.stop
-        tolerance = float(self.value("frame_tolerance"))
+        tolerance = float(self.parameter("frame_tolerance"))
         return RequestedState(*request, model, positions, poses, planning, frames, frame, tolerance, *doubts)
 
 

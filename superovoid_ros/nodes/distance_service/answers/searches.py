@@ -25,7 +25,7 @@ from superovoid_ros.nodes.distance_service.answers.error_codes import OF_PLANNER
 from superovoid_ros.nodes.distance_service.answers.proved_motions import REACH, ProvedMotion, motion_between
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, RequestedStates
 from superovoid_ros.nodes.distance_service.jobs import Kind
-from superovoid_ros.nodes.distance_service.world.current_scene import attached_messages, joints_message
+from superovoid_ros.nodes.distance_service.world.planning_scene_service import attached_messages, joints_message
 
 _MOST_TIMES = 5  # largest number of validations of a result
 INVALIDATED = MoveItErrorCodes.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE

@@ -28,7 +28,7 @@ from superovoid_ros.nodes.distance_service.answers.markers import SceneMarkers
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.robot_state.transforms import own_frames
-from superovoid_ros.nodes.distance_service.world.current import CurrentModel
+from superovoid_ros.nodes.distance_service.world.current_model import CurrentModel
 from superovoid_ros.nodes.distance_service.world.description import ROBOT_NAMES
 from superovoid_ros.nodes.distance_service.world.model import Model, Selection, split_pair
 
@@ -209,14 +209,14 @@ class Topics(Part):
         if model is None:
             return
         try:
-            self._watched = model.watch(self.value("pairs"))
+            self._watched = model.watch(self.parameter("pairs"))
         except Exception as error:
             reason = reason_of(error)
             self.log.error("pairs", f"pairs does not fit this robot, all pairs are watched: {reason}")
 
     def _update_timer(self) -> None:
         """Run the timer while the node is active and has subscribers."""
-        rate, subscriptions = float(self.value("rate")), self.listeners + self._clearance_listeners
+        rate, subscriptions = float(self.parameter("rate")), self.listeners + self._clearance_listeners
         if not (rate > 0.0 and self.activity.is_active and subscriptions):
             self._stop_timer()
         elif self._timer is None:
@@ -268,7 +268,7 @@ class Topics(Part):
             frames = own_frames(self.node.get_fully_qualified_name())
             cubes = model.planning.bodies_of(OCTOMAP)
             watched = np.unique((self._watched or model.select((), ())).pairs)
-            opacity, which = float(self.value("markers.opacity")), (cubes, watched, model.planning.owners)
+            opacity, which = float(self.parameter("markers.opacity")), (cubes, watched, model.planning.owners)
             self._markers = SceneMarkers(model.scene.bodies, opacity, frame, frames, *which, self._markers)
             self._is_outdated = False
         self._markers.missing = self._current.missing_content
@@ -278,7 +278,7 @@ class Topics(Part):
         """Publish the distances of the measured state; return the changed markers."""
         state = self._measurements.placed_states(model.planning)  # all objects are drawn
         selection = self._watched or model.select((), ())
-        max_distance = float(self.value("max_distance")) or np.inf
+        max_distance = float(self.parameter("max_distance")) or np.inf
         question = closest_question(model, selection, state, max_distance=max_distance)
         result = question.run_once()
         message = message_of(question, result, self._spare)
@@ -301,7 +301,7 @@ class Topics(Part):
             transforms = markers.transforms(state.frame, link_poses, to_time(now))
             if transforms:
                 self._frames_publisher.publish(TFMessage(transforms=transforms))
-        return markers.update(state.frame, link_poses, result, float(self.value("near_distance")), max_distance)
+        return markers.update(state.frame, link_poses, result, float(self.parameter("near_distance")), max_distance)
 
     def _publish_clearance(self) -> None:
         """Publish the clearance of the measured state if there are subscribers."""

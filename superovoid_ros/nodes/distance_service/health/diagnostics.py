@@ -21,7 +21,7 @@ from superovoid_ros.nodes.common.parameters import number
 from superovoid_ros.nodes.distance_service.answers.topics import Topics
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world.current import CurrentModel
+from superovoid_ros.nodes.distance_service.world.current_model import CurrentModel
 
 OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE
 # Shortest span for measuring a rate, in periods and in seconds.
@@ -97,7 +97,7 @@ class Diagnostics(Part):
 
     def _apply_values(self) -> None:
         self._stop()
-        period = float(self.value("diagnostics.period"))
+        period = float(self.parameter("diagnostics.period"))
         if period > 0.0:
             self._timer = self.endpoints.start_timer(period, self._publish)
 
@@ -193,7 +193,7 @@ class Diagnostics(Part):
 
     def _on_topics(self) -> Finding:
         found = Finding()
-        wanted, listeners = float(self.value("rate")), self._topics.listeners
+        wanted, listeners = float(self.parameter("rate")), self._topics.listeners
         now, published = self.node.get_clock().now().nanoseconds / NANOSECONDS, self._topics.published
         found.values |= {"requested rate [Hz]": wanted, "listeners": listeners, "published": published}
         is_due = self.activity.is_active and wanted > 0.0 and listeners > 0

@@ -17,7 +17,7 @@ from superovoid.robot import Robot
 from superovoid.robot.planning_scene import PlanningScene
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals
 from superovoid_ros.nodes.distance_service.robot_state.latest import LatestValues, StampedTransform, TransformTree
-from superovoid_ros.nodes.distance_service.world.places import Place, places
+from superovoid_ros.nodes.distance_service.robot_state.places import Place, places
 
 UNMEASURED = "unmeasured_joints"
 
@@ -128,7 +128,7 @@ Joints: TypeAlias = LatestValues[tuple[float, float]]
 class Measured:
     """Joint positions and transforms, and the states that follow from them."""
 
-    value: Callable[[str], object]
+    parameter: Callable[[str], object]
     """Returns the value of a parameter of `Measurements`."""
     joints: Joints
     """Joints of other robots too, since the robot may be replaced."""
@@ -177,7 +177,7 @@ class Measured:
         return {name: position for name, position in found.items() if name not in self.joints.latest}
 
     def _default_positions(self, robot: Robot) -> dict[str, float]:
-        if self.value(UNMEASURED) != "default":
+        if self.parameter(UNMEASURED) != "default":
             return {}
         of_scenes = {name: self.of_scenes[name] for name in robot.joint_names if name in self.of_scenes}
         # Otherwise as MoveIt's `setToDefaultValues`: 0 if it is within the limits, else their middle.
@@ -188,7 +188,7 @@ class Measured:
     @property
     def prefix(self) -> str:
         """Prefix of the frames of the robot's links on TF."""
-        return str(self.value("frame_prefix"))
+        return str(self.parameter("frame_prefix"))
 
     def frame_of(self, robot: Robot, link: str) -> str:
         """Return the name of a link's frame on TF; the frame of the world in which the robot moves has no prefix."""
@@ -209,7 +209,7 @@ class Measured:
         except InputError as error:
             if link != robot.root_link:
                 raise
-            if self.value("unknown_root_pose") == "identity":
+            if self.parameter("unknown_root_pose") == "identity":
                 return StampedTransform(np.eye(4))
             raise InputError(
                 f"not ready: the pose of the robot's root link '{source}' in '{target}' is unknown: {error} "
@@ -234,7 +234,7 @@ class Measured:
     def check_still(self, robot: Robot, places: Iterable[Place], code: Code = Code.INCOMPLETE_WORLD) -> None:
         """Raise `InputError` if TF has moved an object by more than `frame_tolerance` since it was placed."""
         begin = "not ready: " if code is Code.INCOMPLETE_WORLD else ""
-        root, tolerance = self.frame_of(robot, robot.root), float(self.value("frame_tolerance"))
+        root, tolerance = self.frame_of(robot, robot.root), float(self.parameter("frame_tolerance"))
         for place in places:
             try:
                 moved = place.farthest_object(self.root_from(robot, place.frame), tolerance)

@@ -88,7 +88,7 @@ class Measurements(Part, Measured):
 
     def __init__(self, common: Common) -> None:
         Part.__init__(self, common)
-        Measured.__init__(self, common.value, Joints(), TransformTree(), {})
+        Measured.__init__(self, common.parameter, Joints(), TransformTree(), {})
         self._jumps: JumpHandle | None = None
         self._take_arrived: Callable[[], None] = lambda: None
         self.is_followed: Callable[[], bool] = lambda: False
@@ -115,7 +115,7 @@ class Measurements(Part, Measured):
 
     def clean_up(self) -> None:
         """Discard all measurements."""
-        Measured.__init__(self, self.value, Joints(), TransformTree(), {})
+        Measured.__init__(self, self.parameter, Joints(), TransformTree(), {})
         self._take_arrived = lambda: None
         if self._jumps is not None:
             self._jumps.unregister()
@@ -131,7 +131,7 @@ class Measurements(Part, Measured):
         """Return what was measured until now; may be called from any thread."""
         if not self.is_followed():
             self._take_arrived()
-        return Moment(self.value, self.joints.copy(), self.transforms.copy(), self.of_scenes, self.topic)
+        return Moment(self.parameter, self.joints.copy(), self.transforms.copy(), self.of_scenes, self.topic)
 
     def take_scene(self, positions: Mapping[str, float]) -> None:
         """Store the joint positions of a planning scene, for joints that are not measured."""
@@ -175,7 +175,7 @@ class Measurements(Part, Measured):
         """Return why the measured part of a state is stale; empty if it is not, or if nothing of it is measured."""
         if state.newest_stamp is None:
             return ""
-        timeout, now, oldest = float(self.value("stale_timeout")), self._clock_time(), state.oldest_stamp
+        timeout, now, oldest = float(self.parameter("stale_timeout")), self._clock_time(), state.oldest_stamp
         age = 0.0 if oldest is None else (now - oldest) / NANOSECONDS
         ahead = (state.newest_stamp - now) / NANOSECONDS
         if not 0.0 < timeout < max(age, ahead):

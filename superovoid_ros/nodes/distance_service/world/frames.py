@@ -14,7 +14,7 @@ from superovoid.robot.planning_scene import Edit
 from superovoid.robot.scene_objects import OutsideFrame, object_frame
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing
 from superovoid_ros.nodes.distance_service.robot_state.measured import Moment
-from superovoid_ros.nodes.distance_service.world.places import Place
+from superovoid_ros.nodes.distance_service.robot_state.places import Place
 
 
 class Frames:

@@ -23,7 +23,7 @@ from superovoid_ros.nodes.common.endpoints import SERVICE
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of, shorten
 from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.distance_service.part import Common, Part
-from superovoid_ros.nodes.distance_service.world.current import LOST, CurrentModel
+from superovoid_ros.nodes.distance_service.world.current_model import LOST, CurrentModel
 from superovoid_ros.nodes.distance_service.world.world import World
 
 PERIOD = 0.5
@@ -56,7 +56,7 @@ class MoveGroupScene(Part):
 
     def configure(self) -> None:
         """Start to look for the service, unless it is one of this node."""
-        name = str(self.value("planning_scene_service")).strip()
+        name = str(self.parameter("planning_scene_service")).strip()
         try:
             self._name = name and self.node.resolve_service_name(name, only_expand=True)
         except RuntimeError as error:  # of rcl

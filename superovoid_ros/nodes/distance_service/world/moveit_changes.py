@@ -21,7 +21,7 @@ from superovoid.robot.scene_objects import MORE, Problem, ProblemKind
 from superovoid.shapes import HalfSpace
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals, shorten
-from superovoid_ros.nodes.distance_service.world.current import FROM_MOVEIT, LOST, Note
+from superovoid_ros.nodes.distance_service.world.current_model import FROM_MOVEIT, LOST, Note
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.nodes.distance_service.world.objects import (
     has_shapes,

@@ -19,7 +19,7 @@ from superovoid.shapes import Superovoid
 from superovoid.shapes.shape import check_length
 from superovoid_ros.nodes.common.conversions import from_pose
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
-from superovoid_ros.nodes.distance_service.world.current import FROM_SERVICE, Note
+from superovoid_ros.nodes.distance_service.world.current_model import FROM_SERVICE, Note
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 
 

@@ -5,13 +5,13 @@
 
     robot description -> robot -> planning scene with the objects and rules of the robot before
     message, as bytes -> Diff, which waits in a list -> its change of an Edit (`own_changes.py`, `moveit_changes.py`),
-    in a thread -> new planning scene and model -> new Snapshot, exchanged in one assignment (`current.py`)
+    in a thread -> new planning scene and model -> new Snapshot, exchanged in one assignment (`current_model.py`)
 
-Diffs that wait together lead to one model, or to several if they take longer than `current.LONGEST`. As in move_group,
-an object of a planning scene that cannot be used is refused and the others are applied; any other change is applied as
-a whole or not at all. Errors are in the response or, for topics, in the log. An object of a message that could not be
-used is recorded as missing. If messages are lost, a diff in their place records that unknown objects are missing.
-docs/explanation/moveit.md compares this with move_group.
+Diffs that wait together lead to one model, or to several if they take longer than `current_model.LONGEST`. As in
+move_group, an object of a planning scene that cannot be used is refused and the others are applied; any other change is
+applied as a whole or not at all. Errors are in the response or, for topics, in the log. An object of a message that
+could not be used is recorded as missing. If messages are lost, a diff in their place records that unknown objects are
+missing. docs/explanation/moveit.md compares this with move_group.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from superovoid_ros.nodes.common.parameters import choice, count, switch
 from superovoid_ros.nodes.distance_service.jobs import Job, Kind, settle
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world.current import (
+from superovoid_ros.nodes.distance_service.world.current_model import (
     LOST,
     Change,
     CurrentModel,
@@ -159,7 +159,7 @@ class World(Part):
         """Listen to topics and open the services."""
         for topic in TOPICS:
             self.endpoints.listen(String, topic, partial(self._take_description, topic), LATCHED)
-        if self.value("require_scene"):
+        if self.parameter("require_scene"):
             words = "no whole planning scene received yet (require_scene: true)"
             self._pending = [_of_unknown("require_scene", words)]
         self.serve(ApplyObjects, "~/apply_objects", self._apply_objects)
@@ -214,7 +214,7 @@ class World(Part):
 
     def _values(self) -> Values:
         """Return the values of all parameters of the robot."""
-        values = {one.name: self.value(one.name) for one in (*OF_ROBOT, *OF_SCENE)}
+        values = {one.name: self.parameter(one.name) for one in (*OF_ROBOT, *OF_SCENE)}
         return values | {topic: str(values[topic]).strip() or text for topic, text in self._topic_text.items()}
 
     def check(self, new: Mapping[str, object]) -> None:
@@ -234,7 +234,7 @@ class World(Part):
             self.load()
         elif names & SCENE_NAMES:
             # A description that has come since is still to be read.
-            values = {**self._made_from, **{name: self.value(name) for name in SCENE_NAMES}}
+            values = {**self._made_from, **{name: self.parameter(name) for name in SCENE_NAMES}}
             try:
                 with refusals():
                     edit = model.planning.edit()
@@ -246,7 +246,7 @@ class World(Part):
     def _take_description(self, topic: str, message: String) -> None:
         if message.data != self._topic_text[topic]:
             self._topic_text[topic] = message.data
-            if not str(self.value(topic)).strip():
+            if not str(self.parameter(topic)).strip():
                 self._is_described = True
                 self._start()
 
@@ -406,7 +406,7 @@ class World(Part):
 
     def _change_by(self, message: Callable[[], Any]) -> Change:
         """Return the change by a message that a function returns, with the current parameters."""
-        options = [self.value(name) for name in ("open_meshes", "octomap_cubes", "max_objects")]
+        options = [self.parameter(name) for name in ("open_meshes", "octomap_cubes", "max_objects")]
         return partial(moveit_changes.apply_message, message, lambda: not self._is_reading, *options)
 
     def record(self, is_on: bool = True) -> None:

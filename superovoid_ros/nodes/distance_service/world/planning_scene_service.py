@@ -34,12 +34,12 @@ from superovoid_ros.nodes.common.conversions import to_pose, to_transform
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world.current import FROM_MOVEIT, CurrentModel
+from superovoid_ros.nodes.distance_service.world.current_model import FROM_MOVEIT, CurrentModel
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.objects import message_of_matrix, message_of_shapes
 
 
-class CurrentScene(Part):
+class PlanningSceneService(Part):
     """Part that reports robot, objects and rules as a planning scene of MoveIt.
 
     Superovoids of ~/apply_objects are left out: MoveIt has no message for them, and a client that sends them back as
