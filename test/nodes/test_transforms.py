@@ -85,12 +85,19 @@ def test_later_transforms_do_not_change_a_copy(tree):
 
 
 def test_old_frames_give_way_to_others_and_static_ones_stay(monkeypatch):
-    monkeypatch.setattr(module, "MOST_NAMES", 4)
-    tree = TransformTree()
+    monkeypatch.setattr(module, "MOST_NAMES", 5)
+    now = [0.0]
+    tree = TransformTree(lambda: now[0])
     put(tree, "world", "base", pose(1), None)
-    for frame in ("old 0", "old 1", "old 2", "old 0", "new"):
-        put(tree, "world", frame, pose(2), 100)
-    assert set(tree.latest) == {"base", "old 0", "old 2", "new"}
-    with pytest.raises(InputError, match="'more': 4 static names are known"):
-        for frame in ("old 0", "old 2", "new", "more"):
-            put(tree, "world", frame, pose(2), None)
+    for i in range(4):
+        put(tree, "world", f"old {i}", pose(2), 100)
+        now[0] += 1.0
+    with pytest.raises(InputError, match="'new': 5 names are known"):
+        put(tree, "world", "new", pose(3), 200)
+    put(tree, "world", "old 0", pose(3), 300)  # a frame that is known is always taken
+    now[0] = 1.0 + module.KEPT
+    put(tree, "world", "new", pose(3), 200)
+    for frame in ("base", "old 0", "old 2", "old 3", "new"):
+        assert tree.lookup("world", frame).target_from_source.shape == (4, 4)
+    with pytest.raises(InputError, match="no transform from 'old 1'"):
+        tree.lookup("world", "old 1")

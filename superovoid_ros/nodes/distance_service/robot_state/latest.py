@@ -20,6 +20,8 @@ Value = TypeVar("Value")
 Source = TypeVar("Source", bound="LatestValues")
 
 MOST_NAMES = 10_000
+KEPT = 60.0
+"""Time for which a name without new values is kept if other names need its space, s."""
 PATIENCE = 1.0
 """Time without newer measurements after which older stamps are accepted, s: the sender's time has restarted, as for a
 recording played in a loop or a reset clock."""
@@ -32,8 +34,8 @@ class LatestValues(Generic[Value]):
     value arrives. An equal stamp replaces: values of a sender that never changes its stamps are used in the order of
     arrival.
 
-    At most `MOST_NAMES` are known at a time. A new name then replaces the one whose last value arrived first; static
-    ones, which are sent once, stay.
+    At most `MOST_NAMES` are known at a time. If more arrive, names whose last value is older than `KEPT` are dropped
+    (except static ones, which are sent once); if this does not free space, a new name is refused.
 
     Parameters
     ----------
@@ -68,7 +70,7 @@ class LatestValues(Generic[Value]):
         Raises
         ------
         InputError
-            If there are too many static names.
+            If there are too many names.
         """
         with self.lock:
             self.received += 1
@@ -76,7 +78,7 @@ class LatestValues(Generic[Value]):
             for name, value in values:
                 known = self.latest.get(name)
                 if known is None:
-                    self._make_room(name)
+                    self._make_room(name, came)
                 self._came.pop(name, None)
                 if stamp is not None:
                     self._came[name] = came
@@ -86,11 +88,12 @@ class LatestValues(Generic[Value]):
                 self._late_since.pop(name, None)
                 self.latest[name] = value, stamp
 
-    def _make_room(self, name: str) -> None:
-        if len(self.latest) >= MOST_NAMES:
-            if not self._came:
-                raise InputError(f"'{shorten(name, 80)}': {MOST_NAMES} static names are known, the largest number")
-            self._forget(next(iter(self._came)))
+    def _make_room(self, name: str, now: float) -> None:
+        while len(self.latest) >= MOST_NAMES:
+            oldest = next(iter(self._came), None)
+            if oldest is None or now - self._came[oldest] < KEPT:
+                raise InputError(f"'{shorten(name, 80)}': {MOST_NAMES} names are known, the largest number")
+            self._forget(oldest)
 
     def _forget(self, name: str) -> None:
         del self.latest[name]
