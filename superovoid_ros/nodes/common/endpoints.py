@@ -155,7 +155,7 @@ class Endpoints:
     def close(self) -> None:
         """Close all endpoints; first wait for acknowledgments, since closing a publisher discards pending messages.
 
-        Services close after the calls that can end at once have ended: a closed service sends no response.
+        Services and actions close after the calls and goals that can end at once have ended; closed, they send nothing.
         """
         end = time.monotonic() + _DELIVERY
         for publisher in (entity for entity in self._opened if isinstance(entity, Publisher)):
@@ -163,7 +163,7 @@ class Endpoints:
                 publisher.wait_for_all_acked(Duration(seconds=max(end - time.monotonic(), 0.0)))
         while self._opened:
             entity, destroy = self._opened.popitem()
-            if isinstance(entity, Service) and self._node.executor is not None:
+            if isinstance(entity, Service | ActionServer) and self._node.executor is not None:
                 self._node.executor.create_task(destroy, entity)
             else:
                 destroy(entity)
