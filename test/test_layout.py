@@ -40,6 +40,11 @@ LAYERS = {
     "superovoid_ros": ("resources", "pictures", "motions", "icub", "nodes", "client", "tools", "commands"),
     "superovoid_papers": ("contenders", "methods", "benchmarks", "judges", "experiments", "commands"),
 }
+# From the lowest: a module or folder of superovoid/contact imports only earlier ones of it. The modules that are not in
+# this list may import any of them.
+CONTACT = ("columns", "pair", "separation", "minkowski", "superovoids", "convex", "lanes")
+# The lanes solve the rest of many pairs one by one, and share the chunks of all among threads.
+BACK_IN_CONTACT = {("lanes.many_pairs", "compounds"), ("lanes.many_pairs", "broadcasting")}
 # Imports of a package from others. Papers use the hands and their motions of ROS, which import nothing of ROS.
 ARROWS = {
     "superovoid": {"superovoid"},
@@ -130,6 +135,19 @@ def test_imports_within_a_package_run_one_way(package, layer):
             found = {each for each in imports(path) if each in MODULES and package_of(each) == package}
             found = {each for each in found if layer_of(each) in above and (module, each) not in UPWARDS}
             assert not found, f"{module} imports {sorted(found)}"
+
+
+@pytest.mark.parametrize("part", CONTACT)
+def test_folders_of_contact_import_only_earlier_ones(part):
+    earlier = CONTACT[: CONTACT.index(part) + 1]
+    own = {module.removeprefix("superovoid.contact."): path for module, path in MODULES.items()}
+    own = {module: path for module, path in own.items() if module.split(".")[0] == part}
+    assert own
+    for module, path in own.items():
+        found = [name for name in direct_imports(path) if name in MODULES and name.startswith("superovoid.contact.")]
+        found = {name.removeprefix("superovoid.contact.") for name in found}
+        found = {each for each in found if each.split(".")[0] not in earlier and (module, each) not in BACK_IN_CONTACT}
+        assert not found, f"{module} imports {sorted(found)}"
 
 
 def test_the_checker_shares_no_code_with_the_engine():

@@ -4,7 +4,7 @@
 """Logarithm, exponential and power of kernels.
 
 These call the C library, whose latency is shorter than that of the polynomials that loops over lanes call in their
-place (`lanes.simd`): for one pair of bodies at a time each result is waited for.
+place (`simd`): for one pair of bodies at a time each result is waited for.
 """
 
 from __future__ import annotations

@@ -43,9 +43,10 @@ from superovoid.compiled.vector import add, combine, dot, norm, rotate_back, sca
 from superovoid.contact.broadcasting import Pairs, Shapes, bodies_of, pairs_of, share_pairs
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.separation import from_origin
-from superovoid.contact.superovoids.newton import point_chart, retract
+from superovoid.contact.superovoids.newton import point_chart
 from superovoid.shapes.kernels import surface
 from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID
+from superovoid.shapes.kernels.retraction import retract
 from superovoid.shapes.kernels.surface import SurfacePoint, dual_ratio, gradient, shape_operator
 from superovoid.shapes.poses import as_poses
 from superovoid.values.poses import PosesLike

@@ -32,7 +32,6 @@ from numpy.typing import NDArray
 from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.vector import combine, cross, dot, norm, scale, sub, tangent_frame
 from superovoid.contact.polygons import area, hull
-from superovoid.contact.superovoids.newton import retract
 from superovoid.shapes import (
     Box,
     Capsule,
@@ -47,6 +46,7 @@ from superovoid.shapes import (
     Torus,
 )
 from superovoid.shapes.kernels.kinds import SUPEROVOID, Core, PackedBody, ball_radius, kind_of, point_to_core
+from superovoid.shapes.kernels.retraction import retract
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import SIZE, gradient, position
 

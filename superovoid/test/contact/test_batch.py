@@ -12,10 +12,11 @@ from numba.core.caching import NullCache
 from scipy.spatial.transform import Rotation
 
 from superovoid import Box, Capsule, Cylinder, Ellipsoid, Sphere, Superovoid, distance, distances
+from superovoid.compiled import simd
 from superovoid.compiler.jit import kernel
 from superovoid.contact import Status, broadcasting, columns
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
-from superovoid.contact.lanes import many_pairs, newton_lanes, simd
+from superovoid.contact.lanes import many_pairs, newton_lanes
 from superovoid.contact.signed_distance import BATCH
 from superovoid.contact.superovoids import pair_solver
 from superovoid.shapes.kernels import bodies, kinds, surface

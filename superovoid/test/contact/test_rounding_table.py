@@ -16,10 +16,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from superovoid import Box, Capsule, Cone, Cylinder, Sphere, Superovoid, Torus, distance
-from superovoid.compiled import powers
+from superovoid.compiled import powers, simd
 from superovoid.compiled.vector import dot, norm, rotate, sub
 from superovoid.compiler.jit import kernel
-from superovoid.contact.lanes import simd
 from superovoid.contact.superovoids import pair_solver
 from superovoid.shapes.kernels import surface
 from superovoid.shapes.kernels.rounding import EPS, allowance

@@ -44,11 +44,11 @@ from superovoid.contact.superovoids.newton import (
     Task,
     first_move,
     move_of,
-    retract,
     shorten_move,
     target,
 )
 from superovoid.shapes.kernels.kinds import CYLINDER, SUPEROVOID
+from superovoid.shapes.kernels.retraction import retract
 from superovoid.shapes.kernels.surface import A1, A2, A3, DENTED, S_, SIZE, P, gradient, position, shape_operator
 
 

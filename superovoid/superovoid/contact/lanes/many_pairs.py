@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1
 from superovoid.compiled.kernels import bundle, entry_point, kernel
+from superovoid.compiled.simd import IN_LANES, in_lanes, inline, layout, loader, rotate, rotate_back, storer
 from superovoid.compiled.vector import Vector, add, scale, sub
 from superovoid.contact import columns
 from superovoid.contact.broadcasting import MOST_AT_ONCE, Pairs, bodies_of, share_pairs
@@ -35,7 +36,6 @@ from superovoid.contact.lanes.newton_lanes import (
     WIDTH,
     observe,
 )
-from superovoid.contact.lanes.simd import IN_LANES, in_lanes, inline, layout, loader, rotate, rotate_back, storer
 from superovoid.contact.pair import Limit, Pair
 from superovoid.contact.superovoids import answers, certificate, pair_solver, tangent_balls
 from superovoid.contact.superovoids.answers import COLD_ITERATIONS, WARM_ITERATIONS

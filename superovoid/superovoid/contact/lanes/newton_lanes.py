@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Newton's method for many pairs at once, one pair a lane: `newton.advance` and `newton.retract` over a flat buffer.
+r"""Newton's method for many pairs at once, one pair a lane: `newton.advance` and `retract` over a flat buffer.
 
 All numbers of all lanes live in one float64 array, row by row. A row holds one quantity of all lanes, and a NamedTuple
 has a row for each of its numbers (`simd.loader`). So the inner loops have constant distances between all they read and
@@ -23,13 +23,14 @@ sums.
 from __future__ import annotations
 
 from superovoid.compiled.kernels import kernel
+from superovoid.compiled.simd import exp, in_lanes, inline, layout, loader, log, log_1p, storer
 from superovoid.compiled.vector import Vector
 from superovoid.contact.convex import nearest_to_core
-from superovoid.contact.lanes.simd import exp, in_lanes, inline, layout, loader, log, log_1p, storer
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids import newton
-from superovoid.contact.superovoids.newton import Layers, Move, Progress, Ray, Task
-from superovoid.shapes.kernels import surface
+from superovoid.contact.superovoids.newton import Move, Progress, Task
+from superovoid.shapes.kernels import retraction, surface
+from superovoid.shapes.kernels.retraction import Layers, Ray
 from superovoid.shapes.kernels.surface import RADIUS, SurfacePoint
 
 WIDTH = 32  # loops over 16 are unrolled instead of vectorised; 64 is no faster
@@ -65,8 +66,8 @@ store_shape, store_point, store_move, _store_layers, _store_ray, store_4 = (
 )
 store_3, store_9, store_task, store_progress = (storer(kind, ROW) for kind in (Vector, 9, Task, Progress))
 
-_layers_of, _first_ray, _second_ray, _in_order = map(
-    in_lanes, (newton.layers_of, newton.first_ray, newton.second_ray, newton.in_order)
+_layers_of, _first_ray, _second_ray, _curve_before_dual = map(
+    in_lanes, (retraction.layers_of, retraction.first_ray, retraction.second_ray, retraction.curve_before_dual)
 )
 _ratio_of, _unit_curve = in_lanes(surface.ratio_of), in_lanes(surface.unit_curve)
 observe, _advance, _target = in_lanes(newton.observe), in_lanes(newton.advance), in_lanes(newton.target)
@@ -101,7 +102,7 @@ def _unit_curves(lanes, first):
 
 @inline
 def _retract(lanes, first):
-    """Move the points of all lanes: `newton.retract`, with loops in place of its unit curves."""
+    """Move the points of all lanes: `retraction.retract`, with loops in place of its unit curves."""
     for i in range(first, 2 * WIDTH):
         body, move = load_shape(lanes, AT.shape + i), load_move(lanes, AT.move + i)
         x, n = _target(move)
@@ -111,14 +112,16 @@ def _retract(lanes, first):
     _unit_curves(lanes, first)
     for i in range(first, 2 * WIDTH):
         body, move = load_shape(lanes, AT.shape + i), load_move(lanes, AT.move + i)
-        curve = _in_order(load_4(lanes, AT.curve + i), move.by_point_1)
+        curve = _curve_before_dual(load_4(lanes, AT.curve + i), move.by_point_1)
         store_4(lanes, AT.first + i, curve)
         layers = _load_layers(lanes, AT.layers + i)
         _store_ray(lanes, AT.ray + i, _second_ray(body, layers, curve, move.r, move.by_point_2))
     _unit_curves(lanes, first)
     for i in range(first, 2 * WIDTH):
         move = load_move(lanes, AT.move + i)
-        f = SurfacePoint(*load_4(lanes, AT.first + i), *_in_order(load_4(lanes, AT.curve + i), move.by_point_2))
+        f = SurfacePoint(
+            *load_4(lanes, AT.first + i), *_curve_before_dual(load_4(lanes, AT.curve + i), move.by_point_2)
+        )
         store_point(lanes, AT.point + i, load_point(lanes, AT.point + i) if move.part == 0.0 else f)
 
 

@@ -17,8 +17,8 @@ import math
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import combine, cross, norm, rotate, rotate_back, scale, sub, tangent_frame
-from superovoid.contact.superovoids.certificate import height_lost, off_axes
 from superovoid.shapes.kernels.kinds import SUPEROVOID, flat_at
+from superovoid.shapes.kernels.retraction import height_lost, off_axes
 from superovoid.shapes.kernels.support_function import support
 from superovoid.shapes.kernels.surface import (
     SIZE,

@@ -11,38 +11,9 @@ stays so.
 from __future__ import annotations
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
-from superovoid.contact.superovoids.newton import retract
+from superovoid.compiled.vector import add, combine, norm, rotate, rotate_back, scale, sub
 from superovoid.shapes.kernels import kinds
-from superovoid.shapes.kernels.surface import RADIUS, gradient, position
-
-_STEPS = 12
-_SETTLED = 1e-15  # of the radius: a step this short leaves the point in place
-_UPRIGHT = 1e-3  # cosine between the direction and the normal of the surface below which a step is not trusted
-
-
-@kernel
-def along_to_surface(body, x, n):
-    """Point of the surface of a superovoid on the line through x along n, both in its frame.
-
-    Newton on the tangent planes of the points that lie radially above those of the line: from inside a convex body the
-    first step goes beyond the surface at most, the others come back from there. At the end, or if the line runs along
-    the surface, the point is moved radially for the rest.
-    """
-    out_of_line()
-    p = x
-    for _ in range(_STEPS):
-        f = retract(body, x, n, 1.0, True, True)
-        p = position(body, f)
-        g = gradient(body, f)
-        slope = dot(g, n)
-        if not (slope > _UPRIGHT * norm(g)):
-            break
-        step = dot(g, sub(p, x)) / slope
-        if not (abs(step) > _SETTLED * body[RADIUS]):
-            break
-        x = combine(1.0, x, step, n)
-    return p
+from superovoid.shapes.kernels.retraction import along_to_surface
 
 
 @kernel

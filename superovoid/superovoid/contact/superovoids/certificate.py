@@ -20,10 +20,9 @@ from __future__ import annotations
 import math
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.powers import power
-from superovoid.compiled.vector import add, combine, dot, norm, rotate_back, scale, sub
-from superovoid.contact.minkowski.on_surfaces import along_to_surface
+from superovoid.compiled.vector import combine, dot, norm, rotate_back, scale, sub
 from superovoid.contact.superovoids.newton import curvatures, system
+from superovoid.shapes.kernels.retraction import height_lost, off_axes
 from superovoid.shapes.kernels.rounding import allowance
 from superovoid.shapes.kernels.support_function import excess_over, slice_support
 from superovoid.shapes.kernels.surface import (
@@ -37,16 +36,11 @@ from superovoid.shapes.kernels.surface import (
     DENT_R_LO,
     DENTED,
     RADIUS,
-    S_,
     SIZE,
     TX,
     TY,
-    P,
-    SurfacePoint,
     position,
 )
-
-_OFF_AXES = 0.01  # coordinate of a unit curve next to 0, where a curvature may vanish or explode at a single point
 
 
 @kernel
@@ -103,30 +97,6 @@ def flatness(a, b, rotation, fa, fb, k):
     m11, m12, m21, m22 = system(of_a, of_b, max(dot(k.u, k.n), 0.0))
     trace = m11 + m22
     return (m11 * m22 - m12 * m21) / trace if trace > 0.0 else 0.0
-
-
-@kernel
-def _off_axis(x, dual, exponent, shift):
-    """Coordinate of a unit curve and its dual, moved away from a zero where the curvature vanishes at a point only."""
-    if abs(x) >= shift:
-        return x, dual
-    return math.copysign(shift, x), math.copysign(power(shift, exponent - 1.0), x)
-
-
-@kernel
-def off_axes(body, f):
-    """A surface point moved a hundredth off the planes of symmetry, where curvatures vanish or explode at a point."""
-    c, cd = _off_axis(f.C, f.Cd, body[P], _OFF_AXES)
-    s, sd = _off_axis(f.S, f.Sd, body[P], _OFF_AXES)
-    r, rd = _off_axis(f.r, f.rd, body[S_], _OFF_AXES)
-    w, wd = _off_axis(f.w, f.wd, body[S_], _OFF_AXES)
-    return SurfacePoint(c, s, cd, sd, r, w, rd, wd)
-
-
-@kernel
-def height_lost(body, x, n, side):
-    """Return the distance of the surface below the tangent plane of normal n at x, to a side of x."""
-    return dot(n, sub(x, along_to_surface(body, add(x, side), n)))
 
 
 @kernel

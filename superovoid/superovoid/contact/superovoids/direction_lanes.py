@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.simd import in_lanes, layout, loader, rotate, rotate_back, storer
 from superovoid.compiled.vector import Vector, add, combine, scale, sub
-from superovoid.contact.lanes.simd import in_lanes, layout, loader, rotate, rotate_back, storer
 from superovoid.contact.superovoids import triangles
 from superovoid.contact.superovoids.triangles import Triangle
 from superovoid.shapes.kernels import support_function, surface

@@ -10,8 +10,7 @@ inwards), and S_A, S_B the shape operators in the tangent frame, the step (a mov
     (S_A + S_B + d S_B S_A) a = v_B - v_A + S_B (u_t - d v_A)
     v = v_A + S_A a,    b = a - u_t + d v                           (derived in docs/explanation/solver.md)
 
-Each layer of each body is then brought back onto its unit curve from the moved *point* if the normal varies slowly
-with the point, and from the moved *normal* otherwise.
+Each body is then brought back onto its surface (`retraction.retract`).
 
     surface points --advance--> progress and moves --retract--> surface points ...
 
@@ -28,33 +27,16 @@ import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import Vector, add, combine, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
+from superovoid.shapes.kernels.retraction import retract
 from superovoid.shapes.kernels.surface import (
-    A1,
-    A2,
-    A3,
-    INV_A1,
-    INV_A2,
-    INV_A3,
-    INV_P,
-    INV_Q,
-    INV_S,
-    INV_T,
-    ON_AXIS,
     RADIUS,
     S_,
     SIZE,
-    T_,
-    TX,
-    TY,
     P,
-    Q,
-    SurfacePoint,
     dual_ratio,
     gradient,
-    off_zero,
     position,
     shape_operator,
-    unit_curve_from_point,
 )
 
 # A layer is brought back from its point while d(normal)/d(point) stays below this slope. 4 instead of 1 cuts the
@@ -68,7 +50,6 @@ RUNNING, CONVERGED, FAILED, BEYOND = 0.0, 1.0, 2.0, 3.0  # floats, as stored in 
 # Least gap between the depth of a downhill step and the least radius of M, relative to the latter, at residuals from
 # `_CLOSE` on.
 _SHORT_OF_RADIUS, _CLOSE = 0.1, 1e-2
-_HIGHEST = 1.3  # height, in semi-axes, up to which a moved point is used unchanged
 
 
 class Contact(NamedTuple):
@@ -202,83 +183,6 @@ def newton_step(a, b, rotation, fa, fb, k):
         finite,
         downhill,
     )
-
-
-# --- from a moved point and a moved normal to a surface point --------------------------------------------------------
-
-
-class Layers(NamedTuple):
-    """A point and a normal in the coordinates of the two unit curves, not yet on the curves."""
-
-    u: float  # point of layer 1
-    v: float
-    n1: float  # normal of layer 1
-    n2: float
-    w: float  # height
-    n3: float
-    tx: float  # Tx / kx at that height
-    ty: float
-
-
-class Ray(NamedTuple):
-    """A point of a plane, and the exponent of the unit curve to scale it onto."""
-
-    u: float
-    v: float
-    exponent: float
-    inverse: float  # 1 / exponent
-
-
-@kernel
-def layers_of(body, x, n):
-    """Return a point x and a normal n in the coordinates of the unit curves."""
-    w = min(_HIGHEST, max(-_HIGHEST, x[2] * body[INV_A3]))
-    kx = 1.0 + body[TX] * w
-    ky = 1.0 + body[TY] * w
-    v = x[1] * body[INV_A2] / ky
-    u = off_zero(x[0] * body[INV_A1] / kx, v)
-    n2 = body[A2] * ky * n[1]
-    n1 = off_zero(body[A1] * kx * n[0], n2)
-    return Layers(u, v, n1, n2, w, body[A3] * n[2], body[TX] / kx, body[TY] / ky)
-
-
-@kernel
-def first_ray(body, layers, by_point):
-    """Return the ray to scale onto the curve of layer 1, or onto its dual."""
-    if by_point:
-        return Ray(layers.u, layers.v, body[P], body[INV_P])
-    return Ray(layers.n1, layers.n2, body[Q], body[INV_Q])
-
-
-@kernel
-def second_ray(body, layers, curve, r, by_point):
-    """Return the ray of layer 2, given the curve point of layer 1 and a radius near that of the point."""
-    c, s, cd, sd = curve
-    if by_point:
-        return Ray(max(layers.u * cd + layers.v * sd, ON_AXIS), layers.w, body[S_], body[INV_S])
-    g = max(layers.n1 * c + layers.n2 * s, ON_AXIS)
-    return Ray(g, layers.n3 + g * r * (c * cd * layers.tx + s * sd * layers.ty), body[T_], body[INV_T])
-
-
-@kernel
-def in_order(curve, by_point):
-    """Return the curve point before its dual; a scaled ray has the dual first if the ray was a normal."""
-    c, s, cd, sd = curve
-    return (c if by_point else cd), (s if by_point else sd), (cd if by_point else c), (sd if by_point else s)
-
-
-@kernel
-def _on_curve(ray, by_point):
-    return in_order(unit_curve_from_point(ray.u, ray.v, ray.exponent, ray.inverse), by_point)
-
-
-@kernel
-def retract(body, x, n, r, by_point_1, by_point_2):
-    """Return a surface point from a moved point x or normal n; `by_point_i`: whether layer i follows the point."""
-    layers = layers_of(body, x, n)
-    c, s, cd, sd = _on_curve(first_ray(body, layers, by_point_1), by_point_1)
-    r, w, rd, wd = _on_curve(second_ray(body, layers, (c, s, cd, sd), r, by_point_2), by_point_2)
-    return SurfacePoint(c, s, cd, sd, r, w, rd, wd)
 
 
 # --- moves ----------------------------------------------------------------------------------------------------------

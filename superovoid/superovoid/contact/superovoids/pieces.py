@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import dot
-from superovoid.contact.minkowski.on_surfaces import along_to_surface
 from superovoid.shapes.kernels.kinds import SUPEROVOID, TORUS, core_support
+from superovoid.shapes.kernels.retraction import along_to_surface
 from superovoid.shapes.kernels.support_function import (
     OF_PIECES,
     parabola_bound,
