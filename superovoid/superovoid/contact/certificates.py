@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.contact.pair import Pair
+from superovoid.contact.separation import rounding_margin
 from superovoid.contact.superovoids import cone_tree, piece_tree
-from superovoid.contact.superovoids.certificate import rounding_margin
 from superovoid.contact.superovoids.nearest_pieces import NearestPoints
 from superovoid.contact.superovoids.pair_solver import relative_pose
 from superovoid.shapes.kernels.kinds import is_sphere

@@ -39,7 +39,7 @@ from superovoid.contact.kind_table import (
 from superovoid.contact.minkowski import difference
 from superovoid.contact.one_pair import scratch_in, solve_from_nothing
 from superovoid.contact.pair import CLOSER, UNDECIDED, Limit, Pair, PlacedBody, verdict_of
-from superovoid.contact.separation import is_in_both, offset_of, rounding
+from superovoid.contact.separation import is_in_both, offset_of, rounding_margin
 from superovoid.contact.superovoids.pair_solver import line_of_centres
 from superovoid.shapes.kernels.bodies import pack
 from superovoid.shapes.kernels.kinds import (
@@ -111,7 +111,7 @@ def bounds_of_pair(
     task = begin(first, second, rotation)
     pair, pose, sign = task.pair, task.pose, 1.0 if task.straight else -1.0
     a, b = pair.a.row, pair.b.row
-    margin = difference.rounding(a, b, pair.centre)
+    margin = difference.error_margin(a, b, pair.centre)
     goal = limit.tolerance * min(a[SIZE], b[SIZE]) + 4.0 * margin
     start = start_from(pair, rotate_back(pose, scale(sign, vector_at(direction, 0))))
     if METHODS[pair.a.kind, pair.b.kind] == OVOIDS and limit.below + limit.beyond >= 0.0:
@@ -187,8 +187,8 @@ def decide_within(first, second, limit, direction, state, scratch, out):
     rotation, row = scratch
     a, b, pose_a, pose_b = first.row, second.row, first.pose, second.pose
     method = METHODS[kind_of(a), kind_of(b)]
-    length = norm(offset_of(pose_a, pose_b))
-    margin = rounding(a, b, length)
+    offset = offset_of(pose_a, pose_b)
+    length, margin = norm(offset), rounding_margin(a, b, offset)
     lower, by, solves = length - a[RADIUS] - b[RADIUS] - margin, BY_SPHERES, 0
     # The origins of superovoids are points of them.
     upper = length + margin if method == OVOIDS else math.inf

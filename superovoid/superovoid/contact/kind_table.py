@@ -32,7 +32,7 @@ from superovoid.contact.minkowski import difference
 from superovoid.contact.minkowski.flats import flat_on_plane, touching_flats
 from superovoid.contact.minkowski.on_surfaces import off_line, onto_surfaces, unit
 from superovoid.contact.pair import Pair
-from superovoid.contact.superovoids.pair_solver import poses_in_order, relative_pose, solve_pair
+from superovoid.contact.superovoids.pair_solver import comparison, relative_pose, solve_pair
 from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.rounding import EPS, allowance
 from superovoid.shapes.kernels.surface import SIZE, TX, TY, P
@@ -84,14 +84,12 @@ def in_order(first, second):
     ka, kb = kinds.kind_of(a), kinds.kind_of(b)
     if _RANK[ka] != _RANK[kb]:
         return _RANK[ka] < _RANK[kb]
-    for i in range(TY + 4):
-        if a[i] != b[i]:
-            return a[i] < b[i]
+    sign = comparison(a, b, first.pose, second.pose)
+    if sign != 0:
+        return sign < 0
     for i in (kinds.VERTEX_COUNT, kinds.TRIANGLE_COUNT):
         if a[i] != b[i]:
             return a[i] < b[i]
-    if not (poses_in_order(first.pose, second.pose) and poses_in_order(second.pose, first.pose)):
-        return poses_in_order(first.pose, second.pose)
     at_a, at_b = int(a[kinds.VERTICES]), int(b[kinds.VERTICES])
     for i in range(3 * int(a[kinds.VERTEX_COUNT])):  # meshes that differ in their vertices only
         if first.pool[at_a + i] != second.pool[at_b + i]:
@@ -178,7 +176,7 @@ def _start_direction(task, state):
 def _widths(pair, tolerance):
     """Return the width of the interval that counts as certified, the same without rounding, and the rounding error."""
     a, b = pair.a.row, pair.b.row
-    margin = difference.rounding(a, b, pair.centre)
+    margin = difference.error_margin(a, b, pair.centre)
     wanted = tolerance * min(a[SIZE], b[SIZE])
     return wanted + 4.0 * margin, wanted, margin
 
@@ -241,7 +239,7 @@ def solve_half_spaces(first, second, limit, state, rotation, out):
         answer = _two_half_spaces(pair.rotation, centre)
         _finish(task, answer, answer.status, math.inf, math.inf, state, out)
         return
-    margin = difference.rounding(b, b, centre)
+    margin = difference.error_margin(b, b, centre)
     wanted = limit.tolerance * b[SIZE]
     # The support function of the body along the plane's inward normal, convex or not.
     down = rotate_back(pair.rotation, (0.0, 0.0, -1.0))

@@ -31,9 +31,9 @@ def from_origin(pose, row, k):
 
 
 @kernel
-def rounding(a, b, distance):
-    """Bound the rounding errors in a separation of two packed bodies at a distance (`rounding`)."""
-    return allowance(a[RADIUS], b[RADIUS], distance)
+def rounding_margin(a, b, centre):
+    """Bound the rounding errors in a separation or a depth of two packed bodies, B at a centre from A (`rounding`)."""
+    return allowance(a[RADIUS], b[RADIUS], norm(centre))
 
 
 @kernel
@@ -163,7 +163,7 @@ def is_in_both(pair, p, loss=0.0):
     """
     out_of_line()
     a, b = pair.a, pair.b
-    error = rounding(a, b, norm(pair.centre)) + loss
+    error = rounding_margin(a, b, pair.centre) + loss
     if not is_inside(a, p, slack_of_level(a, error)):
         return False
     return is_inside(b, rotate_back(pair.rotation, sub(p, pair.centre)), slack_of_level(b, error))
@@ -176,7 +176,7 @@ def inner_centre(pair):
     The centre is in the frame of A.
     """
     a, b = pair.a, pair.b
-    error = rounding(a, b, norm(pair.centre))
+    error = rounding_margin(a, b, pair.centre)
     if is_inside(a, pair.centre, slack_of_level(a, error)):
         return True, pair.centre
     origin = rotate_back(pair.rotation, scale(-1.0, pair.centre))

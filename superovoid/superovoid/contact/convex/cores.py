@@ -47,6 +47,7 @@ from superovoid.contact.minkowski.difference import (
     Y,
     descend,
     difference_support,
+    error_margin,
     gather,
     initial_descent,
     keep_better,
@@ -54,7 +55,6 @@ from superovoid.contact.minkowski.difference import (
     polish,
     polish_result,
     put,
-    rounding,
     row_point,
 )
 from superovoid.contact.minkowski.on_surfaces import direction_of, off_line, onto_surfaces
@@ -165,7 +165,7 @@ def solve_cores(pair, n, goal, beyond, budget, w):
     if over_dent and not (answer.upper - answer.lower <= goal or answer.lower > beyond):
         return _over_dent(pair, answer, goal, beyond, budget, w)
     if budget > 0 and answer.lower <= beyond and 0.0 < answer.distance < math.inf:
-        return with_facing_points(pair, answer, goal, rounding(pair.a.row, pair.b.row, pair.centre), w)
+        return with_facing_points(pair, answer, goal, error_margin(pair.a.row, pair.b.row, pair.centre), w)
     return answer
 
 
@@ -175,7 +175,7 @@ def _of_hulls(pair, n, goal, beyond, budget, w):
     out_of_line()
     a, ka = pair.a.row, pair.a.kind
     b, kb = pair.b.row, pair.b.kind
-    margin = rounding(a, b, pair.centre)
+    margin = error_margin(a, b, pair.centre)
     found = initial_descent(n)
     curved = _is_curved(ka) or _is_curved(kb)
     for leg in range(1, _LEGS + 1):
@@ -248,7 +248,7 @@ def _over_dent(pair, answer, goal, beyond, budget, w):
     Reports an overlap only if a common point of the cores is known.
     """
     out_of_line()
-    margin = rounding(pair.a.row, pair.b.row, pair.centre)
+    margin = error_margin(pair.a.row, pair.b.row, pair.centre)
     balls = kinds.ball_radius(pair.a.row, pair.a.kind) + kinds.ball_radius(pair.b.row, pair.b.kind)
     found = beside_dent.nearest_points(pair, answer.n, 0.5 * goal, beyond, margin)
     x, y, length = found.x, found.y, norm(sub(found.y, found.x))

@@ -78,7 +78,7 @@ def _part_distance(pair, n, goal, beyond, w):
         touching = not (k.distance > 0.25 * goal)
         direction = scale(-1.0, rotate(rotation, k.n))
         return cores.Cores(k.distance, k.lower, k.upper, x, y, direction, k.iterations, k.status), touching
-    k = alternating.nearest_points(pair, goal, difference.rounding(pair.a.row, pair.b.row, centre), beyond)
+    k = alternating.nearest_points(pair, goal, difference.error_margin(pair.a.row, pair.b.row, centre), beyond)
     if k.upper - k.lower <= goal or k.lower > beyond:
         return k, False
     k = cores.solve_cores(pair, n, goal, beyond, np.int64(0), w)
@@ -129,7 +129,7 @@ def separation(pair, n, goal, beyond, below, others, w):
     b, pool_b = pair.b.row, pair.b.pool
     rotation, centre = pair.rotation, pair.centre
     ball = kinds.ball_radius(a, ka)
-    margin = difference.rounding(a, b, centre)
+    margin = difference.error_margin(a, b, centre)
     box, part_a, part = b.copy(), part_row(pair.a), part_row(pair.b)
     part_kind = kinds.CODE[kinds.TRIANGLE] if ka == kinds.MESH else ka
     deepens = -math.inf < below <= 0.0 and ka != kinds.TORUS and holds_means(a, ka)
@@ -256,7 +256,7 @@ def _touched_triangles(pair, goal, w, found):
     a, b = pair.a, pair.b
     hull = Pair(kinds.Core(a.row, _hull_kind(a), a.pool), b, pair.rotation, pair.centre)
     part, box = part_row(b), b.row.copy()
-    margin = difference.rounding(a.row, b.row, pair.centre)
+    margin = difference.error_margin(a.row, b.row, pair.centre)
     far = kinds.ball_radius(a.row, a.kind) + margin
     n = unit(pair.centre, (0.0, 0.0, 1.0))
     stack = np.empty(_STACK, np.int64)
@@ -389,7 +389,7 @@ def solve(pair, n, goal, budget):
     w = difference.new_workspace()
     a, ka, pool_a = pair.a
     rotation, centre = pair.rotation, pair.centre
-    margin = difference.rounding(a, pair.b.row, centre)
+    margin = difference.error_margin(a, pair.b.row, centre)
     gap = separation(pair, n, goal, math.inf, 0.0, True, w)
     if not may_overlap(pair, gap, margin):
         d = gap.upper

@@ -62,13 +62,13 @@ def _distance_at(pair, n, goal, budget, w):
         d, n, foot, _ = kinds.point_to_core(pair.a, p)
         return cores.Cores(d, d, d, foot, p, n, 1, 0)
     if ka == kinds.TRIANGLE:
-        k = alternating.nearest_points(pair, goal, difference.rounding(a, pair.b.row, p), math.inf)
+        k = alternating.nearest_points(pair, goal, difference.error_margin(a, pair.b.row, p), math.inf)
         if k.upper - k.lower <= goal:
             return k
     if nearest_to_core.is_for(pair.b.kind, ka, a):
         # In the frame of A, moved to the point.
         apart = Pair(pair.b, pair.a, _SAME_AXES, scale(-1.0, p))
-        k, _ = nearest_to_core.solve(apart, scale(-1.0, n), goal, difference.rounding(a, pair.b.row, p), math.inf)
+        k, _ = nearest_to_core.solve(apart, scale(-1.0, n), goal, difference.error_margin(a, pair.b.row, p), math.inf)
         if k.upper - k.lower <= goal:
             return cores.Cores(k.distance, k.lower, k.upper, add(k.y, p), p, scale(-1.0, k.n), k.iterations, 0)
     k = cores.solve_cores(pair, n, goal, math.inf, budget, w)
@@ -137,7 +137,7 @@ def _bound_circle(other, p, d, centre, radius, er, et, half):
 def _nearest_to_dent(pair, n, goal, enough, budget, w):
     """Do as `nearest_on_circle` for a non-convex superovoid; for a common point with the circle, return its depth."""
     out_of_line()
-    margin = difference.rounding(pair.a.row, pair.b.row, pair.centre)
+    margin = difference.error_margin(pair.a.row, pair.b.row, pair.centre)
     found = beside_dent.nearest_points(pair, n, 0.5 * goal, enough, margin)
     length = norm(sub(found.y, found.x))
     n = direction_of(found.x, found.y, found.n)
@@ -288,7 +288,7 @@ def solve(pair, n, goal, budget):
     w = difference.new_workspace()
     a, ka, b = pair.a.row, pair.a.kind, pair.b.row
     rotation, centre = pair.rotation, pair.centre
-    margin = difference.rounding(a, b, centre) + a[kinds.PLANE_LOSS]
+    margin = difference.error_margin(a, b, centre) + a[kinds.PLANE_LOSS]
     ball_a, ball_b = kinds.ball_radius(a, ka), b[A2]
     radii = ball_a + ball_b
     core = nearest_on_circle(pair, n, goal, math.inf, radii - goal, budget, w)

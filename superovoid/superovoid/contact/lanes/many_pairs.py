@@ -25,7 +25,7 @@ from superovoid.compiled.arrays import Floats1, Floats2, Ints1
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.compiled.simd import IN_LANES, in_lanes, inline, layout, loader, rotate, rotate_back, storer
 from superovoid.compiled.vector import Vector, add, scale, sub
-from superovoid.contact import columns
+from superovoid.contact import columns, separation
 from superovoid.contact.broadcasting import MOST_AT_ONCE, Pairs, bodies_of, share_pairs
 from superovoid.contact.compounds import solve_within
 from superovoid.contact.convex import cores, nearest_to_core
@@ -53,7 +53,7 @@ NO_LANES, OVOIDS, TO_CORES = 0, 1, 2
 
 CHUNK = MOST_AT_ONCE  # 0.6 MB a block
 ROW = 2 * CHUNK + 8
-_POSE_LENGTH = 12  # translation, then rotation row by row: the order in which `pair_solver.in_order` compares
+_POSE_LENGTH = 12  # translation, then rotation row by row: the order in which `pair_solver.comparison` reads
 
 AT, LENGTH = layout(
     ROW,
@@ -136,7 +136,7 @@ def _load_pose(block, at, pose):
 def load_bodies(block, i, a, b, pose_a, pose_b):
     """Load the bodies of a pair into a column of the block, in the order in which they are solved."""
     if a[KIND] == b[KIND]:
-        straight = pair_solver.in_order(a, b, pose_a, pose_b)
+        straight = pair_solver.comparison(a, b, pose_a, pose_b) <= 0
     else:
         straight = b[KIND] == SUPEROVOID  # cores come first
     at_a, at_b = (i, CHUNK + i) if straight else (CHUNK + i, i)
@@ -327,7 +327,7 @@ IN_LANES[certificate.is_flat] = in_lanes(is_flat)
 IN_LANES[tangent_balls.proved_depth] = in_lanes(tangent_balls.depth_by_balls)
 certify = in_lanes(answers.certify)
 observe_core, certify_core = in_lanes(nearest_to_core.observe), in_lanes(nearest_to_core.certify)
-rounding_margin, with_balls = in_lanes(certificate.rounding_margin), in_lanes(cores.with_balls)
+rounding_margin, with_balls = in_lanes(separation.rounding_margin), in_lanes(cores.with_balls)
 
 
 @inline

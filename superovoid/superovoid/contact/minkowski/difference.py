@@ -34,8 +34,9 @@ from superovoid.compiled.vector import (
     sub,
     tangent_frame,
 )
+from superovoid.contact.separation import rounding_margin
 from superovoid.shapes.kernels.kinds import SUPEROVOID, SUPPORT_LOSS, core_support, stratum_point
-from superovoid.shapes.kernels.rounding import EPS, allowance
+from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.support_function import support, support_near
 from superovoid.shapes.kernels.surface import RADIUS, position
 
@@ -76,9 +77,9 @@ def new_workspace():
 
 
 @kernel
-def rounding(a, b, centre):
+def error_margin(a, b, centre):
     """Bound the errors in a support point of M and in results derived from it: rounding, and hulls of points."""
-    return allowance(a[RADIUS], b[RADIUS], norm(centre)) + a[SUPPORT_LOSS] + b[SUPPORT_LOSS]
+    return rounding_margin(a, b, centre) + a[SUPPORT_LOSS] + b[SUPPORT_LOSS]
 
 
 @kernel(forceinline=True)

@@ -13,7 +13,8 @@ import numpy as np
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import dot, norm, sub
 from superovoid.contact.minkowski.flats import REACH
-from superovoid.contact.superovoids.certificate import is_flat, lower_bound, rounding_margin
+from superovoid.contact.separation import rounding_margin
+from superovoid.contact.superovoids.certificate import is_flat, lower_bound
 from superovoid.contact.superovoids.newton import solve
 from superovoid.contact.superovoids.tangent_balls import proved_depth
 from superovoid.shapes.kernels.surface import RADIUS, SIZE, SurfacePoint

@@ -21,9 +21,9 @@ import math
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import combine, dot, norm, rotate_back, scale, sub
+from superovoid.contact.separation import rounding_margin
 from superovoid.contact.superovoids.newton import curvatures, system
 from superovoid.shapes.kernels.retraction import height_lost, off_axes
-from superovoid.shapes.kernels.rounding import allowance
 from superovoid.shapes.kernels.support_function import excess_over, slice_support
 from superovoid.shapes.kernels.surface import (
     A3,
@@ -65,12 +65,6 @@ def clear_of_dent(body, f, n):
 def hull_excess(body, f, n):
     """Upper bound of h(n) - n . x(f) for a surface point f whose outward normal is n."""
     return 0.0 if clear_of_dent(body, f, n) else excess_over(body, n, f)
-
-
-@kernel
-def rounding_margin(a, b, centre):
-    """Bound of the rounding errors in a separation or a depth of the pair (`rounding`)."""
-    return allowance(a[RADIUS], b[RADIUS], norm(centre))
 
 
 @kernel

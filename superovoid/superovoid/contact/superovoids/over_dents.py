@@ -18,6 +18,7 @@ from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import combine, norm, rotate_back, scale, sub
 from superovoid.contact.minkowski.on_surfaces import direction_of, off_line
 from superovoid.contact.pair import Pair
+from superovoid.contact.separation import rounding_margin
 from superovoid.contact.superovoids.answers import (
     CLOSED,
     COLD_ITERATIONS,
@@ -27,7 +28,7 @@ from superovoid.contact.superovoids.answers import (
     with_interval,
 )
 from superovoid.contact.superovoids.caps import Cap, largest_cap
-from superovoid.contact.superovoids.certificate import clear_of_dent, rounding_margin
+from superovoid.contact.superovoids.certificate import clear_of_dent
 from superovoid.contact.superovoids.direction_lanes import LENGTH, WIDTH
 from superovoid.contact.superovoids.direction_net import Problem, new_net
 from superovoid.contact.superovoids.directions import proved_support

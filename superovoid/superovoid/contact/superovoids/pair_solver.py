@@ -27,7 +27,7 @@ from superovoid.compiled.vector import LEAST_LENGTH, add, combine, dot, norm, ro
 from superovoid.contact.columns import NO_CONTACT, write_result
 from superovoid.contact.minkowski.contact_points import HULL_GOAL
 from superovoid.contact.pair import Pair
-from superovoid.contact.separation import offset_of
+from superovoid.contact.separation import offset_of, rounding_margin
 from superovoid.contact.superovoids.answers import (
     COLD_ITERATIONS,
     WARM_ITERATIONS,
@@ -38,7 +38,7 @@ from superovoid.contact.superovoids.answers import (
     newton_tolerance,
     with_iterations,
 )
-from superovoid.contact.superovoids.certificate import gap_tolerance, rounding_margin
+from superovoid.contact.superovoids.certificate import gap_tolerance
 from superovoid.contact.superovoids.directions import proved_support
 from superovoid.contact.superovoids.newton import observe, point_with_normal
 from superovoid.contact.superovoids.over_dents import (
@@ -305,25 +305,22 @@ def solve_relative(pair, state, start_a, start_b, goal, budget):
 
 
 @kernel
-def poses_in_order(pose_a, pose_b):
-    """Return whether two poses are in the order of their translations, then of their rotations."""
+def comparison(a, b, pose_a, pose_b):
+    """Return the sign of the first difference of two bodies: of rows, then of translations, then of rotations.
+
+    A pair with a positive one is solved in the other order, so the order of the arguments changes no bit.
+    """
+    for i in range(TY + 4):  # semi-axes, tapers, exponents
+        if a[i] != b[i]:
+            return -1 if a[i] < b[i] else 1
     for i in range(3):
         if pose_a[i, 3] != pose_b[i, 3]:
-            return pose_a[i, 3] < pose_b[i, 3]
+            return -1 if pose_a[i, 3] < pose_b[i, 3] else 1
     for i in range(3):
         for j in range(3):
             if pose_a[i, j] != pose_b[i, j]:
-                return pose_a[i, j] < pose_b[i, j]
-    return True
-
-
-@kernel
-def in_order(a, b, pose_a, pose_b):
-    """Return whether to solve the pair in the given order; if not, it is swapped. So the order changes no bit."""
-    for i in range(TY + 4):  # semi-axes, tapers, exponents
-        if a[i] != b[i]:
-            return a[i] < b[i]
-    return poses_in_order(pose_a, pose_b)
+                return -1 if pose_a[i, j] < pose_b[i, j] else 1
+    return 0
 
 
 @kernel
@@ -360,7 +357,7 @@ def _solve_spheres(a, b, pose_a, pose_b, tolerance, out):
     length = norm(offset)
     if length > LEAST_LENGTH:
         n = scale(1.0 / length, offset)
-    elif in_order(a, b, pose_a, pose_b):
+    elif comparison(a, b, pose_a, pose_b) <= 0:
         n = (pose_a[0, 2], pose_a[1, 2], pose_a[2, 2])
     else:
         n = (-pose_b[0, 2], -pose_b[1, 2], -pose_b[2, 2])
@@ -404,7 +401,7 @@ def solve_pair(
     if is_sphere(a) and is_sphere(b):
         _solve_spheres(a, b, pose_a, pose_b, tolerance, out)
         return
-    straight = in_order(a, b, pose_a, pose_b)
+    straight = comparison(a, b, pose_a, pose_b) <= 0
     if not straight:
         a, b = b, a
         pose_a, pose_b = pose_b, pose_a

@@ -19,9 +19,8 @@ from superovoid.contact.minkowski import contact_points
 from superovoid.contact.minkowski.contact_points import off_normal
 from superovoid.contact.minkowski.difference import X, Y, descend, initial_descent, mean_point, new_workspace
 from superovoid.contact.minkowski.on_surfaces import off_line, onto_surfaces
-from superovoid.contact.separation import inner_centre, is_in_both
+from superovoid.contact.separation import inner_centre, is_in_both, rounding_margin
 from superovoid.contact.superovoids.answers import CLOSED, Answer, is_closed, with_interval
-from superovoid.contact.superovoids.certificate import rounding_margin
 from superovoid.contact.superovoids.directions import proved_support
 from superovoid.contact.superovoids.nearest_pieces import cores_of, nearest_of_ovoids
 from superovoid.shapes.kernels.support_function import LOOSE, support_candidate
