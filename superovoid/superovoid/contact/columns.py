@@ -26,20 +26,20 @@ STARTED, START = 0, 1
 
 
 @kernel
-def write_result(is_straight, distance, interval, points, n, status, widths, iterations, out):
+def write_result(swapped, distance, interval, points, n, status, widths, iterations, out):
     """Write an answer as a result row, and add the flags that follow from its interval.
 
     Parameters
     ----------
-    is_straight : bool
-        Whether the points and the normal are in the caller's order of the bodies.
+    swapped : bool
+        Whether the points and the normal are in the opposite of the caller's order of the bodies.
     interval, points : tuple
         Lower and upper bound, m; points of both bodies in the world.
     widths : tuple
         Width of the interval that counts as certified, and what it would be without rounding, m.
     """
-    x, y = points if is_straight else (points[1], points[0])
-    n = n if is_straight else scale(-1.0, n)
+    x, y = (points[1], points[0]) if swapped else points
+    n = scale(-1.0, n) if swapped else n
     out[DISTANCE], out[LOWER], out[UPPER] = distance, interval[0], interval[1]
     for i in range(3):
         out[POINT_A + i], out[POINT_B + i], out[NORMAL + i] = x[i], y[i], n[i]

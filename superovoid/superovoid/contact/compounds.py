@@ -296,8 +296,8 @@ def _is_deepest_alone(lowers, least):
 def _solve_compounds(first, second, limit, rotation, out):
     """Solve a compound and any body; beyond the limit's distance the interval may be a wide one."""
     out_of_line()
-    is_straight = in_order(first, second)
-    a, b = (first, second) if is_straight else (second, first)
+    swapped = not in_order(first, second)
+    a, b = (second, first) if swapped else (first, second)
     core_a = kinds.Core(a.row, kinds.kind_of(a.row), a.pool)
     core_b = kinds.Core(b.row, kinds.kind_of(b.row), b.pool)
     count = member_count(a) * member_count(b)
@@ -336,7 +336,7 @@ def _solve_compounds(first, second, limit, rotation, out):
         if upper - lower > goal:
             status |= NON_CONVEX
     interval, widths = (lower, max(upper, distance)), (goal, wanted)
-    columns.write_result(is_straight, distance, interval, (x, y), n, status, widths, iterations, out)
+    columns.write_result(swapped, distance, interval, (x, y), n, status, widths, iterations, out)
 
 
 @kernel

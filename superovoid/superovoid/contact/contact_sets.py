@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.compiled.vector import tangent_frame
-from superovoid.contact.facing import Angle, Vector, facing_pieces, is_convex, leave
+from superovoid.contact.facing import Angle, Vector, facing_pieces, has_one_facing_piece, leave
 from superovoid.contact.inputs import TOLERANCE, check_rtol
 from superovoid.contact.polygons import (
     Line,
@@ -140,7 +140,7 @@ class _Side:
         """Take the origin and the axes of the contact; points no farther than `slack` from one another are one."""
         (shape, pose), (origin, axes) = body, frame
         self.shape, self.sign, n = shape, sign, axes[2]
-        self.one_piece = is_convex(shape)
+        self.one_piece = has_one_facing_piece(shape)
         found = facing_pieces(shape, sign * (n @ pose[:3, :3]), angle)
         self.is_a_point = sum(len(group) * group.shape[1] for group in found) < 2 and not isinstance(shape, HalfSpace)
         """Whether at most one point faces the other body."""
@@ -307,12 +307,12 @@ def contacts(
     if not (math.isfinite(found.distance) and found.distance <= reach):
         return ContactSet(np.empty((0, 3)), np.empty((0, 3)), np.empty(0), found.normal, found)
     bodies = [(a, as_pose("pose_a", pose_a)), (b, as_pose("pose_b", pose_b))]
-    straight = _is_in_order(bodies)
+    swapped = not _is_in_order(bodies)
     witness, n = [found.point_a, found.point_b], found.normal
-    if not straight:
+    if swapped:
         bodies, witness, n = bodies[::-1], witness[::-1], -n
     x, y, gap = _contact_points(bodies, witness, n, found, reach=reach, most=most, angle=cone, rtol=rtol)
-    return ContactSet(*((x, y) if straight else (y, x)), gap, found.normal, found)
+    return ContactSet(*((y, x) if swapped else (x, y)), gap, found.normal, found)
 
 
 def _is_in_order(bodies: list[tuple[Shape, FloatArray]]) -> bool:
@@ -342,16 +342,16 @@ def _contact_points(
     if most == 1:
         return alone
     sizes = [size for shape, _ in bodies if math.isfinite(size := float(shape._row[SIZE]))]
-    unit = min(sizes, default=1.0)
+    size = min(sizes, default=1.0)
     rounding = _ROUNDING * (sum(sizes) + max(float(np.abs(pose[:3, 3]).max()) for _, pose in bodies))
-    goal = rtol * unit + rounding
+    goal = rtol * size + rounding
     limits = _Limits(
         sine=angle.sine,
-        beside=_OVER * unit + rounding,
+        beside=_OVER * size + rounding,
         least=found.lower - goal,
         deep=found.distance + goal,
         reach=reach,
-        one=_ONE * unit + rounding,
+        one=_ONE * size + rounding,
     )
     origin = 0.5 * (witness[0] + witness[1])
     axes = np.array([*tangent_frame(tuple(n.tolist())), n])

@@ -109,7 +109,7 @@ def bounds_of_pair(
     """
     out_of_line()
     task = begin(first, second, rotation)
-    pair, pose, sign = task.pair, task.pose, 1.0 if task.straight else -1.0
+    pair, pose, sign = task.pair, task.pose, -1.0 if task.swapped else 1.0
     a, b = pair.a.row, pair.b.row
     margin = difference.error_margin(a, b, pair.centre)
     goal = limit.tolerance * min(a[SIZE], b[SIZE]) + 4.0 * margin

@@ -86,7 +86,7 @@ def _off_zero(point, dual, exponent):
 
 
 @kernel
-def off_axes(body, f):
+def with_finite_ratios(body, f):
     """The same point, with limits in place of the 0 / 0 that ratios of duals to points have on coordinate planes."""
     c, cd = _off_zero(f.C, f.Cd, body[surface.P])
     s, sd = _off_zero(f.S, f.Sd, body[surface.P])
@@ -102,7 +102,7 @@ def surface_point_at(body, x, n):
     point_1 = point_chart(f.C, f.S, f.Cd, f.Sd, body[surface.P] - 1.0, dual_ratio(f.rd, f.r, body[surface.S_]))
     f = retract(body, x, n, f.r, point_1, True)
     point_2 = point_chart(f.r, f.w, f.rd, f.wd, body[surface.S_] - 1.0, 1.0)
-    return off_axes(body, retract(body, x, n, f.r, point_1, point_2))
+    return with_finite_ratios(body, retract(body, x, n, f.r, point_1, point_2))
 
 
 @kernel

@@ -228,7 +228,7 @@ def _elements(shape: ConvexMesh | Mesh) -> _Elements:
     vertices = shape._hull.corners if _is_hull(shape) else shape.vertices
     faces = shape._hull.facets if _is_hull(shape) else shape.faces
 
-    def unit(rows: FloatArray) -> FloatArray:
+    def unit_vectors(rows: FloatArray) -> FloatArray:
         length = np.linalg.norm(rows, axis=1, keepdims=True)
         return np.divide(rows, length, out=np.zeros_like(rows), where=length > 0.0)
 
@@ -236,10 +236,10 @@ def _elements(shape: ConvexMesh | Mesh) -> _Elements:
     pairs = np.sort(np.concatenate([faces[:, [1, 2]], faces[:, [2, 0]], faces[:, [0, 1]]]), axis=1)
     edges, edge = np.unique(pairs, axis=0, return_inverse=True)
     edge = edge.reshape(-1)
-    along = unit(vertices[edges[:, 1]] - vertices[edges[:, 0]])
+    along = unit_vectors(vertices[edges[:, 1]] - vertices[edges[:, 0]])
     off = vertices[faces.T.reshape(-1)] - vertices[edges[edge, 0]]
-    lateral = unit(off - np.einsum("ij,ij->i", off, along[edge])[:, None] * along[edge])
-    normals = unit(np.cross(b - a, c - a))
+    lateral = unit_vectors(off - np.einsum("ij,ij->i", off, along[edge])[:, None] * along[edge])
+    normals = unit_vectors(np.cross(b - a, c - a))
     alone, polygons, flats = np.ones(len(faces), dtype=bool), [], [np.empty((0, 3))]
     for flat in [] if _is_hull(shape) else _coplanar(faces, normals, edge):
         corners = vertices[np.unique(faces[flat])]
@@ -274,7 +274,7 @@ def _is_hull(shape: ConvexMesh | Mesh) -> bool:
     return isinstance(shape, ConvexMesh) or shape.is_convex()
 
 
-def is_convex(shape: Shape) -> bool:
+def has_one_facing_piece(shape: Shape) -> bool:
     """Return whether the part that faces a direction is convex, so that `leave` applies."""
     return _is_hull(shape) if isinstance(shape, Mesh) else not isinstance(shape, Torus)
 

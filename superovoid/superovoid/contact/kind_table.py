@@ -30,7 +30,7 @@ from superovoid.contact import columns
 from superovoid.contact.convex import alternating, cores, mesh, nearest_to_core, torus
 from superovoid.contact.minkowski import difference
 from superovoid.contact.minkowski.flats import flat_on_plane, touching_flats
-from superovoid.contact.minkowski.on_surfaces import off_line, onto_surfaces, unit
+from superovoid.contact.minkowski.on_surfaces import off_line, onto_surfaces, unit_vector
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.pair_solver import comparison, relative_pose, solve_pair
 from superovoid.shapes.kernels import kinds
@@ -108,7 +108,7 @@ def _two_half_spaces(rotation, centre):
     if norm(add(nb, up)) <= OPPOSED:
         gap = centre[2]
         margin = allowance(0.0, 0.0, norm(centre))
-        return cores.Cores(gap, gap - margin, gap + margin, (centre[0], centre[1], 0.0), centre, up, 0, NON_UNIQUE)
+        return cores.CoreAnswer(gap, gap - margin, gap + margin, (centre[0], centre[1], 0.0), centre, up, 0, NON_UNIQUE)
     # A point of both: on the common line of the two boundaries, or below both.
     line = cross(up, nb)
     length = norm(line)
@@ -117,7 +117,7 @@ def _two_half_spaces(rotation, centre):
         across = scale(1.0 / length, cross(line, up))  # in the plane of A, towards where B falls away
         x = scale(dot(nb, centre) / dot(nb, across), across)
     status = NON_UNIQUE | ARBITRARY_NORMAL | UNBOUNDED
-    return cores.Cores(-math.inf, -math.inf, -math.inf, x, x, up, 0, status)
+    return cores.CoreAnswer(-math.inf, -math.inf, -math.inf, x, x, up, 0, status)
 
 
 class Task(NamedTuple):
@@ -125,14 +125,14 @@ class Task(NamedTuple):
 
     pair: Pair
     pose: NDArray[np.float64]  # of the frame of A in the world
-    straight: bool  # whether the order is the caller's
+    swapped: bool  # whether the caller's order is the other one
 
 
 @kernel(separate=True)
 def begin(first, second, rotation):
     """Return the `Task` of two `PlacedBody`, with its rotation in the given memory."""
-    straight = in_order(first, second)
-    a, b = (first, second) if straight else (second, first)
+    swapped = not in_order(first, second)
+    a, b = (second, first) if swapped else (first, second)
     centre = relative_pose(a.pose, b.pose, rotation)
     pair = Pair(
         kinds.Core(a.row, kinds.kind_of(a.row), a.pool),
@@ -140,7 +140,7 @@ def begin(first, second, rotation):
         rotation,
         centre,
     )
-    return Task(pair, a.pose, straight)
+    return Task(pair, a.pose, swapped)
 
 
 @kernel
@@ -162,13 +162,13 @@ def start_from(pair, n):
         line = nearest_to_core.line_to(pair.a.row, pair.a.kind, middle_b)
     if dot(n, n) > 0.0 and dot(n, line) >= _SAME_WAY * norm(line):
         return n
-    return unit(line, (0.0, 0.0, 1.0))
+    return unit_vector(line, (0.0, 0.0, 1.0))
 
 
 @kernel
 def _start_direction(task, state):
     """Return the direction to start from, given the state of an earlier answer."""
-    is_known = state[columns.STARTED] == (1.0 if task.straight else 2.0)
+    is_known = state[columns.STARTED] == (2.0 if task.swapped else 1.0)
     return start_from(task.pair, vector_at(state, columns.START) if is_known else (0.0, 0.0, 0.0))
 
 
@@ -207,7 +207,7 @@ def _on_surfaces(answer, pair, is_open):
         is_apart = distance > 0.0
         distance = norm(sub(y, x)) if is_apart else distance
         upper = max(upper, distance if is_apart else distance + off_line(x, y, -distance, n))
-    return cores.Cores(distance, min(lower, distance), upper, x, y, n, iterations, status)
+    return cores.CoreAnswer(distance, min(lower, distance), upper, x, y, n, iterations, status)
 
 
 @kernel
@@ -217,7 +217,7 @@ def _finish(task, answer, status, goal, wanted, state, out):
     `goal` is the width of the interval that counts as certified, `wanted` what it would be without rounding.
     """
     pose = task.pose
-    state[columns.STARTED] = 1.0 if task.straight else 2.0
+    state[columns.STARTED] = 2.0 if task.swapped else 1.0
     for i in range(3):
         state[columns.START + i] = answer.n[i]
     origin = (pose[0, 3], pose[1, 3], pose[2, 3])
@@ -225,7 +225,7 @@ def _finish(task, answer, status, goal, wanted, state, out):
     if answer.upper - answer.lower <= goal:
         status &= ~DENT  # other points have closed the interval
     n, interval, widths = rotate(pose, answer.n), (answer.lower, answer.upper), (goal, wanted)
-    columns.write_result(task.straight, answer.distance, interval, points, n, status, widths, answer.iterations, out)
+    columns.write_result(task.swapped, answer.distance, interval, points, n, status, widths, answer.iterations, out)
 
 
 @kernel(separate=True)
@@ -247,7 +247,7 @@ def solve_half_spaces(first, second, limit, state, rotation, out):
     y = add(centre, rotate(pair.rotation, point))
     lower, x, up = min(centre[2] - reach, y[2]) - margin, (y[0], y[1], 0.0), (0.0, 0.0, 1.0)
     status = NON_UNIQUE if flat_on_plane(pair.b, point, down) else 0
-    answer = cores.Cores(y[2], lower, y[2] + margin, x, y, up, 0, status)
+    answer = cores.CoreAnswer(y[2], lower, y[2] + margin, x, y, up, 0, status)
     _finish(task, answer, status, wanted + 4.0 * margin, wanted, state, out)
 
 
@@ -266,7 +266,7 @@ def _from_point(pair, margin):
     status = (0 if unique else NON_UNIQUE) | (0 if only_way else ARBITRARY_NORMAL)
     x, y = add(centre, rotate(rotation, p)), add(centre, rotate(rotation, foot))
     normal = scale(-1.0, rotate(rotation, normal))
-    return cores.Cores(d, d - margin, d + margin, x, y, normal, 1, status)
+    return cores.CoreAnswer(d, d - margin, d + margin, x, y, normal, 1, status)
 
 
 # With its own scratch, which is freed here: the caller counts no references, so it can neither free an array that it

@@ -18,7 +18,7 @@ import math
 
 from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
-from superovoid.contact.convex.cores import Cores
+from superovoid.contact.convex.cores import CoreAnswer
 from superovoid.contact.convex.projections import has_projection, project_onto_core, support_value
 from superovoid.contact.minkowski.difference import triangle_weights
 from superovoid.shapes.kernels.kinds import TRIANGLE, vertex
@@ -58,7 +58,7 @@ def _proof(pair, x, y, margin, steps):
     length = norm(u)
     n = scale(1.0 / length, u)
     reach = _support(pair.a, n) + _support(pair.b, rotate_back(pair.rotation, scale(-1.0, n)))
-    return Cores(length, min(dot(n, pair.centre) - reach - margin, length), length + margin, x, y, n, steps, 0)
+    return CoreAnswer(length, min(dot(n, pair.centre) - reach - margin, length), length + margin, x, y, n, steps, 0)
 
 
 @kernel
@@ -71,7 +71,7 @@ def nearest_points(pair, goal, rounding, far):
     """
     rotation, centre = pair.rotation, pair.centre
     a, b = pair.a, pair.b
-    found = Cores(0.0, -math.inf, math.inf, centre, centre, centre, 0, 0)
+    found = CoreAnswer(0.0, -math.inf, math.inf, centre, centre, centre, 0, 0)
     is_for_a, is_for_b = has_projection(a.kind), has_projection(b.kind)
     if not ((is_for_a and (is_for_b or b.kind == TRIANGLE)) or (is_for_b and a.kind == TRIANGLE)):
         return found  # two triangles converge slowly

@@ -6,7 +6,7 @@ r"""Signed distance of two convex cores from their support functions alone.
 With M = A - B (in the frame of A) and h_M(n) = h_A(n) + h_B(-n) - n . c, the signed distance of convex cores is
 - min over |n| = 1 of h_M(n), apart and overlapping. Five parts work on that one function:
 
-`difference.descend`  GJK: the point of M nearest to the origin.
+`difference.gjk`      GJK: the point of M nearest to the origin.
 `difference.polish`   Newton on the strata of a simplex.
 `epa`                 Overlaps of cores of vertices and rims: triangles of points of M around the origin.
 `core_search`         All other overlaps: branch and bound on the sphere of directions.
@@ -45,11 +45,11 @@ from superovoid.contact.minkowski.difference import (
     SearchResult,
     X,
     Y,
-    descend,
     difference_support,
     error_margin,
     gather,
-    initial_descent,
+    gjk,
+    gjk_start,
     keep_better,
     mean_point,
     polish,
@@ -71,7 +71,7 @@ _LEG, _LEGS, _LONGEST = 5, 5, 64  # GJK iterations before the first polish, time
 _NEAR = 1e-6  # of the smaller body: distance below which the search takes over if GJK has stalled
 
 
-class Cores(NamedTuple):
+class CoreAnswer(NamedTuple):
     """Answer for two cores in the frame of A; `n` from A to B."""
 
     distance: float
@@ -97,7 +97,7 @@ def with_balls(answer, ball_a, ball_b):
     length = norm(u)
     outward = scale(1.0 / length, u) if dot(u, n) > 0.0 and abs(length - radii) < length else n
     x, y = combine(1.0, x, ball_a, outward), combine(1.0, y, -ball_b, outward)
-    return Cores(distance - radii, lower - radii, upper - radii, x, y, n, iterations, status)
+    return CoreAnswer(distance - radii, lower - radii, upper - radii, x, y, n, iterations, status)
 
 
 @kernel
@@ -176,14 +176,14 @@ def _of_hulls(pair, n, goal, beyond, budget, w):
     a, ka = pair.a.row, pair.a.kind
     b, kb = pair.b.row, pair.b.kind
     margin = error_margin(a, b, pair.centre)
-    found = initial_descent(n)
+    found = gjk_start(n)
     curved = _is_curved(ka) or _is_curved(kb)
     for leg in range(1, _LEGS + 1):
         roughly, steps = (
             leg == 1 and (ka == kinds.SUPEROVOID or kb == kinds.SUPEROVOID),
             _LEG * leg if curved else _LONGEST,
         )
-        found = descend(pair, found, goal, -math.inf, beyond, w, steps, roughly)
+        found = gjk(pair, found, goal, -math.inf, beyond, w, steps, roughly)
         if found.overlap or found.lower > beyond:
             break
         if curved:  # the interval closes without, but the points and the normal are then exact to its root only
@@ -193,10 +193,10 @@ def _of_hulls(pair, n, goal, beyond, budget, w):
         if found.upper - found.lower <= goal or found.stalled:
             break
     if found.count == 0:
-        return Cores(math.inf, found.lower - margin, math.inf, found.n, found.n, found.n, found.iterations, 0)
+        return CoreAnswer(math.inf, found.lower - margin, math.inf, found.n, found.n, found.n, found.iterations, 0)
     x, y = mean_point(w, found.count, X), mean_point(w, found.count, Y)
     if budget == 0 and found.overlap:
-        return Cores(0.0, -math.inf, found.upper + margin, x, y, found.n, found.iterations, 0)
+        return CoreAnswer(0.0, -math.inf, found.upper + margin, x, y, found.n, found.iterations, 0)
     length = norm(sub(y, x))
     lower = min(found.lower - margin, length)
     clear = found.lower > 0.5 * length and length > _NEAR * min(a[RADIUS], b[RADIUS])
@@ -208,7 +208,7 @@ def _of_hulls(pair, n, goal, beyond, budget, w):
         length = norm(sub(y, x))
         lower = min(lower, length)
     status = 0 if own or length + margin - lower <= goal else DENT
-    return Cores(length, lower, length + margin, x, y, found.n, found.iterations, status)
+    return CoreAnswer(length, lower, length + margin, x, y, found.n, found.iterations, status)
 
 
 @kernel
@@ -221,7 +221,7 @@ def bounds_about(pair, n, goal, margin, threshold, far, w):
     Returns the bounds and the direction of the lower one.
     """
     out_of_line()
-    found = descend(pair, initial_descent(n), goal, threshold, far, w, _LONGEST, False)
+    found = gjk(pair, gjk_start(n), goal, threshold, far, w, _LONGEST, False)
     lower, upper, n = found.lower, found.upper, found.n
     if not (holds_means(pair.a.row, pair.a.kind) and holds_means(pair.b.row, pair.b.kind)):
         # The simplex is of hulls, which reach across a concavity; its corners are differences of points of the bodies.
@@ -259,13 +259,13 @@ def _over_dent(pair, answer, goal, beyond, budget, w):
         if found.lower > 0.0:
             upper = length + margin
             status = 0 if upper - found.lower <= goal else DENT
-            return Cores(length, min(found.lower, length), upper, x, y, n, iterations, status)
+            return CoreAnswer(length, min(found.lower, length), upper, x, y, n, iterations, status)
         if budget > 0:
             hulls = _of_hulls(pair, answer.n, goal, beyond, budget, w)
             answer = hulls if hulls.lower > answer.lower else answer
         if length <= goal and length - answer.lower <= goal:
             n = answer.n
-        return Cores(length, min(answer.lower, length), length + margin, x, y, n, iterations, DENT)
+        return CoreAnswer(length, min(answer.lower, length), length + margin, x, y, n, iterations, DENT)
     if found.lower > 0.0 and length > 0.0:
         # Balls overlap. Moved apart by that depth, the bodies may come closer at another place.
         n = scale(1.0 / length, sub(y, x))
@@ -280,13 +280,13 @@ def _over_dent(pair, answer, goal, beyond, budget, w):
             ).lower
             >= balls
         ):
-            return Cores(length, length - 0.25 * goal - margin, length + margin, x, y, n, iterations, 0)
+            return CoreAnswer(length, length - 0.25 * goal - margin, length + margin, x, y, n, iterations, 0)
     if budget > 0:
         answer = _of_hulls(pair, answer.n, goal, beyond, budget, w)
     upper = max(answer.lower, min(answer.upper, found.upper))
     distance = min(answer.distance, upper)
     iterations += answer.iterations
-    return Cores(distance, answer.lower, upper, answer.x, answer.y, answer.n, iterations, answer.status)
+    return CoreAnswer(distance, answer.lower, upper, answer.x, answer.y, answer.n, iterations, answer.status)
 
 
 @kernel
@@ -302,8 +302,10 @@ def _polish_cores(pair, found, margin, w):
     length = norm(sub(local.y, local.x))
     iterations = found.iterations + 1
     if -c.h >= found.lower - margin:
-        return Cores(length, min(-c.h - margin, length), length + margin, local.x, local.y, local.n, iterations, 0)
-    return Cores(length, min(found.lower - margin, length), length + margin, local.x, local.y, found.n, iterations, 0)
+        return CoreAnswer(length, min(-c.h - margin, length), length + margin, local.x, local.y, local.n, iterations, 0)
+    return CoreAnswer(
+        length, min(found.lower - margin, length), length + margin, local.x, local.y, found.n, iterations, 0
+    )
 
 
 @kernel
@@ -317,7 +319,7 @@ def with_facing_points(pair, answer, goal, margin, w):
     if not found.is_found:
         return answer
     length, iterations = norm(sub(found.y, found.x)), answer.iterations + 1
-    return Cores(length, found.lower, length + margin, found.x, found.y, found.n, iterations, answer.status)
+    return CoreAnswer(length, found.lower, length + margin, found.x, found.y, found.n, iterations, answer.status)
 
 
 @kernel
@@ -382,7 +384,7 @@ def solve_overlap(pair, descent, goal, margin, budget, w):
     elif off > ALONG * goal:
         upper = max(upper, distance + off)
     lower, upper, iterations = distance - margin, max(distance, upper), descent.iterations + start.spent
-    return Cores(distance, lower, upper, x, y, n, iterations, status)
+    return CoreAnswer(distance, lower, upper, x, y, n, iterations, status)
 
 
 @kernel

@@ -45,7 +45,7 @@ from superovoid.contact.convex.mesh_tree import (
 from superovoid.contact.minkowski import difference
 from superovoid.contact.minkowski.contact_points import holds_means, off_normal
 from superovoid.contact.minkowski.flats import REACH, touching_flats
-from superovoid.contact.minkowski.on_surfaces import direction_of, unit
+from superovoid.contact.minkowski.on_surfaces import direction_of, unit_vector
 from superovoid.contact.pair import Pair
 from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.surface import A1, A2, A3, SIZE
@@ -77,7 +77,7 @@ def _part_distance(pair, n, goal, beyond, w):
         x, y = add(centre, rotate(rotation, k.y)), add(centre, rotate(rotation, k.x))
         touching = not (k.distance > 0.25 * goal)
         direction = scale(-1.0, rotate(rotation, k.n))
-        return cores.Cores(k.distance, k.lower, k.upper, x, y, direction, k.iterations, k.status), touching
+        return cores.CoreAnswer(k.distance, k.lower, k.upper, x, y, direction, k.iterations, k.status), touching
     k = alternating.nearest_points(pair, goal, difference.error_margin(pair.a.row, pair.b.row, centre), beyond)
     if k.upper - k.lower <= goal or k.lower > beyond:
         return k, False
@@ -106,10 +106,11 @@ def _along_normal(pair, best, goal, beyond, margin, w):
 
 
 @kernel(_nrt=True)
-def separation(pair, n, goal, beyond, below, others, w):
+def nearest_triangles(pair, n, goal, beyond, below, others, w):
     """Distance of a body A (a mesh: of its triangles) from the triangles of a mesh B.
 
-    Returns `Cores`, whose lower bound is -inf if they touch, and `NON_UNIQUE` if points far from its own are as near.
+    Returns a `CoreAnswer`. Its lower bound is -inf if they touch; `NON_UNIQUE` is set if points far from its own are as
+    near.
 
     Parameters
     ----------
@@ -144,7 +145,7 @@ def separation(pair, n, goal, beyond, below, others, w):
     bounds = np.empty(_STACK)
     nodes[0, 0], nodes[0, 1], bounds[0] = 0, 0, -math.inf
     depth = 1
-    best = cores.Cores(math.inf, math.inf, math.inf, n, n, n, 0, 0)
+    best = cores.CoreAnswer(math.inf, math.inf, math.inf, n, n, n, 0, 0)
     lower = math.inf
     iterations = 0
     aside = REACH * min(a[SIZE], b[SIZE])
@@ -184,7 +185,7 @@ def separation(pair, n, goal, beyond, below, others, w):
                     touched += 1 if touching else 0
                     if upper < below or (touching and (not deepens or touched >= _MOST_TOUCHED)):
                         # Too near to distinguish overlap from a gap, unless the interval distinguishes them.
-                        return cores.Cores(upper, -math.inf, upper, x, y, k.n, iterations, 0)
+                        return cores.CoreAnswer(upper, -math.inf, upper, x, y, k.n, iterations, 0)
                     is_aside = max(norm(sub(x, best.x)), norm(sub(y, best.y))) > aside
                     if seeks and upper <= best.upper + goal and not elsewhere <= upper + goal:
                         # Of two parts that are as near, the first one has the better normal.
@@ -199,7 +200,7 @@ def separation(pair, n, goal, beyond, below, others, w):
                     if upper < best.upper:
                         # The normal of a torus is known only to the square root of rounding; its points are exact.
                         direction = direction_of(k.x, k.y, k.n) if ka == kinds.TORUS else k.n
-                        best = cores.Cores(upper, 0.0, upper, x, y, direction, iterations, 0)
+                        best = cores.CoreAnswer(upper, 0.0, upper, x, y, direction, iterations, 0)
             continue
         children = open_node(reach, i, j, limit + ball + margin, margin, box, w)
         for c in range(2):
@@ -213,7 +214,7 @@ def separation(pair, n, goal, beyond, below, others, w):
             depth += 1
     lower = -math.inf if touched > 0 else min(lower, best.upper)
     status = NON_UNIQUE if others and elsewhere <= best.upper + goal else 0
-    return cores.Cores(best.upper, lower, best.upper, best.x, best.y, best.n, iterations, status)
+    return cores.CoreAnswer(best.upper, lower, best.upper, best.x, best.y, best.n, iterations, status)
 
 
 @kernel(_nrt=True)
@@ -235,9 +236,9 @@ def depth_of_point(core, p, goal, beyond, w):
     point = core.row.copy()
     point[A1] = 0.0  # the radius of a point
     at = scale(-1.0, p)
-    n = unit(p, (0.0, 0.0, 1.0))
+    n = unit_vector(p, (0.0, 0.0, 1.0))
     mesh = kinds.Core(core.row, kinds.CODE[kinds.MESH], core.pool)
-    gap = separation(
+    gap = nearest_triangles(
         Pair(kinds.Core(point, kinds.CODE[kinds.POINT], core.pool), mesh, np.eye(3), at),
         n,
         goal,
@@ -258,7 +259,7 @@ def _touched_triangles(pair, goal, w, found):
     part, box = part_row(b), b.row.copy()
     margin = difference.error_margin(a.row, b.row, pair.centre)
     far = kinds.ball_radius(a.row, a.kind) + margin
-    n = unit(pair.centre, (0.0, 0.0, 1.0))
+    n = unit_vector(pair.centre, (0.0, 0.0, 1.0))
     stack = np.empty(_STACK, np.int64)
     stack[0] = 0
     depth = 1
@@ -349,11 +350,11 @@ def _way_past(pair, y, step, goal, w):
         least, added = math.inf, outward
         for i in range(touched):
             p, q, r = corners(pair.b, found[i])
-            normal = unit(cross(sub(q, p), sub(r, p)), outward)
+            normal = unit_vector(cross(sub(q, p), sub(r, p)), outward)
             if dot(outward, normal) < least:
                 least, added = dot(outward, normal), normal
         outward = add(outward, added)
-    return sub(scale(-step, rotate(pair.rotation, unit(outward, outward))), y)
+    return sub(scale(-step, rotate(pair.rotation, unit_vector(outward, outward))), y)
 
 
 @kernel(_nrt=True)
@@ -375,7 +376,7 @@ def _shortest_way(pair, ways, count, best, direction, goal, margin, w):
             # The side of a point needs no gap, whose bound near the surface is that of a direction of few digits.
             is_free = side_of_bodies(away, True) == OUTSIDE
         else:
-            k = separation(away, d, 0.5 * goal, 2.0 * margin, -math.inf, False, w)
+            k = nearest_triangles(away, d, 0.5 * goal, 2.0 * margin, -math.inf, False, w)
             is_free = not may_overlap(away, k, margin)
         if is_free:
             return length, d
@@ -390,10 +391,12 @@ def solve(pair, n, goal, budget):
     a, ka, pool_a = pair.a
     rotation, centre = pair.rotation, pair.centre
     margin = difference.error_margin(a, pair.b.row, centre)
-    gap = separation(pair, n, goal, math.inf, 0.0, True, w)
+    gap = nearest_triangles(pair, n, goal, math.inf, 0.0, True, w)
     if not may_overlap(pair, gap, margin):
         d = gap.upper
-        return cores.Cores(d, min(gap.lower - margin, d), d + margin, gap.x, gap.y, gap.n, gap.iterations, gap.status)
+        return cores.CoreAnswer(
+            d, min(gap.lower - margin, d), d + margin, gap.x, gap.y, gap.n, gap.iterations, gap.status
+        )
     ball = kinds.ball_radius(a, ka)
     ways, count, proved = np.empty((4 * _MOST_TOUCHED + 3, 4)), np.int64(0), 0.0
     best, direction, iterations = math.inf, n, gap.iterations
@@ -421,13 +424,13 @@ def solve(pair, n, goal, budget):
         proved = max(proved, deep)
         if ka == kinds.POINT and ball <= margin:
             past = _way_past(pair, gap.y, 0.5 * goal, goal, w)
-            count = _add_way(ways, count, norm(past) - 0.5 * goal, unit(past, gap.n))
+            count = _add_way(ways, count, norm(past) - 0.5 * goal, unit_vector(past, gap.n))
         if ka == kinds.POINT or ka == kinds.CAPSULE or ka == kinds.TORUS:
             # Only the ball may overlap: the nearest point of the mesh lies that deep in it.
             core = a.copy()
             core[A2 if ka == kinds.TORUS else A1] = 0.0
             bare = Pair(kinds.Core(core, ka, pool_a), pair.b, rotation, centre)
-            k = separation(bare, n, goal, math.inf, -math.inf, False, w)
+            k = nearest_triangles(bare, n, goal, math.inf, -math.inf, False, w)
             iterations += k.iterations
             if not may_overlap(bare, k, margin):
                 proved = max(proved, ball - k.upper)
@@ -448,7 +451,7 @@ def solve(pair, n, goal, budget):
     length = best
     for i in range(_ADVANCES):
         away = Pair(pair.a, pair.b, rotation, add(centre, scale(length, direction)))
-        k = separation(away, direction, 0.25 * goal, math.inf, -math.inf, False, w)
+        k = nearest_triangles(away, direction, 0.25 * goal, math.inf, -math.inf, False, w)
         iterations += k.iterations
         paired = norm(sub(k.y, k.x)) <= 2.0 * goal
         if k.lower == -math.inf and not paired:
@@ -468,8 +471,8 @@ def solve(pair, n, goal, budget):
     flags = UNPROVEN | NON_CONVEX
     if paired and upper - lower <= goal:
         away = Pair(pair.a, pair.b, rotation, add(centre, scale(best + goal, direction)))
-        flags = separation(away, direction, 0.25 * goal, 4.0 * goal, -math.inf, True, w).status
-    return cores.Cores(-best, lower, max(upper, -best), x, y, direction, iterations, flags)
+        flags = nearest_triangles(away, direction, 0.25 * goal, 4.0 * goal, -math.inf, True, w).status
+    return cores.CoreAnswer(-best, lower, max(upper, -best), x, y, direction, iterations, flags)
 
 
 @kernel(separate=True, _nrt=True)
@@ -508,7 +511,7 @@ def bounds(pair, n, limit, goal, margin):
     if lower >= limit.beyond:
         return lower, upper, n
     far = max(abs(limit.beyond), abs(limit.below)) + 2.0 * margin
-    gap = separation(pair, n, goal, far, limit.below, False, w)
+    gap = nearest_triangles(pair, n, goal, far, limit.below, False, w)
     upper = gap.upper + margin
     if upper < limit.below:
         return lower, upper, n

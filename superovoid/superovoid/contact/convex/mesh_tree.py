@@ -18,7 +18,7 @@ from superovoid.compiled.aabb_tree import END, FIRST, LOWER, NODE_LENGTH, SECOND
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, cross, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.convex import alternating, cores
-from superovoid.contact.minkowski.on_surfaces import unit
+from superovoid.contact.minkowski.on_surfaces import unit_vector
 from superovoid.contact.pair import Pair
 from superovoid.contact.separation import gap_of_boxes
 from superovoid.shapes.kernels import kinds
@@ -295,7 +295,7 @@ def gap_of_nodes(pair, i, j, enough, margin, box, w):
     nearest = alternating.nearest_points(parts, goal, margin, enough)
     if nearest.upper - nearest.lower <= goal or nearest.lower > enough:
         return nearest.lower + margin
-    return cores.bounds_about(parts, unit(at, (0.0, 0.0, 1.0)), goal, margin, -math.inf, enough, w)[0]
+    return cores.bounds_about(parts, unit_vector(at, (0.0, 0.0, 1.0)), goal, margin, -math.inf, enough, w)[0]
 
 
 class NodePairs(NamedTuple):

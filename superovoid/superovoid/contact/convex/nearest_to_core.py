@@ -25,7 +25,7 @@ import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
-from superovoid.contact.convex.cores import Cores
+from superovoid.contact.convex.cores import CoreAnswer
 from superovoid.contact.convex.projections import half_extents, has_projection, project_onto_core, support_value
 from superovoid.contact.minkowski.difference import difference_support
 from superovoid.contact.minkowski.flats import FLATNESS, REACH
@@ -170,15 +170,15 @@ def advance(row, kind, body, rotation, centre, f, task, progress, move):
 def certify(row, kind, body, rotation, f, k, margin, iterations):
     """Return the answer at a surface point, and whether the gap is curved there: then the points are unique."""
     d = norm(k.u)
-    unit = min(row[SIZE], body[SIZE])
-    reach = REACH * unit
+    size = min(row[SIZE], body[SIZE])
+    reach = REACH * size
     _, _, _, _, _, (m11, m12, m22) = system(row, kind, body, rotation, f, k, reach)
     trace = m11 + m22
     # The rise of the distance at a reach to the side is at least reach^2 / (2 d) times the least eigenvalue. With large
     # exponents the curvature at the end of a flat falls off over a length of 2 a / exponent. Then the rise is linear.
     length = 2.0 * min(body[A1], body[A2], body[A3]) / max(body[P], body[S_])
-    is_curved = (m11 * m22 - m12 * m12) * reach * min(reach, length) > 2.0 * FLATNESS * unit * d * trace
-    return Cores(d, min(k.lower - margin, d), d + margin, k.x, k.y, k.n, iterations, 0), is_curved
+    is_curved = (m11 * m22 - m12 * m12) * reach * min(reach, length) > 2.0 * FLATNESS * size * d * trace
+    return CoreAnswer(d, min(k.lower - margin, d), d + margin, k.x, k.y, k.n, iterations, 0), is_curved
 
 
 @kernel
@@ -212,5 +212,5 @@ def solve(pair, n, goal, margin, far):
                 other = direction_of(x, y, n)
                 proved = min(-difference_support(pair, other).h - margin, d)
                 if proved > lower or k.residual * task.size > goal:
-                    answer = Cores(d, proved, upper, x, y, other, iterations, status)
+                    answer = CoreAnswer(d, proved, upper, x, y, other, iterations, status)
             return answer, is_curved

@@ -47,12 +47,12 @@ _ADVANCES = 9  # places tried on the way back from a translation that separates 
 
 @kernel
 def _distance_at(pair, n, goal, budget, w):
-    """Distance of a point B from the core of A: `Cores` with n from A to the point."""
+    """Distance of a point B from the core of A: `CoreAnswer` with n from A to the point."""
     out_of_line()
     a, ka, p = pair.a.row, pair.a.kind, pair.centre
     if ka == kinds.TORUS:
         d, n, foot, _ = kinds.point_to_circle(a, p)
-        return cores.Cores(d, d, d, foot, p, n, 1, 0)
+        return cores.CoreAnswer(d, d, d, foot, p, n, 1, 0)
     if ka == kinds.CONVEX_MESH:
         d, _, _, _ = kinds.point_in_hull(pair.a, p)
         closed = d <= 0.0
@@ -60,7 +60,7 @@ def _distance_at(pair, n, goal, budget, w):
         closed = ka != kinds.SUPEROVOID and ka != kinds.TRIANGLE
     if closed:
         d, n, foot, _ = kinds.point_to_core(pair.a, p)
-        return cores.Cores(d, d, d, foot, p, n, 1, 0)
+        return cores.CoreAnswer(d, d, d, foot, p, n, 1, 0)
     if ka == kinds.TRIANGLE:
         k = alternating.nearest_points(pair, goal, difference.error_margin(a, pair.b.row, p), math.inf)
         if k.upper - k.lower <= goal:
@@ -70,11 +70,11 @@ def _distance_at(pair, n, goal, budget, w):
         apart = Pair(pair.b, pair.a, _SAME_AXES, scale(-1.0, p))
         k, _ = nearest_to_core.solve(apart, scale(-1.0, n), goal, difference.error_margin(a, pair.b.row, p), math.inf)
         if k.upper - k.lower <= goal:
-            return cores.Cores(k.distance, k.lower, k.upper, add(k.y, p), p, scale(-1.0, k.n), k.iterations, 0)
+            return cores.CoreAnswer(k.distance, k.lower, k.upper, add(k.y, p), p, scale(-1.0, k.n), k.iterations, 0)
     k = cores.solve_cores(pair, n, goal, math.inf, budget, w)
     # The best bound may be that of another direction; only with its own is n a subgradient.
     c = difference.difference_support(pair, k.n)
-    return cores.Cores(k.distance, min(-c.h, k.distance), k.upper, k.x, k.y, k.n, k.iterations, k.status)
+    return cores.CoreAnswer(k.distance, min(-c.h, k.distance), k.upper, k.x, k.y, k.n, k.iterations, k.status)
 
 
 @kernel
@@ -144,9 +144,9 @@ def _nearest_to_dent(pair, n, goal, enough, budget, w):
     if found.upper <= 0.0:
         point = kinds.Core(pair.b.row, kinds.CODE[kinds.POINT], pair.b.pool)
         k = _distance_at(Pair(pair.a, point, pair.rotation, found.y), n, 0.25 * goal, budget, w)
-        return cores.Cores(k.distance, -math.inf, k.upper, k.x, k.y, k.n, found.views + k.iterations, k.status)
+        return cores.CoreAnswer(k.distance, -math.inf, k.upper, k.x, k.y, k.n, found.views + k.iterations, k.status)
     lower = min(found.lower + margin, length)
-    return cores.Cores(length, lower, max(length, found.upper - margin), found.x, found.y, n, found.views, 0)
+    return cores.CoreAnswer(length, lower, max(length, found.upper - margin), found.x, found.y, n, found.views, 0)
 
 
 @kernel
@@ -160,7 +160,7 @@ def _nearer_place(best, elsewhere, at, aside):
 class _Place(NamedTuple):
     """A point of the circle: the answer for it, its position, and the radial and tangential directions."""
 
-    at: cores.Cores
+    at: cores.CoreAnswer
     p: tuple
     radial: tuple
     tangent: tuple
@@ -212,14 +212,15 @@ def _at_root(pair, best, first, goal, budget, w):
             break
         step = min(difference.MOST_TURN, max(-difference.MOST_TURN, step))
         other, slope, here = here, here_slope, here + step
-    return cores.Cores(best.distance, best.lower, best.upper, best.x, best.y, best.n, spent, best.status)
+    return cores.CoreAnswer(best.distance, best.lower, best.upper, best.x, best.y, best.n, spent, best.status)
 
 
 @kernel(_nrt=True, separate=True)
 def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
     """Point of the circle of a torus B with the least signed distance from the core of A.
 
-    Returns `Cores` whose y is the point of the circle, with `NON_UNIQUE` if one far from it was found to be as near.
+    Returns a `CoreAnswer` whose y is the point of the circle; `NON_UNIQUE` is set if one far from it was found to be as
+    near.
     Ends early if the bound exceeds `enough`, and unproved after a few arcs if the distance is below `overlap`.
     """
     out_of_line()
@@ -231,11 +232,11 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
             return found
         best = _at_root(pair, found, _LEAST_STEP, goal, budget, w)
         spent = found.iterations + best.iterations
-        return cores.Cores(
+        return cores.CoreAnswer(
             best.distance, min(found.lower, best.distance), best.upper, best.x, best.y, best.n, spent, found.status
         )
     middles, halves, bounds = np.empty(_MOST_ARCS), np.empty(_MOST_ARCS), np.empty(_MOST_ARCS)
-    best = cores.Cores(math.inf, -math.inf, math.inf, n, n, n, 0, 0)
+    best = cores.CoreAnswer(math.inf, -math.inf, math.inf, n, n, n, 0, 0)
     aside, elsewhere = REACH * min(a[SIZE], b[SIZE]), math.inf
     spent = 0
     fine = 0.25 * goal
@@ -244,7 +245,7 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
         if slack <= 0.1 * goal:
             # With a common axis all points of the circle are equally far.
             k = _look(pair, 0.0, n, fine, budget, w).at
-            return cores.Cores(k.distance, k.lower - 2.0 * slack, k.upper, k.x, k.y, k.n, 1, k.status | NON_UNIQUE)
+            return cores.CoreAnswer(k.distance, k.lower - 2.0 * slack, k.upper, k.x, k.y, k.n, 1, k.status | NON_UNIQUE)
     # The first arcs start at the point that faces A.
     toward = rotate_back(rotation, scale(-1.0, centre))
     first = math.atan2(toward[1], toward[0]) if abs(toward[0]) + abs(toward[1]) > 0.0 else 0.0
@@ -278,7 +279,9 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
     best = _at_root(pair, best, max(halves[worst], _LEAST_STEP), goal, budget, w)
     spent += best.iterations
     status = best.status | (NON_UNIQUE if elsewhere <= best.distance + goal else 0)
-    return cores.Cores(best.distance, min(proved, best.distance), best.upper, best.x, best.y, best.n, spent, status)
+    return cores.CoreAnswer(
+        best.distance, min(proved, best.distance), best.upper, best.x, best.y, best.n, spent, status
+    )
 
 
 @kernel(_nrt=True)
@@ -300,21 +303,21 @@ def solve(pair, n, goal, budget):
         n = direction_of(x, y, core.n) if distance > goal else core.n
         if core.status & NON_UNIQUE != 0 or touching_flats(pair, core.x, core.y, n, min(a[SIZE], b[SIZE])):
             flags |= NON_UNIQUE
-        return cores.Cores(distance, lower, max(upper, distance), x, y, n, core.iterations, flags)
+        return cores.CoreAnswer(distance, lower, max(upper, distance), x, y, n, core.iterations, flags)
     # The hulls: a disc with a ball for the torus.
     hulls = cores.solve_cores(pair, core.n, goal, math.inf, budget, w)
     deepest = hulls.lower - radii
     flags |= core.status & NON_UNIQUE
     # The shortest translation of a point of the circle out of A may leave the rest of the circle in A.
     if upper - deepest <= goal and difference.difference_support(pair, core.n).h + radii <= goal - distance:
-        return cores.Cores(distance, min(deepest, distance), upper, x, y, core.n, core.iterations, flags)
+        return cores.CoreAnswer(distance, min(deepest, distance), upper, x, y, core.n, core.iterations, flags)
     # Does the translation by the depth of the ball separate the bodies?
     step = -distance + 0.75 * goal
     enough = radii + 2.0 * margin
     there = Pair(pair.a, pair.b, rotation, add(centre, scale(step, core.n)))
     away = nearest_on_circle(there, core.n, goal, enough, radii, budget, w)
     if away.lower > enough:
-        return cores.Cores(distance, -step, upper, x, y, core.n, core.iterations + away.iterations, flags)
+        return cores.CoreAnswer(distance, -step, upper, x, y, core.n, core.iterations + away.iterations, flags)
     # The hulls' translation separates the bodies; so does one shorter by their distance after it.
     length = 0.25 * goal - deepest
     iterations = core.iterations + away.iterations
@@ -330,4 +333,4 @@ def solve(pair, n, goal, budget):
     flags |= away.status & NON_UNIQUE
     if upper + length > goal:
         flags = UNPROVEN | NON_CONVEX
-    return cores.Cores(-length, -length, max(upper, -length), x, y, hulls.n, iterations, flags)
+    return cores.CoreAnswer(-length, -length, max(upper, -length), x, y, hulls.n, iterations, flags)

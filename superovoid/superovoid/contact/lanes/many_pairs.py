@@ -136,11 +136,11 @@ def _load_pose(block, at, pose):
 def load_bodies(block, i, a, b, pose_a, pose_b):
     """Load the bodies of a pair into a column of the block, in the order in which they are solved."""
     if a[KIND] == b[KIND]:
-        straight = pair_solver.comparison(a, b, pose_a, pose_b) <= 0
+        swapped = pair_solver.comparison(a, b, pose_a, pose_b) > 0
     else:
-        straight = b[KIND] == SUPEROVOID  # cores come first
-    at_a, at_b = (i, CHUNK + i) if straight else (CHUNK + i, i)
-    block[AT.swapped + i] = 0.0 if straight else 1.0
+        swapped = b[KIND] != SUPEROVOID  # cores come first
+    at_a, at_b = (CHUNK + i, i) if swapped else (i, CHUNK + i)
+    block[AT.swapped + i] = 1.0 if swapped else 0.0
     _load_body(block, AT.body + at_a, a)
     _load_body(block, AT.body + at_b, b)
 

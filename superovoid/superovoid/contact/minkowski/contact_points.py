@@ -27,10 +27,10 @@ from superovoid.contact.minkowski.difference import (
     M,
     X,
     Y,
-    descend,
     difference_support,
     gather,
-    initial_descent,
+    gjk,
+    gjk_start,
     mean_point,
     polish,
     simplex_direction,
@@ -110,7 +110,7 @@ def points_along(pair, n, value, goal, w):
     for attempt in range(_ATTEMPTS):
         way = scale(value, n)
         touching = Pair(pair.a, pair.b, pair.rotation, add(pair.centre, way))
-        end = descend(touching, initial_descent(n), 4.0 * NEAR * goal, -math.inf, math.inf, w, _STEPS, True)
+        end = gjk(touching, gjk_start(n), 4.0 * NEAR * goal, -math.inf, math.inf, w, _STEPS, True)
         spent += end.iterations
         y = sub(mean_point(w, end.count, Y), way)
         x, y = onto_surfaces(pair, mean_point(w, end.count, X), y, n, False)

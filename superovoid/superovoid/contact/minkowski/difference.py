@@ -5,7 +5,7 @@ r"""The Minkowski difference M = A - B of two convex cores (frame of A), for all
 
 Support points of M with their points of A and B; simplices of them in a workspace; and
 
-descend   GJK: the point of M nearest to the origin, over growing simplices of support points. Every support point along
+gjk       GJK: the point of M nearest to the origin, over growing simplices of support points. Every support point along
           n proves sd >= -h_M(n); apart, the nearest point proves sd <= its distance. Ends if the cores overlap.
 polish    Newton for a minimum of h_M at which it is the maximum of a few smooth functions, one for each pair of strata
           (`shapes.kernels.kinds`) among the support points: with tangential parts p_i, values v_i, Hessians H_i, and
@@ -301,13 +301,13 @@ class Descent(NamedTuple):
 
 
 @kernel
-def initial_descent(n):
+def gjk_start(n):
     """Return the state in which GJK starts, with a direction."""
     return Descent(0, -math.inf, n, math.inf, False, False, 0)
 
 
 @kernel
-def descend(pair, start, goal, near, beyond, w, limit, roughly):
+def gjk(pair, start, goal, near, beyond, w, limit, roughly):
     """GJK over a simplex in the workspace (its `count` rows are kept).
 
     Stops if the interval is closed, the cores overlap, nothing moves, the distance is proved to be less than

@@ -18,7 +18,7 @@ import math
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import combine, cross, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid.shapes.kernels.kinds import SUPEROVOID, flat_at
-from superovoid.shapes.kernels.retraction import height_lost, off_axes
+from superovoid.shapes.kernels.retraction import height_lost, off_symmetry_planes
 from superovoid.shapes.kernels.support_function import support
 from superovoid.shapes.kernels.surface import (
     SIZE,
@@ -43,7 +43,7 @@ def _lies_on(row, x, n, flat, edge, slack, reach):
     t1, t2 = tangent_frame(n)
     at_support, _ = support(row, n)
     for point in (surface_point_towards(row, x), at_support):
-        f = off_axes(row, point)
+        f = off_symmetry_planes(row, point)
         s11, s12, s22 = shape_operator(row, f, t1, t2, 1.0 / norm(gradient(row, f)))
         if 0.5 * (s11 + s22) - math.hypot(0.5 * (s11 - s22), s12) >= 2.0 * slack / (reach * reach):
             continue
@@ -59,13 +59,13 @@ def _lies_on(row, x, n, flat, edge, slack, reach):
 
 
 @kernel
-def touching_flats(pair, x, y, n, unit):
+def touching_flats(pair, x, y, n, size):
     """Return whether the contact sets of two cores, one superovoid at most, share a direction.
 
-    `x` and `y` are the points of the contact and n its normal, in the frame of A, `unit` the size of the smaller body.
+    `x` and `y` are the points of the contact and n its normal, in the frame of A, `size` the size of the smaller body.
     """
     rotation = pair.rotation
-    slack, reach = FLATNESS * unit, REACH * unit
+    slack, reach = FLATNESS * size, REACH * size
     m = rotate_back(rotation, scale(-1.0, n))
     y = rotate_back(rotation, sub(y, pair.centre))
     if pair.a.kind == SUPEROVOID:

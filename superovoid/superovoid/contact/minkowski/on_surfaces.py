@@ -58,7 +58,7 @@ def off_line(x, y, value, n):
 
 
 @kernel
-def unit(u, n):
+def unit_vector(u, n):
     """Unit vector along u; n if u has no length."""
     length = norm(u)
     return scale(1.0 / length, u) if length > 0.0 else n
@@ -67,4 +67,4 @@ def unit(u, n):
 @kernel
 def direction_of(x, y, n):
     """Return the unit vector from x to y; n if x = y."""
-    return unit(sub(y, x), n)
+    return unit_vector(sub(y, x), n)

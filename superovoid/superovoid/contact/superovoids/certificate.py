@@ -23,7 +23,7 @@ from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import combine, dot, norm, rotate_back, scale, sub
 from superovoid.contact.separation import rounding_margin
 from superovoid.contact.superovoids.newton import curvatures, system
-from superovoid.shapes.kernels.retraction import height_lost, off_axes
+from superovoid.shapes.kernels.retraction import height_lost, off_symmetry_planes
 from superovoid.shapes.kernels.support_function import excess_over, slice_support
 from superovoid.shapes.kernels.surface import (
     A3,
@@ -115,7 +115,7 @@ def is_flat(a, b, rotation, fa, fb, k, reach, goal):
         return False
     # Off the planes of symmetry unequal tapers turn the straight lines of a surface; and next to a pole that is round,
     # over sections with straight sides, it is flat except at the corners of these: heights decide.
-    beside = flatness(a, b, rotation, off_axes(a, fa), off_axes(b, fb), k) * reach * reach
+    beside = flatness(a, b, rotation, off_symmetry_planes(a, fa), off_symmetry_planes(b, fb), k) * reach * reach
     if beside >= 2.0 * goal and a[TX] == a[TY] and b[TX] == b[TY]:
         return False
     return _is_flat_beside(a, b, rotation, fa, fb, k, reach, goal)

@@ -4,7 +4,7 @@
 """Evaluate one direction of two superovoids: support points of their Minkowski difference M = A - B, and minima.
 
 Along a minimum of the support function h_M of M the bodies overlap least: Newton's method on their surfaces, or on h_M
-itself, goes from a direction to the minimum nearby (`descend`, `search`).
+itself, goes from a direction to the minimum nearby (`minimise_support`, `search`).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _radii_at(body, f, t1, t2):
 
 
 @kernel
-def descend(pair, n, fa, fb, tolerance):
+def minimise_support(pair, n, fa, fb, tolerance):
     """Newton on h_M over the sphere from the direction n, whose support points are fa and fb.
 
     The gradient of h_M is the part of m = x_A - x_B across n, its Hessian R_A + R_B - h_M I. It evaluates one direction

@@ -340,9 +340,9 @@ def mark_failure(state):
 
 
 @kernel
-def place_of_points(straight):
+def place_of_points(swapped):
     """Return the places of the points of the two bodies in a state, in the order in which they are solved."""
-    return (0, 8) if straight else (8, 0)
+    return (8, 0) if swapped else (0, 8)
 
 
 @kernel
@@ -366,7 +366,7 @@ def _solve_spheres(a, b, pose_a, pose_b, tolerance, out):
     points = combine(1.0, origin_a, a[A1], n), combine(1.0, origin_b, -b[A1], n)
     status = ARBITRARY_NORMAL if distance < 0.0 and length * OTHER_NORMAL < goal else 0
     interval, widths = (distance - margin, distance + margin), (goal, tolerance * min(a[SIZE], b[SIZE]))
-    write_result(True, distance, interval, points, n, status, widths, 0, out)
+    write_result(False, distance, interval, points, n, status, widths, 0, out)
 
 
 @entry_point(separate=True)
@@ -401,11 +401,11 @@ def solve_pair(
     if is_sphere(a) and is_sphere(b):
         _solve_spheres(a, b, pose_a, pose_b, tolerance, out)
         return
-    straight = comparison(a, b, pose_a, pose_b) <= 0
-    if not straight:
+    swapped = comparison(a, b, pose_a, pose_b) > 0
+    if swapped:
         a, b = b, a
         pose_a, pose_b = pose_b, pose_a
-    ka, kb = place_of_points(straight)
+    ka, kb = place_of_points(swapped)
     centre = relative_pose(pose_a, pose_b, rotation)
     goal = gap_tolerance(a, b, centre, tolerance)
     answer = solve_relative(Pair(a, b, rotation, centre), state, ka, kb, goal, budget)
@@ -415,7 +415,7 @@ def solve_pair(
     y = add(rotate(pose_b, answer.y), (pose_b[0, 3], pose_b[1, 3], pose_b[2, 3]))
     interval, widths = (answer.lower, answer.upper), (goal, tolerance * min(a[SIZE], b[SIZE]))
     n, status, iterations = rotate(pose_a, answer.n), answer.status, answer.iterations
-    write_result(straight, answer.distance, interval, (x, y), n, status, widths, iterations, out)
+    write_result(swapped, answer.distance, interval, (x, y), n, status, widths, iterations, out)
 
 
 @entry_point(nogil=True)

@@ -59,7 +59,7 @@ from superovoid.contact.superovoids.direction_net import (
     vertex_of_lane,
     wait_for_fan,
 )
-from superovoid.contact.superovoids.directions import descend, minkowski_support, proved_support
+from superovoid.contact.superovoids.directions import minimise_support, minkowski_support, proved_support
 from superovoid.contact.superovoids.inner_bodies import InnerShare, inner_difference
 from superovoid.contact.superovoids.nearest_pieces import cores_of
 from superovoid.contact.superovoids.newton import observe, solve
@@ -152,7 +152,7 @@ def _better_minimum(problem, best, n, m, fa, fb, counts):
             counts[ITERATIONS] += 0 if ok else used
             counts[SPENT] += (used + 3) // 4
         else:
-            ok, lower, ga, gb, used = descend(pair, n, fa, fb, problem.tolerance)
+            ok, lower, ga, gb, used = minimise_support(pair, n, fa, fb, problem.tolerance)
             counts[SPENT] += used
             k = observe(pair, ga, gb, min(pair.a[SIZE], pair.b[SIZE]))
             if not ok:

@@ -17,7 +17,7 @@ from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.minkowski import contact_points
 from superovoid.contact.minkowski.contact_points import off_normal
-from superovoid.contact.minkowski.difference import X, Y, descend, initial_descent, mean_point, new_workspace
+from superovoid.contact.minkowski.difference import X, Y, gjk, gjk_start, mean_point, new_workspace
 from superovoid.contact.minkowski.on_surfaces import off_line, onto_surfaces
 from superovoid.contact.separation import inner_centre, is_in_both, rounding_margin
 from superovoid.contact.superovoids.answers import CLOSED, Answer, is_closed, with_interval
@@ -105,7 +105,7 @@ def nearest_by_gjk(pair, n, goal, iterations):
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     margin, w, cores = rounding_margin(a, b, centre), new_workspace(), cores_of(pair)
-    found = descend(cores, initial_descent(n), 0.5 * goal, -math.inf, math.inf, w, _GJK_STEPS, False)
+    found = gjk(cores, gjk_start(n), 0.5 * goal, -math.inf, math.inf, w, _GJK_STEPS, False)
     fa = support_candidate(a, found.n, LOOSE)
     fb = support_candidate(b, rotate_back(rotation, scale(-1.0, found.n)), LOOSE)
     iterations += found.iterations

@@ -45,7 +45,7 @@ _HIGHEST = 1.3  # height, in semi-axes, up to which a moved point is used unchan
 _STEPS = 12
 _SETTLED = 1e-15  # of the radius: a step this short leaves the point in place
 _UPRIGHT = 1e-3  # cosine between the direction and the normal of the surface below which a step is not trusted
-_OFF_AXES = 0.01  # coordinate of a unit curve next to 0, where a curvature may vanish or explode at a single point
+_OFF_PLANES = 0.01  # coordinate of a unit curve next to 0, where a curvature may vanish or explode at a single point
 
 
 class Layers(NamedTuple):
@@ -153,7 +153,7 @@ def height_lost(body, x, n, side):
 
 
 @kernel
-def _off_axis(x, dual, exponent, shift):
+def _off_plane(x, dual, exponent, shift):
     """Coordinate of a unit curve and its dual, moved away from a zero where the curvature vanishes at a point only."""
     if abs(x) >= shift:
         return x, dual
@@ -161,10 +161,10 @@ def _off_axis(x, dual, exponent, shift):
 
 
 @kernel
-def off_axes(body, f):
+def off_symmetry_planes(body, f):
     """A surface point moved a hundredth off the planes of symmetry, where curvatures vanish or explode at a point."""
-    c, cd = _off_axis(f.C, f.Cd, body[P], _OFF_AXES)
-    s, sd = _off_axis(f.S, f.Sd, body[P], _OFF_AXES)
-    r, rd = _off_axis(f.r, f.rd, body[S_], _OFF_AXES)
-    w, wd = _off_axis(f.w, f.wd, body[S_], _OFF_AXES)
+    c, cd = _off_plane(f.C, f.Cd, body[P], _OFF_PLANES)
+    s, sd = _off_plane(f.S, f.Sd, body[P], _OFF_PLANES)
+    r, rd = _off_plane(f.r, f.rd, body[S_], _OFF_PLANES)
+    w, wd = _off_plane(f.w, f.wd, body[S_], _OFF_PLANES)
     return SurfacePoint(c, s, cd, sd, r, w, rd, wd)
