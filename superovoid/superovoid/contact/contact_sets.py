@@ -76,7 +76,7 @@ class ContactSet(Columns):
     """Signed distances of the surfaces along the normal, shape (n,), m; negative for an overlap."""
     normal: FloatArray
     """Unit common normal from A to B, shape (3,), world."""
-    distance: DistanceResult
+    result: DistanceResult
     """The signed distance with its status and its proved interval."""
 
     PER_ROW: ClassVar[tuple[str, ...]] = ("point_a", "point_b", "gap")
@@ -261,7 +261,7 @@ def contacts(
     -------
     ContactSet
         It has no point if `distance` exceeds `max_distance`, or for two half-spaces without a common normal. The status
-        of ``contacts(...).distance`` contains ``UNPROVEN`` if this is not proved.
+        of ``contacts(...).result`` contains ``UNPROVEN`` if this is not proved.
 
     Raises
     ------

@@ -120,7 +120,7 @@ def test_corners_of_polytopes_agree_with_scipy():
             continue
         checked += 1
         unit = unit_of(a, b)
-        witness = np.linalg.norm(found.point_a - found.distance.point_a, axis=1) < 1e-9 * unit
+        witness = np.linalg.norm(found.point_a - found.result.point_a, axis=1) < 1e-9 * unit
         places = found.point_a @ tangents.T
         apart = np.linalg.norm(places[:, None] - corners[None], axis=2)
         assert apart.min(axis=0).max() < 1e-5 * unit
@@ -169,7 +169,7 @@ def test_points_lie_on_both_surfaces_opposite_each_other(first):
         unit = unit_of(a, b)
         limit = (math.inf, 0.1 * unit)[number % 2]
         found = contacts(a, pose_a, b, pose_b, limit)
-        exact = found.distance
+        exact = found.result
         assert (len(found) > 0) == (-math.inf < exact.distance <= limit)
         if not len(found):
             continue
@@ -378,7 +378,7 @@ def test_corner_on_a_face_is_one_point():
 
 def test_a_small_box_deep_in_a_large_one_has_four_corners():
     found = contacts(Box((0.1, 0.2, 0.1)), at(0.1, 0.2, 0.7), Box((2.0, 2.0, 2.0)), GROUND, 0.0)
-    assert found.distance.distance == pytest.approx(-0.35, abs=1e-9)
+    assert found.result.distance == pytest.approx(-0.35, abs=1e-9)
     assert_same_points(found.point_a, [(x, y, 0.65) for x in (0.05, 0.15) for y in (0.1, 0.3)], 1e-9)
     assert found.point_b[:, 2] == pytest.approx([1.0] * 4, abs=1e-9)
 
@@ -454,7 +454,7 @@ def test_mirrored_meshes_swap_bit_by_bit():
         points = rng.normal(size=(8, 3))
         a, b = ConvexMesh(points), ConvexMesh(points * (-1.0, 1.0, 1.0))
         one, other = contacts(a, GROUND, b, GROUND, 0.1), contacts(b, GROUND, a, GROUND, 0.1)
-        assert (one.distance.normal == -other.distance.normal).all()
+        assert (one.result.normal == -other.result.normal).all()
         assert (one.point_a == other.point_b).all() and (one.point_b == other.point_a).all()
 
 
@@ -552,7 +552,7 @@ def test_fewer_points_keep_the_deepest_and_span_most_of_the_patch():
         rest = np.linalg.norm(fewer.point_a[:, None] - found.point_a[None], axis=2).min(axis=1)
         assert rest.max() == 0.0
     one = contacts(a, pose_a, b, pose_b, 0.1, max_contacts=1)
-    assert np.array_equal(one.point_a[0], one.distance.point_a)
+    assert np.array_equal(one.point_a[0], one.result.point_a)
     two = contacts(a, pose_a, b, pose_b, 0.1, max_contacts=2)
     assert np.linalg.norm(two.point_a[1] - two.point_a[0]) > 0.7
 
@@ -564,14 +564,14 @@ def test_bodies_farther_apart_have_no_contacts_and_a_proof():
     found = contacts(Box((1, 1, 1)), at(0, 0, 1.0), TABLE, GROUND, 0.1)
     assert len(found) == 0
     assert found.point_a.shape == found.point_b.shape == (0, 3)
-    assert found.distance.certified
-    assert found.distance.lower > 0.1
+    assert found.result.certified
+    assert found.result.lower > 0.1
 
 
 def test_half_spaces_without_a_common_normal_have_no_contacts():
     found = contacts(HalfSpace(), at(0, 0, 0, (1.0, 0, 0)), TABLE, GROUND, math.inf)
     assert len(found) == 0
-    assert found.distance.status & Status.UNBOUNDED
+    assert found.result.status & Status.UNBOUNDED
 
 
 @pytest.mark.parametrize("value", [-1e-9, math.nan, None, "1", True, 10**400])

@@ -85,7 +85,7 @@ def pairs() -> None:
     touching = contacts(a, np.eye(4), b, apart, 0.01, max_contacts=4)
     assert_type(touching, ContactSet)
     assert_type(touching.gap, Floats)
-    assert_type(touching.distance, DistanceResult)
+    assert_type(touching.result, DistanceResult)
     impact = time_of_impact(a, Motion(np.eye(4), [1.0, 0.0, 0.0], (0.0, 0.0, 0.0)), b, Motion.at_rest(apart))
     assert_type(impact, Impact)
     assert_type(time_of_impact([a, b], apart, b, [Motion.at_rest(apart)] * 2), Impacts)
