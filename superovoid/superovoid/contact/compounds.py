@@ -206,7 +206,7 @@ def _deepest(lowers, done):
 
 
 @kernel(_nrt=True)
-def _separate_from(a, b, shift, shortest, limit, slack, margin, memory, way):
+def _separate_from(a, b, shift, shortest, limit, slack, margin, memory, direction):
     """Return the length of a translation that separates all members, or the known one if that is shorter.
 
     The shift grows by the translations of the deepest pairs until all are apart. Then it shrinks: by Newton's method on
@@ -240,7 +240,7 @@ def _separate_from(a, b, shift, shortest, limit, slack, margin, memory, way):
     length = max(0.0, length - least)
     if not length < shortest:
         return shortest
-    way[0], way[1], way[2] = u
+    direction[0], direction[1], direction[2] = u
     return length
 
 
@@ -250,8 +250,8 @@ def _axis(pose, i):
 
 
 @kernel(separate=True, _nrt=True)
-def _separate(a, b, limit, enough, slack, margin, memory, way):
-    """Return the length of a translation of B that is proved to separate two compounds; `way` gets its direction."""
+def _separate(a, b, limit, enough, slack, margin, memory, direction):
+    """Return the length of a translation of B that is proved to separate two compounds, and fill in its direction."""
     out_of_line()
     core_a = kinds.Core(a.row, kinds.kind_of(a.row), a.pool)
     core_b = kinds.Core(b.row, kinds.kind_of(b.row), b.pool)
@@ -266,7 +266,7 @@ def _separate(a, b, limit, enough, slack, margin, memory, way):
         n, done = vector_at(memory.normals[k], 0), memory.lowers[k]
         normals[count, 0], normals[count, 1], normals[count, 2] = n
         count += 1
-        shortest = _separate_from(a, b, scale(slack - done, n), shortest, fine, slack, margin, memory, way)
+        shortest = _separate_from(a, b, scale(slack - done, n), shortest, fine, slack, margin, memory, direction)
     for i in range(3):
         normals[count, 0], normals[count, 1], normals[count, 2] = _axis(a.pose, i)
         normals[count + 1, 0], normals[count + 1, 1], normals[count + 1, 2] = _axis(b.pose, i)
@@ -278,8 +278,8 @@ def _separate(a, b, limit, enough, slack, margin, memory, way):
         length = margin - min(0.0, separation(core_a, core_b, a.pose, b.pose, u).lower)
         if length < shortest:
             shortest = length
-            way[0], way[1], way[2] = u
-        shortest = _separate_from(a, b, scale(length + slack, u), shortest, fine, slack, margin, memory, way)
+            direction[0], direction[1], direction[2] = u
+        shortest = _separate_from(a, b, scale(length + slack, u), shortest, fine, slack, margin, memory, direction)
     return shortest
 
 
@@ -323,9 +323,9 @@ def _solve_compounds(first, second, limit, rotation, out):
     x, y, n = vector_at(best, columns.POINT_A), vector_at(best, columns.POINT_B), vector_at(best, columns.NORMAL)
     is_known = lower >= 0.0 or upper < limit.below or _is_deepest_alone(memory.lowers, lower)
     if not is_known:
-        slack, way = _SLACK * goal, np.empty(3)
-        shortest = _separate(a, b, limit, goal - upper, slack, margin, memory, way)
-        away = vector_at(way, 0)
+        slack, direction = _SLACK * goal, np.empty(3)
+        shortest = _separate(a, b, limit, goal - upper, slack, margin, memory, direction)
+        away = vector_at(direction, 0)
         margin += allowance(of_a, of_b, length + shortest)
         lower = min(-shortest - margin, distance)
         if upper < 0.0 or distance < -goal:  # else the members touch within rounding

@@ -221,14 +221,14 @@ def _solve(a, b, limit, state, rotation, out):
 
 
 @kernel
-def _touch(a, b, tolerance, way):
+def _touch(a, b, tolerance, path_length):
     """Return the gap that counts as touch after a path of this length, and the rounding in it."""
     size = math.inf
     for mover in (a, b):
         if mover.core.kind != HALF_SPACE:
             size = min(size, mover.core.row[SIZE])
     of_a, of_b = radii(a.core, b.core)
-    rounded = 4.0 * allowance(of_a, of_b, way)
+    rounded = 4.0 * allowance(of_a, of_b, path_length)
     return (tolerance * size if size < math.inf else 0.0) + rounded, rounded
 
 
@@ -255,10 +255,10 @@ def _find(first, second, motion_a, motion_b, end, tolerance, most, scratch, out)
     b = Mover(core_b, second.pose, motion_b, reach_b, np.eye(4))
     between = norm(offset_of(a.start, b.start))
     turning = norm(vector_at(motion_a, 6)) * reach_a + norm(vector_at(motion_b, 6)) * reach_b
-    way = end * (norm(vector_at(motion_a, 3)) + norm(vector_at(motion_b, 3)) + turning)
+    path_length = end * (norm(vector_at(motion_a, 3)) + norm(vector_at(motion_b, 3)) + turning)
     # A half-space that turns meets any other half-space at once.
-    is_bounded = way < math.inf
-    gap, rounded = _touch(a, b, tolerance, between + way if is_bounded else between)
+    is_bounded = path_length < math.inf
+    gap, rounded = _touch(a, b, tolerance, between + path_length if is_bounded else between)
     speed = norm(drift) + turning
     limit = Limit(min(TOLERANCE, 0.1 * tolerance), SEARCH_BUDGET, math.inf, -math.inf)
     t = 0.0
@@ -287,7 +287,7 @@ def _find(first, second, motion_a, motion_b, end, tolerance, most, scratch, out)
         if not (later > t):
             return GIVEN_UP, t, math.inf, solves, spent
         t = later
-    so_far = way * (t / end) if is_bounded else 0.0
+    so_far = path_length * (t / end) if is_bounded else 0.0
     if out[LOWER] > CLEAR * _touch(a, b, tolerance, norm(offset_of(a.pose, b.pose)) + so_far)[0]:
         # The bodies are apart here. The gap counts as touch only because of rounding at the end of a much longer path.
         return GIVEN_UP, t, math.inf, solves, spent
@@ -468,10 +468,10 @@ class Motion(Record):
         if not number("duration", duration, "seconds") > 0.0:
             raise ValueError(f"duration = {duration!r}: must be positive (seconds)")
         turn = rotation_vectors_of(end[:3, :3] @ start[:3, :3].T)
-        way = end[:3, 3] - start[:3, 3]
-        if max(np.abs(way).max(), np.abs(turn).max()) > LARGEST * duration:
+        displacement = end[:3, 3] - start[:3, 3]
+        if max(np.abs(displacement).max(), np.abs(turn).max()) > LARGEST * duration:
             raise ValueError(f"duration = {duration!r}: is too short, the motion would be faster than {LARGEST:g}")
-        return cls(start, way / duration, turn / duration)
+        return cls(start, displacement / duration, turn / duration)
 
     @classmethod
     def screw(cls, start: PoseLike, twist: ArrayLike) -> Motion:

@@ -318,16 +318,16 @@ def cast_rays(
     """
     bodies, rtol = _Bodies(shapes, poses), check_rtol(rtol)
     starts = _rows("origins", np.atleast_2d(origins))
-    ways = _rows("directions", np.atleast_2d(directions), math.inf)
+    ray_directions = _rows("directions", np.atleast_2d(directions), math.inf)
     try:
-        starts, ways = np.broadcast_arrays(starts, ways)
+        starts, ray_directions = np.broadcast_arrays(starts, ray_directions)
     except ValueError:
-        raise ValueError(f"origins, directions: found {len(starts)} and {len(ways)}") from None
-    largest = np.abs(ways).max(axis=1, keepdims=True, initial=0.0)
+        raise ValueError(f"origins, directions: found {len(starts)} and {len(ray_directions)}") from None
+    largest = np.abs(ray_directions).max(axis=1, keepdims=True, initial=0.0)
     if not (largest > 0.0).all():
         raise ValueError("directions: must not be zero")
-    ways = ways / largest
-    ways = ways / np.linalg.norm(ways, axis=1, keepdims=True)
+    ray_directions = ray_directions / largest
+    ray_directions = ray_directions / np.linalg.norm(ray_directions, axis=1, keepdims=True)
     end = greatest_distance(max_distance)
     if not end > 0.0:
         raise ValueError(f"max_distance = {max_distance!r}: must be positive (metres)")
@@ -341,21 +341,21 @@ def cast_rays(
         np.full(count, FREE, dtype=np.uint8),
     )
     for part in bodies.parts(count):
-        _first_hits(bodies, starts[part], ways[part], end, rtol, threads, hits[part])
+        _first_hits(bodies, starts[part], ray_directions[part], end, rtol, threads, hits[part])
     return hits
 
 
 def _first_hits(
     bodies: _Bodies,
     starts: FloatArray,
-    ways: FloatArray,
+    ray_directions: FloatArray,
     end: float,
     rtol: float,
     threads: int | None,
     hits: RayHits,
 ) -> None:
     """Store the first hit of each ray in `hits`."""
-    enter, leave = _chords(bodies, starts, ways)
+    enter, leave = _chords(bodies, starts, ray_directions)
     order = np.argsort(enter, axis=1)
     rays = np.arange(len(starts))
     for rank in range(len(bodies.shapes)):
@@ -366,7 +366,7 @@ def _first_hits(
             return
         far = limit[which]
         motions = np.zeros((len(which), 9))
-        motions[:, 3:6] = far[:, None] * ways[which]
+        motions[:, 3:6] = far[:, None] * ray_directions[which]
         found, rows = np.empty((len(which), FOUND_LENGTH)), np.empty((len(which), columns.RESULT_LENGTH))
         pairs = bodies.pairs_with(starts[which], asked[which])
         given = np.zeros((1, 9)), motions, 1.0, rtol, MAX_SOLVES
@@ -383,11 +383,11 @@ def _first_hits(
         hits.body[ray], hits.status[ray] = asked[ray], found[is_hit, ENDING]
 
 
-def _chords(bodies: _Bodies, starts: FloatArray, ways: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _chords(bodies: _Bodies, starts: FloatArray, ray_directions: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return where rays enter and leave bounding spheres, m, a row per ray; inf if a ray misses a sphere."""
     to_centre = bodies.centres - starts[:, None]
-    along = np.einsum("nmi,ni->nm", to_centre, ways)
-    across = np.linalg.norm(to_centre - along[..., None] * ways[:, None], axis=2)
+    along = np.einsum("nmi,ni->nm", to_centre, ray_directions)
+    across = np.linalg.norm(to_centre - along[..., None] * ray_directions[:, None], axis=2)
     reach = WIDENED * bodies.radii + 1e-12 * np.linalg.norm(to_centre, axis=2)
     with np.errstate(invalid="ignore"):
         half = np.sqrt((reach - across) * (reach + across))
@@ -395,7 +395,7 @@ def _chords(bodies: _Bodies, starts: FloatArray, ways: FloatArray) -> tuple[Floa
     enter[~(across <= reach) | (leave < 0.0)] = math.inf
     for k in (k for k, shape in enumerate(bodies.shapes) if isinstance(shape, HalfSpace)):
         up = bodies.poses[k, :3, 2]
-        height, fall = (starts - bodies.poses[k, :3, 3]) @ up, -(ways @ up)
+        height, fall = (starts - bodies.poses[k, :3, 3]) @ up, -(ray_directions @ up)
         with np.errstate(divide="ignore", invalid="ignore"):
             reached = np.where(height <= 0.0, 0.0, np.where(fall > 0.0, height / fall, math.inf))
         enter[:, k], leave[:, k] = reached, WIDENED * reached + np.abs(height) + 1.0

@@ -22,7 +22,7 @@ from superovoid.shapes.poses import as_poses
 from superovoid.values.poses import ORIGIN, PosesLike, as_matrices
 
 FloatArray = NDArray[np.float64]
-BATCH = 512  # pairs of one way of `many_pairs` from which on SIMD lanes are used
+BATCH = 512  # least number of pairs of one class of `many_pairs` for SIMD lanes
 
 
 @entry_point(nogil=True)
@@ -204,16 +204,16 @@ def answer_rows(pairs: Pairs, rtol: float, threads: int | None) -> FloatArray:
     """Return the result rows of pairs, shape (n, RESULT_LENGTH): in SIMD lanes, if there are many for them."""
     n = pairs.length
     out, states = np.empty((n, columns.RESULT_LENGTH)), np.zeros((n, columns.STATE_LENGTH))
-    ways = np.full(n, many_pairs.NO_LANES)
+    classes = np.full(n, many_pairs.NO_LANES)
     if n >= BATCH:
-        many_pairs.ways_of(pairs, ways)
-    for way in (many_pairs.OVOIDS, many_pairs.TO_CORES):
-        which = np.flatnonzero(ways == way)
+        many_pairs.lane_classes(pairs, classes)
+    for lane_class in (many_pairs.OVOIDS, many_pairs.TO_CORES):
+        which = np.flatnonzero(classes == lane_class)
         if len(which) < BATCH:
-            ways[which] = many_pairs.NO_LANES
+            classes[which] = many_pairs.NO_LANES
         else:
-            to_cores = way == many_pairs.TO_CORES
+            to_cores = lane_class == many_pairs.TO_CORES
             many_pairs.solve_batch(pairs, which, to_cores, rtol, SEARCH_BUDGET, states, out, threads)
-    left = np.flatnonzero(ways == many_pairs.NO_LANES)
+    left = np.flatnonzero(classes == many_pairs.NO_LANES)
     share_pairs(left, lambda which, work: answer_pairs(pairs, which, rtol, work, out), threads)
     return out

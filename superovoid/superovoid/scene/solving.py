@@ -243,7 +243,7 @@ def _store(block, i, rows, row, tolerance):
 
 @kernel(nogil=True, separate=True)
 def _ask_lanes(local, poses, rows, begin, end, to_cores, tolerance, pool, is_warm, lanes):
-    """Solve candidates of `rows.asked` in lanes, all of one way.
+    """Solve candidates of `rows.asked` in lanes, all of one class.
 
     `poses` has the poses of the bodies in each state. If `is_warm`, lanes start from the points of earlier answers;
     otherwise an answer depends on its pair and poses alone.
@@ -299,8 +299,8 @@ def _raise_bound(local, vertices, world, rows, row, limit, tolerance):
     if rows.stages[row] == SPHERES:
         gap = gap_of_oriented_boxes(local, world, a, b, limit)
         # Newton's method finds a pair beyond its limit faster than support points do.
-        way = many_pairs.way_of(local.packed[a], local.packed[b])
-        rows.stages[row] = BOXES if way == many_pairs.NO_LANES else BOUNDED_ALONG
+        lane_class = many_pairs.lane_class(local.packed[a], local.packed[b])
+        rows.stages[row] = BOXES if lane_class == many_pairs.NO_LANES else BOUNDED_ALONG
     else:
         sphere_a, sphere_b = world.spheres[a], world.spheres[b]
         line = (sphere_b[0] - sphere_a[0], sphere_b[1] - sphere_a[1], sphere_b[2] - sphere_a[2])
@@ -369,7 +369,7 @@ def _answer(local, vertices, world, rows, row, limit, wanted, pool, rotation, ou
     if stage == CLOSED or stage == CONTACT:
         for j in range(_POINTS):
             state[j] = rows.points[row, j]
-    elif stage == FAILED and many_pairs.way_of(packed[a], packed[b]) == many_pairs.OVOIDS:
+    elif stage == FAILED and many_pairs.lane_class(packed[a], packed[b]) == many_pairs.OVOIDS:
         mark_failure(state)
     if stage == CLOSED:
         for j in range(RESULT_LENGTH):
@@ -485,12 +485,12 @@ class LaneCounts(NamedTuple):
 def _ask(local, world, rows, row, limit, asked):
     """List a candidate for lanes; return the lengths of the lists."""
     a, b = rows.pairs[row, 0], rows.pairs[row, 1]
-    way = many_pairs.way_of(local.packed[a], local.packed[b])
-    if way == many_pairs.NO_LANES:
+    lane_class = many_pairs.lane_class(local.packed[a], local.packed[b])
+    if lane_class == many_pairs.NO_LANES:
         return asked
     # The sign of a distance is always wanted.
     rows.limits[row] = max(limit, 0.0) + 2.0 * pose_error(local.packed, world, a, b)
-    if way == many_pairs.OVOIDS:
+    if lane_class == many_pairs.OVOIDS:
         rows.asked[asked.ovoids] = row
         return LaneCounts(asked.ovoids + 1, asked.cores)
     rows.asked[rows.asked.shape[0] - 1 - asked.cores] = row
@@ -516,7 +516,7 @@ def _choose_of_group(local, vertices, world, memory, begin, end, wanted, turn, a
                 limit = min(limit, rows.out[row, DISTANCE if rows.stages[row] == CLOSED else UPPER])
         for row in range(begin, end):
             if (
-                many_pairs.way_of(local.packed[rows.pairs[row, 0]], local.packed[rows.pairs[row, 1]])
+                many_pairs.lane_class(local.packed[rows.pairs[row, 0]], local.packed[rows.pairs[row, 1]])
                 == many_pairs.NO_LANES
             ):
                 continue

@@ -269,10 +269,10 @@ def _over_dent(pair, answer, goal, beyond, budget, w):
     if found.lower > 0.0 and length > 0.0:
         # Balls overlap. Moved apart by that depth, the bodies may come closer at another place.
         n = scale(1.0 / length, sub(y, x))
-        way = balls - length + 0.25 * goal
+        step = balls - length + 0.25 * goal
         if (
             beside_dent.nearest_points(
-                Pair(pair.a, pair.b, pair.rotation, add(pair.centre, scale(way, n))),
+                Pair(pair.a, pair.b, pair.rotation, add(pair.centre, scale(step, n))),
                 n,
                 0.125 * goal,
                 balls + margin,
@@ -389,7 +389,7 @@ def solve_overlap(pair, descent, goal, margin, budget, w):
 
 @kernel
 def _core_normal(pair):
-    """Return the direction of the shortest way of the superovoid's centre out of the other core."""
+    """Return the direction of the shortest translation of the superovoid's centre out of the other core."""
     rotation, centre = pair.rotation, pair.centre
     if pair.a.kind == kinds.SUPEROVOID:
         _, normal, _, _ = kinds.point_to_core(pair.b, rotate_back(rotation, scale(-1.0, centre)))

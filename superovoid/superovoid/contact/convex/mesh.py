@@ -56,7 +56,7 @@ _NARROWER = 4  # times that an interval is made narrower for points along the no
 _MOST_TOUCHED = 64  # limit of stored triangles that meet the other body
 _TRIED = 6  # translations tried
 _SUMMANDS = 32  # normals in the sum that leads out of a hollow corner
-_ADVANCES = 5  # places tried on the way back from one that separates the bodies by more than necessary
+_ADVANCES = 5  # places tried on the line back from one that separates the bodies by more than necessary
 
 
 @kernel
@@ -285,23 +285,23 @@ def _touched_triangles(pair, goal, w, found):
 
 
 @kernel
-def _way(ways, i):
-    return (ways[i, 1], ways[i, 2], ways[i, 3])
+def _translation(translations, i):
+    return (translations[i, 1], translations[i, 2], translations[i, 3])
 
 
 @kernel
-def _add_way(ways, count, length, n):
-    ways[count, 0] = length
-    ways[count, 1], ways[count, 2], ways[count, 3] = n
+def _add_translation(translations, count, length, n):
+    translations[count, 0] = length
+    translations[count, 1], translations[count, 2], translations[count, 3] = n
     return count + 1
 
 
 @kernel(_nrt=True)
-def _ways_out(pair, goal, sign, w, ways, count):
+def _translations_out(pair, goal, sign, w, translations, count):
     """Add the translations that take A out of the planes of the triangles of B it meets, shortest first.
 
-    A row of `ways`: length, direction from A to B (turned by `sign`). Returns their number and the largest depth proved
-    by the deepest points of A below those planes.
+    A row of `translations`: length, direction from A to B (turned by `sign`). Returns their number and the largest
+    depth proved by the deepest points of A below those planes.
     """
     out_of_line()
     rotation, centre = pair.rotation, pair.centre
@@ -320,13 +320,13 @@ def _ways_out(pair, goal, sign, w, ways, count):
         inward = rotate(rotation, scale(-1.0 / length, normal))
         known = False
         for j in range(count):
-            known = known or dot(inward, _way(ways, j)) * sign > 1.0 - 1e-9
-        if known or count >= ways.shape[0]:
+            known = known or dot(inward, _translation(translations, j)) * sign > 1.0 - 1e-9
+        if known or count >= translations.shape[0]:
             continue
         x, _, upper = kinds.core_support(pair.a, inward)
         # A body outside the plane that meets the triangle within rounding leaves by any small translation.
         height = max(0.0, upper + ball - dot(inward, add(centre, rotate(rotation, p))))
-        count = _add_way(ways, count, height, scale(sign, inward))
+        count = _add_translation(translations, count, height, scale(sign, inward))
         if height > 0.0 and tried < _TRIED:
             tried += 1
             x = point_along(pair.a, inward)
@@ -336,11 +336,12 @@ def _ways_out(pair, goal, sign, w, ways, count):
 
 
 @kernel(_nrt=True)
-def _way_past(pair, y, step, goal, w):
+def _translation_past(pair, y, step, goal, w):
     """Return the translation of B that takes a point y of its surface past the origin of A, to a distance of a step.
 
-    At a hollow corner the line from a point inside to the corner may continue inside. The way out has positive products
-    with the normals of all triangles there: a sum of them, to which the one with the least product is added each time.
+    At a hollow corner the line from a point inside to the corner may continue inside. A translation out has positive
+    products with the normals of all triangles there: a sum of them, to which the one with the least product is added
+    each time.
     """
     out_of_line()
     found = np.empty(_MOST_TOUCHED, np.int64)
@@ -358,19 +359,19 @@ def _way_past(pair, y, step, goal, w):
 
 
 @kernel(_nrt=True)
-def _shortest_way(pair, ways, count, best, direction, goal, margin, w):
+def _shortest_translation(pair, translations, count, best, direction, goal, margin, w):
     """Return length and direction of the shortest of some translations that is proved, or of the known one."""
     out_of_line()
     is_point = pair.a.kind == kinds.POINT and kinds.ball_radius(pair.a.row, pair.a.kind) <= margin
     for _ in range(_TRIED):
         i = 0
         for j in range(1, count):
-            i = j if ways[j, 0] < ways[i, 0] else i
-        if count == 0 or not (ways[i, 0] < best):
+            i = j if translations[j, 0] < translations[i, 0] else i
+        if count == 0 or not (translations[i, 0] < best):
             break
-        # Only the way from the place of the bodies outwards proves anything about this place.
-        length, d = max(ways[i, 0], 0.0) + 0.5 * goal, _way(ways, i)
-        ways[i, 0] = math.inf
+        # Only the translation from the place of the bodies outwards proves anything about this place.
+        length, d = max(translations[i, 0], 0.0) + 0.5 * goal, _translation(translations, i)
+        translations[i, 0] = math.inf
         away = Pair(pair.a, pair.b, pair.rotation, add(pair.centre, scale(length, d)))
         if is_point:
             # The side of a point needs no gap, whose bound near the surface is that of a direction of few digits.
@@ -398,7 +399,7 @@ def solve(pair, n, goal, budget):
             d, min(gap.lower - margin, d), d + margin, gap.x, gap.y, gap.n, gap.iterations, gap.status
         )
     ball = kinds.ball_radius(a, ka)
-    ways, count, proved = np.empty((4 * _MOST_TOUCHED + 3, 4)), np.int64(0), 0.0
+    translations, count, proved = np.empty((4 * _MOST_TOUCHED + 3, 4)), np.int64(0), 0.0
     best, direction, iterations = math.inf, n, gap.iterations
     if gap.lower == -math.inf:
         proved = max(0.0, -gap.upper)
@@ -409,22 +410,22 @@ def solve(pair, n, goal, budget):
         inward = scale(-1.0, gap.n)
         _, _, upper = kinds.core_support(pair.a, inward)
         length = upper + ball - dot(inward, gap.y)
-        count = _add_way(ways, count, length, inward)
+        count = _add_translation(translations, count, length, inward)
         deepest = combine(1.0, point_along(pair.a, inward), ball, inward)
         deep = depth_of_point(pair.b, rotate_back(rotation, sub(deepest, centre)), goal, math.inf, w)
         proved = max(least, deep)
         if length - proved <= 0.5 * goal:
-            best, direction = _shortest_way(pair, ways, count, best, direction, goal, margin, w)
+            best, direction = _shortest_translation(pair, translations, count, best, direction, goal, margin, w)
     if not best - proved <= goal:
         hulls = cores.solve_cores(pair, n, goal, math.inf, budget, w)
         iterations += hulls.iterations
         if ball - hulls.lower < best:
             best, direction = ball - hulls.lower, hulls.n
-        count, deep = _ways_out(pair, goal, 1.0, w, ways, count)
+        count, deep = _translations_out(pair, goal, 1.0, w, translations, count)
         proved = max(proved, deep)
         if ka == kinds.POINT and ball <= margin:
-            past = _way_past(pair, gap.y, 0.5 * goal, goal, w)
-            count = _add_way(ways, count, norm(past) - 0.5 * goal, unit_vector(past, gap.n))
+            past = _translation_past(pair, gap.y, 0.5 * goal, goal, w)
+            count = _add_translation(translations, count, norm(past) - 0.5 * goal, unit_vector(past, gap.n))
         if ka == kinds.POINT or ka == kinds.CAPSULE or ka == kinds.TORUS:
             # Only the ball may overlap: the nearest point of the mesh lies that deep in it.
             core = a.copy()
@@ -434,14 +435,16 @@ def solve(pair, n, goal, budget):
             iterations += k.iterations
             if not may_overlap(bare, k, margin):
                 proved = max(proved, ball - k.upper)
-                count = _add_way(ways, count, ball - k.upper, k.n)
+                count = _add_translation(translations, count, ball - k.upper, k.n)
         if ka == kinds.MESH:
             first = count
-            count, deep = _ways_out(Pair(pair.b, pair.a, *reversed_pose(pair)), goal, -1.0, w, ways, count)
+            count, deep = _translations_out(
+                Pair(pair.b, pair.a, *reversed_pose(pair)), goal, -1.0, w, translations, count
+            )
             proved = max(proved, deep)
             for i in range(first, count):
-                _add_way(ways, i, ways[i, 0], rotate(rotation, _way(ways, i)))
-        best, direction = _shortest_way(pair, ways, count, best, direction, goal, margin, w)
+                _add_translation(translations, i, translations[i, 0], rotate(rotation, _translation(translations, i)))
+        best, direction = _shortest_translation(pair, translations, count, best, direction, goal, margin, w)
     # If the bodies touch after the translation, their contact gives the points; if not, a translation shorter by their
     # distance separates them. If the search cannot separate the surfaces, there are no nearest points: there are after
     # a slightly longer translation. The points of the hulls are unsuitable: they lie across holes and hollows.

@@ -49,7 +49,7 @@ from superovoid.values.status import NON_UNIQUE
 FloatArray = NDArray[np.float64]
 
 NO_LANES, OVOIDS, TO_CORES = 0, 1, 2
-"""Ways of lanes to answer a pair: none; two superovoids; a superovoid next to a core (`nearest_to_core`)."""
+"""Classes of pairs: not for lanes; two superovoids; a superovoid next to a core (`nearest_to_core`)."""
 
 CHUNK = MOST_AT_ONCE  # 0.6 MB a block
 ROW = 2 * CHUNK + 8
@@ -86,8 +86,8 @@ store_3, store_point, store_task = (storer(kind, ROW) for kind in (Vector, Surfa
 
 
 @kernel
-def way_of(a, b):
-    """Return the way of lanes to answer a pair of packed bodies; two spheres have a closed form."""
+def lane_class(a, b):
+    """Return the class of lanes of a pair of packed bodies; two spheres have a closed form."""
     if a[KIND] == SUPEROVOID and b[KIND] == SUPEROVOID:
         return NO_LANES if is_sphere(a) and is_sphere(b) else OVOIDS
     core, ovoid = (a, b) if b[KIND] == SUPEROVOID else (b, a)
@@ -96,11 +96,11 @@ def way_of(a, b):
 
 
 @entry_point
-def ways_of(pairs: Pairs, out: Ints1) -> None:
-    """Fill in the way of lanes to answer each pair."""
+def lane_classes(pairs: Pairs, out: Ints1) -> None:
+    """Fill in the class of lanes of each pair."""
     for i in range(out.shape[0]):
         a, b = bodies_of(pairs, i)
-        out[i] = way_of(a.row, b.row)
+        out[i] = lane_class(a.row, b.row)
 
 
 @kernel

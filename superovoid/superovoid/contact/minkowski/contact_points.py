@@ -85,15 +85,15 @@ def _on_superovoid(pair, n):
     A disc in contact has one stratum, its rim, so Newton's method does not find the points in it.
     """
     c = difference_support(pair, n)
-    way = scale(c.h, n)
+    translation = scale(c.h, n)
     off = math.inf
     x, y = c.x, c.y
     if pair.a.kind == SUPEROVOID and (pair.b.kind == CYLINDER or pair.b.kind == CONE):
-        y = sub(x, way)
+        y = sub(x, translation)
         off, _, foot, _ = point_to_core(pair.b, rotate_back(pair.rotation, sub(y, pair.centre)))
         y = add(pair.centre, rotate(pair.rotation, foot)) if off > 0.0 else y
     elif pair.b.kind == SUPEROVOID and (pair.a.kind == CYLINDER or pair.a.kind == CONE):
-        x = add(y, way)
+        x = add(y, translation)
         off, _, foot, _ = point_to_core(pair.a, x)
         x = foot if off > 0.0 else x
     return AlignedPoints(n, c.h, x, y, max(off, 0.0))
@@ -108,11 +108,11 @@ def points_along(pair, n, value, goal, w):
     out_of_line()
     limit, best, spent = value + _CLOSE * goal, AlignedPoints(n, value, n, n, math.inf), 0
     for attempt in range(_ATTEMPTS):
-        way = scale(value, n)
-        touching = Pair(pair.a, pair.b, pair.rotation, add(pair.centre, way))
+        translation = scale(value, n)
+        touching = Pair(pair.a, pair.b, pair.rotation, add(pair.centre, translation))
         end = gjk(touching, gjk_start(n), 4.0 * NEAR * goal, -math.inf, math.inf, w, _STEPS, True)
         spent += end.iterations
-        y = sub(mean_point(w, end.count, Y), way)
+        y = sub(mean_point(w, end.count, Y), translation)
         x, y = onto_surfaces(pair, mean_point(w, end.count, X), y, n, False)
         off = off_line(x, y, value, n)
         if attempt == 0 or off < best.off:
