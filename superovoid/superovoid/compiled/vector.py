@@ -14,7 +14,7 @@ Vector = tuple[float, float, float]
 LEAST_DIVISOR = 1e-300
 """Divisor in place of 0: a number up to 1e8 divided by it is still finite."""
 LEAST_LENGTH = 1e-140
-"""Length of a vector from which on its square keeps its digits: a shorter one has no direction."""
+"""Least length of a vector whose square keeps its digits: a shorter one has no direction."""
 
 
 @kernel

@@ -55,7 +55,7 @@ from superovoid.shapes.kernels.surface import RADIUS, SIZE
 from superovoid.values.status import PRECISION
 
 LEAST = 48
-"""Candidates for lanes in a query of a scene, from which on these are worth while."""
+"""Least number of candidates in a query of a scene for which lanes save time."""
 
 NEW, SPHERES, BOXES, BOUNDED_ALONG, CLOSED, CONTACT, BEYOND, FAILED = 0, 1, 2, 3, 4, 5, 6, 7
 """What is known of a candidate: nothing; a bound of spheres, of boxes, along the line of centres; from lanes: the

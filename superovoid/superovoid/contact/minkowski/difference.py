@@ -51,7 +51,7 @@ MOST_TURN = 0.5  # rad, of a step of Newton
 FINEST = 1e-15  # shortest chord between two directions that a search distinguishes
 LOSS = 0.02  # largest deficit of a point of a search, as a share of the gap between bound and h_M
 _HELD = 32.0 * EPS  # of the farthest corner: how near to the origin a point of a tetrahedron is taken for it
-# Chord from which on a direction is another one, and not the same refined. If h_M is curved by more than a thousandth
+# Chord above which a direction is another one, and not the same refined. If h_M is curved by more than a thousandth
 # of the smaller body about a minimum, directions as good as it to within 1e-6 of that body lie closer to it.
 WELL_AWAY = 0.05
 ALMOST = 0.05  # of a depth: near a direction with a higher h_M by more, no minimum is as low

@@ -63,8 +63,8 @@ _EXACT = 1e-13  # of a body, by which a point may fall short of the farthest
 class InnerShare(NamedTuple):
     """The share of the sections that an inner body takes."""
 
-    lo: float  # height from which on, upwards, the share is 1
-    hi: float  # and up to which
+    lo: float  # lowest height at which the share is 1
+    hi: float  # highest such height
     rows: NDArray[np.float64]  # intervals downwards from `lo`, and upwards from `hi`
 
 

@@ -28,7 +28,7 @@ from superovoid.shapes.kernels.surface import DENTED, SIZE
 from superovoid.values.status import DENT, NON_UNIQUE, UNPROVEN
 
 _GJK_STEPS = 40  # near flats and sharp edges it takes 4 to 34
-_FAR = 10.0  # distance, relative to the smaller body, from which on the interval bounds how far off-normal points are
+_FAR = 10.0  # distance, relative to the smaller body, above which the interval bounds how far off-normal points are
 
 
 @kernel(_nrt=True)

@@ -24,7 +24,7 @@ from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.powers import power
 from superovoid.shapes.kernels.rounding import EPS
 
-_NEAREST = 1e-12  # height from which on the rest up to the equator is one interval
+_NEAREST = 1e-12  # height below which the rest up to the equator is one interval
 _FINEST = 2.0**-26  # length of an interval on which nothing was proved, relative to its distance from equator or pole
 _MOST_STEPS = 4000
 _PARTS = 16  # by which an interval of the bound of the curvature is shorter than its distance from equator or pole
