@@ -175,7 +175,11 @@ def request_of(positions: ArrayLike | None = None, **options: Unpack[Question]) 
     unknown = options.keys() - Question.__annotations__.keys()
     if unknown:
         raise TypeError(f"{', '.join(sorted(unknown))}: must be among {', '.join(Question.__annotations__)}")
-    names = {what: options.get(what, ()) for what in ("joint_names", "links_a", "links_b")}
+    names: dict[str, Sequence[str]] = {
+        "joint_names": options.get("joint_names", ()),
+        "links_a": options.get("links_a", ()),
+        "links_b": options.get("links_b", ()),
+    }
     base_poses, base_frame = options.get("base_poses") or {}, options.get("base_frame", "")
     for what, given in {**names, "base_poses": list(base_poses), "base_frame": [base_frame]}.items():
         check_names(what, given)
