@@ -138,7 +138,7 @@ class Question(TypedDict, total=False):
     """Poses of links on floating joints, m, in `base_frame`, shape (4, 4) for all states or (states, 4, 4). Other such
     links keep their pose from TF."""
     base_frame: str
-    """Frame of `base_poses`; default: the robot's root link."""
+    """Frame of `base_poses`; default: the planning frame."""
     links_a: Sequence[str]
     """Links, groups or objects on either side of the pairs; default: any."""
     links_b: Sequence[str]

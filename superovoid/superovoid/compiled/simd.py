@@ -188,7 +188,7 @@ def layout(stride: int, **kinds: Any) -> tuple[Any, int]:
     length : int
     """
     *places, length = accumulate((numbers_in(kind) * stride for kind in kinds.values()), initial=0)
-    kind_of_places: Any = namedtuple("Places", kinds)  # type: ignore[misc] # the names are no literals
+    kind_of_places: Any = namedtuple("Places", kinds)  # type: ignore[misc] # the names are not literals
     return kind_of_places(*places), length
 
 
