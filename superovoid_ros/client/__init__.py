@@ -199,12 +199,6 @@ class DistanceClient:
             self._require_open()
 
     def _unavailable_error(self, client: Client, limit: float) -> ServiceUnavailableError:
-        node = client.srv_name.rpartition("/")[0]
-        if self._node.count_services(f"{node}/get_state"):
-            return ServiceUnavailableError(
-                f"no service '{client.srv_name}' after {limit:.1f} s, although node '{node}' is running: it is not "
-                "configured. If its parameter autostart is false, a lifecycle manager must configure it"
-            )
         kind = client.srv_type.__name__
         there = self._node.get_service_names_and_types()
         others = {name for name, kinds in there if f"superovoid_interfaces/srv/{kind}" in kinds} - {client.srv_name}

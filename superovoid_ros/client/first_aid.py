@@ -68,7 +68,7 @@ def check_service(service: str, timeout: float) -> list[Check]:
             try:
                 client.wait()
             except ServiceUnavailableError as error:
-                return [Check("node", False, str(error), f"start it ({_NEW_NODE}), or configure and activate it")]
+                return [Check("node", False, str(error), f"start it ({_NEW_NODE})")]
             arrived.wait(timeout)
             found = ((task, diagnostics[task]) for task in _TASKS if task in diagnostics)
             checks = [Check(task, status.level == DiagnosticStatus.OK, status.message) for task, status in found]

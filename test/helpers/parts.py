@@ -150,7 +150,7 @@ def common(node: object = None, is_active: bool = True, **values: object) -> Com
     """Return the shared services of a part; `values` are its parameters."""
     node = node or FakeNode()
     activity = Activity("/fake")
-    activity.is_active = is_active
+    activity.state = "active" if is_active else "inactive"
     values = {name.replace("__", "."): value for name, value in values.items()}
     return Common(node, values.__getitem__, Lines(), Statistics(), activity, StepJobs())
 

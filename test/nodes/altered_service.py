@@ -43,7 +43,7 @@ def _submit_held(self: Jobs, job: Job) -> None:
 class Hold(Part):
     """Services `~/hold_<kind>` that hold jobs of a kind, or let them go on, and tell how many were submitted."""
 
-    def configure(self) -> None:
+    def open(self) -> None:
         for kind in Kind:
             self.endpoints.serve(SetBool, f"~/hold_{kind.name.lower()}", partial(self._hold, kind))
 
@@ -60,11 +60,13 @@ def broadcast() -> None:
 class FaultyPart(Part):
     """Fails in a service and in a topic; other services break those of the package, or take for ever."""
 
-    def configure(self) -> None:
+    def open(self) -> None:
         self.serve(Trigger, "~/fail", lambda _request, _response: broadcast())
         self.serve(Trigger, "~/break_contacts", self._break_contacts)
         self.serve(Trigger, "~/break_objects", self._break_objects)
         self.serve(Trigger, "~/sleep_aside", self._sleep_aside)
+
+    def configure(self) -> None:
         self.endpoints.listen(String, "~/fail_topic", lambda _message: broadcast(), 10)
 
     def _break_contacts(self, _request: Trigger.Request, _response: Trigger.Response) -> str:
@@ -84,15 +86,16 @@ class FaultyPart(Part):
         return "slept"
 
 
-def create() -> DistanceService:
-    """Return a node with the parts."""
-    node = DistanceService()
-    node.parts += (Hold(node.common), FaultyPart(node.common))
-    return node
+class AlteredService(DistanceService):
+    """The distance service with these parts."""
+
+    def _make_parts(self) -> None:
+        super()._make_parts()
+        self.parts += (Hold(self.common), FaultyPart(self.common))
 
 
 if __name__ == "__main__":
     for event in _may_work.values():
         event.set()
     Jobs.submit = _submit_held
-    raise SystemExit(run(create))
+    raise SystemExit(run(AlteredService))

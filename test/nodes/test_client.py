@@ -140,11 +140,10 @@ def test_an_absent_service_is_named_with_the_present_ones(service):
 def test_waiting_names_an_unconfigured_node_and_a_missing_robot(start_node, client):
     start_node("distance_service", "late_service", autostart=False)
     with DistanceClient(service="/late_service", timeout=ANSWER_TIMEOUT) as asking:
-        assert wait_until(lambda: asking._node.count_services("/late_service/get_state"))
-        with pytest.raises(ServiceUnavailableError, match="node '/late_service' is running: it is not configured"):
-            asking.wait(0.1)
-        bring(client, "/late_service", "active")
         asking.wait()
+        with pytest.raises(ServiceUnavailableError, match=r"is unconfigured .* set /late_service configure"):
+            asking.wait(0.1, ready=True)
+        bring(client, "/late_service", "active")
         with pytest.raises(ServiceUnavailableError, match=r"cannot answer after 0\.5 s: no robot: parameter"):
             asking.wait(0.5, ready=True)
 

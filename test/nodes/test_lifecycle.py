@@ -9,7 +9,7 @@ import pytest
 import rclpy
 from lifecycle_msgs.msg import Transition
 from rclpy.lifecycle import TransitionCallbackReturn
-from std_srvs.srv import Trigger
+from std_msgs.msg import Empty
 from superovoid_interfaces.msg import DistanceArray, SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetMinDistance, GetPairRules, GetPenetration
 
@@ -62,10 +62,11 @@ def topics_of(client):
 
 
 @pytest.mark.ci
-def test_a_node_opens_when_configured_and_answers_when_activated(managed, client):
+def test_a_node_listens_when_configured_and_answers_when_activated(managed, client):
     lifecycle.bring(client, NAME, "unconfigured")
-    assert client.wait(lambda: "managed" in client.node.get_node_names())
-    assert client.wait(lambda: not services_of(client) and not topics_of(client))
+    assert client.wait(lambda: services_of(client) == OWN_SERVICES and not topics_of(client))
+    refused = client.call(GetMinDistance, SERVICE)
+    assert refused.error_code.value == Code.INACTIVE and "ros2 lifecycle set /managed configure" in refused.message
     lifecycle.bring(client, NAME, "inactive")
     assert client.wait(lambda: topics_of(client) == OWN_TOPICS)
     messages = client.collect(DistanceArray, "/managed/distances")
@@ -104,14 +105,14 @@ def test_a_change_is_answered_as_it_ended_although_the_node_was_deactivated(mana
     assert answer.result().success == found.success, (answer.result().message, found.message)
 
 
-def test_a_cleaned_up_node_is_closed_and_forgets_in_each_life(managed, client):
+def test_a_cleaned_up_node_is_silent_and_forgets_in_each_life(managed, client):
     lifecycle.bring(client, NAME, "active")
     assert not lifecycle.change(client, NAME, Transition.TRANSITION_CLEANUP)  # not from active
     for life in range(5):
         arm.set_state(client, NAME)
         lifecycle.bring(client, NAME, "unconfigured")
         if not life:
-            assert client.wait(lambda: not services_of(client) and not topics_of(client))
+            assert client.wait(lambda: not topics_of(client))
         lifecycle.bring(client, NAME, "active")
         client.call_until(lambda answer: "no message received yet" in answer.message, GetMinDistance, SERVICE)
     assert client.wait(lambda: services_of(client) == OWN_SERVICES)
@@ -122,22 +123,37 @@ def test_a_cleaned_up_node_is_closed_and_forgets_in_each_life(managed, client):
     assert "Traceback" not in managed.output()
 
 
+def test_every_call_around_a_clean_up_has_an_answer(managed, client):
+    lifecycle.bring(client, NAME, "active")
+    arm.set_state(client, NAME)
+    asking = client.client(GetMinDistance, SERVICE)
+    assert client.wait(asking.service_is_ready)
+    calls = []
+    for label in ("inactive", "unconfigured", "inactive", "active"):
+        calls += [asking.call_async(GetMinDistance.Request()) for _ in range(30)]
+        lifecycle.bring(client, NAME, label)
+    assert client.wait(lambda: all(call.done() for call in calls))
+    codes = {call.result().error_code.value for call in calls}
+    assert Code.INACTIVE in codes, codes
+
+
 def test_node_shut_down_by_its_manager_stays_until_it_is_interrupted(managed, client):
     lifecycle.bring(client, NAME, "active")
     assert lifecycle.change(client, NAME, Transition.TRANSITION_ACTIVE_SHUTDOWN)
     assert lifecycle.state(client, NAME) == "finalized"
-    assert client.wait(lambda: not services_of(client) and not topics_of(client))
+    assert client.wait(lambda: not topics_of(client))
+    assert client.call(GetMinDistance, SERVICE).message == "/managed is finalized and answers nothing"
     assert managed.interrupt() == 0
     assert "Traceback" not in managed.output()
 
 
 class FragilePart(Part):
-    """A part that opens a service and then raises an error in a transition."""
+    """A part that opens a topic and then raises an error in a transition."""
 
     errors: dict[str, Exception] = {}  # noqa: RUF012
 
     def configure(self):
-        self.serve(Trigger, "~/own", lambda request, response: "answered")
+        self.endpoints.advertise(Empty, "~/own", 1)
         self.activate("configure")
 
     def activate(self, transition="activate"):
@@ -171,8 +187,8 @@ def test_an_error_in_a_transition_leaves_a_usable_state(fragile_node, transition
         fragile_node.trigger_configure()
     assert getattr(fragile_node, f"trigger_{transition}")() == result
     assert fragile_node._state_machine.current_state[1] == state and not fragile_node.common.activity.is_active
-    opened = [name for service in fragile_node.services if (name := service.srv_name).endswith(("/own", "_distance"))]
-    assert len(opened) == (2 if state == "inactive" else 0)
+    opened = [publisher.topic_name for publisher in fragile_node.publishers]
+    assert sum(name.endswith(("/own", "/markers")) for name in opened) == (2 if state == "inactive" else 0)
     FragilePart.errors = {}
     if state == "unconfigured":
         assert fragile_node.trigger_configure() == TransitionCallbackReturn.SUCCESS

@@ -144,7 +144,7 @@ def test_a_robot_set_before_an_object_is_read_is_the_only_one(described):
 
 
 def test_objects_are_taken_while_the_node_is_inactive(described):
-    described.common.activity.is_active = False
+    described.common.activity.state = "inactive"
     described.follow((cup(), {"cup": 0.0}))
 
 

@@ -27,7 +27,6 @@ from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy, qos_policy_name_from_kind
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.serialization import deserialize_message
-from rclpy.service import Service
 from rclpy.subscription import Subscription
 from rclpy.timer import Timer
 
@@ -138,7 +137,10 @@ class _Gate(ReentrantCallbackGroup):
 
 
 class Endpoints:
-    """The topics, services and timers of one owner.
+    """The topics, services, actions and timers of one owner.
+
+    Topics and timers are open until `close`. Services and actions are open until the node is destroyed: a service that
+    closes can lose its last responses on their way, and the requests that it has not read.
 
     Parameters
     ----------
@@ -153,20 +155,14 @@ class Endpoints:
         self._opened: dict[object, Callable[[Any], object]] = {}  # with the function that closes each
 
     def close(self) -> None:
-        """Close all endpoints; first wait for acknowledgments, since closing a publisher discards pending messages.
-
-        Services and actions close after the calls and goals that can end at once have ended; closed, they send nothing.
-        """
+        """Close topics and timers; first wait for acknowledgments, since closing a publisher discards its messages."""
         end = time.monotonic() + _DELIVERY
         for publisher in (entity for entity in self._opened if isinstance(entity, Publisher)):
             with contextlib.suppress(RuntimeError):  # middleware without acknowledgments
                 publisher.wait_for_all_acked(Duration(seconds=max(end - time.monotonic(), 0.0)))
         while self._opened:
             entity, destroy = self._opened.popitem()
-            if isinstance(entity, Service | ActionServer) and self._node.executor is not None:
-                self._node.executor.create_task(destroy, entity)
-            else:
-                destroy(entity)
+            destroy(entity)
 
     def listen(
         self,
@@ -328,10 +324,7 @@ class Endpoints:
         The callback may be a coroutine function. Other calls start while one waits, since each service has a reentrant
         callback group.
         """
-        service = self._node.create_service(
-            kind, name, callback, qos_profile=SERVICE, callback_group=ReentrantCallbackGroup()
-        )
-        self._opened[service] = self._node.destroy_service
+        self._node.create_service(kind, name, callback, qos_profile=SERVICE, callback_group=ReentrantCallbackGroup())
 
     def act(
         self,
@@ -339,7 +332,7 @@ class Endpoints:
         name: str,
         execute: Callable[[ServerGoalHandle], Any],
         cancel: Callable[[ServerGoalHandle], None],
-    ) -> ActionServer:
+    ) -> None:
         """Open an action; several goals may run at once.
 
         Parameters
@@ -358,9 +351,7 @@ class Endpoints:
 
         # ROS remaps services and topics but not actions, so the name is resolved as that of a service.
         resolved, group = self._node.resolve_service_name(name), ReentrantCallbackGroup()
-        server = ActionServer(self._node, kind, resolved, execute, callback_group=group, cancel_callback=accept)
-        self._opened[server] = lambda opened: opened.destroy()
-        return server
+        ActionServer(self._node, kind, resolved, execute, callback_group=group, cancel_callback=accept)
 
     def start_timer(self, seconds: float, callback: Callable[[], None], *, steady: bool = True) -> Timer:
         """Start a timer, by a steady clock (`steady`) or by the clock of the node, which a simulation may stop."""

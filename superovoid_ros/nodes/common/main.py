@@ -29,7 +29,7 @@ _OF_ROS = ParameterException, rclpy_implementation.RCLError, rclpy_implementatio
 _SIGNALS = signal.SIGINT, signal.SIGTERM
 _LONGEST_END = 5.0
 """Longest time that the end of a process waits for the node to stop work elsewhere, s."""
-_LAST_ANSWERS = 0.2
+_LAST_ANSWERS = 0.5
 """Time for sending the last responses, s."""
 _LOOK = 0.4
 """Longest time until a signal is handled, s."""
@@ -101,7 +101,7 @@ def _spin(node: Node, ending: threading.Event) -> None:
             try:
                 executor.spin_once()
             except InvalidHandle:
-                pass  # a service was closed while it answered a call
+                pass  # a topic was closed before its event was handled
             except ValueError as error:  # raised by rclpy for a negative time on /clock
                 failed("/clock", UnreadableError(str(error)))
 

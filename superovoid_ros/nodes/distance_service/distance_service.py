@@ -84,10 +84,11 @@ class DistanceService(LifecycleNode):
             self, self._parameters_declared.value, Log(self), self.statistics, self._activity, self._jobs
         )
         self._make_parts()
-        self._is_configured = False
         self._problem = ""
 
         self._parameters_declared.declare(declared for part in self.parts for declared in part.parameters)
+        for part in self.parts:
+            part.open()
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
         if self.common.parameter("autostart"):
@@ -170,7 +171,7 @@ class DistanceService(LifecycleNode):
 
     def _apply_parameters(self, parameters: list[Parameter]) -> None:
         """Apply accepted values."""
-        if self._is_configured:
+        if self._activity.state != "unconfigured":
             names = frozenset(parameter.name for parameter in parameters)
             self._let_all(lambda part: part.apply(names))
 
@@ -185,7 +186,7 @@ class DistanceService(LifecycleNode):
     # --- Lifecycle ---
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Read the robot, subscribe to topics, and open the services."""
+        """Read the robot and subscribe to topics."""
         return self._transition("configure", self._configure, undo=self._clean_up)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -197,13 +198,19 @@ class DistanceService(LifecycleNode):
         return self._transition("deactivate", self._deactivate)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Close everything that `configure` opened, and discard robot and measurements.
+        """Close all topics, and discard robot and measurements.
 
         The same before the end of the node and after a failed transition, so that the node can be configured again.
         """
         return self._transition("clean up", self._clean_up)
 
-    on_shutdown = on_error = on_cleanup
+    on_error = on_cleanup
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Clean up for the last time."""
+        result = self.on_cleanup(state)
+        self._activity.state = "finalized"
+        return result
 
     def _transition(
         self, name: str, act: Callable[[], None], undo: Callable[[], None] | None = None
@@ -228,16 +235,16 @@ class DistanceService(LifecycleNode):
     def _configure(self) -> None:
         for part in self.parts:
             part.configure()
-        self._is_configured = True
+        self._activity.state = "inactive"
         self._world.load()
 
     def _activate(self) -> None:
-        self._activity.is_active = True
+        self._activity.state = "active"
         for part in self.parts:
             part.activate()
 
     def _deactivate(self) -> None:
-        self._activity.is_active = False
+        self._activity.state = "inactive"
         self._jobs.cancel(QUERIES, "the node was deactivated before it could respond")
         problems = self._end("deactivate")
         if problems:
@@ -255,7 +262,7 @@ class DistanceService(LifecycleNode):
 
     def _clean_up(self) -> None:
         was_active = self._activity.is_active
-        self._activity.is_active = self._is_configured = False
+        self._activity.state = "unconfigured"
         problems = self._end("deactivate") if was_active else []
         self._jobs.cancel(Kind, "the node was cleaned up before it could respond")
         problems += self._end("clean_up")

@@ -5,6 +5,7 @@
 
 The node creates its parts, passes to each the parts that it uses, and calls these methods of all parts, in order:
 
+    open                                                once, when the node starts
     configure -> activate -> deactivate -> clean_up     the node's lifecycle
     check -> apply                                      new values of parameters
     model_changed                                       new or no robot; changed objects or rules
@@ -18,14 +19,15 @@ To add a part, write a class like this, and add a line to `DistanceService` with
             super().__init__(common)
             self._current = current
 
-        def configure(self):
+        def open(self):
             self.serve(Trigger, "~/greet", self._greet)
 
         def _greet(self, request, response):
             return f"{self.parameter('greeting')}, {self._current.model().robot.name}"
 
-After the configuration of all parts, `model_changed` is called if there is a robot. Services, subscriptions, publishers
-and timers that a part opens by its `endpoints` are closed after `clean_up`.
+After the configuration of all parts, `model_changed` is called if there is a robot. Subscriptions, publishers and
+timers that a part opens by its `endpoints` are closed after `clean_up`. Services and actions stay open, and refuse
+requests unless the node is active.
 """
 
 from __future__ import annotations
@@ -47,28 +49,40 @@ from superovoid_ros.nodes.distance_service.jobs import AT_ONCE, Jobs, Kind
 
 Result = TypeVar("Result")
 
+_UPWARDS = {"unconfigured": "configure", "inactive": "activate"}  # transitions towards "active", by state
+
 
 class Activity:
-    """State of activity of the node: if active, it answers requests and publishes topics.
+    """Lifecycle state of the node.
 
     Parameters
     ----------
     name
         Full name of the node.
+
+    Attributes
+    ----------
+    state : str
+        "unconfigured"; "inactive": the node listens; "active": it also answers requests and publishes topics; or
+        "finalized".
     """
 
     def __init__(self, name: str) -> None:
-        self.is_active = False
+        self.state = "unconfigured"
         self._name = name
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the node answers requests and publishes topics."""
+        return self.state == "active"
 
     def require(self) -> None:
         """Raise `InputError`, with the remedy, if the node is not active."""
         if not self.is_active:
-            raise InputError(
-                f"{self._name} is inactive and answers nothing; to activate it: "
-                f"ros2 lifecycle set {self._name} activate",
-                Code.INACTIVE,
-            )
+            words, transition = f"{self._name} is {self.state} and answers nothing", _UPWARDS.get(self.state)
+            if transition is not None:
+                words += f"; to {transition} it: ros2 lifecycle set {self._name} {transition}"
+            raise InputError(words, Code.INACTIVE)
 
 
 @dataclass(frozen=True)
@@ -116,8 +130,11 @@ class Part:
         self.endpoints = Endpoints(common.node, common.report_failure)
         self._calls = 0  # calls of services that have no response yet
 
+    def open(self) -> None:
+        """Open services and actions, which stay open until the node is destroyed."""
+
     def configure(self) -> None:
-        """Create services, subscriptions and publishers; raise `InputError` if the parameters do not allow it."""
+        """Create subscriptions and publishers; raise `InputError` if the parameters do not allow it."""
 
     def activate(self) -> None:
         """Start to publish."""

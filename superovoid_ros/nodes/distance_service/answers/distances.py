@@ -156,7 +156,7 @@ class Distances(Part):
         # Send each response before computing the next.
         self._spare: list[PairDistance] = []
 
-    def configure(self) -> None:
+    def open(self) -> None:
         """Open the services."""
         self.serve(GetMinDistance, "~/get_min_distance", self._answer_once)
         self.serve(GetPenetration, "~/get_penetration", self._answer_once)

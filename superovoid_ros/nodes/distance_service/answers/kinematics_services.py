@@ -51,7 +51,7 @@ class KinematicsServices(Searches):
         super().__init__(common, current, measurements)
         self._urdf = urdf
 
-    def configure(self) -> None:
+    def open(self) -> None:
         """Open the services."""
         self.serve(GetPositionFK, "compute_fk", self._compute_fk)
         self.serve(GetPositionIK, "compute_ik", self._inverse)

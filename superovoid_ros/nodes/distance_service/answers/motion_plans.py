@@ -78,7 +78,7 @@ class MotionPlans(Searches):
         ),
     )
 
-    def configure(self) -> None:
+    def open(self) -> None:
         """Open the services."""
         self.serve(GetMotionPlan, "plan_kinematic_path", self._plan)
         self.serve(GetCartesianPath, "compute_cartesian_path", self._follow)

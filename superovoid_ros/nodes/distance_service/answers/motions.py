@@ -203,13 +203,19 @@ class Motions(Searches):
         self._plans = plans
         self._controllers: tuple[Controller, ...] = ()
         self._limits = ExecutionLimits()
-        # Kept open after `clean_up`: a controller that accepts its goal later must be stopped.
+        # Open after `clean_up` too: controllers that follow or later accept a goal must be stopped.
         self._clients: dict[Controller, ActionClient] = {}
+        self._lasting = Endpoints(common.node, common.report_failure)
         self._motions: list[Motion] = []
         self._motion: Motion | None = None  # the motion that controllers follow, or will follow
 
+    def open(self) -> None:
+        """Open the actions."""
+        self.endpoints.act(MoveGroup, "move_action", self._move, self._cancel)
+        self.endpoints.act(ExecuteTrajectory, "execute_trajectory", self._execute, self._cancel)
+
     def configure(self) -> None:
-        """Open the actions, and clients of the controllers."""
+        """Open clients of the controllers."""
         path = str(self.parameter("controllers"))
         self._controllers, self._limits = read_controllers(path), read_execution_limits(path)
         for one in self._controllers:
@@ -217,8 +223,6 @@ class Motions(Searches):
                 # ROS remaps services and topics but not actions, so the name is resolved as that of a service.
                 action, group = self.node.resolve_service_name(one.action), ReentrantCallbackGroup()
                 self._clients[one] = ActionClient(self.node, one.kind, action, callback_group=group)
-        self.endpoints.act(MoveGroup, "move_action", self._move, self._cancel)
-        self.endpoints.act(ExecuteTrajectory, "execute_trajectory", self._execute, self._cancel)
         self.endpoints.listen(String, EVENT, self._take_event, 100)
 
     def deactivate(self) -> None:
@@ -231,8 +235,8 @@ class Motions(Searches):
         return super().is_done() and not self._motions
 
     def clean_up(self) -> None:
-        """Discard controllers and motions."""
-        self._controllers, self._motions, self._motion = (), [], None
+        """Discard the controllers; a motion goes on until they have stopped."""
+        self._controllers = ()
 
     def model_changed(self) -> None:
         """Prove the rest of the present motion again."""
@@ -297,7 +301,7 @@ class Motions(Searches):
         moves: bool,
     ) -> Any:
         """If the goal `moves` the robot, stop the previous motion; act, and end the goal with its result."""
-        motion, result = Motion(handle, action.Feedback, self.endpoints), action.Result()
+        motion, result = Motion(handle, action.Feedback, self._lasting), action.Result()
         self._motions.append(motion)
         before, self._motion = self._motion, motion if moves else self._motion
         try:
@@ -317,8 +321,7 @@ class Motions(Searches):
         result.error_code = code
         if self._motion is motion:
             self._motion = None
-        if motion in self._motions:
-            self._motions.remove(motion)
+        self._motions.remove(motion)
         motion.close(code.val == MoveItErrorCodes.SUCCESS)
         return result
 

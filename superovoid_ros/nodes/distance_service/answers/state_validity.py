@@ -44,7 +44,7 @@ except ImportError:  # moveit_msgs has it since 2025
 class Validity(RequestedStates):
     """Part that answers whether states of the robot are free of contacts and satisfy constraints."""
 
-    def configure(self) -> None:
+    def open(self) -> None:
         """Open the services."""
         self.serve(GetStateValidity, "check_state_validity", self._check)
         if GetMultiStateValidity is not None:

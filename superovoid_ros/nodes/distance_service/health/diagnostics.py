@@ -131,8 +131,7 @@ class Diagnostics(Part):
     def _on_robot(self) -> Finding:
         found = Finding()
         model = self._current.snapshot.model
-        state = "active" if self.activity.is_active else "inactive"
-        found.values["state"] = state
+        found.values["state"] = self.activity.state
         if model is None:
             found.note(ERROR, self._current.problem)
         else:

@@ -50,7 +50,7 @@ class PlanningSceneService(Part):
         super().__init__(common)
         self._current, self._measurements = current, measurements
 
-    def configure(self) -> None:
+    def open(self) -> None:
         """Open the service."""
         self.serve(GetPlanningScene, "get_planning_scene", self._answer)
 

@@ -155,16 +155,22 @@ class World(Part):
         self._built_at = -math.inf  # time.monotonic, s
         self.lost_messages = 0
 
+    def open(self) -> None:
+        """Open the services."""
+        self.serve(ApplyObjects, "~/apply_objects", self._apply_objects)
+        self.serve(GetPairRules, "~/get_pair_rules", self._get_pair_rules)
+        self.serve(SetPairRules, "~/set_pair_rules", self._set_pair_rules)
+        if moveit_msgs is not None:
+            self.serve(ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene)
+            self.serve(Empty, "clear_octomap", self._clear_octomap)
+
     def configure(self) -> None:
-        """Listen to topics and open the services."""
+        """Listen to topics."""
         for topic in TOPICS:
             self.endpoints.listen(String, topic, partial(self._take_description, topic), LATCHED)
         if self.parameter("require_scene"):
             words = "no whole planning scene received yet (require_scene: true)"
             self._pending = [_of_unknown("require_scene", words)]
-        self.serve(ApplyObjects, "~/apply_objects", self._apply_objects)
-        self.serve(GetPairRules, "~/get_pair_rules", self._get_pair_rules)
-        self.serve(SetPairRules, "~/set_pair_rules", self._set_pair_rules)
         if moveit_msgs is None:
             return
         for kind, topic in (
@@ -174,8 +180,6 @@ class World(Part):
             (PlanningSceneWorld, "planning_scene_world"),
         ):
             self.endpoints.listen_to_every(kind, topic, partial(self._take, topic, kind))
-        self.serve(ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene)
-        self.serve(Empty, "clear_octomap", self._clear_octomap)
 
     def clean_up(self) -> None:
         """Discard robot and objects."""
