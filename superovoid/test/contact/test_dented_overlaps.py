@@ -100,7 +100,7 @@ def test_points_of_inner_bodies_are_the_farthest():
             across = np.abs(n[:2, None]) * axes
             reach = row[surface.A3] * n[2] * HEIGHTS + r * np.linalg.norm(across, row[surface.Q], axis=0)
             loss = 1e-4 * row[surface.SIZE]
-            height, value = inner_height(row, inner, tuple(n), loss)
+            height, value = inner_height(row, inner, tuple(n), rng.uniform(-1.0, 1.0), loss)
             point = inner_point(row, inner, point_at_height(row, tuple(n), height))
             assert abs(n @ point - value) <= 1e-12 * row[surface.SIZE]
             assert value >= reach.max() - 1.01 * loss

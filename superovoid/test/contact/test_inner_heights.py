@@ -30,14 +30,14 @@ def largest_value(shape, inner, n):
     return float((shape.semi_axes[2] * n[2] * w + share * ring * across).max())
 
 
-def judge_shares(shape, level, n, loss):
+def judge_shares(shape, level, n, loss, start):
     row = shape._packed_row
     rows = np.empty((2, NODES, COLUMNS))
     low, high, ok = fill_shares(row, level, rows)
     if not ok:
         return None
     inner = InnerShare(low, high, rows)
-    return inner_height(row, inner, tuple(n), loss * row[SIZE])[1], largest_value(shape, inner, n), row[SIZE]
+    return inner_height(row, inner, tuple(n), start, loss * row[SIZE])[1], largest_value(shape, inner, n), row[SIZE]
 
 
 def test_a_height_rounded_beyond_a_pole_has_the_share_of_the_pole():
@@ -64,7 +64,7 @@ def test_a_height_of_an_inner_body_reaches_the_largest_value(sharp):
             continue
         n = rng.normal(size=3)
         n /= np.linalg.norm(n)
-        answer = judge_shares(shape, rng.choice([-0.9, 0.9]), n, 1e-10)
+        answer = judge_shares(shape, rng.choice([-0.9, 0.9]), n, 1e-10, rng.choice([-1.0, 1.0, rng.uniform(-1.0, 1.0)]))
         if answer is None or not shape._packed_row[SIZE] > 0.0:
             continue
         value, reference, size = answer
@@ -81,5 +81,5 @@ def test_a_height_next_to_a_kink_needs_few_cuts():
         taper=(taper, taper),
     )
     n = np.array([-0.5301729169708215, -0.8273910360224486, -0.18531257814932478])
-    value, reference, size = judge_shares(shape, 0.8638886767287254, n, 1e-10)
+    value, reference, size = judge_shares(shape, 0.8638886767287254, n, 1e-10, 0.0)
     assert value > reference - 1e-9 * size

@@ -236,15 +236,24 @@ def inner_point(b, inner, f):
 
 
 @kernel
-def inner_height(b, inner, n, loss):
+def inner_height(b, inner, n, start, loss):
     """Return the height of the farthest point of an inner body along n, to within about a loss, and its value.
 
-    The direction is not that of a pole. The values are concave in the height: between two heights they are highest
-    below where the tangents at both meet. A bracket is cut there, which finds a kink, and where the slope vanishes if
-    it changes evenly, in turn.
+    The values are concave in the height, so the slope at a height where the share is 1 tells the side of the farthest
+    point; it is often between this height and a height `start`, that of the farthest point of the body or a near one.
+    The direction is not that of a pole.
+
+    Between two heights the values are highest below where the tangents at both meet. A bracket is cut where the slope
+    vanishes if it changes evenly, and where the tangents meet, which finds a kink, in turn.
     """
-    out_of_line()
-    left, right = _section_at(b, inner, n, -_NEAR_POLE), _section_at(b, inner, n, _NEAR_POLE)
+    start = min(max(start, -_NEAR_POLE), _NEAR_POLE)
+    near = _section_at(b, inner, n, min(max(start, inner.lo), inner.hi))
+    side = 1.0 if near.slope > 0.0 else -1.0
+    far = near
+    for w in (start, side * _NEAR_POLE):
+        if side * far.slope > 0.0 and side * (w - far.w) > 0.0:
+            near, far = far, _section_at(b, inner, n, w)
+    left, right = (near, far) if side > 0.0 else (far, near)
     best = left if left.value > right.value else right
     for i in range(_CUTS):
         wide = right.w - left.w
@@ -253,7 +262,7 @@ def inner_height(b, inner, n, loss):
         meet = (right.value - left.value - right.slope * wide) / (left.slope - right.slope)
         if left.value + left.slope * meet <= best.value + loss:
             break
-        step = meet if i % 2 == 0 else wide * left.slope / (left.slope - right.slope)
+        step = meet if i % 2 == 1 else wide * left.slope / (left.slope - right.slope)
         slack = _SLACK * wide
         middle = _section_at(b, inner, n, left.w + min(max(step, slack), wide - slack))
         best = middle if middle.value > best.value else best
@@ -271,7 +280,7 @@ def inner_support(b, inner, n, loss):
     f = support_candidate(b, n, LOOSE)
     x = inner_point(b, inner, f)
     if not (inner.lo <= f.w <= inner.hi or is_polar(b, n)):
-        w, value = inner_height(b, inner, n, loss)
+        w, value = inner_height(b, inner, n, f.w, loss)
         if dot(n, x) < value:
             f = point_at_height(b, n, w)
             x = inner_point(b, inner, f)
@@ -296,6 +305,8 @@ def put_inside(b, inner, rows, gaps, count):
         full = in_lane(rows, OF_BODY.x + i)
         share, _ = share_at(inner, rows[OF_BODY.height + i])
         x = (share * full[0], share * full[1], full[2])
-        if not (rows[OF_BODY.lack + i] + dot(n, sub(full, x)) <= loss):
-            x, _ = inner_support(b, inner, n, loss)
+        if not (rows[OF_BODY.lack + i] + dot(n, sub(full, x)) <= loss) and not is_polar(b, n):
+            w, value = inner_height(b, inner, n, rows[OF_BODY.height + i], loss)
+            if dot(n, x) < value:
+                x = inner_point(b, inner, point_at_height(b, n, w))
         put_in_lane(rows, OF_BODY.x + i, x)
