@@ -25,7 +25,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub, vector_at
+from superovoid.compiled.vector import (
+    add,
+    combine,
+    cross,
+    dot,
+    norm,
+    rotate,
+    rotate_back,
+    scale,
+    sub,
+    tangent_frame,
+    vector_at,
+)
 from superovoid.contact import columns
 from superovoid.contact.convex import alternating, cores, mesh, nearest_to_core, torus
 from superovoid.contact.minkowski import difference
@@ -41,6 +53,7 @@ from superovoid.values.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, UNBOUND
 _SAME_WAY = 0.5  # cosine: a direction farther from the line of two middles is that of another pose
 # Methods.
 OVOIDS, HALF_SPACES, CONVEX, TORI, MESHES, COMPOUNDS = range(6)
+_TURN, _PROJECTIONS = 0.05, 4  # rad, to another direction at a touch; steps back to one that separates
 OPPOSED = 64.0 * EPS  # |n_A + n_B| of half-spaces that face each other: allowance for the rounding of two rotations
 
 # The first of two kinds in this order is the first body of the method.
@@ -193,6 +206,29 @@ def _opposite_status(pair, n, depth, goal):
 
 
 @kernel
+def _corner_status(pair, n, goal):
+    """`ARBITRARY_NORMAL` if other directions than n separate the hulls of cores that touch, as where corners meet.
+
+    These directions are a convex cone, which lies below the plane across each support point of the difference. A
+    direction turned to the side is projected on the planes it is above. If n is the only direction, this leads back.
+    """
+    out_of_line()
+    t1, t2 = tangent_frame(n)
+    for quarter in range(4):
+        turn = 0.5 * math.pi * quarter
+        u = combine(1.0, n, _TURN, combine(math.cos(turn), t1, math.sin(turn), t2))
+        for _ in range(_PROJECTIONS):
+            u = unit_vector(u, n)
+            corner = difference.difference_support(pair, u)
+            if corner.h <= goal:
+                if norm(cross(u, n)) > 0.5 * _TURN:
+                    return ARBITRARY_NORMAL
+                break
+            u = combine(1.0, u, -dot(u, corner.m) / dot(corner.m, corner.m), corner.m)
+    return 0
+
+
+@kernel
 def _on_surfaces(answer, pair, is_open):
     """Return the same answer with its points on the surfaces.
 
@@ -325,6 +361,8 @@ def solve_convex(first, second, limit, state, rotation, out):
             status &= ~ARBITRARY_NORMAL
         elif kb != kinds.TORUS and answer.distance <= goal:
             status |= _opposite_status(pair, answer.n, -answer.distance, goal)
+        if abs(answer.distance) <= goal:
+            status |= _corner_status(pair, answer.n, goal)
     answer = cores.with_balls(answer, ball_a, ball_b)
     is_open = answer.upper - answer.lower > goal
     # No point of overlapping bodies lies deeper than the two points are off the line along the normal.
@@ -351,9 +389,11 @@ def solve_non_convex(first, second, limit, state, rotation, out):
         # After the translation the bodies touch to rounding: their points may lie deeper than the interval is wide.
         answer = _on_surfaces(answer, pair, is_open)
     status = answer.status
+    balls = kinds.ball_radius(pair.a.row, pair.a.kind) + kinds.ball_radius(pair.b.row, pair.b.kind)
     if status & UNPROVEN == 0 and answer.distance < -goal:
-        balls = kinds.ball_radius(pair.a.row, pair.a.kind) + kinds.ball_radius(pair.b.row, pair.b.kind)
         status |= _opposite_status(pair, answer.n, -answer.distance - balls, goal)
+    if abs(answer.distance + balls) <= goal:
+        status |= _corner_status(pair, answer.n, goal)
     _finish(task, answer, status, goal, wanted, state, out)
 
 

@@ -46,8 +46,9 @@ class Status(Words, IntFlag):
     one side (docs/explanation/certificates.md)."""
     ARBITRARY_NORMAL = ARBITRARY_NORMAL
     """The depth holds, but a translation in another direction separates the bodies and is as short, within the interval
-    (concentric bodies, symmetric overlaps). For convex bodies the direction opposite to the normal is always checked.
-    Other directions are reported only if the search finds them: without the flag one may exist
+    (concentric bodies, symmetric overlaps, corners that touch). For convex bodies the direction opposite to the normal
+    is always checked, and directions near it if they touch. Others are reported only if the search finds them: without
+    the flag one may exist
     (docs/explanation/numerics.md, section 2)."""
     PRECISION = PRECISION
     """Limit of precision: the rounding error at these coordinates exceeds the tolerance, and the interval is wider by

@@ -165,6 +165,33 @@ ONE_WAY = [
 ]
 
 
+def touching(body, corner, turn, point):
+    """Return a body and a pose with a corner of it at a point."""
+    rotation = at(turn=turn)[:3, :3]
+    return body, at(*(np.array(point) - rotation @ corner), turn)
+
+
+CUBE = Box((1.0, 1.0, 1.0))
+LEANING = (0.3, 0.5, 0.2)
+TWO_WAYS_AT_TOUCH = [
+    (CUBE, ORIGIN, CUBE, at(1.0, 1.0, 1.0)),
+    (CUBE, ORIGIN, *touching(CUBE, (-0.5, -0.5, -0.5), LEANING, (0.5, 0.5, 0.5))),
+    (CUBE, ORIGIN, *touching(CUBE, (-0.5, -0.5, -0.5), LEANING, (0.5, 0.1, 0.5))),
+    (CUBE, ORIGIN, *touching(Cone(0.5, 1.0), (0.0, 0.0, 0.5), FLIP, (0.5, 0.0, 0.5))),
+    (Cylinder(0.4, 1.0), ORIGIN, *touching(Cone(0.5, 1.0), (0.0, 0.0, 0.5), FLIP, (0.4, 0.0, 0.5))),
+    (BRACKET, ORIGIN, *touching(CUBE, (-0.5, -0.5, -0.5), LEANING, (0.6, 0.5, 0.1))),
+]
+ONE_WAY_AT_TOUCH = [
+    (CUBE, ORIGIN, *touching(CUBE, (-0.5, -0.5, -0.5), (0.5, -0.4, 0.2), (0.1, 0.2, 0.5))),  # a corner on a face
+    (CUBE, ORIGIN, CUBE, at(0.0, 0.0, 1.0)),
+    # Edges that cross.
+    (CUBE, at(turn=(0.0, 0.25 * math.pi, 0.0)), CUBE, at(0.0, 0.0, math.sqrt(2.0), (0.25 * math.pi, 0.0, 0.0))),
+    (CUBE, ORIGIN, Sphere(0.5), at(*[0.5 + 0.5 / math.sqrt(3.0)] * 3)),
+    (CUBE, ORIGIN, Superovoid((0.5, 0.5, 0.4), section_exponent=0.9), at(0.1, 0.2, 0.9)),
+    (Cylinder(0.4, 1.0), ORIGIN, Superovoid((0.5, 0.4, 0.3)), at(0.8, 0.0, 0.1, (0.0, 0.0, 0.5 * math.pi))),
+]
+
+
 @pytest.mark.parametrize("pair", NOT_UNIQUE)
 def test_many_closest_points_are_flagged_and_not_differentiable(pair):
     assert all(status & Status.NON_UNIQUE and not status.differentiable for status in statuses(*pair))
@@ -175,12 +202,12 @@ def test_one_pair_of_closest_points_is_not_flagged(pair):
     assert not any(status & Status.NON_UNIQUE for status in statuses(*pair))
 
 
-@pytest.mark.parametrize("pair", TWO_WAYS)
+@pytest.mark.parametrize("pair", TWO_WAYS + TWO_WAYS_AT_TOUCH)
 def test_two_equally_short_separating_directions_are_flagged(pair):
     assert all(status & Status.ARBITRARY_NORMAL and not status.differentiable for status in statuses(*pair))
 
 
-@pytest.mark.parametrize("pair", ONE_WAY)
+@pytest.mark.parametrize("pair", ONE_WAY + ONE_WAY_AT_TOUCH)
 def test_one_shortest_separating_direction_is_not_flagged(pair):
     assert not any(status & Status.ARBITRARY_NORMAL for status in statuses(*pair))
 
