@@ -16,7 +16,6 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from action_msgs.msg import GoalStatus
@@ -65,33 +64,75 @@ _END = 5.0  # s, time limit for stopped controllers to end
 _FAILED = MoveItErrorCodes.CONTROL_FAILED
 
 
+class Share:
+    """The part of a motion that one controller follows.
+
+    Parameters
+    ----------
+    name, client, goal
+        Name of the controller, client of its action, and its goal, which is sent at once.
+    wake
+        Called when the controller has responded.
+    """
+
+    def __init__(self, name: str, client: ActionClient, goal: object, wake: Callable[[Future], None]) -> None:
+        self.name, self._client, self._wake = name, client, wake
+        self._sent = self._response = client.send_goal_async(goal)
+        self._sent.add_done_callback(wake)
+        self.is_accepted = False
+
+    def end_reason(self) -> str | None:
+        """Look at the controller; return why it has ended: empty if it has followed its goal, None if it goes on."""
+        if not self._response.done():
+            return None if self._client.server_is_ready() else "is gone: its action has no server"
+        response, words = self._response.result(), ""
+        if not self.is_accepted:
+            if response is None or not response.accepted:
+                return "refused its goal"
+            self.is_accepted = True
+            self._response = response.get_result_async()
+            self._response.add_done_callback(self._wake)
+            return None
+        result = getattr(response, "result", None)
+        if response is None or response.status != GoalStatus.STATUS_SUCCEEDED:
+            words = getattr(result, "error_string", "") or f"its goal ended with status {response and response.status}"
+        elif getattr(result, "error_code", 0) != FollowJointTrajectory.Result.SUCCESSFUL:
+            words = result.error_string or str(result.error_code)
+        return words and f"did not follow: {words}"
+
+    def cancel(self) -> None:
+        """Stop the controller, even if it accepts its goal later."""
+
+        def stop(sent: Future) -> None:
+            if sent.result() is not None and sent.result().accepted:
+                sent.result().cancel_goal_async()
+
+        self._sent.add_done_callback(stop)
+
+
 @dataclass(eq=False)
-class Motion:
+class MotionGoal:
     """A goal of an action, from its acceptance to its end."""
 
     handle: ServerGoalHandle
     feedback: type
     """Type of the action's feedback."""
-    endpoints: Endpoints
-    """Endpoints that run timers."""
     stop: threading.Event = field(default_factory=threading.Event)
     """Set if planning should end."""
     over: Future = field(default_factory=Future)
     """Done once the goal has its result."""
+    news: Future = field(default_factory=Future)
+    """Done if the coroutine that watches the motion should look at it."""
+    shares: list[Share] = field(default_factory=list)
+    """Those whose controllers have not ended."""
     problem: CodedError | None = None
     """Reason why the motion was stopped."""
+    until: float = math.inf
+    """Value of `time.monotonic` until which stopped controllers may end, s."""
     proof: ProvedMotion | None = None
-    """Motion that controllers should follow."""
+    """Motion that controllers follow."""
     proved: RequestedState | None = None
-    """State in which the rest of the motion was last proved, or is being proved."""
-    is_being_proved: bool = False
-    """Whether that proof is under way."""
-    look: Callable[[], None] = lambda: None
-    """Stops the motion if it takes too long, or if its rest is not proved in the present world."""
-    _unended: dict[str, ActionClient] = field(default_factory=dict)  # controllers that have, or will have, a goal
-    _goals: dict[str, Any] = field(default_factory=dict)  # goals of controllers that follow their trajectory
-    _followed: Future = field(default_factory=Future)
-    _patience: float = math.inf  # value of `time.monotonic` until which stopped controllers may end
+    """State in which the rest of the motion was last proved."""
 
     def close(self, succeeded: bool) -> None:
         """End the goal; its status is cancelled if the client has cancelled it."""
@@ -114,74 +155,18 @@ class Motion:
         """Publish the state of the goal as feedback."""
         self.handle.publish_feedback(self.feedback(state=state))
 
+    def wake(self, *_: object) -> None:
+        """Let the coroutine that watches the motion look at it."""
+        if not self.news.done():
+            self.news.set_result(None)
+
     def end(self, code: int, words: str) -> None:
         """Stop planning and all controllers, even those that accept their goals later; only the first reason counts."""
         if self.problem is None:
-            self.problem, self._patience = CodedError(code, words), time.monotonic() + _END
+            self.problem, self.until = CodedError(code, words), time.monotonic() + _END
         self.stop.set()
-        for goal in self._goals.values():
-            goal.cancel_goal_async()
-
-    async def follow(self, shares: list[tuple[str, ActionClient, object]]) -> None:
-        """Let controllers follow their goals until all have ended; raise the reason if one fails.
-
-        The feedback is MONITOR once all have accepted.
-
-        Parameters
-        ----------
-        shares
-            For each controller: its name, the client of its action, and its goal.
-        """
-        self._unended = {name: client for name, client, _ in shares}
-        timer = self.endpoints.start_timer(_LOOK, self._check_controllers)
-        try:
-            for name, client, goal in shares:
-                client.send_goal_async(goal).add_done_callback(partial(self._take_goal, name))
-            await self._followed
-        finally:
-            self.endpoints.stop(timer)
-        self.require()
-
-    def _check_controllers(self) -> None:
-        for name, client in list(self._unended.items()):
-            if not client.server_is_ready():
-                self._end_share(name, "is gone: its action has no server")
-        if self.problem is None:
-            self.look()
-        elif time.monotonic() > self._patience and not self._followed.done():
-            words = f"{self.problem}; controllers did not end after {_END:g} s"
-            self.problem = CodedError(self.problem.moveit_code, words)
-            self._followed.set_result(None)
-
-    def _take_goal(self, name: str, future: Future) -> None:
-        goal = future.result()
-        if goal is None or not goal.accepted:
-            self._end_share(name, "refused its goal")
-            return
-        self._goals[name] = goal
-        goal.get_result_async().add_done_callback(partial(self._take_result, name))
-        if self.problem is not None:
-            goal.cancel_goal_async()
-        elif self._goals.keys() >= self._unended.keys():
-            self.tell("MONITOR")
-
-    def _take_result(self, name: str, future: Future) -> None:
-        del self._goals[name]
-        response, words = future.result(), ""
-        result = getattr(response, "result", None)
-        if response is None or response.status != GoalStatus.STATUS_SUCCEEDED:
-            words = getattr(result, "error_string", "") or f"its goal ended with status {response and response.status}"
-        elif getattr(result, "error_code", 0) != FollowJointTrajectory.Result.SUCCESSFUL:
-            words = result.error_string or str(result.error_code)
-        self._end_share(name, words and f"did not follow: {words}")
-
-    def _end_share(self, name: str, words: str) -> None:
-        """Stop waiting for a controller; if `words` describe its failure, stop the others."""
-        was_awaited = self._unended.pop(name, None) is not None
-        if words and was_awaited:
-            self.end(_FAILED, f"controller '{name}' {words}")
-        if not self._unended and not self._followed.done():
-            self._followed.set_result(None)
+        for share in self.shares:
+            share.cancel()
 
 
 class Motions(Searches):
@@ -205,9 +190,9 @@ class Motions(Searches):
         self._limits = ExecutionLimits()
         # Open after `clean_up` too: controllers that follow or later accept a goal must be stopped.
         self._clients: dict[Controller, ActionClient] = {}
-        self._lasting = Endpoints(common.node, common.report_failure)
-        self._motions: list[Motion] = []
-        self._motion: Motion | None = None  # the motion that controllers follow, or will follow
+        self._lasting = Endpoints(common.node, common.report_failure)  # open after `clean_up` too
+        self._motions: list[MotionGoal] = []
+        self._motion: MotionGoal | None = None  # the motion that controllers follow, or will follow
 
     def open(self) -> None:
         """Open the actions."""
@@ -240,8 +225,8 @@ class Motions(Searches):
 
     def model_changed(self) -> None:
         """Prove the rest of the present motion again."""
-        if self._motion is not None and self._motion.problem is None:
-            self._motion.look()
+        if self._motion is not None:
+            self._motion.wake()
 
     def _cancel(self, handle: ServerGoalHandle) -> None:
         for motion in self._motions:
@@ -258,7 +243,7 @@ class Motions(Searches):
     async def _move(self, handle: ServerGoalHandle) -> MoveGroup.Result:
         goal, options = handle.request, handle.request.planning_options
 
-        async def act(motion: Motion, result: MoveGroup.Result) -> MoveItErrorCodes:
+        async def act(motion: MotionGoal, result: MoveGroup.Result) -> MoveItErrorCodes:
             scene = options.planning_scene_diff
             nothing = PlanningScene(is_diff=scene.is_diff, robot_state=RobotState(is_diff=scene.robot_state.is_diff))
             if scene != nothing:
@@ -280,7 +265,7 @@ class Motions(Searches):
     async def _execute(self, handle: ServerGoalHandle) -> ExecuteTrajectory.Result:
         goal = handle.request
 
-        async def act(motion: Motion, result: ExecuteTrajectory.Result) -> MoveItErrorCodes:
+        async def act(motion: MotionGoal, result: ExecuteTrajectory.Result) -> MoveItErrorCodes:
             by_name = {one.name: one for one in self._controllers}
             unknown = [name for name in goal.controller_names if name not in by_name]
             if unknown:
@@ -296,12 +281,12 @@ class Motions(Searches):
         name: str,
         action: type,
         handle: ServerGoalHandle,
-        act: Callable[[Motion, Any], Awaitable[MoveItErrorCodes]],
+        act: Callable[[MotionGoal, Any], Awaitable[MoveItErrorCodes]],
         *,
         moves: bool,
     ) -> Any:
         """If the goal `moves` the robot, stop the previous motion; act, and end the goal with its result."""
-        motion, result = Motion(handle, action.Feedback, self._lasting), action.Result()
+        motion, result = MotionGoal(handle, action.Feedback), action.Result()
         self._motions.append(motion)
         before, self._motion = self._motion, motion if moves else self._motion
         try:
@@ -315,6 +300,7 @@ class Motions(Searches):
             self.statistics.call(action.__name__)
         except Exception as error:
             code = code_of(motion.problem or error)
+            motion.end(code.val, code.message)  # controllers must not go on after a bug of this node
             self.statistics.call(action.__name__, error)
             self.log.warning(name, f"{name}: {code.message}")
         motion.tell("IDLE")
@@ -334,7 +320,7 @@ class Motions(Searches):
                 raise CodedError(MoveItErrorCodes.INVALID_ROBOT_STATE, f"{words} (apply_planning_scene)")
         request.start_state = RobotState(is_diff=True)
 
-    async def _follow(self, motion: Motion, trajectory: RobotTrajectory, controllers: Sequence[Controller]) -> None:
+    async def _follow(self, motion: MotionGoal, trajectory: RobotTrajectory, controllers: Sequence[Controller]) -> None:
         """Prove a trajectory in the present world, and let controllers follow it; raise the reason if this fails."""
         joints = trajectory.joint_trajectory
         if len(trajectory.multi_dof_joint_trajectory.points):
@@ -352,10 +338,9 @@ class Motions(Searches):
             raise CodedError(_FAILED, "there are no controllers: set the parameter controllers")
         goals = shares_of(joints, controllers, robot.mimic)
         check_grippers(proof.trajectory, [one for one, _ in goals])
-        shares = [(one.name, self._clients[one], goal) for one, goal in goals]
-        for name, client, _ in shares:
-            if not client.server_is_ready():
-                raise CodedError(_FAILED, f"controller '{name}': its action has no server")
+        for one, _ in goals:
+            if not self._clients[one].server_is_ready():
+                raise CodedError(_FAILED, f"controller '{one.name}': its action has no server")
         first = given.points(slice(1))
 
         def refutation(now: RequestedState) -> str:
@@ -367,22 +352,46 @@ class Motions(Searches):
             raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, f"the trajectory is not proved: {words}")
         motion.require()
         self._check_start(given)
-        began, limit = self._clock_time(), self._limits.seconds(given.duration)
+        timer = self._lasting.start_timer(_LOOK, motion.wake)
+        try:
+            for one, goal in goals:
+                motion.shares.append(Share(one.name, self._clients[one], goal, motion.wake))
+            await self._watch(motion, self._limits.seconds(given.duration))
+        finally:
+            self._lasting.stop(timer)
 
-        def look() -> None:
-            after = self._clock_time() - began
+    async def _watch(self, motion: MotionGoal, limit: float) -> None:
+        """Watch a motion until its controllers have ended; stop it if one fails, it is not proved, or after `limit`, s.
+
+        The feedback is MONITOR once all controllers have accepted.
+        """
+        began, is_told, rest = self._clock_time(), False, None
+        while motion.shares and time.monotonic() <= motion.until:
+            await motion.news
+            motion.news, after = Future(), self._clock_time() - began
+            for share in tuple(motion.shares):
+                words = share.end_reason()
+                if words is not None:
+                    motion.shares.remove(share)
+                if words:
+                    motion.end(_FAILED, f"controller '{share.name}' {words}")
+            if motion.problem is not None:
+                continue
+            if not is_told and all(share.is_accepted for share in motion.shares):
+                is_told = True
+                motion.tell("MONITOR")
             if after < 0.0:
                 motion.end(INVALIDATED, "time has jumped back during the motion")
             elif after > limit:
                 motion.end(MoveItErrorCodes.TIMED_OUT, f"controllers did not end after {limit:.3g} s")
-            elif not motion.is_being_proved:
-                motion.is_being_proved = True
-                self.node.executor.create_task(self._prove_rest(motion, after))
+            elif rest is None or rest.done():  # controllers may fail during a proof
+                rest = self.node.executor.create_task(self._prove_rest, motion, after)
+        if motion.shares:
+            words = f"{motion.problem}; controllers did not end after {_END:g} s"
+            motion.problem = CodedError(motion.problem.moveit_code, words)
+        motion.require()
 
-        motion.look = look
-        await motion.follow(shares)
-
-    async def _prove_rest(self, motion: Motion, after: float) -> None:
+    async def _prove_rest(self, motion: MotionGoal, after: float) -> None:
         """If the world or measured state has changed, prove the rest of a motion again; stop it if this fails.
 
         `after` is the time since the start of the motion, s.
@@ -395,7 +404,6 @@ class Motions(Searches):
                 raise InputError(words)
         except Exception as error:
             motion.end(INVALIDATED, f"the world has changed during the motion: {reason_of(error)}")
-        motion.is_being_proved = False
 
     def state_of(self, *request: Any, **options: Any) -> RequestedState:
         """Return the state of a request; raise `CodedError` also if its measurements are stale."""
