@@ -20,6 +20,7 @@ from moveit_msgs.msg import (
     VisibilityConstraint,
 )
 
+from superovoid.robot.urdf import Joint
 from superovoid.scene import Body, Scene
 from superovoid.shapes import ConvexMesh, Shape
 from superovoid.values.poses import rotation_vectors_of
@@ -131,19 +132,24 @@ def _joint_constraint(constraint: JointConstraint, request_state: RequestedState
     value = robot.position_of(name, request_state.positions)
     if value is None:
         raise InputError(f"joint '{name}' is not a joint with one position; known: {listing(robot.joint_names)}")
+    low, wanted, high = wanted_positions(constraint, robot.joints[name], value)
+    return low - _EPSILON <= value <= high + _EPSILON, _weight(constraint.weight) * abs(value - wanted)
+
+
+def wanted_positions(constraint: JointConstraint, joint: Joint, near: float) -> tuple[float, float, float]:
+    """Return the least, wanted and largest position of a joint, rad or m; of a continuous joint in the turn at `near`.
+
+    As in move_group, a position beyond the joint's limits is moved to the limit.
+    """
     wanted = constraint.position
-    joint = robot.joints[name]
+    low, high = wanted - constraint.tolerance_below, wanted + constraint.tolerance_above
     if joint.kind == "continuous":
-        difference = math.remainder(value - wanted, 2.0 * math.pi)
-    else:
-        # As in move_group, a position beyond the joint's limits is moved to the limit.
-        low, high = joint.limits
-        if wanted + above < low:
-            wanted, above = low, np.finfo(float).eps
-        elif wanted - below > high:
-            wanted, below = high, np.finfo(float).eps
-        difference = value - wanted
-    return -below - _EPSILON <= difference <= above + _EPSILON, _weight(constraint.weight) * abs(difference)
+        turn = near + math.remainder(wanted - near, 2.0 * math.pi) - wanted
+        return low + turn, wanted + turn, high + turn
+    lower, upper = joint.limits
+    if high < lower:
+        return low, lower, lower
+    return (upper, upper, high) if low > upper else (low, wanted, high)
 
 
 def _position_constraint(constraint: PositionConstraint, request_state: RequestedState) -> tuple[bool, float]:

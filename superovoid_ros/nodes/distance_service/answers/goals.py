@@ -20,7 +20,12 @@ from moveit_msgs.msg import (
 
 from superovoid.planning import GoalRegion, PoseRegion
 from superovoid.robot.groups import Group
-from superovoid_ros.nodes.distance_service.answers.constraints import condition, placed_shapes, wanted_rotation
+from superovoid_ros.nodes.distance_service.answers.constraints import (
+    condition,
+    placed_shapes,
+    wanted_positions,
+    wanted_rotation,
+)
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, coded
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState
 
@@ -56,17 +61,16 @@ def joint_ranges(
     """
     robot, ranges, preferred = state.robot, {}, {}
     for one in (one for one in constraints if one.joint_name in group.joints):
-        name, wanted, below, above = one.joint_name, one.position, one.tolerance_below, one.tolerance_above
-        lower, upper = robot.joint_limits[name]
+        name = one.joint_name
+        before = ranges.get(name, robot.joint_limits[name])
+        low, wanted, high = wanted_positions(
+            one, robot.joints[name], float(np.mean(path.get(name, state.positions[name])))
+        )
         if robot.joints[name].kind == "continuous":
-            middle = float(np.mean(path.get(name, state.positions[name])))
-            wanted = middle + math.remainder(wanted - middle, 2.0 * math.pi)
-            below, above = min(below, math.pi), min(above, math.pi)
-            if below + above >= 2.0 * math.pi:
+            low, high = max(low, wanted - math.pi), min(high, wanted + math.pi)
+            if high - low >= 2.0 * math.pi:
                 continue
-        before = ranges.get(name, (lower, upper))
-        # As in check_state_validity, a position beyond the joint's limits is moved to the limit.
-        low, high = max(before[0], min(wanted - below, upper)), min(before[1], max(wanted + above, lower))
+        low, high = max(before[0], low), min(before[1], high)
         if low > high:
             raise CodedError(_INVALID, f"joint '{name}': no position satisfies all constraints")
         ranges[name] = _wide_enough(low, high, *before)

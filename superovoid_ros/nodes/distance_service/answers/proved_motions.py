@@ -22,14 +22,13 @@ from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError
 from superovoid_ros.nodes.distance_service.answers.goals import Ranges
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState
 
-REACH = 1.0
-"""Radius around a frame's origin that contains whatever refers to the frame, m."""
+_REACH = 1.0  # m, radius around a frame's origin that contains whatever refers to the frame
 _MEASURED_BEYOND, _BEYOND_LIMIT = 0.01, 1e-6  # rad or m
 _FOLLOWING = 1e-6  # rad or m, largest error of a mimic joint in a trajectory
 
 
 def motion_between(
-    before: np.ndarray, now: np.ndarray, centre: Sequence[float] = (0.0, 0.0, 0.0), radius: float = REACH
+    before: np.ndarray, now: np.ndarray, centre: Sequence[float] = (0.0, 0.0, 0.0), radius: float = _REACH
 ) -> float:
     """Return a bound on how far the points of a ball (default: around the origin) move between two poses, m."""
     first, second = (pose[:3, :3] @ centre + pose[:3, 3] for pose in (before, now))

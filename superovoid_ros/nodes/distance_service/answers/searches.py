@@ -10,7 +10,7 @@ they have, the result is proved again, so that no response describes an outdated
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from superovoid.planning import GroupPlanner
 from superovoid.robot.groups import Group
 from superovoid_ros.nodes.common.mistakes import InputError, listing
 from superovoid_ros.nodes.distance_service.answers.error_codes import OF_PLANNERS, CodedError, code_of, success
-from superovoid_ros.nodes.distance_service.answers.proved_motions import REACH, ProvedMotion, motion_between
+from superovoid_ros.nodes.distance_service.answers.proved_motions import ProvedMotion, motion_between
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, RequestedStates
 from superovoid_ros.nodes.distance_service.jobs import Kind
 from superovoid_ros.nodes.distance_service.world.planning_scene_service import attached_messages, joints_message
@@ -135,30 +135,17 @@ def has_changed(before: RequestedState, now: RequestedState, moved: Collection[s
     if now.model is not before.model:
         return True
     there = now.with_positions({joint: before.positions[joint] for joint in moved})
-    return any(
-        pose is None
-        or (other := _pose_of(there, frame)) is None
-        or not motion_between(pose, other, centre, radius) <= before.tolerance
-        for frame, pose, centre, radius in _balls(before)
-    )
-
-
-def _balls(state: RequestedState) -> Iterator[tuple[str, np.ndarray | None, np.ndarray, float]]:
-    """Yield balls around what a request depends on: name and pose of the frame, centre in it and radius, m."""
-    for body in (body for body in state.planning.scene.bodies if body.link != state.robot.root):
+    motions = []
+    for body in (body for body in before.planning.scene.bodies if body.link != before.robot.root):
+        first, second = (state.poses[body.link] @ body.link_from_body for state in (before, there))
         sphere = body.shape.bounding_sphere()
-        centre = body.link_from_body[:3, :3] @ sphere.centre + body.link_from_body[:3, 3]
-        yield body.link, _pose_of(state, body.link), centre, sphere.radius
-    for frame in state.frame_ids:
-        yield frame, _pose_of(state, frame), np.zeros(3), REACH
-
-
-def _pose_of(state: RequestedState, frame: str) -> np.ndarray | None:
-    """Return root_from_frame; None if it is unknown."""
+        motions.append(motion_between(first, second, sphere.centre, sphere.radius))
     try:
-        return state.poses[frame] if frame in state.poses else state.frames.lookup(frame, "frame")
-    except InputError:
-        return None
+        for frame in before.frame_ids:
+            motions.append(motion_between(*(state.frames.lookup(frame, "frame") for state in (before, there))))
+    except InputError:  # the pose of a frame is unknown
+        return True
+    return not all(motion <= before.tolerance for motion in motions)
 
 
 def planner_of(state: RequestedState, group: Group) -> GroupPlanner:
