@@ -9,7 +9,6 @@ import math
 import time
 from collections import deque
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +29,7 @@ SERVICES = {
     "many": (GetDistances, "get_distances", {"max_distance": MAX_DISTANCE}),
 }
 """For each kind of call: type of the service, its name, and fields of the request."""
-_COMPARED = 64  # number of states in the last responses, which are recorded
+_COMPARED = 64  # number of last responses that are compared with those at rest
 _DISCOVERY = 60.0  # s
 _POLL = 0.05  # s
 
@@ -54,11 +53,8 @@ class Report:
     """Latency of each call from the time at which it was due, s; nan: no response."""
     last: float = 0.0
     """Time of the last response (time.monotonic, s)."""
-    refusals: list[str] = field(default_factory=list)
-    """Messages of responses without success."""
-    replies: list[tuple[list[int], list[dict[frozenset[str], float]]]] = field(default_factory=list)
-    """The last responses: indices of their states, and for each state distances, m, keyed by the names of two bodies.
-    """
+    problems: list[str] = field(default_factory=list)
+    """A line for each refusal, and for each of the last responses that differs from that at rest."""
     processor: float = 0.0
     """Processor time of the client, s."""
 
@@ -74,14 +70,13 @@ def _request(kind: str, states: States, chosen: list[int]) -> object:
     return service.Request(joint_positions=states.positions[chosen[0]].tolist(), base_poses=poses, **fields)
 
 
-def _distances(response: object) -> list[dict[frozenset[str], float]]:
+def is_unlike(response: object, other: object) -> bool:
+    """Return whether responses to the same request have different pairs or distances."""
     if not isinstance(response, GetDistances.Response):
-        return [{frozenset((pair.body_a, pair.body_b)): pair.distance for pair in response.distances.pairs}]
-    names, rows = response.bodies, list(zip(response.body_a, response.body_b, response.distance, strict=True))
-    return [
-        {frozenset((names[a], names[b])): distance for a, b, distance in rows[first:end]}
-        for first, end in pairwise(response.first)
-    ]
+        return response.distances.pairs != other.distances.pairs
+    return any(
+        getattr(response, name) != getattr(other, name) for name in ("first", "bodies", "body_a", "body_b", "distance")
+    )
 
 
 class TimedCaller(Caller):
@@ -102,8 +97,8 @@ class TimedCaller(Caller):
             size = states_per_call if kind == "many" else 1
             chosen = [[(first + k) % total for k in range(size)] for first in range(total)]
             requests = [_request(kind, states, numbers) for numbers in chosen]
-            self._calls[kind] = client, chosen, requests
-            self.ask(client, requests[0], _DISCOVERY)  # the response to a client's first call can get lost
+            answers = [self.ask(client, request, _DISCOVERY) for request in requests]
+            self._calls[kind] = client, requests, answers
 
     def follow(self, kind: str, start: float, end: float, interval: float, give_up: float) -> Report:
         """Make calls of one kind from `start` to `end` (time.monotonic, s), and wait for the responses.
@@ -111,9 +106,9 @@ class TimedCaller(Caller):
         Calls are due every `interval` seconds; 0: each after the response to the previous one. A call
         without a response after `give_up` seconds is lost.
         """
-        client, chosen, requests = self._calls[kind]
+        client, requests, answers = self._calls[kind]
         report, began = Report(), time.process_time()
-        kept: deque[tuple[list[int], object]] = deque(maxlen=max(1, _COMPARED // len(chosen[0])))
+        kept: deque[tuple[int, object]] = deque(maxlen=_COMPARED)
         waiting: dict[Future, tuple[int, float]] = {}
         count = max(1, round((end - start) / interval)) if interval else math.inf
 
@@ -124,9 +119,9 @@ class TimedCaller(Caller):
                 report.latencies[number] = report.last - due
                 response = future.result()
                 if response.success:
-                    kept.append((chosen[number % len(chosen)], response))
+                    kept.append((number % len(requests), response))
                 else:
-                    report.refusals.append(response.message)
+                    report.problems.append(f"{kind}: refused: {response.message}")
 
         while True:
             now, sent = time.monotonic(), len(report.latencies)
@@ -145,5 +140,6 @@ class TimedCaller(Caller):
                 del waiting[future]
             self.executor.spin_once(timeout_sec=min(due - now, _POLL) if due > now else _POLL)
         report.processor = time.process_time() - began
-        report.replies = [(numbers, _distances(response)) for numbers, response in kept]
+        wrong = (number for number, response in kept if is_unlike(response, answers[number]))
+        report.problems += [f"{kind}: the answer to request {number} differs from that at rest" for number in wrong]
         return report

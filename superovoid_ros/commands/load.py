@@ -23,7 +23,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         "load",
         help="measure the distance service under load",
         description="Call a distance service about the two hands of the iCub from several client processes; print a "
-        "table and write it as CSV. The exit code is 1 if an answer is lost, refused or wrong.",
+        "table and write it as CSV. The exit code is 1 if an answer is lost, refused or not the one at rest.",
         example="superovoid dev load --clients 8 --rates 50,max",
     )
     command.add_argument(
@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
                 problems += errors
                 bar.update(task, advance=1)
     bad = sum(bool(row.errors or row.lost) for row in rows)
-    REPORT.verdict(f"{len(rows)} measurements, {bad} with lost, refused or wrong answers", failed=bad)
+    REPORT.verdict(f"{len(rows)} measurements, {bad} with lost, refused or other answers than at rest", failed=bad)
     console = REPORT.console()
     print_table(console, service_load.table(rows))
     lines = [f"error: {problem}" for problem in problems[:10]]

@@ -15,7 +15,7 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -23,11 +23,10 @@ from multiprocessing.connection import Connection
 import numpy as np
 from rich.table import Table
 
-from superovoid import state_distances
 from superovoid.cli.interruption import INTERRUPTS
 from superovoid.output import CsvRow, cell, column
 from superovoid_ros.client import DistanceClient
-from superovoid_ros.client.timed_calls import MAX_DISTANCE, SERVICES, Report, States, TimedCaller
+from superovoid_ros.client.timed_calls import SERVICES, Report, States, TimedCaller
 from superovoid_ros.motions.grasp_sweep import read_sweep
 from superovoid_ros.tools.process.child import NodeError, end_with_parent, hands_service
 from superovoid_ros.tools.process.network import own_network
@@ -38,10 +37,6 @@ _GROUPS = "left_fingers", "right_fingers"
 _STATES = 64
 _JOINT_NOISE = 0.1  # rad
 _LEAD = 0.2  # s between an order and its first call, so that all clients receive the order in time
-_TOLERANCE = 1e-9  # m, largest difference between the distances of the service and the library
-
-Distances = Mapping[frozenset[str], float]
-"""Distances of one state, m, keyed by the names of the two bodies."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +50,7 @@ class Row(CsvRow):
     """Calls due per second, over all clients; inf: each client calls again as soon as it has a response."""
     calls: int
     errors: int
-    """Number of refusals, and of states in the last responses that differ from the library's answer."""
+    """Number of refusals, and of the last responses that differ from those to the same requests at rest."""
     lost: int
     """Number of calls without a response."""
     throughput: float = column("replies_per_s")
@@ -68,51 +63,18 @@ class Row(CsvRow):
     """Processor time of all clients per second."""
 
 
-def sweep_states() -> tuple[States, list[Distances]]:
-    """Return states of the grasp sweep with random joint offsets, and the library's answers for them."""
-    robot, sweep = read_sweep()
+def sweep_states() -> States:
+    """Return states of the grasp sweep with random joint offsets."""
+    _, sweep = read_sweep()
     rng = np.random.default_rng(0)
     frames = [sweep.frame(int(index)) for index in rng.integers(0, len(sweep), _STATES)]
     positions = np.array([list(frame.positions.values()) for frame in frames])
     positions += rng.uniform(-_JOINT_NOISE, _JOINT_NOISE, positions.shape)
     bases = {link: np.array([frame.base_poses[link] for frame in frames]) for link in frames[0].base_poses}
-    names, pairs = list(sweep.positions), robot.body_pairs(_GROUPS[:1], _GROUPS[1:])
-    found = state_distances(robot, robot.scene(), positions, joint_names=names, base_poses=bases, pairs=pairs)
-    answers: list[dict[frozenset[str], float]] = [{} for _ in frames]
-    columns = found.state, found.name_a, found.name_b, found.distance
-    for state, a, b, distance in zip(*(each.tolist() for each in columns), strict=True):
-        answers[state][frozenset((a, b))] = distance
-    return States(_GROUPS, names, positions, bases), answers
+    return States(_GROUPS, list(sweep.positions), positions, bases)
 
 
-def differs(kind: str, reply: Distances, library: Distances) -> bool:
-    """Return True if the pairs or distances of a response differ from the library's answer for that state."""
-    limit = {"closest": min(library.values()), "penetration": 0.0}.get(kind, MAX_DISTANCE)
-    missing = {pair for pair, distance in library.items() if distance < limit - _TOLERANCE} - reply.keys()
-    is_alone = kind != "closest" or len(reply) == 1
-    return (
-        bool(missing)
-        or not is_alone
-        or any(
-            not (abs(distance - library.get(pair, math.inf)) <= _TOLERANCE and distance <= limit + _TOLERANCE)
-            for pair, distance in reply.items()
-        )
-    )
-
-
-def errors_of(kind: str, report: Report, library: Sequence[Distances]) -> list[str]:
-    """Return a line for each refusal, and for each state whose response differs from the library's answer."""
-    found = [f"{kind}: refused: {message}" for message in report.refusals]
-    for numbers, states in report.replies:
-        if len(states) != len(numbers):
-            found.append(f"{kind}: {len(states)} states of {len(numbers)}")
-            continue
-        wrong = [k for k, reply in zip(numbers, states, strict=True) if differs(kind, reply, library[k])]
-        found += [f"{kind}: state {k} differs from the library's answer" for k in wrong]
-    return found
-
-
-def summary(kind: str, rate: float, start: float, reports: Sequence[Report], errors: int, node_time: float) -> Row:
+def summary(kind: str, rate: float, start: float, reports: Sequence[Report], node_time: float) -> Row:
     """Summarize the reports of all clients; `start`: time of the first due call; `node_time`: processor time, s."""
     latencies = 1e3 * np.concatenate([report.latencies for report in reports])
     answered = latencies[~np.isnan(latencies)]
@@ -124,7 +86,7 @@ def summary(kind: str, rate: float, start: float, reports: Sequence[Report], err
         len(reports),
         rate,
         calls=len(latencies),
-        errors=errors,
+        errors=sum(len(report.problems) for report in reports),
         lost=len(latencies) - len(answered),
         throughput=len(answered) / span,
         median=median,
@@ -191,7 +153,7 @@ class ServiceLoad:
     """
 
     def __init__(self, clients: int, states_per_call: int = 8) -> None:
-        states, self._library = sweep_states()
+        states = sweep_states()
         with ExitStack() as stack:
             namespace = stack.enter_context(own_network("load"))
             self._node, service = hands_service(namespace), f"{namespace}/distance_service"
@@ -234,5 +196,4 @@ class ServiceLoad:
             client.connection.send((kind, first, first + duration, interval, GIVE_UP))
         reports = [self._receive(client) for client in chosen]
         used = self._node.processor_time() - used
-        errors = [line for report in reports for line in errors_of(kind, report, self._library)]
-        return summary(kind, rate, start, reports, len(errors), used), errors
+        return summary(kind, rate, start, reports, used), [line for report in reports for line in report.problems]
