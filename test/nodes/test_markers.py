@@ -68,7 +68,8 @@ class MarkerPlayer:
         self.pairs = robot.body_pairs(*([link] for link in links))
         watched = np.unique(self.pairs)
         self.watched = [robot.bodies[index] for index in watched]
-        self.markers = SceneMarkers(tuple(robot.bodies), opacity, "", FRAMES, (), watched)
+        self.markers, links = SceneMarkers(FRAMES), [body.link for body in robot.bodies]
+        self.markers.set_bodies(tuple(robot.bodies), links, opacity, watched=watched)
 
     def show(self, index):
         frame = self.motion.frame(index)
@@ -152,11 +153,11 @@ def test_a_changed_scene_leaves_other_bodies_as_they_are():
     played = bite()
     for _ in range(30):
         played.show(0)
-    markers, bodies = played.markers, list(played.robot.bodies)
+    bodies = list(played.robot.bodies)
     corners = played.display.of("bodies")
     moved = replace(bodies[2], link_from_body=bodies[2].link_from_body @ arm.at(0.1, 0.0, 0.0))
     bodies = [bodies[0], moved, *bodies[3:]]
-    played.markers = SceneMarkers(tuple(bodies), 0.6, "", FRAMES, (), (), (), markers)
+    played.markers.set_bodies(tuple(bodies), [body.link for body in bodies], 0.6)
     message = played.markers.markers_without_answer()
     ids = {marker.text.partition("\n")[0]: number for number, marker in corners.items()}
     actions = {marker.id: marker.action for marker in message.markers if marker.ns == "bodies"}

@@ -79,25 +79,12 @@ class _Drawn(NamedTuple):
 class SceneMarkers:
     """Markers of a scene, stored between updates: triangles are computed once, and only changes are sent.
 
+    The first message deletes all markers, which may be those of an earlier process.
+
     Parameters
     ----------
-    bodies
-        The bodies of the scene.
-    opacity
-        Opacity of the bodies; 0: they are not drawn.
-    frame
-        A frame of the robot.
     frames
         Prefix of the links' frames, such as "distance_service/".
-    cubes
-        Indices of the cubes, all with one orientation and on one link: drawn in one colour, that of unchecked bodies.
-    watched
-        Indices of the bodies in checked pairs, whose extent determines the sizes.
-    owners
-        The link or object to which each body belongs; default: its link.
-    previous
-        The markers that displays show, which are changed to these; None: all markers are deleted first, which may be
-        those of an earlier process.
 
     Attributes
     ----------
@@ -107,62 +94,67 @@ class SceneMarkers:
         Description of missing objects; empty if none are missing.
     """
 
-    def __init__(
+    def __init__(self, frames: str) -> None:
+        self._frames = frames
+        self.frame = self.missing = ""
+        self._drawn: dict[str, _Drawn] = {}
+        self._sent: dict[tuple[str, int], object] = {}
+        self._begins, self._updates, self._numbers = True, 0, itertools.count()
+
+    def set_bodies(
         self,
         bodies: tuple[Body, ...],
+        owners: Sequence[str],
         opacity: float,
         frame: str = "",
-        frames: str = "",
         cubes: Sequence[int] = (),
         watched: Sequence[int] = (),
-        owners: Sequence[str] = (),
-        previous: SceneMarkers | None = None,
     ) -> None:
-        self._bodies = bodies
-        self._opacity = opacity
-        self._frames = frames
+        """Replace the bodies of the scene; the next update sends those that displays do not show.
+
+        Parameters
+        ----------
+        bodies, owners
+            The bodies, and the link or object to which each belongs.
+        opacity
+            Opacity of the bodies; 0: they are not drawn.
+        frame
+            A frame of the robot.
+        cubes
+            Indices of the cubes, all with one orientation and on one link: drawn in one colour, that of unchecked
+            bodies.
+        watched
+            Indices of the bodies in checked pairs, whose extent determines the sizes.
+        """
+        self._bodies, self._opacity, self.frame = bodies, opacity, frame
         self._watched = [bodies[index] for index in watched] or bodies
         self._checked = np.array(watched, dtype=int)
-        self.frame, self.missing = frame, ""
         self._links = sorted({body.link for body in bodies})
         self._extent: float | None = None
-        self._updates = 0
-        self._sent: dict[tuple[str, int], object] = {} if previous is None else previous._sent
-        self._begins = previous is None
         together: dict[object, list[int]] = {}
         in_lists = set(map(int, cubes))
         for index, body in enumerate(bodies):
             together.setdefault(body.shape.lengths[0] if index in in_lists else body.name, []).append(index)
         self._unchecked = [indices[0] for indices in together.values() if indices[0] in in_lists]
-        known = {} if previous is None else previous._drawn
-        self._drawn: dict[str, _Drawn] = {}
-        if opacity:
-            owners = owners or [body.link for body in bodies]
-            self._draw([(owners[indices[0]], indices) for indices in together.values()], known)
-
-    def _draw(self, groups: Sequence[tuple[str, list[int]]], known: Mapping[str, _Drawn]) -> None:
-        """Make the markers of bodies and cubes, without colour; keep known ones of the same bodies."""
-        names = {self._bodies[indices[0]].name for _, indices in groups}
-        used = {one.marker.id for name, one in known.items() if name in names}
-        free = (number for number in itertools.count() if number not in used)
-        for owner, indices in groups:
-            bodies, index = tuple(self._bodies[i] for i in indices), indices[0]
-            name, before = bodies[0].name, known.get(bodies[0].name)
-            if before is not None and (before.owner, before.bodies) == (owner, bodies):
+        known, self._drawn = self._drawn, {}
+        for index, *others in together.values() if opacity else ():
+            drawn, owner = tuple(bodies[i] for i in (index, *others)), owners[index]
+            name, before = drawn[0].name, known.get(drawn[0].name)
+            if before is not None and (before.owner, before.bodies) == (owner, drawn):
                 self._drawn[name] = before._replace(index=index)
                 continue
-            marker = Marker(ns="bodies", id=next(free) if before is None else before.marker.id)
+            marker = Marker(ns="bodies", id=next(self._numbers) if before is None else before.marker.id)
             marker.text = f"{name}\n{owner}"
-            marker.header.frame_id = self._frames + bodies[0].link
+            marker.header.frame_id = self._frames + drawn[0].link
             marker.frame_locked = True
-            marker.pose = to_pose(bodies[0].link_from_body)
+            marker.pose = to_pose(drawn[0].link_from_body)
             if index in self._unchecked:
-                _fill_cubes(marker, bodies)
+                _fill_cubes(marker, drawn)
             else:
-                vertices, faces = bodies[0].shape.triangles(_FACETS)
+                vertices, faces = drawn[0].shape.triangles(_FACETS)
                 marker.type, marker.scale = Marker.TRIANGLE_LIST, Vector3(x=1.0, y=1.0, z=1.0)
                 marker.points = [to_point(corner) for corner in vertices[faces].reshape(-1, 3)]
-            self._drawn[name] = _Drawn(owner, bodies, index, marker)
+            self._drawn[name] = _Drawn(owner, drawn, index, marker)
 
     def resend(self) -> None:
         """Send everything with the next update, for a new subscriber."""

@@ -124,8 +124,7 @@ class Topics(Part):
         super().__init__(common)
         self._current, self._measurements = current, measurements
         self._watched: Selection | None = None
-        self._markers: SceneMarkers | None = None
-        self._is_outdated = False  # whether the markers are of an earlier model or opacity
+        self._begin_markers()
         self._approach: Approach | None = None
         self._is_measured = False  # whether joint states have arrived since the timer's last callback
         self._timer = None  # runs only while there are subscribers
@@ -155,7 +154,7 @@ class Topics(Part):
 
     def activate(self) -> None:
         """Start publishing; subscribers receive all markers again."""
-        self._markers = None
+        self._begin_markers()
         self._measurements.joints_changed = self._take_joint_states
         self._measurements.is_followed = lambda: self._clearance_listeners > 0
         self._update_timer()
@@ -175,7 +174,12 @@ class Topics(Part):
 
     def clean_up(self) -> None:
         """Discard the markers."""
-        self._watched = self._markers = self._approach = None
+        self._watched = self._approach = None
+        self._begin_markers()
+
+    def _begin_markers(self) -> None:
+        self._markers = SceneMarkers(own_frames(self.node.get_fully_qualified_name()))
+        self._is_outdated = True  # whether the markers are of an earlier model or opacity
 
     def check(self, new: Mapping[str, object]) -> None:
         """Check that the present robot has the pairs; a new one is read later."""
@@ -263,13 +267,12 @@ class Topics(Part):
         model = self._current.snapshot.model
         if model is None:
             return None
-        if self._markers is None or self._is_outdated:
+        if self._is_outdated:
             frame = self._measurements.frame_of(model.robot, model.robot.root_link)
-            frames = own_frames(self.node.get_fully_qualified_name())
             cubes = model.planning.bodies_of(OCTOMAP)
             watched = np.unique((self._watched or model.select((), ())).pairs)
-            opacity, which = float(self.parameter("markers.opacity")), (cubes, watched, model.planning.owners)
-            self._markers = SceneMarkers(model.scene.bodies, opacity, frame, frames, *which, self._markers)
+            opacity = float(self.parameter("markers.opacity"))
+            self._markers.set_bodies(model.scene.bodies, model.planning.owners, opacity, frame, cubes, watched)
             self._is_outdated = False
         self._markers.missing = self._current.missing_content
         return self._markers
@@ -356,6 +359,5 @@ class Topics(Part):
 
     def _resend_markers(self) -> None:
         """Send all markers at the next publication, because the number of subscribers changed."""
-        if self._markers is not None:
-            self._markers.resend()
+        self._markers.resend()
         self._update_timer()
