@@ -22,6 +22,6 @@ class SweepClient(Caller):
         """Return the client of a service."""
         return self.client(_TYPES[service], f"{NODES[service]}/{service}")
 
-    def request(self, service: str, **fields: object) -> object:
-        """Call a service and return its response; `Caller.ask` repeats a lost call."""
-        return self.ask(self.client_of(service), _TYPES[service].Request(**fields))
+    def request(self, service: str, timeout: float, **fields: object) -> object:
+        """Call a service and return its response as `Caller.ask` does."""
+        return self.ask(self.client_of(service), _TYPES[service].Request(**fields), timeout)

@@ -13,13 +13,12 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from functools import partial
 
 from superovoid.cli.interruption import INTERRUPTS
 from superovoid_ros.client.caller import Caller
 from superovoid_ros.client.sweep_client import NODES, SweepClient
 from superovoid_ros.tools.demo.report import SweepRow
-from superovoid_ros.tools.process.child import NodeError, NodeProcess, Watch, remapping_rules
+from superovoid_ros.tools.process.child import PATIENCE, NodeError, NodeProcess, late_error, remapping_rules
 from superovoid_ros.tools.process.network import own_network
 
 _REPLAY_AFTER = 0.5  # s without the frame at the distance service, after which the frame is played again
@@ -37,14 +36,12 @@ class _Client(SweepClient):
 
     def __init__(self, namespace: str) -> None:
         self._processes: dict[str, NodeProcess] = {}
-        self._watch: Callable[[], None] = lambda: None  # raises an error if the awaited node takes too long
         super().__init__("sweep_demo", namespace, self._check)
 
     def _check(self) -> None:
         INTERRUPTS.check()
         for process in self._processes.values():
             process.check()
-        self._watch()
 
     def refuse_company(self) -> None:
         """Raise `DemoError` if nodes with these names are already running."""
@@ -66,16 +63,16 @@ class _Client(SweepClient):
     def wait_for_services(self, processes: dict[str, NodeProcess]) -> None:
         """Wait until both nodes offer their services; from then on, check their processes during each wait."""
         self._processes = processes
-        for service, node in NODES.items():
-            client, watch = self.client_of(service), Watch(processes[node])
-            self._watch = partial(watch.look, f"service {client.srv_name} did not appear")
-            self.wait(client.service_is_ready)
+        for client in map(self.client_of, NODES):
+            if not self.wait(client.service_is_ready, PATIENCE):
+                raise late_error(f"service {client.srv_name} did not appear")
 
     def call(self, service: str, **fields: object) -> object:
         """Return the response of a service; raise `NodeError` if its process ends or takes too long."""
-        watch = Watch(self._processes[NODES[service]], cause=_LOST_BECAUSE)
-        self._watch = partial(watch.look, f"{service} did not answer")
-        return self.request(service, **fields)
+        try:
+            return self.request(service, PATIENCE, **fields)
+        except TimeoutError:
+            raise late_error(f"{service} did not answer", _LOST_BECAUSE) from None
 
     def play(self, frame: int) -> object:
         """Request that the player publish a frame; return its response."""
@@ -87,7 +84,7 @@ class _Client(SweepClient):
     def row(self, frame: int, links_a: Sequence[str], links_b: Sequence[str]) -> SweepRow:
         """Play a frame, query both services and return the results."""
         stamp, links = self.play(frame).stamp, {"links_a": list(links_a), "links_b": list(links_b)}
-        played, watch = time.monotonic(), Watch(self._processes["distance_service"], cause=_LOST_BECAUSE)
+        played = began = time.monotonic()
         while True:
             started = time.perf_counter()
             nearest = self.call("get_min_distance", max_results=1, **links)
@@ -95,7 +92,9 @@ class _Client(SweepClient):
             if nearest.success and nearest.distances.header.stamp == stamp:
                 break
             self.turn()
-            watch.look(f"frame {frame} did not reach the distance service ({nearest.message})")
+            if time.monotonic() > began + PATIENCE:
+                problem = f"frame {frame} did not reach the distance service ({nearest.message})"
+                raise late_error(problem, _LOST_BECAUSE)
             if time.monotonic() > played + _REPLAY_AFTER:
                 # Joint states and transforms are published once and may be lost, especially the first ones of a new
                 # publisher.

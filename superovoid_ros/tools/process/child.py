@@ -126,36 +126,19 @@ class NodeProcess:
         self._parameters.close()
 
 
-class Watch:
-    """Time limit for a process: raises an error if the process ends or takes too long.
-
-    Parameters
-    ----------
-    process
-        The process that must reach the awaited state.
-    patience
-        Time limit, s.
-    cause
-        Possible cause of a timeout, and the remedy.
-    """
-
-    def __init__(self, process: NodeProcess, patience: float = PATIENCE, cause: str = _DISCOVERY) -> None:
-        self._process, self._cause = process, cause
-        self._patience, self._until = patience, time.monotonic() + patience
-
-    def look(self, problem: str) -> None:
-        """Raise `NodeError`, which begins with `problem`, if the process ended or the time limit is over."""
-        self._process.check()
-        if time.monotonic() >= self._until:
-            raise NodeError(f"{problem} within {self._patience:g} s: {self._cause}")
+def late_error(problem: str, cause: str = _DISCOVERY) -> NodeError:
+    """Return the error that something did not happen within `PATIENCE`, with a possible cause and the remedy."""
+    return NodeError(f"{problem} within {PATIENCE:g} s: {cause}")
 
 
 def wait_for(process: NodeProcess, condition: Callable[[], bool], problem: str, pause: float = _PAUSE) -> None:
-    """Wait until `condition` holds, checked every `pause` seconds; raise `NodeError` as `Watch.look` does."""
-    watch = Watch(process)
+    """Wait until `condition` holds, checked every `pause` seconds; `NodeError` if the process ends or is late."""
+    until = time.monotonic() + PATIENCE
     while not condition():
         INTERRUPTS.check()
-        watch.look(problem)
+        process.check()
+        if time.monotonic() >= until:
+            raise late_error(problem)
         time.sleep(pause)
 
 
