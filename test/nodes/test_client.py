@@ -9,9 +9,11 @@ import time
 import numpy as np
 import pytest
 import rclpy
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.context import Context
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.task import Future
 from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import GetDistances
 
@@ -281,46 +283,23 @@ def test_an_asynchronous_call_waits_for_nothing(loopback_domain, node):
         client.distances_async()  # ten minutes if it waited
 
 
-class NoAnswer(Exception):
-    pass
-
-
-class SilentService:
+class SilentService(Caller):
     """A service that takes requests and answers none, or not the first ones."""
 
     def __init__(self, name, *answer, lost=0):
-        self._caller, self._answer = Caller(name), answer
-        self.asked, self.requests, self.lost = threading.Event(), 0, lost
-        self._caller.node.create_service(GetDistances, "~/get_distances", self._take)
-        self._thread = threading.Thread(target=self._spin, daemon=True)
-        self._thread.start()
+        super().__init__(name)
+        self.asked, self.requests, self.lost, self._answer = threading.Event(), 0, lost, answer
+        self.node.create_service(GetDistances, "~/get_distances", self._take, callback_group=ReentrantCallbackGroup())
+        self.spin_aside()
 
-    def _take(self, _request, response):
+    async def _take(self, _request, response):
         self.requests += 1
         self.asked.set()
         if not self._answer or self.requests <= self.lost:
-            raise NoAnswer
+            await Future()
         response.success, response.message, response.first = self._answer[:3]
         response.error_code.value = int(*self._answer[3:])
         return response
-
-    def _spin(self):
-        while self._caller.context.ok():
-            try:
-                self._caller.turn(0.1)
-            except (NoAnswer, ExternalShutdownException):
-                pass
-            except Exception:
-                if self._caller.context.ok():  # else closed while an answer was on its way
-                    raise
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._caller.context.shutdown()
-        self._thread.join()
-        self._caller.close()
 
 
 ANSWER = True, "", [0, 0]
