@@ -312,21 +312,6 @@ def test_a_motion_with_another_object_than_attached_is_refused(robot):
     assert code.val == Code.INVALID_ROBOT_STATE and "'tool' is not attached" in code.message
 
 
-@pytest.mark.parametrize("seconds", [-15, 15])
-def test_a_trajectory_that_begins_at_another_time_is_refused(robot, seconds):
-    message = trajectory((0.0, LEFT), (30.0, RIGHT))
-    message.header.stamp = robot.now()
-    message.header.stamp.sec += seconds
-    code = begun(robot, execute(robot, message))
-    assert code.val == Code.INVALID_MOTION_PLAN and "header.stamp" in code.message
-
-
-def test_a_gripper_does_not_move_together_with_the_arm(robot):
-    points = (0.0, [*LEFT, 0.035]), (30.0, [*RIGHT, 0.0])
-    code = begun(robot, execute(robot, trajectory(*points, joints=JOINTS)))
-    assert code.val == Code.CONTROL_FAILED and "at its own speed" in code.message
-
-
 def test_a_motion_ends_when_time_jumps_back(start_service, serve, client, tmp_path):
     controllers, unmeasured = (
         {"arm_controller": ("FollowJointTrajectory", "", panda.ARM)},

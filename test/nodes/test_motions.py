@@ -3,7 +3,7 @@
 
 """Motions and Cartesian paths as move_group's clients request them, with simulated controllers."""
 
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from types import MappingProxyType
 from xml.etree import ElementTree
 
@@ -148,43 +148,6 @@ def test_a_change_of_the_world_stops_a_motion(robot, motion, event):
     assert ("4 bytes that are not" if event == "loss" else "wall") in code.message and measured(robot)[0] > 0.3
 
 
-# --- several controllers ---
-
-
-@contextmanager
-def own_controller(client, end):
-    """Serve `own_controller`; `end` returns the result of a goal that has been accepted."""
-    options = {"callback_group": ReentrantCallbackGroup(), "cancel_callback": lambda _: CancelResponse.ACCEPT}
-    server = ActionServer(client.node, FollowJointTrajectory, "/own_controller", end, **options)
-    yield
-    server.destroy()
-
-
-def arm_and_finger(client, seconds, *, is_served=True):
-    """Execute a slow motion of the arm to the right, together with one of the finger; return its error code."""
-    points = [panda.state_of(LEFT), panda.state_of(RIGHT)]
-    message = trajectory(*((t, p.values()) for t, p in zip((0, seconds), points, strict=True)), joints=points[0])
-    while True:
-        code = execute(client, message, ["arm_controller", "own_controller"]).code()
-        # The node discovers a controller a little after it has begun to serve.
-        if not is_served or "no server" not in code.message:
-            return code
-
-
-def test_a_controller_that_fails_stops_the_others_and_is_named(robot):
-    def fail(handle):
-        handle.abort()
-        return FollowJointTrajectory.Result(error_code=-5, error_string="the finger is stuck")
-
-    with own_controller(robot, fail):
-        code = arm_and_finger(robot, 30)
-    assert code.val == Code.CONTROL_FAILED
-    assert "own_controller" in code.message and "the finger is stuck" in code.message
-    at = measured(robot)
-    assert abs(at[0] - RIGHT[0]) > 0.1
-    np.testing.assert_array_equal(measured(robot), at)
-
-
 def test_no_motion_begins_where_the_joints_are_not_known(robot):
     robot.set(stale_timeout=0.001)
     code = move(robot, RIGHT).code()
@@ -240,42 +203,75 @@ def swing(**fields):
     return message
 
 
-FINGERS = {"panda_finger_joint1": (0.035, 0.02), "panda_finger_joint2": (0.035, 0.035)}
+def stamped(message):
+    message.header.stamp.sec = 1
+    return message
+
+
+def fingers(*first, second=(0.035, 0.035)):
+    """Return the positions of both fingers, or of the first."""
+    return {"panda_finger_joint1": first} | ({"panda_finger_joint2": second} if second else {})
+
+
+ARM_AND_FINGER = ["arm_controller", "own_controller"]
+RESTING = fingers(0.035, 0.035, second=None)
+UNPROVED, FAILED = Code.INVALID_MOTION_PLAN, Code.CONTROL_FAILED
 
 
 @pytest.mark.parametrize(
-    ("message", "words"),
+    ("message", "controllers", "code", "words"),
     [
-        (to_the_right(1), "wall"),
-        (swing(), "wall"),
-        (swing(accelerations=0.0), "wall"),
-        (to_the_right(30, to=(3.0, *LEFT[1:])), "limits"),
-        (to_the_right(30, {"wheel": (0.0, 1.0)}), "'wheel'"),
-        (to_the_right(30, FINGERS), "does not follow joint 'panda_finger_joint1'"),
+        (to_the_right(1), [], UNPROVED, "wall"),
+        (swing(), [], UNPROVED, "wall"),
+        (swing(accelerations=0.0), [], UNPROVED, "wall"),
+        (to_the_right(30, to=(3.0, *LEFT[1:])), [], UNPROVED, "limits"),
+        (to_the_right(30, {"wheel": (0.0, 1.0)}), [], UNPROVED, "'wheel'"),
+        (to_the_right(30, fingers(0.035, 0.02)), [], UNPROVED, "does not follow joint 'panda_finger_joint1'"),
+        (stamped(to_the_right(30)), [], UNPROVED, "header.stamp: must be 0"),
+        (to_the_right(30, fingers(0.035, 0.0, second=None)), [], FAILED, "at its own speed"),
+        (to_the_right(30, RESTING), ARM_AND_FINGER, FAILED, "'own_controller': its action has no server"),
+        (to_the_right(30), ["nobody"], FAILED, "'nobody' is unknown"),
     ],
 )
-def test_a_trajectory_that_is_not_proved_to_be_safe_is_refused(robot, message, words):
+def test_a_trajectory_that_must_not_be_followed_moves_nothing(robot, message, controllers, code, words):
     robot.apply(block("wall", panda.wall()))
-    code = execute(robot, message).code()
-    assert code.val == Code.INVALID_MOTION_PLAN and words in code.message, code
+    found = execute(robot, message, controllers).code()
+    assert found.val == code and words in found.message, found
     np.testing.assert_allclose(measured(robot), LEFT, atol=1e-3)
 
 
-def test_a_controller_without_a_server_moves_none(robot):
-    code = arm_and_finger(robot, 30, is_served=False)
-    assert code.val == Code.CONTROL_FAILED and "own_controller" in code.message
-    np.testing.assert_allclose(measured(robot), LEFT, atol=1e-3)
+# --- several controllers ---
+
+
+def fail(handle):
+    handle.abort()
+    return FollowJointTrajectory.Result(error_code=-5, error_string="the finger is stuck")
+
+
+async def stay(handle):
+    await Future()
 
 
 @pytest.mark.ci
-def test_a_controller_that_does_not_end_is_stopped_after_the_margin(robot):
-    async def stay(handle):
-        await Future()
-
-    with own_controller(robot, stay):
-        code = arm_and_finger(robot, 1)
-    assert code.val == Code.TIMED_OUT
-    assert f"{1.2 + MARGIN:.3g} s" in code.message
+@pytest.mark.parametrize(
+    ("end", "seconds", "code", "words"),
+    [
+        (fail, 30, FAILED, "'own_controller' did not follow: the finger is stuck"),
+        (stay, 1, Code.TIMED_OUT, f"{1.2 + MARGIN:.3g} s"),
+    ],
+)
+def test_a_controller_that_fails_or_stays_ends_the_motion_of_all(robot, end, seconds, code, words):
+    options = {"callback_group": ReentrantCallbackGroup(), "cancel_callback": lambda _: CancelResponse.ACCEPT}
+    server = ActionServer(robot.node, FollowJointTrajectory, "/own_controller", end, **options)
+    message = to_the_right(seconds, RESTING)
+    # The node discovers a controller a little after it has begun to serve.
+    while "no server" in (found := execute(robot, message, ARM_AND_FINGER).code()).message:
+        pass
+    server.destroy()
+    assert found.val == code and words in found.message
+    at = measured(robot)
+    assert (abs(at[0] - RIGHT[0]) > 0.1) == (end is fail)
+    np.testing.assert_array_equal(measured(robot), at)
 
 
 # --- limits of execution ---
