@@ -17,8 +17,11 @@ from panda_service import attached, inverse, joint_range, joint_state, plan, reg
 from shape_msgs.msg import Mesh, MeshTriangle, SolidPrimitive
 from std_msgs.msg import Header
 
+from superovoid_ros.nodes.common.conversions import from_pose
+
 pytestmark = panda.NEEDS_PLANNER
 Code = MoveItErrorCodes
+INVALIDATED = Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE
 
 URDF = """<robot name="crane">
   <link name="chassis"><contact_geometry><sphere radius="0.1"/></contact_geometry></link>
@@ -162,55 +165,42 @@ def test_returned_states_can_be_requested_again(crane):
         assert {frozenset((one.contact_body_1, one.contact_body_2)) for one in hit} == {frozenset(("load", "rock"))}
 
 
-@pytest.mark.parametrize(
-    ("shift", "code"), [(0.0005, Code.SUCCESS), (0.2, Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE)]
-)
-def test_a_plan_is_proved_again_after_a_motion_of_the_base(crane, shift, code):
-    crane.send_transform("odom", "chassis", np.eye(4))
-    ask = {"robot_state": state_of(turn=1.0)}
-    crane.call_until(lambda response: response.valid, GetStateValidity, "/check_state_validity", **ask)
-    crane.apply(rock(0.65))  # the hook passes by at 0.5
-    future = plan_crane(
-        crane, turn_to(-1.0, boom=(0.0, 1e-3)), state_of(turn=1.5), joints(boom=(0.0, 0.01)), begin, 60.0
-    )
-    crane.send_transform("odom", "chassis", pose(shift, 0.0))
+def plan_while_the_base_moves(client, goal, start, odom_from_chassis, *objects):
+    """Plan from a place where the frames agree, among objects; move the base during the search."""
+    client.send_transform("odom", "chassis", np.eye(4))
+    asked = {"robot_state": state_of(turn=1.0)}
+    client.call_until(lambda response: response.valid, GetStateValidity, "/check_state_validity", **asked)
+    client.apply(*objects)
+    future = plan_crane(client, goal, start, joints(boom=(0.0, 0.01)), begin, 60.0)
+    client.send_transform("odom", "chassis", odom_from_chassis)
     asked = {"fk_link_names": ["hook"], "robot_state": state_of(), "header": Header(frame_id="odom")}
+    hook = odom_from_chassis @ pose(0.5, 0.0)
 
-    def has_driven(answer):
-        return answer.pose_stamped[0].pose.position.x == pytest.approx(0.5 + shift)
+    def has_moved(answer):
+        return np.allclose(from_pose(answer.pose_stamped[0].pose, "hook"), hook, atol=1e-9)
 
-    crane.call_until(has_driven, GetPositionFK, "/compute_fk", **asked)
-    hold(crane, "plan", False)
-    assert crane.wait(future.done)
-    response = future.result().motion_plan_response
+    client.call_until(has_moved, GetPositionFK, "/compute_fk", **asked)
+    hold(client, "plan", False)
+    assert client.wait(future.done)
+    return future.result().motion_plan_response
+
+
+@pytest.mark.parametrize(("shift", "code"), [(0.0005, Code.SUCCESS), (0.2, INVALIDATED)])
+def test_a_plan_is_proved_again_after_a_motion_of_the_base(crane, shift, code):
+    goal = turn_to(-1.0, boom=(0.0, 1e-3))  # the hook passes by the rock at 0.5
+    response = plan_while_the_base_moves(crane, goal, state_of(turn=1.5), pose(shift, 0.0), rock(0.65))
     assert response.error_code.val == code, response.error_code
     assert (code == Code.SUCCESS) == bool(response.trajectory.joint_trajectory.points)
 
 
 def test_a_plan_is_proved_again_after_a_motion_of_what_the_robot_carries(crane):
     """The base turns so little that only a load three metres away moves by more than the tolerance."""
-    crane.send_transform("odom", "chassis", np.eye(4))
-    ask = {"robot_state": state_of(turn=1.0)}
-    crane.call_until(lambda response: response.valid, GetStateValidity, "/check_state_validity", **ask)
     angle = -1.0 - 2.0 * math.asin(0.5 * (0.1 + 0.0015) / 3.0)  # the load ends 1.5 mm from the rock
-    place = pose(3.0 * math.cos(angle), 3.0 * math.sin(angle))
-    crane.apply(solid("rock", place, [0.05], SolidPrimitive.SPHERE, "odom"))
-    start = state_of(turn=0.5)
-    start.attached_collision_objects = [
-        attached(solid("load", pose(2.5, 0.0), [0.05], SolidPrimitive.SPHERE, "hook"), "hook")
-    ]
-    goal = Constraints(joint_constraints=joints(turn=(-1.0, 1e-7), boom=(0.0, 1e-7)))
-    future = plan_crane(crane, goal, start, joints(boom=(0.0, 0.01)), begin, 60.0)
+    start, place = state_of(turn=0.5), pose(3.0 * math.cos(angle), 3.0 * math.sin(angle))
+    load = solid("load", pose(2.5, 0.0), [0.05], SolidPrimitive.SPHERE, "hook")
+    start.attached_collision_objects = [attached(load, "hook")]
     turned = pose(0.0, 0.0)
     turned[:2, :2] = [[math.cos(8e-4), math.sin(8e-4)], [-math.sin(8e-4), math.cos(8e-4)]]
-    crane.send_transform("odom", "chassis", turned)
-    asked = {"fk_link_names": ["hook"], "robot_state": state_of(), "header": Header(frame_id="odom")}
-
-    def has_turned(answer):
-        return answer.pose_stamped[0].pose.position.y == pytest.approx(-0.5 * 8e-4, rel=1e-3)
-
-    crane.call_until(has_turned, GetPositionFK, "/compute_fk", **asked)
-    hold(crane, "plan", False)
-    assert crane.wait(future.done)
-    code = future.result().motion_plan_response.error_code
-    assert code.val == Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE and "load" in code.message, code
+    far_rock = solid("rock", place, [0.05], SolidPrimitive.SPHERE, "odom")
+    code = plan_while_the_base_moves(crane, turn_to(-1.0, 1e-7, boom=(0.0, 1e-7)), start, turned, far_rock).error_code
+    assert code.val == INVALIDATED and "load" in code.message, code
