@@ -190,7 +190,7 @@ class Motions(Searches):
         self._limits = ExecutionLimits()
         # Open after `clean_up` too: controllers that follow or later accept a goal must be stopped.
         self._clients: dict[Controller, ActionClient] = {}
-        self._lasting = Endpoints(common.node, common.report_failure)  # open after `clean_up` too
+        self._lasting = Endpoints(common.node, common.report_failure)
         self._motions: list[MotionGoal] = []
         self._motion: MotionGoal | None = None  # the motion that controllers follow, or will follow
 
