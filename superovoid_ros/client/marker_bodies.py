@@ -38,6 +38,8 @@ class MarkerBody:
     owner: str
     """The link or object to which the body belongs."""
     meaning: Meaning
+    is_object: bool
+    """Whether the owner is an object of the world; the pose of the body is then that of the object."""
 
 
 @dataclass(eq=False)
@@ -76,7 +78,7 @@ class MarkerBodies:
         # Other colours have no known meaning.
         meaning = next((one for one, ours in COLOURS.items() if (np.abs(colour - ours) < 0.5).all()), Meaning.UNKNOWN)
         link = marker.header.frame_id.removeprefix(self.prefix)
-        name, _, owner = (marker.text or f"body {marker.id}").partition("\n")
+        name, owner, kind, *_ = [*(marker.text or f"body {marker.id}").split("\n"), "", ""]
         known = self.bodies.get(marker.id)
         if known is None and len(self.bodies) >= _MOST_BODIES:
             raise InputError(f"more than {_MOST_BODIES} bodies")
@@ -96,7 +98,7 @@ class MarkerBodies:
         body = TriangleBody(name, link, shape, pose)
         if old is None or (old.name, old.link, old.shape) != (name, link, shape) or (old.link_from_body != pose).any():
             self.changed_at = time.monotonic()
-        self.bodies[marker.id] = MarkerBody(body, owner or link, meaning)
+        self.bodies[marker.id] = MarkerBody(body, owner or link, meaning, kind == "object")
 
     def take_frames(self, message: TFMessage) -> None:
         """Store the frames of this node's links; ignore all others."""

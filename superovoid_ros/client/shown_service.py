@@ -26,13 +26,6 @@ from superovoid_interfaces.srv import ApplyObjects, GetMinDistance, GetPairRules
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
-try:
-    from moveit_msgs.msg import PlanningSceneComponents
-    from moveit_msgs.srv import GetPlanningScene
-except ModuleNotFoundError:
-    GetPlanningScene = None  # without it, links and objects cannot be distinguished: no object has a handle
-
-from superovoid.robot.planning_scene import OCTOMAP
 from superovoid.scene import Body
 from superovoid.shapes import Superovoid
 from superovoid.viewing.meanings import Meaning, meanings, status_words
@@ -49,7 +42,7 @@ from superovoid.viewing.picture import (
 )
 from superovoid_ros.client.caller import Caller
 from superovoid_ros.client.marker_bodies import MarkerBodies, MarkerBody
-from superovoid_ros.nodes.common.conversions import from_pose, superovoid_object, to_pose
+from superovoid_ros.nodes.common.conversions import superovoid_object, to_pose
 from superovoid_ros.nodes.common.endpoints import read
 from superovoid_ros.nodes.common.mistakes import InputError, shorten
 
@@ -89,9 +82,6 @@ class ShownService:
         self._answered_at = -math.inf
         self._refusal = ""
         self._values: dict[str, object] = {}
-        self._links: frozenset[str] = frozenset()
-        self._moveit_objects: Mapping[str, FloatArray] = {}
-        self._scene_asked_at = -math.inf
         self._calls: dict[Client, tuple[Future, float]] = {}
         self._news: list[Callable[[], None]] = []
         self._caller = Caller("superovoid_view", global_arguments=False)
@@ -103,7 +93,7 @@ class ShownService:
         self._caller.spin_aside()
 
     def _open(self, service: str) -> None:
-        node, space = self._caller.node, service.rpartition("/")[0]
+        node = self._caller.node
         for kind, topic, take, depth in (
             (MarkerArray, f"{service}/markers", self._bodies.take_markers, 1000),
             (DistanceArray, f"{service}/distances", self._take_distances, 10),
@@ -118,7 +108,6 @@ class ShownService:
         self._ask_values = client(GetParameters, f"{service}/get_parameters")
         self._ask_rules = client(GetPairRules, f"{service}/get_pair_rules")
         self._apply = client(ApplyObjects, f"{service}/apply_objects")
-        self._ask_scene = GetPlanningScene and client(GetPlanningScene, f"{space}/get_planning_scene")
         node.create_timer(_POLL, self._poll)
 
     def close(self) -> None:
@@ -179,28 +168,22 @@ class ShownService:
     # -- requests -------------------------------------------------------------------------------------------------
 
     def _poll(self) -> None:
-        """Request the parameters, the robot's links, and the reason if the node publishes no distances."""
+        """Request the parameters, and the reason if the node publishes no distances."""
         self._ask(self._ask_values, GetParameters.Request(names=list(_PARAMETERS)), self._take_values)
         if self._is_silent():
             self._ask(self._ask_state, GetMinDistance.Request(max_results=1), self._take_refusal)
         else:
             self._refusal = ""
-        is_due = self._scene_asked_at < max(self._bodies.changed_at, time.monotonic() - _AGAIN)
-        if self._ask_scene is not None and is_due:
-            part = PlanningSceneComponents.LINK_PADDING_AND_SCALING | PlanningSceneComponents.WORLD_OBJECT_GEOMETRY
-            request = GetPlanningScene.Request(components=PlanningSceneComponents(components=part))
-            if self._ask(self._ask_scene, request, self._take_scene):
-                self._scene_asked_at = time.monotonic()
 
-    def _ask(self, client: Client, request: object, take: Callable[[object], None]) -> bool:
-        """Send a request unless one is pending or there is no server; return whether it was sent."""
+    def _ask(self, client: Client, request: object, take: Callable[[object], None]) -> None:
+        """Send a request unless one is pending or there is no server."""
         before, asked_at = self._calls.get(client, (None, -math.inf))
         if before is not None and not before.done():
             if time.monotonic() < asked_at + _AGAIN:
-                return False
+                return
             client.remove_pending_request(before)
         if not client.service_is_ready():
-            return False
+            return
         future = client.call_async(request)
         self._calls[client] = future, time.monotonic()
 
@@ -211,24 +194,12 @@ class ShownService:
                     take(answer)
 
         future.add_done_callback(on_done)
-        return True
 
     def _take_values(self, answer: GetParameters.Response) -> None:
         self._values = dict(zip(_PARAMETERS, map(parameter_value_to_python, answer.values), strict=False))
 
     def _take_refusal(self, answer: GetMinDistance.Response) -> None:
         self._refusal = "" if answer.success else answer.message
-
-    def _take_scene(self, answer: GetPlanningScene.Response) -> None:
-        self._links = frozenset(one.link_name for one in answer.scene.link_scale)  # all links that have bodies
-        found = {}
-        for thing in answer.scene.world.collision_objects:
-            if self._answer is not None and thing.header.frame_id == self._answer.header.frame_id:
-                try:
-                    found[thing.id] = from_pose(thing.pose, f"object '{shorten(thing.id, 80)}'")
-                except InputError:
-                    pass  # the object has no handle
-        self._moveit_objects = found
 
     def _is_silent(self) -> bool:
         rate = self._values.get("rate")
@@ -267,25 +238,11 @@ class ShownService:
 
     @property
     def objects(self) -> Mapping[str, FloatArray]:
-        """Objects of the world that can be moved by name: frame_from_object, shape (4, 4), m.
-
-        The poses of MoveIt objects come from `get_planning_scene`. That service does not list superovoids; their poses
-        are those of their bodies.
-        """
+        """Objects of the world that can be moved by name: frame_from_object, shape (4, 4), m."""
         with self._lock:
-            poses = self._link_poses()
-            if not self._links:
-                return {}
-            found = {}
-            for one in self._bodies.bodies.values():
-                root = None if self._answer is None else self._answer.header.frame_id
-                if one.owner in self._links or one.owner == OCTOMAP or one.body.link != root:
-                    continue  # part of the robot, or attached to it
-                pose = poses[root] @ one.body.link_from_body if root in poses else None
-                pose = self._moveit_objects.get(one.owner, pose)
-                if pose is not None:
-                    found[one.owner] = pose
-            return found
+            poses, bodies = self._link_poses(), self._bodies.bodies.values()
+            things = (one for one in bodies if one.is_object and one.body.link in poses)
+            return {one.owner: poses[one.body.link] @ one.body.link_from_body for one in things}
 
     def add_object(self, name: str, shape: Superovoid, pose: FloatArray) -> None:
         """Add a superovoid to the world; raise `ValueError` if the node refuses."""

@@ -16,6 +16,8 @@ from superovoid_interfaces.msg import DistanceArray, PairDistance
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker
 
+from superovoid.scene import Body
+from superovoid.shapes import Sphere
 from superovoid_ros.motions import dental_bite
 from superovoid_ros.motions.grasp_sweep import read_sweep
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform, to_pose
@@ -167,6 +169,15 @@ def test_a_changed_scene_leaves_other_bodies_as_they_are():
     for number, marker in played.display.of("bodies").items():
         if number != ids[moved.name]:
             assert marker.points is corners[number].points
+
+
+def test_the_marker_of_an_object_has_its_pose_and_the_place_of_its_body():
+    markers, body = SceneMarkers(FRAMES), Body("cup", "world", Sphere(0.1), arm.at(1.0, 2.0, 3.0))
+    markers.set_bodies((body,), ["cup"], 0.6, {"cup": arm.at(0.0, 2.0, 3.0)})
+    (marker,) = (one for one in markers.markers_without_answer().markers if one.ns == "bodies")
+    assert marker.text == "cup\ncup\nobject" and marker.pose == to_pose(arm.at(0.0, 2.0, 3.0))
+    corners = np.array([(point.x, point.y, point.z) for point in marker.points])
+    np.testing.assert_allclose(np.linalg.norm(corners - (1.0, 0.0, 0.0), axis=1), 0.1, rtol=1e-6)
 
 
 # --- saved configurations of displays ---

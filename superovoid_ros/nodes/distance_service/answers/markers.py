@@ -9,7 +9,8 @@ for the closest pairs), `distances` (a text for each of the closest pairs), `inc
 names missing objects). Displays can hide each namespace.
 
 Colours are those of `superovoid.viewing.meanings`, as on pages: they follow from the proved intervals. The field `text`
-of a body's marker, which displays do not draw, contains its name and, in a second line, its link or object.
+of a body's marker, which displays do not draw, contains its name, in a second line its link or object, and for an
+object of the world a third line, `object`: that marker has the pose of the object.
 
 A body is sent once, in the frame of its link, and again if it or its colour changes. The frames move: they are sent on
 /tf as transforms of the links, under names of this node's own. So bodies, points and distances belong to one state, and
@@ -21,6 +22,7 @@ from __future__ import annotations
 import itertools
 import textwrap
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -69,7 +71,6 @@ def extent_of(bodies: Sequence[Body], link_poses: Mapping[str, np.ndarray]) -> f
 class _Drawn(NamedTuple):
     """Bodies that one marker draws: a single body, or the cubes of one size."""
 
-    owner: str
     bodies: tuple[Body, ...]
     index: int
     """Index of the first body, which defines pose and colour."""
@@ -106,6 +107,7 @@ class SceneMarkers:
         bodies: tuple[Body, ...],
         owners: Sequence[str],
         opacity: float,
+        objects: Mapping[str, np.ndarray] = MappingProxyType({}),
         frame: str = "",
         cubes: Sequence[int] = (),
         watched: Sequence[int] = (),
@@ -118,6 +120,8 @@ class SceneMarkers:
             The bodies, and the link or object to which each belongs.
         opacity
             Opacity of the bodies; 0: they are not drawn.
+        objects
+            Pose root_from_object of each object of the world, m, shape (4, 4).
         frame
             A frame of the robot.
         cubes
@@ -140,21 +144,25 @@ class SceneMarkers:
         for index, *others in together.values() if opacity else ():
             drawn, owner = tuple(bodies[i] for i in (index, *others)), owners[index]
             name, before = drawn[0].name, known.get(drawn[0].name)
-            if before is not None and (before.owner, before.bodies) == (owner, drawn):
+            is_object, body_pose = owner in objects and index not in self._unchecked, drawn[0].link_from_body
+            link_from_marker = objects[owner] if is_object else body_pose
+            text, pose = f"{name}\n{owner}" + ("\nobject" if is_object else ""), to_pose(link_from_marker)
+            if before is not None and (before.marker.text, before.marker.pose, before.bodies) == (text, pose, drawn):
                 self._drawn[name] = before._replace(index=index)
                 continue
             marker = Marker(ns="bodies", id=next(self._numbers) if before is None else before.marker.id)
-            marker.text = f"{name}\n{owner}"
             marker.header.frame_id = self._frames + drawn[0].link
-            marker.frame_locked = True
-            marker.pose = to_pose(drawn[0].link_from_body)
+            marker.text, marker.pose, marker.frame_locked = text, pose, True
             if index in self._unchecked:
                 _fill_cubes(marker, drawn)
             else:
                 vertices, faces = drawn[0].shape.triangles(_FACETS)
                 marker.type, marker.scale = Marker.TRIANGLE_LIST, Vector3(x=1.0, y=1.0, z=1.0)
+                if is_object:
+                    marker_from_body = np.linalg.inv(link_from_marker) @ body_pose
+                    vertices = vertices @ marker_from_body[:3, :3].T + marker_from_body[:3, 3]
                 marker.points = [to_point(corner) for corner in vertices[faces].reshape(-1, 3)]
-            self._drawn[name] = _Drawn(owner, drawn, index, marker)
+            self._drawn[name] = _Drawn(drawn, index, marker)
 
     def resend(self) -> None:
         """Send everything with the next update, for a new subscriber."""

@@ -271,8 +271,9 @@ class Topics(Part):
             frame = self._measurements.frame_of(model.robot, model.robot.root_link)
             cubes = model.planning.bodies_of(OCTOMAP)
             watched = np.unique((self._watched or model.select((), ())).pairs)
-            opacity = float(self.parameter("markers.opacity"))
-            self._markers.set_bodies(model.scene.bodies, model.planning.owners, opacity, frame, cubes, watched)
+            opacity, planning = float(self.parameter("markers.opacity")), model.planning
+            objects = {name: thing.pose for name, thing in planning.objects.items() if thing.link is None}
+            self._markers.set_bodies(model.scene.bodies, planning.owners, opacity, objects, frame, cubes, watched)
             self._is_outdated = False
         self._markers.missing = self._current.missing_content
         return self._markers
