@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 
 from superovoid.cli import option_values, view
-from superovoid_ros.commands import needs_ros
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -23,11 +22,6 @@ def add(commands: argparse._SubParsersAction) -> None:
     option_values.add_search(command, 300.0)
     option_values.add_output(command, "superovoid_grasp", "folder for CSV and plots")
     command.add_argument(
-        "--service",
-        action="store_true",
-        help="compute distances by a service in another process (needs ROS 2)",
-    )
-    command.add_argument(
         "--view", action="store_true", help="serve a page with the path and its distances afterwards; Ctrl-C ends it"
     )
     option_values.add_reporting(command)
@@ -38,19 +32,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Plan the motion of both hands to a grasp around an object."""
     if arguments.view:
         view.require_viser()
-    options = {}
-    if arguments.service:
-        # ROS wheels may restart Python once to set the library path, so import them before any output.
-        try:
-            from superovoid_ros.tools.service_planner import planning_service
-        except ModuleNotFoundError as error:
-            raise needs_ros(error) from None
-        options["distances"] = lambda example: planning_service(example.problem, example.urdf, example.srdf)
     import ompl  # noqa: F401 (before the minute that all else takes)
 
     from superovoid_ros.icub import grasp_planning
 
-    code = grasp_planning.main(arguments.seed, arguments.time, arguments.output, **options)
+    code = grasp_planning.main(arguments.seed, arguments.time, arguments.output)
     # A path that fails the independent check can be viewed too; the exit code remains that of the check.
     if not arguments.view:
         return code

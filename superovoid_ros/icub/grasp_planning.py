@@ -10,8 +10,7 @@ fingers are planned together with them. The straight path from start to grasp le
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -320,18 +319,7 @@ def _length_below(curve: Profile, margin: float) -> float:
     return 1e3 * float(np.diff(curve.along)[near[1:] & near[:-1]].sum())
 
 
-@contextmanager
-def in_process(example: GraspExample) -> Iterator[SceneValidity]:
-    """Yield distances computed in this process."""
-    yield SceneValidity(example.problem)
-
-
-def main(
-    seed: int = 1,
-    deadline: float = 300.0,
-    output: Path = Path("superovoid_grasp"),
-    distances: Callable[[GraspExample], AbstractContextManager[Validity]] = in_process,
-) -> int:
+def main(seed: int = 1, deadline: float = 300.0, output: Path = Path("superovoid_grasp")) -> int:
     """Plan, check, print and write files; return exit code 0 if the independent check agrees.
 
     Parameters
@@ -340,8 +328,6 @@ def main(
         As for `solve`.
     output : Path
         Folder for the files.
-    distances : callable
-        Returns a context manager that yields the source of the distances.
 
     Returns
     -------
@@ -355,7 +341,8 @@ def main(
     example = read_example()
     problem = example.problem
     margin = problem.check_margin(example.margin)
-    with progress() as bar, distances(example) as validity:
+    validity = SceneValidity(problem)
+    with progress() as bar:
         task = bar.add_task("starting", total=None)
 
         def stage(text: str) -> None:

@@ -1,4 +1,4 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Programs that start nodes and call their services: the demo, load tests, planning through the service."""
+"""Programs that start nodes and call their services: the demo, load tests."""

@@ -25,17 +25,17 @@ from rich.table import Table
 
 from superovoid.cli.interruption import INTERRUPTS
 from superovoid.output import CsvRow, cell, column
-from superovoid_ros.client import DistanceClient
+from superovoid_ros.client import DistanceClient, ServiceUnavailableError
 from superovoid_ros.client.timed_calls import SERVICES, Report, States, TimedCaller
 from superovoid_ros.motions.grasp_sweep import read_sweep
-from superovoid_ros.tools.process.child import NodeError, end_with_parent, hands_service
+from superovoid_ros.tools.process.child import NodeError, end_with_parent, hands_service, wait_for
 from superovoid_ros.tools.process.network import own_network
-from superovoid_ros.tools.service_planner import wait_until_there
 
 GIVE_UP = 30.0  # s without a response, after which a call counts as lost
 _GROUPS = "left_fingers", "right_fingers"
 _STATES = 64
 _JOINT_NOISE = 0.1  # rad
+_LOOK = 0.5  # s between two checks whether the starting node works
 _LEAD = 0.2  # s between an order and its first call, so that all clients receive the order in time
 
 
@@ -145,6 +145,14 @@ class _Client:
         self.process.join()
 
 
+def _is_ready(client: DistanceClient) -> bool:
+    try:
+        client.wait(_LOOK, ready=True)
+    except ServiceUnavailableError:
+        return False
+    return True
+
+
 class ServiceLoad:
     """A distance service with both hands in a separate ROS domain, and client processes; a context manager.
 
@@ -159,7 +167,7 @@ class ServiceLoad:
             self._node, service = hands_service(namespace), f"{namespace}/distance_service"
             stack.callback(self._node.stop)
             with DistanceClient(service=service) as client:
-                wait_until_there(self._node, client)
+                wait_for(self._node, lambda: _is_ready(client), f"{service} did not answer", pause=0.0)
             self._clients = []
             for _ in range(clients):
                 self._clients.append(_Client(service, states, states_per_call))
