@@ -30,9 +30,9 @@ from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetDistances
 
 from superovoid_ros.client.caller import Caller, ask
-from superovoid_ros.client.questions import (
+from superovoid_ros.client.requests import (
+    DistanceOptions,
     Distances,
-    Question,
     check_names,
     distances_of,
     request_of,
@@ -207,7 +207,7 @@ class DistanceClient:
             f"{', '.join(sorted(others)) or 'none'}. Is the node running, with the same ROS_DOMAIN_ID?"
         )
 
-    def distances(self, positions: ArrayLike | None = None, **options: Unpack[Question]) -> Distances:
+    def distances(self, positions: ArrayLike | None = None, **options: Unpack[DistanceOptions]) -> Distances:
         """Compute the signed distances of pairs of bodies in one or many states.
 
         Parameters
@@ -216,7 +216,7 @@ class DistanceClient:
             Positions of `joint_names`, rad or m, shape (states, joints) or (joints,). Other joints keep their measured
             position.
         **options
-            The fields of `Question`: joint_names, base_poses, links_a, links_b, max_distance, gradients, deadline, ...
+            The fields of `DistanceOptions`: joint_names, base_poses, links_a, links_b, max_distance, gradients, ...
 
         Returns
         -------
@@ -240,7 +240,7 @@ class DistanceClient:
         world_id = self._world_id
         return self._distances(self._ask(request), world_id)
 
-    def distances_async(self, positions: ArrayLike | None = None, **options: Unpack[Question]) -> Future:
+    def distances_async(self, positions: ArrayLike | None = None, **options: Unpack[DistanceOptions]) -> Future:
         """Request `distances` without blocking; the service must be available already (see `wait`).
 
         Parameters

@@ -17,7 +17,7 @@ from rclpy.task import Future
 from superovoid_interfaces.srv import GetDistances, GetMinDistance, GetPenetration
 
 from superovoid_ros.client.caller import Caller
-from superovoid_ros.client.questions import request_of
+from superovoid_ros.client.requests import request_of
 from superovoid_ros.nodes.common.conversions import to_transforms
 
 MAX_DISTANCE = 0.01

@@ -36,10 +36,10 @@ class ClientWithTimeout(Caller):
 
     def wait_for_silence(self, messages: list, seconds: float = 0.3) -> None:
         """Wait until no message arrives for `seconds`, and discard the messages that were still on their way."""
-        deadline = time.monotonic() + ANSWER_TIMEOUT
+        until = time.monotonic() + ANSWER_TIMEOUT
         count = -1
         while len(messages) != count:
-            assert time.monotonic() < deadline, "messages keep arriving"
+            assert time.monotonic() < until, "messages keep arriving"
             count = len(messages)
             self.spin(seconds)
         messages.clear()
@@ -56,10 +56,10 @@ class ClientWithTimeout(Caller):
 
     def call_until(self, accept: Callable[[object], bool], kind: type, service: str, **request: object) -> object:
         """Call a service until `accept` accepts its response, since an earlier message may still be on its way."""
-        deadline = time.monotonic() + ANSWER_TIMEOUT
+        until = time.monotonic() + ANSWER_TIMEOUT
         while True:
             response = self.call(kind, service, **request)
             if accept(response):
                 return response
-            assert time.monotonic() < deadline, f"{service} still answers: {response}"
+            assert time.monotonic() < until, f"{service} still answers: {response}"
             self.spin(0.02)

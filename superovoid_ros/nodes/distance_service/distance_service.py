@@ -100,7 +100,7 @@ class DistanceService(LifecycleNode):
         """Import and create the parts."""
         # Imported here, because these imports take most of the start-up time, and other processes discover this node
         # in it. If they discover it while it opens its services, Fast DDS often loses these services for three seconds.
-        from superovoid_ros.nodes.distance_service.answers.distances import Distances
+        from superovoid_ros.nodes.distance_service.answers.distances import DistanceServices
         from superovoid_ros.nodes.distance_service.answers.topics import Topics
         from superovoid_ros.nodes.distance_service.health.bond import Bond, Status
         from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
@@ -122,7 +122,7 @@ class DistanceService(LifecycleNode):
             measurements,
             self._world,
             *of_moveit,
-            Distances(*common),
+            DistanceServices(*common),
             topics,
             Diagnostics(*common, topics, self._facts),
             *([] if Status is None else [Bond(self.common)]),
@@ -130,20 +130,24 @@ class DistanceService(LifecycleNode):
 
     def _parts_of_moveit(self, measurements: Measurements, world: World) -> list[Part]:
         """Create the parts that use MoveIt's messages and, with the parameter `planning`, those that move the robot."""
-        from superovoid_ros.nodes.distance_service.answers.state_validity import Validity
+        from superovoid_ros.nodes.distance_service.answers.state_validity import ValidityServices
         from superovoid_ros.nodes.distance_service.world.move_group import MoveGroupScene
         from superovoid_ros.nodes.distance_service.world.planning_scene_service import PlanningSceneService
 
         common = self.common, self.current, measurements
-        parts = [MoveGroupScene(self.common, self.current, world), PlanningSceneService(*common), Validity(*common)]
+        parts = [
+            MoveGroupScene(self.common, self.current, world),
+            PlanningSceneService(*common),
+            ValidityServices(*common),
+        ]
         if self.common.parameter("planning"):
             from superovoid_ros.nodes.distance_service.answers.kinematics_services import KinematicsServices
-            from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans
-            from superovoid_ros.nodes.distance_service.answers.motions import Motions
+            from superovoid_ros.nodes.distance_service.answers.motion_plans import PlanningServices
+            from superovoid_ros.nodes.distance_service.answers.motions import MotionActions
 
-            plans = MotionPlans(*common)
+            plans = PlanningServices(*common)
             kinematics = KinematicsServices(*common, lambda: world.urdf)
-            parts += [kinematics, plans, Motions(*common, plans)]
+            parts += [kinematics, plans, MotionActions(*common, plans)]
         return parts
 
     def report_failure(self, what: str, error: Exception) -> None:

@@ -16,9 +16,9 @@ from pathlib import Path
 import yaml
 
 from superovoid_ros.nodes.common.parameters import Declaration
-from superovoid_ros.nodes.distance_service.answers.distances import Distances
-from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans
-from superovoid_ros.nodes.distance_service.answers.motions import Motions
+from superovoid_ros.nodes.distance_service.answers.distances import DistanceServices
+from superovoid_ros.nodes.distance_service.answers.motion_plans import PlanningServices
+from superovoid_ros.nodes.distance_service.answers.motions import MotionActions
 from superovoid_ros.nodes.distance_service.answers.topics import Topics
 from superovoid_ros.nodes.distance_service.distance_service import AUTOSTART, PLANNING
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
@@ -36,8 +36,8 @@ SECTIONS: Mapping[str, Sequence[Declaration]] = {
         *OF_WORLD,
         *MoveGroupScene.parameters,
     ),
-    "Many states in one call": Distances.parameters,
-    "Motions": (*MotionPlans.parameters, *Motions.parameters),
+    "Many states in one call": DistanceServices.parameters,
+    "Motions": (*PlanningServices.parameters, *MotionActions.parameters),
     "Topics": Topics.parameters,
     "Diagnostics": Diagnostics.parameters,
 }

@@ -3,9 +3,9 @@
 
 """Distances of the robot in its states: services `~/get_min_distance`, `~/get_penetration` and `~/get_distances`.
 
-    request -> Question -> [a thread, if it is long: StateQuery] -> response
+    request -> DistanceQuery -> [a thread, if it is long: StateQuery] -> response
 
-The measured state, a requested state and many states are handled alike, with one row for each state. A `Question`
+The measured state, a requested state and many states are handled alike, with one row for each state. A `DistanceQuery`
 stores everything that it needs (robot, objects, measurements, transforms) when the call arrives, so later events do not
 change its answer. It uses no warm start. Long questions run in threads without the interpreter's lock.
 """
@@ -49,7 +49,7 @@ OneState = GetMinDistance.Response | GetPenetration.Response
 
 
 @dataclass
-class Question:
+class DistanceQuery:
     """The pairs and states of a request."""
 
     model: Model
@@ -57,8 +57,8 @@ class Question:
     states: States
     queries: Sequence[StateQuery]
     """Queries, each for some of the pairs."""
-    deadline: float | None = None
-    """Deadline on the clock `time.perf_counter`, s."""
+    until: float | None = None
+    """Value of `time.perf_counter` after which no further state is started, s."""
     stop: threading.Event | None = None
     """Ends the work between states when set."""
     max_results: int | None = None
@@ -78,7 +78,7 @@ class Question:
                 query(
                     self.states.positions,
                     base_poses=self.states.base_poses,
-                    deadline=None if self.deadline is None else max(self.deadline - started, 1e-9),
+                    deadline=None if self.until is None else max(self.until - started, 1e-9),
                     max_rows=_MOST_ROWS,
                     stop=self.stop,
                     threads=threads,
@@ -93,13 +93,13 @@ class Question:
         return join_parts([found.of_state(0) for found in self.run()], self.max_results)
 
 
-def closest_question(model: Model, selection: Selection, states: States, **limits: object) -> Question:
-    """Return the question about the closest pairs in one state, with only one pair for each body and the octomap."""
+def closest_pairs_query(model: Model, selection: Selection, states: States, **limits: object) -> DistanceQuery:
+    """Return the query about the closest pairs in one state, with only one pair for each body and the octomap."""
     queries = model.closest_queries(selection, **limits)
-    return Question(model, selection, states, queries, max_results=limits.get("max_results"))
+    return DistanceQuery(model, selection, states, queries, max_results=limits.get("max_results"))
 
 
-def message_of(question: Question, result: SceneResult, spare: list[PairDistance] | None = None) -> DistanceArray:
+def message_of(query: DistanceQuery, result: SceneResult, spare: list[PairDistance] | None = None) -> DistanceArray:
     """Return the answer for one state as a message.
 
     `spare` contains messages of pairs for reuse and is extended: creating one takes as long as filling three. The
@@ -111,8 +111,8 @@ def message_of(question: Question, result: SceneResult, spare: list[PairDistance
             "max_results, or call get_distances"
         )
     message = DistanceArray()
-    message.solve_time = question.solve_time
-    selection, bodies = question.selection, result.bodies
+    message.solve_time = query.solve_time
+    selection, bodies = query.selection, result.bodies
     owners, ordered = selection.owners, selection.in_order(result)
     columns = [getattr(ordered, name).tolist() for name in _COLUMNS]
     rows = zip(*columns, np.minimum(ordered.statistics.iterations, 65535).tolist(), strict=True)
@@ -137,7 +137,7 @@ def message_of(question: Question, result: SceneResult, spare: list[PairDistance
     return message
 
 
-class Distances(Part):
+class DistanceServices(Part):
     """Part that answers requests for distances."""
 
     parameters = (
@@ -171,9 +171,9 @@ class Distances(Part):
         selection = model.select(request.links_a, request.links_b)
         given = self._read_state(request, model.robot)
         states = self._measurements.placed_states(model.planning, given, selection.pairs)
-        question = closest_question(model, selection, states, max_results=request.max_results or None, **limits)
-        spare = self._spare if question.cost <= AT_ONCE else None
-        found = await self.query(question.cost, lambda: message_of(question, question.run_once(), spare))
+        query = closest_pairs_query(model, selection, states, max_results=request.max_results or None, **limits)
+        spare = self._spare if query.cost <= AT_ONCE else None
+        found = await self.query(query.cost, lambda: message_of(query, query.run_once(), spare))
         response.distances = found
         self.statistics.uncertified += found.unproven
         return self._current.append_missing(_summary(found, self._measurements.fill_freshness(found, states)))
@@ -191,14 +191,14 @@ class Distances(Part):
         states = self._measurements.placed_states(model.planning, given, selection.pairs)
         options = {name: getattr(request, name) for name in ("gradients", "base_gradients")}
         max_results = request.max_results or None
-        query = model.query(selection, max_distance=max_distance, max_results=max_results, **options)
-        deadline = started + request.deadline if request.deadline else None
-        question = Question(model, selection, states, [query], deadline, self.jobs.stop)
+        queries = [model.query(selection, max_distance=max_distance, max_results=max_results, **options)]
+        until = started + request.deadline if request.deadline else None
+        query = DistanceQuery(model, selection, states, queries, until, self.jobs.stop)
         threads = 1
-        if question.cost > AT_ONCE:  # use only a fair share of them
+        if query.cost > AT_ONCE:  # use only a fair share of them
             threads = max(1, (int(self.parameter("threads")) or processors()) // (1 + self.jobs.count(Kind.QUERY)))
-        (found,) = await self.query(question.cost, lambda: question.run(threads))
-        return self._fill(response, question, found)
+        (found,) = await self.query(query.cost, lambda: query.run(threads))
+        return self._fill(response, query, found)
 
     def _read_state(self, request: GetMinDistance.Request | GetPenetration.Request, robot: Robot) -> StateValues:
         """Return the values of the state in a request."""
@@ -237,12 +237,12 @@ class Distances(Part):
             poses[link] = frame, bases[0, i] if len(bases) == 1 else bases[:, i]
         return read_values(robot, request.joint_names, rows, poses)
 
-    def _fill(self, response: GetDistances.Response, question: Question, found: StateDistances) -> str:
+    def _fill(self, response: GetDistances.Response, query: DistanceQuery, found: StateDistances) -> str:
         """Fill a response with an answer, and return its message."""
         response.states = found.done
         response.first = flat_array("I", found.first[: found.done + 1])
-        bodies, owners = question.model.scene.bodies, question.selection.owners
-        ordered = question.selection.in_order(found)
+        bodies, owners = query.model.scene.bodies, query.selection.owners
+        ordered = query.selection.in_order(found)
         appears = np.zeros(len(bodies), dtype=bool)
         appears[ordered.body_a] = appears[ordered.body_b] = True
         appear, numbers = np.flatnonzero(appears).tolist(), appears.cumsum() - 1
@@ -259,21 +259,21 @@ class Distances(Part):
         if found.base_gradients is not None:
             response.gradient_bases = list(found.base_links)
             response.base_gradients = flat_array("d", found.base_gradients)
-        self._measurements.fill_freshness(response, question.states)
+        self._measurements.fill_freshness(response, query.states)
         response.pairs_considered = found.statistics.pairs * found.done
         response.solved = int(found.statistics.solved[: found.done].sum())
         response.unproven = int(np.count_nonzero(found.status & Status.UNPROVEN))
-        response.solve_time = question.solve_time
+        response.solve_time = query.solve_time
         self.statistics.uncertified += response.unproven
-        return self._current.append_missing("" if found.done == found.states else _incomplete_message(question, found))
+        return self._current.append_missing("" if found.done == found.states else _incomplete_message(query, found))
 
 
-def _incomplete_message(question: Question, found: StateDistances) -> str:
+def _incomplete_message(query: DistanceQuery, found: StateDistances) -> str:
     """Return a message about an answer with fewer states than requested."""
     reason = "the deadline was reached"
     if len(found) >= _MOST_ROWS:
         reason = f"the answer is full with {len(found)} rows: set max_distance or max_results, or request fewer states"
-    elif question.stop is not None and question.stop.is_set():
+    elif query.stop is not None and query.stop.is_set():
         reason = "the node was deactivated"
     return f"{found.done} of {found.states} states: {reason}"
 

@@ -65,7 +65,7 @@ def read_joint_limits(path: str) -> dict[str, Mapping[str, object]]:
     return {name: dict(one) for name, one in limits.items()}
 
 
-class MotionPlans(Searches):
+class PlanningServices(Searches):
     """Part that plans timed motions of groups, freely or with a link on straight lines."""
 
     parameters = (

@@ -50,7 +50,7 @@ from superovoid_ros.nodes.distance_service.answers.controllers import (
     shares_of,
 )
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, success
-from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans
+from superovoid_ros.nodes.distance_service.answers.motion_plans import PlanningServices
 from superovoid_ros.nodes.distance_service.answers.proved_motions import ProvedMotion, motion_of
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState
 from superovoid_ros.nodes.distance_service.answers.searches import INVALIDATED, Searches
@@ -169,7 +169,7 @@ class MotionGoal:
             share.cancel()
 
 
-class Motions(Searches):
+class MotionActions(Searches):
     """Part that plans motions and lets controllers follow them."""
 
     parameters = (
@@ -183,7 +183,9 @@ class Motions(Searches):
         ),
     )
 
-    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements, plans: MotionPlans) -> None:
+    def __init__(
+        self, common: Common, current: CurrentModel, measurements: Measurements, plans: PlanningServices
+    ) -> None:
         super().__init__(common, current, measurements)
         self._plans = plans
         self._controllers: tuple[Controller, ...] = ()

@@ -41,7 +41,7 @@ except ImportError:  # moveit_msgs has it since 2025
     GetMultiStateValidity = None
 
 
-class Validity(RequestedStates):
+class ValidityServices(RequestedStates):
     """Part that answers whether states of the robot are free of contacts and satisfy constraints."""
 
     def open(self) -> None:

@@ -23,7 +23,7 @@ from superovoid_ros.nodes.common.conversions import NANOSECONDS, to_time
 from superovoid_ros.nodes.common.mistakes import LOG_PERIOD, Code, InputError, code_of, reason_of
 from superovoid_ros.nodes.common.parameters import number, text
 from superovoid_ros.nodes.distance_service.answers.approach import Approach
-from superovoid_ros.nodes.distance_service.answers.distances import closest_question, message_of
+from superovoid_ros.nodes.distance_service.answers.distances import closest_pairs_query, message_of
 from superovoid_ros.nodes.distance_service.answers.markers import SceneMarkers
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
@@ -283,9 +283,9 @@ class Topics(Part):
         state = self._measurements.placed_states(model.planning)  # all objects are drawn
         selection = self._watched or model.select((), ())
         max_distance = float(self.parameter("max_distance")) or np.inf
-        question = closest_question(model, selection, state, max_distance=max_distance)
-        result = question.run_once()
-        message = message_of(question, result, self._spare)
+        query = closest_pairs_query(model, selection, state, max_distance=max_distance)
+        result = query.run_once()
+        message = message_of(query, result, self._spare)
         self.statistics.uncertified += message.unproven
         stale = self._measurements.fill_freshness(message, state)
         if stale:
@@ -328,12 +328,12 @@ class Topics(Part):
         stale = measurements.fill_freshness(message, state)
         if stale:
             raise InputError(f"stale: {stale}", Code.NOT_MEASURED)
-        question = closest_question(model, selection, state)
-        result = question.run_once()
+        query = closest_pairs_query(model, selection, state)
+        result = query.run_once()
         closest, notes = result[:1], [self._current.missing_content]
-        message.closest = message_of(question, closest).pairs[0]
+        message.closest = message_of(query, closest).pairs[0]
         message.lower = float(result.lower.min())
-        message.pairs_considered, message.solve_time = len(selection.pairs), question.solve_time
+        message.pairs_considered, message.solve_time = len(selection.pairs), query.solve_time
         self.statistics.uncertified += int(np.count_nonzero(result.status & Status.UNPROVEN))
         try:
             velocities = measurements.velocities(model.robot, state)

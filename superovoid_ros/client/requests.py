@@ -129,7 +129,7 @@ class Distances(StateTable):
         return self[slice(self.first[state], self.first[state + 1])]
 
 
-class Question(TypedDict, total=False):
+class DistanceOptions(TypedDict, total=False):
     """The keyword arguments of `DistanceClient.distances`."""
 
     joint_names: Sequence[str]
@@ -154,7 +154,7 @@ class Question(TypedDict, total=False):
     """Time after which no further state is started, s."""
 
 
-def request_of(positions: ArrayLike | None = None, **options: Unpack[Question]) -> GetDistances.Request:
+def request_of(positions: ArrayLike | None = None, **options: Unpack[DistanceOptions]) -> GetDistances.Request:
     """Return the request of a service call.
 
     Parameters
@@ -163,7 +163,7 @@ def request_of(positions: ArrayLike | None = None, **options: Unpack[Question]) 
         Positions of `joint_names`, rad or m, shape (states, joints) or (joints,). Other joints keep their measured
         position.
     **options
-        The fields of `Question`.
+        The fields of `DistanceOptions`.
 
     Raises
     ------
@@ -172,9 +172,9 @@ def request_of(positions: ArrayLike | None = None, **options: Unpack[Question]) 
     TypeError
         If there is no such argument.
     """
-    unknown = options.keys() - Question.__annotations__.keys()
+    unknown = options.keys() - DistanceOptions.__annotations__.keys()
     if unknown:
-        raise TypeError(f"{', '.join(sorted(unknown))}: must be among {', '.join(Question.__annotations__)}")
+        raise TypeError(f"{', '.join(sorted(unknown))}: must be among {', '.join(DistanceOptions.__annotations__)}")
     names: dict[str, Sequence[str]] = {
         "joint_names": options.get("joint_names", ()),
         "links_a": options.get("links_a", ()),
