@@ -37,15 +37,6 @@ def add(commands: argparse._SubParsersAction) -> None:
     ):
         moved.add_argument(f"--{name}", dest="motion", action="store_const", const=name, default="hands", help=text)
     command.add_argument(
-        "--visible",
-        type=option_values.number(most=1000.0, unit="frames a second"),
-        nargs="?",
-        const=20.0,
-        metavar="HZ",
-        help="for RViz and `ros2`: run the nodes in the ROS domain of this environment, under their usual names, and "
-        "play HZ frames a second (20 if no number is given)",
-    )
-    command.add_argument(
         "--view", action="store_true", help="serve a page with the motion and its distances afterwards; Ctrl-C ends it"
     )
     option_values.add_reporting(command)
@@ -77,15 +68,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise needs_ros(error) from None
     from superovoid.output import output_folder, progress
     from superovoid_ros.motions.replays import REPLAYS
-    from superovoid_ros.resources import share_directory
     from superovoid_ros.tools.demo import report
 
     frames = None if arguments.frames is None else range(arguments.frames[0], arguments.frames[1] + 1)
     replay = REPLAYS[arguments.motion]
     representation = arguments.representation or "mixed"
-    if arguments.visible:
-        rviz = share_directory() / "config" / f"{replay.view}.rviz"
-        REPORT.line(f"in RViz: rviz2 -d {rviz}")
     folder = output_folder(arguments.output)
     with progress() as bar:
         task = bar.add_task("starting nodes", total=None)
@@ -99,7 +86,6 @@ def run(arguments: argparse.Namespace) -> int:
             *replay.links,
             motion=arguments.motion,
             representation=representation,
-            visible=arguments.visible or 0.0,
             on_row=on_row,
         )
     least = min(rows, key=lambda row: row.distance)

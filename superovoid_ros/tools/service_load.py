@@ -28,12 +28,14 @@ from superovoid.output import CsvRow, cell, column
 from superovoid_ros.client import DistanceClient, ServiceUnavailableError
 from superovoid_ros.client.timed_calls import SERVICES, Report, States, TimedCaller
 from superovoid_ros.motions.grasp_sweep import read_sweep
-from superovoid_ros.tools.process.child import NodeError, end_with_parent, hands_service, wait_for
+from superovoid_ros.resources import robot_documents
+from superovoid_ros.tools.process.child import NodeError, NodeProcess, end_with_parent, remapping_rules, wait_for
 from superovoid_ros.tools.process.network import own_network
 
 GIVE_UP = 30.0  # s without a response, after which a call counts as lost
 _GROUPS = "left_fingers", "right_fingers"
 _STATES = 64
+_MODULE = "superovoid_ros.nodes.distance_service"
 _JOINT_NOISE = 0.1  # rad
 _LOOK = 0.5  # s between two checks whether the starting node works
 _LEAD = 0.2  # s between an order and its first call, so that all clients receive the order in time
@@ -164,7 +166,9 @@ class ServiceLoad:
         states = sweep_states()
         with ExitStack() as stack:
             namespace = stack.enter_context(own_network("load"))
-            self._node, service = hands_service(namespace), f"{namespace}/distance_service"
+            service, (urdf, srdf) = f"{namespace}/distance_service", robot_documents("icub_hands")
+            parameters = {"rate": 0.0, "robot_description": urdf, "robot_description_semantic": srdf}
+            self._node = NodeProcess(_MODULE, parameters, remapping_rules(namespace))
             stack.callback(self._node.stop)
             with DistanceClient(service=service) as client:
                 wait_for(self._node, lambda: _is_ready(client), f"{service} did not answer", pause=0.0)

@@ -11,7 +11,6 @@ from types import SimpleNamespace
 
 import pytest
 from matplotlib.figure import Figure
-from visualization_msgs.msg import MarkerArray
 
 from superovoid import cli
 from superovoid_ros.motions import dental_bite
@@ -138,7 +137,6 @@ def test_demo_of_the_bite_equals_the_answers_of_the_library(tmp_path):
         (["--bite", "--representation", "mixed"], "applies to hands"),
         (["--frames", "0:1000"], "must be within 0 to 213"),
         (["--bite", "--frames", "181:181"], "must be within 0 to 180"),
-        (["--visible", "nan"], "must be more than 0"),
     ],
 )
 def test_wrong_arguments_are_explained(arguments, message, capsys):
@@ -152,32 +150,6 @@ def test_nodes_of_the_demo_are_invisible_to_its_caller(watched_demo):
     done, _, seen = watched_demo
     assert done.returncode == 0, done.stderr
     assert seen == {"test_client"}
-
-
-@pytest.mark.slow
-def test_visible_nodes_have_their_names_and_send_markers(client, tmp_path):
-    markers = client.collect(MarkerArray, "/distance_service/markers")
-    seen = set()
-
-    def look():
-        client.spin(0.05)
-        seen.update(client.node.get_node_names())
-
-    done = run_while(look, "--bite", "--visible", "20", "--frames", "0:30", "--output", str(tmp_path))
-    assert done.returncode == 0, done.stderr
-    assert {"distance_service", "sweep_player"} <= seen
-    assert markers
-    assert "config/dental_bite.rviz" in done.stdout
-
-
-def test_visible_nodes_do_not_join_others_with_their_names(client, start_node, tmp_path):
-    node = start_node("sweep_player", paused=True)
-    assert client.wait(lambda: "sweep_player" in client.node.get_node_names())
-    done = subprocess.run([*COMMAND, "--visible", "--output", str(tmp_path)], capture_output=True, text=True)
-    node.is_tested = False
-    node.stop()
-    assert done.returncode == 1
-    assert "a node sweep_player is already running" in done.stderr
 
 
 def test_legend_of_the_plot_does_not_hide_the_curve(tmp_path, monkeypatch):

@@ -9,13 +9,11 @@ frame. So every row of the table belongs to exactly one frame, however slow the 
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from superovoid.cli.interruption import INTERRUPTS
-from superovoid_ros.client.caller import Caller
 from superovoid_ros.client.sweep_client import NODES, SweepClient
 from superovoid_ros.tools.demo.report import SweepRow
 from superovoid_ros.tools.process.child import PATIENCE, NodeError, NodeProcess, late_error, remapping_rules
@@ -23,8 +21,6 @@ from superovoid_ros.tools.process.network import own_network
 
 _REPLAY_AFTER = 0.5  # s without the frame at the distance service, after which the frame is played again
 _LOST_BECAUSE = "a request or its response was lost; is /dev/shm full, or does another program use these topics?"
-_DISCOVERY = 4.0  # s to discover other nodes, counted from the discovery of our own probe
-_SHOWN_RATE = 20.0  # Hz, rate of the markers if visible
 
 
 class DemoError(NodeError):
@@ -42,23 +38,6 @@ class _Client(SweepClient):
         INTERRUPTS.check()
         for process in self._processes.values():
             process.check()
-
-    def refuse_company(self) -> None:
-        """Raise `DemoError` if nodes with these names are already running."""
-        # Discovery takes an unknown time: wait at least until our own second node (the probe) is discovered.
-        with Caller(f"sweep_demo_probe_{os.getpid()}") as probe:
-            found = None
-            while found is None or time.monotonic() < found + _DISCOVERY:
-                self.turn()
-                names = set(self.node.get_node_names())
-                if found is None and probe.node.get_name() in names:
-                    found = time.monotonic()
-                there = {"distance_service", "sweep_player"} & names
-                if there:
-                    raise DemoError(
-                        f"a node {' and a node '.join(sorted(there))} is already running: stop it, set another "
-                        "ROS_DOMAIN_ID, or leave out --visible"
-                    )
 
     def wait_for_services(self, processes: dict[str, NodeProcess]) -> None:
         """Wait until both nodes offer their services; from then on, check their processes during each wait."""
@@ -132,10 +111,9 @@ def run_sweep(
     *,
     motion: str = "hands",
     representation: str = "mixed",
-    visible: float = 0.0,
     on_row: Callable[[SweepRow, int], None] = lambda row, total: None,
 ) -> list[SweepRow]:
-    """Start both nodes, query the distances of all frames, and stop the nodes.
+    """Start both nodes in a separate domain, query the distances of all frames, and stop the nodes.
 
     Parameters
     ----------
@@ -147,9 +125,6 @@ def run_sweep(
         One of `superovoid_ros.motions.replays.REPLAYS`.
     representation : str
         Contact geometry, if the robot has several.
-    visible : float
-        Frames per second, Hz; the nodes then use this process's ROS domain and their usual names. 0: the nodes use
-        a separate domain and namespace, and the motion runs at full speed.
     on_row : callable
         Called with each row and the total number of rows.
 
@@ -164,16 +139,13 @@ def run_sweep(
         If a node ends or does not respond.
     """
     with ExitStack() as stack:
-        namespace = "" if visible else stack.enter_context(own_network("demo"))
+        namespace = stack.enter_context(own_network("demo"))
         client = _Client(namespace)
         stack.callback(client.close)
-        if visible:
-            client.refuse_company()
-        shown = {"rate": _SHOWN_RATE if visible else 0.0, "pairs": _pairs(links_a, links_b)}
         played = {"paused": True, "publish_robot_description": True, "motion": motion}
         processes = {}
         for node, parameters in (
-            ("distance_service", {"representation": representation, **shown}),
+            ("distance_service", {"representation": representation, "rate": 0.0}),
             ("sweep_player", played),
         ):
             processes[node] = NodeProcess(f"superovoid_ros.nodes.{node}", parameters, remapping_rules(namespace))
@@ -182,16 +154,7 @@ def run_sweep(
         if frames is None:
             frames = range(client.play(0).frames)
         rows = []
-        due = time.monotonic()
         for frame in frames:
             rows.append(client.row(frame, links_a, links_b))
             on_row(rows[-1], len(frames))
-            if visible:
-                due = max(due + 1.0 / visible, time.monotonic())
-                client.wait(lambda: time.monotonic() >= due)  # noqa: B023
         return rows
-
-
-def _pairs(links_a: Sequence[str], links_b: Sequence[str]) -> list[str]:
-    """Return the entries of the service's parameter `pairs`."""
-    return [f"{a} {b}" for a in links_a for b in links_b]

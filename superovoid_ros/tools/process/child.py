@@ -19,7 +19,6 @@ from pathlib import Path
 import yaml
 
 from superovoid.cli.interruption import INTERRUPTS
-from superovoid_ros.resources import robot_documents
 
 PATIENCE = 180.0
 """Time after which a process that has not reached the awaited state is an error, s."""
@@ -143,14 +142,5 @@ def wait_for(process: NodeProcess, condition: Callable[[], bool], problem: str, 
 
 
 def remapping_rules(namespace: str) -> list[str]:
-    """Return remapping rules that put a node, its transforms, clock and diagnostics into a namespace; none if empty."""
-    if not namespace:
-        return []
+    """Return remapping rules that put a node, its transforms, clock and diagnostics into a namespace."""
     return [f"__ns:={namespace}", *(f"{topic}:={namespace}{topic}" for topic in _ABSOLUTE)]
-
-
-def hands_service(namespace: str, **more: object) -> NodeProcess:
-    """Start the distance service with both hands of the iCub; by default it publishes nothing."""
-    urdf, srdf = robot_documents("icub_hands")
-    parameters = {"rate": 0.0, "robot_description": urdf, "robot_description_semantic": srdf, **more}
-    return NodeProcess("superovoid_ros.nodes.distance_service", parameters, remapping_rules(namespace))
