@@ -22,9 +22,14 @@ from superovoid_ros.nodes.common.conversions import from_pose, to_pose
 from superovoid_ros.nodes.common.mistakes import listing, refusals
 from superovoid_ros.nodes.distance_service.answers.constraints import condition, frame_ids_of
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, coded, success
-from superovoid_ros.nodes.distance_service.answers.proved_motions import ProvedMotion
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState
-from superovoid_ros.nodes.distance_service.answers.searches import Searches, link_of, planner_of, state_message
+from superovoid_ros.nodes.distance_service.answers.searches import (
+    ProvedMotion,
+    Searches,
+    link_of,
+    planner_of,
+    state_message,
+)
 from superovoid_ros.nodes.distance_service.jobs import Kind
 from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements

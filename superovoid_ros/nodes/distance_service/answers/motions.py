@@ -51,9 +51,8 @@ from superovoid_ros.nodes.distance_service.answers.controllers import (
 )
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, success
 from superovoid_ros.nodes.distance_service.answers.motion_plans import PlanningServices
-from superovoid_ros.nodes.distance_service.answers.proved_motions import ProvedMotion, motion_of
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState
-from superovoid_ros.nodes.distance_service.answers.searches import INVALIDATED, Searches
+from superovoid_ros.nodes.distance_service.answers.searches import INVALIDATED, ProvedMotion, Searches, motion_of
 from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current_model import CurrentModel
