@@ -8,11 +8,7 @@ import time
 
 import numpy as np
 import pytest
-import rclpy
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
 from rclpy.task import Future
 from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import GetDistances
@@ -52,14 +48,10 @@ def script(service):
 
 
 @pytest.fixture
-def node(loopback_domain):
-    """A node of the test, not yet in an executor."""
-    context = Context()
-    rclpy.init(context=context)
-    node = Node("planner", context=context)
-    yield node
-    node.destroy_node()
-    context.try_shutdown()
+def caller(loopback_domain):
+    """A node of the test, with a single-threaded executor that spins only while the test waits."""
+    with Caller("planner") as caller:
+        yield caller
 
 
 def wait_until(condition):
@@ -112,9 +104,9 @@ def test_calls_from_several_threads_are_kept_apart(script):
     assert results == {x: pytest.approx([x - 0.65] * 10, abs=1e-12) for x in (2.0, 3.0, 4.0)}
 
 
-def test_a_node_asks_in_its_callbacks_without_waiting(service, node):
+def test_a_node_asks_in_its_callbacks_without_waiting(service, caller):
     """Nothing but a single-threaded executor: callbacks go on while the answer is awaited."""
-    client, answers = DistanceClient(node, service), []
+    client, answers = DistanceClient(caller.node, service), []
 
     async def plan():
         timer.cancel()
@@ -122,14 +114,9 @@ def test_a_node_asks_in_its_callbacks_without_waiting(service, node):
         answers.append(await client.distances_async(**question))
 
     client.wait()
-    timer = node.create_timer(0.01, plan)
-    executor = SingleThreadedExecutor(context=node.context)
-    executor.add_node(node)
-    until = time.monotonic() + ANSWER_TIMEOUT
-    while not answers and time.monotonic() < until:
-        executor.spin_once(timeout_sec=0.1)
+    timer = caller.node.create_timer(0.01, plan)
+    assert caller.wait(lambda: bool(answers), ANSWER_TIMEOUT)
     assert answers[0].closest == pytest.approx([1.35, 1.1], abs=1e-12)
-    executor.shutdown()
 
 
 def test_an_absent_service_is_named_with_the_present_ones(service):
@@ -150,8 +137,8 @@ def test_waiting_names_an_unconfigured_node_and_a_missing_robot(start_node, clie
             asking.wait(0.5, ready=True)
 
 
-def test_a_node_without_a_spinning_executor_is_an_error(service, node):
-    client = DistanceClient(node, service, timeout=1.0)
+def test_a_node_without_a_spinning_executor_is_an_error(service, caller):
+    client = DistanceClient(caller.node, service, timeout=1.0)
     client.wait(10.0)
     with pytest.raises(ServiceUnavailableError, match="executor of the client's node is not spinning"):
         client.distances(**QUESTION)
@@ -277,8 +264,8 @@ def test_closing_ends_the_wait_of_another_thread(loopback_domain):
     assert told and "is closed" in told[0]
 
 
-def test_an_asynchronous_call_waits_for_nothing(loopback_domain, node):
-    client = DistanceClient(node, service="/nobody", timeout=600.0)
+def test_an_asynchronous_call_waits_for_nothing(caller):
+    client = DistanceClient(caller.node, service="/nobody", timeout=600.0)
     with pytest.raises(ServiceUnavailableError, match="no service '/nobody/get_distances'"):
         client.distances_async()  # ten minutes if it waited
 
