@@ -8,14 +8,16 @@ from __future__ import annotations
 import csv
 import math
 import signal
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from rclpy.task import Future
 from superovoid_interfaces.msg import DistanceArray, PairDistance
 from superovoid_interfaces.srv import GetDistances, GetMinDistance
 
 from superovoid.cli import main
-from superovoid_ros.client.timed_calls import SERVICES, Report, is_unlike
+from superovoid_ros.client.timed_calls import SERVICES, Report, TimedCaller, is_unlike
 from superovoid_ros.tools import service_load
 from superovoid_ros.tools.service_load import ServiceLoad, summary
 
@@ -88,6 +90,16 @@ def test_a_response_with_another_distance_differs(kind):
 
     assert not is_unlike(respond(0.1, 1.0), respond(0.1))
     assert is_unlike(respond(0.1), respond(0.2)) and is_unlike(respond(math.nan), respond(0.1))
+
+
+@pytest.mark.parametrize(("distance", "problems"), [(0.1, 0), (0.2, 1)])
+def test_an_answer_unlike_that_at_rest_is_a_problem(distance, problems):
+    at_rest, response = (GetMinDistance.Response(success=True) for _ in range(2))
+    at_rest.distances.pairs, response.distances.pairs = [PairDistance(distance=0.1)], [PairDistance(distance=distance)]
+    call, caller = Future(), object.__new__(TimedCaller)
+    call.set_result(response)
+    caller._calls = {"near": (SimpleNamespace(call_async=lambda _: call), [None], [at_rest])}
+    assert len(caller.follow("near", 0.0, 0.0, 1.0, 1.0).problems) == problems
 
 
 def test_lost_calls_are_counted_and_excluded_from_the_latencies():
