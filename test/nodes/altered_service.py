@@ -18,6 +18,7 @@ from std_srvs.srv import SetBool, Trigger
 from superovoid.robot.planning_scene import PlanningScene
 from superovoid_ros.nodes.common.main import run
 from superovoid_ros.nodes.distance_service.answers import state_validity
+from superovoid_ros.nodes.distance_service.answers.motions import Share
 from superovoid_ros.nodes.distance_service.distance_service import DistanceService
 from superovoid_ros.nodes.distance_service.jobs import Job, Jobs, Kind
 from superovoid_ros.nodes.distance_service.part import Part
@@ -53,28 +54,35 @@ class Hold(Part):
         return response
 
 
-def broadcast() -> None:
+def broadcast(*_: object) -> None:
     np.zeros(3) + np.zeros(2)
+
+
+def invert(*_: object) -> None:
+    np.linalg.inv(np.zeros((2, 2)))
+
+
+BREAKABLE = {
+    "contacts": (state_validity, "contacts_of"),
+    "objects": (PlanningScene, "edit"),
+    "motions": (Share, "end_reason"),
+}
 
 
 class FaultyPart(Part):
     """Fails in a service and in a topic; other services break those of the package, or take for ever."""
 
     def open(self) -> None:
-        self.serve(Trigger, "~/fail", lambda _request, _response: broadcast())
-        self.serve(Trigger, "~/break_contacts", self._break_contacts)
-        self.serve(Trigger, "~/break_objects", self._break_objects)
+        self.serve(Trigger, "~/fail", broadcast)
+        for name in BREAKABLE:
+            self.serve(Trigger, f"~/break_{name}", partial(self._break, name))
         self.serve(Trigger, "~/sleep_aside", self._sleep_aside)
 
     def configure(self) -> None:
-        self.endpoints.listen(String, "~/fail_topic", lambda _message: broadcast(), 10)
+        self.endpoints.listen(String, "~/fail_topic", broadcast, 10)
 
-    def _break_contacts(self, _request: Trigger.Request, _response: Trigger.Response) -> str:
-        state_validity.contacts_of = lambda *_: np.linalg.inv(np.zeros((2, 2)))
-        return "broken"
-
-    def _break_objects(self, _request: Trigger.Request, _response: Trigger.Response) -> str:
-        PlanningScene.edit = lambda _self: np.linalg.inv(np.zeros((2, 2)))
+    def _break(self, name: str, _request: Trigger.Request, _response: Trigger.Response) -> str:
+        setattr(*BREAKABLE[name], invert)
         return "broken"
 
     async def _sleep_aside(self, _request: Trigger.Request, _response: Trigger.Response) -> str:

@@ -26,6 +26,7 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
+from std_srvs.srv import Trigger
 from test_clock import set_time
 
 from superovoid_ros.nodes.common.conversions import from_pose
@@ -310,6 +311,13 @@ def test_a_motion_with_another_object_than_attached_is_refused(robot):
     goal.request.start_state = start_state(tool())
     code = begun(robot, Goal(robot, MoveGroup, "move_action", goal))
     assert code.val == Code.INVALID_ROBOT_STATE and "'tool' is not attached" in code.message
+
+
+def test_a_mistake_of_the_node_stops_the_controller(robot, service):
+    goal = begin_motion(robot)
+    assert robot.call(Trigger, "/distance_service/break_motions").success
+    assert goal.code().val == Code.FAILURE and robot.wait(lambda: bool(robot.machine.cancelled))
+    service.interrupt()  # a later test has another one
 
 
 def test_a_motion_ends_when_time_jumps_back(start_service, serve, client, tmp_path):
