@@ -38,7 +38,6 @@ class GraspExample:
     """State at which the search for a grasp starts, shape (joints,)."""
     urdf: str
     """URDF of the problem's robot."""
-    srdf: str
     margin: float
     spacing: float
 
@@ -97,7 +96,7 @@ def read_example(path: Path | None = None) -> GraspExample:
             ranges={joint: tuple(values["range"]) for joint, values in of_joint.items()},
         )
         start, guess = (problem.state({j: v[name] for j, v in of_joint.items()}) for name in ("start", "guess"))
-        return GraspExample(problem, start, guess, urdf, srdf, float(figures["margin"]), float(figures["spacing"]))
+        return GraspExample(problem, start, guess, urdf, float(figures["margin"]), float(figures["spacing"]))
     except KeyError as error:
         raise ValueError(f"{path}: {error.args[0]!r} is missing") from error
     except (TypeError, ValueError) as error:
@@ -116,5 +115,4 @@ def recognise(table: Table) -> Recording | None:
     if not set(joint_columns(example.problem)) <= set(table.names):
         return None
     (egg,) = example.problem.obstacles
-    robot = Robot.from_urdf(example.urdf, srdf=example.srdf)
-    return path_of(table, robot, {egg.name: (egg.shape, egg.link_from_body)})
+    return path_of(table, example.problem.robot, {egg.name: (egg.shape, egg.link_from_body)})

@@ -23,10 +23,6 @@ _REPLAY_AFTER = 0.5  # s without the frame at the distance service, after which 
 _LOST_BECAUSE = "a request or its response was lost; is /dev/shm full, or does another program use these topics?"
 
 
-class DemoError(NodeError):
-    """The demo cannot continue."""
-
-
 class _Client(SweepClient):
     """Client of the services that also checks that both processes are running."""
 
@@ -57,7 +53,7 @@ class _Client(SweepClient):
         """Request that the player publish a frame; return its response."""
         response = self.call("play_frame", frame=frame)
         if not response.success:
-            raise DemoError(f"play_frame: {response.message}")
+            raise NodeError(f"play_frame: {response.message}")
         return response
 
     def row(self, frame: int, links_a: Sequence[str], links_b: Sequence[str]) -> SweepRow:
@@ -83,7 +79,7 @@ class _Client(SweepClient):
         deep = self.call("get_penetration", **links)
         deep_time = time.perf_counter() - started
         if not deep.success or deep.distances.header.stamp != stamp:
-            raise DemoError(f"frame {frame}: get_penetration: {deep.message}")
+            raise NodeError(f"frame {frame}: get_penetration: {deep.message}")
         pair = nearest.distances.pairs[0]
         counts = deep.distances
         return SweepRow(
