@@ -154,30 +154,28 @@ def test_a_dragged_handle_moves_the_object_in_the_planning_scene(service, client
 CORNERS = (Point(), Point(x=1.0), Point(y=1.0))
 
 
-def message_of(*names, clear=False, ns="bodies"):
+def marker_of(name="a", points=CORNERS, colour=(0.0, 0.0, 0.0), scale=1.0, kind=Marker.TRIANGLE_LIST):
+    marker = Marker(ns="bodies", id=ord(name), type=kind, points=list(points), text=name)
+    marker.header.frame_id = "node/hand"
+    marker.pose.orientation.w = 1.0
+    marker.color.r, marker.color.g, marker.color.b = colour
+    marker.scale.x = scale
+    return marker
+
+
+def message_of(*names, clear=False):
     """Markers of bodies, numbered by their names' order, as a node sends them."""
-    markers = [Marker(action=Marker.DELETEALL)] if clear else []
-    for name in names:
-        marker = Marker(ns=ns, id=ord(name), type=Marker.TRIANGLE_LIST, points=list(CORNERS), text=name)
-        marker.header.frame_id = "node/hand"
-        marker.pose.orientation.w = 1.0
-        markers.append(marker)
-    return MarkerArray(markers=markers)
+    return MarkerArray(markers=[Marker(action=Marker.DELETEALL)] * clear + list(map(marker_of, names)))
 
 
 def names_of(bodies):
     return sorted(one.body.name for one in bodies.bodies.values())
 
 
-def read_body(points=CORNERS, colour=(0.0, 0.0, 0.0), scale=1.0, kind=Marker.TRIANGLE_LIST):
+def read_body(**fields):
     """Return the body read from a serialized marker."""
-    marker = Marker(ns="bodies", id=1, type=kind, points=list(points))
-    marker.header.frame_id = "node/hand"
-    marker.pose.orientation.w = 1.0
-    marker.color.r, marker.color.g, marker.color.b = colour
-    marker.scale.x = scale
     bodies = MarkerBodies("node/")
-    bodies.take_markers(read(serialize_message(MarkerArray(markers=[marker])), MarkerArray))
+    bodies.take_markers(read(serialize_message(MarkerArray(markers=[marker_of(**fields)])), MarkerArray))
     (body,) = bodies.bodies.values()
     return body
 
