@@ -80,10 +80,8 @@ def _answer_check(client: DistanceClient) -> Check:
         pairs = client.distances(max_results=1)
     except RequestRefusedError as error:
         return Check("distance", False, f"{error.code.name}: {error}", _REMEDIES.get(error.code, "see the message"))
-    except ServiceFailedError as error:
-        return Check("distance", False, str(error), "report this bug with the output of the node")
-    except ServiceUnavailableError as error:
-        return Check("distance", False, str(error), "see the log of the node; it may be stopped or busy")
+    except (ServiceFailedError, ServiceUnavailableError) as error:
+        return Check("distance", False, str(error), "see the log of the node: it may be stopped or busy, or have a bug")
     if not len(pairs):
         return Check("distance", True, "no pair of bodies is checked")
     pair = pairs[0]

@@ -43,24 +43,18 @@ class Machine:
     """A robot at rest, whose controller accepts goals and follows none of them."""
 
     def __init__(self, client):
-        self.client, self.state, self.age = client, list(STATE), 0.0
-        self.accepts = self.sends = self.cancels = True
-        self.goals, self.cancelled, self.end = [], [], None
+        self.client, self.server = client, None
         self._joints = client.node.create_publisher(JointState, "/joint_states", 10)
+        self.reset()
         client.node.create_timer(0.02, self._send)
-        self.server = None
-
-    def serve(self):
-        options = {"goal_callback": self._accept, "cancel_callback": self._cancel}
-        options["callback_group"] = ReentrantCallbackGroup()
-        self.server = ActionServer(self.client.node, FollowJointTrajectory, "/arm_controller", self._follow, **options)
 
     def reset(self):
-        self.__dict__.update(state=list(STATE), age=0.0, accepts=True, sends=True, cancels=True, end=None)
-        self.before_accepting = lambda: None
-        self.goals.clear(), self.cancelled.clear()
+        self.__dict__.update(state=list(STATE), age=0.0, accepts=True, sends=True, cancels=True)
+        self.goals, self.cancelled, self.end, self.before_accepting = [], [], None, lambda: None
         if self.server is None:
-            self.serve()
+            options = {"goal_callback": self._accept, "cancel_callback": self._cancel}
+            options |= {"callback_group": ReentrantCallbackGroup(), "execute_callback": self._follow}
+            self.server = ActionServer(self.client.node, FollowJointTrajectory, "/arm_controller", **options)
 
     def die(self):
         self.server.destroy()
