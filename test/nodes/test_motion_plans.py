@@ -310,10 +310,6 @@ def end(client, future):
     return getattr(result, "motion_plan_response", result)
 
 
-def is_invalidated(response):
-    return response.error_code.val == INVALIDATED
-
-
 def test_a_plan_whose_path_constraints_have_moved_away_is_not_answered(scene):
     """They are given in a frame of TF."""
 
@@ -335,7 +331,8 @@ def test_a_plan_whose_path_constraints_have_moved_away_is_not_answered(scene):
     future = begin_plan(scene, room, BESIDE_LEFT)
     put_station(50.0)
     response = end(scene, future)
-    assert is_invalidated(response) and "path_constraints" in response.error_code.message, response.error_code
+    code = response.error_code
+    assert code.val == INVALIDATED and "path_constraints" in code.message, code
     assert not response.trajectory.joint_trajectory.points
 
 
@@ -344,17 +341,13 @@ def describe_another_robot(client):
     client.set(robot_description=other)
 
 
-def deactivate(client):
-    client.bring("inactive")
-
-
 @pytest.mark.parametrize(
     ("ask", "event", "code", "words"),
     [
         (begin_plan, lambda client: ball(client, (-0.6, 0.0, 0.8)), Code.SUCCESS, ""),
         (begin_plan, lambda client: ball(client, tip(RIGHT)[:3, 3]), INVALIDATED, "ball"),
         (begin_plan, describe_another_robot, INVALIDATED, "was replaced"),
-        (begin_plan, deactivate, Code.INVALID_ROBOT_STATE, "deactivated"),
+        (begin_plan, lambda client: client.bring("inactive"), Code.INVALID_ROBOT_STATE, "deactivated"),
         (begin_inverse, lambda client: ball(client, tip(RIGHT)[:3, 3]), INVALIDATED, "ball"),
     ],
 )
@@ -374,7 +367,8 @@ def test_a_solution_whose_goal_has_moved_away_is_not_answered(scene):
     future = begin_inverse(scene, place(0.0, 0.0, 5.0) @ tip(RIGHT), "ball", avoid=False)
     ball(scene, (1.1, 0.0, -5.0))
     response = end(scene, future)
-    assert is_invalidated(response) and TIP in response.error_code.message, response.error_code
+    code = response.error_code
+    assert code.val == INVALIDATED and TIP in code.message, code
     assert not response.solution.joint_state.name
 
 

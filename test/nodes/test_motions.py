@@ -310,11 +310,6 @@ def test_a_gripper_is_closed_and_opened(robot):
         assert result.error_code.val == Code.SUCCESS, result.error_code.message
 
 
-def test_what_cannot_be_planned_is_aborted_with_its_code(robot):
-    status, result = move(robot, LEFT, group="nobody").result()
-    assert (status, result.error_code.val) == (GoalStatus.STATUS_ABORTED, Code.INVALID_GROUP_NAME)
-
-
 # --- cartesian paths ---
 
 
