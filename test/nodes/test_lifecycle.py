@@ -64,6 +64,7 @@ def topics_of(client):
 @pytest.mark.ci
 def test_a_node_listens_when_configured_and_answers_when_activated(managed, client):
     lifecycle.bring(client, NAME, "unconfigured")
+    assert client.wait(lambda: "managed" in client.node.get_node_names())
     assert client.wait(lambda: services_of(client) == OWN_SERVICES and not topics_of(client))
     refused = client.call(GetMinDistance, SERVICE)
     assert refused.error_code.value == Code.INACTIVE and "ros2 lifecycle set /managed configure" in refused.message
