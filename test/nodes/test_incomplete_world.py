@@ -72,7 +72,8 @@ def test_an_unusable_object_of_a_scene_drops_no_others(service, state, by_topic)
     # A missing object is removed, sent again, or absent from a full scene.
     state.apply(thing("lost", CollisionObject.REMOVE), cup(y=-9.0))
     state.refused("'elbow'")
-    state.apply(thing("tool", CollisionObject.REMOVE))
+    remove = CollisionObject.REMOVE
+    state.apply(thing("tool", remove), attached=[attached_object(remove, name="tool", link="elbow")])
     assert [state.gap(name) for name in ("plate", "cup", "fork")] == pytest.approx([1.8, 8.8, 0.5])
     assert state.apply_scene(PlanningScene()) and is_answered(state)
 

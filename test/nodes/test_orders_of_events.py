@@ -31,7 +31,7 @@ from superovoid_ros.nodes.distance_service.world.world import World
 import arm
 import parts
 from draws import few_or_many
-from world import TOPICS, attached_object, cup, matrix, ovoid, scene_diff, sphere, thing
+from world import TOPICS, WALL, attached_object, cup, matrix, octomap, ovoid, scene_diff, sphere, thing, with_octomap
 
 REMOVE, MOVE = CollisionObject.REMOVE, CollisionObject.MOVE
 OTHER = arm.URDF.replace('name="arm"', 'name="other"')
@@ -245,9 +245,11 @@ HELD = attached_object(name="cup", link="hand", frame="hand", primitives=[sphere
 ON_GROUND = attached_object(name="cup", link="ground", primitives=[sphere()])
 IN_HAND = attached_object(name="cup", link="hand")  # an object of the world; the pose of the hand is unknown
 BROKEN = attached_object(name="cup", primitives=[sphere(-1.0)])
+BAD = thing("cup", primitives=[sphere(-1.0)])
 UNKNOWN, LOSS, EMPTY = ("'cup'", "joint slide"), ["lost 2 messages on"], PlanningScene()
 REMOVED = thing("cup", REMOVE)
 HOW = "send a whole planning scene (is_diff: false, and robot_state.is_diff: false)"
+RADIUS = "'cup'", "radius"
 WITH_JOINTS = PlanningScene(is_diff=True)
 WITH_JOINTS.robot_state.joint_state.name, WITH_JOINTS.robot_state.joint_state.position = ["slide"], [0.0]
 LOST = {
@@ -288,10 +290,22 @@ STORIES = {
         *((cup(),), (IN_HAND,), (PlanningSceneWorld(), UNKNOWN), (EMPTY, {})),
         *((cup(),), (IN_HAND,), (scene_diff(CollisionObject(operation=REMOVE)), UNKNOWN), (EMPTY, {})),
     ],
-    # As move_group publishes it.
     "what is attached in a shape without sense": [
-        *((cup(),), (held_scene(BROKEN, objects=[REMOVED]), ("'cup'", "radius")), (REMOVED, {})),
-        *((cup(),), (held_scene(BROKEN, is_diff=False), ("'cup'", "radius")), (REMOVED, {})),
+        (cup(),),
+        # As move_group publishes it.
+        *((one, RADIUS) for one in (held_scene(BROKEN, objects=[REMOVED]), REMOVED, put_down())),
+        *((REMOVED, {}), (cup(),)),
+        *((held_scene(BROKEN, is_diff=False), RADIUS), (EMPTY, {})),
+    ],
+    "what is unknown in the world and on a link": [
+        *((one, RADIUS) for one in (BROKEN, BAD, PlanningSceneWorld(), BAD, WITH_JOINTS)),
+        (PlanningSceneWorld(), {}),
+        *((one, RADIUS) for one in (held_scene(BROKEN, is_diff=False, objects=[cup()]), cup())),
+        (attached_object(link="ground", name="cup"), {"cup": 0.0}),
+    ],
+    "what was put down at an unknown place when all attached objects are replaced": [
+        *((HELD,), (put_down(), UNKNOWN), (WITH_JOINTS, UNKNOWN), (PlanningSceneWorld(), {})),
+        *((BROKEN, RADIUS), (put_down("", ""), RADIUS), (WITH_JOINTS, RADIUS), (REMOVED, {})),
     ],
     **{
         f"a lost message on {TOPICS[kind]}": [
@@ -426,6 +440,21 @@ def test_only_messages_beyond_a_limit_of_pairs_are_refused():
     assert set(service.current.snapshot.model.planning.objects) == {"a", "b"}
 
 
+@pytest.mark.parametrize("limits", [{"max_objects": 2}, {"max_bodies": 6}])
+def test_a_whole_scene_at_a_limit_replaces_another(limits):
+    service = Service(**limits)
+    service.describe(arm.URDF)
+    service.send(with_octomap(octomap([WALL[0]]), is_diff=False))
+    service.send(held_scene(ON_GROUND, is_diff=False, objects=[cup(name="a")]))
+    service.check({"cup": 0.0, "a": 0.0})
+    service.send(
+        held_scene(
+            attached_object(name="b", link="ground", primitives=[sphere()]), is_diff=False, objects=[cup(name="c")]
+        )
+    )
+    service.check({"b": 0.0, "c": 0.0})
+
+
 def test_a_message_refused_again_after_a_requested_scene_is_logged_once(described):
     described.world.record()
     described.follow((refused_scene(), [HOW]))
@@ -499,20 +528,36 @@ def test_an_object_moved_by_tf_is_not_attached_where_it_was(described):
     described.follow((attached_object(name="cup", link="ground", frame="map", primitives=[sphere()]), {"cup": 0.5}))
 
 
-def test_a_message_read_again_keeps_the_poses_of_its_arrival(described):
+def test_a_message_has_the_poses_of_its_arrival(described):
     described.send(cup(x=1.0, frame="map"))
-    described.jobs.step()
-    described.set(padding=0.5)  # another model, so that it is read again
     described.transforms.where = arm.at(5.0, 0.0, 0.0)
-    described.jobs.step()
     described.send(attached_object(name="cup", link="ground"))
     described.transforms.where = np.eye(4)
     described.check(("'cup' was placed in frame 'map'", "by 5 m"))
     assert described.current.snapshot.model.planning.objects["cup"].pose[0, 3] == 1.0
-    described.send(cup(x=1.0, frame="map"))
+
+
+def test_parameters_set_without_a_pause_starve_no_reading(service):
+    service.describe(arm.URDF)
+    service.send(cup())
+    for padding in (0.1, 0.2):
+        service.jobs.step()
+        service.set(padding=padding)
+    assert service.objects == {"cup": 0.0} and service.current.model().planning.padding.default == 0.2
+    service.send(cup(name="plate"))
+    service.jobs.step()
+    service.set(padding=0.3)
+    service.jobs.step()
+    assert set(service.objects) == {"cup", "plate"} and service.current.model().planning.padding.default == 0.3
+
+
+def test_objects_read_before_a_smaller_limit_wait_for_room(described):
+    described.send(cup())
     described.jobs.step()
-    described.describe(OTHER)  # its links are looked up again
-    described.check({"cup": 1.0})
+    described.set(max_pairs=4)
+    described.check(["'cup'", "8 pairs, at most 4"])
+    described.set(max_pairs=8)
+    described.check({"cup": 0.0})
 
 
 @few_or_many(5, 100, "seeds")

@@ -38,7 +38,7 @@ from superovoid.robot.scene_objects import (
     OCTOMAP,
     Padding,
     Problem,
-    ProblemKind,
+    Repair,
     SceneObject,
     bodies_of_object,
     body_names,
@@ -309,9 +309,11 @@ class PlanningScene:
             except ValueError as error:
                 name, unread = thing.name, problems.get(thing.name)
                 if unread is None:
-                    no_place = Problem(name, ProblemKind.NO_PLACE, str(error), thing.link, thing.source, thing, root)
+                    links = frozenset((thing.link,))
+                    no_place = Problem(name, str(error), links, source=thing.source, thing=thing, root=root)
                 else:  # the object might fit a later robot, but is outdated
-                    no_place = replace(unread, kind=ProblemKind.ALL, reason=f"{error}; {unread.reason}")
+                    links, reason = unread.links | {thing.link}, f"{error}; {unread.reason}"
+                    no_place = replace(unread, repairs=Repair.NONE, links=links, reason=reason)
                 problems[name] = no_place
         for problem in problems.values():
             edit._keep_problem(problem)

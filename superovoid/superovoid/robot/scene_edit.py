@@ -21,16 +21,19 @@ from superovoid.robot.scene_objects import (
     OCTOMAP,
     OutsideFrame,
     Problem,
-    ProblemKind,
+    Repair,
     SceneObject,
     body_names,
     same_place,
     triangle_count,
 )
-from superovoid.robot.xml import shorten
+from superovoid.robot.xml import join_names, shorten
 from superovoid.shapes import Box, Shape
 from superovoid.shapes.poses import as_poses
 from superovoid.values.poses import PoseLike, PosesLike
+
+_REMEDY = ": remove it or add it again"
+_LONGEST_REASON = 1000  # characters; reasons may quote each other
 
 
 class SceneChanges:
@@ -106,10 +109,9 @@ class SceneChanges:
     def object(self, name: str) -> SceneObject:
         """Return the object with a name; raise `ValueError` if it does not exist or has no place."""
         if name in self._problems and name not in self._objects:
-            raise ValueError(f"{self._problems[name].reason}: remove it or add it again")
+            raise ValueError(self._problems[name].reason.removesuffix(_REMEDY) + _REMEDY)
         if name not in self._objects:
-            there = ", ".join(self._objects) or "none"
-            raise ValueError(f"object '{name}': does not exist (objects: {there})")
+            raise ValueError(f"object '{name}': does not exist (objects: {join_names([*self._objects]) or 'none'})")
         return self._objects[name]
 
     # --- objects ---
@@ -188,8 +190,7 @@ class SceneChanges:
             if len(poses) != len(thing.shapes):
                 raise ValueError(f"object '{name}': has {len(thing.shapes)} shapes, found {len(poses)} poses")
         placed = as_poses(f"object '{name}': pose", pose)
-        known = (ProblemKind.POSE,) if object_from_shape is None else (ProblemKind.POSE, ProblemKind.PLACES)
-        anew = self._is_solved(name, known)
+        anew = self._is_repaired(name, Repair.MOVE if object_from_shape is None else Repair.MOVE_SHAPES)
         self._put(replace(thing, pose=placed, object_from_shape=poses, outside_frame=outside_frame), anew=anew)
 
     def attach(self, name: str, link: str, link_from_object: PoseLike, touch_links: Iterable[str] = ()) -> None:
@@ -197,93 +198,93 @@ class SceneChanges:
         thing = self.object(name)
         pose = as_poses(f"object '{name}': pose", link_from_object)
         touched = self._touch_links(name, touch_links, link)
-        self._put(replace(thing, pose=pose, link=link, touch_links=touched, outside_frame=None))
+        held = replace(thing, pose=pose, link=link, touch_links=touched, outside_frame=None)
+        self._put(held, anew=self._is_repaired(name, Repair.ATTACH))
 
     def detach(self, name: str, root_from_object: PoseLike, outside_frame: OutsideFrame | None = None) -> None:
         """Detach an object from its link, so that it belongs to the world."""
         thing = self.object(name)
         pose = as_poses(f"object '{name}': pose", root_from_object)
         put_down = replace(thing, pose=pose, link=None, touch_links=frozenset(), outside_frame=outside_frame)
-        self._put(put_down, anew=self._is_solved(name, (ProblemKind.PUT_DOWN,)))
+        self._put(put_down, anew=self._is_repaired(name, Repair.DETACH))
 
-    def remove(self, name: str) -> None:
-        """Remove an object, attached or not, with its matrix entries, runtime rules and colour."""
-        if name in self._objects or name not in self._problems:
-            self._forget_bodies(self.object(name))
-            del self._objects[name]
-            self._changed[name] = None
-        self._drop_problem(name)
-        self.colours.pop(name, None)
-        self._gone.add(name)
+    def remove(self, name: str, *, attached: bool | None = None) -> None:
+        """Remove an object with its matrix entries, runtime rules and colour, and what is unknown about its name.
+
+        Parameters
+        ----------
+        name : str
+        attached : bool, optional
+            Remove only an attached object, or only one of the world; what is unknown elsewhere stays. Default: either.
+        """
+        if name not in self._problems:
+            self.object(name)  # raises if there is none
+        self._remove_object(name, attached)
+        self._settle(name, attached)
 
     def remove_all(
         self, *, attached: bool = False, source: str | None = None, but: Container[str] = frozenset()
     ) -> None:
         """Remove the objects of the world, or the attached ones, except `but`; if given, only those of one source.
 
-        The octomap stays, as in MoveIt. Problems are removed by their own kind and source, whether or not the object
-        with the same name stays: an object of the world may stay while its failed attachment is removed.
+        The octomap stays, as in MoveIt. Objects and what is unknown about them go by their own source.
         """
 
-        def goes(thing: SceneObject | Problem) -> bool:
-            if thing.name == OCTOMAP or thing.name in but:
-                return False
-            return (thing.link is not None) == attached and source in (None, thing.source)
+        def goes(found: SceneObject | Problem) -> bool:
+            return found.name != OCTOMAP and found.name not in but and source in (None, found.source)
 
         for thing in tuple(filter(goes, self._objects.values())):
-            problem = self._problems.get(thing.name)
-            self.remove(thing.name)
-            if problem is not None and not goes(problem):
-                self._keep_problem(replace(problem, kind=ProblemKind.ALL) if problem.is_unread else problem)
-        for name in [problem.name for problem in self._problems.values() if goes(problem)]:
-            if name in self._objects:
-                self._drop_problem(name)
-            else:
-                self.remove(name)
+            self._remove_object(thing.name, attached)
+        for problem in tuple(filter(goes, self._problems.values())):
+            self._settle(problem.name, attached)
+
+    def _remove_object(self, name: str, attached: bool | None) -> None:
+        thing, problem = self._objects.get(name), self._problems.get(name)
+        if thing is None or attached not in (None, thing.link is not None):
+            return
+        self._forget_bodies(thing)
+        del self._objects[name]
+        self._changed[name] = None
+        self._gone.add(name)
+        self.colours.pop(name, None)
+        if problem is not None:
+            self._keep_problem(replace(problem, repairs=Repair.NONE))
+
+    def _settle(self, name: str, attached: bool | None) -> None:
+        """Drop what is unknown about the attached objects of a name, or those of the world; None: about all."""
+        problem = self._problems.get(name)
+        if problem is None:
+            return
+        elsewhere = frozenset(link for link in problem.links if (link is None) is attached)
+        self._drop_problem(name)
+        if elsewhere:
+            self._keep_problem(replace(problem, links=elsewhere))
+        elif name not in self._objects:
+            self._gone.add(name)
+            self.colours.pop(name, None)
 
     def report(self, problem: Problem) -> None:
-        """Store a problem until a change solves it (`ProblemKind`), or the object is removed or added again.
+        """Store a problem until a change solves it (`Repair`), or the object is removed or added again.
 
         An object with that name does not change. Beyond the limit of names, one attached object `MORE` represents all
         others, since these may be attached or of the world.
-
-        Parameters
-        ----------
-        problem : Problem
-            `ProblemKind.PUT_DOWN` concerns the object of that name; for an empty name, all objects of its link, or of
-            any link if that is empty, too. It has no effect if no such object is attached.
         """
-        if problem.kind is ProblemKind.NOTHING:
-            return
-        if problem.kind is not ProblemKind.PUT_DOWN:
-            self._report(replace(problem, reason=str(problem)))
-            return
-        for other in self._objects.values():
-            chosen = other.name == problem.name if problem.name else problem.link in ("", None, other.link)
-            if chosen and other.link is not None:
-                named = replace(problem, name=other.name, link=other.link)
-                self._report(replace(named, reason=str(named)))
-
-    def _report(self, problem: Problem) -> None:
+        problem = replace(problem, reason=str(problem))
         if problem.name not in self._problems and len(self._problems) - (MORE in self._problems) >= self.limits.objects:
             reason = f"'{MORE}': more than {self.limits.objects} objects could not be read"
-            problem = replace(problem, name=MORE, link="", reason=reason)
-        before, there = self._problems.get(problem.name), self._objects.get(problem.name)
-        kind, link, reason = problem.kind, problem.link, problem.reason
-        if there is not None and there.link is not None:
-            link = there.link
-        if there is None:
-            kind = ProblemKind.ALL
-        elif before is not None:
-            kind = before.kind.and_then(kind)
+            problem = replace(problem, name=MORE, links=frozenset(("",)), reason=reason)
+        before, reason = self._problems.get(problem.name), problem.reason
+        links, repairs = problem.links, problem.repairs if problem.name in self._objects else Repair.NONE
+        if before is not None:
+            links, repairs = links | before.links, repairs & before.repairs
         if before is not None and not before.is_unread:
             reason = f"{before.reason}; {reason}"  # its shapes might fit again, but are outdated
-        self._keep_problem(replace(problem, kind=kind, link=link, reason=reason))
+        self._keep_problem(replace(problem, reason=shorten(reason, _LONGEST_REASON), links=links, repairs=repairs))
 
-    def _is_solved(self, name: str, kinds: Container[ProblemKind]) -> bool:
-        """Return whether a change solves the problem of an object; `kinds` are those that it solves."""
+    def _is_repaired(self, name: str, repair: Repair) -> bool:
+        """Return whether a change solves the problem of an object."""
         problem = self._problems.get(name)
-        return problem is not None and problem.kind in kinds
+        return problem is not None and bool(problem.repairs & repair)
 
     def set_octomap(
         self, octree: Octree, root_from_tree: PoseLike, most: int, outside_frame: OutsideFrame | None = None
@@ -354,7 +355,7 @@ class SceneChanges:
     def _put(self, thing: SceneObject, *, anew: bool = False) -> None:
         name, robot = thing.name, self._robot
         if name in self._problems and not anew:
-            raise ValueError(f"{self._problems[name].reason}: remove it or add it again")
+            raise ValueError(self._problems[name].reason.removesuffix(_REMEDY) + _REMEDY)
         if not name:
             raise ValueError("object: its name is empty")
         if name in robot.links or name in robot.groups:
@@ -367,8 +368,8 @@ class SceneChanges:
         if len(name) > MAXIMUM_NAME:
             raise ValueError(f"object '{shorten(name)}': the name has {len(name)} characters, at most {MAXIMUM_NAME}")
         before, problem = self._objects.get(name), self._problems.get(name)
-        count = len(self._objects) + (before is None) + len(self._problems) - (problem is not None)
-        self.limits.check("objects", count, f"object '{name}'")
+        if before is None and problem is None:
+            self.limits.check("objects", len(self._objects) + len(self._problems) + 1, f"object '{name}'")
         if before is not None and before.shapes is not thing.shapes and before.shapes == thing.shapes:
             thing = replace(thing, shapes=before.shapes)  # equal shapes: the bodies only move
         if thing.link is not None:
@@ -389,6 +390,10 @@ class SceneChanges:
         self._objects[name] = thing
         self._changed[name] = None
         self._drop_problem(name)
+        if problem is not None and problem.is_unread and thing.link is None and not problem.repairs & Repair.DETACH:
+            on_links = problem.links - {None}  # as in MoveIt, an object of the world replaces no attached one
+            if on_links:
+                self._keep_problem(replace(problem, links=on_links, repairs=Repair.ATTACH))
         if before is not None and (before.link, before.touch_links) != (thing.link, thing.touch_links):
             self._rules_changed = True
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from enum import Enum
+from enum import Flag, auto
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -64,42 +64,33 @@ class SceneObject:
     the root's, or one that the robot carries."""
 
 
-class ProblemKind(Enum):
-    """Kind of a problem: the unknown part of an object, which decides what change solves the problem."""
+class Repair(Flag):
+    """Changes that make an unknown object known again, besides its removal or addition."""
 
-    ALL = "all"
-    """Everything is unknown: remove the object, or add it again."""
-    POSE = "pose"
-    """A change of its pose could not be read: move it."""
-    PLACES = "places"
-    """A change of its pose and those of its shapes could not be read: set both."""
-    PUT_DOWN = "put down"
-    """A change that detaches it from its link could not be read: detach it."""
-    NO_PLACE = "no place"
-    """It is known, but does not fit this robot or these limits: change these."""
-    NOTHING = "nothing"
-    """Nothing is unknown: the change was to remove it from the world."""
-
-    def and_then(self, other: ProblemKind) -> ProblemKind:
-        """Return the kind of two problems of one object together."""
-        if self is other:
-            return self
-        return ProblemKind.PLACES if {self, other} == {ProblemKind.POSE, ProblemKind.PLACES} else ProblemKind.ALL
+    NONE = 0
+    MOVE = auto()
+    """A new pose."""
+    MOVE_SHAPES = auto()
+    """New poses of the object and of its shapes in it."""
+    ATTACH = auto()
+    """Its attachment, if only the attached object of this name is unknown."""
+    DETACH = auto()
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """An object without a valid place, or an invalid description of an object or removal.
+    """Unknown objects of one name, or an object without a valid place.
 
-    An existing object with this name is unchanged.
+    As in MoveIt, the world and links may have objects of the same name at once, and all of them may be unknown. A known
+    object of this name is unchanged.
     """
 
     name: str
     """Name of the object or other item."""
-    kind: ProblemKind = ProblemKind.ALL
     reason: str = ""
-    link: str | None = None
-    """The link for it to be attached to or detached from; None: it belongs to the world."""
+    links: frozenset[str | None] = frozenset((None,))
+    """Where the unknown objects are or may be: on links; None: in the world."""
+    repairs: Repair = Repair.NONE
     source: str = ""
     """Name of its origin, as `SceneObject.source`."""
     thing: SceneObject | None = None
@@ -116,9 +107,9 @@ class Problem:
         return self.thing is None
 
     @property
-    def attaches(self) -> bool:
-        """Whether the change was to attach the object to a link."""
-        return self.link is not None and self.kind is not ProblemKind.PUT_DOWN
+    def link(self) -> str | None:
+        """A link on which an unknown object may be; None: all are in the world."""
+        return next((link for link in self.links if link is not None), None)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from superovoid.robot.limits import Limits
 from superovoid.robot.octomap import Octree
 from superovoid.robot.planning_scene import OCTOMAP, Padding, PlanningScene, query_parts
 from superovoid.robot.rules import AllowedCollisionMatrix, CollisionRules
-from superovoid.robot.scene_objects import MORE, OutsideFrame, Problem, ProblemKind
+from superovoid.robot.scene_objects import MORE, OutsideFrame, Problem, Repair
 from superovoid.shapes import ConvexMesh, Sphere
 
 from octrees import HALF, binary_stream
@@ -759,16 +759,47 @@ def test_unreadable_object_is_a_problem_until_removed_or_added_again(empty_scene
     assert not edit.commit().problems
 
 
-def test_unreadable_move_is_repaired_by_the_next_move(empty_scene):
-    edit = with_ball(empty_scene).edit()
-    edit.report(Problem("ball", reason="object 'ball': nowhere", kind=ProblemKind.POSE))
-    edit.report(Problem("unknown", reason="object 'unknown': nowhere", kind=ProblemKind.POSE))
-    edit.move("ball", at(0.0, 6.0))
-    assert edit.commit().problems.keys() == {"unknown"}
-    edit.report(Problem("ball", reason="object 'ball': broken"))
-    edit.report(Problem("ball", reason="object 'ball': nowhere", kind=ProblemKind.POSE))
-    with pytest.raises(ValueError, match="nowhere"):
-        edit.move("ball", at(0.0, 7.0))
+@pytest.mark.parametrize(
+    ("reported", "moved_shapes", "is_solved"),
+    [
+        ([Repair.MOVE | Repair.MOVE_SHAPES], False, True),
+        ([Repair.MOVE | Repair.MOVE_SHAPES], True, True),
+        ([Repair.MOVE_SHAPES, Repair.MOVE | Repair.MOVE_SHAPES], False, False),
+        ([Repair.MOVE_SHAPES, Repair.MOVE | Repair.MOVE_SHAPES], True, True),
+        ([Repair.NONE, Repair.MOVE | Repair.MOVE_SHAPES], True, False),
+    ],
+)
+def test_a_move_solves_only_problems_of_moves(empty_scene, reported, moved_shapes, is_solved):
+    edit = empty_scene.edit()
+    edit.add("two", [Sphere(0.1)] * 2, [at(0.0), at(1.0)], at(0.0, 3.0))
+    for repairs in reported:
+        edit.report(Problem("two", reason="object 'two': nowhere", repairs=repairs))
+        edit.report(Problem("unknown", reason="object 'unknown': nowhere", repairs=repairs))
+    move = at(0.0, 4.0), [at(0.0), at(2.0)] if moved_shapes else None
+    if is_solved:
+        edit.move("two", *move)
+    else:
+        with pytest.raises(ValueError, match="nowhere"):
+            edit.move("two", *move)
+    assert edit.commit().problems.keys() == {"unknown"} if is_solved else {"unknown", "two"}
+
+
+def test_reasons_of_problems_do_not_grow(empty_scene):
+    edit, lengths = empty_scene.edit(), []
+    edit.report(Problem("cup", reason="radius"))
+    for _ in range(3):
+        with pytest.raises(ValueError, match="radius") as error:
+            edit.move("cup", at(1.0))
+        edit.report(Problem("cup", reason=str(error.value)))
+        lengths.append(len(edit.problems["cup"].reason))
+    assert lengths[0] == lengths[2]
+    edit.report(Problem("cup", reason=10_000 * "x"))
+    assert len(edit.problems["cup"].reason) == 1000
+    for number in range(1000):
+        edit.add(f"o{number}", [Sphere(0.1)], [np.eye(4)], at(5.0))
+    with pytest.raises(ValueError, match="does not exist") as error:
+        edit.move("nothing", at(1.0))
+    assert len(str(error.value)) < 200
 
 
 def test_number_of_unreadable_object_names_is_limited(robot):
@@ -777,6 +808,8 @@ def test_number_of_unreadable_object_names_is_limited(robot):
         edit.report(Problem(str(number), reason=f"object '{number}': broken"))
     planning = edit.commit()
     assert [*planning.problems] == ["0", "1", "2", MORE]
+    with pytest.raises(ValueError, match="5 objects, at most 3"):
+        with_ball(planning)
     edit = planning.edit()
     for number in range(3):
         edit.remove(str(number))
@@ -786,33 +819,58 @@ def test_number_of_unreadable_object_names_is_limited(robot):
     assert not edit.commit().problems
 
 
-def test_unreadable_shape_move_is_repaired_by_moving_the_shapes(empty_scene):
+IN_WORLD, ON_HAND = frozenset((None,)), frozenset(("hand",))
+
+
+@pytest.mark.parametrize("first", [IN_WORLD, ON_HAND])
+def test_an_unknown_object_in_the_world_and_one_on_a_link_are_two(empty_scene, first):
     edit = empty_scene.edit()
-    edit.add("two", [Sphere(0.1)] * 2, [at(0.0), at(1.0)], at(0.0, 3.0))
-    edit.report(Problem("two", reason="object 'two': nowhere", kind=ProblemKind.PLACES))
-    edit.report(Problem("two", reason="object 'two': nowhere", kind=ProblemKind.POSE))
-    with pytest.raises(ValueError, match="nowhere"):
-        edit.move("two", at(0.0, 4.0))
-    edit.move("two", at(0.0, 4.0), [at(0.0), at(2.0)])
-    assert not edit.commit().problems
+    for links in (first, (IN_WORLD | ON_HAND) - first):
+        edit.report(Problem("ball", links=links, reason="broken"))
+    planning = edit.commit()
+    for attached, left in ((True, IN_WORLD), (False, ON_HAND)):
+        for change in ("remove", "remove_all"):
+            edit = planning.edit()
+            edit.remove("ball", attached=attached) if change == "remove" else edit.remove_all(attached=attached)
+            assert edit.problems["ball"].links == left
+            edit.remove_all(attached=not attached)
+            assert not edit.problems
+    edit = with_ball(planning).edit()
+    assert edit.problems["ball"].links == ON_HAND
+    edit.attach("ball", "hand", at(0.5))
+    assert not edit.problems
+    assert not with_ball(planning, link="hand").problems
+
+
+def test_an_unknown_object_on_a_link_outlives_a_known_one_of_the_world(empty_scene):
+    edit = with_ball(empty_scene).edit()
+    edit.report(Problem("ball", links=ON_HAND, reason="broken"))
+    with pytest.raises(ValueError, match="broken"):
+        edit.attach("ball", "hand", at(0.5))
+    edit.remove_all()
+    assert not edit.objects and edit.problems["ball"].links == ON_HAND
+
+
+def test_a_known_object_moves_although_too_many_are_unknown(robot):
+    edit = with_ball(PlanningScene(robot, limits=Limits(objects=2)), link="hand").edit()
+    for name in "abc":
+        edit.report(Problem(name, reason="broken"))
+    edit.detach("ball", at(1.0))
+    edit.move("ball", at(2.0))
+    assert edit.commit().objects["ball"].pose[0, 3] == 2.0
 
 
 def test_unreadable_detach_is_repaired_by_detaching(empty_scene):
-    edit = empty_scene.edit()
-    for name, link in (("held", "hand"), ("other", "hand"), ("high", "arm"), ("wall", None)):
-        edit.add(name, [Sphere(0.1)], [np.eye(4)], at(5.0), link=link)
-    edit.report(Problem("wall", reason="'wall' is not attached", kind=ProblemKind.PUT_DOWN))
-    edit.report(Problem("nobody", reason="'nobody' is not there", kind=ProblemKind.PUT_DOWN))
-    assert not edit.problems
-    edit.report(Problem("", reason="all", link="hand", kind=ProblemKind.PUT_DOWN))
-    assert edit.problems.keys() == {"held", "other"} and "'held'" in edit.problems["held"].reason
-    for act in (lambda: edit.move("held", at(6.0)), lambda: edit.attach("held", "arm", at(6.0))):
-        with pytest.raises(ValueError, match="all: remove it or add it again"):
+    edit = with_ball(empty_scene, link="hand").edit()
+    edit.report(Problem("ball", reason="broken", links=IN_WORLD | ON_HAND, repairs=Repair.DETACH))
+    for act in (lambda: edit.move("ball", at(6.0)), lambda: edit.attach("ball", "arm", at(6.0))):
+        with pytest.raises(ValueError, match="broken: remove it or add it again"):
             act()
-    edit.detach("held", at(7.0))
-    assert edit.problems.keys() == {"other"}
-    edit.report(Problem("", reason="all", kind=ProblemKind.PUT_DOWN))
-    assert edit.problems.keys() == {"other", "high"}
+    left = edit.copy()
+    left.remove_all(attached=True)
+    assert not left.objects and left.problems["ball"].links == IN_WORLD
+    edit.detach("ball", at(7.0))
+    assert not edit.problems
 
 
 def test_replacing_one_source_keeps_objects_of_another(empty_scene):

@@ -21,15 +21,15 @@ from superovoid_ros.nodes.distance_service.world.model import Model
 
 FROM_MOVEIT, FROM_SERVICE = "moveit", "superovoid"
 """Source of an object: a whole planning scene replaces those of MoveIt's messages, and no others."""
-LOST = Problem(MORE, link="", source=FROM_MOVEIT)
+LOST = Problem(MORE, links=frozenset(("",)), source=FROM_MOVEIT)
 """Problem with lost or refused messages, without its reason: any object or rule may be missing until a whole planning
 scene with a whole robot state arrives."""
 
 LONGEST = 1.0
 """Time after which the diffs not yet read are left for the next model, s."""
 
-Note: TypeAlias = str | Problem | Mapping[str, float]
-"""A warning, a part that could not be used although the rest was applied, or positions of joints, rad or m."""
+Note: TypeAlias = str | InputError | Mapping[str, float]
+"""A warning, an error because of which only the rest is applied, or positions of joints, rad or m."""
 Change: TypeAlias = Callable[[Edit, Frames], list[Note]]
 """Edits a planning scene and returns notes; if it raises, its edit is discarded."""
 
@@ -59,7 +59,7 @@ class Diff:
     @property
     def problem(self) -> Exception | None:
         """Error because of which it, or a part of it, could not be applied."""
-        refused = [str(note) for note in self.notes if isinstance(note, Problem)]
+        refused = [str(note) for note in self.notes if isinstance(note, InputError)]
         return InputError(f"the rest is applied, not: {'; '.join(refused)}") if refused else self.error
 
 

@@ -144,7 +144,8 @@ class Model:
             remedy = f"remove or re-send {listing(unplaced)}, or send a robot description that fits them"
             parts.append(f"{_describe(unplaced, words)}: {remedy}")
         if unread:
-            remedy = f"remove or re-send {listing(map(repr, unread))}, or send a full planning scene"
+            names = listing(map(repr, unread))
+            remedy = f"remove (if attached, detach and remove) or re-send {names}, or send a full planning scene"
             parts.append(f"{_describe(unread, 'could not be read')}: {remedy}")
         return f"not ready: {'; '.join(parts)}" if parts else ""
 

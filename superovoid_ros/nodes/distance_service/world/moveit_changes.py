@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld, RobotState
@@ -17,7 +17,7 @@ from octomap_msgs.msg import OctomapWithPose
 
 from superovoid.robot.limits import MAXIMUM_NAME
 from superovoid.robot.planning_scene import OCTOMAP, Edit
-from superovoid.robot.scene_objects import MORE, Problem, ProblemKind
+from superovoid.robot.scene_objects import MORE, Problem, Repair
 from superovoid.shapes import HalfSpace
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals, shorten
@@ -43,6 +43,7 @@ _NO_SETTINGS = PlanningScene(is_diff=True, robot_state=RobotState(is_diff=True))
 _NO_OCTOMAP = OctomapWithPose()
 _OF_OCTOMAP = Problem(OCTOMAP, source=FROM_MOVEIT)
 Message: TypeAlias = CollisionObject | AttachedCollisionObject | PlanningScene | PlanningSceneWorld
+Part: TypeAlias = CollisionObject | AttachedCollisionObject | OctomapWithPose
 
 
 def _parts_of(
@@ -80,19 +81,24 @@ def attach_for_question(state: RobotState, open_meshes: str, edit: Edit, frames:
         _apply_attached(message, open_meshes, edit, frames)
 
 
-def _problem_of(message: CollisionObject | AttachedCollisionObject) -> Problem:
-    """Return the problem that remains if a message about one object is refused; `ProblemKind.NOTHING` if none."""
-    kind = ProblemKind.ALL
+def _problems_of(message: Part, edit: Edit) -> list[Problem]:
+    """Return the problems that remain if a message about one object or the octomap is refused."""
+    if isinstance(message, OctomapWithPose):
+        return [_OF_OCTOMAP]
     if isinstance(message, AttachedCollisionObject):
-        if message.object.operation == REMOVE:
-            kind = ProblemKind.PUT_DOWN  # the model would let it move with its link
-        return Problem(_stored_name(message.object.id), kind, link=_stored_name(message.link_name), source=FROM_MOVEIT)
+        name, link = _stored_name(message.object.id), _stored_name(message.link_name)
+        if message.object.operation != REMOVE:
+            return [Problem(name, links=frozenset((link,)), source=FROM_MOVEIT)]
+        options = {"repairs": Repair.DETACH, "source": FROM_MOVEIT}  # the model would let them move with their link
+        carried = _carried(edit.objects, message.object.id, "" if name else message.link_name)
+        return [Problem(one.name, links=frozenset((one.link, None)), **options) for one in carried]
     if message.operation == REMOVE:
-        kind = ProblemKind.NOTHING
-    elif message.operation == MOVE:
-        of_shapes = (message.primitive_poses, message.mesh_poses, message.plane_poses)
-        kind = ProblemKind.PLACES if any(len(poses) for poses in of_shapes) else ProblemKind.POSE
-    return Problem(_stored_name(message.id), kind, source=FROM_MOVEIT)
+        return []
+    repairs = Repair.NONE
+    if message.operation == MOVE:
+        moves_shapes = any(map(len, (message.primitive_poses, message.mesh_poses, message.plane_poses)))
+        repairs = Repair.MOVE_SHAPES if moves_shapes else Repair.MOVE | Repair.MOVE_SHAPES
+    return [Problem(_stored_name(message.id), repairs=repairs, source=FROM_MOVEIT)]
 
 
 def _stored_name(name: str) -> str:
@@ -158,17 +164,17 @@ def apply_message(
         raise InputError(f"adds {added} objects, at most {most_objects} are allowed (max_objects)")
     notes: list[Note] = []
 
-    def attempt(problem: Problem, change: Callable[..., list[Note]], *arguments: object) -> None:
+    def attempt(part: Part, change: Callable[..., list[Note]], option: object) -> None:
         """Apply a part by itself; if it cannot be used, report that."""
         if is_over():
             raise InputError("the job was cancelled", Code.CANCELLED)
         try:
             with refusals():
-                notes.extend(change(*arguments, edit, frames))
+                notes.extend(change(part, option, edit, frames))
         except InputError as error:
-            problem = replace(LOST if problem.name == MORE else problem, reason=str(error))
-            edit.report(problem)
-            notes.append(problem)
+            for problem in _problems_of(part, edit):
+                edit.report(replace(LOST if problem.name == MORE else problem, reason=str(error)))
+            notes.append(error)
 
     # Messages about single objects arrive often, so they have no settings to read.
     has_settings = scene is not _NO_SETTINGS
@@ -184,28 +190,27 @@ def apply_message(
         if scene.is_diff:
             names.add(MORE)
         edit.remove_all(attached=True, source=FROM_MOVEIT, but=names)
+    if replaces_world:  # first, so that limits concern only what the message brings
+        kept = {_stored_name(one.id) for one in objects}
+        edit.remove_all(source=FROM_MOVEIT, but=kept | {one.object.id for one in attached})
+        if not len(octomap.octomap.data):
+            edit.remove_octomap()
     for one in attached:
-        attempt(_problem_of(one), _apply_attached, one, open_meshes)
+        attempt(one, _apply_attached, open_meshes)
     if has_settings:
         _apply_rules(scene, edit)
     if replaces_world:
-        edit.remove_all(source=FROM_MOVEIT, but={_stored_name(one.id) for one in objects})
-    attaching = {problem.name for problem in map(_problem_of, attached) if problem.attaches}
+        edit.remove_all(source=FROM_MOVEIT, but=kept)
+    attaching = {one.object.id for one in attached}
     for one in objects:
-        problem, unattached = _problem_of(one), None
-        if one.operation == REMOVE and problem.name in attaching:
-            # move_group attaches an object and removes it from the world in different parts of the same message.
-            if _link_of(edit, problem.name) is not None:
-                continue
-            unattached = edit.problems.get(problem.name)
-        attempt(problem, _apply_object, one, open_meshes)
-        if unattached is not None:
-            edit.report(replace(unattached, kind=ProblemKind.ALL, thing=None, source=FROM_MOVEIT))
+        # move_group attaches an object and removes it from the world in different parts of the same message.
+        if not (one.operation == REMOVE and one.id in attaching and _link_of(edit, one.id) is not None):
+            attempt(one, _apply_object, open_meshes)
     # As in MoveIt, a difference without octomap keeps the previous one. An empty octomap has an id; a missing one
     # has none.
     if len(octomap.octomap.data):
-        attempt(_OF_OCTOMAP, _apply_octomap, octomap, most_cubes)
-    elif octomap.octomap.id or replaces_world:
+        attempt(octomap, _apply_octomap, most_cubes)
+    elif octomap.octomap.id:
         edit.remove_octomap()
     return notes
 
@@ -223,14 +228,13 @@ def _apply_object(message: CollisionObject, open_meshes: str, edit: Edit, frames
         edit.remove_all()
         return []
     check_name(name)
-    link = _link_of(edit, name)
     if operation == REMOVE:
-        if not _is_known(edit, name):
+        found = edit.objects.get(name) or edit.problems.get(name)
+        if found is None:
             return [f"{what}: cannot be removed: it does not exist (objects: {listing(edit.objects)})"]
-        if link is not None:
-            return [f"{what}: not removed from the world: it is attached to link '{link}'"]
-        edit.remove(name)
-        return []
+        edit.remove(name, attached=False)
+        return [f"{what}: not removed from link '{found.link}': detach it first"] if found.link is not None else []
+    link = _link_of(edit, name)
     if link is not None:
         raise InputError(
             f"{what}: is attached to link '{link}': detach it first, by REMOVE on attached_collision_object"
@@ -292,26 +296,27 @@ def _apply_attached(message: AttachedCollisionObject, open_meshes: str, edit: Ed
     return brought.notes
 
 
+def _carried(things: Mapping[str, Any], name: str, link: str) -> list[Any]:
+    """Return the objects or problems that a message detaches: all of a name, of a link, or of both; empty: of any."""
+    carried = [one for one in things.values() if one.link is not None and one.name != MORE]
+    return [one for one in carried if name in ("", one.name) and link in ("", one.link)]
+
+
 def _detach(name: str, link: str, edit: Edit, frames: Frames) -> list[Note]:
-    """Return an attached object, or all of a link, to the world at their present poses."""
-    notes: list[Note] = []
-    if not name:
-        carried = ((other, _link_of(edit, other)) for other in edit.objects)
-        chosen = [other for other, by in carried if by is not None and link in ("", by)]
-        nowhere = [other for other, problem in edit.problems.items() if problem.link is not None]
-        notes = [f"attached object '{other}': has no known pose in the world: remove it" for other in nowhere]
-    elif not _is_known(edit, name) or edit.object(name).link is None:
-        return [f"attached object '{name}': cannot be detached: no object of that name is attached"]
-    elif link not in ("", edit.object(name).link):
-        raise InputError(
-            f"attached object '{name}': is attached to link '{edit.object(name).link}', not '{link}': set that link, "
-            "or none"
-        )
-    else:
-        chosen = [name]
-    for other in chosen:
-        edit.detach(other, frames.object(other))
-    return notes
+    """Return attached objects to the world at their present poses, which are unknown for unknown objects."""
+    known, unknown = (_carried(things, name, link) for things in (edit.objects, edit.problems))
+    if name and not (known or unknown):
+        by = _link_of(edit, name)
+        if by is None:
+            return [f"attached object '{name}': cannot be detached: no object of that name is attached"]
+        raise InputError(f"attached object '{name}': is attached to link '{by}', not '{link}': set that link, or none")
+    for problem in unknown:
+        if not problem.repairs & Repair.DETACH:
+            edit.remove(problem.name, attached=True)
+            edit.report(replace(problem, links=frozenset((None,)), thing=None))
+    for thing in _carried(edit.objects, name, link):
+        edit.detach(thing.name, frames.object(thing.name))
+    return []
 
 
 def _apply_octomap(message: OctomapWithPose, most_cubes: int, edit: Edit, frames: Frames) -> list[Note]:

@@ -225,27 +225,15 @@ class World(Part):
         """Raise `InputError` if the present robot and objects exceed new limits; a new robot is read later."""
         model = self._current.snapshot.model
         if model is not None and not new.keys() & ROBOT_NAMES:
-            planning = model.planning
-            counts = len(planning.owners), len(planning.objects), planning.scene.pair_count
-            for name, found in zip(("max_bodies", "max_objects", "max_pairs"), counts, strict=True):
-                if int(new.get(name, found)) < found:
-                    raise InputError(f"{name} = {new[name]}: there are already {found}")
+            _check_limits(model.planning, new)
 
     def apply(self, names: AbstractSet[str]) -> None:
         """Read the robot, or apply new limits and paddings to the present model."""
         model = self._current.snapshot.model
-        if names & ROBOT_NAMES or (names & SCENE_NAMES and model is None):
+        if names & SCENE_NAMES and not names & ROBOT_NAMES and model is not None:
+            self._use_model(model, self._made_from)
+        elif names & ROBOT_NAMES or (names & SCENE_NAMES and not self._is_reading):
             self.load()
-        elif names & SCENE_NAMES:
-            # A description that has come since is still to be read.
-            values = {**self._made_from, **{name: self.parameter(name) for name in SCENE_NAMES}}
-            try:
-                with refusals():
-                    edit = model.planning.edit()
-                    edit.limits, edit.padding = limits_and_padding(values, model.planning)
-                    self._use_model(model_of(edit.commit()), values)
-            except Exception as error:
-                self._use_no_robot(error)
 
     def _take_description(self, topic: str, message: String) -> None:
         if message.data != self._topic_text[topic]:
@@ -269,10 +257,24 @@ class World(Part):
             return Model(make(robot, rtol=float(values["rtol"]), limits=limits, padding=padding))
 
     def _use_model(self, model: Model, values: Values) -> None:
-        """Use a model; if its robot is new, log its notes."""
-        before, self._made_from = self._current.snapshot.model, values
-        self._current.exchange(replace(self._current.snapshot, model=model, planning=model.planning))
-        if before is None or model.robot is not before.robot:
+        """Use a model with the present limits and paddings; if its robot is new, log its notes."""
+        snapshot = self._current.snapshot
+        present = {**values, **{name: self.parameter(name) for name in SCENE_NAMES}}
+        if present != values:
+            try:
+                with refusals():
+                    _check_limits(model.planning, present)
+                    edit = model.planning.edit()
+                    edit.limits, edit.padding = limits_and_padding(present, model.planning)
+                    model = model_of(edit.commit())
+            except Exception as error:
+                self.log.error("robot", f"read again: {reason_of(error)}")
+                self._current.exchange(replace(snapshot, planning=model.planning))
+                self.load()
+                return
+        self._current.exchange(replace(snapshot, model=model, planning=model.planning))
+        self._made_from = present
+        if snapshot.model is None or model.robot is not snapshot.model.robot:
             self.node.get_logger().info(model.describe())
             for warning in model.robot.warnings:
                 self.log.warning("robot", warning)
@@ -333,7 +335,7 @@ class World(Part):
             if not has_robot:
                 self._use_no_robot_yet()
             is_described, self._is_described, self._is_reading = self._is_described, False, True
-            self.jobs.submit(Job(Kind.READ, partial(self._read, is_described), partial(self._use, is_described)))
+            self.jobs.submit(Job(Kind.READ, partial(self._read, is_described), self._use))
         elif not has_robot:
             self._refuse_requests(InputError(self._current.snapshot.problem, self._current.snapshot.code))
 
@@ -349,28 +351,31 @@ class World(Part):
         if not (is_described or any(diff.answer for diff in tuple(self._pending))):
             time.sleep(max(0.0, self._built_at + _PERIOD - time.monotonic()))  # streams on topics
         self._built_at = time.monotonic()
-        snapshot, diffs = self._current.snapshot, tuple(self._pending)
+        # In this order, since the thread of the node sets the values after the model.
+        made_from, snapshot, diffs = self._made_from, self._current.snapshot, tuple(self._pending)
         model = snapshot.model
-        values = self._values() if is_described or model is None else self._made_from
+        values = self._values() if is_described or model is None else made_from
         try:
             if not values.get("robot_description"):
                 return _Reading(snapshot, values, None)
-            if model is None or values != self._made_from:
+            if model is None or values != made_from:
                 model = self._described(values, snapshot)
             return _Reading(snapshot, values, *apply(model, diffs, self._measurements.moment()))
         except Exception as error:
             return _Reading(snapshot, values, None, problem=error)
 
-    def _use(self, is_described: bool, found: _Reading | None, problem: Exception | None) -> None:
+    def _use(self, found: _Reading | None, problem: Exception | None) -> None:
         """Use what was read, unless parameters of the robot were set in the meantime; then read again."""
         self._is_reading, applied = False, ()
         if found is None:
             self._refuse_requests(problem)  # the node is cleaned up or ends
             return
-        if found.snapshot is not self._current.snapshot:
-            self._is_described |= is_described
+        snapshot = self._current.snapshot
+        if snapshot.model is None and snapshot is not found.snapshot:
+            self._is_described = True
         elif found.model is None:
             self._use_no_robot(found.problem)
+            self._is_described |= self._values() != found.values
         else:
             applied = found.applied
             del self._pending[: len(applied)]
@@ -477,6 +482,14 @@ class World(Part):
 def _is_full(diffs: Sequence[Diff]) -> bool:
     """Return whether diffs are more than may wait."""
     return len(diffs) > MOST_WAITING or sum(diff.size for diff in diffs) > MOST_BYTES
+
+
+def _check_limits(planning: Planning, new: Mapping[str, object]) -> None:
+    """Raise `InputError` if a planning scene exceeds new limits."""
+    counts = len(planning.owners), len(planning.objects), planning.scene.pair_count
+    for name, found in zip(("max_bodies", "max_objects", "max_pairs"), counts, strict=True):
+        if int(new.get(name, found)) < found:
+            raise InputError(f"{name} = {new[name]}: there are already {found}")
 
 
 def _of_unknown(topic: str, words: str) -> Diff:
