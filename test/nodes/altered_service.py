@@ -11,7 +11,6 @@ from collections import Counter
 from functools import partial
 
 import numpy as np
-import rclpy
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
@@ -32,8 +31,7 @@ def _submit_held(self: Jobs, job: Job) -> None:
     work = job.work
 
     def wait_and_work() -> object:
-        while rclpy.ok() and not _may_work[job.kind].wait(0.05):
-            pass  # the end of the process would wait for this thread
+        _may_work[job.kind].wait()
         return work()
 
     job.work = wait_and_work

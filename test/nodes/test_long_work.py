@@ -88,28 +88,11 @@ def test_calls_that_wait_at_a_clean_up_are_refused(state):
     state.bring("active")
 
 
-def heavy_description(count=4000):
-    """The arm with this number of balls, each of its own size, on a link far away."""
-    balls = "".join(
-        f'<collision><origin xyz="0 0 {0.3 * i}"/><geometry><sphere radius="{0.1 + 1e-6 * i}"/></geometry></collision>'
-        for i in range(count)
-    )
-    joint = '<joint name="heap_joint" type="fixed"><parent link="ground"/><child link="heap"/><origin xyz="0 0 900"/>'
-    return arm.URDF.replace("</robot>", f'<link name="heap">{balls}</link>{joint}</joint></robot>')
-
-
-@pytest.mark.ci
-def test_calls_and_ctrl_c_do_not_wait_for_long_work(state, service):
-    heavy = heavy_description()
-    state.send_text("robot_description", heavy)
-    while "4004 bodies" not in service.output():
-        state.gap("hand", "ball")  # of one robot or the other
-    state.until()
-    before = service.processor_time()
-    query = GetDistances.Request(max_distance=0.01, **states(20_000))
-    answer = state.client(GetDistances, DISTANCES).call_async(query)
-    state.send_text("robot_description", heavy + "<!-- another text -->")
-    assert state.wait(lambda: service.processor_time() > before + 0.3)
+def test_the_end_does_not_wait_for_work_that_never_ends(state, service):
+    waiting = [
+        begin(state, "query", GetDistances, DISTANCES, **states(5000)),
+        begin(state, "read", ApplyObjects, APPLY, objects=[ovoid()]),
+    ]
     assert service.interrupt() == 0
-    assert state.answer(answer).error_code.value == ErrorCode.CANCELLED
+    assert [state.answer(future).error_code.value for future in waiting] == [ErrorCode.CANCELLED] * 2
     assert "Traceback" not in service.output()

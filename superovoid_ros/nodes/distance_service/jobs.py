@@ -5,8 +5,8 @@
 
     submit (executor's thread) -> work (a thread) -> done (executor's thread)
 
-Jobs of a kind start in the order of submission. Each kind has its own threads, so that no job waits for one of another
-kind.
+Jobs of a kind start in the order of submission, as many at a time as there are processors less one, whatever runs of
+other kinds. Their threads are daemons: the end of the process does not wait for a large mesh.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Collection
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
 from typing import Any, TypeVar
@@ -58,6 +57,7 @@ class Job:
     """Called in a thread; must not access the node."""
     done: Callable[[Any, Exception | None], None]
     """Receives the result of the work, or its exception, on the executor's thread."""
+    is_started: bool = field(default=False, init=False)
 
 
 def settle(future: Future, found: Any, problem: Exception | None) -> None:
@@ -86,8 +86,7 @@ class Jobs:
 
     def __init__(self, node: Node, failed: Failed) -> None:
         self._failed = failed
-        self._pools = {kind: _threads(kind) for kind in Kind}
-        self._jobs: dict[Kind, list[Job]] = {kind: [] for kind in Kind}  # those that wait or run
+        self._jobs: dict[Kind, list[Job]] = {kind: [] for kind in Kind}  # those that run, then those that wait
         self._finished: deque[tuple[Job, Any, Exception | None]] = deque()
         self._guard = node.create_guard_condition(self._use_finished, ReentrantCallbackGroup())
         self.stop = threading.Event()
@@ -102,7 +101,14 @@ class Jobs:
         if len(jobs) >= _MOST:
             raise InputError(f"busy: {len(jobs)} {job.kind.value} are waiting, try again later", Code.BUSY)
         jobs.append(job)
-        self._pools[job.kind].submit(self._work, job)
+        self._start(job.kind)
+
+    def _start(self, kind: Kind) -> None:
+        """Start the first jobs of a kind."""
+        for job in self._jobs[kind][: max(1, processors() - 1)]:
+            if not job.is_started:
+                threading.Thread(target=self._work, args=(job,), name=kind.name, daemon=True).start()
+                job.is_started = True
 
     async def result(self, kind: Kind, work: Callable[[], Result]) -> Result:
         """Do work in a thread and return its result, for coroutines; `InputError` if too much waits or if cancelled."""
@@ -118,8 +124,6 @@ class Jobs:
         cancelled = [job for kind in kinds for job in self._jobs[kind]]
         for kind in kinds:
             self._jobs[kind].clear()  # results of running jobs are discarded
-            self._pools[kind].shutdown(wait=False, cancel_futures=True)
-            self._pools[kind] = _threads(kind)
         for job in cancelled:
             self._deliver(job, None, InputError(reason, Code.CANCELLED))
 
@@ -139,6 +143,7 @@ class Jobs:
             job, found, problem = self._finished.popleft()
             if job in self._jobs[job.kind]:  # otherwise it was cancelled
                 self._jobs[job.kind].remove(job)
+                self._start(job.kind)
                 self._deliver(job, found, problem)
 
     def _deliver(self, job: Job, found: Any, problem: Exception | None) -> None:
@@ -147,6 +152,3 @@ class Jobs:
         except Exception as error:
             self._failed(job.kind.value, error)
 
-
-def _threads(kind: Kind) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max(1, processors() - 1), thread_name_prefix=kind.name)
