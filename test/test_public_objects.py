@@ -327,7 +327,7 @@ def test_unpickled_objects_answer_like_the_originals():
     assert found[0] == found[1]
     before = world()
     after = pickle.loads(pickle.dumps(before))
-    assert after.rules.verdict("egg", "base").words == before.rules.verdict("egg", "base").words
+    assert after.rules.decide("egg", "base").words == before.rules.decide("egg", "base").words
     assert after.padding == before.padding and after.owners == before.owners
     np.testing.assert_array_equal(after.body_pairs(), before.body_pairs())
     with pytest.raises(TypeError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from types import SimpleNamespace
 
-from superovoid_ros.nodes.distance_service.counting import Statistics
+from superovoid_ros.nodes.distance_service.counting import RequestCounts
 from superovoid_ros.nodes.distance_service.part import Activity, Common
 
 
@@ -152,7 +152,7 @@ def common(node: object = None, is_active: bool = True, **values: object) -> Com
     activity = Activity("/fake")
     activity.state = "active" if is_active else "inactive"
     values = {name.replace("__", "."): value for name, value in values.items()}
-    return Common(node, values.__getitem__, Lines(), Statistics(), activity, StepJobs())
+    return Common(node, values.__getitem__, Lines(), RequestCounts(), activity, StepJobs())
 
 
 def run(coroutine) -> object:

@@ -215,7 +215,7 @@ class _Finder:
         robot, links = self.pairs.robot, self.pairs.links
         found = []
         for i, a in enumerate(links):
-            found += [(a, b) for b in links[i + 1 :] if robot.rules.verdict(a, b).rule == ADJACENT]
+            found += [(a, b) for b in links[i + 1 :] if robot.rules.decide(a, b).rule == ADJACENT]
         return found
 
     def verdict(self, pair: LinkPair, colliding: int, touching: int) -> PairVerdict:

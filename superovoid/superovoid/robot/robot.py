@@ -741,8 +741,8 @@ class Robot:
         for link in (link_a, link_b):
             if link in self.links_without_geometry:
                 return f"link '{link}' has no contact geometry"
-        verdict = self.rules.verdict(link_a, link_b)
-        return None if verdict.checked else verdict.words
+        decision = self.rules.decide(link_a, link_b)
+        return None if decision.checked else decision.words
 
     def scene(self) -> Scene:
         """Return a scene of all bodies and all pairs to check."""

@@ -46,7 +46,7 @@ DEFAULT = "default"
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Decision:
     """Decision whether a pair is checked, with the rule and a description in words."""
 
     rule: str
@@ -200,7 +200,7 @@ class CollisionRules:
 
     # --- queries ---
 
-    def verdict(self, name_a: str, name_b: str) -> Verdict:
+    def decide(self, name_a: str, name_b: str) -> Decision:
         """Return the rule that decides about a pair of links or objects.
 
         Parameters
@@ -210,23 +210,23 @@ class CollisionRules:
 
         Returns
         -------
-        Verdict
+        Decision
         """
         if name_a == name_b:
             same = "both are the same link" if name_a in self.links else "both are the same object"
-            return Verdict(SAME_LINK, False, same)
+            return Decision(SAME_LINK, False, same)
         pair = frozenset((name_a, name_b))
         return (
-            self._runtime_verdict(name_a, name_b)
-            or self._touch_verdict(name_a, name_b)
-            or self._matrix_verdict(name_a, name_b)
-            or self._robot_verdict(pair)
-            or self._default_verdict(name_a, name_b)
+            self._runtime_decision(name_a, name_b)
+            or self._touch_decision(name_a, name_b)
+            or self._matrix_decision(name_a, name_b)
+            or self._robot_decision(pair)
+            or self._default_decision(name_a, name_b)
         )
 
     def is_checked(self, name_a: str, name_b: str) -> bool:
         """Return whether a pair of links or objects is checked."""
-        return self.verdict(name_a, name_b).checked
+        return self.decide(name_a, name_b).checked
 
     def table(self, names: Sequence[str]) -> NDArray[np.bool_]:
         """Return which pairs of many links and objects are checked, shape (n, n), symmetric.
@@ -277,8 +277,8 @@ class CollisionRules:
         for pair in map(frozenset, itertools.combinations(names, 2)):
             allowed = self._matrix.is_allowed(*pair)
             if allowed is None:
-                verdict = self._robot_verdict(pair)
-                allowed = verdict is not None and not verdict.checked
+                decision = self._robot_decision(pair)
+                allowed = decision is not None and not decision.checked
             entries[pair] = allowed
         return AllowedCollisionMatrix(entries, self._matrix.defaults)
 
@@ -368,7 +368,7 @@ class CollisionRules:
 
     # --- one rule each; None if it does not apply ---
 
-    def _runtime_verdict(self, name_a: str, name_b: str) -> Verdict | None:
+    def _runtime_decision(self, name_a: str, name_b: str) -> Decision | None:
         if not self._runtime:
             return None
         keys = (
@@ -382,22 +382,22 @@ class CollisionRules:
             return None
         _, checked, reason = max(found)
         words = "a runtime rule enables it" if checked else "a runtime rule disables it"
-        return Verdict(RUNTIME, checked, f"{words} ({reason})" if reason else words)
+        return Decision(RUNTIME, checked, f"{words} ({reason})" if reason else words)
 
-    def _touch_verdict(self, name_a: str, name_b: str) -> Verdict | None:
+    def _touch_decision(self, name_a: str, name_b: str) -> Decision | None:
         a, b = self._attached.get(name_a), self._attached.get(name_b)
         if a is not None and b is not None:
             if a.link == b.link:
-                return Verdict(TOUCH_LINK, False, f"both are attached to link '{a.link}'")
+                return Decision(TOUCH_LINK, False, f"both are attached to link '{a.link}'")
             if name_b in a.touch_links or name_a in b.touch_links:
-                return Verdict(TOUCH_LINK, False, f"attached objects '{name_a}' and '{name_b}' may touch")
+                return Decision(TOUCH_LINK, False, f"attached objects '{name_a}' and '{name_b}' may touch")
             return None
         for name, other, attachment in ((name_a, name_b, a), (name_b, name_a, b)):
             if attachment is not None and other in self.links and other in attachment.touch_links:
-                return Verdict(TOUCH_LINK, False, f"object '{name}' may touch link '{other}'")
+                return Decision(TOUCH_LINK, False, f"object '{name}' may touch link '{other}'")
         return None
 
-    def _matrix_verdict(self, name_a: str, name_b: str) -> Verdict | None:
+    def _matrix_decision(self, name_a: str, name_b: str) -> Decision | None:
         # A matrix applies to pairs with the robot: it never enables a pair of world objects.
         if self._matrix is NO_MATRIX or (self._is_in_world(name_a) and self._is_in_world(name_b)):
             return None
@@ -405,23 +405,23 @@ class CollisionRules:
         if allowed is None:
             return None
         verb = "allows" if allowed else "does not allow"
-        return Verdict(PLANNING_SCENE, not allowed, f"the planning scene's matrix {verb} their collision")
+        return Decision(PLANNING_SCENE, not allowed, f"the planning scene's matrix {verb} their collision")
 
-    def _robot_verdict(self, pair: frozenset[str]) -> Verdict | None:
+    def _robot_decision(self, pair: frozenset[str]) -> Decision | None:
         if pair in self._disabled:
-            return Verdict(SRDF, False, f"the SRDF disables it ({self._disabled[pair]})")
+            return Decision(SRDF, False, f"the SRDF disables it ({self._disabled[pair]})")
         if pair in self._enabled:
-            return Verdict(SRDF, True, "the SRDF enables it")
+            return Decision(SRDF, True, "the SRDF enables it")
         if self._by_default and not self._by_default.isdisjoint(pair) and self.links >= pair:
-            return Verdict(SRDF, False, "the SRDF disables it (default)")
+            return Decision(SRDF, False, "the SRDF disables it (default)")
         if pair in self._adjacent:
-            return Verdict(ADJACENT, False, f"a joint connects them ({self._adjacent[pair]})")
+            return Decision(ADJACENT, False, f"a joint connects them ({self._adjacent[pair]})")
         return None
 
-    def _default_verdict(self, name_a: str, name_b: str) -> Verdict:
+    def _default_decision(self, name_a: str, name_b: str) -> Decision:
         if self._is_in_world(name_a) and self._is_in_world(name_b):
-            return Verdict(DEFAULT, False, "both are world objects")
-        return Verdict(DEFAULT, True, "no rule disables it")
+            return Decision(DEFAULT, False, "both are world objects")
+        return Decision(DEFAULT, True, "no rule disables it")
 
     def _is_in_world(self, name: str) -> bool:
         return name not in self.links and name not in self._attached

@@ -162,8 +162,8 @@ class RobotModel:
                 raise ValueError(f"'{name}' is neither a link of '{self.robot.name}' nor an object")
             if name in self.robot.links_without_geometry:
                 return False, f"link '{name}' has no contact geometry"
-        verdict = self.planning.rules.verdict(name_a, name_b)
-        return verdict.checked, verdict.words
+        decision = self.planning.rules.decide(name_a, name_b)
+        return decision.checked, decision.words
 
     def check(self, name_a: str, name_b: str, checked: bool) -> None:
         """Enable or disable the check of two links or objects, overriding the SRDF."""

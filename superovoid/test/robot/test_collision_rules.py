@@ -42,23 +42,23 @@ def matrix(*allowed, names=(), defaults=None):
     ],
 )
 def test_each_pair_is_decided_by_one_rule_in_either_order(rules, a, b, rule, checked, words):
-    for verdict in (rules.verdict(a, b), rules.verdict(b, a)):
-        assert (verdict.rule, verdict.checked) == (rule, checked)
-        assert words in verdict.words and verdict.words
+    for decision in (rules.decide(a, b), rules.decide(b, a)):
+        assert (decision.rule, decision.checked) == (rule, checked)
+        assert words in decision.words and decision.words
 
 
 def test_srdf_overrides_adjacent_rule_both_ways():
     disabled = CollisionRules(LINKS, {pair("base", "arm"): "j"}, {pair("base", "arm"): "Adjacent"})
-    assert disabled.verdict("base", "arm").words == "the SRDF disables it (Adjacent)"
+    assert disabled.decide("base", "arm").words == "the SRDF disables it (Adjacent)"
     enabled = CollisionRules(LINKS, {pair("base", "arm"): "j"}, {}, [pair("base", "arm")])
-    assert enabled.verdict("base", "arm").checked and enabled.verdict("base", "arm").rule == "srdf"
+    assert enabled.decide("base", "arm").checked and enabled.decide("base", "arm").rule == "srdf"
 
 
 def test_matrix_entry_overrides_srdf_and_adjacent_rule(rules):
     rules.set_matrix(matrix(pair("arm", "finger"), names=("base", "arm", "finger")))
     assert not rules.is_checked("arm", "finger")
-    assert rules.verdict("base", "arm").rule == "planning_scene" and rules.is_checked("base", "arm")
-    assert rules.verdict("base", "hand").rule == "srdf"  # the matrix has no entry for the hand
+    assert rules.decide("base", "arm").rule == "planning_scene" and rules.is_checked("base", "arm")
+    assert rules.decide("base", "hand").rule == "srdf"  # the matrix has no entry for the hand
 
 
 def test_default_entries_apply_to_pairs_without_an_entry(rules):
@@ -80,15 +80,15 @@ def test_touch_links_of_attached_object_override_the_matrix(rules):
     rules.attach("cup", "hand", ["finger"])
     assert rules.is_checked("cup", "hand")  # as in MoveIt, its own link is checked, too
     rules.attach("cup", "hand", ["finger", "hand"])
-    assert rules.verdict("cup", "hand").rule == rules.verdict("finger", "cup").rule == "touch_link"
+    assert rules.decide("cup", "hand").rule == rules.decide("finger", "cup").rule == "touch_link"
     assert not rules.is_checked("cup", "finger") and rules.is_checked("cup", "arm")
     assert rules.is_checked("cup", "table")  # no longer two world objects
     rules.attach("tray", "arm", [])
     assert rules.is_checked("cup", "tray")
     rules.attach("tray", "arm", ["cup"])
-    assert rules.verdict("cup", "tray").rule == "touch_link"
+    assert rules.decide("cup", "tray").rule == "touch_link"
     rules.attach("tray", "hand", [])
-    assert "attached to link 'hand'" in rules.verdict("cup", "tray").words
+    assert "attached to link 'hand'" in rules.decide("cup", "tray").words
     rules.detach("cup")
     assert rules.is_checked("cup", "hand")
     with pytest.raises(ValueError, match="'elbow' does not exist"):
@@ -100,7 +100,7 @@ def test_runtime_rules_override_all_others_except_same_link(rules):
     rules.set_runtime("cup", "hand", True, "squeeze test")
     rules.set_runtime("base", "arm", True)
     rules.set_runtime("arm", "finger", False)
-    assert rules.verdict("hand", "cup").words == "a runtime rule enables it (squeeze test)"
+    assert rules.decide("hand", "cup").words == "a runtime rule enables it (squeeze test)"
     assert rules.is_checked("base", "arm") and not rules.is_checked("arm", "finger")
     with pytest.raises(ValueError, match="itself"):
         rules.set_runtime("arm", "arm", True)
@@ -123,8 +123,8 @@ def test_forget_removes_all_rules_of_an_object(rules):
     rules.set_runtime("cup", "base", False)
     rules.attach("cup", "hand", [])
     rules.forget({"cup"})
-    assert all(rules.verdict("cup", link).rule == "default" for link in LINKS)
-    assert rules.verdict("arm", "finger").rule == "planning_scene"
+    assert all(rules.decide("cup", link).rule == "default" for link in LINKS)
+    assert rules.decide("arm", "finger").rule == "planning_scene"
 
 
 def test_changes_to_a_copy_do_not_affect_the_original(rules):

@@ -160,7 +160,7 @@ def test_setting_and_clearing_the_matrix_changes_the_pairs(empty_scene):
     ruled = edit.commit()
     assert frozenset(("arm", "ball")) not in answers(ruled) and frozenset(("base", "hand")) not in answers(ruled)
     assert frozenset(("base", "arm")) in answers(ruled)  # adjacent, but the matrix enables the pair
-    assert ruled.rules.verdict("arm", "ball").rule == "planning_scene"
+    assert ruled.rules.decide("arm", "ball").rule == "planning_scene"
     edit = ruled.edit()
     edit.set_matrix(AllowedCollisionMatrix({}, {}))
     assert answers(edit.commit()) == answers(planning)
@@ -249,16 +249,16 @@ def test_objects_survive_a_change_of_the_robot(robot):
     edit.padding = Padding(margin=0.1)
     planning = edit.commit().for_robot(Robot.from_urdf(URDF))
     assert not planning.problems and set(planning.objects) == {"ball", "held"} and planning.padding.margin == 0.1
-    assert planning.rules.verdict("ball", "arm").rule == "runtime"
-    assert planning.rules.verdict("held", "arm").rule == "touch_link"
+    assert planning.rules.decide("ball", "arm").rule == "runtime"
+    assert planning.rules.decide("held", "arm").rule == "touch_link"
     small = Robot.from_urdf('<robot name="s"><link name="base"/></robot>')
     planning = planning.for_robot(small)
     assert tuple(planning.objects) == ("ball",) and tuple(planning.problems) == ("held",)
     assert "object 'held': link 'hand' does not exist" in planning.problems["held"].reason
     planning = planning.for_robot(Robot.from_urdf(URDF))
     assert not planning.problems and planning.objects["held"].link == "hand"
-    assert planning.rules.verdict("ball", "arm").rule == "runtime"
-    assert planning.rules.verdict("held", "arm").rule == "touch_link"
+    assert planning.rules.decide("ball", "arm").rule == "runtime"
+    assert planning.rules.decide("held", "arm").rule == "touch_link"
 
 
 STAND = '<link name="floor"/><joint name="stand" type="{}"><parent link="floor"/><child link="base"/>{}</joint></robot>'
@@ -498,7 +498,7 @@ def test_pairs_and_places_after_random_changes_match_a_reference(robot, seed):
             frozenset((i, j))
             for j in range(len(owners))
             for i in range(j)
-            if rules.verdict(owners[i], owners[j]).checked
+            if rules.decide(owners[i], owners[j]).checked
         }
         poses = robot.forward_kinematics({"shoulder": rng.uniform(-3, 3), "wrist": rng.uniform(-1, 9)})
         planning.scene.set_link_poses(poses)

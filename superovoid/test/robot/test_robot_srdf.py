@@ -206,7 +206,7 @@ def test_fixed_virtual_joints_define_fixed_frames():
 
 def test_enabled_pair_is_checked_even_if_adjacent():
     read = robot('<enable_collisions link1="a" link2="b"/>')
-    assert read.exclusion_reason("a", "b") is None and read.rules.verdict("a", "b").rule == "srdf"
+    assert read.exclusion_reason("a", "b") is None and read.rules.decide("a", "b").rule == "srdf"
 
 
 # -- large documents: cost is linear or limited ----------------

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Counts for the diagnostics."""
+"""Counts of requests, messages and failures, for the diagnostics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from superovoid_ros.nodes.common.mistakes import InputError, shorten
 
 
 @dataclass
-class Statistics:
+class RequestCounts:
     """Counts since the start of the process."""
 
     calls: Counter[str] = field(default_factory=Counter)

@@ -24,7 +24,7 @@ from superovoid_ros.nodes.common.main import run
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of
 from superovoid_ros.nodes.common.parameters import Parameters, switch
 from superovoid_ros.nodes.common.throttle import Log
-from superovoid_ros.nodes.distance_service.counting import Statistics
+from superovoid_ros.nodes.distance_service.counting import RequestCounts
 from superovoid_ros.nodes.distance_service.jobs import QUERIES, Jobs, Kind
 from superovoid_ros.nodes.distance_service.part import Activity, Common, Part
 
@@ -67,7 +67,7 @@ class DistanceService(LifecycleNode):
         Shared services passed to every part.
     current : CurrentModel
         The robot with the objects around it, or the reason why there is none.
-    statistics : Statistics
+    statistics : RequestCounts
         Counts of requests and answers, for the diagnostics.
     parts : tuple of Part
         All parts, in the order of their configuration.
@@ -75,7 +75,7 @@ class DistanceService(LifecycleNode):
 
     def __init__(self) -> None:
         super().__init__("distance_service")
-        self.statistics = Statistics()
+        self.statistics = RequestCounts()
         self._activity = Activity(self.get_fully_qualified_name())
         self._jobs = Jobs(self, self.report_failure)
         self._parameters_declared = Parameters(self)

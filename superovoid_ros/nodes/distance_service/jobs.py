@@ -151,4 +151,3 @@ class Jobs:
             job.done(found, problem)
         except Exception as error:
             self._failed(job.kind.value, error)
-

@@ -44,7 +44,7 @@ from superovoid_ros.nodes.common.endpoints import Endpoints, words_of
 from superovoid_ros.nodes.common.mistakes import Code, InputError, UnreadableError, code_of, reason_of
 from superovoid_ros.nodes.common.parameters import Declaration
 from superovoid_ros.nodes.common.throttle import Log
-from superovoid_ros.nodes.distance_service.counting import Statistics
+from superovoid_ros.nodes.distance_service.counting import RequestCounts
 from superovoid_ros.nodes.distance_service.jobs import AT_ONCE, Jobs, Kind
 
 Result = TypeVar("Result")
@@ -95,7 +95,7 @@ class Common:
     """Returns the current value of a parameter."""
     log: Log
     """Log for lines that other nodes can cause."""
-    statistics: Statistics
+    statistics: RequestCounts
     """Counts of requests and answers, for the diagnostics."""
     activity: Activity
     jobs: Jobs

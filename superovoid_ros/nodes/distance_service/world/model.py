@@ -256,9 +256,9 @@ class Model:
         others = ((link_a, link_b) for link_a in all_a for link_b in all_b if link_a != link_b)
         # The rule "same link" is a useful reason only if the request names one link.
         for link_a, link_b in itertools.chain(others, zip(all_a, all_a, strict=True)):
-            verdict = self.planning.rules.verdict(link_a, link_b)
-            if not verdict.checked:
-                return f"{between}: {link_a} and {link_b}: {verdict.words}"
+            decision = self.planning.rules.decide(link_a, link_b)
+            if not decision.checked:
+                return f"{between}: {link_a} and {link_b}: {decision.words}"
         return between
 
 

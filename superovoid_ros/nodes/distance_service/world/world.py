@@ -467,11 +467,11 @@ class World(Part):
         planning = self._current.model().planning
         with refusals("request", code=Code.UNKNOWN_LINK):
             pairs = _requested_pairs(planning, request.links_a, request.links_b)
-        verdicts = [planning.rules.verdict(*pair) for pair in pairs]
+        decisions = [planning.rules.decide(*pair) for pair in pairs]
         response.link_a, response.link_b = [a for a, _ in pairs], [b for _, b in pairs]
-        response.checked = [verdict.checked for verdict in verdicts]
-        response.rule = [verdict.rule for verdict in verdicts]
-        response.reason = [verdict.words for verdict in verdicts]
+        response.checked = [decision.checked for decision in decisions]
+        response.rule = [decision.rule for decision in decisions]
+        response.reason = [decision.words for decision in decisions]
         return f"{sum(response.checked)} of {len(pairs)} pairs are checked"
 
     async def _set_pair_rules(self, request: SetPairRules.Request, response: SetPairRules.Response) -> str:
@@ -518,6 +518,6 @@ def _requested_pairs(planning: Planning, names_a: Sequence[str], names_b: Sequen
     pairs: dict[frozenset[str], tuple[str, str]] = {}
     for a, b in itertools.product(of_a, of_b):
         both_world = planning.in_world(a) and planning.in_world(b)
-        if named or (a != b and not (both_world and planning.rules.verdict(a, b).rule == DEFAULT)):
+        if named or (a != b and not (both_world and planning.rules.decide(a, b).rule == DEFAULT)):
             pairs.setdefault(frozenset((a, b)), (a, b))
     return list(pairs.values())
