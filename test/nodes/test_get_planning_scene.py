@@ -6,7 +6,7 @@
 import re
 
 import pytest
-from moveit_msgs.msg import LinkPadding, LinkScale, ObjectColor, PlanningScene
+from moveit_msgs.msg import LinkPadding, ObjectColor, PlanningScene
 from moveit_msgs.msg import PlanningSceneComponents as Components
 from moveit_msgs.srv import GetPlanningScene
 from shape_msgs.msg import Plane, SolidPrimitive
@@ -63,7 +63,6 @@ def furnish(client):
         attached=[held],
         name="kitchen",
         link_padding=[LinkPadding(link_name="hand", padding=0.01)],
-        link_scale=[LinkScale(link_name="hand", scale=1.5)],
         object_colors=[ObjectColor(id="cup", color=ColorRGBA(r=1.0, g=0.5, b=0.25, a=1.0))],
         allowed_collision_matrix=matrix(["cup", "hand", "thumb"], {"cup", "hand"}, defaults=["tools"]),
     )
@@ -113,7 +112,7 @@ def test_all_that_was_sent_is_answered_to_an_empty_mask(state):
     assert scene.robot_state.multi_dof_joint_state.transforms[0].translation.z == 50.0
     assert told_objects(scene) == told_objects(sent)  # a superovoid has no message of MoveIt
     assert {one.link_name: one.padding for one in scene.link_padding} == dict.fromkeys(LINKS, 0.0) | {"hand": 0.01}
-    assert {one.link_name: one.scale for one in scene.link_scale} == dict.fromkeys(LINKS, 1.0) | {"hand": 1.5}
+    assert {one.link_name: one.scale for one in scene.link_scale} == dict.fromkeys(LINKS, 1.0)
     for pair, is_checked in ((("cup", "hand"), False), (("hand", "thumb"), True), (("tools", "hand"), False)):
         assert state.rule(*pair)[:2] == ("planning_scene", is_checked)  # though a joint connects the second
     assert scene.object_colors == sent.object_colors

@@ -15,7 +15,6 @@ from moveit_msgs.msg import (
     ContactInformation,
     JointConstraint,
     LinkPadding,
-    LinkScale,
     OrientationConstraint,
     PositionConstraint,
     RobotState,
@@ -161,19 +160,7 @@ def test_a_stale_state_is_not_valid(service, state):
         state.set(stale_timeout=0.0)
 
 
-# --- padding, margin, scales ---
-
-
-def test_scaled_links_and_their_loads_are_larger_for_the_world(state):
-    """As in MoveIt: the scaled robot against the world, the robot as it is against itself."""
-    cases = (ball(x=0.5, z=0.35), 4.9, 9.0, "hand"), (ball(x=1.0, z=0.35), 2.4, 2.6, "held")
-    for other, clear, touching, name in cases:
-        if name == "held":
-            state.apply(attached=[in_hand("held", 1.0, touch_links=["hand"])])
-        # At 9 the hand would hold the thumb and touch the ground.
-        for factor, expected in ((clear, []), (touching, [{"cup", name}]), (1.0, [])):
-            state.apply(other, link_scale=[LinkScale(link_name="hand", scale=factor)])
-            assert [{*pair} for pair in pairs(state.check())] == expected
+# --- padding and margin ---
 
 
 def test_margin_holds_for_every_pair_and_padding_against_objects_only(state):

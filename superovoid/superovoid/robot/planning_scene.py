@@ -41,10 +41,7 @@ from superovoid.robot.scene_objects import (
     Repair,
     SceneObject,
     bodies_of_object,
-    body_names,
     in_root,
-    scaled_bodies,
-    scaled_name,
 )
 from superovoid.scene import Body, Scene, SceneResult
 from superovoid.values.records import Statistics
@@ -52,7 +49,7 @@ from superovoid.values.records import Statistics
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-_READ_ONLY = ("objects", "problems", "scales", "colours")  # views of mappings, which pickle does not support
+_READ_ONLY = ("objects", "problems", "colours")  # views of mappings, which pickle does not support
 
 
 class PlanningScene:
@@ -84,9 +81,6 @@ class PlanningScene:
         Objects that `for_robot` could not place, and those of `Edit.report`. They have no bodies, so answers of `scene`
         are incomplete until these objects are removed, added again, or fit again.
     padding : Padding
-    scales : mapping of str to float
-        By link, the factor of the lengths of its bodies, and of attached ones, in pairs with objects of the world, as
-        in MoveIt. All answers about such pairs use the scaled body. Other pairs are not affected. Missing links: 1.
     limits : Limits
     scene : Scene
         Scene of all bodies and all checked pairs. It needs the poses of the robot's links, including the root. Only
@@ -109,14 +103,13 @@ class PlanningScene:
         self.objects: Mapping[str, SceneObject] = MappingProxyType({})
         self.problems: Mapping[str, Problem] = MappingProxyType({})
         self.padding = Padding() if padding is None else padding
-        self.scales: Mapping[str, float] = MappingProxyType({})
         self.name = ""
         self.colours: Mapping[str, tuple[float, float, float, float]] = MappingProxyType({})
         self._rtol = rtol
         self._own_pairs = robot.body_pairs(most=self.limits.pairs)
         self.scene = Scene(robot.bodies, self._own_pairs, rtol=rtol)
         self._owner_of = {body.name: body.link for body in robot.bodies}  # no object has the name of a link
-        self._bodies: Mapping[str, tuple[Body, ...]] = {}  # by object, including scaled bodies
+        self._bodies: Mapping[str, tuple[Body, ...]] = {}  # by object
         self._triangles = 0
         self._index_owners(self.scene.bodies)
 
@@ -321,64 +314,33 @@ class PlanningScene:
         for pair, checked, reason in self.rules.runtime:
             name_a, name_b = (list(pair) * 2)[:2]
             edit._rules.set_runtime(name_a, name_b, checked, reason)
-        edit.name, edit.colours, edit.scales = self.name, dict(self.colours), dict(self.scales)
+        edit.name, edit.colours = self.name, dict(self.colours)
         return edit.commit()
 
     def _index_owners(self, bodies: Sequence[Body]) -> None:
         """Store the owner of each body of the scene."""
-        owner_of, rows = self._owner_of, {}
-        self._scaled_row: dict[int, int] = {}  # body -> its scaled one, for pairs with the world
-        names = self._scaled_names()
-        if names:
-            rows = {body.name: row for row, body in enumerate(bodies)}
-            owner_of = {**owner_of, **{scaled_name(name): owner_of[name] for name in names}}
-        for name in names:
-            self._scaled_row[rows[name]] = rows[scaled_name(name)]
-        self.owners = tuple([owner_of[body.name] for body in bodies])
+        self.owners = tuple([self._owner_of[body.name] for body in bodies])
         self._owner_row = {owner: row for row, owner in enumerate(dict.fromkeys(self.owners))}
         self._owner_of_body = np.array([self._owner_row[owner] for owner in self.owners], dtype=np.int64)
         of_world = [owner in self.objects and self.objects[owner].link is None for owner in self._owner_row]
         self._of_world = np.array(of_world, dtype=bool)[self._owner_of_body]
-
-    def _scaled_names(self) -> list[str]:
-        """Return the names of the bodies with a scaled one for pairs with the world."""
-        if not self.scales:
-            return []
-        of_links = [body.name for body in self.robot.bodies if self.scales.get(body.link, 1.0) != 1.0]
-        held = [thing for thing in self.objects.values() if self.scales.get(thing.link or "", 1.0) != 1.0]
-        return of_links + [name for thing in held for name in body_names(thing)]
-
-    def _against_world(self, bodies: list[int]) -> list[int]:
-        """Replace bodies by their scaled ones, if they have one."""
-        return [self._scaled_row.get(body, body) for body in bodies] if self._scaled_row else bodies
-
-    def _scaled_bodies(self, bodies: Mapping[str, list[int]], a: str, b: str) -> tuple[list[int], list[int]]:
-        """Return the bodies of two objects, scaled ones if one object is attached and the other is of the world."""
-        if self.in_world(a) == self.in_world(b):
-            return bodies[a], bodies[b]
-        return self._against_world(bodies[a]), self._against_world(bodies[b])
 
     def _wanted_pairs(self) -> np.ndarray:
         """Return the pairs to check according to the rules, indices of bodies, shape (n, 2)."""
         rules, mentioned = self.rules, self.rules.mentioned_names()
         links = [owner for owner in self._owner_row if owner not in self.objects]
         bodies: dict[str, list[int]] = {}
-        stand_ins = set(self._scaled_row.values())
         for index, owner in enumerate(self.owners):
-            if index not in stand_ins:
-                bodies.setdefault(owner, []).append(index)
-        robots = list(range(len(self.robot.bodies)))
-        own, grown = np.array(robots, dtype=np.int64), np.array(self._against_world(robots), dtype=np.int64)
-        grids: list[tuple[np.ndarray | list[int], list[int]]] = []
+            bodies.setdefault(owner, []).append(index)
+        robots = range(len(self.robot.bodies))
         things = [name for name in self.objects if name in bodies]
         named = [name for name in things if mentioned is None or name in mentioned]
-        for robots_bodies, worldly in ((grown, True), (own, False)):
-            unnamed = [name for name in things if mentioned is not None and name not in mentioned
-                       and self.in_world(name) == worldly]  # fmt: skip
-            grids.append((robots_bodies, list(itertools.chain.from_iterable(bodies[name] for name in unnamed))))
+        unnamed = [] if mentioned is None else [name for name in things if name not in mentioned]
+        grids: list[tuple[Sequence[int], list[int]]] = [
+            (robots, list(itertools.chain.from_iterable(bodies[name] for name in unnamed)))
+        ]
         for name in named:
-            checked = [bodies[link] for link in links if rules.is_checked(link, name)]
-            grids += [(self._against_world(of) if self.in_world(name) else of, bodies[name]) for of in checked]
+            grids += [(bodies[link], bodies[name]) for link in links if rules.is_checked(link, name)]
         # Only runtime rules enable pairs of two objects of the world.
         of_world = set() if rules.runtime else {name for name in things if self.in_world(name)}
         seen = set()
@@ -389,7 +351,7 @@ class PlanningScene:
                 for other in things
                 if other not in seen and not (name in of_world and other in of_world) and rules.is_checked(name, other)
             ]
-            grids += [self._scaled_bodies(bodies, name, other) for other in others]
+            grids += [(bodies[name], bodies[other]) for other in others]
         count = len(self._own_pairs) + sum(len(a) * len(b) for a, b in grids)
         if count > self.limits.pairs:
             sizes = {name: len(bodies[name]) for name in things}
@@ -416,7 +378,7 @@ class Edit(SceneChanges):
         )
         self._start = start
         self.padding = start.padding
-        self.name, self.colours, self.scales = start.name, dict(start.colours), dict(start.scales)
+        self.name, self.colours = start.name, dict(start.colours)
 
     def commit(self) -> PlanningScene:
         """Return the planning scene with all changes."""
@@ -426,14 +388,11 @@ class Edit(SceneChanges):
         scene.rules, scene.objects = self._rules.copy(), MappingProxyType(dict(self._objects))
         scene.problems = MappingProxyType(dict(self._problems))
         scene.padding = self.padding
-        scene.scales = MappingProxyType({link: scale for link, scale in self.scales.items() if scale != 1.0})
         scene.name, scene.colours = self.name, MappingProxyType(dict(self.colours))
         scene.limits, scene._owner_of, scene._triangles = self.limits, dict(self._owner_of), self._triangles
-        self._check_scales()
         named = {
             "colours of objects": self.colours,
             "paddings by name": self.padding.by_name,
-            "scales": self.scales,
             "name": (self.name,),
         }
         for what, names in named.items():
@@ -443,40 +402,15 @@ class Edit(SceneChanges):
                 raise ValueError(f"planning scene: {what}: a name of {len(longest)} characters, at most {MAXIMUM_NAME}")
         if self._rules_changed:
             scene._own_pairs = start.robot.body_pairs(rules=self._rules, most=self.limits.pairs)
-        rescaled = scene.scales != start.scales
-        scene._bodies = {} if rescaled else dict(start._bodies)
-        for name in self._objects if rescaled else self._changed:
+        scene._bodies = dict(start._bodies)
+        for name in self._changed:
             scene._bodies.pop(name, None)
             if name in self._objects:
-                scene._bodies[name] = tuple(self._bodies_of(self._objects[name]))
-        self._place_bodies(scene, rescaled)
+                scene._bodies[name] = tuple(bodies_of_object(self._objects[name], start.robot.root))
+        self._place_bodies(scene)
         return scene
 
-    def _check_bodies(self, count: int) -> None:
-        self.limits.check("bodies", count, "bodies of scaled links count twice" if self.scales else "")
-
-    def _check_scales(self) -> None:
-        """Raise `ValueError` for invalid scales, and for bodies with the name of a scaled body."""
-        for link, scale in self.scales.items():
-            if not (math.isfinite(scale) and scale > 0.0):
-                raise ValueError(f"scale of link '{link}' = {scale}: must be positive and finite")
-        if not self.scales:
-            return
-        scaled = [body.name for body in self._robot.bodies if self._scale(body.link) != 1.0]
-        held = [thing for thing in self._objects.values() if self._scale(thing.link) != 1.0]
-        for name in (*scaled, *(name for thing in held for name in body_names(thing))):
-            if scaled_name(name) in self._owner_of:
-                raise ValueError(f"body '{scaled_name(name)}': is the name of '{name}' scaled, choose another")
-
-    def _scale(self, link: str | None) -> float:
-        return 1.0 if link is None else self.scales.get(link, 1.0)
-
-    def _bodies_of(self, thing: SceneObject) -> list[Body]:
-        """Return the bodies of an object and, if a scaled link carries it, their scaled ones."""
-        bodies = bodies_of_object(thing, self._robot.root)
-        return bodies if thing.link is None else bodies + scaled_bodies(bodies, self.scales)
-
-    def _place_bodies(self, scene: PlanningScene, rescaled: bool) -> None:
+    def _place_bodies(self, scene: PlanningScene) -> None:
         """Give a planning scene its bodies and pairs; reuse those of the start if they are the same."""
         start, old, new = self._start, self._start._bodies, scene._bodies
         gone: list[str] = []
@@ -492,23 +426,18 @@ class Edit(SceneChanges):
             else:
                 gone += [body.name for body in before]
                 come += after
-        is_placed_only &= not (gone or come)
-        self._check_bodies(len(start.owners) - len(gone) + len(come))
-        if not rescaled:
-            scene.scene = start.scene.fork()
-            scene.scene.remove(gone)
-            scene.scene.exchange(tuple(moved.values()))
-            if come:
-                scene.scene.add(come)
-            scene._index_owners(scene.scene.bodies)
-            if not is_placed_only:
-                _set_pairs(scene.scene, scene._wanted_pairs())
-        else:
-            bodies = [*start.robot.bodies, *itertools.chain.from_iterable(new[name] for name in self._objects)]
-            bodies += scaled_bodies(start.robot.bodies, scene.scales)
-            self._check_bodies(len(bodies))
-            scene._index_owners(bodies)
-            scene.scene = Scene(bodies, scene._wanted_pairs(), rtol=start._rtol)
+        scene.scene = start.scene.fork()
+        scene.scene.remove(gone)
+        scene.scene.exchange(tuple(moved.values()))
+        if is_placed_only and not (gone or come):
+            scene.owners, scene._of_world = start.owners, start._of_world
+            scene._owner_row, scene._owner_of_body = start._owner_row, start._owner_of_body
+            return
+        self.limits.check("bodies", len(start.owners) - len(gone) + len(come))
+        if come:
+            scene.scene.add(come)
+        scene._index_owners(scene.scene.bodies)
+        _set_pairs(scene.scene, scene._wanted_pairs())
 
 
 def query_parts(

@@ -76,7 +76,6 @@ class SceneChanges:
         self.limits = limits
         self._owner_of = dict(owner_of)
         self._triangles = triangles
-        self.scales: dict[str, float] = {}
         self.colours: dict[str, tuple[float, float, float, float]] = {}
 
     def copy(self) -> Self:

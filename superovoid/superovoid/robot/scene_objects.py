@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Flag, auto
 from types import MappingProxyType
@@ -19,7 +19,6 @@ from superovoid.robot.octomap import Octree
 from superovoid.robot.robot import Robot
 from superovoid.scene import Body
 from superovoid.shapes import ConvexMesh, Mesh, Shape
-from superovoid.shapes.scaling import scale_shape
 
 FloatArray = NDArray[np.float64]
 
@@ -212,28 +211,3 @@ def bodies_of_object(thing: SceneObject, root: str) -> list[Body]:
         Body(name, link, shape, thing.pose @ object_from_shape)
         for name, shape, object_from_shape in zip(body_names(thing), thing.shapes, thing.object_from_shape, strict=True)
     ]
-
-
-def scaled_name(name: str) -> str:
-    """Return the name of the scaled body that replaces a body in pairs with the world."""
-    return f"{name} (scaled)"
-
-
-def scaled_bodies(bodies: Iterable[Body], scales: Mapping[str, float]) -> list[Body]:
-    """Return the scaled bodies of scaled links and of their attached objects, for pairs with the world.
-
-    Raises
-    ------
-    ValueError
-        If a scaled shape is out of range; the message names the link.
-    """
-    found = []
-    for body in bodies:
-        scale = scales.get(body.link, 1.0)
-        if scale != 1.0:
-            try:
-                shape = scale_shape(body.shape, scale)
-            except ValueError as error:
-                raise ValueError(f"scale of link '{body.link}' = {scale}: body '{body.name}': {error}") from None
-            found.append(Body(scaled_name(body.name), body.link, shape, body.link_from_body))
-    return found

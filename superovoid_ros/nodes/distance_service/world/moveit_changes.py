@@ -346,7 +346,7 @@ def _apply_names(message: PlanningScene, edit: Edit, frames: Frames) -> list[Not
 
 
 def _apply_rules(message: PlanningScene, edit: Edit) -> None:
-    """Apply the matrix, paddings and scales of a scene."""
+    """Apply the matrix and paddings of a scene."""
     matrix = message.allowed_collision_matrix
     if not message.is_diff or len(matrix.entry_names):
         read = matrix_of(matrix)
@@ -362,9 +362,8 @@ def _apply_rules(message: PlanningScene, edit: Edit) -> None:
     if paddings != edit.padding.by_name:
         edit.padding = replace(edit.padding, by_name=paddings)
     for scale in message.link_scale:
-        if not (np.isfinite(scale.scale) and scale.scale > 0.0):
-            raise InputError(f"link_scale of '{scale.link_name}' = {scale.scale}: must be positive and finite")
-        edit.scales[scale.link_name] = float(scale.scale)
+        if scale.scale != 1.0:
+            raise InputError(f"link_scale of '{scale.link_name}' = {scale.scale}: must be 1; use link_padding instead")
 
 
 def _is_known(edit: Edit, name: str) -> bool:

@@ -91,8 +91,7 @@ class PlanningSceneService(Part):
         if is_wanted(part.LINK_PADDING_AND_SCALING):
             paddings = dict.fromkeys(links, planning.padding.default) | dict(planning.padding.by_name)
             message.link_padding = [LinkPadding(link_name=name, padding=value) for name, value in paddings.items()]
-            scales = dict.fromkeys(links, 1.0) | dict(planning.scales)
-            message.link_scale = [LinkScale(link_name=name, scale=value) for name, value in scales.items()]
+            message.link_scale = [LinkScale(link_name=name, scale=1.0) for name in links]
         if is_wanted(part.OBJECT_COLORS):
             message.object_colors = [
                 ObjectColor(id=name, color=ColorRGBA(r=r, g=g, b=b, a=a))
