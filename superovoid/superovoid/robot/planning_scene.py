@@ -33,7 +33,7 @@ from superovoid.robot.errors import LimitError
 from superovoid.robot.limits import MAXIMUM_NAME, Limits
 from superovoid.robot.robot import Robot
 from superovoid.robot.rules import CollisionRules
-from superovoid.robot.scene_edit import SceneChanges
+from superovoid.robot.scene_edit import Edit
 from superovoid.robot.scene_objects import (
     OCTOMAP,
     Padding,
@@ -41,6 +41,7 @@ from superovoid.robot.scene_objects import (
     Repair,
     SceneObject,
     bodies_of_object,
+    body_names,
     in_root,
 )
 from superovoid.scene import Body, Scene, SceneResult
@@ -109,7 +110,6 @@ class PlanningScene:
         self._own_pairs = robot.body_pairs(most=self.limits.pairs)
         self.scene = Scene(robot.bodies, self._own_pairs, rtol=rtol)
         self._owner_of = {body.name: body.link for body in robot.bodies}  # no object has the name of a link
-        self._bodies: Mapping[str, tuple[Body, ...]] = {}  # by object
         self._triangles = 0
         self._index_owners(self.scene.bodies)
 
@@ -317,6 +317,49 @@ class PlanningScene:
         edit.name, edit.colours = self.name, dict(self.colours)
         return edit.commit()
 
+    def _changed_by(self, edit: Edit) -> PlanningScene:
+        """Return the planning scene with all changes of an edit; reuse the bodies and pairs that stay the same."""
+        rules = edit._rules
+        scene = PlanningScene.__new__(PlanningScene)
+        scene.robot, scene._rtol, scene._own_pairs = self.robot, self._rtol, self._own_pairs
+        scene.rules, scene.objects = rules.copy(), MappingProxyType(dict(edit._objects))
+        scene.problems = MappingProxyType(dict(edit._problems))
+        scene.padding, scene.limits = edit.padding, edit.limits
+        scene.name, scene.colours = edit.name, MappingProxyType(dict(edit.colours))
+        scene._owner_of, scene._triangles = dict(edit._owner_of), edit._triangles
+        named = {"colours of objects": edit.colours, "paddings by name": edit.padding.by_name, "name": (edit.name,)}
+        for what, names in named.items():
+            scene.limits.check("names", len(names), what)
+            longest = max(names, key=len, default="")
+            if len(longest) > MAXIMUM_NAME:
+                raise ValueError(f"planning scene: {what}: a name of {len(longest)} characters, at most {MAXIMUM_NAME}")
+        if edit._rules_changed:
+            scene._own_pairs = self.robot.body_pairs(rules=rules, most=scene.limits.pairs)
+        gone: list[str] = []
+        moved: list[Body] = []
+        come: list[Body] = []
+        for name in edit._changed:
+            before, after = self.objects.get(name), scene.objects.get(name)
+            bodies = [] if after is None else bodies_of_object(after, self.robot.root)
+            if before is not None and after is not None and before.shapes is after.shapes:
+                moved += bodies
+            else:
+                gone += [] if before is None else body_names(before)
+                come += bodies
+        scene.scene = self.scene.fork()
+        scene.scene.remove(gone)
+        scene.scene.exchange(moved)
+        if not (edit._rules_changed or gone or come):
+            scene.owners, scene._of_world = self.owners, self._of_world
+            scene._owner_row, scene._owner_of_body = self._owner_row, self._owner_of_body
+            return scene
+        scene.limits.check("bodies", len(self.owners) - len(gone) + len(come))
+        if come:
+            scene.scene.add(come)
+        scene._index_owners(scene.scene.bodies)
+        _set_pairs(scene.scene, scene._wanted_pairs())
+        return scene
+
     def _index_owners(self, bodies: Sequence[Body]) -> None:
         """Store the owner of each body of the scene."""
         self.owners = tuple([self._owner_of[body.name] for body in bodies])
@@ -361,83 +404,6 @@ class PlanningScene:
             )
             self.limits.check("pairs", count, remedy)
         return np.sort(np.concatenate([self._own_pairs, *(_grid(a, b) for a, b in grids)]), axis=1)
-
-
-class Edit(SceneChanges):
-    """Changes of a planning scene, in order. An invalid change raises `ValueError`; then discard the edit.
-
-    Parameters
-    ----------
-    start : PlanningScene
-        Not modified.
-    """
-
-    def __init__(self, start: PlanningScene) -> None:
-        super().__init__(
-            start.robot, start.objects, start.problems, start.rules, start.limits, start._owner_of, start._triangles
-        )
-        self._start = start
-        self.padding = start.padding
-        self.name, self.colours = start.name, dict(start.colours)
-
-    def commit(self) -> PlanningScene:
-        """Return the planning scene with all changes."""
-        start = self._start
-        scene = PlanningScene.__new__(PlanningScene)
-        scene.robot, scene._rtol, scene._own_pairs = start.robot, start._rtol, start._own_pairs
-        scene.rules, scene.objects = self._rules.copy(), MappingProxyType(dict(self._objects))
-        scene.problems = MappingProxyType(dict(self._problems))
-        scene.padding = self.padding
-        scene.name, scene.colours = self.name, MappingProxyType(dict(self.colours))
-        scene.limits, scene._owner_of, scene._triangles = self.limits, dict(self._owner_of), self._triangles
-        named = {
-            "colours of objects": self.colours,
-            "paddings by name": self.padding.by_name,
-            "name": (self.name,),
-        }
-        for what, names in named.items():
-            self.limits.check("names", len(names), what)
-            longest = max(names, key=len, default="")
-            if len(longest) > MAXIMUM_NAME:
-                raise ValueError(f"planning scene: {what}: a name of {len(longest)} characters, at most {MAXIMUM_NAME}")
-        if self._rules_changed:
-            scene._own_pairs = start.robot.body_pairs(rules=self._rules, most=self.limits.pairs)
-        scene._bodies = dict(start._bodies)
-        for name in self._changed:
-            scene._bodies.pop(name, None)
-            if name in self._objects:
-                scene._bodies[name] = tuple(bodies_of_object(self._objects[name], start.robot.root))
-        self._place_bodies(scene)
-        return scene
-
-    def _place_bodies(self, scene: PlanningScene) -> None:
-        """Give a planning scene its bodies and pairs; reuse those of the start if they are the same."""
-        start, old, new = self._start, self._start._bodies, scene._bodies
-        gone: list[str] = []
-        moved: dict[str, Body] = {}
-        come: list[Body] = []
-        is_placed_only = not self._rules_changed
-        for name in self._changed:
-            before, after = old.get(name, ()), new.get(name, ())
-            # Bodies of other objects have other shapes, except that an octomap without cubes has no bodies.
-            if len(before) == len(after) and all(a.shape is b.shape for a, b in zip(before, after, strict=True)):
-                moved |= {body.name: body for body in after}
-                is_placed_only &= all(a.link == b.link for a, b in zip(before, after, strict=True))
-            else:
-                gone += [body.name for body in before]
-                come += after
-        scene.scene = start.scene.fork()
-        scene.scene.remove(gone)
-        scene.scene.exchange(tuple(moved.values()))
-        if is_placed_only and not (gone or come):
-            scene.owners, scene._of_world = start.owners, start._of_world
-            scene._owner_row, scene._owner_of_body = start._owner_row, start._owner_of_body
-            return
-        self.limits.check("bodies", len(start.owners) - len(gone) + len(come))
-        if come:
-            scene.scene.add(come)
-        scene._index_owners(scene.scene.bodies)
-        _set_pairs(scene.scene, scene._wanted_pairs())
 
 
 def query_parts(

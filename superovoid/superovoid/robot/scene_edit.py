@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from superovoid.robot.limits import MAXIMUM_NAME, Limits
+from superovoid.robot.limits import MAXIMUM_NAME
 from superovoid.robot.octomap import Octree
-from superovoid.robot.robot import Robot
 from superovoid.robot.rules import NO_MATRIX, AllowedCollisionMatrix, CollisionRules
 from superovoid.robot.scene_objects import (
     MORE,
@@ -32,51 +31,45 @@ from superovoid.shapes import Box, Shape
 from superovoid.shapes.poses import as_poses
 from superovoid.values.poses import PoseLike, PosesLike
 
+if TYPE_CHECKING:
+    from superovoid.robot.planning_scene import PlanningScene
+
 _REMEDY = ": remove it or add it again"
 _LONGEST_REASON = 1000  # characters; reasons may quote each other
 
 
-class SceneChanges:
-    """Objects and rules of a planning scene, with changes applied in order. An invalid change raises `ValueError`.
+class Edit:
+    """Changes of a planning scene, in order. An invalid change raises `ValueError`; then discard the edit.
 
     Parameters
     ----------
-    robot : Robot
-    objects : mapping of str to SceneObject
-    problems : mapping of str to Problem
-    rules : CollisionRules
-        Not modified, like the other parameters.
-    limits : Limits
-    owner_of : mapping of str to str
-        Names of bodies -> their owners.
-    triangles : int
-        Number of triangles of all meshes of objects.
+    start : PlanningScene
+        Not modified.
+
+    Attributes
+    ----------
+    limits, padding, name, colours
+        As for `PlanningScene`; may be set.
     """
 
-    def __init__(
-        self,
-        robot: Robot,
-        objects: Mapping[str, SceneObject],
-        problems: Mapping[str, Problem],
-        rules: CollisionRules,
-        limits: Limits,
-        owner_of: Mapping[str, str],
-        triangles: int,
-    ) -> None:
-        self._robot = robot
-        self._objects = dict(objects)
+    def __init__(self, start: PlanningScene) -> None:
+        self._start, self._robot = start, start.robot
+        self._objects = dict(start.objects)
         self._changed: dict[str, None] = {}  # names of changed and removed objects, in order
         self._problems: dict[str, Problem] = {}
         self._problem_bodies = self._problem_triangles = self._problems_attached = 0
-        for problem in problems.values():
+        for problem in start.problems.values():
             self._keep_problem(problem)
-        self._own_rules = rules.copy()
+        self._own_rules = start.rules.copy()
         self._gone: set[str] = set()  # removed objects still in the rules
         self._rules_changed = False
-        self.limits = limits
-        self._owner_of = dict(owner_of)
-        self._triangles = triangles
-        self.colours: dict[str, tuple[float, float, float, float]] = {}
+        self._owner_of, self._triangles = dict(start._owner_of), start._triangles
+        self.limits, self.padding = start.limits, start.padding
+        self.name, self.colours = start.name, dict(start.colours)
+
+    def commit(self) -> PlanningScene:
+        """Return the planning scene with all changes."""
+        return self._start._changed_by(self)
 
     def copy(self) -> Self:
         """Return an independent copy, so that changes can be tried."""
