@@ -275,7 +275,7 @@ STORIES = {
     "what was unreadable before it had no place on another robot": [
         (cup(),),
         (thing("cup", primitives=[sphere(-1.0)]), ("'cup'", "radius")),
-        (String(data=EARTH), ("'cup'", "no fixed joints connect")),
+        (String(data=EARTH), ("'cup'", "the root of robot 'arm' is 'earth'")),
         (String(data=OTHER), ("'cup'", "radius")),
         (cup(x=3.0), {"cup": 3.0}),
     ],
@@ -319,6 +319,9 @@ STORIES = {
         ]
         for kind, message in LOST.items()
     },
+    "what a link held that another robot lacks": [
+        *((HELD,), (String(data=ON_CLAW), ("'cup'", "link 'hand' does not exist")), (REMOVED, {})),
+    ],
     "publishers that begin late or again": [
         *((cup(name="a"), None, 7, b"one"), (cup(name="b"), None, 1, b"two"), (cup(name="c"), None, 8, b"one")),
         *((cup(name="d"), None, 1, b"three"), (cup(name="e"), None, 2, b"two")),

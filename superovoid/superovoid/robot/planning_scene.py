@@ -262,9 +262,9 @@ class PlanningScene:
         """Return a planning scene with the same objects, rules and paddings for another robot or other limits.
 
         Objects without a valid place go to `problems`: an object on a missing link, or with the name of a link; objects
-        of the world if the root link differs and no fixed joints determine its place; objects beyond the limits, or all
-        objects if only their pairs exceed a limit. Rules with unknown names are kept, without effect until these names
-        exist.
+        of the world if the root link differs, unless they came in the frame of the new one; objects beyond the limits,
+        or all objects if only their pairs exceed a limit. Rules with unknown names are kept, without effect until these
+        names exist.
 
         Parameters
         ----------
@@ -298,7 +298,7 @@ class PlanningScene:
             try:
                 if refused:
                     raise ValueError(f"object '{thing.name}': {refused}")
-                edit._put(in_root(thing, root, robot, self.robot))
+                edit._put(in_root(thing, root, robot))
             except ValueError as error:
                 name, unread = thing.name, problems.get(thing.name)
                 if unread is None:

@@ -164,33 +164,16 @@ def same_place(first: OutsideFrame | None, second: OutsideFrame | None) -> bool:
     return first.frame == second.frame and np.array_equal(first.root_from_frame, second.root_from_frame)
 
 
-def in_root(thing: SceneObject, root: str, robot: Robot, before: Robot) -> SceneObject:
-    """Transform the pose of an object from the frame of `root` to the root frame of a robot, if these differ."""
+def in_root(thing: SceneObject, root: str, robot: Robot) -> SceneObject:
+    """Return an object in the frame of a robot's root; raise `ValueError` if its pose refers to another root link."""
     if thing.link is not None or root == robot.root:
         return thing
-    if thing.outside_frame is not None and thing.outside_frame.frame == robot.root:
-        return replace(thing, pose=np.linalg.inv(thing.outside_frame.root_from_frame) @ thing.pose, outside_frame=None)
-    pose = _fixed_pose(robot, root)
-    if pose is None and before.root == root:
-        back = _fixed_pose(before, robot.root)
-        pose = None if back is None else np.linalg.inv(back)
-    if pose is None:
+    if thing.outside_frame is None or thing.outside_frame.frame != robot.root:
         raise ValueError(
-            f"object '{thing.name}': stands in the frame of link '{root}', which no fixed joints connect to "
-            f"'{robot.root}', the root link of robot '{robot.name}'"
+            f"object '{thing.name}': stands in the frame of link '{root}', and the root of robot '{robot.name}' is "
+            f"'{robot.root}'"
         )
-    outside_frame = thing.outside_frame and thing.outside_frame._replace(
-        root_from_frame=pose @ thing.outside_frame.root_from_frame
-    )
-    return replace(thing, pose=pose @ thing.pose, outside_frame=outside_frame)
-
-
-def _fixed_pose(robot: Robot, link: str) -> np.ndarray | None:
-    """Return root_from_link; None if the link does not exist or a joint between them is not fixed."""
-    by_child, pose = {joint.child: joint for joint in robot.joints.values()}, np.eye(4)
-    while link in by_child and by_child[link].kind == "fixed":
-        pose, link = by_child[link].parent_from_joint @ pose, by_child[link].parent
-    return pose if link == robot.root else None
+    return replace(thing, pose=np.linalg.inv(thing.outside_frame.root_from_frame) @ thing.pose, outside_frame=None)
 
 
 def triangle_count(thing: SceneObject) -> int:

@@ -232,8 +232,11 @@ def _apply_object(message: CollisionObject, open_meshes: str, edit: Edit, frames
         found = edit.objects.get(name) or edit.problems.get(name)
         if found is None:
             return [f"{what}: cannot be removed: it does not exist (objects: {listing(edit.objects)})"]
-        edit.remove(name, attached=False)
-        return [f"{what}: not removed from link '{found.link}': detach it first"] if found.link is not None else []
+        if name in edit.objects or found.is_unread:
+            edit.remove(name, attached=False)
+            return [f"{what}: not removed from link '{found.link}': detach it first"] if found.link is not None else []
+        edit.remove(name)  # it has no place with this robot
+        return []
     link = _link_of(edit, name)
     if link is not None:
         raise InputError(
