@@ -55,11 +55,6 @@ class States:
         """Stamp of the oldest measurement, ns; None if there is none."""
         return min((*self.joint_stamps, *self.transform_stamps), default=None)
 
-    @property
-    def newest_stamp(self) -> int | None:
-        """Stamp of the newest measurement, ns; None if there is none."""
-        return max((*self.joint_stamps, *self.transform_stamps), default=None)
-
     def root_poses(self, robot: Robot) -> Mapping[str, np.ndarray]:
         """Return root_from_link of each link in the first state; root_link_from_link if the robot is `unplaced`."""
         positions = dict(zip(robot.joint_names, self.positions[0].tolist(), strict=True))

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 
 import numpy as np
 from rclpy.clock import JumpHandle, JumpThreshold
 from rclpy.duration import Duration
-from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from superovoid_interfaces.msg import Clearance, DistanceArray
 from superovoid_interfaces.srv import GetDistances
+from tf2_msgs.msg import TFMessage
 
 from superovoid.robot import Robot
 from superovoid_ros.nodes.common.conversions import NANOSECONDS, stamp_of, to_time
@@ -23,10 +25,13 @@ from superovoid_ros.nodes.common.parameters import choice, number, text
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.latest import TransformTree
 from superovoid_ros.nodes.distance_service.robot_state.measured import UNMEASURED, Joints, Measured, Moment, States
-from superovoid_ros.nodes.distance_service.robot_state.transforms import listen_to_transforms
+from superovoid_ros.nodes.distance_service.robot_state.transforms import own_frames, store_transform
 
 # Messages wait until the node uses them: those of several fast senders must not displace those of a slow one.
 JOINT_STATES = QoSProfile(depth=500, reliability=ReliabilityPolicy.BEST_EFFORT)
+STATIC_TRANSFORMS = QoSProfile(
+    depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
+)
 _MOST_OF_SCENES = 10_000  # joints, including those of other robots
 
 
@@ -100,8 +105,9 @@ class Measurements(Part, Measured):
         """Subscribe to joint states and transforms."""
         node = self.node
         self.topic = node.resolve_topic_name("joint_states")
-        name = node.get_fully_qualified_name()
-        listen_to_transforms(self.endpoints, name, self.transforms, self._refuse, self._clock_time)
+        # With the settings of tf2_ros.TransformListener, so that every broadcaster matches.
+        for topic, qos in (("/tf", 100), ("/tf_static", STATIC_TRANSFORMS)):
+            self.endpoints.listen(TFMessage, topic, partial(self._take_transforms, topic), qos)
         self._take_arrived = self.endpoints.listen(
             JointState,
             "joint_states",
@@ -173,11 +179,11 @@ class Measurements(Part, Measured):
 
     def stale_reason(self, state: States) -> str:
         """Return why the measured part of a state is stale; empty if it is not, or if nothing of it is measured."""
-        if state.newest_stamp is None:
+        stamps = (*state.joint_stamps, *state.transform_stamps)
+        if not stamps:
             return ""
-        timeout, now, oldest = float(self.parameter("stale_timeout")), self._clock_time(), state.oldest_stamp
-        age = 0.0 if oldest is None else (now - oldest) / NANOSECONDS
-        ahead = (state.newest_stamp - now) / NANOSECONDS
+        timeout, now = float(self.parameter("stale_timeout")), self._clock_time()
+        age, ahead = (now - min(stamps)) / NANOSECONDS, (max(stamps) - now) / NANOSECONDS
         if not 0.0 < timeout < max(age, ahead):
             return ""
         return f"state is {age:.1f} s old" if age > timeout else f"state is stamped {ahead:.1f} s in the future"
@@ -199,6 +205,17 @@ class Measurements(Part, Measured):
             store_joint_states(self.joints, message, self._clock_time())
         except InputError as error:
             self._refuse("joint_states", error)
+
+    def _take_transforms(self, topic: str, message: TFMessage) -> None:
+        """Store the transforms of a message, unless this node publishes them itself."""
+        own, now = own_frames(self.node.get_fully_qualified_name()), self._clock_time()
+        if message.transforms and message.transforms[0].child_frame_id.startswith(own):
+            return
+        for stamped in message.transforms:
+            try:
+                store_transform(self.transforms, stamped, static=topic == "/tf_static", now=now)
+            except Exception as error:  # only one transform is invalid; the others are used
+                self._refuse(topic, error)
 
     def _refuse(self, topic: str, error: Exception) -> None:
         self.log.error(topic, f"{topic}: ignored: {reason_of(error)}")

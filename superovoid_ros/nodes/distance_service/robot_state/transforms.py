@@ -11,18 +11,12 @@ later needs (`Moment`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from geometry_msgs.msg import TransformStamped
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from superovoid_ros.nodes.common.conversions import from_transform, stamp_of
-from superovoid_ros.nodes.common.endpoints import Endpoints
 from superovoid_ros.nodes.common.mistakes import InputError, check_name
 from superovoid_ros.nodes.distance_service.robot_state.latest import TransformTree
-
-Refused = Callable[[str, Exception], None]
-"""Function that receives the topic of an invalid transform, and the reason."""
 
 
 def store_transform(tree: TransformTree, stamped: TransformStamped, *, static: bool, now: float = math.inf) -> None:
@@ -41,30 +35,3 @@ def store_transform(tree: TransformTree, stamped: TransformStamped, *, static: b
 def own_frames(name: str) -> str:
     """Return the prefix of the frames that a node, given by its full name, publishes for its markers."""
     return name.lstrip("/") + "/"
-
-
-def listen_to_transforms(
-    endpoints: Endpoints, name: str, tree: TransformTree, refused: Refused, clock: Callable[[], float]
-) -> None:
-    """Store the transforms on /tf and /tf_static, except those that the node `name` publishes itself.
-
-    `clock` returns the current time, ns.
-    """
-    from tf2_msgs.msg import TFMessage
-
-    own = own_frames(name)
-
-    def take(message: TFMessage, topic: str, *, static: bool) -> None:
-        if message.transforms and message.transforms[0].child_frame_id.startswith(own):
-            return
-        now = clock()
-        for stamped in message.transforms:
-            try:
-                store_transform(tree, stamped, static=static, now=now)
-            except Exception as error:  # only one transform is invalid; the others are used
-                refused(topic, error)
-
-    # Same settings as tf2_ros.TransformListener, so that every broadcaster matches.
-    endpoints.listen(TFMessage, "/tf", lambda message: take(message, "/tf", static=False), 100)
-    latched = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
-    endpoints.listen(TFMessage, "/tf_static", lambda message: take(message, "/tf_static", static=True), latched)

@@ -30,7 +30,7 @@ from superovoid_ros.nodes.distance_service.world.objects import (
     read_contents,
     shape_poses_of,
 )
-from superovoid_ros.nodes.distance_service.world.own_changes import check_name
+from superovoid_ros.nodes.distance_service.world.own_changes import check_object_name
 
 ADD, REMOVE, APPEND, MOVE = (
     CollisionObject.ADD,
@@ -227,7 +227,7 @@ def _apply_object(message: CollisionObject, open_meshes: str, edit: Edit, frames
     if operation == REMOVE and not name:
         edit.remove_all()
         return []
-    check_name(name)
+    check_object_name(name)
     if operation == REMOVE:
         found = edit.objects.get(name) or edit.problems.get(name)
         if found is None:
@@ -271,7 +271,7 @@ def _apply_attached(message: AttachedCollisionObject, open_meshes: str, edit: Ed
         raise InputError(f"{what}: MOVE applies only to objects of the world, as in MoveIt: ADD it at its new pose")
     if operation == REMOVE:
         return _detach(name, link, edit, frames)
-    check_name(name)
+    check_object_name(name)
     brings_shapes, there = operation == APPEND or has_shapes(thing), None
     # An object without a pose may be added again.
     if name in edit.objects or (name in edit.problems and (operation == APPEND or not brings_shapes)):

@@ -30,7 +30,7 @@ def apply_superovoids(messages: Sequence[SuperovoidObject], edit: Edit, frames: 
         if operation not in (SuperovoidObject.ADD, SuperovoidObject.REMOVE, SuperovoidObject.MOVE):
             raise InputError(f"{what}: operation = {operation}: must be ADD (0), REMOVE (1) or MOVE (2)")
         if message.id or operation != SuperovoidObject.REMOVE:
-            check_name(message.id)
+            check_object_name(message.id)
         if operation != SuperovoidObject.REMOVE:
             _place(message, what, edit, frames)
         elif message.id:
@@ -91,7 +91,7 @@ def _names_of(edit: Edit, robot: Robot, name: str) -> tuple[str | None, ...]:
         return robot.links_of([name])
 
 
-def check_name(name: str) -> None:
+def check_object_name(name: str) -> None:
     """Raise `InputError` for a name that no object may have."""
     if not name:
         raise InputError("object without id: set its id")
