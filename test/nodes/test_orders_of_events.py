@@ -263,14 +263,13 @@ STORIES = {
     "what is put down from another link": [
         (ON_GROUND,),
         (put_down(link="slider"), ("'cup'", "is attached to link 'ground'")),
-        (put_down(link="ground"), {"cup": 0.0}),
+        (put_down(link="ground"), ("'cup'", "is attached to link 'ground'")),
+        (cup(), {"cup": 0.0}),
     ],
     "what is put down from an unknown place": [
         (HELD,),
-        # The last is not one of the world.
-        *((one, UNKNOWN) for one in (put_down("", ""), scene_diff(), put_down("other"), REMOVED)),
-        (held_scene(HELD), {"cup": 0.0}),
-        (held_scene(put_down()), UNKNOWN),
+        *((one, UNKNOWN) for one in (put_down("", ""), scene_diff(), put_down("other"))),
+        *((REMOVED, {}), (HELD,), (held_scene(put_down()), UNKNOWN), (cup(), {"cup": 0.0})),
     ],
     "what was unreadable before it had no place on another robot": [
         (cup(),),

@@ -197,8 +197,7 @@ class Edit:
         """Detach an object from its link, so that it belongs to the world."""
         thing = self.object(name)
         pose = as_poses(f"object '{name}': pose", root_from_object)
-        put_down = replace(thing, pose=pose, link=None, touch_links=frozenset(), outside_frame=outside_frame)
-        self._put(put_down, anew=self._is_repaired(name, Repair.DETACH))
+        self._put(replace(thing, pose=pose, link=None, touch_links=frozenset(), outside_frame=outside_frame))
 
     def remove(self, name: str, *, attached: bool | None = None) -> None:
         """Remove an object with its matrix entries, runtime rules and colour, and what is unknown about its name.
@@ -382,7 +381,7 @@ class Edit:
         self._objects[name] = thing
         self._changed[name] = None
         self._drop_problem(name)
-        if problem is not None and problem.is_unread and thing.link is None and not problem.repairs & Repair.DETACH:
+        if problem is not None and problem.is_unread and thing.link is None:
             on_links = problem.links - {None}  # as in MoveIt, an object of the world replaces no attached one
             if on_links:
                 self._keep_problem(replace(problem, links=on_links, repairs=Repair.ATTACH))

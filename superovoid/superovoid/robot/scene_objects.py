@@ -73,7 +73,6 @@ class Repair(Flag):
     """New poses of the object and of its shapes in it."""
     ATTACH = auto()
     """Its attachment, if only the attached object of this name is unknown."""
-    DETACH = auto()
 
 
 @dataclass(frozen=True, eq=False)

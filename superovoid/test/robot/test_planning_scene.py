@@ -814,19 +814,6 @@ def test_a_known_object_moves_although_too_many_are_unknown(robot):
     assert edit.commit().objects["ball"].pose[0, 3] == 2.0
 
 
-def test_unreadable_detach_is_repaired_by_detaching(empty_scene):
-    edit = with_ball(empty_scene, link="hand").edit()
-    edit.report(Problem("ball", reason="broken", links=IN_WORLD | ON_HAND, repairs=Repair.DETACH))
-    for act in (lambda: edit.move("ball", at(6.0)), lambda: edit.attach("ball", "arm", at(6.0))):
-        with pytest.raises(ValueError, match="broken: remove it or add it again"):
-            act()
-    left = edit.copy()
-    left.remove_all(attached=True)
-    assert not left.objects and left.problems["ball"].links == IN_WORLD
-    edit.detach("ball", at(7.0))
-    assert not edit.problems
-
-
 def test_replacing_one_source_keeps_objects_of_another(empty_scene):
     edit = with_ball(empty_scene, source="a").edit()
     edit.report(Problem("ball", reason="object 'ball': broken", source="b"))

@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld, RobotState
@@ -87,11 +87,12 @@ def _problems_of(message: Part, edit: Edit) -> list[Problem]:
         return [_OF_OCTOMAP]
     if isinstance(message, AttachedCollisionObject):
         name, link = _stored_name(message.object.id), _stored_name(message.link_name)
-        if message.object.operation != REMOVE:
-            return [Problem(name, links=frozenset((link,)), source=FROM_MOVEIT)]
-        options = {"repairs": Repair.DETACH, "source": FROM_MOVEIT}  # the model would let them move with their link
-        carried = _carried(edit.objects, message.object.id, "" if name else message.link_name)
-        return [Problem(one.name, links=frozenset((one.link, None)), **options) for one in carried]
+        by = _link_of(edit, name)
+        if message.object.operation == REMOVE:  # refused if it names another link
+            return [] if by is None else [Problem(name, links=frozenset((by, None)), source=FROM_MOVEIT)]
+        # The sender has taken an object of this name out of the world.
+        links = (link, None) if name in edit.objects and by is None else (link,)
+        return [Problem(name, links=frozenset(links), source=FROM_MOVEIT)]
     if message.operation == REMOVE:
         return []
     repairs = Repair.NONE
@@ -299,27 +300,28 @@ def _apply_attached(message: AttachedCollisionObject, open_meshes: str, edit: Ed
     return brought.notes
 
 
-def _carried(things: Mapping[str, Any], name: str, link: str) -> list[Any]:
-    """Return the objects or problems that a message detaches: all of a name, of a link, or of both; empty: of any."""
-    carried = [one for one in things.values() if one.link is not None and one.name != MORE]
-    return [one for one in carried if name in ("", one.name) and link in ("", one.link)]
-
-
 def _detach(name: str, link: str, edit: Edit, frames: Frames) -> list[Note]:
-    """Return attached objects to the world at their present poses, which are unknown for unknown objects."""
-    known, unknown = (_carried(things, name, link) for things in (edit.objects, edit.problems))
-    if name and not (known or unknown):
-        by = _link_of(edit, name)
-        if by is None:
+    """Return attached objects, of a name or a link if given, to the world at their present poses."""
+    notes: list[Note] = []
+    carried = {one.name: one.link for one in (*edit.problems.values(), *edit.objects.values()) if one.link is not None}
+    chosen = [one for one, by in carried.items() if name in ("", one) and link in ("", by) and one != MORE]
+    if name and not chosen:
+        if name not in carried:
             return [f"attached object '{name}': cannot be detached: no object of that name is attached"]
-        raise InputError(f"attached object '{name}': is attached to link '{by}', not '{link}': set that link, or none")
-    for problem in unknown:
-        if not problem.repairs & Repair.DETACH:
-            edit.remove(problem.name, attached=True)
-            edit.report(replace(problem, links=frozenset((None,)), thing=None))
-    for thing in _carried(edit.objects, name, link):
-        edit.detach(thing.name, frames.object(thing.name))
-    return []
+        raise InputError(
+            f"attached object '{name}': is attached to link '{carried[name]}', not '{link}': set that link, or none"
+        )
+    for one in chosen:
+        problem = edit.problems.get(one)
+        try:
+            if problem is not None:
+                raise InputError(problem.reason)
+            edit.detach(one, frames.object(one))
+        except InputError as error:
+            edit.remove(one, attached=True)
+            edit.report(Problem(one, reason=str(error), source=FROM_MOVEIT))
+            notes += [] if problem is not None else [error]
+    return notes
 
 
 def _apply_octomap(message: OctomapWithPose, most_cubes: int, edit: Edit, frames: Frames) -> list[Note]:
