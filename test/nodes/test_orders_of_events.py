@@ -296,15 +296,15 @@ STORIES = {
         *((REMOVED, {}), (cup(),)),
         *((held_scene(BROKEN, is_diff=False), RADIUS), (EMPTY, {})),
     ],
+    "what an unreadable attachment took out of the world": [
+        *((cup(),), (BROKEN, RADIUS), (WITH_JOINTS, RADIUS), (PlanningSceneWorld(), {})),
+        *((cup(),), (held_scene(BROKEN, is_diff=False), RADIUS), (WITH_JOINTS, {})),
+    ],
     "what is unknown in the world and on a link": [
         *((one, RADIUS) for one in (BROKEN, BAD, PlanningSceneWorld(), BAD, WITH_JOINTS)),
         (PlanningSceneWorld(), {}),
         *((one, RADIUS) for one in (held_scene(BROKEN, is_diff=False, objects=[cup()]), cup())),
         (attached_object(link="ground", name="cup"), {"cup": 0.0}),
-    ],
-    "what was put down at an unknown place when all attached objects are replaced": [
-        *((HELD,), (put_down(), UNKNOWN), (WITH_JOINTS, UNKNOWN), (PlanningSceneWorld(), {})),
-        *((BROKEN, RADIUS), (put_down("", ""), RADIUS), (WITH_JOINTS, RADIUS), (REMOVED, {})),
     ],
     **{
         f"a lost message on {TOPICS[kind]}": [
@@ -446,15 +446,11 @@ def test_only_messages_beyond_a_limit_of_pairs_are_refused():
 def test_a_whole_scene_at_a_limit_replaces_another(limits):
     service = Service(**limits)
     service.describe(arm.URDF)
-    service.send(with_octomap(octomap([WALL[0]]), is_diff=False))
-    service.send(held_scene(ON_GROUND, is_diff=False, objects=[cup(name="a")]))
-    service.check({"cup": 0.0, "a": 0.0})
-    service.send(
-        held_scene(
-            attached_object(name="b", link="ground", primitives=[sphere()]), is_diff=False, objects=[cup(name="c")]
-        )
+    service.follow((whole(cup(name="a"), cup(name="b")), {"a": 0.0, "b": 0.0}))
+    service.follow((held_scene(ON_GROUND, is_diff=False, objects=[cup(name="c")]), {"cup": 0.0, "c": 0.0}))
+    service.follow(
+        (with_octomap(octomap([WALL[0]]), is_diff=False),), (whole(cup(), cup(name="c")), {"cup": 0.0, "c": 0.0})
     )
-    service.check({"b": 0.0, "c": 0.0})
 
 
 def test_a_message_refused_again_after_a_requested_scene_is_logged_once(described):
@@ -553,6 +549,14 @@ def test_parameters_set_without_a_pause_starve_no_reading(service):
     assert set(service.objects) == {"cup", "plate"} and service.current.model().planning.padding.default == 0.3
 
 
+def test_a_limit_raised_during_a_reading_that_it_ends_counts():
+    service = Service(max_bodies=1)
+    service.describe(arm.URDF)
+    service.jobs.step()
+    service.set(max_bodies=100)
+    service.check({})
+
+
 def test_objects_read_before_a_smaller_limit_wait_for_room(described):
     described.send(cup())
     described.jobs.step()
@@ -560,6 +564,49 @@ def test_objects_read_before_a_smaller_limit_wait_for_room(described):
     described.check(["'cup'", "8 pairs, at most 4"])
     described.set(max_pairs=8)
     described.check({"cup": 0.0})
+
+
+@few_or_many(100, 2000, "seeds")
+def test_objects_are_those_of_a_sender_that_reads_all(seeds, monkeypatch):
+    """If anything is answered. As in MoveIt, the sender has names of the world and names of links."""
+    monkeypatch.setattr(world, "_PERIOD", 0.0)
+    assert sum(answers_like_the_sender(random.Random(seed)) for seed in range(seeds)) > seeds
+
+
+def answers_like_the_sender(rng):
+    """Return after how many messages something was answered."""
+    service, there, held, count = Service(), set(), set(), 0
+    service.describe(arm.URDF)
+    for _ in range(rng.randrange(2, 15)):
+        # The pose of the ground is known, that of the hand is not.
+        name, link, radius = rng.choice("abc"), rng.choice(("ground", "hand")), rng.choice((0.1, 0.1, -1.0))
+        added = thing(name, primitives=[sphere(radius)])
+        attached = attached_object(name=name, link=link, frame=link, primitives=[sphere(radius)])
+        removed, detached = rng.choice((name, "")), rng.choice((name, ""))
+        down, plain = held & {detached} if detached else held, cup(name=rng.choice("abc"))
+        message, there, held = rng.choice(
+            (
+                (added, there | {name}, held),
+                (thing(removed, REMOVE), there - {name} if removed else set(), held),
+                (PlanningSceneWorld(collision_objects=[added]), {name}, held),
+                (attached, there - {name}, held | {name}),
+                (held_scene(attached, objects=[thing(name, REMOVE)]), there - {name}, held | {name}),
+                (attached_object(name=name, link=link), there - {name}, held | ({name} & there)),
+                (put_down(detached, ""), there | down, held - down),
+                (WITH_JOINTS, there, set()),
+                (held_scene(attached, is_diff=False, objects=[plain]), {plain.id}, {name}),
+                (held_scene(attached, is_diff=False, objects=[added]), {name}, {name}),
+                (EMPTY, set(), set()),
+            )
+        )
+        service.send(message)
+        service.jobs.finish()
+        if not service.current.problem:
+            count += 1
+            links = {one: thing.link for one, thing in service.current.model().planning.objects.items()}
+            assert not there & held
+            assert {one: link is None for one, link in links.items()} == {one: one in there for one in there | held}
+    return count
 
 
 @few_or_many(5, 100, "seeds")
