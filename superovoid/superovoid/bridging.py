@@ -35,8 +35,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.contact import columns
 from superovoid.contact.broadcasting import packed_bodies
+from superovoid.contact.columns import RESULT, RESULT_LENGTH
 from superovoid.contact.jacobians import POSE_LENGTH, BodyRows, fill_rows
 from superovoid.robot import Robot
 from superovoid.scene import Scene
@@ -143,8 +143,8 @@ class Distances(NamedTuple):
 
 def fields_of(rows: Any) -> tuple[Any, Any, Any, Any, Any]:
     """Return distance, points, normal and status, a number, of rows (`superovoid.contact.jacobians`)."""
-    points = (rows[..., first : first + 3] for first in (columns.POINT_A, columns.POINT_B, columns.NORMAL))
-    return (rows[..., columns.DISTANCE], *points, rows[..., columns.STATUS])
+    points = (rows[..., first : first + 3] for first in (RESULT.point_a, RESULT.point_b, RESULT.normal))
+    return (rows[..., RESULT.distance], *points, rows[..., RESULT.status])
 
 
 def _rows(array: FloatArray, rank: int, batch: tuple[int, ...]) -> FloatArray:
@@ -193,7 +193,7 @@ class PairFunction:
         self.has_hessians = False
         self._last = ((4, 4), (4, 4), *((len(PARAMETERS[kind]),) for _, kind in varying))
         self._kinds = [kind for _, kind in varying]
-        self._width = columns.RESULT_LENGTH + sum(map(math.prod, self._last))
+        self._width = RESULT_LENGTH + sum(map(math.prod, self._last))
         self._plan: _Plan | None = None  # the last one
 
     def batch(self, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -216,7 +216,7 @@ class PairFunction:
         rows = np.empty((*self._plan_of(inputs).batch, self._width))
         self.fill(inputs, rows)
         distance, point_a, point_b, normal, status = fields_of(rows)
-        ends = np.cumsum((columns.RESULT_LENGTH, *map(math.prod, self._last))).tolist()
+        ends = np.cumsum((RESULT_LENGTH, *map(math.prod, self._last))).tolist()
         jacobians = (
             rows[..., first:end].reshape(*rows.shape[:-1], *last)
             for (first, end), last in zip(pairwise(ends), self._last, strict=True)
@@ -369,7 +369,7 @@ class StateFunction:
         batch = answer.distance.shape
         for to, values in zip(fields_of(out), answer, strict=False):
             to[...] = values
-        first = columns.RESULT_LENGTH
+        first = RESULT_LENGTH
         for values in answer.jacobians if out.shape[-1] > first else ():
             end = first + math.prod(values.shape[len(batch) :])
             out[..., first:end] = values.reshape(*batch, end - first)

@@ -5,9 +5,9 @@
 
 The nodes are rows of an array of float64, shape (n, NODE_LENGTH), so that the pool of a body can hold them:
 
-LOWER, UPPER  the corners of the node's box, three numbers each
-FIRST, END    the places of its items: FIRST <= place < END
-SECOND        by how many rows the second child follows the node; 0 for a leaf
+lower, upper  the corners of the node's box, three numbers each
+first, end    the places of its items: first <= place < end
+second        by how many rows the second child follows the node; 0 for a leaf
 
 Nodes lie in preorder. The first child of node i is i + 1, and children follow their parents, so that one backward loop
 fits all boxes. A node of more than LEAF items is halved at the median of the coordinate in which their points spread
@@ -23,8 +23,10 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.arrays import Floats2, Int32s1
 from superovoid.compiled.kernels import entry_point, kernel
+from superovoid.compiled.rows import layout
+from superovoid.compiled.vector import Vector
 
-LOWER, UPPER, FIRST, END, SECOND, NODE_LENGTH = 0, 3, 6, 7, 8, 9
+NODE, NODE_LENGTH = layout(1, lower=Vector, upper=Vector, first=float, end=float, second=float)
 LEAF = 4  # items
 
 
@@ -89,18 +91,18 @@ def arrange(points: Floats2, order: Int32s1, nodes: Floats2) -> None:
         Rows of `points`; permuted.
     nodes : array, shape (>= node_count(n), NODE_LENGTH)
     """
-    nodes[0, FIRST], nodes[0, END] = 0, len(order)
+    nodes[0, NODE.first], nodes[0, NODE.end] = 0, len(order)
     for node in range(node_count(len(order))):
-        first, end = int(nodes[node, FIRST]), int(nodes[node, END])
+        first, end = int(nodes[node, NODE.first]), int(nodes[node, NODE.end])
         if end - first <= LEAF:
-            nodes[node, SECOND] = 0.0
+            nodes[node, NODE.second] = 0.0
             continue
         middle = first + (end - first) // 2
         _select(order, points, _widest_axis(order, points, first, end), first, end, middle)
         second = node + 1 + node_count(middle - first)
-        nodes[node, SECOND] = second - node
-        nodes[node + 1, FIRST], nodes[node + 1, END] = first, middle
-        nodes[second, FIRST], nodes[second, END] = middle, end
+        nodes[node, NODE.second] = second - node
+        nodes[node + 1, NODE.first], nodes[node + 1, NODE.end] = first, middle
+        nodes[second, NODE.first], nodes[second, NODE.end] = middle, end
 
 
 @kernel
@@ -112,8 +114,8 @@ def _set(box, other):
 @kernel
 def _join(box, other):
     for i in range(3):
-        box[LOWER + i] = min(box[LOWER + i], other[LOWER + i])
-        box[UPPER + i] = max(box[UPPER + i], other[UPPER + i])
+        box[NODE.lower + i] = min(box[NODE.lower + i], other[NODE.lower + i])
+        box[NODE.upper + i] = max(box[NODE.upper + i], other[NODE.upper + i])
 
 
 @kernel(forceinline=True)
@@ -123,12 +125,12 @@ def fit_node(nodes, node, order, boxes, bounds):
     Row i of `boxes` has the box of item i; the box of the item at place i is copied to row i of `bounds`.
     """
     box = nodes[node]
-    second = int(box[SECOND])
+    second = int(box[NODE.second])
     if second > 0:
         _set(box, nodes[node + 1])
         _join(box, nodes[node + second])
         return
-    first, end = int(box[FIRST]), int(box[END])
+    first, end = int(box[NODE.first]), int(box[NODE.end])
     for place in range(first, end):
         _set(bounds[place], boxes[order[place]])
     _set(box, bounds[first])

@@ -79,6 +79,11 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     return function
 
 
+def inline(function: Callable[..., Any]) -> Any:
+    """Declare a kernel to inline into all its callers."""
+    return kernel(function, forceinline=True)
+
+
 def entry_point(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Declare a kernel that Python and C call.
 

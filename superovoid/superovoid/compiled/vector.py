@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.kernels import kernel
+from superovoid.compiled.kernels import inline, kernel
 
 Vector = tuple[float, float, float]
 """A vector in a kernel."""
@@ -21,6 +21,24 @@ LEAST_LENGTH = 1e-140
 def vector_at(row, k):
     """Return the vector at place k of a row of numbers."""
     return (row[k], row[k + 1], row[k + 2])
+
+
+@kernel
+def put_vector(row, k, v):
+    """Write a vector to place k of a row of numbers."""
+    row[k], row[k + 1], row[k + 2] = v
+
+
+@inline
+def vector_in(rows, i, k):
+    """Return the vector at place k of row i."""
+    return (rows[i, k], rows[i, k + 1], rows[i, k + 2])
+
+
+@inline
+def put_vector_in(rows, i, k, v):
+    """Write a vector to place k of row i."""
+    rows[i, k], rows[i, k + 1], rows[i, k + 2] = v
 
 
 @kernel

@@ -14,7 +14,7 @@ import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2
 from superovoid.compiled.kernels import entry_point, kernel
-from superovoid.contact.columns import POINT_A, POINT_B, RESULT_LENGTH
+from superovoid.contact.columns import RESULT, RESULT_LENGTH
 from superovoid.contact.deciding import decide_from_nothing
 from superovoid.contact.impact import LARGEST, LONGEST, SMALLEST, find_impact
 from superovoid.contact.jacobians import twist_gradient
@@ -49,7 +49,7 @@ def differentiate(out: Floats1, pose_a: Floats2, pose_b: Floats2, work: Floats1,
     if found != VALID:
         return found
     for body in range(2):
-        pose, point, sign = (pose_a, POINT_A, -1.0) if body == 0 else (pose_b, POINT_B, 1.0)
+        pose, point, sign = (pose_a, RESULT.point_a, -1.0) if body == 0 else (pose_b, RESULT.point_b, 1.0)
         linear, angular = twist_gradient(out, pose, point, sign)
         for i in range(3):
             by_poses[body, i], by_poses[body, 3 + i] = linear[i], angular[i]

@@ -1,20 +1,28 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Columns of the rows that travel with a pair: the result, and the state that an answer leaves for the next one."""
+"""Rows that travel with a pair: the result, the verdict, and the state that an answer leaves for the next one."""
 
 from __future__ import annotations
 
 from superovoid.compiled.kernels import kernel
-from superovoid.compiled.vector import scale
+from superovoid.compiled.rows import layout
+from superovoid.compiled.vector import Vector, put_vector, scale
 from superovoid.values.status import PRECISION, UNPROVEN
 
-# A result.
-DISTANCE, LOWER, UPPER, POINT_A, POINT_B, NORMAL, STATUS, ITERATIONS = 0, 1, 2, 3, 6, 9, 12, 13
-RESULT_LENGTH = 14
-
-# A verdict of `deciding.decide_within`.
-VERDICT_LENGTH = 5
+RESULT, RESULT_LENGTH = layout(
+    1,
+    distance=float,
+    lower=float,
+    upper=float,
+    point_a=Vector,
+    point_b=Vector,
+    normal=Vector,
+    status=float,
+    iterations=float,
+)
+# Of `deciding.decide_within`: 1 closer, -1 not closer, 0 undecided; the bounds; the proof; solver calls.
+VERDICT, VERDICT_LENGTH = layout(1, answer=float, lower=float, upper=float, proof=float, solves=float)
 
 # A state of two superovoids: the two surface points of the last answer, all zero for none. Its first number is
 # `NO_CONTACT`, which no point has there, if Newton's method has already failed at the poses of the next answer.
@@ -22,7 +30,7 @@ STATE_LENGTH = 16
 NO_CONTACT = -2.0
 
 # A state of other pairs: the order that has a start (0: none), and its direction.
-STARTED, START = 0, 1
+START, _ = layout(1, order=float, direction=Vector)
 
 
 @kernel
@@ -40,11 +48,12 @@ def write_result(swapped, distance, interval, points, n, status, widths, iterati
     """
     x, y = (points[1], points[0]) if swapped else points
     n = scale(-1.0, n) if swapped else n
-    out[DISTANCE], out[LOWER], out[UPPER] = distance, interval[0], interval[1]
-    for i in range(3):
-        out[POINT_A + i], out[POINT_B + i], out[NORMAL + i] = x[i], y[i], n[i]
+    out[RESULT.distance], out[RESULT.lower], out[RESULT.upper] = distance, interval[0], interval[1]
+    put_vector(out, RESULT.point_a, x)
+    put_vector(out, RESULT.point_b, y)
+    put_vector(out, RESULT.normal, n)
     if interval[1] - interval[0] > widths[0]:
         status |= UNPROVEN
     if widths[0] > 2.0 * widths[1]:
         status |= PRECISION
-    out[STATUS], out[ITERATIONS] = status, iterations
+    out[RESULT.status], out[RESULT.iterations] = status, iterations

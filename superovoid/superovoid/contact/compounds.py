@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import add, combine, dot, norm, rotate, scale, sub, vector_at
-from superovoid.contact import columns
+from superovoid.compiled.vector import add, combine, dot, norm, put_vector_in, rotate, scale, sub, vector_at
+from superovoid.contact.columns import RESULT, RESULT_LENGTH, STATE_LENGTH, write_result
 from superovoid.contact.kind_table import COMPOUNDS, METHODS, in_order, solve_members
 from superovoid.contact.minkowski.flats import REACH
 from superovoid.contact.pair import Limit, PlacedBody
@@ -130,14 +130,14 @@ def _solve_pair(a, b, k, shift, limit, memory):
     first, second = member(a, k // count_b, none, memory.pose_a), member(b, k % count_b, shift, memory.pose_b)
     memory.state[:] = 0.0
     solve_members(first, second, limit, memory.state, memory.rotation, row)
-    return row[columns.LOWER], row[columns.UPPER]
+    return row[RESULT.lower], row[RESULT.upper]
 
 
 @kernel
 def _separation_of_points(row, other):
     """Return how far the points of two answers are apart, m."""
-    on_a = norm(sub(vector_at(row, columns.POINT_A), vector_at(other, columns.POINT_A)))
-    return max(on_a, norm(sub(vector_at(row, columns.POINT_B), vector_at(other, columns.POINT_B))))
+    on_a = norm(sub(vector_at(row, RESULT.point_a), vector_at(other, RESULT.point_a)))
+    return max(on_a, norm(sub(vector_at(row, RESULT.point_b), vector_at(other, RESULT.point_b))))
 
 
 @kernel(_nrt=True)
@@ -146,38 +146,37 @@ def _nearest_members(a, b, limit, goal, aside, margin, memory):
     lowers, best = memory.lowers, memory.best
     start = _bound_by_spheres(a, b, margin, lowers)
     least, elsewhere, iterations, none = math.inf, math.inf, 0.0, (0.0, 0.0, 0.0)
-    best[columns.UPPER] = math.inf
+    best[RESULT.upper] = math.inf
     for step in range(-1, lowers.shape[0]):
         k = start if step < 0 else step
-        far = max(0.0, min(best[columns.UPPER] + goal, limit.beyond))  # the sign of each is decided
+        far = max(0.0, min(best[RESULT.upper] + goal, limit.beyond))  # the sign of each is decided
         if step >= 0 and (k == start or lowers[k] > far):
             continue
         ends = Limit(limit.tolerance, limit.budget, far + margin, limit.below - margin)
         lower, upper = _solve_pair(a, b, k, none, ends, memory)
         lower, upper, row = lower - margin, upper + margin, memory.row
-        iterations += row[columns.ITERATIONS]
+        iterations += row[RESULT.iterations]
         lowers[k] = max(lowers[k], lower)
-        for j in range(3):
-            memory.normals[k, j] = row[columns.NORMAL + j]
+        put_vector_in(memory.normals, k, 0, vector_at(row, RESULT.normal))
         is_aside = _separation_of_points(row, best) > aside
-        if int(row[columns.STATUS]) & NON_UNIQUE:
+        if int(row[RESULT.status]) & NON_UNIQUE:
             elsewhere = min(elsewhere, upper)
         if is_aside and step >= 0:
-            elsewhere = min(elsewhere, max(upper, best[columns.UPPER]))
-        nearer = min(upper, best[columns.UPPER])
+            elsewhere = min(elsewhere, max(upper, best[RESULT.upper]))
+        nearer = min(upper, best[RESULT.upper])
         # Of overlaps that are not proved the deepest counts, not one that touches within rounding.
-        is_deeper = upper <= nearer + goal and row[columns.DISTANCE] < best[columns.DISTANCE]
-        if step < 0 or is_deeper or upper < best[columns.UPPER] - goal:
-            for j in range(columns.RESULT_LENGTH):
+        is_deeper = upper <= nearer + goal and row[RESULT.distance] < best[RESULT.distance]
+        if step < 0 or is_deeper or upper < best[RESULT.upper] - goal:
+            for j in range(RESULT_LENGTH):
                 best[j] = row[j]
-        best[columns.UPPER] = nearer
+        best[RESULT.upper] = nearer
         if upper < limit.below:
             least = -math.inf
             break
     for k in range(lowers.shape[0]):
         least = min(least, lowers[k])
-    best[columns.ITERATIONS] = iterations
-    return least, best[columns.UPPER], elsewhere - best[columns.UPPER] <= goal
+    best[RESULT.iterations] = iterations
+    return least, best[RESULT.upper], elsewhere - best[RESULT.upper] <= goal
 
 
 @kernel(_nrt=True)
@@ -190,7 +189,7 @@ def _least_after(a, b, shift, limit, margin, memory):
         lower, _ = _solve_pair(a, b, k, shift, Limit(limit.tolerance, limit.budget, least + margin, -math.inf), memory)
         if lower - margin < least:
             least = lower - margin
-            for j in range(columns.RESULT_LENGTH):
+            for j in range(RESULT_LENGTH):
                 memory.best[j] = memory.row[j]
     return least
 
@@ -217,7 +216,7 @@ def _separate_from(a, b, shift, shortest, limit, slack, margin, memory, directio
         least = _least_after(a, b, shift, limit, margin, memory)
         if least >= 0.0:
             break
-        shift = combine(1.0, shift, slack - least, vector_at(memory.best, columns.NORMAL))
+        shift = combine(1.0, shift, slack - least, vector_at(memory.best, RESULT.normal))
     length = norm(shift)
     if not least >= 0.0:
         return shortest
@@ -228,7 +227,7 @@ def _separate_from(a, b, shift, shortest, limit, slack, margin, memory, directio
             break
         tried = 0.5 * (length + low)
         if was_free:
-            rate = dot(vector_at(memory.best, columns.NORMAL), u)
+            rate = dot(vector_at(memory.best, RESULT.normal), u)
             step = least - 0.5 * slack
             tried = length - step / rate if rate * (length - low) > step else tried
         gap = _least_after(a, b, scale(tried, u), limit, margin, memory)
@@ -305,9 +304,9 @@ def _solve_compounds(first, second, limit, rotation, out):
         np.empty((4, 4)),
         np.empty((4, 4)),
         rotation,
-        np.empty(columns.STATE_LENGTH),
-        np.empty(columns.RESULT_LENGTH),
-        np.zeros(columns.RESULT_LENGTH),
+        np.empty(STATE_LENGTH),
+        np.empty(RESULT_LENGTH),
+        np.zeros(RESULT_LENGTH),
         np.empty(count),
         np.empty((count, 3)),
     )
@@ -318,9 +317,9 @@ def _solve_compounds(first, second, limit, rotation, out):
     goal = wanted + 4.0 * (allowance(of_a, of_b, length) + margin)
     lower, upper, others = _nearest_members(a, b, limit, goal, REACH * size, margin, memory)
     best = memory.best
-    status = int(best[columns.STATUS]) & ~UNPROVEN | (NON_UNIQUE if others else 0)
-    distance, iterations = best[columns.DISTANCE], int(best[columns.ITERATIONS])
-    x, y, n = vector_at(best, columns.POINT_A), vector_at(best, columns.POINT_B), vector_at(best, columns.NORMAL)
+    status = int(best[RESULT.status]) & ~UNPROVEN | (NON_UNIQUE if others else 0)
+    distance, iterations = best[RESULT.distance], int(best[RESULT.iterations])
+    x, y, n = vector_at(best, RESULT.point_a), vector_at(best, RESULT.point_b), vector_at(best, RESULT.normal)
     is_known = lower >= 0.0 or upper < limit.below or _is_deepest_alone(memory.lowers, lower)
     if not is_known:
         slack, direction = _SLACK * goal, np.empty(3)
@@ -331,12 +330,12 @@ def _solve_compounds(first, second, limit, rotation, out):
         if upper < 0.0 or distance < -goal:  # else the members touch within rounding
             # The points are those that are nearest after the translation, moved back.
             _least_after(a, b, scale(shortest, away), limit, margin, memory)
-            distance, x, n = -shortest, vector_at(best, columns.POINT_A), away
-            y = combine(1.0, vector_at(best, columns.POINT_B), -shortest, away)
+            distance, x, n = -shortest, vector_at(best, RESULT.point_a), away
+            y = combine(1.0, vector_at(best, RESULT.point_b), -shortest, away)
         if upper - lower > goal:
             status |= NON_CONVEX
     interval, widths = (lower, max(upper, distance)), (goal, wanted)
-    columns.write_result(swapped, distance, interval, (x, y), n, status, widths, iterations, out)
+    write_result(swapped, distance, interval, (x, y), n, status, widths, iterations, out)
 
 
 @kernel

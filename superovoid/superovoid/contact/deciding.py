@@ -20,9 +20,10 @@ import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1
 from superovoid.compiled.kernels import entry_point, kernel, out_of_line
+from superovoid.compiled.rows import storer
 from superovoid.compiled.vector import add, combine, norm, rotate, rotate_back, scale, vector_at
 from superovoid.contact.broadcasting import Pairs, bodies_of, own_or_only
-from superovoid.contact.columns import LOWER, UPPER
+from superovoid.contact.columns import RESULT, VERDICT, VERDICT_LENGTH
 from superovoid.contact.compounds import member, member_count, pose_error, solve_within
 from superovoid.contact.convex import cores, mesh
 from superovoid.contact.inputs import SEARCH_BUDGET
@@ -70,10 +71,9 @@ from superovoid.shapes.kernels.surface import (
 # The deciding proof, cheapest first.
 BY_SPHERES, BY_DIRECTION, BY_SEARCH, BY_SURFACES = 0, 1, 2, 3
 
-# Columns of a verdict: 1 closer, -1 not closer, 0 undecided; the bounds; the proof; solver calls.
-ANSWER, PROVED_LOWER, PROVED_UPPER, PROVED_BY, SOLVES = 0, 1, 2, 3, 4
-
 _WITHIN = 1.0 - 1e-15  # by which a body inside is smaller than necessary, because of rounding
+
+_put_verdict = storer(VERDICT_LENGTH, 1)
 
 
 @kernel
@@ -156,7 +156,7 @@ def _bounds_of_members(first, second, limit, direction, state, rotation, row):
         if verdict_of(low, high, ends) == UNDECIDED:
             state[:] = 0.0
             solve_members(a, b, ends, state, rotation, row)
-            low, high = max(low, row[LOWER]), min(high, row[UPPER])
+            low, high = max(low, row[RESULT.lower]), min(high, row[RESULT.upper])
         lower, upper = min(lower, low - margin), min(upper, high + margin)
         if upper < limit.below:
             return -math.inf, upper  # the other members may be closer
@@ -204,9 +204,9 @@ def decide_within(first, second, limit, direction, state, scratch, out):
         found = verdict_of(lower, upper, limit)
     if found == UNDECIDED:
         solve_within(first, second, limit, state, rotation, row)
-        lower, upper, by, solves = max(lower, row[LOWER]), min(upper, row[UPPER]), BY_SEARCH, solves + 1
+        lower, upper, by, solves = max(lower, row[RESULT.lower]), min(upper, row[RESULT.upper]), BY_SEARCH, solves + 1
         found = verdict_of(lower, upper, limit)
-    out[ANSWER], out[PROVED_LOWER], out[PROVED_UPPER], out[PROVED_BY], out[SOLVES] = found, lower, upper, by, solves
+    _put_verdict(out, 0, (found, lower, upper, by, solves))
     return found
 
 
@@ -242,11 +242,11 @@ def decide_from_nothing(first, second, threshold, tolerance, scratch, out):
             PlacedBody(scratch.inner_b, second.pool, second.pose),
         )
         solve_from_nothing(a, b, tolerance, scratch, scratch.result)
-        out[PROVED_UPPER] = min(out[PROVED_UPPER], max(scratch.result[UPPER], out[PROVED_LOWER]))
-        out[SOLVES] += 1
-        if out[PROVED_UPPER] < threshold:
-            out[ANSWER], out[PROVED_BY] = CLOSER, BY_SEARCH
-    return int(out[ANSWER])
+        out[VERDICT.upper] = min(out[VERDICT.upper], max(scratch.result[RESULT.upper], out[VERDICT.lower]))
+        out[VERDICT.solves] += 1
+        if out[VERDICT.upper] < threshold:
+            out[VERDICT.answer], out[VERDICT.proof] = CLOSER, BY_SEARCH
+    return int(out[VERDICT.answer])
 
 
 @entry_point(nogil=True)

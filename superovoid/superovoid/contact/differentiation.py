@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.arrays import Floats2, Ints1
 from superovoid.compiled.kernels import entry_point, kernel
+from superovoid.compiled.rows import layout
 from superovoid.compiled.vector import add, combine, dot, norm, rotate_back, scale, sub, tangent_frame, vector_at
 from superovoid.contact.broadcasting import Pairs, Shapes, bodies_of, pairs_of, share_pairs
 from superovoid.contact.results import DistanceResult, DistanceResults
@@ -55,18 +56,17 @@ from superovoid.values.status import Status, Words, differentiable_rows
 
 FloatArray = NDArray[np.float64]
 
-# Columns of a row of `derive_pairs`, and the fields of `Derivatives` that they hold.
-SHAPE_A, SHAPE_B, RELATIVE, DIRECTIONS = 0, 7, 14, 16
-CURVATURE_A, CURVATURE_B, TWICE, FLAGS, ROW_LENGTH = 22, 26, 30, 39, 40
-_FIELDS = {
-    "by_shape_a": (SHAPE_A, SHAPE_B, (7,)),
-    "by_shape_b": (SHAPE_B, RELATIVE, (7,)),
-    "relative_curvatures": (RELATIVE, DIRECTIONS, (2,)),
-    "relative_directions": (DIRECTIONS, CURVATURE_A, (2, 3)),
-    "curvature_a": (CURVATURE_A, CURVATURE_B, (2, 2)),
-    "curvature_b": (CURVATURE_B, TWICE, (2, 2)),
-    "by_translation_twice": (TWICE, FLAGS, (3, 3)),
+# Shapes of the fields of `Derivatives` that a row of `derive_pairs` holds.
+_SHAPES = {
+    "by_shape_a": (7,),
+    "by_shape_b": (7,),
+    "relative_curvatures": (2,),
+    "relative_directions": (2, 3),
+    "curvature_a": (2, 2),
+    "curvature_b": (2, 2),
+    "by_translation_twice": (3, 3),
 }
+AT, ROW_LENGTH = layout(1, **{name: math.prod(shape) for name, shape in _SHAPES.items()}, flags=float)
 
 FOCAL, SHARP, OTHER_KIND = 4, 8, 64
 
@@ -198,12 +198,12 @@ def derive_pair(a, b, pose_a, pose_b, point_a, point_b, normal, out):
     of_kinds = a[KIND] != SUPEROVOID or b[KIND] != SUPEROVOID
     if a[KIND] == SUPEROVOID:
         fa = surface_point_at(a, x, rotate_back(pose_a, n))
-        _put(by_shape(a, fa), out, SHAPE_A)
+        _put(by_shape(a, fa), out, AT.by_shape_a)
     if b[KIND] == SUPEROVOID:
         fb = surface_point_at(b, y, rotate_back(pose_b, scale(-1.0, n)))
-        _put(by_shape(b, fb), out, SHAPE_B)
+        _put(by_shape(b, fb), out, AT.by_shape_b)
     if of_kinds:
-        out[FLAGS] = OTHER_KIND
+        out[AT.flags] = OTHER_KIND
         return
 
     t1, t2 = tangent_frame(n)
@@ -217,15 +217,17 @@ def derive_pair(a, b, pose_a, pose_b, point_a, point_b, normal, out):
     of_a, of_b = _turn_axes(of_a, cosine, sine), _turn_axes(of_b, cosine, sine)
     d = dot(sub(vector_at(point_b, 0), vector_at(point_a, 0)), n)  # signed, and zero at touch
     twice, is_focal = _second_order(of_a, of_b, d, min(a[surface.SIZE], b[surface.SIZE]))
-    _put((of_a[0], of_a[1], of_a[1], of_a[2]), out, CURVATURE_A)
-    _put((of_b[0], of_b[1], of_b[1], of_b[2]), out, CURVATURE_B)
-    out[RELATIVE], out[RELATIVE + 1] = of_a[0] + of_b[0], of_a[2] + of_b[2]
+    _put((of_a[0], of_a[1], of_a[1], of_a[2]), out, AT.curvature_a)
+    _put((of_b[0], of_b[1], of_b[1], of_b[2]), out, AT.curvature_b)
+    out[AT.relative_curvatures], out[AT.relative_curvatures + 1] = of_a[0] + of_b[0], of_a[2] + of_b[2]
     for i in range(3):
-        out[DIRECTIONS + i], out[DIRECTIONS + 3 + i] = t1[i], t2[i]
+        out[AT.relative_directions + i], out[AT.relative_directions + 3 + i] = t1[i], t2[i]
         for j in range(3):
             mixed = t1[i] * t2[j] + t2[i] * t1[j]
-            out[TWICE + 3 * i + j] = twice[0] * t1[i] * t1[j] + twice[1] * mixed + twice[2] * t2[i] * t2[j]
-    out[FLAGS] = (SHARP if _is_sharp(a, fa) or _is_sharp(b, fb) else 0) + (FOCAL if is_focal else 0)
+            out[AT.by_translation_twice + 3 * i + j] = (
+                twice[0] * t1[i] * t1[j] + twice[1] * mixed + twice[2] * t2[i] * t2[j]
+            )
+    out[AT.flags] = (SHARP if _is_sharp(a, fa) or _is_sharp(b, fb) else 0) + (FOCAL if is_focal else 0)
 
 
 @entry_point(nogil=True)
@@ -436,15 +438,15 @@ def derivatives(
         threads,
     )
     rows = out.reshape(*result.normal.shape[:-1], ROW_LENGTH)
-    status = rows[..., FLAGS].astype(np.uint8) | _OF_STATUS[result.status]
+    status = rows[..., AT.flags].astype(np.uint8) | _OF_STATUS[result.status]
     status |= np.uint8(DerivativeStatus.TOUCHING) * ((result.lower <= 0.0) & (result.upper >= 0.0))
     return Derivatives(
         by_pose_a,
         by_pose_b,
         status=DerivativeStatus(int(status)) if result.normal.ndim == 1 else status,
         **{
-            name: rows[..., first:end].reshape(*rows.shape[:-1], *shape)
-            for name, (first, end, shape) in _FIELDS.items()
+            name: rows[..., getattr(AT, name) :][..., : math.prod(shape)].reshape(*rows.shape[:-1], *shape)
+            for name, shape in _SHAPES.items()
         },
     )
 

@@ -30,20 +30,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1
 from superovoid.compiled.kernels import entry_point, kernel
+from superovoid.compiled.rows import layout, storer
 from superovoid.compiled.vector import add, combine, cross, dot, norm, scale, sub, vector_at
 from superovoid.contact.broadcasting import Pairs, Shapes, bodies_of, own_or_only, pairs_of, share_pairs
-from superovoid.contact.columns import (
-    DISTANCE,
-    LOWER,
-    NORMAL,
-    POINT_A,
-    POINT_B,
-    RESULT_LENGTH,
-    STATUS,
-    UPPER,
-)
+from superovoid.contact.columns import RESULT, RESULT_LENGTH, VERDICT
 from superovoid.contact.compounds import solve_within
-from superovoid.contact.deciding import SOLVES as SOLVES_OF_VERDICT
 from superovoid.contact.deciding import decide_from_nothing
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, check_rtol
 from superovoid.contact.kind_table import OPPOSED
@@ -75,11 +66,12 @@ FLOOR = 0.25  # least separation that every step must keep, as a share of the ga
 ALONG_ONE_DIRECTION = 20  # separations along one normal before a new one is computed
 NEARER = 0.25  # a new normal is computed once the separation falls to this share of its first value
 FORWARD = 14  # doublings of the step that searches for a proved overlap after the touch
-# Columns of what is found: an `ImpactStatus`, times, solver calls, support points of each body.
-ENDING, TIME, OVERLAP_TIME, SOLVES, SUPPORTS = 0, 1, 2, 3, 4
-FOUND_LENGTH = 5
+# What is found: an `ImpactStatus`, times, solver calls, support points of each body.
+FOUND, FOUND_LENGTH = layout(1, status=float, time=float, overlap_time=float, solves=float, supports=float)
 IMPACT_TOLERANCE = 1e-6
 MAX_SOLVES = 1000
+
+_put_found = storer(FOUND_LENGTH, 1)
 
 
 # --- motion ------------------------------------------------------------------------------------------------------
@@ -171,7 +163,7 @@ def _separation(a, b, n):
 @kernel
 def _direction(a, b, row):
     """Return the direction to advance along, and whether there is one: the normal, or that of a fixed half-space."""
-    n, has_fixed = vector_at(row, NORMAL), a.core.kind != HALF_SPACE or b.core.kind != HALF_SPACE
+    n, has_fixed = vector_at(row, RESULT.normal), a.core.kind != HALF_SPACE or b.core.kind != HALF_SPACE
     for mover, sign in ((a, 1.0), (b, -1.0)):
         if mover.core.kind == HALF_SPACE:
             n = scale(sign, (mover.pose[0, 2], mover.pose[1, 2], mover.pose[2, 2]))
@@ -267,7 +259,7 @@ def _find(first, second, motion_a, motion_b, end, tolerance, most, scratch, out)
         move(a, b, t)
         _solve(a, b, limit, state, rotation, out)
         solves += 1
-        if out[UPPER] <= gap:
+        if out[RESULT.upper] <= gap:
             break
         if t >= end:
             return FREE, end, math.inf, solves, spent
@@ -275,7 +267,7 @@ def _find(first, second, motion_a, motion_b, end, tolerance, most, scratch, out)
         if is_bounded and solves < most:
             # Spheres about the points that move straight contain the bodies however fast they spin.
             spheres = norm(combine(1.0, line, t, drift)) - about_a - about_b
-            for proved, rate in ((out[LOWER], speed), (spheres, norm(drift))):
+            for proved, rate in ((out[RESULT.lower], speed), (spheres, norm(drift))):
                 above = proved - FLOOR * gap
                 if above > 0.0:
                     later = max(later, min(end, t + above / rate) if rate > 0.0 else end)
@@ -288,17 +280,17 @@ def _find(first, second, motion_a, motion_b, end, tolerance, most, scratch, out)
             return GIVEN_UP, t, math.inf, solves, spent
         t = later
     so_far = path_length * (t / end) if is_bounded else 0.0
-    if out[LOWER] > CLEAR * _touch(a, b, tolerance, norm(offset_of(a.pose, b.pose)) + so_far)[0]:
+    if out[RESULT.lower] > CLEAR * _touch(a, b, tolerance, norm(offset_of(a.pose, b.pose)) + so_far)[0]:
         # The bodies are apart here. The gap counts as touch only because of rounding at the end of a much longer path.
         return GIVEN_UP, t, math.inf, solves, spent
     if t == 0.0:
-        return STARTS_IN_CONTACT, 0.0, (0.0 if out[UPPER] < 0.0 else math.inf), solves, spent
+        return STARTS_IN_CONTACT, 0.0, (0.0 if out[RESULT.upper] < 0.0 else math.inf), solves, spent
     # Close the bracket from above: double the step until an overlap is proved at its end.
-    x, y = from_origin(a.pose, out, POINT_A), from_origin(b.pose, out, POINT_B)
-    speed = dot(vector_at(out, NORMAL), sub(velocity_of(motion_a, t, x), velocity_of(motion_b, t, y)))
+    x, y = from_origin(a.pose, out, RESULT.point_a), from_origin(b.pose, out, RESULT.point_b)
+    speed = dot(vector_at(out, RESULT.normal), sub(velocity_of(motion_a, t, x), velocity_of(motion_b, t, y)))
     if speed > 0.0:
         row = np.empty(RESULT_LENGTH)
-        later, step = t, (1.5 * max(out[DISTANCE], 0.0) + rounded) / speed
+        later, step = t, (1.5 * max(out[RESULT.distance], 0.0) + rounded) / speed
         for _ in range(FORWARD):
             if later >= end:
                 break
@@ -306,7 +298,7 @@ def _find(first, second, motion_a, motion_b, end, tolerance, most, scratch, out)
             move(a, b, later)
             _solve(a, b, limit, state, rotation, row)
             solves += 1
-            if row[UPPER] < 0.0:
+            if row[RESULT.upper] < 0.0:
                 return IMPACT, t, later, solves, spent
             step *= 2.0
     return GRAZE, t, math.inf, solves, spent
@@ -345,16 +337,20 @@ def find_impact(first, second, motion_a, motion_b, end, tolerance, most, scratch
         from_a, from_b, motion_a, motion_b, end, tolerance, most, scratch, out
     )
     for i in range(3):
-        out[POINT_A + i] += first.pose[i, 3]
-        out[POINT_B + i] += first.pose[i, 3]
-    if overlap == math.inf and (status == GIVEN_UP or status == STARTS_IN_CONTACT) and int(out[STATUS]) & UNPROVEN:
+        out[RESULT.point_a + i] += first.pose[i, 3]
+        out[RESULT.point_b + i] += first.pose[i, 3]
+    if (
+        overlap == math.inf
+        and (status == GIVEN_UP or status == STARTS_IN_CONTACT)
+        and int(out[RESULT.status]) & UNPROVEN
+    ):
         # Free up to here. At a concavity only the verdict proves an overlap of the bodies.
         pose_at(first.pose, motion_a, time, scratch.pose_a)
         pose_at(second.pose, motion_b, time, scratch.pose_b)
         scratch.direction[:] = 0.0
         there = PlacedBody(first.row, first.pool, scratch.pose_a), PlacedBody(second.row, second.pool, scratch.pose_b)
         answer = decide_from_nothing(*there, 0.0, tolerance, scratch, scratch.verdict)
-        solves += int(scratch.verdict[SOLVES_OF_VERDICT])
+        solves += int(scratch.verdict[VERDICT.solves])
         if answer == CLOSER:
             status, overlap = (STARTS_IN_CONTACT if time == 0.0 else IMPACT), time
     return status, time, overlap, solves, supports
@@ -393,7 +389,7 @@ def find_impacts(
         first, second = bodies_of(pairs, i)
         motion_a, motion_b = motions_a[own_or_only(motions_a, i)], motions_b[own_or_only(motions_b, i)]
         ended = find_impact(first, second, motion_a, motion_b, end, tolerance, most, scratch, out[i])
-        found[i, ENDING], found[i, TIME], found[i, OVERLAP_TIME], found[i, SOLVES], found[i, SUPPORTS] = ended
+        _put_found(found[i], 0, ended)
 
 
 @dataclass(frozen=True, eq=False)
@@ -693,9 +689,9 @@ def time_of_impact(
         counts = Statistics(solves=int(solves), supports=int(supports))
         return Impact(time, overlap_time, DistanceResult._from_row(rows[0]), ImpactStatus(int(status)), counts)
     return Impacts(
-        found[:, TIME],
-        found[:, OVERLAP_TIME],
+        found[:, FOUND.time],
+        found[:, FOUND.overlap_time],
         DistanceResults.from_rows(rows),
-        found[:, ENDING].astype(np.uint8),
-        Statistics(solves=found[:, SOLVES].astype(np.int64), supports=found[:, SUPPORTS].astype(np.int64)),
+        found[:, FOUND.status].astype(np.uint8),
+        Statistics(solves=found[:, FOUND.solves].astype(np.int64), supports=found[:, FOUND.supports].astype(np.int64)),
     )

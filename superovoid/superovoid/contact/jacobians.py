@@ -25,7 +25,7 @@ from superovoid.compiled.arrays import Floats1, Floats2, Floats3, Ints1
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.compiled.vector import cross, rotate_back, scale, vector_at
 from superovoid.contact.broadcasting import Pairs, Side, own_or_only, share_pairs
-from superovoid.contact.columns import NORMAL, POINT_A, POINT_B, RESULT_LENGTH
+from superovoid.contact.columns import RESULT, RESULT_LENGTH
 from superovoid.contact.differentiation import by_shape, surface_point_at
 from superovoid.contact.inputs import TOLERANCE
 from superovoid.contact.one_pair import scratch_in, solve_from_nothing, take_poses
@@ -62,7 +62,7 @@ def twist_gradient(row, pose, place, sign):
 
     `sign` is -1 for body A, and 1 for body B.
     """
-    n = scale(sign, vector_at(row, NORMAL))
+    n = scale(sign, vector_at(row, RESULT.normal))
     return n, cross(from_origin(pose, row, place), n)
 
 
@@ -82,7 +82,7 @@ def _put_by_pose(row, pose, place, sign, first):
 def _put_by_parameters(body, count, row, pose, place, sign, first):
     """Write the Jacobian by the parameters of a body (module docstring)."""
     x = rotate_back(pose, from_origin(pose, row, place))
-    n = rotate_back(pose, scale(-sign, vector_at(row, NORMAL)))
+    n = rotate_back(pose, scale(-sign, vector_at(row, RESULT.normal)))
     kind = body[KIND]
     if kind == SUPEROVOID:
         by = by_shape(body, surface_point_at(body, x, n))
@@ -110,12 +110,12 @@ def _put_by_parameters(body, count, row, pose, place, sign, first):
 def _put_jacobians(a, b, count_a, count_b, row):
     """Write the Jacobians of two `PlacedBody` after their result."""
     first = RESULT_LENGTH + 2 * POSE_LENGTH
-    _put_by_pose(row, a.pose, POINT_A, -1.0, RESULT_LENGTH)
-    _put_by_pose(row, b.pose, POINT_B, 1.0, RESULT_LENGTH + POSE_LENGTH)
+    _put_by_pose(row, a.pose, RESULT.point_a, -1.0, RESULT_LENGTH)
+    _put_by_pose(row, b.pose, RESULT.point_b, 1.0, RESULT_LENGTH + POSE_LENGTH)
     if count_a > 0:
-        _put_by_parameters(a.row, count_a, row, a.pose, POINT_A, -1.0, first)
+        _put_by_parameters(a.row, count_a, row, a.pose, RESULT.point_a, -1.0, first)
     if count_b > 0:
-        _put_by_parameters(b.row, count_b, row, b.pose, POINT_B, 1.0, first + count_a)
+        _put_by_parameters(b.row, count_b, row, b.pose, RESULT.point_b, 1.0, first + count_a)
 
 
 @kernel

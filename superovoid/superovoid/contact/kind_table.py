@@ -31,6 +31,7 @@ from superovoid.compiled.vector import (
     cross,
     dot,
     norm,
+    put_vector,
     rotate,
     rotate_back,
     scale,
@@ -38,7 +39,7 @@ from superovoid.compiled.vector import (
     tangent_frame,
     vector_at,
 )
-from superovoid.contact import columns
+from superovoid.contact.columns import START, write_result
 from superovoid.contact.convex import alternating, cores, mesh, nearest_to_core, torus
 from superovoid.contact.minkowski import difference
 from superovoid.contact.minkowski.flats import flat_on_plane, touching_flats
@@ -181,8 +182,8 @@ def start_from(pair, n):
 @kernel
 def _start_direction(task, state):
     """Return the direction to start from, given the state of an earlier answer."""
-    is_known = state[columns.STARTED] == (2.0 if task.swapped else 1.0)
-    return start_from(task.pair, vector_at(state, columns.START) if is_known else (0.0, 0.0, 0.0))
+    is_known = state[START.order] == (2.0 if task.swapped else 1.0)
+    return start_from(task.pair, vector_at(state, START.direction) if is_known else (0.0, 0.0, 0.0))
 
 
 @kernel
@@ -253,15 +254,14 @@ def _finish(task, answer, status, goal, wanted, state, out):
     `goal` is the width of the interval that counts as certified, `wanted` what it would be without rounding.
     """
     pose = task.pose
-    state[columns.STARTED] = 2.0 if task.swapped else 1.0
-    for i in range(3):
-        state[columns.START + i] = answer.n[i]
+    state[START.order] = 2.0 if task.swapped else 1.0
+    put_vector(state, START.direction, answer.n)
     origin = (pose[0, 3], pose[1, 3], pose[2, 3])
     points = add(rotate(pose, answer.x), origin), add(rotate(pose, answer.y), origin)
     if answer.upper - answer.lower <= goal:
         status &= ~DENT  # other points have closed the interval
     n, interval, widths = rotate(pose, answer.n), (answer.lower, answer.upper), (goal, wanted)
-    columns.write_result(task.swapped, answer.distance, interval, points, n, status, widths, answer.iterations, out)
+    write_result(task.swapped, answer.distance, interval, points, n, status, widths, answer.iterations, out)
 
 
 @kernel(separate=True)

@@ -11,7 +11,6 @@ searched.
 from __future__ import annotations
 
 import math
-from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.arrays import Floats1, Floats2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
+from superovoid.compiled.rows import layout
 from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH, VERDICT_LENGTH
 from superovoid.contact.compounds import solve_within
 from superovoid.contact.inputs import SEARCH_BUDGET
@@ -29,11 +29,20 @@ from superovoid.shapes.kernels.rounding import RIGID, take_pose
 from superovoid.values.checks import MOST_LENGTH
 
 RTOL, POSE_A, POSE_B = 2, 20, 30
-# Where the parts of the scratch begin, in the order of `Scratch`, and its length.
-_LENGTHS = (16, 16, 9, RESULT_LENGTH, VERDICT_LENGTH, 3, STATE_LENGTH, ROW_LENGTH, ROW_LENGTH)
-_PLACES = tuple(accumulate(_LENGTHS, initial=0))
-WORK_LENGTH = _PLACES[-1]
-STATE = slice(_PLACES[6], _PLACES[7])
+# The parts of a `Scratch`.
+_AT, WORK_LENGTH = layout(
+    1,
+    pose_a=16,
+    pose_b=16,
+    rotation=9,
+    result=RESULT_LENGTH,
+    verdict=VERDICT_LENGTH,
+    direction=3,
+    state=STATE_LENGTH,
+    inner_a=ROW_LENGTH,
+    inner_b=ROW_LENGTH,
+)
+STATE = slice(_AT.state, _AT.inner_a)
 """Part of the scratch: the state after an answer, for the next one of the pair."""
 
 
@@ -55,15 +64,15 @@ class Scratch(NamedTuple):
 def scratch_in(work):
     """Return the parts of some memory."""
     return Scratch(
-        work[_PLACES[0] : _PLACES[1]].reshape(4, 4),
-        work[_PLACES[1] : _PLACES[2]].reshape(4, 4),
-        work[_PLACES[2] : _PLACES[3]].reshape(3, 3),
-        work[_PLACES[3] : _PLACES[4]],
-        work[_PLACES[4] : _PLACES[5]],
-        work[_PLACES[5] : _PLACES[6]],
-        work[_PLACES[6] : _PLACES[7]],
-        work[_PLACES[7] : _PLACES[8]],
-        work[_PLACES[8] : _PLACES[9]],
+        work[_AT.pose_a : _AT.pose_b].reshape(4, 4),
+        work[_AT.pose_b : _AT.rotation].reshape(4, 4),
+        work[_AT.rotation : _AT.result].reshape(3, 3),
+        work[_AT.result : _AT.verdict],
+        work[_AT.verdict : _AT.direction],
+        work[_AT.direction : _AT.state],
+        work[_AT.state : _AT.inner_a],
+        work[_AT.inner_a : _AT.inner_b],
+        work[_AT.inner_b : WORK_LENGTH],
     )
 
 

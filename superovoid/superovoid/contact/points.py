@@ -20,16 +20,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.contact import columns
 from superovoid.contact.broadcasting import Pairs, Shapes, Side, share_pairs
+from superovoid.contact.columns import RESULT, RESULT_LENGTH
 from superovoid.contact.impact import (
-    ENDING,
+    FOUND,
     FOUND_LENGTH,
     FREE,
     IMPACT_TOLERANCE,
     MAX_SOLVES,
-    OVERLAP_TIME,
-    TIME,
     ImpactStatus,
     find_impacts,
 )
@@ -49,8 +47,8 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 _AT_ONCE = 1 << 16  # most points or rays, times bodies, in memory at once
-_INTERVAL = [columns.DISTANCE, columns.LOWER, columns.UPPER]
-_POINT, _NORMAL = (slice(first, first + 3) for first in (columns.POINT_A, columns.NORMAL))
+_INTERVAL = [RESULT.distance, RESULT.lower, RESULT.upper]
+_POINT, _NORMAL = (slice(first, first + 3) for first in (RESULT.point_a, RESULT.normal))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -221,20 +219,20 @@ def point_distances(
     (array([1.5]), array([1]))
     """
     bodies, points, rtol = _Bodies(shapes, poses), _rows("points", points), check_rtol(rtol)
-    rows = np.full((len(points), columns.RESULT_LENGTH), math.nan)
+    rows = np.full((len(points), RESULT_LENGTH), math.nan)
     rows[:, _INTERVAL] = math.inf
-    rows[:, columns.STATUS] = 0.0
+    rows[:, RESULT.status] = 0.0
     body = np.full(len(points), -1)
     for part in bodies.parts(len(points)):
         _find_nearest(bodies, points[part], rtol, threads, rows[part], body[part])
     return PointDistances(
-        rows[:, columns.DISTANCE],
-        rows[:, columns.LOWER],
-        rows[:, columns.UPPER],
+        rows[:, RESULT.distance],
+        rows[:, RESULT.lower],
+        rows[:, RESULT.upper],
         rows[:, _POINT],
         rows[:, _NORMAL],
         body,
-        rows[:, columns.STATUS].astype(np.uint8),
+        rows[:, RESULT.status].astype(np.uint8),
     )
 
 
@@ -247,21 +245,21 @@ def _find_nearest(
     order = np.argsort(bounds, axis=1)
     for rank in range(len(bodies.shapes)):
         asked = order[:, rank]
-        (which,) = np.nonzero(~(bounds[np.arange(len(points)), asked] > best[:, columns.UPPER]))
+        (which,) = np.nonzero(~(bounds[np.arange(len(points)), asked] > best[:, RESULT.upper]))
         if not len(which):
             return
         found = answer_rows(bodies.pairs_with(points[which], asked[which]), rtol, threads)
         # The ball around a point is closer by its radius, which is below rounding unless the body is as small.
         found[:, _INTERVAL] += LEAST_LENGTH
         former = best[which]
-        nearer = found[:, columns.DISTANCE] < former[:, columns.DISTANCE]
+        nearer = found[:, RESULT.distance] < former[:, RESULT.distance]
         chosen = np.where(nearer[:, None], found, former)
         # The distance is at least the smallest lower bound. If another body has it, the answer is unproven.
-        lower = np.minimum(found[:, columns.LOWER], former[:, columns.LOWER])
-        is_open = chosen[:, columns.LOWER] - lower > rtol * bodies._points[asked[which], SIZE]
-        flags = chosen[:, columns.STATUS].astype(np.int64) | np.where(is_open, UNPROVEN, 0)
-        chosen[:, columns.LOWER], chosen[:, columns.STATUS] = lower, flags
-        chosen[:, columns.UPPER] = np.minimum(found[:, columns.UPPER], former[:, columns.UPPER])
+        lower = np.minimum(found[:, RESULT.lower], former[:, RESULT.lower])
+        is_open = chosen[:, RESULT.lower] - lower > rtol * bodies._points[asked[which], SIZE]
+        flags = chosen[:, RESULT.status].astype(np.int64) | np.where(is_open, UNPROVEN, 0)
+        chosen[:, RESULT.lower], chosen[:, RESULT.status] = lower, flags
+        chosen[:, RESULT.upper] = np.minimum(found[:, RESULT.upper], former[:, RESULT.upper])
         best[which] = chosen
         body[which[nearer]] = asked[which[nearer]]
 
@@ -367,7 +365,7 @@ def _first_hits(
         far = limit[which]
         motions = np.zeros((len(which), 9))
         motions[:, 3:6] = far[:, None] * ray_directions[which]
-        found, rows = np.empty((len(which), FOUND_LENGTH)), np.empty((len(which), columns.RESULT_LENGTH))
+        found, rows = np.empty((len(which), FOUND_LENGTH)), np.empty((len(which), RESULT_LENGTH))
         pairs = bodies.pairs_with(starts[which], asked[which])
         given = np.zeros((1, 9)), motions, 1.0, rtol, MAX_SOLVES
         share_pairs(
@@ -375,12 +373,12 @@ def _first_hits(
             lambda some, work: find_impacts(pairs, some, *given, work, found, rows),  # noqa: B023 - called in this round
             threads,
         )
-        is_hit = found[:, ENDING] != FREE
+        is_hit = found[:, FOUND.status] != FREE
         ray, row = which[is_hit], rows[is_hit]
-        hits.distance[ray] = far[is_hit] * found[is_hit, TIME]
-        hits.upper[ray] = far[is_hit] * found[is_hit, OVERLAP_TIME]
+        hits.distance[ray] = far[is_hit] * found[is_hit, FOUND.time]
+        hits.upper[ray] = far[is_hit] * found[is_hit, FOUND.overlap_time]
         hits.point[ray], hits.normal[ray] = row[:, _POINT], row[:, _NORMAL]
-        hits.body[ray], hits.status[ray] = asked[ray], found[is_hit, ENDING]
+        hits.body[ray], hits.status[ray] = asked[ray], found[is_hit, FOUND.status]
 
 
 def _chords(bodies: _Bodies, starts: FloatArray, ray_directions: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.contact import columns
 from superovoid.contact.certificates import Certificate
+from superovoid.contact.columns import RESULT
 from superovoid.values.records import Result, ResultTable, Statistics
 from superovoid.values.status import STATUSES, Status
 
 FloatArray = NDArray[np.float64]
-_POINT_A, _POINT_B, _NORMAL = (slice(first, first + 3) for first in (columns.POINT_A, columns.POINT_B, columns.NORMAL))
+_POINT_A, _POINT_B, _NORMAL = (slice(first, first + 3) for first in (RESULT.point_a, RESULT.point_b, RESULT.normal))
 _LATER: dict[str, Callable[[FloatArray], Any]] = {
     "point_a": lambda row: row[_POINT_A],
     "point_b": lambda row: row[_POINT_B],
     "normal": lambda row: row[_NORMAL],
-    "statistics": lambda row: Statistics(iterations=int(row[columns.ITERATIONS])),
+    "statistics": lambda row: Statistics(iterations=int(row[RESULT.iterations])),
 }
 
 
@@ -102,12 +102,12 @@ class DistanceResults(ResultTable):
     def from_rows(cls, rows: FloatArray) -> DistanceResults:
         """Wrap the result rows of the kernels."""
         return cls(
-            rows[:, columns.DISTANCE],
-            rows[:, columns.LOWER],
-            rows[:, columns.UPPER],
+            rows[:, RESULT.distance],
+            rows[:, RESULT.lower],
+            rows[:, RESULT.upper],
             rows[:, _POINT_A],
             rows[:, _POINT_B],
             rows[:, _NORMAL],
-            rows[:, columns.STATUS].astype(np.uint8),
-            Statistics(iterations=rows[:, columns.ITERATIONS].astype(np.int32)),
+            rows[:, RESULT.status].astype(np.uint8),
+            Statistics(iterations=rows[:, RESULT.iterations].astype(np.int32)),
         )

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1
 from superovoid.compiled.kernels import entry_point
-from superovoid.contact import columns
 from superovoid.contact.broadcasting import Pairs, Shapes, bodies_of, pairs_of, share_pairs
 from superovoid.contact.certificates import Certificate, certificate_of
+from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, check_rtol
 from superovoid.contact.lanes import many_pairs
 from superovoid.contact.one_pair import STATE, WORK_LENGTH, Question, answer_pair, scratch_in, solve_from_nothing
@@ -53,7 +53,7 @@ class _Memory:
     """
 
     def __init__(self) -> None:
-        self.pose_a, self.pose_b, self.out = np.empty((4, 4)), np.empty((4, 4)), np.empty(columns.RESULT_LENGTH)
+        self.pose_a, self.pose_b, self.out = np.empty((4, 4)), np.empty((4, 4)), np.empty(RESULT_LENGTH)
         work = np.zeros(WORK_LENGTH)
         self.state = work[STATE]
         self.question = Question(self.pose_a, self.pose_b, work, self.out)
@@ -203,7 +203,7 @@ def distances(
 def answer_rows(pairs: Pairs, rtol: float, threads: int | None) -> FloatArray:
     """Return the result rows of pairs, shape (n, RESULT_LENGTH): in SIMD lanes, if there are many for them."""
     n = pairs.length
-    out, states = np.empty((n, columns.RESULT_LENGTH)), np.zeros((n, columns.STATE_LENGTH))
+    out, states = np.empty((n, RESULT_LENGTH)), np.zeros((n, STATE_LENGTH))
     classes = np.full(n, many_pairs.NO_LANES)
     if n >= BATCH:
         many_pairs.lane_classes(pairs, classes)

@@ -13,19 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.contact.broadcasting import Shapes, one_a_pair, pairs_of, share_pairs
-from superovoid.contact.columns import VERDICT_LENGTH
-from superovoid.contact.deciding import (
-    ANSWER,
-    BY_DIRECTION,
-    BY_SEARCH,
-    BY_SPHERES,
-    BY_SURFACES,
-    PROVED_BY,
-    PROVED_LOWER,
-    PROVED_UPPER,
-    SOLVES,
-    decide_pairs,
-)
+from superovoid.contact.columns import VERDICT, VERDICT_LENGTH
+from superovoid.contact.deciding import BY_DIRECTION, BY_SEARCH, BY_SPHERES, BY_SURFACES, decide_pairs
 from superovoid.contact.inputs import TOLERANCE, check_rtol
 from superovoid.shapes import Shape
 from superovoid.shapes.shape import unit_directions
@@ -230,12 +219,12 @@ def are_closer(
     if is_single:
         return Verdict._from_row(out[0])
     return Verdicts(
-        out[:, ANSWER] > 0.0,
-        out[:, ANSWER] < 0.0,
-        out[:, PROVED_LOWER],
-        out[:, PROVED_UPPER],
-        out[:, PROVED_BY].astype(np.uint8),
-        Statistics(solves=out[:, SOLVES].astype(np.uint8)),
+        out[:, VERDICT.answer] > 0.0,
+        out[:, VERDICT.answer] < 0.0,
+        out[:, VERDICT.lower],
+        out[:, VERDICT.upper],
+        out[:, VERDICT.proof].astype(np.uint8),
+        Statistics(solves=out[:, VERDICT.solves].astype(np.uint8)),
     )
 
 

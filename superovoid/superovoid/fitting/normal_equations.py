@@ -39,8 +39,9 @@ import numpy as np
 from superovoid.compiled.arrays import Floats1, Floats2, Floats3, Ints1
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.compiled.powers import log
+from superovoid.compiled.rows import layout, loader, storer
 from superovoid.compiled.simd import exp as exp_in_lanes
-from superovoid.compiled.simd import in_lanes, layout, loader, storer
+from superovoid.compiled.simd import in_lanes
 from superovoid.compiled.simd import log as log_in_lanes
 from superovoid.compiled.simd import log_1p as log_1p_in_lanes
 from superovoid.compiled.simd import rotate as rotate_in_lanes

@@ -19,7 +19,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.aabb_tree import END, FIRST, LOWER, SECOND, UPPER, tree_of_triangles
+from superovoid.compiled.aabb_tree import NODE, tree_of_triangles
 from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Ints1
 from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.vector import combine, cross, dot, norm, sub
@@ -50,7 +50,7 @@ def _box_gap(box, p):
     """Return the squared distance of a point from a box."""
     gap = 0.0
     for i in range(3):
-        outside = max(box[LOWER + i] - p[i], p[i] - box[UPPER + i], 0.0)
+        outside = max(box[NODE.lower + i] - p[i], p[i] - box[NODE.upper + i], 0.0)
         gap += outside * outside
     return gap
 
@@ -65,9 +65,9 @@ def _nearest_point(triangles, nodes, p, stack, gaps):
         node = stack[depth]
         if gaps[depth] >= best:
             continue
-        second = int(nodes[node, SECOND])
+        second = int(nodes[node, NODE.second])
         if second == 0:
-            for k in range(int(nodes[node, FIRST]), int(nodes[node, END])):
+            for k in range(int(nodes[node, NODE.first]), int(nodes[node, NODE.end])):
                 x = _nearest_on_triangle(triangles[k], p)
                 gap = sub(p, x)
                 size = dot(gap, gap)
@@ -111,13 +111,13 @@ def _half_solid_angle(row, p):
 def sum_below(moments: Floats2, nodes: Floats2, sums: Floats2) -> None:
     """Fill in the sums of the moments of all triangles below each node."""
     for node in range(len(nodes) - 1, -1, -1):
-        second = int(nodes[node, SECOND])
+        second = int(nodes[node, NODE.second])
         for i in range(moments.shape[1]):
             if second > 0:
                 sums[node, i] = sums[node + 1, i] + sums[node + second, i]
             else:
                 sums[node, i] = 0.0
-                for k in range(int(nodes[node, FIRST]), int(nodes[node, END])):
+                for k in range(int(nodes[node, NODE.first]), int(nodes[node, NODE.end])):
                     sums[node, i] += moments[k, i]
 
 
@@ -141,11 +141,11 @@ def winding_numbers(
                 bent = x * (row[8] * x + row[11] * y + row[12] * z) + y * (row[9] * y + row[13] * z) + row[10] * z * z
                 first = row[0] * x + row[1] * y + row[2] * z + row[7]
                 total += (first - 3.0 * bent / square) / (2.0 * square * math.sqrt(square))
-            elif nodes[node, SECOND] == 0.0:
-                for k in range(int(nodes[node, FIRST]), int(nodes[node, END])):
+            elif nodes[node, NODE.second] == 0.0:
+                for k in range(int(nodes[node, NODE.first]), int(nodes[node, NODE.end])):
                     total += _half_solid_angle(triangles[k], p)
             else:
-                stack[depth], stack[depth + 1] = node + 1, node + int(nodes[node, SECOND])
+                stack[depth], stack[depth + 1] = node + 1, node + int(nodes[node, NODE.second])
                 depth += 2
         numbers[i] = total / (2.0 * math.pi)
 
@@ -166,7 +166,7 @@ def _meets_box(box, p, inverse):
     """Return whether a ray meets a box (slab test)."""
     near, far = 0.0, math.inf
     for i in range(3):
-        s, t = (box[LOWER + i] - p[i]) * inverse[i], (box[UPPER + i] - p[i]) * inverse[i]
+        s, t = (box[NODE.lower + i] - p[i]) * inverse[i], (box[NODE.upper + i] - p[i]) * inverse[i]
         near, far = max(near, min(s, t)), min(far, max(s, t))
     return near <= far
 
@@ -204,13 +204,13 @@ def blocked_rays(
             node = stack[depth]
             if not _meets_box(nodes[node], p, inverse):
                 continue
-            if nodes[node, SECOND] == 0.0:
-                for k in range(int(nodes[node, FIRST]), int(nodes[node, END])):
+            if nodes[node, NODE.second] == 0.0:
+                for k in range(int(nodes[node, NODE.first]), int(nodes[node, NODE.end])):
                     if _meets_triangle(triangles[k], p, along):
                         blocked[i] = True
                         break
             else:
-                stack[depth], stack[depth + 1] = node + 1, node + int(nodes[node, SECOND])
+                stack[depth], stack[depth + 1] = node + 1, node + int(nodes[node, NODE.second])
                 depth += 2
 
 
@@ -278,7 +278,9 @@ def _expansions(corners: FloatArray, nodes: FloatArray) -> FloatArray:
     vectors, centres = sums[:, :3], sums[:, 3:6] / sums[:, 6:7]
     about = sums[:, 7:].reshape(-1, 3, 3) - vectors[:, :, None] * (centres - origin)[:, None, :]
     # The farthest corner of the box is no closer than any point of its triangles.
-    reach = np.maximum(np.abs(nodes[:, LOWER:UPPER] - centres), np.abs(nodes[:, UPPER : UPPER + 3] - centres))
+    reach = np.maximum(
+        np.abs(nodes[:, NODE.lower : NODE.upper] - centres), np.abs(nodes[:, NODE.upper : NODE.upper + 3] - centres)
+    )
     diagonal = about[:, (0, 1, 2), (0, 1, 2)]
     mixed = about[:, (0, 0, 1), (1, 2, 2)] + about[:, (1, 2, 2), (0, 0, 1)]
     far = _FAR**2 * (reach**2).sum(axis=1)

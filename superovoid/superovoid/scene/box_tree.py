@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.aabb_tree import END, FIRST, NODE_LENGTH, SECOND, arrange, fit_node, node_count
+from superovoid.compiled.aabb_tree import NODE, NODE_LENGTH, arrange, fit_node, node_count
 from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Int32s1, Int32s2, Ints1, Ints2, zeros
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.scene.culling import (
@@ -73,11 +73,11 @@ def build(tree: Tree, spheres: Floats2, links: Ints1) -> None:
         total = node_count(count)
         arrange(spheres, order[:count], nodes)
     for node in range(total - 1, -1, -1):
-        second = int(nodes[node, SECOND])
+        second = int(nodes[node, NODE.second])
         if second == 0:
-            first = int(nodes[node, FIRST])
+            first = int(nodes[node, NODE.first])
             link = links[order[first]]
-            for k in range(first + 1, int(nodes[node, END])):
+            for k in range(first + 1, int(nodes[node, NODE.end])):
                 if links[order[k]] != link:
                     link = -1
         else:
@@ -119,10 +119,10 @@ def spacing(tree: Tree) -> float:
     if tree.head[NODES] == 0:
         return math.inf
     node, count = 0, tree.head[BODIES]
-    while tree.nodes[node, SECOND] > 0.0 and count * count > tree.head[BODIES]:
-        first, second = node + 1, node + int(tree.nodes[node, SECOND])
+    while tree.nodes[node, NODE.second] > 0.0 and count * count > tree.head[BODIES]:
+        first, second = node + 1, node + int(tree.nodes[node, NODE.second])
         node = first if _extent(tree.nodes[first]) < _extent(tree.nodes[second]) else second
-        count = int(tree.nodes[node, END] - tree.nodes[node, FIRST])
+        count = int(tree.nodes[node, NODE.end] - tree.nodes[node, NODE.first])
     return _extent(tree.nodes[node]) / count ** (1.0 / 3.0)
 
 
@@ -182,7 +182,7 @@ def cull_tree(
         box, other = nodes[m], nodes[n]
         if tree.link[m] >= 0 and tree.link[m] == tree.link[n] and not rules.within_links:
             continue
-        second = int(box[SECOND])
+        second = int(box[NODE.second])
         if m == n and second > 0:
             stack[top, 0], stack[top, 1] = m + 1, m + second
             stack[top + 1, 0], stack[top + 1, 1] = m + second, m + second
@@ -190,15 +190,15 @@ def cull_tree(
             top += 3
         elif _are_apart(box, other, reach):
             continue
-        elif second == 0 and other[SECOND] == 0.0:
-            for i in range(int(box[FIRST]), int(box[END])):
-                for j in range(i + 1 if m == n else int(other[FIRST]), int(other[END])):
+        elif second == 0 and other[NODE.second] == 0.0:
+            for i in range(int(box[NODE.first]), int(box[NODE.end])):
+                for j in range(i + 1 if m == n else int(other[NODE.first]), int(other[NODE.end])):
                     if not _are_apart(tree.bounds[i], tree.bounds[j], reach):
                         found = _consider(local, world, rules, order[i], order[j], limit, candidates, found, counts)
         else:
             # Open the node with more bodies.
-            if box[END] - box[FIRST] < other[END] - other[FIRST]:
-                m, n, second = n, m, int(other[SECOND])
+            if box[NODE.end] - box[NODE.first] < other[NODE.end] - other[NODE.first]:
+                m, n, second = n, m, int(other[NODE.second])
             stack[top, 0], stack[top, 1] = m + 1, n
             stack[top + 1, 0], stack[top + 1, 1] = m + second, n
             top += 2

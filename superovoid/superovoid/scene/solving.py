@@ -27,7 +27,7 @@ from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.compiled.row_heap import lift, sink, without_first
 from superovoid.compiled.vector import norm, scale
 from superovoid.contact.broadcasting import own_or_only
-from superovoid.contact.columns import DISTANCE, LOWER, RESULT_LENGTH, STATUS, UPPER
+from superovoid.contact.columns import RESULT, RESULT_LENGTH
 from superovoid.contact.compounds import solve_within
 from superovoid.contact.lanes import many_pairs, newton_lanes
 from superovoid.contact.pair import Limit, PlacedBody
@@ -214,10 +214,10 @@ def size_of_smaller(packed, world, a, b):
 def widen(out, loss, wanted):
     """Widen the interval of an answer; `wanted` is the width that certifies it without rounding."""
     if loss > 0.0:
-        out[LOWER] -= loss
-        out[UPPER] += loss
-        if 4.0 * loss > wanted and not int(out[STATUS]) & PRECISION:
-            out[STATUS] += PRECISION
+        out[RESULT.lower] -= loss
+        out[RESULT.upper] += loss
+        if 4.0 * loss > wanted and not int(out[RESULT.status]) & PRECISION:
+            out[RESULT.status] += PRECISION
 
 
 # -- lanes ---------------------------------------------------------------------------------------------------------
@@ -228,14 +228,14 @@ def _store(block, i, rows, row, tolerance):
     """Store the result of lanes for a pair of the block."""
     phase, out = block[many_pairs.AT.phase + i], rows.out[row]
     if many_pairs.store_row(block, i, tolerance, out):
-        rows.stages[row], rows.bounds[row] = CLOSED, out[DISTANCE]
+        rows.stages[row], rows.bounds[row] = CLOSED, out[RESULT.distance]
     elif phase == newton.BEYOND:
         rows.stages[row] = BEYOND
     elif phase == newton.CONVERGED:
         rows.stages[row] = CONTACT
         lower, upper = block[many_pairs.AT.lower + i], block[many_pairs.AT.upper + i]
         is_known = lower <= upper  # false for NaN
-        out[LOWER], out[UPPER] = (lower, upper) if is_known else (-math.inf, math.inf)
+        out[RESULT.lower], out[RESULT.upper] = (lower, upper) if is_known else (-math.inf, math.inf)
     else:
         rows.stages[row] = FAILED
     many_pairs.store_points(block, i, rows.points[row])
@@ -318,7 +318,7 @@ def _line_up(local, world, rows, begin, end, wanted, heap):
             _bound_by_spheres(local, world, rows, row, wanted.tolerance)
         elif rows.stages[row] == CONTACT:
             width = _certified_width(local.packed, world, rows.pairs[row, 0], rows.pairs[row, 1], wanted.tolerance)
-            rows.bounds[row] = max(rows.bounds[row], rows.out[row, LOWER] - width)
+            rows.bounds[row] = max(rows.bounds[row], rows.out[row, RESULT.lower] - width)
         if rows.stages[row] != BEYOND and rows.bounds[row] <= wanted.max_distance:
             heap[left] = row
             left += 1
@@ -345,7 +345,7 @@ def _keep(scratch, found, a, b, best_first, base, wanted, limit, counts):
     Return also the limit for other pairs: unchanged or, if the best come first and `most` are known, the largest
     distance of the closest ones.
     """
-    distance = scratch.out[found, DISTANCE]
+    distance = scratch.out[found, RESULT.distance]
     if distance < 0.0:
         counts[INTERSECTING] += 1
     elif wanted.overlapping_only:
@@ -513,7 +513,7 @@ def _choose_of_group(local, vertices, world, memory, begin, end, wanted, turn, a
     elif wanted.most == 1:
         for row in range(begin, end):
             if rows.stages[row] == CLOSED or rows.stages[row] == CONTACT:
-                limit = min(limit, rows.out[row, DISTANCE if rows.stages[row] == CLOSED else UPPER])
+                limit = min(limit, rows.out[row, RESULT.distance if rows.stages[row] == CLOSED else RESULT.upper])
         for row in range(begin, end):
             if (
                 many_pairs.lane_class(local.packed[rows.pairs[row, 0]], local.packed[rows.pairs[row, 1]])

@@ -14,7 +14,8 @@ from scipy.spatial.transform import Rotation
 from superovoid import Box, Capsule, Cylinder, Ellipsoid, Sphere, Superovoid, distance, distances
 from superovoid.compiled import simd
 from superovoid.compiler.jit import kernel
-from superovoid.contact import Status, broadcasting, columns
+from superovoid.contact import Status, broadcasting
+from superovoid.contact.columns import RESULT, RESULT_LENGTH, STATE_LENGTH
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid.contact.lanes import many_pairs, newton_lanes
 from superovoid.contact.signed_distance import BATCH
@@ -36,8 +37,8 @@ class Pairs:
         self.reset()
 
     def reset(self):
-        self.states = np.zeros((self.poses.shape[1], columns.STATE_LENGTH))
-        self.out = np.full((self.poses.shape[1], columns.RESULT_LENGTH), np.nan)
+        self.states = np.zeros((self.poses.shape[1], STATE_LENGTH))
+        self.out = np.full((self.poses.shape[1], RESULT_LENGTH), np.nan)
 
     def pick(self, rows):
         other = object.__new__(Pairs)
@@ -96,12 +97,12 @@ def random_pairs(seed, count, exponents=(0.05, 1.95), ratio=1e3, taper=0.0, reac
 
 def assert_agree(one, other, sizes, poses):
     """Check that both intervals meet, and that the distances are equal if both intervals are closed."""
-    lower, upper = columns.LOWER, columns.UPPER
+    lower, upper = RESULT.lower, RESULT.upper
     assert (np.maximum(one[:, lower], other[:, lower]) <= np.minimum(one[:, upper], other[:, upper])).all()
-    closed = (one[:, columns.STATUS] == 0) & (other[:, columns.STATUS] == 0)
+    closed = (one[:, RESULT.status] == 0) & (other[:, RESULT.status] == 0)
     assert closed.any()
     scale = sizes + 1e-6 * np.linalg.norm(poses[1, :, :3, 3] - poses[0, :, :3, 3], axis=1)
-    error = np.abs(one[:, columns.DISTANCE] - other[:, columns.DISTANCE]) / scale
+    error = np.abs(one[:, RESULT.distance] - other[:, RESULT.distance]) / scale
     assert error[closed].max() <= 2e-9
 
 
@@ -165,17 +166,17 @@ def test_bad_lanes_disturb_no_other_lane():
 
 def test_scalar_and_batch_solvers_continue_each_others_states():
     pairs = random_pairs(31, 250, exponents=(0.3, 1.6), ratio=3.0, reach=(1.0, 2.0))
-    from_batch = pairs.pick(pairs.batch()[:, columns.STATUS] == 0)
-    answers = pairs.out[pairs.out[:, columns.STATUS] == 0]
+    from_batch = pairs.pick(pairs.batch()[:, RESULT.status] == 0)
+    answers = pairs.out[pairs.out[:, RESULT.status] == 0]
     from_batch.scalar()
-    assert (from_batch.out[:, columns.ITERATIONS] == 0).all()
+    assert (from_batch.out[:, RESULT.iterations] == 0).all()
     assert_agree(from_batch.out, answers, from_batch.sizes, from_batch.poses)
     from_scalar = from_batch.pick(slice(None))
     from_scalar.reset()
     from_scalar.scalar()
     again = from_scalar.pick(slice(None))
     again.batch()
-    assert (again.out[:, columns.ITERATIONS] == 0).all()
+    assert (again.out[:, RESULT.iterations] == 0).all()
     assert_agree(again.out, from_scalar.out, again.sizes, again.poses)
 
 
@@ -200,7 +201,7 @@ def test_threads_change_no_answer(count):
 
 def test_empty_batches_have_no_answers():
     nothing = Pairs(np.ones((2, 0, 7)), np.empty((2, 0, 4, 4)))
-    assert nothing.batch(threads=2).shape == (0, columns.RESULT_LENGTH)
+    assert nothing.batch(threads=2).shape == (0, RESULT_LENGTH)
     assert len(distances([], np.empty((0, 4, 4)), [], np.empty((0, 4, 4)), threads=3)) == 0
 
 
@@ -215,10 +216,10 @@ def test_search_effort_is_passed_on(monkeypatch):
     few = pairs.pick(slice(None))
     monkeypatch.setitem(globals(), "BUDGET", 20)
     few.batch()
-    assert (few.out[:, columns.STATUS].astype(int) & int(Status.UNPROVEN) != 0).sum() > 0
+    assert (few.out[:, RESULT.status].astype(int) & int(Status.UNPROVEN) != 0).sum() > 0
     monkeypatch.setitem(globals(), "BUDGET", SEARCH_BUDGET)
     pairs.batch()
-    assert (pairs.out[:, columns.STATUS] == 0).sum() > (few.out[:, columns.STATUS] == 0).sum()
+    assert (pairs.out[:, RESULT.status] == 0).sum() > (few.out[:, RESULT.status] == 0).sum()
 
 
 # -- superovoids next to boxes, capsules and cylinders -----------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from superovoid import Superovoid, distance
-from superovoid.contact import columns
+from superovoid.contact.columns import RESULT, RESULT_LENGTH, STATE_LENGTH
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids import caps, majorants, pair_solver
 from superovoid.contact.superovoids.answers import WARM_ITERATIONS, newton_from
@@ -161,14 +161,14 @@ def overlapping_pairs(count, seed):
         pose = np.eye(4)
         pose[:3, :3] = Rotation.random(rng=rng).as_matrix()
         pose[:3, 3] = unit(rng) * rng.uniform(0.2, 0.8)
-        state, out = np.zeros(columns.STATE_LENGTH), np.empty(columns.RESULT_LENGTH)
+        state, out = np.zeros(STATE_LENGTH), np.empty(RESULT_LENGTH)
         pair_solver.solve_pair(a._packed_row, b._packed_row, np.eye(4), pose, 1e-9, 4000, state, np.empty((3, 3)), out)
-        if out[columns.DISTANCE] > -0.05:
+        if out[RESULT.distance] > -0.05:
             continue
         count -= 1
-        n = out[columns.NORMAL : columns.NORMAL + 3]
+        n = out[RESULT.normal : RESULT.normal + 3]
         fa, fb = surface.SurfacePoint(*state[:8]), surface.SurfacePoint(*state[8:16])
-        yield a, b, pose, np.ascontiguousarray(pose[:3, :3]), n, fa, fb, -out[columns.DISTANCE]
+        yield a, b, pose, np.ascontiguousarray(pose[:3, :3]), n, fa, fb, -out[RESULT.distance]
 
 
 def turn_directions(rng, n, turns):

@@ -86,7 +86,7 @@ def test_the_foot_on_a_face_of_many_triangles_is_found():
 
 def _height(*corners):
     w = difference.new_workspace()
-    w[:4, difference.M : difference.M + 3] = corners
+    w[:4, difference.SIMPLEX.m : difference.SIMPLEX.m + 3] = corners
     return epa.height_of_tetrahedron(w)
 
 

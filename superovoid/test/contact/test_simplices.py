@@ -31,10 +31,10 @@ def gap_of(corners):
 
 def nearest_of_rows(corners):
     w = difference.new_workspace()
-    w[:4, difference.M : difference.M + 3] = corners
+    w[:4, difference.SIMPLEX.m : difference.SIMPLEX.m + 3] = corners
     count = difference.nearest_of_simplex(w, 4)
-    weights = w[:count, difference.WEIGHT]
-    return count, np.linalg.norm(weights @ w[:count, difference.M : difference.M + 3])
+    weights = w[:count, difference.SIMPLEX.weight]
+    return count, np.linalg.norm(weights @ w[:count, difference.SIMPLEX.m : difference.SIMPLEX.m + 3])
 
 
 def test_a_tetrahedron_reported_to_contain_the_origin_does():

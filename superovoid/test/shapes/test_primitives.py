@@ -34,7 +34,8 @@ from superovoid import (
     distance,
     distances,
 )
-from superovoid.contact import columns, one_pair
+from superovoid.contact import one_pair
+from superovoid.contact.columns import RESULT, RESULT_LENGTH
 from superovoid.shapes import Shape
 from superovoid.shapes.kernels.kinds import PackedBody
 from superovoid.shapes.primitives import pack_shapes
@@ -533,7 +534,7 @@ def test_one_entry_answers_all_kinds_from_one_pool_and_warm_starts():
     rng = np.random.default_rng(9)
     shapes = [make(rng) for make in MAKERS.values()]
     rows, pool = pack_shapes(shapes)
-    out = np.empty(columns.RESULT_LENGTH)
+    out = np.empty(RESULT_LENGTH)
     for i, j in itertools.combinations(range(len(shapes)), 2):
         pose_a, pose_b = random_pose(rng, 0.5), random_pose(rng, 3.0)
         bodies = PackedBody(rows[i], pool), PackedBody(rows[j], pool)
@@ -541,5 +542,5 @@ def test_one_entry_answers_all_kinds_from_one_pool_and_warm_starts():
         expected = distance(shapes[i], pose_a, shapes[j], pose_b)
         for _ in range(2):
             assert one_pair.answer_pair(*bodies, 1e-9, question) == 0
-            assert out[columns.DISTANCE] == pytest.approx(expected.distance, abs=2e-9)
-            assert int(out[columns.STATUS]) & Status.UNPROVEN == expected.status & Status.UNPROVEN
+            assert out[RESULT.distance] == pytest.approx(expected.distance, abs=2e-9)
+            assert int(out[RESULT.status]) & Status.UNPROVEN == expected.status & Status.UNPROVEN

@@ -20,7 +20,8 @@ from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 from superovoid import distance, distances
-from superovoid.contact import broadcasting, columns
+from superovoid.contact import broadcasting
+from superovoid.contact.columns import RESULT, RESULT_LENGTH, STATE_LENGTH
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid.contact.lanes import many_pairs
 from superovoid.contact.superovoids import pair_solver
@@ -51,8 +52,8 @@ class Pairs:
                 bodies.pack(row, *numbers)
         self.shapes = shapes
         self.poses = np.ascontiguousarray(poses)
-        self.states = np.zeros((self.count, columns.STATE_LENGTH))
-        self.out = np.empty((self.count, columns.RESULT_LENGTH))
+        self.states = np.zeros((self.count, STATE_LENGTH))
+        self.out = np.empty((self.count, RESULT_LENGTH))
 
     def forget(self) -> None:
         """Make the next answers cold and store no state of them, as `distance` and `distances` do."""
@@ -128,7 +129,7 @@ def engine(count: int, repeats: int, seed: int) -> Table:
     """Time the engine on the paper's battery, cold and after a turn of 0.1 degrees."""
     pairs = paper_battery(count, seed)
     pairs.solve(0, count)
-    overlapping = pairs.out[:, columns.DISTANCE] < 0.0
+    overlapping = pairs.out[:, RESULT.distance] < 0.0
 
     def forget() -> None:
         pairs.states[:] = 0.0
@@ -146,7 +147,7 @@ def engine(count: int, repeats: int, seed: int) -> Table:
     table = Table(title=title, title_justify="left")
     for name in ("", "pairs", "cold median", "p99", "worst", "warm median", "p99", "worst", "certified"):
         table.add_column(name, justify="right" if name else "left")
-    certified = pairs.out[:, columns.STATUS] == 0
+    certified = pairs.out[:, RESULT.status] == 0
     for name, rows in (("all", overlapping | True), ("apart", ~overlapping), ("overlapping", overlapping)):
         if not rows.any():
             continue
@@ -185,7 +186,7 @@ def worst_calls(count: int, repeats: int, seed: int) -> Table:
                 started = time.thread_time()
                 pairs.solve(i, i + 1)
                 spent[i] = min(spent[i], 1e6 * (time.thread_time() - started))
-        unproven = (pairs.out[:, columns.STATUS].astype(np.int64) & UNPROVEN != 0).sum()
+        unproven = (pairs.out[:, RESULT.status].astype(np.int64) & UNPROVEN != 0).sum()
         longest = max(longest, float(spent.max()))
         numbers = (np.median(spent), np.quantile(spent, 0.99), spent.max())
         table.add_row(family, *(f"{number:.0f}" for number in numbers), str(unproven))
@@ -293,7 +294,7 @@ def overlaps(repeats: int) -> Table:
         began = time.process_time()
         pairs.solve_batch(1)
         spent.append(time.process_time() - began)
-    unproven = (pairs.out[:, columns.STATUS].astype(np.int64) & UNPROVEN != 0).sum()
+    unproven = (pairs.out[:, RESULT.status].astype(np.int64) & UNPROVEN != 0).sum()
     table = Table(title="Overlaps of two hands, cold; microseconds a pair", title_justify="left")
     for name in ("pairs", "median", "p99", "worst", "mean", "mean in a batch", "unproven"):
         table.add_column(name, justify="right")

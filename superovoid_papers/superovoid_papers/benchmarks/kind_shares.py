@@ -15,7 +15,8 @@ import time
 
 import numpy as np
 
-from superovoid.contact import Status, columns
+from superovoid.contact import Status
+from superovoid.contact.columns import RESULT, RESULT_LENGTH
 from superovoid.contact.inputs import TOLERANCE
 from superovoid.contact.one_pair import WORK_LENGTH, Question, answer_pair
 from superovoid.testing.random_bodies import DENTED, KINDS, random_pose, random_shape
@@ -24,7 +25,7 @@ from superovoid.testing.random_bodies import DENTED, KINDS, random_pose, random_
 def measure(kind_a: str, kind_b: str, pairs: int, rng: np.random.Generator) -> str:
     """Return one row of the table."""
     widths, times, apart, open_ = np.empty(pairs), np.empty(pairs), np.empty(pairs, bool), np.empty(pairs, bool)
-    out = np.empty(columns.RESULT_LENGTH)
+    out = np.empty(RESULT_LENGTH)
     for k in range(pairs):
         a, b = random_shape(kind_a, rng), random_shape(kind_b, rng)
         reach = a.bounding_sphere().radius + b.bounding_sphere().radius
@@ -37,9 +38,9 @@ def measure(kind_a: str, kind_b: str, pairs: int, rng: np.random.Generator) -> s
         answer_pair(*arguments, question)
         times[k] = 1e6 * (time.perf_counter() - start)
         size = min(max(a.obb().half_extents), max(b.obb().half_extents))
-        widths[k] = (out[columns.UPPER] - out[columns.LOWER]) / size
-        apart[k] = out[columns.DISTANCE] > 0.0
-        open_[k] = int(out[columns.STATUS]) & Status.UNPROVEN
+        widths[k] = (out[RESULT.upper] - out[RESULT.lower]) / size
+        apart[k] = out[RESULT.distance] > 0.0
+        open_[k] = int(out[RESULT.status]) & Status.UNPROVEN
     row = f"| {kind_a}, {kind_b} |"
     for chosen in (apart, ~apart):
         row += f" {100.0 * (1.0 - open_[chosen].mean()):.1f} % | {np.median(widths[chosen]):.0e}, "

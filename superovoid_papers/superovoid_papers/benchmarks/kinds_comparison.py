@@ -34,7 +34,8 @@ from scipy.optimize import minimize_scalar
 from scipy.spatial.transform import Rotation
 
 from superovoid import Status, Superovoid, distance, distances
-from superovoid.contact import DistanceResult, columns
+from superovoid.contact import DistanceResult
+from superovoid.contact.columns import RESULT, RESULT_LENGTH
 from superovoid.contact.inputs import TOLERANCE
 from superovoid.contact.one_pair import STATE, WORK_LENGTH, Question, answer_pair
 from superovoid.output import REPORT, output_folder, print_table
@@ -303,14 +304,14 @@ def _our_queries(given: Sequence[Case]) -> tuple[list[peers.Query], peers.Query]
     """Return one compiled cold call per pair, and one of two spheres, whose solution is a small part of the call."""
 
     def prepare(case: Case) -> peers.Query:
-        work, out = np.zeros(WORK_LENGTH), np.empty(columns.RESULT_LENGTH)
+        work, out = np.zeros(WORK_LENGTH), np.empty(RESULT_LENGTH)
         question = Question(*map(np.ascontiguousarray, case.poses), work, out)
         call = partial(answer_pair, *(body._body for body in case.bodies), TOLERANCE, question)
 
         def query() -> float:
             work[STATE] = 0.0
             call()
-            return out[columns.DISTANCE]
+            return out[RESULT.distance]
 
         return query
 

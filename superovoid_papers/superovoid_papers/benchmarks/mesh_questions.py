@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from superovoid.contact.columns import LOWER, RESULT_LENGTH, STATE_LENGTH, UPPER, VERDICT_LENGTH
+from superovoid.contact.columns import RESULT, RESULT_LENGTH, STATE_LENGTH, VERDICT_LENGTH
 from superovoid.contact.compounds import solve_within
 from superovoid.contact.deciding import decide_within
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
@@ -75,11 +75,11 @@ def measure(urdf: str, threshold: float, seed: int = 0) -> str:
         direction, state, verdict = np.zeros(3), np.zeros(STATE_LENGTH), np.empty(VERDICT_LENGTH)
         found = decide_within(a, b, limit, direction, state, (scratch, row), verdict)
         asked = time.process_time()
-        was_solved = not np.isnan(row[LOWER])
+        was_solved = not np.isnan(row[RESULT.lower])
         middle = time.process_time()
         solve_within(a, b, full, np.zeros(STATE_LENGTH), scratch, row)
         times[:, k] = asked - begin, time.process_time() - middle
-        said[k], known[k], solved[k] = found, verdict_of(row[LOWER], row[UPPER], limit), was_solved
+        said[k], known[k], solved[k] = found, verdict_of(row[RESULT.lower], row[RESULT.upper], limit), was_solved
     if not ((said == known) | (known == UNDECIDED)).all():
         raise AssertionError(f"{urdf}: the question contradicts the full answer")
     question, full = (f"{np.median(t):.3f} / {t.max():.3f}" for t in 1e3 * times)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
 from superovoid import Superovoid, distance
-from superovoid.contact import columns
+from superovoid.contact.columns import RESULT
 from superovoid.shapes.superovoid import even_angles
 from superovoid_papers.benchmarks.engine_speed import Pairs, two_spheres
 
@@ -130,7 +130,7 @@ class OursCompiled:
         def query(i: int) -> float:
             packed.states[i] = 0.0
             packed.solve(i, i + 1)
-            return packed.out[i, columns.DISTANCE]
+            return packed.out[i, RESULT.distance]
 
         return [partial(query, i) for i in range(len(pairs))]
 
@@ -141,7 +141,7 @@ class OursCompiled:
         def query() -> float:
             spheres.states[0] = 0.0
             spheres.solve(0, 1)
-            return spheres.out[0, columns.DISTANCE]
+            return spheres.out[0, RESULT.distance]
 
         return query
 

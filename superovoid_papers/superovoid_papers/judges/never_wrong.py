@@ -30,8 +30,9 @@ from rich.console import Console
 from rich.table import Table
 
 from superovoid.checker import ACCEPTED, REFUTED, UNDECIDED, Check, record, verify_record
-from superovoid.contact import DistanceResult, DistanceResults, columns, distance
+from superovoid.contact import DistanceResult, DistanceResults, distance
 from superovoid.contact.broadcasting import pairs_of
+from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid.contact.lanes import many_pairs
 from superovoid.dataset.spreading import in_order
@@ -133,7 +134,7 @@ def answers(pairs: Sequence[Pair], in_lanes: bool) -> list[DistanceResult]:
         return [distance(*drawn, certificate=True) for drawn in pairs]
     a, pose_a, b, pose_b = zip(*pairs, strict=True)
     given, _ = pairs_of(a, np.array(pose_a), b, np.array(pose_b))
-    states, out = np.zeros((len(pairs), columns.STATE_LENGTH)), np.empty((len(pairs), columns.RESULT_LENGTH))
+    states, out = np.zeros((len(pairs), STATE_LENGTH)), np.empty((len(pairs), RESULT_LENGTH))
     many_pairs.solve_batch(given, np.arange(len(pairs)), False, TOLERANCE, SEARCH_BUDGET, states, out)
     return list(DistanceResults.from_rows(out))
 

@@ -8,7 +8,7 @@ import pytest
 
 from superovoid import Superovoid, distance
 from superovoid.cli import command_line
-from superovoid.contact import columns
+from superovoid.contact.columns import RESULT
 from superovoid.testing.random_pairs import FAMILIES
 from superovoid.values.status import UNPROVEN
 from superovoid_papers.benchmarks import engine_speed, many_states
@@ -28,12 +28,12 @@ def test_timed_overlaps_of_hands_overlap_and_are_proved():
     pairs = engine_speed.overlaps_of_hands(every=250)
     assert pairs.count > 40
     pairs.solve(0, pairs.count)
-    assert (pairs.out[:, columns.DISTANCE] < 0.0).all()
-    assert (pairs.out[:, columns.STATUS].astype(int) & UNPROVEN == 0).all()
+    assert (pairs.out[:, RESULT.distance] < 0.0).all()
+    assert (pairs.out[:, RESULT.status].astype(int) & UNPROVEN == 0).all()
     row = pairs.shapes[:, 7]
     one, other = (Superovoid.from_goncalves(parameters[:3], parameters[3:5], parameters[5:]) for parameters in row)
     answer = distance(one, pairs.poses[0, 7], other, pairs.poses[1, 7])
-    assert answer.distance == pytest.approx(pairs.out[7, columns.DISTANCE], abs=1e-12)
+    assert answer.distance == pytest.approx(pairs.out[7, RESULT.distance], abs=1e-12)
 
 
 def test_lists_of_shapes_take_longer_than_the_kernels():

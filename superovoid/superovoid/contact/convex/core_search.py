@@ -14,14 +14,12 @@ import math
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import without_first
-from superovoid.compiled.vector import dot
+from superovoid.compiled.vector import dot, put_vector_in, vector_in
 from superovoid.contact.minkowski.difference import (
     ALMOST,
     FINEST,
     LOSS,
-    STRATUM_A,
-    STRATUM_B,
-    M,
+    SIMPLEX,
     SearchResult,
     are_well_apart,
     difference_point,
@@ -30,37 +28,31 @@ from superovoid.contact.minkowski.difference import (
     polish_result,
 )
 from superovoid.contact.superovoids.direction_net import (
-    CELLS,
-    GUESS,
-    M_COLUMN,
-    N_COLUMN,
+    COUNTS,
     OCTANTS,
-    VERTICES,
-    WAITING,
+    VERTEX,
     corners_of,
     cut_of,
     divide,
     guess_of,
     new_net,
     octahedron,
-    row_of,
-    set_row,
     triangle_of,
     wait,
 )
 
 # Of a vertex: strata of the support points of A and B, height and radius on the superovoid of the pair, if it has one.
-_STRATA, _HEIGHT = GUESS, GUESS + 2
+_STRATA, _HEIGHT = VERTEX.guess, VERTEX.guess + 2
 
 
 @kernel
 def _put_vertex(net, n, c):
     """Add a direction with its support point to the net; returns its number."""
-    vertex = net.counts[VERTICES]
-    net.counts[VERTICES] += 1
+    vertex = net.counts[COUNTS.vertices]
+    net.counts[COUNTS.vertices] += 1
     row = net.vertices[vertex]
-    set_row(net.vertices, vertex, N_COLUMN, n)
-    set_row(net.vertices, vertex, M_COLUMN, c.m)
+    put_vector_in(net.vertices, vertex, VERTEX.n, n)
+    put_vector_in(net.vertices, vertex, VERTEX.m, c.m)
     row[_STRATA], row[_STRATA + 1] = c.stratum_a, c.stratum_b
     row[_HEIGHT], row[_HEIGHT + 1] = c.height, c.radius
     return vertex
@@ -71,9 +63,9 @@ def _polish_corners(pair, net, corners, n, found, w):
     """`polish_result` on the strata of the corners of a triangle, from a direction."""
     for j in range(3):
         vertex = corners[j]
-        for i in range(3):
-            w[j, M + i] = net.vertices[vertex, M_COLUMN + i]
-        w[j, STRATUM_A], w[j, STRATUM_B] = net.vertices[vertex, _STRATA], net.vertices[vertex, _STRATA + 1]
+        put_vector_in(w, j, SIMPLEX.m, vector_in(net.vertices, vertex, VERTEX.m))
+        strata = net.vertices[vertex, _STRATA], net.vertices[vertex, _STRATA + 1]
+        w[j, SIMPLEX.stratum_a], w[j, SIMPLEX.stratum_b] = strata
     return polish_result(pair, n, 3, found, w)
 
 
@@ -82,16 +74,16 @@ def _with_rival(pair, net, found, w):
     """Polish from the lowest vertices well away from the direction found, if they are almost as low."""
     first = second = third = -1
     least = (1.0 + ALMOST) * found.value
-    for vertex in range(net.counts[VERTICES]):
-        n = row_of(net.vertices, vertex, N_COLUMN)
-        h = dot(n, row_of(net.vertices, vertex, M_COLUMN))
+    for vertex in range(net.counts[COUNTS.vertices]):
+        n = vector_in(net.vertices, vertex, VERTEX.n)
+        h = dot(n, vector_in(net.vertices, vertex, VERTEX.m))
         if h < least and are_well_apart(n, found.n):
             first, second, third, least = vertex, first, second, h
     if first < 0:
         return found
     second = first if second < 0 else second
     corners = first, second, second if third < 0 else third
-    return _polish_corners(pair, net, corners, row_of(net.vertices, first, N_COLUMN), found, w)
+    return _polish_corners(pair, net, corners, vector_in(net.vertices, first, VERTEX.n), found, w)
 
 
 @kernel(_nrt=True)
@@ -109,18 +101,18 @@ def search(pair, found, goal, budget, w):
         _put_vertex(net, n, c)
         found = keep_better(found, n, c)
     for cell in range(len(OCTANTS)):
-        set_row(net.cells, cell, 0, corners_of(OCTANTS, cell))
+        put_vector_in(net.cells, cell, 0, corners_of(OCTANTS, cell))
         wait(net, cell, -math.inf, 0.0)
-    net.counts[CELLS] = len(OCTANTS)
+    net.counts[COUNTS.cells] = len(OCTANTS)
     proved = math.inf
     pops, next_polish = 0, 1
-    while net.counts[WAITING] > 0:
+    while net.counts[COUNTS.waiting] > 0:
         cell = net.heap[0]
         bound = net.key[cell]
         if max(bound, known) >= found.value - goal or found.spent >= budget:
             proved = min(proved, bound)
             break
-        net.counts[WAITING] = without_first(net.heap, net.key, net.counts[WAITING])
+        net.counts[COUNTS.waiting] = without_first(net.heap, net.key, net.counts[COUNTS.waiting])
         corners = corners_of(net.cells, cell)
         triangle = triangle_of(net.vertices, corners)
         cut = cut_of(corners, triangle, bound, 0.0)
@@ -131,7 +123,7 @@ def search(pair, found, goal, budget, w):
         if min(cut.chords[0], cut.chords[1]) < FINEST:
             proved = min(proved, bound)  # the corners have run together: no finer direction exists
             continue
-        _, _, height, radius = guess_of(net.vertices, GUESS, cut.corners, cut.chords)
+        _, _, height, radius = guess_of(net.vertices, VERTEX.guess, cut.corners, cut.chords)
         c = difference_point(pair, cut.point, height, radius, LOSS * (found.value - bound))
         if c.h < found.value:
             c = difference_support(pair, cut.point)

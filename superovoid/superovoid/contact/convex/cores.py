@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub, vector_in
 from superovoid.contact.convex import beside_dent
 from superovoid.contact.convex.core_search import search
 from superovoid.contact.convex.epa import are_sharp, expand, height_of_tetrahedron
@@ -41,10 +41,8 @@ from superovoid.contact.minkowski.contact_points import (
     points_along,
 )
 from superovoid.contact.minkowski.difference import (
-    M,
+    SIMPLEX,
     SearchResult,
-    X,
-    Y,
     difference_support,
     error_margin,
     gather,
@@ -52,10 +50,10 @@ from superovoid.contact.minkowski.difference import (
     gjk_start,
     keep_better,
     mean_point,
+    mean_points,
     polish,
     polish_result,
     put,
-    row_point,
 )
 from superovoid.contact.minkowski.on_surfaces import direction_of, off_line, onto_surfaces
 from superovoid.contact.pair import Pair
@@ -194,7 +192,7 @@ def _of_hulls(pair, n, goal, beyond, budget, w):
             break
     if found.count == 0:
         return CoreAnswer(math.inf, found.lower - margin, math.inf, found.n, found.n, found.n, found.iterations, 0)
-    x, y = mean_point(w, found.count, X), mean_point(w, found.count, Y)
+    x, y = mean_points(w, found.count)
     if budget == 0 and found.overlap:
         return CoreAnswer(0.0, -math.inf, found.upper + margin, x, y, found.n, found.iterations, 0)
     length = norm(sub(y, x))
@@ -227,10 +225,10 @@ def bounds_about(pair, n, goal, margin, threshold, far, w):
         # The simplex is of hulls, which reach across a concavity; its corners are differences of points of the bodies.
         upper = math.inf
         for k in range(found.count):
-            upper = min(upper, norm(row_point(w, k, M)))
+            upper = min(upper, norm(vector_in(w, k, SIMPLEX.m)))
         # A ball about a common point of the hulls that lies in both bodies proves an overlap.
         radius = max(margin, margin - threshold)
-        if found.count == 4 and radius < math.inf and is_in_ovoids(pair, mean_point(w, 4, X), margin + radius):
+        if found.count == 4 and radius < math.inf and is_in_ovoids(pair, mean_point(w, 4, SIMPLEX.x), margin + radius):
             upper = -radius
         return lower, upper, n
     if found.count == 4:
@@ -293,7 +291,8 @@ def _over_dent(pair, answer, goal, beyond, budget, w):
 def _polish_cores(pair, found, margin, w):
     """Solve separate cores by Newton on the strata of the simplex; the interval is empty if it fails."""
     out_of_line()
-    u = sub(mean_point(w, found.count, Y), mean_point(w, found.count, X))
+    x, y = mean_points(w, found.count)
+    u = sub(y, x)
     length = norm(u)
     n = scale(1.0 / length, u) if length > 0.0 else found.n
     count = gather(w, found.count)

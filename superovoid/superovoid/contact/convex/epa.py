@@ -27,10 +27,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import cross, dot, norm, scale, sub
+from superovoid.compiled.rows import layout
+from superovoid.compiled.vector import Vector, cross, dot, norm, scale, sub, vector_in
 from superovoid.contact.minkowski.difference import (
+    SIMPLEX,
     SIMPLEX_LENGTH,
-    M,
     SearchResult,
     are_well_apart,
     copy_row,
@@ -38,7 +39,6 @@ from superovoid.contact.minkowski.difference import (
     keep_better,
     polish_result,
     put,
-    row_point,
 )
 from superovoid.shapes.kernels.kinds import SUPEROVOID, TORUS
 from superovoid.shapes.kernels.rounding import EPS
@@ -48,7 +48,7 @@ MOST_VERTICES = 96  # a rim against a rim takes about 50
 MOST_FACES = 2 * MOST_VERTICES  # a closed surface of n vertices has 2 n - 4 triangles
 # Rows of `Surface.faces`: of each triangle the rows of its corners, its unit vector, the least height of a corner along
 # it, and the height of a vertex above that. The last two rows list the open edges, by the corners at both ends.
-_CORNERS, _UNIT, _HEIGHT, _ABOVE, _EDGE, _ROWS = 0, 3, 6, 7, 8, 10
+FACE, FACE_LENGTH = layout(1, corners=3, unit=Vector, height=float, above=float, edge=2)
 _DETERMINANT = 32.0 * EPS  # of the product of three lengths: rounding error of their determinant
 _VISIBLE = 16.0 * EPS  # of both radii: height above a face from which a vertex sees it
 
@@ -71,27 +71,29 @@ class Surface(NamedTuple):
 def new_surface():
     """Return a surface without triangles."""
     split = MOST_VERTICES * SIMPLEX_LENGTH
-    memory = np.empty(split + _ROWS * MOST_FACES)
-    return Surface(memory[:split].reshape(MOST_VERTICES, SIMPLEX_LENGTH), memory[split:].reshape(_ROWS, MOST_FACES))
+    memory = np.empty(split + FACE_LENGTH * MOST_FACES)
+    return Surface(
+        memory[:split].reshape(MOST_VERTICES, SIMPLEX_LENGTH), memory[split:].reshape(FACE_LENGTH, MOST_FACES)
+    )
 
 
 @kernel
 def _unit(faces, f):
     """Return the unit vector of a triangle."""
-    return (faces[_UNIT, f], faces[_UNIT + 1, f], faces[_UNIT + 2, f])
+    return (faces[FACE.unit, f], faces[FACE.unit + 1, f], faces[FACE.unit + 2, f])
 
 
 @kernel
 def _lay(surface, f, i, j, k):
     """Write a triangle with the vertices i, j, k."""
     vertices, faces = surface
-    p, q, r = row_point(vertices, i, M), row_point(vertices, j, M), row_point(vertices, k, M)
+    p, q, r = vector_in(vertices, i, SIMPLEX.m), vector_in(vertices, j, SIMPLEX.m), vector_in(vertices, k, SIMPLEX.m)
     u = cross(sub(q, p), sub(r, p))
     length = norm(u)
     u = scale(1.0 / length, u) if length > 0.0 else u
-    faces[_CORNERS, f], faces[_CORNERS + 1, f], faces[_CORNERS + 2, f] = i, j, k
-    faces[_UNIT, f], faces[_UNIT + 1, f], faces[_UNIT + 2, f] = u
-    faces[_HEIGHT, f] = min(dot(u, p), dot(u, q), dot(u, r))
+    faces[FACE.corners, f], faces[FACE.corners + 1, f], faces[FACE.corners + 2, f] = i, j, k
+    faces[FACE.unit, f], faces[FACE.unit + 1, f], faces[FACE.unit + 2, f] = u
+    faces[FACE.height, f] = min(dot(u, p), dot(u, q), dot(u, r))
 
 
 @kernel
@@ -112,7 +114,7 @@ def _nearest_triangle(faces, count):
     """Return the triangle nearest to the origin."""
     nearest = 0
     for f in range(1, count):
-        nearest = f if faces[_HEIGHT, f] < faces[_HEIGHT, nearest] else nearest
+        nearest = f if faces[FACE.height, f] < faces[FACE.height, nearest] else nearest
     return nearest
 
 
@@ -122,7 +124,12 @@ def begin(surface, w):
 
     Returns its triangle nearest to the origin; -1 if the tetrahedron is not proved to contain the origin.
     """
-    p, q, r, s = row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M), row_point(w, 3, M)
+    p, q, r, s = (
+        vector_in(w, 0, SIMPLEX.m),
+        vector_in(w, 1, SIMPLEX.m),
+        vector_in(w, 2, SIMPLEX.m),
+        vector_in(w, 3, SIMPLEX.m),
+    )
     first, second = (0, 1) if dot(sub(q, p), cross(sub(r, p), sub(s, p))) >= 0.0 else (1, 0)
     for k, row in enumerate((first, second, 2, 3)):
         copy_row(w, row, surface.vertices, k)
@@ -137,17 +144,17 @@ def height_of_tetrahedron(w):
     out_of_line()
     surface = new_surface()
     nearest = begin(surface, w)
-    return surface.faces[_HEIGHT, nearest] if nearest >= 0 else -math.inf
+    return surface.faces[FACE.height, nearest] if nearest >= 0 else -math.inf
 
 
 @kernel
 def _note_edge(faces, count, i, j):
     """Add an edge to the list of open edges, or remove its reverse; return the number of open edges."""
     for e in range(count):
-        if faces[_EDGE, e] == j and faces[_EDGE + 1, e] == i:
-            faces[_EDGE, e], faces[_EDGE + 1, e] = faces[_EDGE, count - 1], faces[_EDGE + 1, count - 1]
+        if faces[FACE.edge, e] == j and faces[FACE.edge + 1, e] == i:
+            faces[FACE.edge, e], faces[FACE.edge + 1, e] = faces[FACE.edge, count - 1], faces[FACE.edge + 1, count - 1]
             return count - 1
-    faces[_EDGE, count], faces[_EDGE + 1, count] = i, j
+    faces[FACE.edge, count], faces[FACE.edge + 1, count] = i, j
     return count + 1
 
 
@@ -155,23 +162,23 @@ def _note_edge(faces, count, i, j):
 def take_in(surface, vertex, count, visible):
     """Replace the triangles visible from a vertex; return the new number of triangles, 0 on failure."""
     out_of_line()
-    faces, m, before = surface.faces, row_point(surface.vertices, vertex, M), count
+    faces, m, before = surface.faces, vector_in(surface.vertices, vertex, SIMPLEX.m), count
     for f in range(count):
-        faces[_ABOVE, f] = dot(_unit(faces, f), m) - faces[_HEIGHT, f]
+        faces[FACE.above, f] = dot(_unit(faces, f), m) - faces[FACE.height, f]
     edges = 0
     for f in range(count - 1, -1, -1):
-        if faces[_ABOVE, f] > visible:
+        if faces[FACE.above, f] > visible:
             if edges + 3 > MOST_FACES:
                 return 0
             for i in range(3):
-                edges = _note_edge(faces, edges, faces[_CORNERS + i, f], faces[_CORNERS + (i + 1) % 3, f])
+                edges = _note_edge(faces, edges, faces[FACE.corners + i, f], faces[FACE.corners + (i + 1) % 3, f])
             count -= 1
-            for i in range(_ABOVE):
+            for i in range(FACE.above):
                 faces[i, f] = faces[i, count]
     if count + edges > MOST_FACES or count == before:
         return 0
     for e in range(edges):
-        _lay(surface, count + e, int(faces[_EDGE, e]), int(faces[_EDGE + 1, e]), vertex)
+        _lay(surface, count + e, int(faces[FACE.edge, e]), int(faces[FACE.edge + 1, e]), vertex)
     return count + edges
 
 
@@ -189,9 +196,9 @@ def expand(pair, n, w, goal, margin):
     visible = _VISIBLE * (pair.a.row[RADIUS] + pair.b.row[RADIUS])
     faces, count, height = surface.faces, 4, -math.inf
     for vertex in range(4, MOST_VERTICES):
-        if nearest < 0 or not faces[_HEIGHT, nearest] > margin:
+        if nearest < 0 or not faces[FACE.height, nearest] > margin:
             return found
-        n, height = _unit(faces, nearest), faces[_HEIGHT, nearest]
+        n, height = _unit(faces, nearest), faces[FACE.height, nearest]
         c = difference_support(pair, n)
         found = keep_better(found, n, c)
         if found.value - height <= 0.5 * goal:
@@ -205,12 +212,12 @@ def expand(pair, n, w, goal, margin):
         return found
     other, least = -1, found.value + goal
     for f in range(count):
-        if faces[_HEIGHT, f] <= least and are_well_apart(_unit(faces, f), found.n):
-            other, least = f, faces[_HEIGHT, f]
+        if faces[FACE.height, f] <= least and are_well_apart(_unit(faces, f), found.n):
+            other, least = f, faces[FACE.height, f]
     for f in (other, nearest):
         if f >= 0:
             for i in range(3):
-                copy_row(surface.vertices, int(faces[_CORNERS + i, f]), w, i)
+                copy_row(surface.vertices, int(faces[FACE.corners + i, f]), w, i)
             found = polish_result(pair, _unit(faces, f) if f == other else found.n, 3, found, w)
     value, _, n, x, y, _, spent, rival = found
     return SearchResult(value, min(height, value), n, x, y, True, spent, rival)

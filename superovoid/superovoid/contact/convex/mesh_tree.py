@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.aabb_tree import END, FIRST, LOWER, NODE_LENGTH, SECOND, UPPER
+from superovoid.compiled.aabb_tree import NODE, NODE_LENGTH
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, cross, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.convex import alternating, cores
@@ -66,8 +66,8 @@ def set_part(row, core, i):
 def node_box(core, node):
     """Centre and half extents of the box of a node of a mesh."""
     pool, k = core.pool, int(core.row[kinds.NODES]) + NODE_LENGTH * node
-    low = (pool[k + LOWER], pool[k + LOWER + 1], pool[k + LOWER + 2])
-    high = (pool[k + UPPER], pool[k + UPPER + 1], pool[k + UPPER + 2])
+    low = (pool[k + NODE.lower], pool[k + NODE.lower + 1], pool[k + NODE.lower + 2])
+    high = (pool[k + NODE.upper], pool[k + NODE.upper + 1], pool[k + NODE.upper + 2])
     return scale(0.5, add(low, high)), scale(0.5, sub(high, low))
 
 
@@ -80,11 +80,11 @@ def parts_of_node(core, node):
     if core.kind != kinds.MESH:
         return 0, 1
     k = int(core.row[kinds.NODES]) + NODE_LENGTH * node
-    second = int(core.pool[k + SECOND])
+    second = int(core.pool[k + NODE.second])
     if second > 0:
         return node + second, 0
-    first = int(core.pool[k + FIRST])
-    return first, int(core.pool[k + END]) - first
+    first = int(core.pool[k + NODE.first])
+    return first, int(core.pool[k + NODE.end]) - first
 
 
 @kernel

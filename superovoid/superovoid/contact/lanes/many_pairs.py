@@ -22,11 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1
-from superovoid.compiled.kernels import bundle, entry_point, kernel
-from superovoid.compiled.simd import IN_LANES, in_lanes, inline, layout, loader, rotate, rotate_back, storer
-from superovoid.compiled.vector import Vector, add, scale, sub
-from superovoid.contact import columns, separation
+from superovoid.compiled.kernels import bundle, entry_point, inline, kernel
+from superovoid.compiled.rows import layout, loader, storer
+from superovoid.compiled.simd import IN_LANES, in_lanes, rotate, rotate_back
+from superovoid.compiled.vector import Vector, add, put_vector, scale, sub
+from superovoid.contact import separation
 from superovoid.contact.broadcasting import MOST_AT_ONCE, Pairs, bodies_of, share_pairs
+from superovoid.contact.columns import RESULT, START
 from superovoid.contact.compounds import solve_within
 from superovoid.contact.convex import cores, nearest_to_core
 from superovoid.contact.lanes import newton_lanes
@@ -179,9 +181,8 @@ def store_points(block, i, state):
     """Write the points of a pair, or the direction from a core, to a state."""
     at_a, at_b = places_of(block, i)
     if block[AT.body + KIND * ROW + i] != SUPEROVOID:
-        state[columns.STARTED] = 1.0 + block[AT.swapped + i]
-        for j in range(3):
-            state[columns.START + j] = block[AT.start + j * ROW + i]
+        state[START.order] = 1.0 + block[AT.swapped + i]
+        put_vector(state, START.direction, load_3(block, AT.start + i))
         return
     pair_solver.store_point(state, 0, load_point(block, AT.point + at_a))
     pair_solver.store_point(state, POINT_LENGTH, load_point(block, AT.point + at_b))
@@ -194,10 +195,10 @@ def store_row(block, i, tolerance, row):
     closed = lower <= distance and distance <= upper and upper - lower <= goal  # false for NaN
     if not (closed and block[AT.phase + i] == CONVERGED and block[AT.status + i] == 0.0):
         return False
-    for j in range(columns.STATUS):
+    for j in range(RESULT.status):
         row[j] = block[AT.distance + j * ROW + i]
-    row[columns.STATUS] = status.PRECISION if goal > 2.0 * tolerance * block[AT.task + i] else 0.0
-    row[columns.ITERATIONS] = block[AT.iterations + i]
+    row[RESULT.status] = status.PRECISION if goal > 2.0 * tolerance * block[AT.task + i] else 0.0
+    row[RESULT.iterations] = block[AT.iterations + i]
     return True
 
 

@@ -4,7 +4,7 @@
 r"""Newton's method for many pairs at once, one pair a lane: `newton.advance` and `retract` over a flat buffer.
 
 All numbers of all lanes live in one float64 array, row by row. A row holds one quantity of all lanes, and a NamedTuple
-has a row for each of its numbers (`simd.loader`). So the inner loops have constant distances between all they read and
+has a row for each of its numbers (`rows.loader`). So the inner loops have constant distances between all they read and
 write. That is what lets LLVM prove that they vectorise; with an array for each quantity it would have to assume that
 they overlap. Rows of quantities that each body has are double: WIDTH bodies A, then WIDTH bodies B.
 
@@ -22,8 +22,9 @@ sums.
 
 from __future__ import annotations
 
-from superovoid.compiled.kernels import kernel
-from superovoid.compiled.simd import exp, in_lanes, inline, layout, loader, log, log_1p, storer
+from superovoid.compiled.kernels import inline, kernel
+from superovoid.compiled.rows import layout, loader, storer
+from superovoid.compiled.simd import exp, in_lanes, log, log_1p
 from superovoid.compiled.vector import Vector
 from superovoid.contact.convex import nearest_to_core
 from superovoid.contact.pair import Pair

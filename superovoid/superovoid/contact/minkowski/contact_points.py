@@ -24,14 +24,13 @@ from typing import NamedTuple
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.minkowski.difference import (
-    M,
-    X,
-    Y,
+    SIMPLEX,
     difference_support,
     gather,
     gjk,
     gjk_start,
     mean_point,
+    mean_points,
     polish,
     simplex_direction,
 )
@@ -112,8 +111,8 @@ def points_along(pair, n, value, goal, w):
         touching = Pair(pair.a, pair.b, pair.rotation, add(pair.centre, translation))
         end = gjk(touching, gjk_start(n), 4.0 * NEAR * goal, -math.inf, math.inf, w, _STEPS, True)
         spent += end.iterations
-        y = sub(mean_point(w, end.count, Y), translation)
-        x, y = onto_surfaces(pair, mean_point(w, end.count, X), y, n, False)
+        x, y = mean_points(w, end.count)
+        x, y = onto_surfaces(pair, x, sub(y, translation), n, False)
         off = off_line(x, y, value, n)
         if attempt == 0 or off < best.off:
             best = AlignedPoints(n, value, x, y, off)
@@ -123,7 +122,7 @@ def points_along(pair, n, value, goal, w):
                 best = other
         if off <= _CLOSE * goal or attempt == _ATTEMPTS - 1 or spent >= _MOST_STEPS:
             break
-        v = mean_point(w, end.count, M)
+        v = mean_point(w, end.count, SIMPLEX.m)
         normal = simplex_direction(w, end.count, v) if norm(v) > 0.0 else n
         other, least = n, limit
         for direction in (end.n, normal, local.n):

@@ -22,17 +22,21 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.rows import layout
 from superovoid.compiled.vector import (
+    Vector,
     add,
     combine,
     cross,
     dot,
     norm,
+    put_vector_in,
     rotate,
     rotate_back,
     scale,
     sub,
     tangent_frame,
+    vector_in,
 )
 from superovoid.contact.separation import rounding_margin
 from superovoid.shapes.kernels.kinds import SUPEROVOID, SUPPORT_LOSS, core_support, stratum_point
@@ -41,7 +45,7 @@ from superovoid.shapes.kernels.support_function import support, support_near
 from superovoid.shapes.kernels.surface import RADIUS, position
 
 # A row of a simplex: point of M, of A, of B (frame of A), the two strata, the weight.
-M, X, Y, STRATUM_A, STRATUM_B, WEIGHT, SIMPLEX_LENGTH = 0, 3, 6, 9, 10, 11, 12
+SIMPLEX, SIMPLEX_LENGTH = layout(1, m=Vector, x=Vector, y=Vector, stratum_a=float, stratum_b=float, weight=float)
 # A workspace has up to five rows of a simplex, then up to three of a bundle (`polish`). It is small enough for the C
 # library to hand it out from its cache.
 BUNDLE, WORKSPACE_LENGTH = 5, 8
@@ -126,12 +130,10 @@ def _corner_along(pair, n, near, w, r, loss):
 @kernel
 def put(w, k, c):
     """Write a corner to row k."""
-    for i in range(3):
-        w[k, M + i] = c.m[i]
-        w[k, X + i] = c.x[i]
-        w[k, Y + i] = c.y[i]
-    w[k, STRATUM_A], w[k, STRATUM_B] = c.stratum_a, c.stratum_b
-    w[k, WEIGHT] = 0.0
+    put_vector_in(w, k, SIMPLEX.m, c.m)
+    put_vector_in(w, k, SIMPLEX.x, c.x)
+    put_vector_in(w, k, SIMPLEX.y, c.y)
+    w[k, SIMPLEX.stratum_a], w[k, SIMPLEX.stratum_b], w[k, SIMPLEX.weight] = c.stratum_a, c.stratum_b, 0.0
 
 
 @kernel
@@ -142,18 +144,18 @@ def copy_row(rows, row, to, k):
 
 
 @kernel
-def row_point(w, k, column):
-    """Three columns of row k as a vector."""
-    return (w[k, column], w[k, column + 1], w[k, column + 2])
-
-
-@kernel
 def mean_point(w, count, column):
     """Weighted mean of a column of points."""
     x = (0.0, 0.0, 0.0)
     for k in range(count):
-        x = combine(1.0, x, w[k, WEIGHT], row_point(w, k, column))
+        x = combine(1.0, x, w[k, SIMPLEX.weight], vector_in(w, k, column))
     return x
+
+
+@kernel
+def mean_points(w, count):
+    """Weighted means of the points of A and of B."""
+    return mean_point(w, count, SIMPLEX.x), mean_point(w, count, SIMPLEX.y)
 
 
 # --- nearest point of a simplex ---------------------------------------------------------------------------------
@@ -198,13 +200,13 @@ def triangle_weights(p, q, r):
 @kernel
 def weigh(w, count, target):
     """Weigh the first rows of a workspace, up to three, for the point of their hull nearest to a target."""
-    p = sub(row_point(w, 0, M), target)
-    q = sub(row_point(w, 1, M), target) if count > 1 else p
+    p = sub(vector_in(w, 0, SIMPLEX.m), target)
+    q = sub(vector_in(w, 1, SIMPLEX.m), target) if count > 1 else p
     if count < 3:
-        w[0, WEIGHT], w[1, WEIGHT], _ = segment_weights(p, q)
+        w[0, SIMPLEX.weight], w[1, SIMPLEX.weight], _ = segment_weights(p, q)
     else:
-        r = sub(row_point(w, 2, M), target)
-        w[0, WEIGHT], w[1, WEIGHT], w[2, WEIGHT] = triangle_weights(p, q, r)
+        r = sub(vector_in(w, 2, SIMPLEX.m), target)
+        w[0, SIMPLEX.weight], w[1, SIMPLEX.weight], w[2, SIMPLEX.weight] = triangle_weights(p, q, r)
 
 
 @kernel
@@ -243,7 +245,12 @@ def nearest_of_simplex(w, count):
     if count < 4:
         weigh(w, count, (0.0, 0.0, 0.0))
     else:
-        corners = (row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M), row_point(w, 3, M))
+        corners = (
+            vector_in(w, 0, SIMPLEX.m),
+            vector_in(w, 1, SIMPLEX.m),
+            vector_in(w, 2, SIMPLEX.m),
+            vector_in(w, 3, SIMPLEX.m),
+        )
         faces = ((0, 1, 2, 3), (0, 1, 3, 2), (0, 2, 3, 1), (1, 2, 3, 0))
         best = math.inf
         for every in range(2):  # of a thin tetrahedron that does not hold the origin, every face
@@ -257,16 +264,21 @@ def nearest_of_simplex(w, count):
                 x = add(combine(s, pi, t, pj), scale(u, pk))
                 if dot(x, x) < best:
                     best = dot(x, x)
-                    w[i, WEIGHT], w[j, WEIGHT], w[k, WEIGHT], w[opposite, WEIGHT] = s, t, u, 0.0
+                    w[i, SIMPLEX.weight], w[j, SIMPLEX.weight], w[k, SIMPLEX.weight], w[opposite, SIMPLEX.weight] = (
+                        s,
+                        t,
+                        u,
+                        0.0,
+                    )
             if best < math.inf:
                 break
             w0, w1, w2, w3, missed = tetrahedron_weights(*corners)
             if missed <= _HELD * max(norm(corners[0]), norm(corners[1]), norm(corners[2]), norm(corners[3])):
-                w[0, WEIGHT], w[1, WEIGHT], w[2, WEIGHT], w[3, WEIGHT] = w0, w1, w2, w3
+                w[0, SIMPLEX.weight], w[1, SIMPLEX.weight], w[2, SIMPLEX.weight], w[3, SIMPLEX.weight] = w0, w1, w2, w3
                 return 4
     left = 0
     for k in range(count):
-        if w[k, WEIGHT] > 0.0:
+        if w[k, SIMPLEX.weight] > 0.0:
             if left < k:
                 copy_row(w, k, w, left)
             left += 1
@@ -277,8 +289,8 @@ def nearest_of_simplex(w, count):
 def simplex_direction(w, count, v):
     """Direction from A to B for the nearest point v of a simplex: of three points the normal of their plane."""
     if count == 3:
-        p = row_point(w, 0, M)
-        normal = cross(sub(row_point(w, 1, M), p), sub(row_point(w, 2, M), p))
+        p = vector_in(w, 0, SIMPLEX.m)
+        normal = cross(sub(vector_in(w, 1, SIMPLEX.m), p), sub(vector_in(w, 2, SIMPLEX.m), p))
         length = norm(normal)
         if length > 0.0:
             return scale((-1.0 if dot(normal, p) > 0.0 else 1.0) / length, normal)
@@ -320,7 +332,7 @@ def gjk(pair, start, goal, near, beyond, w, limit, roughly):
     count, lower, best, upper = start.count, start.lower, start.n, start.upper
     n = start.n
     if count > 0:
-        v = mean_point(w, count, M)
+        v = mean_point(w, count, SIMPLEX.m)
         length = norm(v)
         if length > 0.0:
             n = scale(-1.0 / length, v)
@@ -340,14 +352,14 @@ def gjk(pair, start, goal, near, beyond, w, limit, roughly):
         if upper - lower <= goal or lower > beyond:
             return Descent(count, lower, best, upper, False, False, iterations)
         for k in range(count):
-            if w[k, M] == c.m[0] and w[k, M + 1] == c.m[1] and w[k, M + 2] == c.m[2]:
+            if w[k, SIMPLEX.m] == c.m[0] and w[k, SIMPLEX.m + 1] == c.m[1] and w[k, SIMPLEX.m + 2] == c.m[2]:
                 return Descent(count, lower, best, upper, False, True, iterations)
         for k in range(count):
             copy_row(w, k, w, BUNDLE + k)
         former = count
         put(w, count, c)
         count = nearest_of_simplex(w, count + 1)
-        v = mean_point(w, count, M)
+        v = mean_point(w, count, SIMPLEX.m)
         length = norm(v)
         if count == 4 or not (length > 0.25 * goal):
             upper = min(upper, length)
@@ -381,9 +393,12 @@ def gather(w, count):
         known = False
         for j in range(found):
             row = BUNDLE + j
-            if w[row, STRATUM_A] == w[k, STRATUM_A] and w[row, STRATUM_B] == w[k, STRATUM_B]:
+            if (
+                w[row, SIMPLEX.stratum_a] == w[k, SIMPLEX.stratum_a]
+                and w[row, SIMPLEX.stratum_b] == w[k, SIMPLEX.stratum_b]
+            ):
                 known = True
-                w[row, WEIGHT] += w[k, WEIGHT]
+                w[row, SIMPLEX.weight] += w[k, SIMPLEX.weight]
         if not known and found < 3:
             copy_row(w, k, w, BUNDLE + found)
             found += 1
@@ -483,32 +498,32 @@ def polish(pair, n, apart, w, count):
         w11 = w12 = w22 = 0.0
         # Points and Hessians of the strata; the weights of the step before weigh the Hessians.
         for k in range(count):
-            x, a11, a12, a22 = stratum_point(pair.a, int(w[k, STRATUM_A]), n, t1, t2)
+            x, a11, a12, a22 = stratum_point(pair.a, int(w[k, SIMPLEX.stratum_a]), n, t1, t2)
             # The Hessian of h_B(-n): both signs of the second derivative cancel.
-            y, c11, c12, c22 = stratum_point(pair.b, int(w[k, STRATUM_B]), m, b1, b2)
+            y, c11, c12, c22 = stratum_point(pair.b, int(w[k, SIMPLEX.stratum_b]), m, b1, b2)
             y = add(centre, rotate(rotation, y))
-            for i in range(3):
-                w[k, M + i] = x[i] - y[i]
-                w[k, X + i] = x[i]
-                w[k, Y + i] = y[i]
-            share = w[k, WEIGHT]
+            put_vector_in(w, k, SIMPLEX.m, sub(x, y))
+            put_vector_in(w, k, SIMPLEX.x, x)
+            put_vector_in(w, k, SIMPLEX.y, y)
+            share = w[k, SIMPLEX.weight]
             w11 += share * (a11 + c11)
             w12 += share * (a12 + c12)
             w22 += share * (a22 + c22)
-        m0 = row_point(w, 0, M)
+        m0 = vector_in(w, 0, SIMPLEX.m)
         value = dot(m0, n)
         for k in range(1, count):
-            value = max(value, dot(row_point(w, k, M), n))
+            value = max(value, dot(vector_in(w, k, SIMPLEX.m), n))
         weigh(w, count, scale(0.0 if apart == 1.0 else value, n))
-        mean = mean_point(w, count, M)
+        mean = mean_point(w, count, SIMPLEX.m)
         gap = norm(combine(1.0, mean, -dot(mean, n), n)) + abs(value - dot(mean, n))
         if not (gap < best.gap):
             break
-        best = LocalMinimum(n, mean_point(w, count, X), mean_point(w, count, Y), value, gap)
+        x, y = mean_points(w, count)
+        best = LocalMinimum(n, x, y, value, gap)
         if gap <= exact:
             break
-        q = sub(row_point(w, 1, M), m0) if count > 1 else m0
-        r = sub(row_point(w, 2, M), m0) if count > 2 else m0
+        q = sub(vector_in(w, 1, SIMPLEX.m), m0) if count > 1 else m0
+        r = sub(vector_in(w, 2, SIMPLEX.m), m0) if count > 2 else m0
         goes_on, n = newton_turn(n, t1, t2, count, (w11, w12, w22), value, mean, q, r)
         if not goes_on:
             break
@@ -559,7 +574,7 @@ def polish_result(pair, n, rows, found, w):
     """Return the least h_M: the one found, or that of Newton's method on the strata of some rows of a workspace."""
     out_of_line()
     for k in range(rows):
-        w[k, WEIGHT] = 1.0 / rows
+        w[k, SIMPLEX.weight] = 1.0 / rows
     local = polish(pair, n, 0.0, w, gather(w, rows))
     c = difference_support(pair, local.n)
     x, y = (local.x, local.y) if local.h >= c.h - 1e-9 * abs(c.h) else (c.x, c.y)

@@ -35,20 +35,18 @@ import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import lift, without_first
-from superovoid.compiled.vector import LEAST_DIVISOR, combine, cross, dot, rotate, scale, sub
+from superovoid.compiled.rows import layout
+from superovoid.compiled.vector import LEAST_DIVISOR, combine, cross, dot, rotate, scale, sub, vector_in
 from superovoid.contact.minkowski.difference import (
     FINEST,
+    SIMPLEX,
     SIMPLEX_LENGTH,
-    M,
     SearchResult,
-    X,
-    Y,
     copy_row,
     difference_support,
     keep_better,
     polish_result,
     put,
-    row_point,
 )
 from superovoid.shapes.kernels.kinds import CAPSULE, CONE, CYLINDER, SUPEROVOID, TORUS, UPRIGHT
 from superovoid.shapes.kernels.surface import A1, A2, RADIUS, TX, TY, P
@@ -57,7 +55,7 @@ _NEARLY_COAXIAL = 0.1  # of the smaller body: slack of the axes up to which this
 
 # A cell: middle and half width of its azimuths, then the directions of its two corners in the meridian (across, along
 # the axis). The support points of the corners are rows as of a simplex.
-_PHI, _HALF, _ENDS, _CELL_LENGTH = 0, 1, 2, 6
+CELL, CELL_LENGTH = layout(1, azimuth=float, half=float, ends=4)
 _AT_POLE = 1e3 * UPRIGHT  # across the axis: gives the support point at a pole its azimuth
 _INSIDE = 0.02  # of an arc of the meridian: nearest to its ends that a facet splits it
 
@@ -87,7 +85,7 @@ def _is_revolved(row, kind):
 
 @kernel
 def _end(cell, k):
-    return cell[_ENDS + 2 * k], cell[_ENDS + 2 * k + 1]
+    return cell[CELL.ends + 2 * k], cell[CELL.ends + 2 * k + 1]
 
 
 @kernel
@@ -99,9 +97,9 @@ def _direction(phi, s, c):
 @kernel
 def _look(pair, cell, rows, k, s, c, found):
     """Make a direction of the middle meridian corner k of a cell."""
-    n = _direction(cell[_PHI], s, c)
+    n = _direction(cell[CELL.azimuth], s, c)
     corner = difference_support(pair, n)
-    cell[_ENDS + 2 * k], cell[_ENDS + 2 * k + 1] = s, c
+    cell[CELL.ends + 2 * k], cell[CELL.ends + 2 * k + 1] = s, c
     put(rows, k, corner)
     return keep_better(found, n, corner)
 
@@ -129,7 +127,7 @@ def _dot_2(n, q):
 @kernel
 def _turn_bounds(a, b, rows, k, phi, centre, u, half):
     """Bound the height of a turned point of a cell along both ends of its arc, for turns up to `half` either way."""
-    e, m, y = (math.cos(phi), math.sin(phi), 0.0), row_point(rows, k, M), row_point(rows, k, Y)
+    e, m, y = (math.cos(phi), math.sin(phi), 0.0), vector_in(rows, k, SIMPLEX.m), vector_in(rows, k, SIMPLEX.y)
     v = sub(y, centre)
     w = combine(1.0, v, -dot(v, u), u)
     g, bent = sub(y, w), cross((u[0], u[1], u[2] - 1.0), w)
@@ -145,9 +143,12 @@ def _turn_bounds(a, b, rows, k, phi, centre, u, half):
 @kernel
 def _leave_pole(pair, cell, rows, least, found):
     """Move the first corner of a cell from a pole to where its points no longer prove that h_M is not below `least`."""
-    c = cell[_ENDS + 1]
-    x = row_point(rows, 0, X)
-    along, across = c * rows[0, M + 2], math.hypot(x[0], x[1]) - math.hypot(rows[0, Y], rows[0, Y + 1])
+    c = cell[CELL.ends + 1]
+    x = vector_in(rows, 0, SIMPLEX.x)
+    along, across = (
+        c * rows[0, SIMPLEX.m + 2],
+        math.hypot(x[0], x[1]) - math.hypot(rows[0, SIMPLEX.y], rows[0, SIMPLEX.y + 1]),
+    )
     share = least / max(math.hypot(along, across), LEAST_DIVISOR)
     psi = math.atan2(across, along) + math.acos(min(1.0, max(-1.0, share)))
     psi = min(0.5 * math.pi, max(0.0, psi))
@@ -161,7 +162,7 @@ def _cell_bound(cell, rows, a, b, centre, u, half):
     `u` is the axis of B on the side of z.
     """
     out_of_line()
-    phi = cell[_PHI]
+    phi = cell[CELL.azimuth]
     best = _best_mean(
         _turn_bounds(a, b, rows, 0, phi, centre, u, half), _turn_bounds(a, b, rows, 1, phi, centre, u, half)
     )
@@ -175,8 +176,8 @@ def _cell_bound(cell, rows, a, b, centre, u, half):
 def _split_meridian(cell, rows):
     """Direction that splits the arc of a cell: that of a facet of the profile, or the middle."""
     (s1, c1), (s2, c2) = _end(cell, 0), _end(cell, 1)
-    d = sub(row_point(rows, 0, M), row_point(rows, 1, M))
-    across = math.cos(cell[_PHI]) * d[0] + math.sin(cell[_PHI]) * d[1]
+    d = sub(vector_in(rows, 0, SIMPLEX.m), vector_in(rows, 1, SIMPLEX.m))
+    across = math.cos(cell[CELL.azimuth]) * d[0] + math.sin(cell[CELL.azimuth]) * d[1]
     f1, f2 = s1 * across + c1 * d[2], -(s2 * across + c2 * d[2])
     share = f1 / (f1 + f2) if f1 > 0.0 and f2 > 0.0 else 0.5
     share = share if _INSIDE < share < 1.0 - _INSIDE else min(0.75, max(0.25, share))
@@ -196,15 +197,15 @@ def search(pair, found, goal, budget, w):
     centre = pair.centre
     u = rotate(pair.rotation, (0.0, 0.0, math.copysign(1.0, pair.rotation[2, 2])))
     capacity = 2 * budget + 8
-    cells, rows = np.empty((capacity, _CELL_LENGTH)), np.empty((capacity, 2, SIMPLEX_LENGTH))
+    cells, rows = np.empty((capacity, CELL_LENGTH)), np.empty((capacity, 2, SIMPLEX_LENGTH))
     keys = np.empty((capacity, 2))  # bounds of a cell and of its middle meridian
     key, heap = keys[:, 0], np.empty(capacity, np.int64)
     for sign in (1.0, -1.0):
         # The axes themselves: the least of two discs is where one of them is flat.
         n = scale(sign, u)
         found = keep_better(found, n, difference_support(pair, n))
-    cells[0, _PHI] = cells[1, _PHI] = math.atan2(centre[1], centre[0])
-    cells[0, _HALF] = cells[1, _HALF] = math.pi
+    cells[0, CELL.azimuth] = cells[1, CELL.azimuth] = math.atan2(centre[1], centre[0])
+    cells[0, CELL.half] = cells[1, CELL.half] = math.pi
     for i in range(2):
         found = _look(pair, cells[i], rows[i], 0, 0.0, 1.0 - 2.0 * i, found)
         found = _look(pair, cells[i], rows[i], 1, 1.0, 0.0, found)
@@ -217,7 +218,7 @@ def search(pair, found, goal, budget, w):
         for k in range(first - 1, used):
             i = at if k < first else k
             a, b = _end(cells[i], 0), _end(cells[i], 1)
-            keys[i, 0] = max(bound, _cell_bound(cells[i], rows[i], a, b, centre, u, cells[i, _HALF]))
+            keys[i, 0] = max(bound, _cell_bound(cells[i], rows[i], a, b, centre, u, cells[i, CELL.half]))
             keys[i, 1] = _cell_bound(cells[i], rows[i], a, b, centre, u, 0.0)
             heap[length] = i
             lift(heap, key, length)
@@ -235,8 +236,8 @@ def search(pair, found, goal, budget, w):
             next_polish = pops + 1 + pops // 2
             for k in range(2):
                 copy_row(rows[at], k, w, k)
-            found = polish_result(pair, _direction(cell[_PHI], s, c), 2, found, w)
-        a, b, half, split = _end(cell, 0), _end(cell, 1), cell[_HALF], (s, c)
+            found = polish_result(pair, _direction(cell[CELL.azimuth], s, c), 2, found, w)
+        a, b, half, split = _end(cell, 0), _end(cell, 1), cell[CELL.half], (s, c)
         short = found.value - goal - keys[at, 1]  # of the goal on the middle meridian
         turning = keys[at, 1] - bound > short
         if not short > 0.0:
@@ -245,21 +246,24 @@ def search(pair, found, goal, budget, w):
             turning = _cell_bound(cell, rows[at], a, b, centre, u, half / 3.0) >= halves
         if turning or math.hypot(a[0] - b[0], a[1] - b[1]) <= FINEST:
             # In three: the middle keeps its points.
-            cell[_HALF] = half / 3.0
-            if cell[_HALF] <= FINEST:
+            cell[CELL.half] = half / 3.0
+            if cell[CELL.half] <= FINEST:
                 break  # no finer direction exists
             for side in (-2.0, 2.0):
-                cells[used, _PHI], cells[used, _HALF] = cell[_PHI] + side * cell[_HALF], cell[_HALF]
+                cells[used, CELL.azimuth], cells[used, CELL.half] = (
+                    cell[CELL.azimuth] + side * cell[CELL.half],
+                    cell[CELL.half],
+                )
                 found = _look(pair, cells[used], rows[used], 0, *a, found)
                 found = _look(pair, cells[used], rows[used], 1, *b, found)
                 used += 1
         else:
-            for i in range(_CELL_LENGTH):
+            for i in range(CELL_LENGTH):
                 cells[used, i] = cell[i]
             copy_row(rows[at], 1, rows[used], 1)
             found = _look(pair, cells[used], rows[used], 0, s, c, found)
             copy_row(rows[used], 0, rows[at], 1)
-            cell[_ENDS + 2], cell[_ENDS + 3] = s, c
+            cell[CELL.ends + 2], cell[CELL.ends + 3] = s, c
             used += 1
     # Turned about the axis, the best direction may be as good: then the one found is one of many.
     across, phi, along = math.hypot(found.n[0], found.n[1]), math.atan2(found.n[1], found.n[0]), found.n[2]

@@ -18,7 +18,8 @@ import numpy as np
 
 from superovoid.compiled.arrays import Floats2, Int8s1
 from superovoid.compiled.kernels import entry_point, kernel, out_of_line
-from superovoid.compiled.vector import add, dot, norm, rotate, scale, sub
+from superovoid.compiled.rows import layout
+from superovoid.compiled.vector import add, dot, norm, put_vector, rotate, scale, sub, vector_at
 from superovoid.contact.pair import OvoidPair, Pair
 from superovoid.contact.superovoids.directions import minkowski_support
 from superovoid.shapes.kernels.support_function import LOOSE
@@ -29,18 +30,7 @@ from superovoid.shapes.kernels.surface import position
 POINT, FIRST_POINT = 3, 4
 _LARGE = 0.6  # chord of an edge that is halved whatever the bodies are
 _DEEPEST = 96  # halvings of an octant; a check takes as many
-_COLUMNS = 36  # three corners, their points of M, of A and of B
-_N, _M, _X, _Y = 0, 9, 18, 27
-
-
-@kernel
-def _three(row, k):
-    return (row[k], row[k + 1], row[k + 2])
-
-
-@kernel
-def _set_three(row, k, v):
-    row[k], row[k + 1], row[k + 2] = v[0], v[1], v[2]
+CONE, CONE_LENGTH = layout(1, n=9, m=9, x=9, y=9)  # three corners, their points of M, of A and of B
 
 
 @kernel
@@ -56,10 +46,10 @@ def _set_corner(pair, cores, row, j, n):
     _, fa, fb = minkowski_support(pair, scale(1.0 / norm(n), n), LOOSE)
     x = scale(cores[0], position(pair.a, fa))
     y = scale(cores[1], position(pair.b, fb))
-    _set_three(row, _N + 3 * j, n)
-    _set_three(row, _M + 3 * j, _difference(pair, x, y))
-    _set_three(row, _X + 3 * j, x)
-    _set_three(row, _Y + 3 * j, y)
+    put_vector(row, CONE.n + 3 * j, n)
+    put_vector(row, CONE.m + 3 * j, _difference(pair, x, y))
+    put_vector(row, CONE.x + 3 * j, x)
+    put_vector(row, CONE.y + 3 * j, y)
 
 
 @kernel
@@ -121,7 +111,7 @@ def _edge_to_halve(row, value):
     by_length = by_bend = 0
     for i in range(3):
         j = (i + 1) % 3
-        n, m = _three(row, _N + 3 * i), _three(row, _N + 3 * j)
+        n, m = vector_at(row, CONE.n + 3 * i), vector_at(row, CONE.n + 3 * j)
         length = norm(sub(scale(1.0 / norm(n), n), scale(1.0 / norm(m), m)))
         bend = value[i, i] - value[i, j] - value[j, i] + value[j, j]
         if length > longest:
@@ -163,7 +153,7 @@ def grow(
     """
     out_of_line()
     pair = Pair(bodies.a, bodies.b, bodies.rotation, bodies.centre)  # the type that other callers use
-    stack = np.empty((8 + _DEEPEST, _COLUMNS))
+    stack = np.empty((8 + _DEEPEST, CONE_LENGTH))
     depths = np.zeros(8 + _DEEPEST, np.int64)
     value = np.empty((3, 3))
     waiting = 0
@@ -176,8 +166,8 @@ def grow(
         waiting += 1
     x, y = scale(cores[0], first[0]), scale(cores[1], first[1])
     near = _difference(pair, x, y)
-    _set_three(points[0], 0, x)
-    _set_three(points[0], 3, y)
+    put_vector(points[0], 0, x)
+    put_vector(points[0], 3, y)
     entries, found = 0, 1
     while waiting > 0:
         if entries == tree.shape[0] or found == points.shape[0]:
@@ -185,11 +175,11 @@ def grow(
         row, depth = stack[waiting - 1], depths[waiting - 1]
         by_first = math.inf
         for j in range(3):
-            n = _three(row, _N + 3 * j)
+            n = vector_at(row, CONE.n + 3 * j)
             length = norm(n)
             by_first = min(by_first, dot(n, near) / length)
             for i in range(3):
-                value[j, i] = dot(n, _three(row, _M + 3 * i)) / length
+                value[j, i] = dot(n, vector_at(row, CONE.m + 3 * i)) / length
         if by_first >= rho:
             tree[entries] = FIRST_POINT
             entries += 1
@@ -198,8 +188,8 @@ def grow(
         least, w0, w1, w2 = _best_mean(value)
         if least >= rho:
             for k in range(3):
-                points[found, k] = w0 * row[_X + k] + w1 * row[_X + 3 + k] + w2 * row[_X + 6 + k]
-                points[found, 3 + k] = w0 * row[_Y + k] + w1 * row[_Y + 3 + k] + w2 * row[_Y + 6 + k]
+                points[found, k] = w0 * row[CONE.x + k] + w1 * row[CONE.x + 3 + k] + w2 * row[CONE.x + 6 + k]
+                points[found, 3 + k] = w0 * row[CONE.y + k] + w1 * row[CONE.y + 3 + k] + w2 * row[CONE.y + 6 + k]
             tree[entries] = POINT
             entries += 1
             found += 1
@@ -211,13 +201,13 @@ def grow(
         j = (i + 1) % 3
         tree[entries] = i
         entries += 1
-        middle = scale(0.5, add(_three(row, _N + 3 * i), _three(row, _N + 3 * j)))
+        middle = scale(0.5, add(vector_at(row, CONE.n + 3 * i), vector_at(row, CONE.n + 3 * j)))
         # The first half, without corner i, comes before the second, without corner j.
         other = stack[waiting]
-        for k in range(_COLUMNS):
+        for k in range(CONE_LENGTH):
             other[k] = row[k]
         _set_corner(pair, cores, other, i, middle)
-        for part in (_N, _M, _X, _Y):
+        for part in (CONE.n, CONE.m, CONE.x, CONE.y):
             for k in range(3):
                 row[part + 3 * j + k] = other[part + 3 * i + k]
         depths[waiting - 1] = depths[waiting] = depth + 1

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.simd import in_lanes, layout, loader, rotate, rotate_back, storer
+from superovoid.compiled.rows import layout, loader, storer
+from superovoid.compiled.simd import in_lanes, rotate, rotate_back
 from superovoid.compiled.vector import Vector, add, combine, scale, sub
 from superovoid.contact.superovoids import triangles
 from superovoid.contact.superovoids.triangles import Triangle

@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import inline, kernel, out_of_line
 from superovoid.compiled.row_heap import lift
-from superovoid.compiled.vector import combine, dot, norm, scale, tangent_frame
+from superovoid.compiled.rows import layout
+from superovoid.compiled.vector import Vector, combine, dot, norm, put_vector_in, scale, tangent_frame, vector_in
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.direction_lanes import (
     AT,
@@ -37,14 +38,12 @@ from superovoid.shapes.kernels.surface import DENTED
 
 _FIRST_GAP = 0.5  # gap of the first directions, in place of the gap of a triangle, relative to h_M
 
-# Columns of a vertex: direction, support point of M with balls taken off, height and radius of the surface points of
-# A and B. numpy integers: numba would compile once more for every literal.
-N_COLUMN, M_COLUMN, GUESS = np.int64(0), np.int64(3), np.int64(6)
-VERTEX = 10
+# A vertex: direction, support point of M with balls taken off, height and radius of the surface points of A and B.
+VERTEX, VERTEX_LENGTH = layout(1, n=Vector, m=Vector, guess=4)
 
-# Indices in `Net.counts`: waiting triangles, all triangles, vertices, other work in units of support points, and
-# iterations of Newton's method without a result.
-WAITING, CELLS, VERTICES, SPENT, ITERATIONS = range(5)
+# `Net.counts`: waiting triangles, all triangles, vertices, other work in units of support points, and iterations of
+# Newton's method without a result.
+COUNTS, COUNTS_LENGTH = layout(1, waiting=float, cells=float, vertices=float, spent=float, iterations=float)
 
 
 class Problem(NamedTuple):
@@ -85,38 +84,21 @@ class Cut(NamedTuple):
     in_three: bool  # whether the direction is inside the triangle, not on the edge
 
 
-def step(function):
-    """Declare a step of the search, inlined so that its results stay in registers."""
-    return kernel(function, forceinline=True)
-
-
 @kernel(_nrt=True, forceinline=True)
 def new_net(budget):
     """Return a net with room for a number of support points."""
     most = 2 * budget + 8  # triangles
     return Net(
-        np.empty((budget + 8, VERTEX)),
+        np.empty((budget + 8, VERTEX_LENGTH)),
         np.empty((most, 3), np.int64),
         np.empty(most),
         np.empty(most, np.int64),
-        np.zeros(5, np.int64),
+        np.zeros(COUNTS_LENGTH, np.int64),
         np.empty(WIDTH, np.int64),
     )
 
 
-@step
-def row_of(rows, i, k):
-    """Return the vector of a row from column k on."""
-    return (rows[i, k], rows[i, k + 1], rows[i, k + 2])
-
-
-@step
-def set_row(rows, i, k, vector):
-    """Write a vector into a row from column k on."""
-    rows[i, k], rows[i, k + 1], rows[i, k + 2] = vector
-
-
-@step
+@inline
 def guess_of(vertices, at, corners, chords):
     """Interpolate heights and radii, from column `at` on, at a direction, by its chords to three vertices."""
     (i, j, k), (c1, c2, c3) = corners, chords
@@ -131,66 +113,66 @@ def guess_of(vertices, at, corners, chords):
     )
 
 
-@step
+@inline
 def triangle_of(vertices, corners):
     """Return the triangle between three vertices."""
     i, j, k = corners
     return Triangle(
-        row_of(vertices, i, N_COLUMN),
-        row_of(vertices, j, N_COLUMN),
-        row_of(vertices, k, N_COLUMN),
-        row_of(vertices, i, M_COLUMN),
-        row_of(vertices, j, M_COLUMN),
-        row_of(vertices, k, M_COLUMN),
+        vector_in(vertices, i, VERTEX.n),
+        vector_in(vertices, j, VERTEX.n),
+        vector_in(vertices, k, VERTEX.n),
+        vector_in(vertices, i, VERTEX.m),
+        vector_in(vertices, j, VERTEX.m),
+        vector_in(vertices, k, VERTEX.m),
     )
 
 
-@step
+@inline
 def corners_of(cells, cell):
     """Return the vertices of a triangle."""
     return (cells[cell, 0], cells[cell, 1], cells[cell, 2])
 
 
-@step
+@inline
 def put_on_heap(net, cell, bound):
     """Put a triangle on the heap, with a bound of h_M over it."""
     net.key[cell] = bound
-    length = net.counts[WAITING]
+    length = net.counts[COUNTS.waiting]
     net.heap[length] = cell
     lift(net.heap, net.key, length)
-    net.counts[WAITING] = length + 1
+    net.counts[COUNTS.waiting] = length + 1
 
 
-@step
+@inline
 def wait(net, cell, least, radius):
     """Put a triangle on the heap, with its own bound or that of its parent."""
     bound = triangle_bound(triangle_of(net.vertices, corners_of(net.cells, cell)))
     put_on_heap(net, cell, max(least, radius + bound))
 
 
-@step
+@inline
 def put_parts(cells, count, cell, vertex, cut):
     """Replace a triangle by its two or three parts; return the new number of triangles."""
     i, j, k = cut.corners
-    set_row(cells, cell, 0, (i, vertex, k))
-    set_row(cells, count, 0, (vertex, j, k))
+    put_vector_in(cells, cell, 0, (i, vertex, k))
+    put_vector_in(cells, count, 0, (vertex, j, k))
     if not cut.in_three:
         return count + 1
-    set_row(cells, count + 1, 0, (i, j, vertex))
+    put_vector_in(cells, count + 1, 0, (i, j, vertex))
     return count + 2
 
 
-@step
+@inline
 def divide(net, cell, vertex, cut, bound, radius):
     """Replace a triangle by its parts, and put these on the heap."""
-    second = net.counts[CELLS]
-    net.counts[CELLS] = put_parts(net.cells, second, cell, vertex, cut)
+    second = net.counts[COUNTS.cells]
+    net.counts[COUNTS.cells] = put_parts(net.cells, second, cell, vertex, cut)
     wait(net, cell, bound, radius)
-    for part in range(second, net.counts[CELLS]):
+    for part in range(second, net.counts[COUNTS.cells]):
         wait(net, part, bound, radius)
 
 
-@step
+@inline
 def octahedron(n):
     """Return six directions: n is the first; the fourth to the sixth are opposite to the first three."""
     t1, t2 = tangent_frame(n)
@@ -201,7 +183,7 @@ OCTANTS = np.array([(i, j, k) for i in (0, 3) for j in (1, 4) for k in (2, 5)])
 """The triangles of `octahedron`."""
 
 
-@step
+@inline
 def cut_of(corners, triangle, bound, radius):
     """Choose where to split a triangle."""
     i, j, k = corners
@@ -213,20 +195,20 @@ def cut_of(corners, triangle, bound, radius):
 # --- in lanes -----------------------------------------------------------------------------------------------------
 
 
-@step
+@inline
 def lanes_for(count):
     """Return a number of lanes that fills whole vectors."""
     return (count + 7) // 8 * 8
 
 
-@step
+@inline
 def _load_corner(net, vertex, lanes, at):
     row = net.vertices[vertex]
     for j in range(6):
         lanes[at + j * ROW] = row[j]
 
 
-@step
+@inline
 def turned_corners(net, cell, lanes, i):
     """Return the vertices of a triangle in a lane, turned so that the edge to split is the first."""
     one, two, three = corners_of(net.cells, cell)
@@ -234,25 +216,31 @@ def turned_corners(net, cell, lanes, i):
     return (one, two, three) if turns == 0.0 else ((two, three, one) if turns == 1.0 else (three, one, two))
 
 
-@step
+@inline
 def vertex_of_lane(net, lanes, i):
     """Add a vertex along the direction of a lane; return its number."""
-    vertex = net.counts[VERTICES]
-    net.counts[VERTICES] += 1
+    vertex = net.counts[COUNTS.vertices]
+    net.counts[COUNTS.vertices] += 1
     row = net.vertices[vertex]
     for j in range(6):
         row[j] = lanes[AT.point + j * ROW + i]
-    row[GUESS], row[GUESS + 1] = lanes[AT.body_a + OF_BODY.height + i], lanes[AT.body_a + OF_BODY.ring + i]
-    row[GUESS + 2], row[GUESS + 3] = lanes[AT.body_b + OF_BODY.height + i], lanes[AT.body_b + OF_BODY.ring + i]
+    row[VERTEX.guess], row[VERTEX.guess + 1] = (
+        lanes[AT.body_a + OF_BODY.height + i],
+        lanes[AT.body_a + OF_BODY.ring + i],
+    )
+    row[VERTEX.guess + 2], row[VERTEX.guess + 3] = (
+        lanes[AT.body_b + OF_BODY.height + i],
+        lanes[AT.body_b + OF_BODY.ring + i],
+    )
     return vertex
 
 
-@step
+@inline
 def put_support_point(net, vertex, m, fa, fb):
     """Replace the point of M of a vertex, balls taken off, and its surface points."""
-    set_row(net.vertices, vertex, M_COLUMN, m)
-    net.vertices[vertex, GUESS], net.vertices[vertex, GUESS + 1] = fa.w, fa.r
-    net.vertices[vertex, GUESS + 2], net.vertices[vertex, GUESS + 3] = fb.w, fb.r
+    put_vector_in(net.vertices, vertex, VERTEX.m, m)
+    net.vertices[vertex, VERTEX.guess], net.vertices[vertex, VERTEX.guess + 1] = fa.w, fa.r
+    net.vertices[vertex, VERTEX.guess + 2], net.vertices[vertex, VERTEX.guess + 3] = fb.w, fb.r
 
 
 @kernel
@@ -266,7 +254,9 @@ def _choose_in_lanes(problem, net, taken, count, lanes):
             _load_corner(net, net.cells[taken[i], corner], lanes, AT.corners + corner * CORNER + i)
     cut_in_lanes(lanes, lanes_for(count), radius, pair.a[DENTED] + pair.b[DENTED] != 0.0)
     for i in range(count):
-        guess = guess_of(net.vertices, GUESS, turned_corners(net, taken[i], lanes, i), in_lane(lanes, AT.chords + i))
+        guess = guess_of(
+            net.vertices, VERTEX.guess, turned_corners(net, taken[i], lanes, i), in_lane(lanes, AT.chords + i)
+        )
         lanes[AT.body_a + OF_BODY.height + i], lanes[AT.body_a + OF_BODY.ring + i] = guess[0], guess[1]
         lanes[AT.body_b + OF_BODY.height + i], lanes[AT.body_b + OF_BODY.ring + i] = guess[2], guess[3]
 
@@ -292,7 +282,7 @@ def look_in_lanes(problem, net, taken, count, lanes):
     bound_parts_in_lanes(lanes, lanes_for(count))
 
 
-@step
+@inline
 def lowest_lane(lanes, count):
     """Return the lane with the least n . m of its direction and point of M."""
     lowest, least = 0, math.inf
@@ -303,7 +293,7 @@ def lowest_lane(lanes, count):
     return lowest
 
 
-@step
+@inline
 def divide_lane(net, cell, vertex, lanes, i, radius, enough):
     """Replace a triangle in a lane by its parts; return the least bound of the parts whose bound is `enough`.
 
@@ -321,17 +311,17 @@ def divide_lane(net, cell, vertex, lanes, i, radius, enough):
             least = min(least, key)
             continue
         if part < 0:
-            part = net.counts[CELLS]
-            net.counts[CELLS] += 1
+            part = net.counts[COUNTS.cells]
+            net.counts[COUNTS.cells] += 1
         first = one if edge == 0 else (two if edge == 1 else three)
         second = two if edge == 0 else (three if edge == 1 else one)
-        set_row(net.cells, part, 0, (first, second, vertex))
+        put_vector_in(net.cells, part, 0, (first, second, vertex))
         put_on_heap(net, part, key)
         part = -1
     return least
 
 
-@step
+@inline
 def _choose_fan(n, value, pull, lanes):
     """Choose the directions `direction_lanes.FAN`, drawn together about n, with initial heights and radii.
 
@@ -378,8 +368,8 @@ def wait_for_fan(net, lanes, radius, enough):
             if key >= enough:
                 least = min(least, key)
                 continue
-            cell = net.counts[CELLS]
-            net.counts[CELLS] += 1
-            set_row(net.cells, cell, 0, corners_of(FAN_CELLS, first + i))
+            cell = net.counts[COUNTS.cells]
+            net.counts[COUNTS.cells] += 1
+            put_vector_in(net.cells, cell, 0, corners_of(FAN_CELLS, first + i))
             put_on_heap(net, cell, key)
     return least

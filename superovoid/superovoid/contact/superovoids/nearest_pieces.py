@@ -44,11 +44,10 @@ from superovoid.compiled.vector import (
 )
 from superovoid.contact.minkowski.difference import (
     MOST_TURN,
+    SIMPLEX,
     Corner,
-    M,
-    X,
-    Y,
     mean_point,
+    mean_points,
     nearest_of_simplex,
     new_workspace,
     put,
@@ -261,7 +260,7 @@ def _approach(pair, cell, view, nearest, goal, tries, w):
         count = nearest_of_simplex(w, count + 1)
         if count == 4:
             break
-        v = mean_point(w, count, M)
+        v = mean_point(w, count, SIMPLEX.m)
         length = norm(v)
         if not (0.0 < length < former) or length - best.bound <= _CLOSE_ENOUGH * goal:
             break
@@ -270,7 +269,7 @@ def _approach(pair, cell, view, nearest, goal, tries, w):
         used += 1
     x, y = view.x, view.y
     if count > 0:
-        x, y = mean_point(w, count, X), mean_point(w, count, Y)
+        x, y = mean_points(w, count)
     # A point in the plane of a cut touches both slabs, to rounding.
     overlap = count == 4 or norm(sub(y, x)) <= _TOUCHING * max(a.row[SIZE], b.row[SIZE])
     local = in_frame_of_b(pair, y)

@@ -22,7 +22,7 @@ import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2, Floats3
 from superovoid.compiled.kernels import entry_point, kernel, out_of_line
-from superovoid.compiled.simd import loader, storer
+from superovoid.compiled.rows import loader, storer
 from superovoid.compiled.vector import LEAST_LENGTH, add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.columns import NO_CONTACT, write_result
 from superovoid.contact.minkowski.contact_points import HULL_GOAL

@@ -24,9 +24,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import inline, kernel, out_of_line
 from superovoid.compiled.row_heap import without_first
-from superovoid.compiled.vector import add, combine, dot, rotate, scale, sub
+from superovoid.compiled.vector import add, combine, dot, put_vector_in, rotate, scale, sub, vector_in
 from superovoid.contact.minkowski import revolution
 from superovoid.contact.minkowski.difference import ALMOST, FINEST, LOSS, SearchResult, are_well_apart, new_workspace
 from superovoid.contact.superovoids.answers import COLD_ITERATIONS
@@ -34,12 +34,8 @@ from superovoid.contact.superovoids.caps import WIDEST, Cap, largest_cap
 from superovoid.contact.superovoids.certificate import lower_bound
 from superovoid.contact.superovoids.direction_lanes import AT, LENGTH, NEAREST, WIDTH
 from superovoid.contact.superovoids.direction_net import (
-    ITERATIONS,
-    M_COLUMN,
-    N_COLUMN,
-    SPENT,
-    VERTICES,
-    WAITING,
+    COUNTS,
+    VERTEX,
     Cut,
     Problem,
     corners_of,
@@ -51,9 +47,6 @@ from superovoid.contact.superovoids.direction_net import (
     lowest_lane,
     new_net,
     put_support_point,
-    row_of,
-    set_row,
-    step,
     triangle_of,
     turned_corners,
     vertex_of_lane,
@@ -111,20 +104,20 @@ def ball_radius(pair):
     return radius + pair.b[A1] if is_sphere(pair.b) else radius
 
 
-@step
+@inline
 def _with_cap(pair, best, net):
     """Return the minimum with the cap about it; compute the cap on first use."""
     if best.cap.angle >= 0.0:
         return best
-    net.counts[SPENT] += _CAP_COST
+    net.counts[COUNTS.spent] += _CAP_COST
     cap = largest_cap(pair, best.fa, best.fb) if best.converged else Cap(0.0, 0.0)
     return Minimum(best.value, best.n, best.fa, best.fb, best.converged, cap)
 
 
-@step
+@inline
 def _spent_effort(net):
     """Return the number of computed support points, with other work in units of them."""
-    return net.counts[SPENT] + net.counts[VERTICES]
+    return net.counts[COUNTS.spent] + net.counts[COUNTS.vertices]
 
 
 @kernel
@@ -139,21 +132,21 @@ def _better_minimum(problem, best, n, m, fa, fb, counts):
     if dot(n, m) >= best.value - problem.goal:
         return best
     value = proved_support(pair, n)
-    counts[SPENT] += _PROOF_COST
+    counts[COUNTS.spent] += _PROOF_COST
     if value >= best.value - problem.goal:
         return best
     converged = False
     for attempt in range(_ATTEMPTS):
-        if converged or counts[ITERATIONS] >= _POLISHING_ITERATIONS or counts[SPENT] > problem.polishing:
+        if converged or counts[COUNTS.iterations] >= _POLISHING_ITERATIONS or counts[COUNTS.spent] > problem.polishing:
             break
         # Newton on surface points is quick; if it circles or climbs, Newton on h_M goes down, to where it may converge.
         if attempt % 2 == 0:
             ok, used, ga, gb, k = solve(pair, fa, fb, problem.tolerance, COLD_ITERATIONS)
-            counts[ITERATIONS] += 0 if ok else used
-            counts[SPENT] += (used + 3) // 4
+            counts[COUNTS.iterations] += 0 if ok else used
+            counts[COUNTS.spent] += (used + 3) // 4
         else:
             ok, lower, ga, gb, used = minimise_support(pair, n, fa, fb, problem.tolerance)
-            counts[SPENT] += used
+            counts[COUNTS.spent] += used
             k = observe(pair, ga, gb, min(pair.a[SIZE], pair.b[SIZE]))
             if not ok:
                 least = proved_support(pair, lower) if used > 0 else value
@@ -167,15 +160,15 @@ def _better_minimum(problem, best, n, m, fa, fb, counts):
     return Minimum(value, n, fa, fb, converged, UNKNOWN_CAP)
 
 
-@step
+@inline
 def _look_closer(problem, best, net, vertex):
     """Give a vertex, whose point of M lies below the best value, the support point; and the best direction then known.
 
     Otherwise that corner would keep every triangle about it open. Of inner bodies the best value is that to be proved,
     and becomes another one only if it is refuted.
     """
-    n = row_of(net.vertices, vertex, N_COLUMN)
-    net.counts[SPENT] += 1
+    n = vector_in(net.vertices, vertex, VERTEX.n)
+    net.counts[COUNTS.spent] += 1
     if problem.inside:
         m, fa, fb = inner_difference(problem.pair, problem.inner_a, problem.inner_b, n)
         put_support_point(net, vertex, combine(1.0, m, -problem.radius, n), fa, fb)
@@ -184,22 +177,22 @@ def _look_closer(problem, best, net, vertex):
         return Minimum(dot(n, m), best.n, best.fa, best.fb, best.converged, best.cap)
     m, fa, fb = minkowski_support(problem.pair, n, LOOSE)
     core = combine(1.0, m, -problem.radius, n)
-    if dot(n, core) > dot(n, row_of(net.vertices, vertex, M_COLUMN)):
+    if dot(n, core) > dot(n, vector_in(net.vertices, vertex, VERTEX.m)):
         put_support_point(net, vertex, core, fa, fb)
     return _better_minimum(problem, best, n, m, fa, fb, net.counts)
 
 
-@step
+@inline
 def _value_at(problem, net, vertex):
     """Return the height of the point of M of a vertex along its direction."""
-    return problem.radius + dot(row_of(net.vertices, vertex, N_COLUMN), row_of(net.vertices, vertex, M_COLUMN))
+    return problem.radius + dot(vector_in(net.vertices, vertex, VERTEX.n), vector_in(net.vertices, vertex, VERTEX.m))
 
 
 @kernel
 def _lowest_vertex(problem, net):
     """Return the vertex with the least height along its direction."""
     lowest, least = 0, math.inf
-    for vertex in range(net.counts[VERTICES]):
+    for vertex in range(net.counts[COUNTS.vertices]):
         value = _value_at(problem, net, vertex)
         if value < least:
             lowest, least = vertex, value
@@ -226,7 +219,7 @@ def cover(problem, best, net, lanes):
         # Along their normal no point of inner bodies is farther than the contact.
         y = add(pair.centre, rotate(pair.rotation, position(pair.b, best.fb)))
         contact = sub(position(pair.a, best.fa), y)
-        set_row(net.vertices, 0, M_COLUMN, combine(1.0, contact, -problem.radius, n))
+        put_vector_in(net.vertices, 0, VERTEX.m, combine(1.0, contact, -problem.radius, n))
     lowest = _lowest_vertex(problem, net)
     for k in range(-1, WIDTH):
         vertex = lowest if k < 0 else k
@@ -246,12 +239,12 @@ def refine_all(problem, best, proved, net, lanes, budget):
     pair, radius, taken = problem.pair, problem.radius, net.taken
     while best.value >= problem.refuted:
         least_taken, count = math.inf, 0
-        while count < WIDTH and net.counts[WAITING] > 0:
+        while count < WIDTH and net.counts[COUNTS.waiting] > 0:
             cell = net.heap[0]
             bound = net.key[cell]
             if bound >= best.value - problem.goal or _spent_effort(net) + count >= budget:
                 break  # all others that wait have bounds as high
-            net.counts[WAITING] = without_first(net.heap, net.key, net.counts[WAITING])
+            net.counts[COUNTS.waiting] = without_first(net.heap, net.key, net.counts[COUNTS.waiting])
             triangle = triangle_of(net.vertices, corners_of(net.cells, cell))
             least_cos = min(dot(best.n, triangle.n1), dot(best.n, triangle.n2), dot(best.n, triangle.n3))
             if least_cos > _COS_WIDEST:
@@ -287,7 +280,7 @@ def refine_all(problem, best, proved, net, lanes, budget):
                 break
             # Use the edge cut in the lanes: rounding could choose another one here.
             corners = turned_corners(net, cell, lanes, i)
-            n = row_of(net.vertices, vertex, N_COLUMN)
+            n = vector_in(net.vertices, vertex, VERTEX.n)
             divide(
                 net,
                 cell,
@@ -296,7 +289,7 @@ def refine_all(problem, best, proved, net, lanes, budget):
                 bound,
                 radius,
             )
-    if net.counts[WAITING] > 0:
+    if net.counts[COUNTS.waiting] > 0:
         proved = min(proved, net.key[net.heap[0]])
     return best, proved
 
@@ -312,13 +305,13 @@ def _rival(problem, best, net):
     pair = problem.pair
     opposite, _, _ = minkowski_support(pair, scale(-1.0, best.n), EXACT)
     rival, lowest, least = -dot(best.n, opposite), -1, (1.0 + ALMOST) * best.value
-    for vertex in range(net.counts[VERTICES]):
+    for vertex in range(net.counts[COUNTS.vertices]):
         value = _value_at(problem, net, vertex)
-        if value < least and are_well_apart(row_of(net.vertices, vertex, N_COLUMN), best.n):
+        if value < least and are_well_apart(vector_in(net.vertices, vertex, VERTEX.n), best.n):
             lowest, least = vertex, value
     if lowest < 0 or rival <= best.value + problem.goal:
         return rival
-    n = row_of(net.vertices, lowest, N_COLUMN)
+    n = vector_in(net.vertices, lowest, VERTEX.n)
     m, fa, fb = minkowski_support(pair, n, EXACT)
     found = _better_minimum(problem, Minimum(math.inf, n, fa, fb, False, UNKNOWN_CAP), n, m, fa, fb, net.counts)
     return min(rival, found.value) if are_well_apart(found.n, best.n) else rival
@@ -337,7 +330,9 @@ def _about_axis(problem, best, known, net, budget):
     _, proved, n, _, _, _, spent, rival = revolution.search(cores_of(pair), start, goal, budget, new_workspace())
     m, fa, fb = minkowski_support(pair, n, EXACT)
     value, n, fa, fb, converged, _ = _better_minimum(problem, best, n, m, fa, fb, net.counts)
-    return Optimum(value, n, fa, fb, converged, min(max(proved, known), value), rival, spent + net.counts[ITERATIONS])
+    return Optimum(
+        value, n, fa, fb, converged, min(max(proved, known), value), rival, spent + net.counts[COUNTS.iterations]
+    )
 
 
 @kernel(_nrt=True)
@@ -372,5 +367,5 @@ def search(pair, best, goal, tolerance, budget):
     best, proved = refine_all(problem, best, proved, net, lanes, most)
     if is_revolved and best.value - proved > goal:
         return _about_axis(problem, best, proved, net, max(0, budget - _spent_effort(net)))
-    rival, iterations = _rival(problem, best, net), net.counts[ITERATIONS]
+    rival, iterations = _rival(problem, best, net), net.counts[COUNTS.iterations]
     return Optimum(best.value, best.n, best.fa, best.fb, best.converged, min(proved, best.value), rival, iterations)

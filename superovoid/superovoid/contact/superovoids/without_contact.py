@@ -17,7 +17,7 @@ from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.minkowski import contact_points
 from superovoid.contact.minkowski.contact_points import off_normal
-from superovoid.contact.minkowski.difference import X, Y, gjk, gjk_start, mean_point, new_workspace
+from superovoid.contact.minkowski.difference import gjk, gjk_start, mean_points, new_workspace
 from superovoid.contact.minkowski.on_surfaces import off_line, onto_surfaces
 from superovoid.contact.separation import inner_centre, is_in_both, rounding_margin
 from superovoid.contact.superovoids.answers import CLOSED, Answer, is_closed, with_interval
@@ -112,7 +112,8 @@ def nearest_by_gjk(pair, n, goal, iterations):
     if not (found.lower > margin and found.upper - found.lower <= 0.5 * goal):
         distance, upper = (found.lower, 0.0) if found.overlap else (math.inf, math.inf)
         return Answer(distance, -math.inf, upper, n, n, found.n, fa, fb, UNPROVEN, iterations)
-    x, y = onto_surfaces(cores, mean_point(w, found.count, X), mean_point(w, found.count, Y), found.n, False)
+    x, y = mean_points(w, found.count)
+    x, y = onto_surfaces(cores, x, y, found.n, False)
     length, y = norm(sub(y, x)), rotate_back(rotation, sub(y, centre))
     lower, upper = min(found.lower - margin, length), length + margin
     answer = Answer(length, lower, upper, x, y, found.n, fa, fb, NON_UNIQUE, iterations)

@@ -38,7 +38,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from superovoid.contact import Status, columns
+from superovoid.contact import Status
+from superovoid.contact.columns import RESULT
 from superovoid.output import (
     REPORT,
     CsvRow,
@@ -209,9 +210,9 @@ class Engine(_Loop):
         """Return the answer from the row of results; converged means proved."""
         out = self.pairs.out[row]
         return (
-            out[columns.DISTANCE],
-            out[columns.ITERATIONS],
-            not int(out[columns.STATUS]) & Status.UNPROVEN,
+            out[RESULT.distance],
+            out[RESULT.iterations],
+            not int(out[RESULT.status]) & Status.UNPROVEN,
         )
 
 
@@ -417,7 +418,7 @@ def _certify(fingers: Fingers, poses: Poses) -> Task:
         rows = np.flatnonzero(scheme.pairs.near)
         for row in rows.tolist():
             engine.ask(row)
-        distances = engine.pairs.out[rows, columns.DISTANCE]
+        distances = engine.pairs.out[rows, RESULT.distance]
         visits.append(rows)
         counted.append(distances < 0.0)
         truth.append(distances[distances < 0.0])

@@ -31,7 +31,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 from rich.table import Table
 
-from superovoid.contact import columns
+from superovoid.contact.columns import RESULT
 from superovoid.dataset.spreading import in_order
 from superovoid.output import (
     REPORT,
@@ -266,13 +266,13 @@ def draw(battery: str, count: int, seed: int) -> tuple[list[peers.Pair], FloatAr
     while len(pairs) < count:
         drawn = paper_battery(2 * CHUNK, int(np.random.SeedSequence([seed, part]).generate_state(1)[0]))
         drawn.solve(0, drawn.count)
-        found = drawn.out[:, columns.DISTANCE]
+        found = drawn.out[:, RESULT.distance]
         part += 1
         for i in np.flatnonzero((found > 0.0) if battery == "separated" else (found < 0.0))[: count - len(pairs)]:
             bodies = [Superovoid.from_goncalves(rows[i, :3], rows[i, 3:5], rows[i, 5:]) for rows in drawn.shapes]
             pairs.append(peers.Pair(*bodies, drawn.poses[0, i], drawn.poses[1, i]))
             distances.append(found[i])
-            proved.append(found[i] - drawn.out[i, columns.LOWER] <= PROVED)
+            proved.append(found[i] - drawn.out[i, RESULT.lower] <= PROVED)
     return pairs, np.array(distances), np.array(proved)
 
 

@@ -30,7 +30,7 @@ from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 from superovoid import Superellipsoid, distance
-from superovoid.contact import columns
+from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH
 from superovoid.contact.inputs import SEARCH_BUDGET
 from superovoid.contact.inputs import TOLERANCE as ENGINE_TOLERANCE
 from superovoid.contact.superovoids import pair_solver
@@ -163,8 +163,8 @@ class EngineFollowing:
     def __init__(self, case: Case, poses: tuple[FloatArray, FloatArray]) -> None:
         self._rows = tuple(s._packed_row[None] for s in case.shapes)
         self._poses = poses
-        self._state = np.zeros((1, columns.STATE_LENGTH))
-        self._out = np.empty((1, columns.RESULT_LENGTH))
+        self._state = np.zeros((1, STATE_LENGTH))
+        self._out = np.empty((1, RESULT_LENGTH))
 
     def reset(self) -> None:
         """Forget the last step."""
