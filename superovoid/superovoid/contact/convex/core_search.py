@@ -32,29 +32,29 @@ from superovoid.contact.superovoids.direction_net import (
     OCTANTS,
     VERTEX,
     corners_of,
-    cut_of,
     divide,
     guess_of,
     new_net,
     octahedron,
+    put_guess,
     triangle_of,
     wait,
 )
-
-# Of a vertex: strata of the support points of A and B, height and radius on the superovoid of the pair, if it has one.
-_STRATA, _HEIGHT = VERTEX.guess, VERTEX.guess + 2
+from superovoid.contact.superovoids.triangles import split_of, turn
 
 
 @kernel
 def _put_vertex(net, n, c):
-    """Add a direction with its support point to the net; returns its number."""
+    """Add a direction with its support point to the net; returns its number.
+
+    The guess is the strata of A and B, then height and radius on the superovoid of the pair, if it has one.
+    """
     vertex = net.counts[COUNTS.vertices]
     net.counts[COUNTS.vertices] += 1
     row = net.vertices[vertex]
     put_vector_in(net.vertices, vertex, VERTEX.n, n)
     put_vector_in(net.vertices, vertex, VERTEX.m, c.m)
-    row[_STRATA], row[_STRATA + 1] = c.stratum_a, c.stratum_b
-    row[_HEIGHT], row[_HEIGHT + 1] = c.height, c.radius
+    put_guess(row, VERTEX.guess, (c.stratum_a, c.stratum_b, c.height, c.radius))
     return vertex
 
 
@@ -64,7 +64,7 @@ def _polish_corners(pair, net, corners, n, found, w):
     for j in range(3):
         vertex = corners[j]
         put_vector_in(w, j, SIMPLEX.m, vector_in(net.vertices, vertex, VERTEX.m))
-        strata = net.vertices[vertex, _STRATA], net.vertices[vertex, _STRATA + 1]
+        strata = net.vertices[vertex, VERTEX.guess], net.vertices[vertex, VERTEX.guess + 1]
         w[j, SIMPLEX.stratum_a], w[j, SIMPLEX.stratum_b] = strata
     return polish_result(pair, n, 3, found, w)
 
@@ -115,23 +115,23 @@ def search(pair, found, goal, budget, w):
         net.counts[COUNTS.waiting] = without_first(net.heap, net.key, net.counts[COUNTS.waiting])
         corners = corners_of(net.cells, cell)
         triangle = triangle_of(net.vertices, corners)
-        cut = cut_of(corners, triangle, bound, 0.0)
+        split = split_of(triangle, bound, 0.0, False)
         pops += 1
         if not found.polished and pops >= next_polish:
             next_polish = pops + 1 + pops // 2
-            found = _polish_corners(pair, net, corners, cut.point, found, w)
-        if min(cut.chords[0], cut.chords[1]) < FINEST:
+            found = _polish_corners(pair, net, corners, split.point, found, w)
+        if min(split.chords[0], split.chords[1]) < FINEST:
             proved = min(proved, bound)  # the corners have run together: no finer direction exists
             continue
-        _, _, height, radius = guess_of(net.vertices, VERTEX.guess, cut.corners, cut.chords)
-        c = difference_point(pair, cut.point, height, radius, LOSS * (found.value - bound))
+        _, _, height, radius = guess_of(net.vertices, turn(split.turns, corners), split.chords)
+        c = difference_point(pair, split.point, height, radius, LOSS * (found.value - bound))
         if c.h < found.value:
-            c = difference_support(pair, cut.point)
+            c = difference_support(pair, split.point)
         is_better = c.h < found.value - goal
-        found = keep_better(found, cut.point, c)
-        divide(net, cell, _put_vertex(net, cut.point, c), cut, bound, 0.0)
+        found = keep_better(found, split.point, c)
+        divide(net, cell, _put_vertex(net, split.point, c), split.turns, split.in_three, bound, 0.0)
         if is_better:
             # Another minimum, or the same one still far: Newton from here.
-            found = _polish_corners(pair, net, corners, cut.point, found, w)
+            found = _polish_corners(pair, net, corners, split.point, found, w)
     value, _, n, x, y, is_polished, spent, rival = _with_rival(pair, net, found, w)
     return SearchResult(value, min(proved, value), n, x, y, is_polished, spent, rival)

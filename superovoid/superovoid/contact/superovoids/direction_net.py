@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import inline, kernel, out_of_line
 from superovoid.compiled.row_heap import lift
-from superovoid.compiled.rows import layout
+from superovoid.compiled.rows import layout, loader, storer
 from superovoid.compiled.vector import Vector, combine, dot, norm, put_vector_in, scale, tangent_frame, vector_in
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.direction_lanes import (
@@ -33,13 +33,16 @@ from superovoid.contact.superovoids.direction_lanes import (
     put_in_lane,
 )
 from superovoid.contact.superovoids.inner_bodies import InnerShare, put_inside
-from superovoid.contact.superovoids.triangles import Triangle, split_of, triangle_bound
+from superovoid.contact.superovoids.triangles import Triangle, triangle_bound, turn
 from superovoid.shapes.kernels.surface import DENTED
 
 _FIRST_GAP = 0.5  # gap of the first directions, in place of the gap of a triangle, relative to h_M
 
 # A vertex: direction, support point of M with balls taken off, height and radius of the surface points of A and B.
 VERTEX, VERTEX_LENGTH = layout(1, n=Vector, m=Vector, guess=4)
+put_guess = storer(4, 1)
+_GUESS_A, _GUESS_B = AT.body_a + OF_BODY.height, AT.body_b + OF_BODY.height  # in lanes: height, then radius
+_load_two, _put_two = loader(2, ROW), storer(2, ROW)
 
 # `Net.counts`: waiting triangles, all triangles, vertices, other work in units of support points, and iterations of
 # Newton's method without a result.
@@ -74,16 +77,6 @@ class Net(NamedTuple):
     taken: NDArray[np.int64]  # triangles in lanes
 
 
-class Cut(NamedTuple):
-    """The point at which to split a triangle."""
-
-    corners: tuple  # its vertices, turned so that the edge to split runs from the first to the second
-    point: tuple
-    chords: tuple  # from the corners to the point
-    gap: float  # largest gap between h_M and its bound
-    in_three: bool  # whether the direction is inside the triangle, not on the edge
-
-
 @kernel(_nrt=True, forceinline=True)
 def new_net(budget):
     """Return a net with room for a number of support points."""
@@ -99,9 +92,9 @@ def new_net(budget):
 
 
 @inline
-def guess_of(vertices, at, corners, chords):
-    """Interpolate heights and radii, from column `at` on, at a direction, by its chords to three vertices."""
-    (i, j, k), (c1, c2, c3) = corners, chords
+def guess_of(vertices, corners, chords):
+    """Interpolate heights and radii at a direction, by its chords to three vertices."""
+    (i, j, k), (c1, c2, c3), at = corners, chords, VERTEX.guess
     w1, w2, w3 = c2 * c3, c3 * c1, c1 * c2
     total = w1 + w2 + w3
     w1, w2, w3 = w1 / total, w2 / total, w3 / total
@@ -151,22 +144,15 @@ def wait(net, cell, least, radius):
 
 
 @inline
-def put_parts(cells, count, cell, vertex, cut):
-    """Replace a triangle by its two or three parts; return the new number of triangles."""
-    i, j, k = cut.corners
-    put_vector_in(cells, cell, 0, (i, vertex, k))
-    put_vector_in(cells, count, 0, (vertex, j, k))
-    if not cut.in_three:
-        return count + 1
-    put_vector_in(cells, count + 1, 0, (i, j, vertex))
-    return count + 2
-
-
-@inline
-def divide(net, cell, vertex, cut, bound, radius):
-    """Replace a triangle by its parts, and put these on the heap."""
+def divide(net, cell, vertex, turns, in_three, bound, radius):
+    """Replace a triangle by its two or three parts, and put these on the heap."""
+    i, j, k = turn(turns, corners_of(net.cells, cell))
     second = net.counts[COUNTS.cells]
-    net.counts[COUNTS.cells] = put_parts(net.cells, second, cell, vertex, cut)
+    net.counts[COUNTS.cells] += 2 if in_three else 1
+    put_vector_in(net.cells, cell, 0, (i, vertex, k))
+    put_vector_in(net.cells, second, 0, (vertex, j, k))
+    if in_three:
+        put_vector_in(net.cells, second + 1, 0, (i, j, vertex))
     wait(net, cell, bound, radius)
     for part in range(second, net.counts[COUNTS.cells]):
         wait(net, part, bound, radius)
@@ -181,15 +167,6 @@ def octahedron(n):
 
 OCTANTS = np.array([(i, j, k) for i in (0, 3) for j in (1, 4) for k in (2, 5)])
 """The triangles of `octahedron`."""
-
-
-@inline
-def cut_of(corners, triangle, bound, radius):
-    """Choose where to split a triangle."""
-    i, j, k = corners
-    split = split_of(triangle, bound, radius, False)
-    turned = (i, j, k) if split.turns == 0 else ((j, k, i) if split.turns == 1 else (k, i, j))
-    return Cut(turned, split.point, split.chords, split.gap, split.in_three)
 
 
 # --- in lanes -----------------------------------------------------------------------------------------------------
@@ -209,29 +186,15 @@ def _load_corner(net, vertex, lanes, at):
 
 
 @inline
-def turned_corners(net, cell, lanes, i):
-    """Return the vertices of a triangle in a lane, turned so that the edge to split is the first."""
-    one, two, three = corners_of(net.cells, cell)
-    turns = lanes[AT.turns + i]
-    return (one, two, three) if turns == 0.0 else ((two, three, one) if turns == 1.0 else (three, one, two))
-
-
-@inline
 def vertex_of_lane(net, lanes, i):
     """Add a vertex along the direction of a lane; return its number."""
     vertex = net.counts[COUNTS.vertices]
     net.counts[COUNTS.vertices] += 1
     row = net.vertices[vertex]
-    for j in range(6):
+    for j in range(VERTEX.guess):
         row[j] = lanes[AT.point + j * ROW + i]
-    row[VERTEX.guess], row[VERTEX.guess + 1] = (
-        lanes[AT.body_a + OF_BODY.height + i],
-        lanes[AT.body_a + OF_BODY.ring + i],
-    )
-    row[VERTEX.guess + 2], row[VERTEX.guess + 3] = (
-        lanes[AT.body_b + OF_BODY.height + i],
-        lanes[AT.body_b + OF_BODY.ring + i],
-    )
+    (height_a, ring_a), (height_b, ring_b) = _load_two(lanes, _GUESS_A + i), _load_two(lanes, _GUESS_B + i)
+    put_guess(row, VERTEX.guess, (height_a, ring_a, height_b, ring_b))
     return vertex
 
 
@@ -239,8 +202,7 @@ def vertex_of_lane(net, lanes, i):
 def put_support_point(net, vertex, m, fa, fb):
     """Replace the point of M of a vertex, balls taken off, and its surface points."""
     put_vector_in(net.vertices, vertex, VERTEX.m, m)
-    net.vertices[vertex, VERTEX.guess], net.vertices[vertex, VERTEX.guess + 1] = fa.w, fa.r
-    net.vertices[vertex, VERTEX.guess + 2], net.vertices[vertex, VERTEX.guess + 3] = fb.w, fb.r
+    put_guess(net.vertices[vertex], VERTEX.guess, (fa.w, fa.r, fb.w, fb.r))
 
 
 @kernel
@@ -254,11 +216,10 @@ def _choose_in_lanes(problem, net, taken, count, lanes):
             _load_corner(net, net.cells[taken[i], corner], lanes, AT.corners + corner * CORNER + i)
     cut_in_lanes(lanes, lanes_for(count), radius, pair.a[DENTED] + pair.b[DENTED] != 0.0)
     for i in range(count):
-        guess = guess_of(
-            net.vertices, VERTEX.guess, turned_corners(net, taken[i], lanes, i), in_lane(lanes, AT.chords + i)
-        )
-        lanes[AT.body_a + OF_BODY.height + i], lanes[AT.body_a + OF_BODY.ring + i] = guess[0], guess[1]
-        lanes[AT.body_b + OF_BODY.height + i], lanes[AT.body_b + OF_BODY.ring + i] = guess[2], guess[3]
+        corners = turn(lanes[AT.turns + i], corners_of(net.cells, taken[i]))
+        guess = guess_of(net.vertices, corners, in_lane(lanes, AT.chords + i))
+        _put_two(lanes, _GUESS_A + i, guess[:2])
+        _put_two(lanes, _GUESS_B + i, guess[2:])
 
 
 @kernel
@@ -335,8 +296,8 @@ def _choose_fan(n, value, pull, lanes):
         across = combine(2.0 * pull * FAN[i, 0], t1, 2.0 * pull * FAN[i, 1], t2)
         direction = combine(1.0, across, near - far, n)
         put_in_lane(lanes, AT.point + i, scale(1.0 / norm(direction), direction))
-        lanes[AT.body_a + OF_BODY.height + i] = lanes[AT.body_b + OF_BODY.height + i] = 0.0
-        lanes[AT.body_a + OF_BODY.ring + i] = lanes[AT.body_b + OF_BODY.ring + i] = 1.0
+        _put_two(lanes, _GUESS_A + i, (0.0, 1.0))
+        _put_two(lanes, _GUESS_B + i, (0.0, 1.0))
         lanes[AT.gap + i] = _FIRST_GAP * value
 
 

@@ -36,7 +36,6 @@ from superovoid.contact.superovoids.direction_lanes import AT, LENGTH, NEAREST, 
 from superovoid.contact.superovoids.direction_net import (
     COUNTS,
     VERTEX,
-    Cut,
     Problem,
     corners_of,
     divide,
@@ -48,7 +47,6 @@ from superovoid.contact.superovoids.direction_net import (
     new_net,
     put_support_point,
     triangle_of,
-    turned_corners,
     vertex_of_lane,
     wait_for_fan,
 )
@@ -279,16 +277,7 @@ def refine_all(problem, best, proved, net, lanes, budget):
                 proved = min(proved, least_taken)
                 break
             # Use the edge cut in the lanes: rounding could choose another one here.
-            corners = turned_corners(net, cell, lanes, i)
-            n = vector_in(net.vertices, vertex, VERTEX.n)
-            divide(
-                net,
-                cell,
-                vertex,
-                Cut(corners, n, chords, lanes[AT.gap + i], lanes[AT.in_three + i] != 0.0),
-                bound,
-                radius,
-            )
+            divide(net, cell, vertex, lanes[AT.turns + i], lanes[AT.in_three + i] != 0.0, bound, radius)
     if net.counts[COUNTS.waiting] > 0:
         proved = min(proved, net.key[net.heap[0]])
     return best, proved

@@ -214,8 +214,9 @@ class Split(NamedTuple):
 
 
 @kernel
-def _cycle_values(turns, x1, x2, x3):
-    """Return three values, turned."""
+def turn(turns, values):
+    """Return the values of three corners in the order of the turned corners (`Split`)."""
+    x1, x2, x3 = values
     first = x1 if turns == 0 else (x2 if turns == 1 else x3)
     second = x2 if turns == 0 else (x3 if turns == 1 else x1)
     third = x3 if turns == 0 else (x1 if turns == 1 else x2)
@@ -248,8 +249,8 @@ def split_of(triangle, bound, radius, dented):
     e31 = l31 if by_length else e31
     turns = 1 if e23 >= e12 and e23 >= e31 else (2 if e31 >= e12 and e31 >= e23 else 0)
     turns = 0 if in_three else turns
-    n1, n2, n3 = _cycle_values(turns, n1, n2, n3)
-    m1, m2, _ = _cycle_values(turns, m1, m2, m3)
+    n1, n2, n3 = turn(turns, (n1, n2, n3))
+    m1, m2, _ = turn(turns, (m1, m2, m3))
     edge = edge_direction(n1, n2, m1, m2, by_length)
     point = (
         facet[0] if in_three else edge[0],
