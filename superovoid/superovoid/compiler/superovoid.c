@@ -61,11 +61,6 @@ int32_t superovoid_contact_c_interface_differentiate(const double *out, int64_t 
                                                      int64_t work_length, double *by_poses, int64_t rows,
                                                      int64_t columns, int64_t *error);
 
-int32_t superovoid_shapes_kernels_hulls_pack_hull(const double *vertices, int64_t n, int64_t columns,
-                                                  const int32_t *faces, int64_t m, int64_t corners, double *row,
-                                                  int64_t row_length, double *pool, int64_t pool_length,
-                                                  int64_t *error);
-
 int32_t superovoid_shapes_kernels_hulls_pack_mesh(const double *vertices, int64_t n, int64_t columns,
                                                   const int32_t *faces, int64_t m, int64_t corners,
                                                   const int32_t *hull, int64_t h, int64_t corners_of_hull, double *row,
@@ -219,27 +214,9 @@ superovoid_error superovoid_half_space_create(superovoid_body **body) {
 
 static size_t room_of_hull(size_t n, size_t m) { return 1 + 3 * n + 4 * m + (n + LANES - 1) / LANES * 3 * LANES; }
 
-superovoid_error superovoid_convex_create(size_t n, const double *vertices, size_t m, const int32_t *triangles,
-                                          superovoid_body **body) {
-    superovoid_body *made;
-    superovoid_error error;
-    int64_t found = 0;
-    if (!vertices || !triangles || !body) return SUPEROVOID_ERROR_NULL;
-    if (n > INT32_MAX) return SUPEROVOID_ERROR_VERTICES;
-    if (m > INT32_MAX) return SUPEROVOID_ERROR_FACES;
-    made = new_body(room_of_hull(n, m));
-    if (!made) return SUPEROVOID_ERROR_MEMORY;
-    error = error_of(superovoid_shapes_kernels_hulls_pack_hull(vertices, (int64_t)n, 3, triangles, (int64_t)m, 3,
-                                                               made->row, ROW_LENGTH, made->pool, made->pool_length,
-                                                               &found),
-                     &found);
-    if (error) free(made);
-    else *body = made;
-    return error;
-}
-
-superovoid_error superovoid_mesh_create(size_t n, const double *vertices, size_t m, const int32_t *triangles, size_t h,
-                                        const int32_t *hull, superovoid_body **body) {
+/* m = 0: the hull */
+static superovoid_error create_of_triangles(size_t n, const double *vertices, size_t m, const int32_t *triangles,
+                                            size_t h, const int32_t *hull, superovoid_body **body) {
     superovoid_body *made;
     superovoid_error error;
     int64_t found = 0;
@@ -255,6 +232,17 @@ superovoid_error superovoid_mesh_create(size_t n, const double *vertices, size_t
     if (error) free(made);
     else *body = made;
     return error;
+}
+
+superovoid_error superovoid_convex_create(size_t n, const double *vertices, size_t m, const int32_t *triangles,
+                                          superovoid_body **body) {
+    return create_of_triangles(n, vertices, 0, triangles, m, triangles, body);
+}
+
+superovoid_error superovoid_mesh_create(size_t n, const double *vertices, size_t m, const int32_t *triangles, size_t h,
+                                        const int32_t *hull, superovoid_body **body) {
+    if (m == 0) return SUPEROVOID_ERROR_FACES;
+    return create_of_triangles(n, vertices, m, triangles, h, hull, body);
 }
 
 void superovoid_body_free(superovoid_body *body) { free(body); }

@@ -122,8 +122,8 @@ superovoid_error superovoid_half_space_create(superovoid_body **body);
 
 /**
  * Create the convex hull of n vertices (consecutive x, y, z) from its m triangles, as returned by any convex hull
- * program: three vertex indices each, counter-clockwise seen from outside. All vertices are used. The function checks
- * that the triangles are those of the hull, in a time proportional to n times m.
+ * program: three vertex indices each, counter-clockwise seen from outside. Vertices that are proved to lie inside are
+ * left out. The function checks that the triangles are those of the hull, in a time proportional to n times m.
  */
 superovoid_error superovoid_convex_create(size_t n, const double *vertices, size_t m, const int32_t *triangles,
                                           superovoid_body **body);

@@ -3,16 +3,15 @@
 
 r"""Rows and pools of bodies given by vertices and triangles: convex hulls, and meshes with their hulls.
 
-Of a hull all vertices are kept, so that support points are those of the hull without loss. Each triangle has a plane:
-its normal n with the offset max n . v over all vertices, so that the hull lies below all planes. What these may
-misjudge of the depth of a point (PLANE_LOSS) is how far a corner of the triangle lies below its plane, whatever the
-rounding of the normal (`superovoid.shapes.hull`).
+Each triangle of a hull has a plane: its normal n with the offset max n . v over all vertices, so that the hull lies
+below all planes. What these may misjudge of the depth of a point (PLANE_LOSS) is how far a corner of the triangle lies
+below its plane, whatever the rounding of the normal (`superovoid.shapes.hull`).
 
 The triangles cover the boundary of the hull once: every edge has two triangles, turned the same way, and their
 solid angles about a point inside, all positive, add up to 4 pi.
 
-Of the vertices of a mesh its hull keeps those of the hull's triangles, and those that the planes do not prove to lie
-inside: deeper than PLANE_LOSS.
+Of the vertices the hull keeps those of its triangles, and those that the planes do not prove to lie inside: deeper than
+PLANE_LOSS. So support points are those of the hull without loss.
 """
 
 from __future__ import annotations
@@ -215,34 +214,6 @@ def room_of(vertices, planes, triangles):
     return 1 + 3 * vertices + 4 * planes + BLOCK * ((vertices + LANES - 1) // LANES) + 21 * triangles
 
 
-@entry_point(nogil=True)
-def pack_hull(vertices: Floats2, faces: Int32s2, row: Floats1, pool: Floats1) -> int:
-    """Fill in row and pool of the convex hull of points.
-
-    Parameters
-    ----------
-    vertices : array, shape (n, 3)
-    faces : array of int32, shape (m, 3)
-        The triangles of the hull, counter-clockwise seen from outside.
-    row : array, shape (ROW_LENGTH,)
-        Zeros.
-    pool : array, shape (room_of(n, m, 0),)
-
-    Returns
-    -------
-    int
-        VALID, or what is wrong: BAD_VERTICES, BAD_FACES (numbers out of range), BAD_HULL.
-    """
-    if row.shape[0] != ROW_LENGTH or pool.shape[0] != room_of(vertices.shape[0], faces.shape[0], 0):
-        return MISMATCH
-    found = _pack_planes(vertices, faces, row, pool)
-    if found == VALID:
-        row[kinds.KIND] = kinds.CONVEX_MESH
-        for i in range(vertices.shape[0]):
-            _pack_vertex(vertices, i, row, pool)
-    return found
-
-
 @kernel(_nrt=True)
 def _pack_corners(vertices, hull, row, pool):
     """Fill in the vertices that may be those of the hull."""
@@ -370,13 +341,13 @@ def _is_convex(vertices, faces, row):
 
 @entry_point(nogil=True)
 def pack_mesh(vertices: Floats2, faces: Int32s2, hull: Int32s2, row: Floats1, pool: Floats1) -> int:
-    """Fill in row and pool of a body bounded by a closed surface.
+    """Fill in row and pool of a body bounded by a closed surface, or of a convex hull.
 
     Parameters
     ----------
     vertices : array, shape (n, 3)
     faces : array of int32, shape (m, 3)
-        The triangles of the surface, counter-clockwise seen from outside.
+        The triangles of the surface, counter-clockwise seen from outside; none of a body that is its hull.
     hull : array of int32, shape (k, 3)
         Those of the convex hull of the vertices.
     row : array, shape (ROW_LENGTH,)
@@ -386,19 +357,24 @@ def pack_mesh(vertices: Floats2, faces: Int32s2, hull: Int32s2, row: Floats1, po
     Returns
     -------
     int
-        As `pack_hull`; BAD_SURFACE if the surface is not closed, is inside out, or leaves out a vertex.
+        VALID, or what is wrong: BAD_VERTICES, BAD_FACES (numbers out of range), BAD_HULL; BAD_SURFACE if the surface
+        is not closed, is inside out, or leaves out a vertex.
     """
     if row.shape[0] != ROW_LENGTH or pool.shape[0] != room_of(vertices.shape[0], hull.shape[0], faces.shape[0]):
         return MISMATCH
-    found = _check_numbers(vertices, faces)
+    has_surface = faces.shape[0] > 0
+    found = _check_numbers(vertices, faces) if has_surface else VALID
     if found == VALID:
         found = _pack_planes(vertices, hull, row, pool)
     if found != VALID:
         return found
+    _pack_corners(vertices, hull, row, pool)
+    row[kinds.KIND] = kinds.MESH if has_surface else kinds.CONVEX_MESH
+    if not has_surface:
+        return VALID
     is_closed = _are_edges_shared(faces, vertices.shape[0]) and _volume(vertices, faces) > 0.0
     if not (is_closed and _pack_surface(vertices, faces, room_of(vertices.shape[0], hull.shape[0], 0), row, pool)):
         return BAD_SURFACE
-    _pack_corners(vertices, hull, row, pool)
-    row[kinds.KIND], row[kinds.IS_CONVEX] = kinds.MESH, 1.0 if _is_convex(vertices, faces, row) else 0.0
+    row[kinds.IS_CONVEX] = 1.0 if _is_convex(vertices, faces, row) else 0.0
     row[S_] = _volume(vertices, faces)
     return VALID
