@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.compiled.arrays import Floats2, Int32s1
-from superovoid.compiled.kernels import entry_point, kernel
+from superovoid.compiled.kernels import entry_point, inline, kernel
 from superovoid.compiled.rows import layout
 from superovoid.compiled.vector import Vector
 
@@ -118,7 +118,7 @@ def _join(box, other):
         box[NODE.upper + i] = max(box[NODE.upper + i], other[NODE.upper + i])
 
 
-@kernel(forceinline=True)
+@inline
 def fit_node(nodes, node, order, boxes, bounds):
     """Fit the box of a node to its children, or to its items.
 

@@ -63,7 +63,7 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     function : callable
         The Python function.
     **options
-        How the compiler treats it. ``forceinline=True``: inline it in each caller. ``separate=True``: compile it once,
+        How the compiler treats it. ``forceinline=True``: as `inline`. ``separate=True``: compile it once,
         and let callers refer to it by name (for a large kernel with several callers). ``_nrt=True``: count references
         to arrays, which a kernel needs if it allocates them or receives such (this takes a third of the time of a
         query). ``llvm="module:name"``: use this function of numba's `intrinsic`, which writes LLVM's instructions.

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Floats3, Floats4, Ints1
-from superovoid.compiled.kernels import bundle, entry_point, kernel
+from superovoid.compiled.kernels import bundle, entry_point, inline, kernel
 from superovoid.compiled.vector import norm, rotate_back, sub
 from superovoid.contact.separation import gap_of_boxes
 from superovoid.shapes.kernels.rounding import at_place, compose
@@ -92,7 +92,7 @@ def transform(pose, local):
     )
 
 
-@kernel(forceinline=True)
+@inline
 def place(local, k, link_pose, world):
     """Compute the pose and the volumes of body k in the world from the pose of its link."""
     pose = world.poses[k]
@@ -145,7 +145,7 @@ def height_above(pose, point):
     )
 
 
-@kernel(forceinline=True)
+@inline
 def sphere_gap(world, a, b):
     """Return the distance of the bounding spheres of two bodies; -inf for two half-spaces."""
     sphere_a, sphere_b = world.spheres[a], world.spheres[b]
@@ -157,7 +157,7 @@ def sphere_gap(world, a, b):
     return -math.inf if sphere_a[3] == math.inf else height_above(world.poses[b], sphere_a) - sphere_a[3]
 
 
-@kernel(forceinline=True)
+@inline
 def bounding_spheres_within(world, a, b, limit):
     """Return whether the spheres of two bodies are no farther apart than the limit.
 
@@ -201,7 +201,7 @@ def gap_of_oriented_boxes(local, world, a, b, enough):
     return gap_of_boxes(axes, d, _vector(halves[a]), _vector(halves[b]), enough, world.rounding[0])
 
 
-@kernel(forceinline=True)
+@inline
 def oriented_boxes_within(local, world, a, b, limit):
     """Return whether no separating axis proves two bodies farther apart than the limit; a half-space bounds itself."""
     radius_a, radius_b = world.spheres[a, 3], world.spheres[b, 3]
@@ -215,7 +215,7 @@ def oriented_boxes_within(local, world, a, b, limit):
     return gap_of_oriented_boxes(local, world, a, b, limit) <= limit
 
 
-@kernel(forceinline=True)
+@inline
 def is_within(local, world, a, b, limit, counts):
     """Return whether neither spheres nor boxes prove two bodies beyond the limit; count the test."""
     if not bounding_spheres_within(world, a, b, limit):

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1, Ints2, zeros
-from superovoid.compiled.kernels import bundle, entry_point, kernel
+from superovoid.compiled.kernels import bundle, entry_point, inline, kernel
 from superovoid.compiled.row_heap import lift, sink, without_first
 from superovoid.compiled.vector import norm, scale
 from superovoid.contact.broadcasting import own_or_only
@@ -179,7 +179,7 @@ def lower_limit(nearest, farness, known, most, limit, value):
     return min(limit, -farness[nearest[0]]) if known + 1 >= most else limit
 
 
-@kernel(forceinline=True)
+@inline
 def pose_error(packed, world, a, b):
     """Return the error of the distance of two bodies due to the rounding of their poses, m."""
     loss = world.losses[a] + world.losses[b]
@@ -223,7 +223,7 @@ def widen(out, loss, wanted):
 # -- lanes ---------------------------------------------------------------------------------------------------------
 
 
-@kernel(forceinline=True)
+@inline
 def _store(block, i, rows, row, tolerance):
     """Store the result of lanes for a pair of the block."""
     phase, out = block[many_pairs.AT.phase + i], rows.out[row]
@@ -292,7 +292,7 @@ def _bound_by_spheres(local, world, rows, row, tolerance):
     rows.stages[row] = BOUNDED_ALONG if world.spheres[a, 3] + world.spheres[b, 3] == math.inf else SPHERES
 
 
-@kernel(forceinline=True)
+@inline
 def _raise_bound(local, vertices, world, rows, row, limit, tolerance):
     """Set the next bound of a candidate: that of its oriented boxes, or along the line between its spheres."""
     a, b = rows.pairs[row, 0], rows.pairs[row, 1]
@@ -309,7 +309,7 @@ def _raise_bound(local, vertices, world, rows, row, limit, tolerance):
     rows.bounds[row] = max(rows.bounds[row], gap - _certified_width(local.packed, world, a, b, tolerance))
 
 
-@kernel(forceinline=True)
+@inline
 def _line_up(local, world, rows, begin, end, wanted, heap):
     """Build a heap of the candidates that may be wanted, by their bounds; return its size."""
     left = 0
@@ -327,7 +327,7 @@ def _line_up(local, world, rows, begin, end, wanted, heap):
     return left
 
 
-@kernel(forceinline=True)
+@inline
 def _first_of_heap(local, vertices, world, rows, heap, left, limit, tolerance):
     """Raise bounds until the first candidate of a heap has all of them; return it, or -1 if it is beyond the limit."""
     while left > 0 and rows.bounds[heap[0]] <= limit:
@@ -338,7 +338,7 @@ def _first_of_heap(local, vertices, world, rows, heap, left, limit, tolerance):
     return -1
 
 
-@kernel(forceinline=True)
+@inline
 def _keep(scratch, found, a, b, best_first, base, wanted, limit, counts):
     """Keep the answer in row `found` for a pair if it is wanted; return the new number of rows.
 
@@ -381,7 +381,7 @@ def _answer(local, vertices, world, rows, row, limit, wanted, pool, rotation, ou
     widen(out, pose_error(packed, world, a, b), wanted.tolerance * size_of_smaller(packed, world, a, b))
 
 
-@kernel(forceinline=True)
+@inline
 def _solve_group(local, vertices, world, memory, begin, end, found, wanted, counts):
     """Solve candidates in rows `begin` to `end - 1`: all, or those that may be among the `most` closest.
 
@@ -497,7 +497,7 @@ def _ask(local, world, rows, row, limit, asked):
     return LaneCounts(asked.ovoids, asked.cores + 1)
 
 
-@kernel(forceinline=True)
+@inline
 def _choose_of_group(local, vertices, world, memory, begin, end, wanted, turn, asked):
     """List candidates of a group for lanes: first all, or the first of the heap; later those that may be closer."""
     rows, limit = memory.rows, wanted.max_distance

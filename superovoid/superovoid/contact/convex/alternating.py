@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.kernels import kernel
+from superovoid.compiled.kernels import inline, kernel
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.convex.cores import CoreAnswer
 from superovoid.contact.convex.projections import has_projection, project_onto_core, support_value
@@ -52,7 +52,7 @@ def _support(core, n):
     return max(dot(a, n), dot(b, n), dot(c, n))
 
 
-@kernel(forceinline=True)
+@inline
 def _proof(pair, x, y, margin, steps):
     u = sub(y, x)
     length = norm(u)

@@ -188,7 +188,7 @@ def store_points(block, i, state):
     pair_solver.store_point(state, POINT_LENGTH, load_point(block, AT.point + at_b))
 
 
-@kernel(forceinline=True)
+@inline
 def store_row(block, i, tolerance, row):
     """Write the answer of a pair of the block if its interval is closed; return whether it is."""
     goal, distance, lower, upper = block[AT.goal + i], block[AT.distance + i], block[AT.lower + i], block[AT.upper + i]
@@ -202,7 +202,7 @@ def store_row(block, i, tolerance, row):
     return True
 
 
-@kernel(forceinline=True)
+@inline
 def store_pair(block, i, tolerance, state, row):
     """Do as `store_row`; also store the points of a contact: the scalar solver starts from them if it is not closed."""
     if block[AT.phase + i] == CONVERGED:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import inline, kernel, out_of_line
 from superovoid.compiled.rows import layout
 from superovoid.compiled.vector import (
     Vector,
@@ -86,7 +86,7 @@ def error_margin(a, b, centre):
     return rounding_margin(a, b, centre) + a[SUPPORT_LOSS] + b[SUPPORT_LOSS]
 
 
-@kernel(forceinline=True)
+@inline
 def _support_of(core, n, near, w, r, loss):
     """As `core_support`, with height and radius of the surface point of a superovoid."""
     if core.kind != SUPEROVOID:

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2
-from superovoid.compiled.kernels import bundle, entry_point, kernel, out_of_line
+from superovoid.compiled.kernels import bundle, entry_point, inline, kernel, out_of_line
 from superovoid.compiled.vector import (
     LEAST_DIVISOR,
     add,
@@ -132,7 +132,7 @@ def vertex(row, pool, i):
     return vector_at(pool, int(row[VERTICES]) + 3 * i)
 
 
-@kernel(forceinline=True)
+@inline
 def highest_vertex(row, pool, n):
     """Number of the vertex with the largest n . v, the first of equal ones, by looking at all."""
     if row[BLOCKS] >= 0.0:
@@ -155,7 +155,7 @@ def across_axis(n):
     return math.sqrt(n[0] * n[0] + n[1] * n[1])
 
 
-@kernel(forceinline=True)
+@inline
 def stratum_along(core, n):
     """Number of the stratum on which the support point of a core along n lies, of any core but a smooth one."""
     row, kind, pool = core
