@@ -10,8 +10,8 @@ below its plane, whatever the rounding of the normal (`superovoid.shapes.hull`).
 The triangles cover the boundary of the hull once: every edge has two triangles, turned the same way, and their
 solid angles about a point inside, all positive, add up to 4 pi.
 
-Of the vertices the hull keeps those of its triangles, and those that the planes do not prove to lie inside: deeper than
-PLANE_LOSS. So support points are those of the hull without loss.
+Of the vertices the hull keeps those that the planes do not prove to lie inside: deeper than PLANE_LOSS. So support
+points are those of the hull without loss.
 """
 
 from __future__ import annotations
@@ -214,16 +214,12 @@ def room_of(vertices, planes, triangles):
     return 1 + 3 * vertices + 4 * planes + BLOCK * ((vertices + LANES - 1) // LANES) + 21 * triangles
 
 
-@kernel(_nrt=True)
-def _pack_corners(vertices, hull, row, pool):
-    """Fill in the vertices that may be those of the hull."""
-    is_corner = np.zeros(vertices.shape[0], dtype=np.bool_)
-    for k in range(hull.shape[0]):
-        for j in range(3):
-            is_corner[hull[k, j]] = True
+@kernel
+def _pack_corners(vertices, row, pool):
+    """Fill in the vertices that may be those of the hull; a corner of a triangle is less than PLANE_LOSS below it."""
     planes = pool[int(row[kinds.PLANES]) : int(row[kinds.BLOCKS])]
     for i in range(vertices.shape[0]):
-        if is_corner[i] or _height(planes, hull.shape[0], vector_at(vertices[i], 0)) > -2.0 * row[kinds.PLANE_LOSS]:
+        if _height(planes, int(row[kinds.PLANE_COUNT]), vector_at(vertices[i], 0)) > -2.0 * row[kinds.PLANE_LOSS]:
             _pack_vertex(vertices, i, row, pool)
 
 
@@ -368,7 +364,7 @@ def pack_mesh(vertices: Floats2, faces: Int32s2, hull: Int32s2, row: Floats1, po
         found = _pack_planes(vertices, hull, row, pool)
     if found != VALID:
         return found
-    _pack_corners(vertices, hull, row, pool)
+    _pack_corners(vertices, row, pool)
     row[kinds.KIND] = kinds.MESH if has_surface else kinds.CONVEX_MESH
     if not has_surface:
         return VALID
