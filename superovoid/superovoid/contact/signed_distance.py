@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,9 +15,11 @@ from superovoid.compiled.kernels import entry_point
 from superovoid.contact.broadcasting import Pairs, Shapes, bodies_of, pairs_of, share_pairs
 from superovoid.contact.certificates import Certificate, certificate_of
 from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH
+from superovoid.contact.compounds import solve_within
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, check_rtol
 from superovoid.contact.lanes import many_pairs
-from superovoid.contact.one_pair import STATE, WORK_LENGTH, Question, answer_pair, scratch_in, solve_from_nothing
+from superovoid.contact.one_pair import STATE, WORK_LENGTH, Question, answer_pair, scratch_in
+from superovoid.contact.pair import Limit
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.shapes import Shape, Superovoid
 from superovoid.shapes.poses import as_poses
@@ -26,22 +30,27 @@ BATCH = 512  # least number of pairs of one class of `many_pairs` for SIMD lanes
 
 
 @entry_point(nogil=True)
-def answer_pairs(pairs: Pairs, which: Ints1, tolerance: float, work: Floats1, out: Floats2) -> None:
-    """Solve the given pairs, each without a warm start, as `answer_pair` does.
+def answer_pairs(
+    pairs: Pairs, which: Ints1, tolerance: float, budget: int, states: Floats2, work: Floats1, out: Floats2
+) -> None:
+    """Solve the given pairs; others are as for `many_pairs.solve_batch`.
 
     Parameters
     ----------
     pairs : Pairs
     which : array, shape (m,)
     tolerance : float
+    budget : int
+    states : array, shape (n, STATE_LENGTH)
     work : array, shape (WORK_LENGTH,)
     out : array, shape (n, RESULT_LENGTH)
         A row for each pair; those of the given pairs are filled in.
     """
-    scratch = scratch_in(work)
+    limit, rotation = Limit(tolerance, budget, math.inf, -math.inf), scratch_in(work).rotation
     for k in range(which.shape[0]):
-        first, second = bodies_of(pairs, which[k])
-        solve_from_nothing(first, second, tolerance, scratch, out[which[k]])
+        i = which[k]
+        first, second = bodies_of(pairs, i)
+        solve_within(first, second, limit, states[i], rotation, out[i])
 
 
 class _Memory:
@@ -204,16 +213,16 @@ def answer_rows(pairs: Pairs, rtol: float, threads: int | None) -> FloatArray:
     """Return the result rows of pairs, shape (n, RESULT_LENGTH): in SIMD lanes, if there are many for them."""
     n = pairs.length
     out, states = np.empty((n, RESULT_LENGTH)), np.zeros((n, STATE_LENGTH))
-    classes = np.full(n, many_pairs.NO_LANES)
+    is_left = np.ones(n, dtype=np.bool_)
     if n >= BATCH:
+        classes = np.empty(n, dtype=np.int64)
         many_pairs.lane_classes(pairs, classes)
-    for lane_class in (many_pairs.OVOIDS, many_pairs.TO_CORES):
-        which = np.flatnonzero(classes == lane_class)
-        if len(which) < BATCH:
-            classes[which] = many_pairs.NO_LANES
-        else:
-            to_cores = lane_class == many_pairs.TO_CORES
-            many_pairs.solve_batch(pairs, which, to_cores, rtol, SEARCH_BUDGET, states, out, threads)
-    left = np.flatnonzero(classes == many_pairs.NO_LANES)
-    share_pairs(left, lambda which, work: answer_pairs(pairs, which, rtol, work, out), threads)
+        for lane_class in (many_pairs.OVOIDS, many_pairs.TO_CORES):
+            which = np.flatnonzero(classes == lane_class)
+            if len(which) >= BATCH:
+                is_left[which] = False
+                to_cores = lane_class == many_pairs.TO_CORES
+                many_pairs.solve_batch(pairs, which, to_cores, rtol, SEARCH_BUDGET, states, out, threads)
+    left = np.flatnonzero(is_left)
+    share_pairs(left, lambda which, work: answer_pairs(pairs, which, rtol, SEARCH_BUDGET, states, work, out), threads)
     return out

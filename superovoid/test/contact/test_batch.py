@@ -18,8 +18,8 @@ from superovoid.contact import Status, broadcasting
 from superovoid.contact.columns import RESULT, RESULT_LENGTH, STATE_LENGTH
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid.contact.lanes import many_pairs, newton_lanes
-from superovoid.contact.signed_distance import BATCH
-from superovoid.contact.superovoids import pair_solver
+from superovoid.contact.one_pair import WORK_LENGTH
+from superovoid.contact.signed_distance import BATCH, answer_pairs
 from superovoid.shapes.kernels import bodies, kinds, surface
 
 BUDGET = 500  # of the search: open intervals are as valid as closed ones, and quicker
@@ -53,17 +53,19 @@ class Pairs:
         other.bodies, other.poses = other.bodies[::-1].copy(), other.poses[::-1].copy()
         return other
 
-    def batch(self, threads=1):
-        """Solve in lanes; `left` counts the pairs solved by the scalar solver."""
+    def _pairs(self):
         count = len(self.out)
         rows, number = self.bodies.reshape(-1, kinds.ROW_LENGTH), np.arange(count)
         sides = zip((number, number + count), self.poses, strict=True)
-        pairs = broadcasting.Pairs(*(broadcasting.Side(rows, np.zeros(1), *side) for side in sides))
-        self.left = many_pairs.solve_batch(pairs, number, False, TOLERANCE, BUDGET, self.states, self.out, threads)
+        return broadcasting.Pairs(*(broadcasting.Side(rows, np.zeros(1), *side) for side in sides)), number
+
+    def batch(self, threads=1):
+        """Solve in lanes; `left` counts the pairs solved by the scalar solver."""
+        self.left = many_pairs.solve_batch(*self._pairs(), False, TOLERANCE, BUDGET, self.states, self.out, threads)
         return self.out
 
     def scalar(self):
-        pair_solver.solve_pairs(*self.bodies, *self.poses, TOLERANCE, BUDGET, self.states, self.out)
+        answer_pairs(*self._pairs(), TOLERANCE, BUDGET, self.states, np.empty(WORK_LENGTH), self.out)
         return self.out
 
     def turn(self, degrees):

@@ -24,10 +24,11 @@ from superovoid.contact import broadcasting
 from superovoid.contact.columns import RESULT, RESULT_LENGTH, STATE_LENGTH
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid.contact.lanes import many_pairs
-from superovoid.contact.superovoids import pair_solver
+from superovoid.contact.one_pair import WORK_LENGTH
+from superovoid.contact.signed_distance import answer_pairs
 from superovoid.output import REPORT, print_table
 from superovoid.shapes import Superovoid
-from superovoid.shapes.kernels import bodies, surface
+from superovoid.shapes.kernels import bodies, kinds
 from superovoid.values.status import UNPROVEN
 from superovoid_papers.benchmarks import many_states
 from superovoid_ros.motions.grasp_sweep import read_sweep
@@ -46,7 +47,7 @@ class Pairs:
     def __init__(self, shapes: FloatArray, poses: FloatArray) -> None:
         """Store rows (2, n, 7) of parameters and poses (2, n, 4, 4)."""
         self.count = shapes.shape[1]
-        self.bodies = np.zeros((2, self.count, surface.BODY_LENGTH))
+        self.bodies = np.zeros((2, self.count, kinds.ROW_LENGTH))
         for packed, rows in zip(self.bodies, shapes, strict=True):
             for row, numbers in zip(packed, rows, strict=True):
                 bodies.pack(row, *numbers)
@@ -54,6 +55,11 @@ class Pairs:
         self.poses = np.ascontiguousarray(poses)
         self.states = np.zeros((self.count, STATE_LENGTH))
         self.out = np.empty((self.count, RESULT_LENGTH))
+        self._work, number = np.empty(WORK_LENGTH), np.arange(self.count)
+        sides = zip(self.bodies, self.poses, strict=True)
+        self._bundle = broadcasting.Pairs(
+            *(broadcasting.Side(rows, np.zeros(1), number, poses) for rows, poses in sides)
+        )
 
     def forget(self) -> None:
         """Make the next answers cold and store no state of them, as `distance` and `distances` do."""
@@ -61,17 +67,7 @@ class Pairs:
 
     def solve(self, first: int, last: int) -> None:
         """Solve a range of the pairs from their current states."""
-        rows = slice(first, last)
-        pair_solver.solve_pairs(
-            self.bodies[0, rows],
-            self.bodies[1, rows],
-            self.poses[0, rows],
-            self.poses[1, rows],
-            TOLERANCE,
-            SEARCH_BUDGET,
-            self.states[rows],
-            self.out[rows],
-        )
+        answer_pairs(self._bundle, np.arange(first, last), TOLERANCE, SEARCH_BUDGET, self.states, self._work, self.out)
 
     def solve_batch(self, threads: int) -> int:
         """Solve all pairs in lanes; return the number left to the scalar solver."""
@@ -82,10 +78,8 @@ class Pairs:
         return np.array([self._in_lanes(np.array([i]), 1) == 0 for i in range(self.count)])
 
     def _in_lanes(self, which: NDArray[np.int64], threads: int) -> int:
-        number = np.arange(self.count)
-        sides = zip(self.bodies, self.poses, strict=True)
-        pairs = broadcasting.Pairs(*(broadcasting.Side(rows, np.zeros(1), number, poses) for rows, poses in sides))
-        return many_pairs.solve_batch(pairs, which, False, TOLERANCE, SEARCH_BUDGET, self.states, self.out, threads)
+        asked = False, TOLERANCE, SEARCH_BUDGET, self.states, self.out, threads
+        return many_pairs.solve_batch(self._bundle, which, *asked)
 
 
 def paper_battery(count: int, seed: int) -> Pairs:

@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from superovoid.compiled.arrays import Floats1, Floats2, Floats3
+from superovoid.compiled.arrays import Floats1, Floats2
 from superovoid.compiled.kernels import entry_point, kernel, out_of_line
 from superovoid.compiled.rows import loader, storer
 from superovoid.compiled.vector import LEAST_LENGTH, add, combine, dot, norm, rotate, rotate_back, scale, sub
@@ -416,25 +416,3 @@ def solve_pair(
     interval, widths = (answer.lower, answer.upper), (goal, tolerance * min(a[SIZE], b[SIZE]))
     n, status, iterations = rotate(pose_a, answer.n), answer.status, answer.iterations
     write_result(swapped, answer.distance, interval, (x, y), n, status, widths, iterations, out)
-
-
-@entry_point(nogil=True)
-def solve_rows(
-    a: Floats2,
-    b: Floats2,
-    pose_a: Floats3,
-    pose_b: Floats3,
-    tolerance: float,
-    budget: int,
-    states: Floats2,
-    rotation: Floats2,
-    out: Floats2,
-) -> None:
-    """`solve_pair` for rows of bodies and poses; `rotation` is scratch, shape (3, 3)."""
-    for i in range(a.shape[0]):
-        solve_pair(a[i], b[i], pose_a[i], pose_b[i], tolerance, budget, states[i], rotation, out[i])
-
-
-def solve_pairs(a, b, pose_a, pose_b, tolerance, budget, states, out):
-    """`solve_pair` for rows of bodies and poses."""
-    solve_rows(a, b, pose_a, pose_b, tolerance, budget, states, np.empty((3, 3)), out)

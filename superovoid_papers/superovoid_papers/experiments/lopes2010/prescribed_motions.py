@@ -30,10 +30,9 @@ from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 from superovoid import Superellipsoid, distance
-from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH
-from superovoid.contact.inputs import SEARCH_BUDGET
+from superovoid.contact.columns import RESULT_LENGTH
 from superovoid.contact.inputs import TOLERANCE as ENGINE_TOLERANCE
-from superovoid.contact.superovoids import pair_solver
+from superovoid.contact.one_pair import STATE, WORK_LENGTH, Question, answer_pair
 from superovoid.output import (
     REPORT,
     CsvRow,
@@ -46,6 +45,7 @@ from superovoid.output import (
     progress,
     unitless,
 )
+from superovoid.shapes.kernels.kinds import PackedBody
 from superovoid.viewing.palette import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY
 from superovoid_papers.benchmarks import peers
 from superovoid_papers.benchmarks.peers import Geometry, Pair
@@ -161,31 +161,33 @@ class EngineFollowing:
     """The engine along a motion, each step from its state after the last, including its proof."""
 
     def __init__(self, case: Case, poses: tuple[FloatArray, FloatArray]) -> None:
-        self._rows = tuple(s._packed_row[None] for s in case.shapes)
-        self._poses = poses
-        self._state = np.zeros((1, STATE_LENGTH))
-        self._out = np.empty((1, RESULT_LENGTH))
+        self._bodies, self._poses, self._work = (
+            tuple(shape._body for shape in case.shapes),
+            poses,
+            np.zeros(WORK_LENGTH),
+        )
+        self._question = Question(np.eye(4), np.eye(4), self._work, np.empty(RESULT_LENGTH))
 
     def reset(self) -> None:
         """Forget the last step."""
-        self._state[:] = 0.0
+        self._work[STATE] = 0.0
 
     def solve(self, first: int, last: int) -> None:
         """Solve one of the steps, or none."""
-        count, rows = last - first, slice(first, last)
-        poses = self._poses[0][rows], self._poses[1][rows]
-        bodies = self._rows[0][:count], self._rows[1][:count]
-        pair_solver.solve_pairs(
-            *bodies, *poses, ENGINE_TOLERANCE, SEARCH_BUDGET, self._state[:count], self._out[:count]
-        )
+        for step in range(first, last):
+            self._ask(*self._bodies, self._poses[0][step], self._poses[1][step])
 
     def solve_spheres(self) -> None:
         """Solve two spheres, whose solution is a small part of the time of the call."""
-        pair_solver.solve_pairs(*_SPHERES, ENGINE_TOLERANCE, SEARCH_BUDGET, self._state, self._out)
+        self._ask(_BALL, _BALL, *_APART)
+
+    def _ask(self, a: PackedBody, b: PackedBody, pose_a: FloatArray, pose_b: FloatArray) -> None:
+        self._question.pose_a[...], self._question.pose_b[...] = pose_a, pose_b
+        answer_pair(a, b, ENGINE_TOLERANCE, self._question)
 
 
-_BALL = Superellipsoid((1.0, 1.0, 1.0))._packed_row[None]
-_SPHERES = _BALL, _BALL, np.eye(4)[None], np.eye(4)[None] + 3.0 * np.eye(4, k=3)[None]
+_BALL = Superellipsoid((1.0, 1.0, 1.0))._body
+_APART = np.eye(4), np.eye(4) + 3.0 * np.eye(4, k=3)
 
 
 Step = Callable[[int, int], object]
