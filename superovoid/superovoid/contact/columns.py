@@ -8,7 +8,7 @@ from __future__ import annotations
 from superovoid.compiled.kernels import kernel
 from superovoid.compiled.rows import layout
 from superovoid.compiled.vector import Vector, put_vector, scale
-from superovoid.values.status import PRECISION, UNPROVEN
+from superovoid.values.status import NON_CONVEX, PRECISION, UNPROVEN
 
 RESULT, RESULT_LENGTH = layout(
     1,
@@ -34,7 +34,7 @@ START, _ = layout(1, order=float, direction=Vector)
 
 
 @kernel
-def write_result(swapped, distance, interval, points, n, status, widths, iterations, out):
+def write_result(swapped, distance, interval, points, n, status, are_convex, widths, iterations, out):
     """Write an answer as a result row, and add the flags that follow from its interval.
 
     Parameters
@@ -43,6 +43,8 @@ def write_result(swapped, distance, interval, points, n, status, widths, iterati
         Whether the points and the normal are in the opposite of the caller's order of the bodies.
     interval, points : tuple
         Lower and upper bound, m; points of both bodies in the world.
+    are_convex : bool
+        Whether both bodies are convex.
     widths : tuple
         Width of the interval that counts as certified, and what it would be without rounding, m.
     """
@@ -54,6 +56,8 @@ def write_result(swapped, distance, interval, points, n, status, widths, iterati
     put_vector(out, RESULT.normal, n)
     if interval[1] - interval[0] > widths[0]:
         status |= UNPROVEN
+    if status & UNPROVEN and not are_convex:
+        status |= NON_CONVEX
     if widths[0] > 2.0 * widths[1]:
         status |= PRECISION
     out[RESULT.status], out[RESULT.iterations] = status, iterations

@@ -317,7 +317,7 @@ def _solve_compounds(first, second, limit, rotation, out):
     goal = wanted + 4.0 * (allowance(of_a, of_b, length) + margin)
     lower, upper, others = _nearest_members(a, b, limit, goal, REACH * size, margin, memory)
     best = memory.best
-    status = int(best[RESULT.status]) & ~UNPROVEN | (NON_UNIQUE if others else 0)
+    status = int(best[RESULT.status]) & ~(UNPROVEN | NON_CONVEX) | (NON_UNIQUE if others else 0)
     distance, iterations = best[RESULT.distance], int(best[RESULT.iterations])
     x, y, n = vector_at(best, RESULT.point_a), vector_at(best, RESULT.point_b), vector_at(best, RESULT.normal)
     is_known = lower >= 0.0 or upper < limit.below or _is_deepest_alone(memory.lowers, lower)
@@ -332,10 +332,8 @@ def _solve_compounds(first, second, limit, rotation, out):
             _least_after(a, b, scale(shortest, away), limit, margin, memory)
             distance, x, n = -shortest, vector_at(best, RESULT.point_a), away
             y = combine(1.0, vector_at(best, RESULT.point_b), -shortest, away)
-        if upper - lower > goal:
-            status |= NON_CONVEX
     interval, widths = (lower, max(upper, distance)), (goal, wanted)
-    write_result(swapped, distance, interval, (x, y), n, status, widths, iterations, out)
+    write_result(swapped, distance, interval, (x, y), n, status, False, widths, iterations, out)
 
 
 @kernel

@@ -49,7 +49,7 @@ from superovoid.contact.superovoids.pair_solver import comparison, relative_pose
 from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.rounding import EPS, allowance
 from superovoid.shapes.kernels.surface import SIZE, TX, TY, P
-from superovoid.values.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, UNBOUNDED, UNPROVEN
+from superovoid.values.status import ARBITRARY_NORMAL, NON_UNIQUE, UNBOUNDED, UNPROVEN
 
 _SAME_WAY = 0.5  # cosine: a direction farther from the line of two middles is that of another pose
 # Methods.
@@ -258,10 +258,9 @@ def _finish(task, answer, status, goal, wanted, state, out):
     put_vector(state, START.direction, answer.n)
     origin = (pose[0, 3], pose[1, 3], pose[2, 3])
     points = add(rotate(pose, answer.x), origin), add(rotate(pose, answer.y), origin)
-    if answer.upper - answer.lower <= goal:
-        status &= ~DENT  # other points have closed the interval
     n, interval, widths = rotate(pose, answer.n), (answer.lower, answer.upper), (goal, wanted)
-    write_result(task.swapped, answer.distance, interval, points, n, status, widths, answer.iterations, out)
+    are_convex = kinds.is_convex(task.pair.a) and kinds.is_convex(task.pair.b)
+    write_result(task.swapped, answer.distance, interval, points, n, status, are_convex, widths, answer.iterations, out)
 
 
 @kernel(separate=True)
@@ -384,13 +383,13 @@ def solve_non_convex(first, second, limit, state, rotation, out):
         answer = torus.solve(pair, n, goal, limit.budget)
     else:
         answer = mesh.solve(pair, n, goal, limit.budget)
-    is_open = is_torus or answer.status & UNPROVEN != 0 or answer.upper - answer.lower > goal
-    if is_open or answer.distance < 0.0:
-        # After the translation the bodies touch to rounding: their points may lie deeper than the interval is wide.
-        answer = _on_surfaces(answer, pair, is_open)
     status = answer.status
+    is_open = status & UNPROVEN != 0 or answer.upper - answer.lower > goal
+    if is_open or is_torus or answer.distance < 0.0:
+        # After the translation the bodies touch to rounding: their points may lie deeper than the interval is wide.
+        answer = _on_surfaces(answer, pair, is_open or is_torus)
     balls = kinds.ball_radius(pair.a.row, pair.a.kind) + kinds.ball_radius(pair.b.row, pair.b.kind)
-    if status & UNPROVEN == 0 and answer.distance < -goal:
+    if not is_open and answer.distance < -goal:
         status |= _opposite_status(pair, answer.n, -answer.distance - balls, goal)
     if abs(answer.distance + balls) <= goal:
         status |= _corner_status(pair, answer.n, goal)

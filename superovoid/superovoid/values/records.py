@@ -326,7 +326,7 @@ class ResultTable(Table):
 
     @property
     def status_words(self) -> NDArray[np.str_]:
-        """Status of each row in words: `CERTIFIED`, `UNPROVEN|DENT`."""
+        """Status of each row in words: `CERTIFIED`, `UNPROVEN|NON_CONVEX`."""
         return words_of(self.status)
 
     def _make_row(self, kind: type[Row], row: int, **converted: Any) -> Row:

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Plain integers for kernels: numba does not support `IntFlag`.
-UNPROVEN, DENT, NON_UNIQUE, ARBITRARY_NORMAL, PRECISION, UNBOUNDED, NON_CONVEX = 1, 2, 4, 8, 16, 32, 64
+UNPROVEN, NON_CONVEX, NON_UNIQUE, ARBITRARY_NORMAL, PRECISION, UNBOUNDED = 1, 2, 4, 8, 16, 32
 
 
 class Words:
-    """A status that prints as its name: `CERTIFIED`, `UNPROVEN|DENT`. ``int(status)`` is its number."""
+    """A status that prints as its name: `CERTIFIED`, `UNPROVEN|NON_CONVEX`. ``int(status)`` is its number."""
 
     def __str__(self) -> str:
         return getattr(self, "name", None) or repr(int(self))  # type: ignore[call-overload]
@@ -35,10 +35,10 @@ class Status(Words, IntFlag):
     UNPROVEN = UNPROVEN
     """The interval holds but is wider than requested: the true distance may differ from `distance` within it. If the
     points do not realise the distance, they miss it by at most the width of the interval."""
-    DENT = DENT
-    """A body is not convex, and the search for a proof on the bodies themselves failed: `lower` is the bound of the
-    convex hulls or of a translation that separates the bodies, and `distance` is that of the best contact or the
-    nearest points found. It is negative only if a point inside both bodies is known."""
+    NON_CONVEX = NON_CONVEX
+    """A body is not convex, and the answer is `UNPROVEN`: `lower` is the bound of the convex hulls or of a translation
+    that separates the bodies, and `distance` is that of the best contact, the nearest points or the shortest such
+    translation found. It is negative only if a common point of the bodies is known."""
     NON_UNIQUE = NON_UNIQUE
     """The distance holds, but the closest points are not unique: other points, farther away than a hundredth of the
     size of the smaller body, are as close within the interval (flats parallel to within 1e-9, aligned axes). The
@@ -56,9 +56,6 @@ class Status(Words, IntFlag):
     UNBOUNDED = UNBOUNDED
     """Two half-spaces that do not face each other: no finite translation separates them, so the distance and its bounds
     are -inf. Both points are the same point, which lies in both half-spaces."""
-    NON_CONVEX = NON_CONVEX
-    """A torus or a non-convex mesh overlaps another body: -`distance` is the length of a translation that is proved to
-    separate them, and no translation shorter than -`upper` separates them."""
 
     @property
     def certified(self) -> bool:
@@ -89,7 +86,7 @@ def certified_rows(status: NDArray[np.uint8]) -> NDArray[np.bool_]:
 
 
 def words_of(status: NDArray[np.uint8]) -> NDArray[np.str_]:
-    """Return the words of many rows: `CERTIFIED`, `UNPROVEN|DENT`."""
+    """Return the words of many rows: `CERTIFIED`, `UNPROVEN|NON_CONVEX`."""
     return _WORDS[status]
 
 

@@ -60,12 +60,11 @@ COLOURS = MappingProxyType(
 _STATUS = MappingProxyType(
     {
         Status.UNPROVEN: "the interval is wider than requested",
-        Status.DENT: "at a concavity of a non-convex body",
+        Status.NON_CONVEX: "a body is not convex",
         Status.NON_UNIQUE: "other points are as close",
         Status.ARBITRARY_NORMAL: "another separating translation is as short",
         Status.PRECISION: "at the limit of precision",
         Status.UNBOUNDED: "no translation separates them",
-        Status.NON_CONVEX: "the depth is the length of a separating translation",
     }
 )
 

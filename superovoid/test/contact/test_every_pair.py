@@ -65,7 +65,9 @@ def numbers_of(result):
 def assert_keeps_its_promises(pair, result):
     assert result.lower <= result.distance <= result.upper, (pair, result)
     assert not list(contract.breaches(*pair, result)), (pair, result)
-    assert result.status & Status.UNPROVEN or not result.status & Status.DENT, (pair, result)
+    are_convex = pair.a.is_convex() and pair.b.is_convex()
+    is_marked = Status.NON_CONVEX in result.status
+    assert is_marked == (Status.UNPROVEN in result.status and not are_convex), (pair, result)
     if result.certified:
         width = result.upper - result.lower
         assert width <= 1.000001 * TOLERANCE * size_of(pair) + 8.0 * rounding_of(pair), (pair, result)

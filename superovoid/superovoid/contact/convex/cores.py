@@ -63,7 +63,7 @@ from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.support_function import support
 from superovoid.shapes.kernels.surface import RADIUS, SIZE
-from superovoid.values.status import ARBITRARY_NORMAL, DENT
+from superovoid.values.status import ARBITRARY_NORMAL
 
 _LEG, _LEGS, _LONGEST = 5, 5, 64  # GJK iterations before the first polish, times a leg, and without one
 _NEAR = 1e-6  # of the smaller body: distance below which the search takes over if GJK has stalled
@@ -205,8 +205,7 @@ def _of_hulls(pair, n, goal, beyond, budget, w):
         x, y = onto_surfaces(pair, x, y, found.n, False)
         length = norm(sub(y, x))
         lower = min(lower, length)
-    status = 0 if own or length + margin - lower <= goal else DENT
-    return CoreAnswer(length, lower, length + margin, x, y, found.n, found.iterations, status)
+    return CoreAnswer(length, lower, length + margin, x, y, found.n, found.iterations, 0)
 
 
 @kernel
@@ -255,15 +254,13 @@ def _over_dent(pair, answer, goal, beyond, budget, w):
         # Rounding turns the direction of points that touch, but not the one that proves a bound.
         n = direction_of(x, y, found.n) if length > goal else found.n
         if found.lower > 0.0:
-            upper = length + margin
-            status = 0 if upper - found.lower <= goal else DENT
-            return CoreAnswer(length, min(found.lower, length), upper, x, y, n, iterations, status)
+            return CoreAnswer(length, min(found.lower, length), length + margin, x, y, n, iterations, 0)
         if budget > 0:
             hulls = _of_hulls(pair, answer.n, goal, beyond, budget, w)
             answer = hulls if hulls.lower > answer.lower else answer
         if length <= goal and length - answer.lower <= goal:
             n = answer.n
-        return CoreAnswer(length, min(answer.lower, length), length + margin, x, y, n, iterations, DENT)
+        return CoreAnswer(length, min(answer.lower, length), length + margin, x, y, n, iterations, 0)
     if found.lower > 0.0 and length > 0.0:
         # Balls overlap. Moved apart by that depth, the bodies may come closer at another place.
         n = scale(1.0 / length, sub(y, x))
@@ -366,7 +363,7 @@ def solve_overlap(pair, descent, goal, margin, budget, w):
     end = AlignedPoints(start.n, start.value, start.x, start.y, off_line(start.x, start.y, start.value, start.n))
     if end.off > NEAR * goal:
         end = points_along(pair, start.n, start.value, goal, w)
-    n, x, y, off, distance, upper, status = end.n, end.x, end.y, end.off, -end.value, margin - depth, 0
+    n, x, y, off, distance, upper = end.n, end.x, end.y, end.off, -end.value, margin - depth
     if not has_means:
         # The depth of the hulls bounds that of the bodies from above; only sets inside the bodies bound it from below.
         c = difference_support(pair, n)
@@ -375,9 +372,7 @@ def solve_overlap(pair, descent, goal, margin, budget, w):
             x, y, off = c.x, c.y, of_support
         depth = max(ball_depth, start.proved - deficit)
         upper = margin - depth if depth > 0.0 else norm(c.m) + margin
-        status = DENT if off > ALONG * goal or upper - distance + margin > goal else 0
-    if start.rival <= start.value + goal:
-        status |= ARBITRARY_NORMAL
+    status = ARBITRARY_NORMAL if start.rival <= start.value + goal else 0
     if distance > 0.0:
         upper = norm(sub(y, x)) + margin  # the points span the distance
     elif off > ALONG * goal:

@@ -10,7 +10,7 @@ triangles, not a decomposition, whose pieces would only be near the surface.
 Overlapping bodies (a triangle meets the other body, or one body lies inside the other): the depth of the hulls bounds
 the depth from above, as does the shortest translation out of the plane of a triangle that meets the other body, if a
 new search proves that it separates the bodies. Points bound it from below: a point of A at depth t in B needs a
-translation of at least t. If these bounds do not meet, the status contains NON_CONVEX.
+translation of at least t. If these bounds do not meet, the answer stays open.
 
 `bounds` decides about a threshold without the depth, by the same search. The hulls are no closer than the bodies. Two
 triangles that overlap are as deep in each other as the bodies at most; this needs no inside, so it holds for shells.
@@ -49,7 +49,7 @@ from superovoid.contact.minkowski.on_surfaces import direction_of, unit_vector
 from superovoid.contact.pair import Pair
 from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.surface import A1, A2, A3, SIZE
-from superovoid.values.status import NON_CONVEX, NON_UNIQUE, UNPROVEN
+from superovoid.values.status import NON_UNIQUE, UNPROVEN
 
 _STACK = 4096
 _NARROWER = 4  # times that an interval is made narrower for points along the normal
@@ -471,7 +471,7 @@ def solve(pair, n, goal, budget):
         upper = max(margin, gap.upper)
     if best < 0.0:
         upper = norm(sub(y, x)) + margin
-    flags = UNPROVEN | NON_CONVEX
+    flags = UNPROVEN
     if paired and upper - lower <= goal:
         away = Pair(pair.a, pair.b, rotation, add(centre, scale(best + goal, direction)))
         flags = nearest_triangles(away, direction, 0.25 * goal, 4.0 * goal, -math.inf, True, w).status

@@ -15,7 +15,7 @@ point the secant rule finds the root of the derivative.
 
 Overlapping bodies need not be convex: a ball of the torus alone bounds the depth from below (r - d at the best point).
 The depth of the hulls bounds it from above, as does a translation that the search proves to separate the bodies. If
-these bounds do not meet, the status contains NON_CONVEX.
+these bounds do not meet, the answer stays open.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from superovoid.contact.pair import Pair
 from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import A1, A2, RADIUS, SIZE
-from superovoid.values.status import DENT, NON_CONVEX, NON_UNIQUE, UNPROVEN
+from superovoid.values.status import NON_UNIQUE
 
 _FIRST_ARCS, _MOST_ARCS = 6, 400
 _SECANT_STEPS = 12
@@ -297,17 +297,16 @@ def solve(pair, n, goal, budget):
     core = nearest_on_circle(pair, n, goal, math.inf, radii - goal, budget, w)
     distance, lower, upper, x, y, _, _, _ = cores.with_balls(core, ball_a, ball_b)
     lower, upper = lower - margin, upper + margin
-    flags = DENT if not holds_means(a, ka) and core.upper - core.lower > goal else 0
     if distance >= 0.0:
         # The direction of a search is known to the square root of its tolerance only; its points are exact.
         n = direction_of(x, y, core.n) if distance > goal else core.n
-        if core.status & NON_UNIQUE != 0 or touching_flats(pair, core.x, core.y, n, min(a[SIZE], b[SIZE])):
-            flags |= NON_UNIQUE
+        shared = core.status & NON_UNIQUE != 0 or touching_flats(pair, core.x, core.y, n, min(a[SIZE], b[SIZE]))
+        flags = NON_UNIQUE if shared else 0
         return cores.CoreAnswer(distance, lower, max(upper, distance), x, y, n, core.iterations, flags)
     # The hulls: a disc with a ball for the torus.
     hulls = cores.solve_cores(pair, core.n, goal, math.inf, budget, w)
     deepest = hulls.lower - radii
-    flags |= core.status & NON_UNIQUE
+    flags = core.status & NON_UNIQUE
     # The shortest translation of a point of the circle out of A may leave the rest of the circle in A.
     if upper - deepest <= goal and difference.difference_support(pair, core.n).h + radii <= goal - distance:
         return cores.CoreAnswer(distance, min(deepest, distance), upper, x, y, core.n, core.iterations, flags)
@@ -331,6 +330,4 @@ def solve(pair, n, goal, budget):
             break
         length -= gap
     flags |= away.status & NON_UNIQUE
-    if upper + length > goal:
-        flags = UNPROVEN | NON_CONVEX
     return cores.CoreAnswer(-length, -length, max(upper, -length), x, y, hulls.n, iterations, flags)

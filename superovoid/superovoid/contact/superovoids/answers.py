@@ -18,7 +18,7 @@ from superovoid.contact.superovoids.certificate import is_flat, lower_bound
 from superovoid.contact.superovoids.newton import solve
 from superovoid.contact.superovoids.tangent_balls import proved_depth
 from superovoid.shapes.kernels.surface import RADIUS, SIZE, SurfacePoint
-from superovoid.values.status import ARBITRARY_NORMAL, NON_UNIQUE, UNPROVEN
+from superovoid.values.status import ARBITRARY_NORMAL, NON_UNIQUE
 
 _NEWTON_TOLERANCE = 1e-10  # of the residual; smaller for a narrower requested interval
 # numpy integers: numba would compile a kernel once more for every literal it is called with.
@@ -107,4 +107,4 @@ def newton_from(pair, fa, fb, goal, max_iterations, iterations):
     iterations += used
     if ok:
         return certify(pair, fa, fb, k, goal, iterations)
-    return Answer(math.inf, -math.inf, math.inf, k.x, k.y, k.n, fa, fb, UNPROVEN, iterations)
+    return Answer(math.inf, -math.inf, math.inf, k.x, k.y, k.n, fa, fb, 0, iterations)

@@ -37,7 +37,7 @@ from superovoid.contact.superovoids.nearest_pieces import nearest_of_ovoids
 from superovoid.contact.superovoids.search import Minimum, ball_radius, cover, refine_all
 from superovoid.contact.superovoids.without_contact import points_along
 from superovoid.shapes.kernels.support_function import other_support
-from superovoid.values.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, UNPROVEN
+from superovoid.values.status import ARBITRARY_NORMAL, NON_UNIQUE
 
 _APART, _SHARE_OF_INNER = 0.5, 0.25  # gaps of the proofs of an overlap to either side, relative to the goal
 _INNER_BUDGET = np.int64(450)  # most support points of inner bodies
@@ -110,7 +110,7 @@ def dented_after_search(pair, best, optimum, hull_lower, hull_upper, goal, itera
                 n, value = direction, h
                 hull_lower = -value - margin
         lower, upper, y = min(hull_lower, -value), max(upper, -value), rotate_back(rotation, sub(y, centre))
-        status = NON_UNIQUE if upper - lower <= goal else UNPROVEN | DENT
+        status = NON_UNIQUE if upper - lower <= goal else 0
         return Answer(-value, lower, upper, x, y, n, optimum.fa, optimum.fb, status, iterations)
     best = with_interval(best, max(best.lower, hull_lower), min(best.upper, hull_upper), 0)
     if best.distance < 0.0:
@@ -118,7 +118,7 @@ def dented_after_search(pair, best, optimum, hull_lower, hull_upper, goal, itera
             best = proved_contact(pair, best, goal)
         if optimum.rival <= -best.distance + goal:
             best = with_interval(best, best.lower, best.upper, ARBITRARY_NORMAL)
-    status = best.status if best.upper - best.lower <= goal else UNPROVEN | DENT
+    status = best.status if is_closed(best, goal) else 0
     distance, lower, upper, x, y, n, fa, fb, _, _ = best
     return Answer(distance, lower, upper, x, y, n, fa, fb, status, iterations)
 

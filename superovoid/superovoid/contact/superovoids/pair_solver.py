@@ -63,7 +63,7 @@ from superovoid.shapes.kernels.surface import (
     gradient,
     surface_point_towards,
 )
-from superovoid.values.status import ARBITRARY_NORMAL, NON_UNIQUE, UNPROVEN
+from superovoid.values.status import ARBITRARY_NORMAL, NON_UNIQUE
 
 # Largest cost of a support point in the budget: of a thin body with a taper, and over a concavity.
 _THIN_COST, _DENT_COST = 4, 12
@@ -195,8 +195,6 @@ def _after_search(pair, best, value, optimum, deficit, goal):
                 distance = length
         elif flat.off > goal:
             upper = max(upper, distance + flat.off)
-    if upper - lower > goal:
-        status |= UNPROVEN
     if optimum.value > 0.0 and optimum.rival <= optimum.value + goal:
         status |= ARBITRARY_NORMAL
     lower, upper, fa, fb = min(lower, distance), max(upper, distance), optimum.fa, optimum.fb
@@ -276,7 +274,7 @@ def solve_relative(pair, state, start_a, start_b, goal, budget):
     first = 0 if (fa.r != 0.0 or fa.w != 0.0) and still_face(pair, fa, fb) else 1
     first = 2 if state[0] == NO_CONTACT else first
     is_dented = a[DENTED] + b[DENTED] > 0.0
-    best = Answer(math.inf, -math.inf, math.inf, n, n, n, fa, fb, UNPROVEN, 0)
+    best = Answer(math.inf, -math.inf, math.inf, n, n, n, fa, fb, 0, 0)
     for start in range(first, 3):
         steps, nearest = WARM_ITERATIONS if start == 0 else COLD_ITERATIONS, best
         if start == 1:
@@ -366,7 +364,7 @@ def _solve_spheres(a, b, pose_a, pose_b, tolerance, out):
     points = combine(1.0, origin_a, a[A1], n), combine(1.0, origin_b, -b[A1], n)
     status = ARBITRARY_NORMAL if distance < 0.0 and length * OTHER_NORMAL < goal else 0
     interval, widths = (distance - margin, distance + margin), (goal, tolerance * min(a[SIZE], b[SIZE]))
-    write_result(False, distance, interval, points, n, status, widths, 0, out)
+    write_result(False, distance, interval, points, n, status, True, widths, 0, out)
 
 
 @entry_point(separate=True)
@@ -415,4 +413,5 @@ def solve_pair(
     y = add(rotate(pose_b, answer.y), (pose_b[0, 3], pose_b[1, 3], pose_b[2, 3]))
     interval, widths = (answer.lower, answer.upper), (goal, tolerance * min(a[SIZE], b[SIZE]))
     n, status, iterations = rotate(pose_a, answer.n), answer.status, answer.iterations
-    write_result(swapped, answer.distance, interval, (x, y), n, status, widths, iterations, out)
+    are_convex = a[DENTED] + b[DENTED] == 0.0
+    write_result(swapped, answer.distance, interval, (x, y), n, status, are_convex, widths, iterations, out)

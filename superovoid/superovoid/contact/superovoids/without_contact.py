@@ -25,7 +25,7 @@ from superovoid.contact.superovoids.directions import proved_support
 from superovoid.contact.superovoids.nearest_pieces import cores_of, nearest_of_ovoids
 from superovoid.shapes.kernels.support_function import LOOSE, support_candidate
 from superovoid.shapes.kernels.surface import DENTED, SIZE
-from superovoid.values.status import DENT, NON_UNIQUE, UNPROVEN
+from superovoid.values.status import NON_UNIQUE
 
 _GJK_STEPS = 40  # near flats and sharp edges it takes 4 to 34
 _FAR = 10.0  # distance, relative to the smaller body, above which the interval bounds how far off-normal points are
@@ -36,12 +36,6 @@ def points_along(pair, n, value, goal):
     """Call `contact_points.points_along` for two superovoids."""
     out_of_line()
     return contact_points.points_along(cores_of(pair), n, value, goal, new_workspace())
-
-
-@kernel
-def _open_status(pair):
-    """Return the status of an answer that stays open."""
-    return UNPROVEN | DENT if pair.a[DENTED] + pair.b[DENTED] > 0.0 else UNPROVEN
 
 
 @kernel
@@ -58,7 +52,7 @@ def _answer_overlap(pair, answer, p, goal):
         if not (distance < 0.0):
             distance = max(lower, min(0.0, dot(n, sub(y, x))))
     upper = max(0.0, lower + off_line(x, y, -distance, n))
-    status, y = NON_UNIQUE if upper - lower <= goal else _open_status(pair), rotate_back(rotation, sub(y, centre))
+    status, y = NON_UNIQUE if upper - lower <= goal else 0, rotate_back(rotation, sub(y, centre))
     return Answer(distance, lower, upper, x, y, answer.n, answer.fa, answer.fb, status, answer.iterations)
 
 
@@ -79,18 +73,14 @@ def _answer_separated(pair, answer, goal):
         return answer
     margin = rounding_margin(a, b, centre)
     found = contact_points.find_facing_points(cores_of(pair), x, y, n, answer.lower, goal, margin, new_workspace())
-    n, lower, status = (
-        found.n,
-        found.lower,
-        answer.status if closed else answer.status & ~(UNPROVEN | DENT) | NON_UNIQUE,
-    )
+    n, lower, status = found.n, found.lower, answer.status if closed else answer.status | NON_UNIQUE
     if not found.is_found:
         if a[DENTED] + b[DENTED] > 0.0:
             lower, status = answer.lower, answer.status
         elif not closed or off <= contact_points.ALONG * goal or answer.distance > _FAR * min(a[SIZE], b[SIZE]):
             return answer
         else:
-            return with_interval(answer, answer.lower, max(answer.upper, answer.distance + off), _open_status(pair))
+            return with_interval(answer, answer.lower, max(answer.upper, answer.distance + off), CLOSED)
     length, y = norm(sub(found.y, found.x)), rotate_back(rotation, sub(found.y, centre))
     return Answer(length, lower, length + margin, found.x, y, n, answer.fa, answer.fb, status, answer.iterations)
 
@@ -111,7 +101,7 @@ def nearest_by_gjk(pair, n, goal, iterations):
     iterations += found.iterations
     if not (found.lower > margin and found.upper - found.lower <= 0.5 * goal):
         distance, upper = (found.lower, 0.0) if found.overlap else (math.inf, math.inf)
-        return Answer(distance, -math.inf, upper, n, n, found.n, fa, fb, UNPROVEN, iterations)
+        return Answer(distance, -math.inf, upper, n, n, found.n, fa, fb, 0, iterations)
     x, y = mean_points(w, found.count)
     x, y = onto_surfaces(cores, x, y, found.n, False)
     length, y = norm(sub(y, x)), rotate_back(rotation, sub(y, centre))
@@ -152,7 +142,7 @@ def apart_without_contact(pair, answer, goal):
     # The points of bodies that may touch define no direction: use the one that proves the lower end.
     direction = found.n if lower > answer.lower else n
     lower, upper, y = min(lower, distance), distance + margin, rotate_back(rotation, sub(y, centre))
-    status = NON_UNIQUE if upper - lower <= goal else _open_status(pair)
+    status = NON_UNIQUE if upper - lower <= goal else 0
     answer = _answer_separated(
         pair, Answer(distance, lower, upper, x, y, direction, fa, fb, status, answer.iterations), goal
     )

@@ -144,12 +144,11 @@ void superovoid_body_free(superovoid_body *body);
 /** Flags of a result. A result without flags is certified: the interval meets the requested tolerance. */
 enum {
     SUPEROVOID_UNPROVEN = 1, /**< the interval holds, but is wider than requested */
-    SUPEROVOID_DENT = 2, /**< a body is not convex, and the distance is that of the best contact found */
+    SUPEROVOID_NON_CONVEX = 2, /**< a body is not convex, and the answer is unproven */
     SUPEROVOID_NON_UNIQUE = 4, /**< other points are as close */
     SUPEROVOID_ARBITRARY_NORMAL = 8, /**< a translation in another direction separates the bodies and is as short */
     SUPEROVOID_PRECISION = 16, /**< the rounding error at these coordinates exceeds the tolerance */
-    SUPEROVOID_UNBOUNDED = 32, /**< two half-spaces that no translation separates: the distance is -inf */
-    SUPEROVOID_NON_CONVEX = 64 /**< overlap of a torus or mesh: minus the length of a separating translation */
+    SUPEROVOID_UNBOUNDED = 32 /**< two half-spaces that no translation separates: the distance is -inf */
 };
 
 /** Signed distance of two bodies. */

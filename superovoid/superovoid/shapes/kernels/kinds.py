@@ -46,6 +46,7 @@ from superovoid.shapes.kernels.surface import (
     A2,
     A3,
     BODY_LENGTH,
+    DENTED,
     RADIUS,
     S_,
     TX,
@@ -116,6 +117,14 @@ def kind_of(row):
     if kind == MESH and row[IS_CONVEX] == 1.0:
         return CONVEX_MESH
     return POINT if kind == SUPEROVOID and is_sphere(row) else kind
+
+
+@kernel
+def is_convex(core):
+    """Return whether a body is convex."""
+    if core.kind == SUPEROVOID:
+        return core.row[DENTED] == 0.0
+    return not (core.kind == TORUS or core.kind == MESH or core.kind == COMPOUND)
 
 
 @kernel

@@ -378,7 +378,7 @@ def certified_lines(robot: Robot, bite: Iterable[BiteFrame]) -> list[str]:
         found = scene.result
         answers += len(found)
         intersecting += found.statistics.intersecting
-        at_dent = (found.status & Status.DENT) != 0
+        at_dent = (found.status & Status.NON_CONVEX) != 0
         dented += int(at_dent.sum())
         unproved += int((~at_dent & ((found.status & Status.UNPROVEN) != 0)).sum())
         widest = max(widest, float((found.upper - found.lower)[at_dent].max(initial=0.0)))
