@@ -59,10 +59,17 @@ _SUMMANDS = 32  # normals in the sum that leads out of a hollow corner
 _ADVANCES = 5  # places tried on the line back from one that separates the bodies by more than necessary
 
 
-@kernel
-def _hull_kind(core):
-    """Return the kind of the hull of a core."""
-    return kinds.CODE[kinds.CONVEX_MESH] if core.kind == kinds.MESH else core.kind
+@kernel(_nrt=True)
+def _hull_of(core):
+    """Return the hull of a mesh or of one of its triangles, or another core itself."""
+    has_hull = core.kind == kinds.MESH or core.kind == kinds.TRIANGLE
+    return kinds.Core(core.row, kinds.CODE[kinds.CONVEX_MESH] if has_hull else core.kind, core.pool)
+
+
+@kernel(_nrt=True)
+def _hulls_of(pair):
+    """Return a pair of the hulls of two cores."""
+    return Pair(_hull_of(pair.a), _hull_of(pair.b), pair.rotation, pair.centre)
 
 
 @kernel(_nrt=True)
@@ -175,12 +182,8 @@ def nearest_triangles(pair, n, goal, beyond, below, others, w):
                     lower, upper, x, y = min(lower, k.lower), k.upper, k.x, k.y
                     touching = touching or upper <= 0.0
                     if touching and deepens and not upper < below:
-                        first_hull = kinds.Core(part_a, _hull_kind(pair.a), pool_a)
-                        parts = Pair(
-                            first_hull, kinds.Core(part, kinds.CODE[kinds.CONVEX_MESH], pool_b), rotation, centre
-                        )
                         near = below + ball - margin
-                        _, deep, _ = cores.bounds_about(parts, k.n, margin, margin, near, math.inf, w)
+                        _, deep, _ = cores.bounds_about(_hulls_of(parts), k.n, margin, margin, near, math.inf, w)
                         upper = min(upper, deep + margin - ball)
                     touched += 1 if touching else 0
                     if upper < below or (touching and (not deepens or touched >= _MOST_TOUCHED)):
@@ -190,10 +193,7 @@ def nearest_triangles(pair, n, goal, beyond, below, others, w):
                     if seeks and upper <= best.upper + goal and not elsewhere <= upper + goal:
                         # Of two parts that are as near, the first one has the better normal.
                         u = k.n if upper < best.upper else best.n
-                        first_hull = kinds.Core(part_a, _hull_kind(pair.a), pool_a)
-                        second_hull = kinds.Core(part, kinds.CODE[kinds.CONVEX_MESH], pool_b)
-                        hulls = Pair(first_hull, second_hull, rotation, centre)
-                        if touching_flats(hulls, combine(1.0, x, -ball, u), y, u, min(a[SIZE], b[SIZE])):
+                        if touching_flats(_hulls_of(parts), combine(1.0, x, -ball, u), y, u, min(a[SIZE], b[SIZE])):
                             elsewhere = min(elsewhere, upper)  # all along an edge or a face
                     if is_aside or k.status & NON_UNIQUE:
                         elsewhere = min(elsewhere, max(upper, best.upper) if is_aside else upper)
@@ -255,7 +255,7 @@ def _touched_triangles(pair, goal, w, found):
     """Fill `found` with numbers of triangles of the mesh B that meet the hull of A; returns how many."""
     out_of_line()
     a, b = pair.a, pair.b
-    hull = Pair(kinds.Core(a.row, _hull_kind(a), a.pool), b, pair.rotation, pair.centre)
+    hull = Pair(_hull_of(a), b, pair.rotation, pair.centre)
     part, box = part_row(b), b.row.copy()
     margin = difference.error_margin(a.row, b.row, pair.centre)
     far = kinds.ball_radius(a.row, a.kind) + margin
@@ -505,11 +505,8 @@ def bounds(pair, n, limit, goal, margin):
     w = difference.new_workspace()
     ball = kinds.ball_radius(a.row, a.kind)
     near, far = limit.below + ball - margin, limit.beyond + ball + margin
-    hulls = Pair(
-        kinds.Core(a.row, _hull_kind(a), a.pool), kinds.Core(b.row, _hull_kind(b), b.pool), pair.rotation, pair.centre
-    )
     # Hulls that overlap may be closer than the bodies, but are no closer than the depth of theirs.
-    lower, _, n = cores.bounds_about(hulls, n, goal, margin, min(near, 0.0), far, w)
+    lower, _, n = cores.bounds_about(_hulls_of(pair), n, goal, margin, min(near, 0.0), far, w)
     lower, upper = lower - margin - ball, math.inf
     if lower >= limit.beyond:
         return lower, upper, n
