@@ -268,15 +268,12 @@ class DerivativeStatus(Words, IntFlag):
     nan."""
 
 
-def _flags_of_statuses() -> NDArray[np.uint8]:
-    """Return the flags of derivatives for each status of a distance, by its number."""
-    statuses, flags = np.arange(256), np.zeros(256, np.uint8)
+def flags_of(result: DistanceResult | DistanceResults) -> NDArray[np.uint8]:
+    """Return the flags of derivatives that follow from the interval and the status of a distance."""
+    flags = np.uint8(DerivativeStatus.TOUCHING) * np.asarray((result.lower <= 0.0) & (result.upper >= 0.0))
     for name in ("NON_UNIQUE", "ARBITRARY_NORMAL", "UNPROVEN"):
-        flags[statuses & int(Status[name]) != 0] |= int(DerivativeStatus[name])
+        flags |= np.uint8(DerivativeStatus[name]) * ((result.status & np.uint8(Status[name])) != 0)
     return flags
-
-
-_OF_STATUS = _flags_of_statuses()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -438,8 +435,7 @@ def derivatives(
         threads,
     )
     rows = out.reshape(*result.normal.shape[:-1], ROW_LENGTH)
-    status = rows[..., AT.flags].astype(np.uint8) | _OF_STATUS[result.status]
-    status |= np.uint8(DerivativeStatus.TOUCHING) * ((result.lower <= 0.0) & (result.upper >= 0.0))
+    status = rows[..., AT.flags].astype(np.uint8) | flags_of(result)
     return Derivatives(
         by_pose_a,
         by_pose_b,

@@ -29,7 +29,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.contact.differentiation import DerivativeStatus, derivatives
+from superovoid.contact.differentiation import DerivativeStatus, derivatives, flags_of
 from superovoid.contact.points import point_distances
 from superovoid.contact.results import DistanceResults
 from superovoid.shapes import (
@@ -45,7 +45,6 @@ from superovoid.shapes import (
     Superovoid,
     Torus,
 )
-from superovoid.values.status import Status
 
 FloatArray = NDArray[np.float64]
 
@@ -97,9 +96,7 @@ def second_derivatives(
         forms.append((basis @ m @ basis.mT * size[:, None, None], basis @ n_ @ basis.mT))
         status |= flags
         status[shared] |= int(DerivativeStatus.NON_UNIQUE)
-    status |= np.uint8(DerivativeStatus.TOUCHING) * ((result.lower <= 0.0) & (result.upper >= 0.0))
-    for name in ("NON_UNIQUE", "ARBITRARY_NORMAL", "UNPROVEN"):
-        status[(result.status & int(Status[name])) != 0] |= int(DerivativeStatus[name])
+    status |= flags_of(result)
 
     d = np.einsum("ni,ni->n", result.point_b - result.point_a, n) / size
     (m_a, n_a), (m_b, n_b) = forms
@@ -178,7 +175,7 @@ def _form(shape: Shape, x: FloatArray, n: FloatArray) -> tuple[FloatArray, Float
 
     M is nan if the normal is not one of the point.
     """
-    eye, none, misfit = np.eye(3), np.zeros((3, 3)), (np.full((3, 3), math.nan), np.eye(3))
+    eye, none, not_normal = np.eye(3), np.zeros((3, 3)), (np.full((3, 3), math.nan), np.eye(3))
     radius = math.hypot(x[0], x[1])
     around = np.array([-x[1], x[0], 0.0]) / (radius or 1.0)
     around = np.outer(around, around)
@@ -187,7 +184,7 @@ def _form(shape: Shape, x: FloatArray, n: FloatArray) -> tuple[FloatArray, Float
     if isinstance(shape, Capsule):
         on_side = abs(x[2]) <= 0.5 * shape.length
         if on_side and abs(n[2]) > _ALIGNED:
-            return misfit
+            return not_normal
         return (np.diag([1.0, 1.0, 0.0]) if on_side else eye) / shape.radius, eye
     if isinstance(shape, Torus):
         return around * ((n[:2] @ x[:2]) / radius**2) + (eye - around) / shape.minor_radius, eye
@@ -202,14 +199,14 @@ def _form(shape: Shape, x: FloatArray, n: FloatArray) -> tuple[FloatArray, Float
         if on_flat and radius >= shape.radius - margin:
             return (eye - around) + around * (steep / shape.radius), around
         if on_flat:
-            return (none, eye) if steep <= _ALIGNED else misfit
-        return (around * (steep / radius), eye) if abs(n[2] - rise) <= _ALIGNED else misfit
+            return (none, eye) if steep <= _ALIGNED else not_normal
+        return (around * (steep / radius), eye) if abs(n[2] - rise) <= _ALIGNED else not_normal
     if isinstance(shape, Box):
         half_lengths = 0.5 * np.array(shape.lengths)
-        return _flat_form(eye[np.abs(x) >= half_lengths - _ON_EDGE * half_lengths.max()], n) or misfit
+        return _flat_form(eye[np.abs(x) >= half_lengths - _ON_EDGE * half_lengths.max()], n) or not_normal
     if isinstance(shape, ConvexMesh):
         heights = shape._hull.planes[:, :3] @ x - shape._hull.planes[:, 3]
-        return _flat_form(shape._hull.planes[heights >= -_ON_EDGE * shape._hull.radius, :3], n) or misfit
+        return _flat_form(shape._hull.planes[heights >= -_ON_EDGE * shape._hull.radius, :3], n) or not_normal
     return None
 
 
