@@ -18,7 +18,6 @@ with the number of bodies and their neighbours, not with the number of pairs.
 
 from __future__ import annotations
 
-import gc
 import itertools
 import math
 import threading
@@ -426,7 +425,7 @@ class Scene:
             pair_table.forget(self._memory.pool)
             self._last_reach = 0, 0.0
 
-    def prepare(self, *, pairs: ArrayLike | None = None, freeze: bool = False) -> None:
+    def prepare(self, *, pairs: ArrayLike | None = None) -> None:
         """Allocate the memory of later queries now, for control loops (docs/how_to/frameworks.md).
 
         It suffices even if bodies are near each other. Poses and answers do not change.
@@ -435,9 +434,6 @@ class Scene:
         ----------
         pairs : (n, 2) array_like of int, optional
             The `pairs` of later queries.
-        freeze : bool, optional
-            Whether to call `gc.collect` and `gc.freeze`, which exclude all present objects of the process from later
-            garbage collections (`gc.unfreeze` reverts this).
 
         Raises
         ------
@@ -457,9 +453,6 @@ class Scene:
                 self._fitted_tree()
             memory = self._memory
             _touch((*memory.rows, *memory.scratch, *memory.pool, *memory.lanes))
-        if freeze:
-            gc.collect()
-            gc.freeze()
 
     def show(self, *, near: float | None = None, **options: Any) -> Viewer:
         """Serve a web page with the current scene (docs/how_to/viewing.md).

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import gc
-
 import numpy as np
 import pytest
 
@@ -99,15 +97,3 @@ def test_a_missing_pair_is_refused():
     scene, _ = row_of(3)
     with pytest.raises(ValueError, match="pair"):
         scene.prepare(pairs=[(0, 7)])
-
-
-def test_garbage_collection_skips_long_lived_objects_on_request():
-    scene, _ = row_of(2)
-    frozen = gc.get_freeze_count()
-    try:
-        scene.prepare()
-        assert gc.get_freeze_count() == frozen
-        scene.prepare(freeze=True)
-        assert gc.get_freeze_count() > frozen
-    finally:
-        gc.unfreeze()

@@ -121,8 +121,9 @@ def run(name: str, hands: Hands, turns: int, period: float) -> Loop:
 
 def by_the_recipe(hands: Hands) -> int:
     """Prepare this process for the loop; return its core."""
-    hands.scene.prepare(pairs=hands.pairs, freeze=True)
+    hands.scene.prepare(pairs=hands.pairs)
     hands.turn(0)
+    gc.collect()
     gc.disable()
     core = max(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {core})
@@ -172,7 +173,6 @@ def main(seconds: int, rate: int, output: Path) -> int:
         held = memory_of_a_turn(hands, min(turns, _TRACED))
     finally:
         os.sched_setaffinity(0, affinity)
-        gc.unfreeze()
         if collects:
             gc.enable()
     print_table(console, table(rows, rate))
