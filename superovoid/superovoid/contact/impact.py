@@ -23,6 +23,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypedDict, Unpack, overload
 
 import numpy as np
@@ -572,12 +573,10 @@ class Impacts(Table):
     """``solves`` and ``supports`` of each row."""
 
     PER_ROW: ClassVar[tuple[str, ...]] = ("time", "overlap_time", "result", "status", "statistics")
-
-    def _labels(self) -> dict[str, NDArray[Any]]:
-        return {"status": np.array([str(status) for status in ImpactStatus])[self.status]}
+    ENUMS = MappingProxyType({"status": ImpactStatus})
 
     def _row(self, row: int) -> Impact:
-        return self._make_row(Impact, row, status=ImpactStatus(int(self.status[row])))
+        return self._make_row(Impact, row)
 
     def __bool__(self) -> bool:
         raise TypeError(

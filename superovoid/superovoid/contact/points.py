@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -120,9 +121,10 @@ class RayHits(Table):
     """`ImpactStatus` of each row, as a number."""
 
     PER_ROW: ClassVar[tuple[str, ...]] = ("distance", "upper", "point", "normal", "body", "status")
+    ENUMS = MappingProxyType({"status": ImpactStatus})
 
     def _row(self, row: int) -> RayHit:
-        return self._make_row(RayHit, row, status=ImpactStatus(int(self.status[row])))
+        return self._make_row(RayHit, row)
 
 
 class _Bodies:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, ClassVar, TypedDict, Unpack, overload
+from types import MappingProxyType
+from typing import ClassVar, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -102,17 +103,15 @@ class Verdicts(Table):
     """``solves`` of each row."""
 
     PER_ROW: ClassVar[tuple[str, ...]] = ("closer", "farther", "lower", "upper", "proof", "statistics")
+    ENUMS = MappingProxyType({"proof": Proof})
 
     @property
     def undecided(self) -> NDArray[np.bool_]:
         """Rows for which neither `closer` nor `farther` is proved."""
         return ~(self.closer | self.farther)
 
-    def _labels(self) -> dict[str, NDArray[Any]]:
-        return {"proof": np.array([str(proof) for proof in Proof])[self.proof]}
-
     def _row(self, row: int) -> Verdict:
-        return self._make_row(Verdict, row, proof=Proof(int(self.proof[row])))
+        return self._make_row(Verdict, row)
 
     def __bool__(self) -> bool:
         raise TypeError(

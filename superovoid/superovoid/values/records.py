@@ -15,7 +15,7 @@ import operator
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
-from enum import Enum
+from enum import Enum, IntEnum
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias, TypeVar, overload
 
@@ -195,6 +195,8 @@ class Columns(Record):
 
     PER_ROW: ClassVar[tuple[str, ...]]
     """Names of the fields with one entry per row."""
+    ENUMS: ClassVar[Mapping[str, type[IntEnum]]] = {}
+    """Enumerations, with numbers from 0 on, of which fields have the numbers."""
 
     def __len__(self) -> int:
         return len(getattr(self, self.PER_ROW[0]))
@@ -243,7 +245,7 @@ class Columns(Record):
 
     def _labels(self) -> dict[str, NDArray[Any]]:
         """Return the text columns derived from the fields: status words and names."""
-        return {}
+        return {name: np.array([str(each) for each in kind])[getattr(self, name)] for name, kind in self.ENUMS.items()}
 
     def _columns(self, name: str) -> dict[str, NDArray[Any]]:
         """Return the columns of one field, three for a vector."""
@@ -279,6 +281,7 @@ class Table(Columns):
         """Return a row as a record of class `kind`: the fields it shares with the table, and `converted`."""
         values = {each.name: getattr(self, each.name)[row] for each in fields(kind) if each.name in self.PER_ROW}  # type: ignore[arg-type] # a dataclass
         values = {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
+        values |= {name: each(values[name]) for name, each in self.ENUMS.items()}
         return kind(**{**values, **converted})
 
     def __iter__(self: _UniformTable[Row_co]) -> Iterator[Row_co]:

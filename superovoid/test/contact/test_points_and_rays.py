@@ -228,15 +228,17 @@ def test_rays_among_several_bodies_meet_the_first_of_all():
 
 
 def test_a_ray_from_inside_hits_at_zero_and_short_rays_miss():
-    inside, short, away, down = cast_rays(
+    hits = cast_rays(
         [Sphere(1.0), HalfSpace()],
         [(0.5, 0.0, 0.0), (4.0, 0.0, 2.0), (4.0, 0.0, 2.0), (4.0, 0.0, 2.0)],
         [(1.0, 0.0, 0.0), (-1.0, 0.0, -0.5), (0.0, 0.0, 1.0), (0.0, 0.0, -3.0)],
         [(0.0, 0.0, 2.0 - 2.0), (0.0, 0.0, -5.0)],
         max_distance=7.5,
     )
+    inside, short, away, down = hits
     assert inside.distance == 0.0 and inside.status is ImpactStatus.STARTS_IN_CONTACT and inside.body == 0
     assert away.status is ImpactStatus.FREE
+    assert hits.to_columns()["status"].tolist() == [str(hit.status) for hit in hits]
     assert down.distance == pytest.approx(7.0, abs=1e-5) and down.body == 1
     np.testing.assert_allclose(down.normal, (0.0, 0.0, 1.0))
     assert cast_rays(Sphere(1.0), (4.0, 0.0, 0.0), (-1.0, 0.0, 0.0), max_distance=2.9)[0].body == -1
