@@ -15,6 +15,7 @@ from meshes import prism, subdivide
 from scipy.spatial.transform import Rotation
 
 from superovoid import (
+    Body,
     Box,
     Capsule,
     Cone,
@@ -22,8 +23,10 @@ from superovoid import (
     Cylinder,
     Ellipsoid,
     HalfSpace,
+    Scene,
     Sphere,
     Status,
+    Superellipsoid,
     Superovoid,
     Torus,
     derivatives,
@@ -266,3 +269,17 @@ def test_a_contact_of_curved_surfaces_found_by_search_is_unique():
         ]
     )
     assert distance(a, pose_a, b, pose_b).status == Status.CERTIFIED
+
+
+@pytest.mark.parametrize("other", [Superellipsoid((1.0, 0.8, 0.6), section_exponent=0.3), Box((1.0, 1.2, 0.8))])
+def test_open_answers_say_that_a_body_is_not_convex(other):
+    convex = Superellipsoid((1.0, 0.8, 0.6), section_exponent=0.3, profile_exponent=0.4)
+    tapered = Superovoid((1.0, 0.8, 0.6), section_exponent=1.2, profile_exponent=1.9, taper=(0.45, -0.45))
+    assert not tapered.is_convex()
+    for body in (convex, Torus(1.0, 0.2), tapered):
+        scene = Scene([Body("a", "a", body), Body("b", "b", other)], max_evaluations=0)
+        scene.set_link_poses({"a": ORIGIN, "b": at(0.1, 0.07, 0.03, (0.4, 0.3, 0.9))})
+        (found,) = scene.query()
+        assert found.status & ~(Status.NON_UNIQUE | Status.ARBITRARY_NORMAL) == (
+            Status.UNPROVEN if body.is_convex() else Status.UNPROVEN | Status.NON_CONVEX
+        )
