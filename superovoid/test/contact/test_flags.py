@@ -70,6 +70,8 @@ RING = Torus(1.3, 0.5)
 PLATE_WITH_HOLE = subdivide(prism([(0, 0), (-1.5, -1.5), (-1.5, 1.5), (1.5, 1.5), (1.5, -1.5)], 3.0), 2)
 GROOVE = prism([(0, 0.5), (2, 2), (2, -1), (-2, -1), (-2, 2)], 1.0)
 BRACKET = prism([(0.1, 0.1), (0.1, 0.6), (-0.4, 0.6), (-0.4, -0.4), (0.6, -0.4), (0.6, 0.1)], 0.5)
+BEAM = Box((0.5, 0.3, 1.0))
+BEAM_CORNERS = np.array(list(itertools.product((-0.25, 0.25), (-0.15, 0.15), (-0.5, 0.5))))
 LEGS = prism([(0, 0), (-1, -1), (-1.5, 0.5), (1.5, 0.5), (1, -1)], 0.0625)  # two edges at z = -1, both along y
 TABLES = [
     HalfSpace(),
@@ -102,6 +104,13 @@ NOT_UNIQUE = [
     # An arc of a ring over a box that reaches beyond it, and parallel upright edges of a box and a bracket.
     (Torus(0.6, 0.2), ORIGIN, Box((1.0, 0.6, 0.4)), at(0.68, 0.69, -1.85)),
     (Box((1.0, 0.4, 0.6)), ORIGIN, BRACKET, at(-1.56, -0.13, -1.55)),
+    # The same of rings that touch and overlap, and two parallel rings that cross seen from above.
+    *(
+        (Torus(0.5, 0.1), ORIGIN, body, at(0.4, 0.2, z))
+        for body in (BEAM, ConvexMesh(BEAM_CORNERS))
+        for z in (0.62, 0.6, 0.59, 0.55)
+    ),
+    *((Torus(0.48, 0.22), ORIGIN, Torus(0.47, 0.05), at(0.45, 0.0, z)) for z in (0.3, 0.27, 0.2, 0.1)),
     # The walls of a groove, and two legs on a table.
     *(
         (GROOVE, ORIGIN, body, at(0.0, 0.5, 1.4))
@@ -132,6 +141,8 @@ UNIQUE = [
     *(stack_pair(table, body, gap) for table in TABLES for body in (ROUND, ROUND_POLE) for gap in (0.01, -0.01)),
     *(stack_pair(table, Superovoid.from_goncalves((0.5, 0.4, 0.3), (0.5, 1.0))) for table in TABLES),
     *((table, ORIGIN, RING, at(0.3, 0.1, 3.5, (0.02, 0.03, 0.0))) for table in TABLES),
+    *((Torus(0.5, 0.1), ORIGIN, BEAM, at(0.4, 0.2, z, (0.1, 0.05, 0.0))) for z in (0.6, 0.57)),
+    (Torus(0.48, 0.22), ORIGIN, Torus(0.47, 0.05), at(0.45, 0.0, 0.2, (0.1, 0.0, 0.0))),
     *((ridge, ORIGIN, Capsule(0.6, 1.4), at(0.0, -2.2, 0.0, (0.0, 1e-2, 0.0))) for ridge in RIDGES[5:6]),
     *((GROOVE, ORIGIN, body, at(x, 0.5, 1.4)) for body in (Sphere(0.4), ROUND) for x in (1e-6, 1e-3)),
     *((LEGS, at(turn=(0.0, lean, 0.0)), Sphere(4.0), at(0.0, 0.03125, -8.0)) for lean in (1e-6, -1e-3, 0.05)),

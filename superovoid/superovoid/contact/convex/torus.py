@@ -297,16 +297,15 @@ def solve(pair, n, goal, budget):
     core = nearest_on_circle(pair, n, goal, math.inf, radii - goal, budget, w)
     distance, lower, upper, x, y, _, _, _ = cores.with_balls(core, ball_a, ball_b)
     lower, upper = lower - margin, upper + margin
+    # The direction of a search is known to the square root of its tolerance only; its points are exact.
+    n = direction_of(x, y, core.n) if distance > goal else core.n
+    shared = core.status & NON_UNIQUE != 0 or touching_flats(pair, core.x, core.y, n, min(a[SIZE], b[SIZE]))
+    flags = NON_UNIQUE if shared else 0
     if distance >= 0.0:
-        # The direction of a search is known to the square root of its tolerance only; its points are exact.
-        n = direction_of(x, y, core.n) if distance > goal else core.n
-        shared = core.status & NON_UNIQUE != 0 or touching_flats(pair, core.x, core.y, n, min(a[SIZE], b[SIZE]))
-        flags = NON_UNIQUE if shared else 0
         return cores.CoreAnswer(distance, lower, max(upper, distance), x, y, n, core.iterations, flags)
     # The hulls: a disc with a ball for the torus.
     hulls = cores.solve_cores(pair, core.n, goal, math.inf, budget, w)
     deepest = hulls.lower - radii
-    flags = core.status & NON_UNIQUE
     # The shortest translation of a point of the circle out of A may leave the rest of the circle in A.
     if upper - deepest <= goal and difference.difference_support(pair, core.n).h + radii <= goal - distance:
         return cores.CoreAnswer(distance, min(deepest, distance), upper, x, y, core.n, core.iterations, flags)
@@ -329,5 +328,6 @@ def solve(pair, n, goal, budget):
         if gap <= goal or i == _ADVANCES - 1:
             break
         length -= gap
-    flags |= away.status & NON_UNIQUE
+    if away.status & NON_UNIQUE != 0 or touching_flats(there, away.x, away.y, away.n, min(a[SIZE], b[SIZE])):
+        flags |= NON_UNIQUE
     return cores.CoreAnswer(-length, -length, max(upper, -length), x, y, hulls.n, iterations, flags)
