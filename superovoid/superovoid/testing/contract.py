@@ -13,6 +13,8 @@ overlapping   u = d n up to ten times the tolerance, if the answer is proved
 both          the points lie on the surfaces up to the tolerance; for convex bodies
               g(n) = n . c - h_A(n) - h_B(-n) is at least `lower` up to the tolerance, so that a translation by -lower
               along n separates them; for a half-space, n is the normal of its plane
+at touch      (lower <= 0 <= upper) of a convex and a non-convex body: if the answer is certified, the point of the
+              convex body is its farthest along n up to ten times the tolerance
 
 The distance of a point from a surface has a closed form for boxes, cylinders, cones, capsules and tori; it is computed
 triangle by triangle for a mesh, and to first order from the gauge for a superovoid (`independent.surface_error`).
@@ -45,6 +47,7 @@ KINDS = {
     "surface": "a point off its surface by more than the tolerance",
     "along": "apart and proved, and point_b - point_a not along the normal",
     "depth": "overlapping and proved, and point_a - point_b not the depth along the normal",
+    "farthest": "at touch and certified, and the point of the convex body not its farthest along the normal",
     "normal": "n no unit vector, not that of a plane, or g(n) < lower by more than the tolerance",
 }
 
@@ -220,7 +223,12 @@ def breaches(
     ]
     if planes:
         yield from breach("normal", float(np.linalg.norm(n - planes[0])) - 1e-12)
-    elif holds_its_hull(a) and holds_its_hull(b):
+    hulls = holds_its_hull(a), holds_its_hull(b)
+    if not planes and all(hulls):
         c = pose_b[:3, 3] - pose_a[:3, 3]
         g = float(n @ c) - support_value(a, n @ pose_a[:3, :3]) - support_value(b, -n @ pose_b[:3, :3])
         yield from breach("normal", result.lower - g - goal)
+    if any(hulls) and not all(hulls) and result.status == Status.CERTIFIED and result.lower <= 0.0 <= result.upper:
+        shape, pose, point, outward = (a, pose_a, result.point_a, n) if hulls[0] else (b, pose_b, result.point_b, -n)
+        height = float(in_frame(pose, point) @ (outward @ pose[:3, :3]))
+        yield from breach("farthest", support_value(shape, outward @ pose[:3, :3]) - height - 10.0 * goal)

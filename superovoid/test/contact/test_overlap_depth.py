@@ -28,12 +28,15 @@ from superovoid import (
     Cylinder,
     Ellipsoid,
     Mesh,
+    Shell,
     Sphere,
     Status,
+    Superellipsoid,
     Superovoid,
     Torus,
     distance,
 )
+from superovoid.testing import contract
 
 UNIT_BOX = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 
@@ -271,6 +274,44 @@ def test_flats_of_a_mesh_that_overlap_have_no_unique_contact():
         assert result.distance == pytest.approx(-0.01, abs=1e-8) and result.certified
         assert result.status & Status.NON_UNIQUE
     assert not distance(mesh, np.eye(4), Sphere(0.25), shift(0.24)).status & Status.NON_UNIQUE
+
+
+TOUCHING_AN_EDGE = [
+    Ellipsoid((0.3, 0.2, 0.4)),
+    Sphere(0.3),
+    Box((0.6, 0.4, 0.8)),
+    Capsule(0.2, 0.5),
+    Cylinder(0.3, 0.6),
+    Cone(0.3, 0.6),
+    ConvexMesh(np.random.default_rng(4).normal(size=(12, 3)) * 0.3),
+    Superellipsoid((0.3, 0.2, 0.4), section_exponent=0.6, profile_exponent=0.8),
+]
+
+
+@pytest.mark.parametrize("body", TOUCHING_AN_EDGE)
+def test_a_convex_body_on_an_inner_edge_touches_along_the_normal(body):
+    ring, _ = ring_and_pieces(2.0, 1.0, 0.5)
+    rng = np.random.default_rng(5)
+    proved = 0
+    for gap in np.tile([1e-14, 0.0, -1e-12, -1e-10, -1e-9, -1e-8], 10):
+        for frame in (ring, Shell(ring.vertices, ring.faces)):
+            lean = rng.uniform(0.01, 0.25)
+            up = np.array([-math.sin(lean), 0.0, math.cos(lean)])  # across the edge x = 1, z = 0.5
+            place = pose(rng, 0.0)
+            lowest = at(body.support(-up @ place[:3, :3])[None], place)[0]
+            place[:3, 3] = gap * up - lowest + (1.0, rng.uniform(-0.9, 0.9), 0.5)
+            result = distance(frame, np.eye(4), body, place)
+            assert result.lower <= result.distance <= result.upper
+            if result.status != Status.CERTIFIED:
+                continue
+            proved += 1
+            tolerance = 1e-9 * contract.extent(body)
+            inward = -result.normal
+            height = (result.point_b - place[:3, 3]) @ inward
+            assert contract.support_value(body, inward @ place[:3, :3]) - height <= 10.0 * tolerance
+            if isinstance(body, (Ellipsoid, Sphere)):
+                np.testing.assert_allclose(result.normal, up, atol=1e-5)
+    assert proved > 30
 
 
 def test_a_mesh_in_a_convex_body_is_proved_to_overlap():

@@ -12,6 +12,10 @@ the depth from above, as does the shortest translation out of the plane of a tri
 new search proves that it separates the bodies. Points bound it from below: a point of A at depth t in B needs a
 translation of at least t. If these bounds do not meet, the answer stays open.
 
+If they meet, the direction of the translation is the normal, unless A is convex and its point lies below its farthest
+point along that direction. Then the normal is that of the nearest points after the translation, if a translation along
+it separates the bodies too and is no longer to within the goal. If no such normal is found, the status is UNPROVEN.
+
 `bounds` decides about a threshold without the depth, by the same search. The hulls are no closer than the bodies. Two
 triangles that overlap are as deep in each other as the bodies at most; this needs no inside, so it holds for shells.
 If the surfaces are s apart, each connected part of one lies inside the other body as a whole, or outside: inside, no
@@ -43,7 +47,7 @@ from superovoid.contact.convex.mesh_tree import (
     side_of_bodies,
 )
 from superovoid.contact.minkowski import difference
-from superovoid.contact.minkowski.contact_points import holds_means, off_normal
+from superovoid.contact.minkowski.contact_points import ALONG, holds_means, off_normal
 from superovoid.contact.minkowski.flats import REACH, touching_flats
 from superovoid.contact.minkowski.on_surfaces import direction_of, unit_vector
 from superovoid.contact.pair import Pair
@@ -56,6 +60,8 @@ _NARROWER = 4  # times that an interval is made narrower for points along the no
 _MOST_TOUCHED = 64  # limit of stored triangles that meet the other body
 _TRIED = 6  # translations tried
 _SUMMANDS = 32  # normals in the sum that leads out of a hollow corner
+_NEARBY = 4.0  # goals: limit of the distance after a translation by the depth
+_TURNS = 3  # limit of normals taken from the nearest points after a translation
 _ADVANCES = 5  # places tried on the line back from one that separates the bodies by more than necessary
 
 
@@ -384,6 +390,15 @@ def _shortest_translation(pair, translations, count, best, direction, goal, marg
     return best, direction
 
 
+@kernel
+def _below_farthest(core, x, n):
+    """Return how far a point of a convex body lies below the farthest along n; 0 for other bodies."""
+    if core.kind == kinds.MESH or core.kind == kinds.TORUS or not holds_means(core.row, core.kind):
+        return 0.0
+    _, _, upper = kinds.core_support(core, n)
+    return upper + kinds.ball_radius(core.row, core.kind) - dot(n, x)
+
+
 @kernel(_nrt=True)
 def solve(pair, n, goal, budget):
     """Signed distance of any body A and a mesh B, with flags of the status. Radii are counted."""
@@ -473,8 +488,28 @@ def solve(pair, n, goal, budget):
         upper = norm(sub(y, x)) + margin
     flags = UNPROVEN
     if paired and upper - lower <= goal:
-        away = Pair(pair.a, pair.b, rotation, add(centre, scale(best + goal, direction)))
-        flags = nearest_triangles(away, direction, 0.25 * goal, 4.0 * goal, -math.inf, True, w).status
+        step, near = best + goal, _NEARBY * goal
+        away = Pair(pair.a, pair.b, rotation, add(centre, scale(step, direction)))
+        k = nearest_triangles(away, direction, 0.25 * goal, near, -math.inf, True, w)
+        flags, iterations = k.status, iterations + k.iterations
+        off = _below_farthest(pair.a, x, direction)
+        # A translation along a touched face proves a depth about as small as the goal, even if A touches only an edge
+        # of the face. The normal at the edge is that of the nearest points after the translation.
+        for _ in range(_TURNS):
+            if off <= goal:
+                break
+            n, step = k.n, max(0.0, step * dot(direction, k.n) - max(0.0, k.lower - margin) + goal)
+            away = Pair(pair.a, pair.b, rotation, add(centre, scale(step, n)))
+            k = nearest_triangles(away, n, 0.25 * goal, near, -math.inf, True, w)
+            iterations += k.iterations
+            if not (k.upper <= near) or step - (k.lower - margin) > best + goal or may_overlap(away, k, margin):
+                break
+            direction, flags, x, y = n, k.status, k.x, combine(1.0, k.y, -step, n)
+            off = _below_farthest(pair.a, x, n)
+            if best < 0.0:
+                upper = norm(sub(y, x)) + margin
+        if (off > ALONG * goal and flags & NON_UNIQUE == 0) or upper - lower > goal:
+            flags = UNPROVEN
     return cores.CoreAnswer(-best, lower, max(upper, -best), x, y, direction, iterations, flags)
 
 
