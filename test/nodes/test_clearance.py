@@ -16,6 +16,7 @@ from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import Float64
 from superovoid_interfaces.msg import Clearance, ErrorCode
 
+from superovoid import Sphere
 from superovoid.robot import Robot
 from superovoid.robot.octomap import Octree
 from superovoid.robot.planning_scene import OCTOMAP, join_parts
@@ -33,6 +34,12 @@ NAME = "/distance_service"
 PARAMETERS = {"rate": 20.0, "stale_timeout": 1.0}
 KINDS = (Clearance, "clearance"), (Float64, "min_distance")
 BALL = arm.at(2.4, 0.0, 0.0)
+TELESCOPE = """<robot name="telescope"><link name="ground"/>
+  <joint name="turn" type="revolute"><parent link="ground"/><child link="tube"/><axis xyz="0 0 1"/>
+    <limit lower="-3" upper="3" effort="1" velocity="1"/></joint><link name="tube"/>
+  <joint name="slide" type="prismatic"><parent link="tube"/><child link="tip"/><axis xyz="1 0 0"/>
+    <limit lower="0" upper="0.2" effort="1" velocity="1"/></joint>
+  <link name="tip"><collision><geometry><sphere radius="0.05"/></geometry></collision></link></robot>"""
 
 
 @pytest.fixture(scope="module")
@@ -151,12 +158,26 @@ def test_no_pair_touches_before_the_bound():
     for _ in range(200):
         start, velocities = random.uniform(low, high), random.normal(size=len(low))
         result = query(start[None]).of_state(0)
-        seconds = approach.seconds(result, velocities)
+        seconds = approach.seconds(result, start, velocities)
         if result.lower.min() <= 0.0:
             assert seconds == 0.0
         else:
             times = np.linspace(0.0, seconds, 20)[:, None]
             assert query(start + times * velocities).distance.min() > 0.0
+
+
+def test_a_joint_measured_beyond_its_limit_brings_contact_sooner():
+    # The telescope turns about the ground; at 1 m, five times its limit, its tip meets the post after 0.9 rad.
+    edit = Planning(Robot.from_urdf(TELESCOPE)).edit()
+    edit.add("post", [Sphere(0.05)], np.eye(4)[None], arm.at(0.62, 0.78, 0.0))
+    model, velocities = Model(edit.commit()), np.array([1.0, 0.0])
+    selection = model.select((), ())
+    approach, query = Approach(model, selection), model.query(selection)
+    for position in (np.array([0.0, 0.2]), np.array([0.0, 1.0]), np.array([0.0, 0.2])):
+        result = query(position[None]).of_state(0)
+        seconds = approach.seconds(result, position, velocities)
+        assert seconds == pytest.approx(result.lower[0] / (position[1] + 0.05), rel=1e-9)
+        assert query(position + np.linspace(0.0, seconds, 50)[:, None] * velocities).distance.min() > 0.0
 
 
 def test_the_closing_speed_is_the_derivative():
@@ -186,7 +207,7 @@ def test_one_box_of_an_octomap_bounds_the_speed_of_all():
     found = [query(np.array([[1.0, 0.0]]), base_poses={"ball": BALL}).of_state(0) for query in queries]
     result = join_parts(found)
     assert len(result) == 1
-    seconds = Approach(model, selection).seconds(result, np.array([0.5, 0.0]))
+    seconds = Approach(model, selection).seconds(result, np.array([1.0, 0.0]), np.array([0.5, 0.0]))
     assert seconds == pytest.approx((3.0 - 1.55) / 0.5, rel=1e-6)
 
 

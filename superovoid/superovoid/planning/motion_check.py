@@ -3,11 +3,11 @@
 
 """Prove, rather than sample, that a motion between two states is free of unwanted contact.
 
-Let q move straight from q0 to q1. No point of one body of pair p moves relative to the other body by more than
+Let q move straight from q0 to q1. The distance of the two bodies of pair p changes by no more than
 
     s_p = sum over joints of v_pj abs(q1_j - q0_j)
 
-with the bounds v of `Robot.relative_speeds`, and by at most half of that between the middle and either end. So the
+with the bounds v of `PlanningProblem.speeds`, and by at most half of that between the middle and either end. So the
 whole motion keeps the pair farther apart than its floor f_p if the proved distance at the middle exceeds f_p + s_p / 2.
 If it does not, both halves are checked (Schwarzer, Saha, Latombe 2005, here with certified distances). Tunnelling is
 impossible: an unproved motion is not valid. The middles of all motions of one size are queried in one call,
@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from superovoid.planning.problem import FloatArray, PlanningProblem
 from superovoid.planning.validity import Validity, verdicts_of
 from superovoid.states.verdicts import BELOW, CLEAR, FloorVerdicts
-from superovoid.values.checks import floats
+from superovoid.values.checks import floats, floats_without_nan
 from superovoid.values.records import Record, Statistics
 
 RESOLUTION = 1e-5
@@ -132,7 +132,9 @@ class MotionValidator:
         if path.ndim != 2 or len(path) < 2 or path.shape[1] != joints:
             raise ValueError(f"path: must have shape (k, {joints}) with k at least 2, found {path.shape}")
         shape = len(path) - 1, len(self._problem.pairs)
-        floors = np.broadcast_to(self._problem.floors, shape) if floors is None else np.asarray(floors, dtype=float)
+        floors = (
+            np.broadcast_to(self._problem.floors, shape) if floors is None else floats_without_nan("floors", floors)
+        )
         if floors.shape != shape:
             raise ValueError(f"floors: shape {floors.shape}, expected {shape}, one per motion and pair")
         # At each state, the larger of the floors of the two motions that meet there.
@@ -152,14 +154,15 @@ class MotionValidator:
             middle = 0.5 * (first + last)
             if self._stop():
                 return _Outcome(False, examined, middle[0])
-            half = 0.5 * np.abs(last - first) @ self._problem.speeds.T + _ROUNDING
+            half = 0.5 * self._problem.relative_motions(last - first) + _ROUNDING
             verdicts, pairs = self._query(middle, floors, half)
             examined += len(verdicts)
             if len(verdicts) and verdicts[-1] == BELOW:
                 at = len(verdicts) - 1
                 return _Outcome(False, examined, middle[at], int(pairs[at]), floors[at])
             short = np.flatnonzero(verdicts != CLEAR)
-            stuck = short[2.0 * half[short].max(axis=1, initial=0.0) < RESOLUTION]
+            largest = 2.0 * half[short].max(axis=1, initial=0.0)
+            stuck = short[~((largest >= RESOLUTION) & (largest < np.inf))]  # no number of parts proves infinite bounds
             if len(stuck):
                 at = int(stuck[0])
                 return _Outcome(False, examined, middle[at], int(pairs[at]), floors[at] + half[at])
@@ -170,8 +173,9 @@ class MotionValidator:
         return _Outcome(True, examined)
 
     def _evaluate_states(self, states: FloatArray, floors: FloatArray) -> _Outcome:
-        outside = ((states < self._problem.lower) | (states > self._problem.upper)).any(axis=1)
+        outside = ~((states >= self._problem.lower) & (states <= self._problem.upper)).all(axis=1)
         if outside.any():
+            floats_without_nan("state", states)
             return _Outcome(False, 0, states[int(np.argmax(outside))])
         verdicts, pairs = self._query(states, floors, np.zeros_like(floors))
         if len(verdicts) and verdicts[-1] != CLEAR:

@@ -20,6 +20,8 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 _LEAST_WEIGHT = 0.01  # of a joint in the metric, relative to the largest
+AT_LIMIT = 1e-9
+"""rad or m. A position that exceeds a limit by at most this counts as at the limit."""
 
 
 class PlanningError(RuntimeError):
@@ -73,7 +75,7 @@ class PlanningProblem:
             if joint not in self.joints:
                 raise ValueError(f"ranges: '{joint}' is not one of the planned joints ({', '.join(self.joints)})")
             lower, upper = robot.joint_limits[joint]
-            if not lower - 1e-9 <= low < high <= upper + 1e-9:
+            if not lower - AT_LIMIT <= low < high <= upper + AT_LIMIT:
                 raise ValueError(f"ranges: {joint}: {low:g} to {high:g}: must ascend within [{lower:g}, {upper:g}]")
         for body in self.obstacles:
             if body.link in robot.links:
@@ -155,8 +157,39 @@ class PlanningProblem:
 
     @cached_property
     def speeds(self) -> FloatArray:
-        """Bounds of the closing speed of each pair per unit joint speed, shape (n, joints), m/rad or m/m."""
-        return self.robot.relative_speeds(self.bodies, self.pairs)[:, self.columns]
+        """Bounds of the closing speed of each pair per unit joint speed, shape (n, joints), m/rad or m/m.
+
+        They hold for planned joints within `limits` and for the others at `positions`, which may be beyond the robot's
+        limits.
+        """
+        at_rest = {joint: (position, position) for joint, position in self.positions.items()}
+        # Trajectories may exceed the limits by rounding.
+        planned = self.limits + np.array([[-AT_LIMIT], [AT_LIMIT]])
+        ranges = {**at_rest, **dict(zip(self.joints, planned.T.tolist(), strict=True))}
+        return self.robot.relative_speeds(self.bodies, self.pairs, ranges)[:, self.columns]
+
+    @cached_property
+    def _are_speeds_finite(self) -> bool:
+        return bool(np.isfinite(self.speeds).all())
+
+    def relative_motions(self, changes: ArrayLike) -> FloatArray:
+        """Return upper bounds of the change of each pair's distance while the joints move.
+
+        Parameters
+        ----------
+        changes : array_like, shape (..., joints)
+            Changes of the joints' positions, rad or m.
+
+        Returns
+        -------
+        array, shape (..., n)
+            m, infinite where it is not bounded.
+        """
+        if self._are_speeds_finite:
+            return np.abs(changes) @ self.speeds.T
+        with np.errstate(invalid="ignore"):
+            bounds = np.abs(changes) @ self.speeds.T
+        return np.where(np.isnan(bounds), np.inf, bounds)  # 0 * inf
 
     @cached_property
     def weights(self) -> FloatArray:
@@ -218,7 +251,7 @@ class PlanningProblem:
         if array.shape != (len(self.joints),):
             raise ValueError(f"{name}: shape {array.shape}, expected ({len(self.joints)},): {', '.join(self.joints)}")
         for joint, value, low, high in zip(self.joints, array, *self.limits, strict=True):
-            if not low - 1e-9 <= value <= high + 1e-9:
+            if not low - AT_LIMIT <= value <= high + AT_LIMIT:
                 raise ValueError(f"{name}: {joint} = {value:.6g}: must be in [{low:g}, {high:g}]")
         return np.clip(array, *self.limits)
 

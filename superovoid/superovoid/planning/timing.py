@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.planning.motion_check import MotionCheck, MotionValidator
-from superovoid.planning.problem import FloatArray, IntArray, PlanningError, PlanningProblem
+from superovoid.planning.problem import AT_LIMIT, FloatArray, IntArray, PlanningError, PlanningProblem
 from superovoid.planning.validity import Validity
 from superovoid.robot import Robot
 from superovoid.values.checks import floats
@@ -332,7 +332,7 @@ def _is_free(
     states = sum(math.comb(5, i) * t**i * (1.0 - t) ** (5 - i) * points[i] for i in range(6))
     states = np.clip(states, *problem.limits)
     off = 20.0 * np.abs(np.diff(points, 2, axis=0)).max(axis=0) / (8.0 * _PARTS**2)
-    floors = np.broadcast_to(problem.floors + problem.speeds @ off, (_PARTS, len(problem.pairs)))
+    floors = np.broadcast_to(problem.floors + problem.relative_motions(off), (_PARTS, len(problem.pairs)))
     if accept is not None and not all(accept(state) for state in states):
         return False
     return validator.is_path_valid(states, floors)
@@ -515,7 +515,7 @@ def check_trajectory(problem: PlanningProblem, validity: Validity, trajectory: T
     if outside.any():
         return MotionCheck(False, Statistics(states=0), trajectory.positions[int(np.argmax(outside))])
     off = _chord_deviations(problem, trajectory, points)
-    return validator.check_path(trajectory.positions, problem.floors + off @ problem.speeds.T)
+    return validator.check_path(trajectory.positions, problem.floors + problem.relative_motions(off))
 
 
 def _refine(problem: PlanningProblem, trajectory: Trajectory) -> Trajectory:
@@ -549,7 +549,7 @@ def _inner_points(trajectory: Trajectory) -> FloatArray:
 
 def _find_violations(problem: PlanningProblem, points: FloatArray) -> NDArray[np.bool_]:
     """Return which polynomials have an inner Bezier point beyond a limit, shape (n - 1,)."""
-    beyond: NDArray[np.bool_] = (points < problem.lower - 1e-9) | (points > problem.upper + 1e-9)
+    beyond: NDArray[np.bool_] = ~((points >= problem.lower - AT_LIMIT) & (points <= problem.upper + AT_LIMIT))
     return np.logical_or.reduce(beyond, axis=(0, 2))
 
 
@@ -587,7 +587,7 @@ def _first_unproved_corner(
         raise PlanningError("the trajectory leaves the straight motions of its path")  # a safeguard; not known to occur
     for at in np.unique(corner[~straight]):
         rows = np.flatnonzero(corner == at)
-        floors = problem.floors + off[rows] @ problem.speeds.T
+        floors = problem.floors + problem.relative_motions(off[rows])
         if not validator.is_path_valid(q[rows[0] : rows[-1] + 2], floors):
             return int(at)
     return None

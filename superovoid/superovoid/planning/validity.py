@@ -84,6 +84,7 @@ def verdicts_of(validity: Validity, states: FloatArray, floors: FloatArray, spar
     if isinstance(validity, DecidingValidity):
         return validity.verdicts(states, floors, spare)
     needed = floors + spare
+    needed[np.isnan(needed)] = np.inf  # a nan proves nothing, so ask for the pair at any distance
     found = validity.clearances(states, needed.max(axis=1, initial=0.0))
     verdicts, pairs = np.full(len(states), CLEAR, np.int8), np.full(len(states), -1)
     for lack, verdict in ((needed, SHORT), (floors, BELOW)):

@@ -335,9 +335,9 @@ class Kinematics:
         return result
 
     def levers(
-        self, links: Sequence[str], reach: np.ndarray, limits: Mapping[str, tuple[float, float]]
+        self, links: Sequence[str], reach: np.ndarray, ranges: Mapping[str, tuple[float, float]]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return upper bounds of the speed of points due to the joints between the root and their link, within limits.
+        """Return upper bounds of the speed of points due to the joints between the root and their link.
 
         Parameters
         ----------
@@ -345,8 +345,8 @@ class Kinematics:
             Link of each point.
         reach : array, shape (n,)
             Largest distance of each point from the origin of its link, m.
-        limits : mapping of str to (float, float)
-            Limits of the independent joints.
+        ranges : mapping of str to (float, float)
+            Least and greatest position of each independent joint for which the bounds hold, rad or m.
 
         Returns
         -------
@@ -356,19 +356,21 @@ class Kinematics:
         moved : array of bool, shape (n, links)
             Whether the joint above that link moves the point.
         """
-        span = np.array([limits[name] for name in self.joint_names]).reshape(-1, 2)
-        levers = np.zeros((len(links), len(self._links)))
-        moved = self._carried_by[[self._row[link] for link in links]] & self._movable
-        for point, link in enumerate(links):
-            row, far = self._row[link], reach[point]
-            while row != 0:
-                if self._movable[row]:
-                    levers[point, row] = 1.0 if self._slides[row] else far
-                far += np.linalg.norm(self._origin[row, :3, 3])
-                if self._slides[row]:
-                    far += np.abs(self._factor[row] * span[self._source[row]] + self._offset[row]).max()
-                row = self._parent[row]
-        return levers, moved
+        span = np.array([ranges[name] for name in self.joint_names]).reshape(-1, 2)
+        # Largest distance of the origin of each link from that of its parent.
+        lengths = np.linalg.norm(self._origin[:, :3, 3], axis=1)
+        slides = self._slides
+        ends = self._factor[slides, None] * span[self._source[slides]] + self._offset[slides, None]
+        lengths[slides] += np.abs(ends).max(axis=1)
+        # Largest distance of the origin of link i from that of link j above it; parents come before children.
+        between = np.zeros((len(lengths), len(lengths)))
+        for row, length in enumerate(lengths[1:], 1):
+            parent = self._parent[row]
+            between[row] = np.where(self._carried_by[parent], between[parent] + length, 0.0)
+        rows = np.array([self._row[link] for link in links], dtype=int)
+        moved = self._carried_by[rows] & self._movable
+        far = np.asarray(reach)[:, None] + between[rows]
+        return np.where(moved, np.where(slides, 1.0, far), 0.0), moved
 
     def by_joint(self, by_link: np.ndarray) -> np.ndarray:
         """Sum values per link (n, links) over the joints driven by each independent joint: shape (n, joints)."""

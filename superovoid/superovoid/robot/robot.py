@@ -562,12 +562,14 @@ class Robot:
         by_joint, status = second_derivatives(a, pose_a, b, pose_b, result, motion_a, motion_b)
         return by_joint + bending[1] - bending[0], status
 
-    def relative_speeds(self, bodies: Sequence[Body], pairs: ArrayLike) -> FloatArray:
-        """Compute upper bounds of the relative speed of pairs of bodies due to each joint, within the joint limits.
+    def relative_speeds(
+        self, bodies: Sequence[Body], pairs: ArrayLike, ranges: Mapping[str, tuple[float, float]] | None = None
+    ) -> FloatArray:
+        """Compute upper bounds of the relative speed of pairs of bodies due to each joint, within ranges of positions.
 
-        While the joints move by dq along a straight line, no point of one body moves relative to the other body by more
-        than the sum of these bounds times abs(dq). Neither does their distance change by more (Schwarzer, Saha, Latombe
-        2005).
+        While the joints move by dq along a straight line, seen from the last link that carries both bodies, no points
+        of the two bodies together move by more than the sum of these bounds times abs(dq). Neither does their distance
+        change by more (Schwarzer, Saha, Latombe 2005).
 
         Parameters
         ----------
@@ -575,18 +577,24 @@ class Robot:
             Bodies on links that this robot does not have are fixed.
         pairs : array of int, shape (n, 2)
             Indices into `bodies`.
+        ranges : mapping of str to (float, float), optional
+            Least and greatest position of independent joints, rad or m, for which the bounds hold; default: the joint
+            limits, which a measured position may exceed.
 
         Returns
         -------
         array, shape (n, len(joint_names))
             m/rad or m/m; 0 for a joint that moves both bodies of a pair. A column includes the effect of joints that
-            mimic its joint. Infinite if a prismatic joint without limits lies between a revolute joint and a body.
+            mimic its joint. Infinite if a prismatic joint with an infinite range lies between a revolute joint and a
+            body.
         """
         spheres = [body.shape.bounding_sphere() for body in bodies]
         centres = zip(bodies, spheres, strict=True)
         reach = np.array([np.linalg.norm(_apply(body.link_from_body, sphere.centre)) for body, sphere in centres])
         reach = reach + [sphere.radius for sphere in spheres]
-        levers, moved = self._kinematics.levers(self._moving_links(bodies), reach, self.joint_limits)
+        levers, moved = self._kinematics.levers(
+            self._moving_links(bodies), reach, {**self.joint_limits, **(ranges or {})}
+        )
         a, b = np.asarray(pairs).reshape(-1, 2).T
         return self._kinematics.by_joint(np.where(moved[b], 0.0, levers[a]) + np.where(moved[a], 0.0, levers[b]))
 

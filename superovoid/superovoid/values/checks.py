@@ -35,6 +35,15 @@ def floats(name: str, value: Any) -> FloatArray:
     raise ValueError(f"{name}: must be numbers of double precision, found {shorten(value)}")
 
 
+def floats_without_nan(name: str, value: Any) -> FloatArray:
+    """Return `value` as by `floats`; `ValueError` if it holds a nan, with which every comparison is false."""
+    array = floats(name, value)
+    if np.isnan(array).any():
+        at = tuple(np.argwhere(np.isnan(array))[0].tolist())
+        raise ValueError(f"{name}{list(at) if at else ''}: must be a number, found nan")
+    return array
+
+
 def number(name: str, value: Any, unit: str = "") -> float:
     """Return `value` as a float; `ValueError` unless it is a finite number."""
     real = _real_number(value)

@@ -573,6 +573,27 @@ def test_invalid_arguments_are_rejected_by_name(around_the_wall, ask, words):
 # -- scenes ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("limits", ['lower="0" upper="0.2"', "", 'lower="-1e5" upper="1e5"'])
+def test_a_plan_avoids_contact_despite_a_joint_beyond_its_limits(limits):
+    urdf = f"""<robot name="crane"><link name="ground"/><link name="mast"/><link name="boom"/><link name="load">
+      <collision><geometry><sphere radius="0.05"/></geometry></collision></link>
+      <joint name="turn" type="revolute"><parent link="ground"/><child link="mast"/><axis xyz="0 0 1"/>
+        <limit lower="-3" upper="3" effort="1" velocity="1"/></joint>
+      <joint name="lift" type="prismatic"><parent link="mast"/><child link="boom"/><axis xyz="0 0 1"/>
+        <limit lower="0" upper="0.5" effort="1" velocity="1"/></joint>
+      <joint name="slide" type="prismatic"><parent link="boom"/><child link="load"/><axis xyz="1 0 0"/>
+        <limit {limits} effort="1" velocity="1"/></joint></robot>"""
+    srdf = '<robot name="crane"><group name="both"><joint name="turn"/><joint name="lift"/></group></robot>'
+    robot = Robot.from_urdf(urdf, srdf=srdf)
+    post = Body("post", "post", Sphere(0.05), at(np.cos(0.3), np.sin(0.3), 0.0))
+    start = {"turn": -1.9, "lift": 0.0, "slide": 1.0}
+    motion = GroupPlanner(robot, "both", obstacles=[post]).plan(start, {"turn": 2.1, "lift": 0.0}, deadline=60.0)
+    times = np.linspace(0.0, 1.0, 500)[:, None]
+    turn, lift = np.concatenate([a + times * (b - a) for a, b in pairwise(motion.path)]).T
+    loads = np.stack([np.cos(turn), np.sin(turn), lift], axis=1)
+    assert np.linalg.norm(loads - post.link_from_body[:3, 3], axis=1).min() > 0.1
+
+
 def test_rules_paddings_and_attached_objects_of_the_scene_apply(robot):
     tip = robot.forward_kinematics(RIGHT)["panda_hand"][:3, 3]
     block = np.eye(4)

@@ -27,9 +27,11 @@ from superovoid.planning import (
 )
 from superovoid.planning.optimise import KEPT
 from superovoid.planning.trail import densify, trail
+from superovoid.planning.validity import verdicts_of
 from superovoid.robot import Robot
 from superovoid.robot.errors import RobotDescriptionError
 from superovoid.scene import Body, Scene
+from superovoid.states.verdicts import BELOW, SHORT
 from superovoid.testing.path_check import check_path, link_poses
 
 from hands import URDF
@@ -167,6 +169,77 @@ def test_a_path_is_checked_against_the_floors_of_its_motions(around_egg):
         validator.check_path(DETOUR, high[:2])
 
 
+@pytest.mark.parametrize(
+    ("name", "path", "floor"), [("state", [DETOUR[0], np.full(4, np.nan)], CLEARANCE), ("floors", DETOUR[:2], np.nan)]
+)
+def test_a_nan_is_refused_by_name(around_egg, name, path, floor):
+    validator = MotionValidator(around_egg, SceneValidity(around_egg))
+    with pytest.raises(ValueError, match=rf"{name}\[.*\]: must be a number, found nan"):
+        validator.is_path_valid(path, np.full((1, len(around_egg.pairs)), floor))
+
+
+# A ball on a slide that a revolute joint turns; the second slide follows a continuous joint, as a nut on a lead screw.
+SLIDE = """<robot name="slide"><link name="ground"/><link name="arm"/><link name="ball"><collision>
+    <geometry><sphere radius="0.05"/></geometry></collision></link>
+  <joint name="turn" type="revolute"><parent link="ground"/><child link="arm"/><axis xyz="0 0 1"/>
+    <limit lower="-3" upper="3" effort="1" velocity="1"/></joint>
+  <joint name="slide" type="prismatic"><parent link="arm"/><child link="ball"/><axis xyz="1 0 0"/>
+    <limit lower="{lower}" upper="{upper}" effort="1" velocity="1"/></joint></robot>"""
+SCREW = """<robot name="screw"><link name="ground"/><link name="arm"/><link name="thread"/><link name="ball"><collision>
+    <geometry><sphere radius="0.05"/></geometry></collision></link>
+  <joint name="turn" type="revolute"><parent link="ground"/><child link="arm"/><axis xyz="0 0 1"/>
+    <limit lower="-3" upper="3" effort="1" velocity="1"/></joint>
+  <joint name="screw" type="continuous"><parent link="arm"/><child link="thread"/><axis xyz="1 0 0"/></joint>
+  <joint name="nut" type="prismatic"><parent link="thread"/><child link="ball"/><axis xyz="1 0 0"/>
+    <limit lower="0" upper="1" effort="1" velocity="1"/><mimic joint="screw" multiplier="0.05" offset="0.5"/></joint>
+</robot>"""
+
+
+def validator_of(urdf, joints, positions, place, ranges):
+    """Return a validator of a robot and a small ball at a place."""
+    obstacle = Body("post", "post", Sphere(0.01), at(*place))
+    problem = PlanningProblem(
+        Robot.from_urdf(urdf), joints, positions, obstacles=[obstacle], clearance=0.0, ranges=ranges
+    )
+    return MotionValidator(problem, SceneValidity(problem))
+
+
+@pytest.mark.parametrize(
+    ("urdf", "joints", "ranges", "ends"),
+    [
+        (SLIDE.format(lower=-1e5, upper=1e5), ("turn", "slide"), {"slide": (0.0, 1.0)}, [[0.0, 0.0], [0.0, 1.0]]),
+        (SCREW, ("turn", "screw"), {"screw": (-3.0, 3.0)}, [[0.0, -3.0], [0.0, 3.0]]),
+    ],
+)
+def test_slides_without_finite_limits_hide_no_contact(urdf, joints, ranges, ends):
+    through = validator_of(urdf, joints, {}, (0.5, 0.0), ranges)
+    assert through.is_state_valid(ends[0]) and through.is_state_valid(ends[1])
+    assert not through.check(*ends).valid and not through.is_valid(*ends)
+    assert validator_of(urdf, joints, {}, (0.5, 0.1), ranges).is_valid(*ends)
+    # Both joints move: the bounds are finite, so the check ends.
+    assert not through.is_valid([-0.5, ends[0][1]], [0.5, ends[1][1]])
+    assert validator_of(urdf, joints, {}, (0.0, 9.0), ranges).is_valid([-0.5, ends[0][1]], [0.5, ends[1][1]])
+
+
+@pytest.mark.parametrize("position", [0.2, 0.25, 1.0, 5.0, -3.0])
+def test_a_resting_joint_beyond_its_limits_hides_no_contact(position):
+    limits, place = SLIDE.format(lower=0, upper=0.2), position * np.array([np.cos(0.3), np.sin(0.3)])
+    through = validator_of(limits, ("turn",), {"slide": position}, place, {})
+    assert through.is_state_valid([-1.9]) and through.is_state_valid([2.1])
+    assert not through.is_valid([-1.9], [2.1]) and through.is_valid([0.8], [2.1])
+
+
+def test_infinite_bounds_of_motions_end_a_check_without_proof(around_egg):
+    class Unbounded(PlanningProblem):
+        speeds = np.full(around_egg.speeds.shape, np.inf)
+
+    problem = Unbounded(around_egg.robot, JOINTS, {}, obstacles=[EGG], clearance=CLEARANCE)
+    validator = MotionValidator(problem, SceneValidity(problem))
+    for end in (ACROSS[0] + [0.01, 0.0, 0.0, 0.0], ACROSS[0] + 0.01):
+        check = validator.check(ACROSS[0], end)
+        assert not check.valid and check.pair is not None and check.statistics.states < 10
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_no_distance_of_the_hands_changes_faster_than_the_bounds(hands, seed):
     problem, random = hands.problem, np.random.default_rng(seed)
@@ -302,6 +375,10 @@ def test_distances_alone_give_the_same_verdicts(around_egg):
         def clearances(self, states, max_distance, gradients=False):
             return own.clearances(states, max_distance, gradients)
 
+    nan = np.full((1, len(around_egg.pairs)), np.nan)
+    for each in (own, Distances()):
+        assert verdicts_of(each, DETOUR[:1], around_egg.floors[None], nan).verdicts.tolist() == [SHORT]
+        assert verdicts_of(each, DETOUR[:1], nan, 0.0 * nan).verdicts.tolist() == [BELOW]
     random = np.random.default_rng(11)
     short, long = (MotionValidator(around_egg, each) for each in (own, Distances()))
     seen = set()

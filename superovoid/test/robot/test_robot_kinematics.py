@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from superovoid import Body, Sphere
 from superovoid.robot import Robot, forward
 
 URDF = pytest.importorskip("urchin", reason="urchin is missing: pip install 'superovoid[plan]'").URDF
@@ -156,6 +157,34 @@ def test_error_about_a_bad_base_pose_names_the_link(pose, message):
     robot = Robot.from_urdf(FLOATING)
     with pytest.raises(ValueError, match=message):
         robot.forward_kinematics({"turn": 0.0}, None if pose is None else {"body": pose})
+
+
+@settings(deadline=None)
+@given(
+    POSITIONS, POSITIONS, st.sampled_from(["base flag base", "slide hand slide", "left flag hand", "upper left upper"])
+)
+def test_points_move_no_farther_than_speed_bounds_within_ranges(first, last, links):
+    # Positions of `lift` are beyond its limits; `flag` turns with two mimic joints.
+    a, b, common = links.split()
+    bodies = [Body(link, link, Sphere(0.1)) for link in (a, b)]
+    ranges = {name: sorted((first[name], last[name])) for name in JOINTS}
+    bounds = ROBOT.relative_speeds(bodies, [[0, 1]], ranges)[0]
+    changes = [abs(last[name] - first[name]) for name in JOINTS]
+    before, after = (ROBOT.forward_kinematics(positions) for positions in (first, last))
+    surface = np.random.default_rng(2).normal(size=(3, 20))
+    points = np.vstack([0.1 * surface / np.linalg.norm(surface, axis=0), np.ones(20)])
+    farthest = 0.0
+    for link in (a, b):
+        begin, end = (np.linalg.inv(poses[common]) @ poses[link] @ points for poses in (before, after))
+        farthest += np.linalg.norm(end - begin, axis=0).max()
+    assert farthest <= bounds @ changes + 1e-12
+
+
+def test_speed_bounds_of_a_telescope_are_its_lengths():
+    bodies, ranges = [Body("a", "base", Sphere(0.1)), Body("b", "hand", Sphere(0.1))], {"lift": (-3.0, 2.0)}
+    bounds = ROBOT.relative_speeds(bodies, [[0, 1], [1, 0]], ranges)
+    np.testing.assert_allclose(bounds, np.tile([0.1 + 0.2 + 3.0 + 0.3, 1.0, 0.1, 0.0], (2, 1)), rtol=1e-9)
+    assert ROBOT.relative_speeds(bodies, [[0, 1]])[0, 0] == pytest.approx(0.1 + 0.2 + 1.0 + 0.3, rel=1e-9)
 
 
 def test_forward_kinematics_takes_less_than_a_millisecond():

@@ -104,6 +104,19 @@ def test_a_distance_equal_to_its_floor_or_undecided_is_below():
             assert found.verdicts.tolist() == [expected], (distance, floor, needed)
 
 
+@pytest.mark.parametrize("kind", SHAPES)
+def test_no_distance_is_proved_to_reach_nan(kind):
+    robot, scene = Robot.from_urdf(ROBOT), scene_of(kind)
+    ask, zeros = FloorQuery(robot, scene, scene.pairs), np.full((1, len(scene.pairs)), -9.0)
+    for pair in range(len(scene.pairs)):
+        nan = zeros.copy()
+        nan[0, pair] = np.nan
+        assert ask([[0.3, 0.2]], zeros, zeros).verdicts.tolist() == [CLEAR]
+        for floors, expected in ((zeros, SHORT), (nan, BELOW)):
+            found = ask([[0.3, 0.2]], floors, nan)
+            assert (found.verdicts.tolist(), found.pairs.tolist()) == ([expected], [pair])
+
+
 def test_empty_states_and_pairs_are_accepted():
     robot, scene = Robot.from_urdf(ROBOT), scene_of("convex")
     none = FloorQuery(robot, scene, np.empty((0, 2), dtype=int))
