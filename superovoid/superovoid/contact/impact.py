@@ -472,7 +472,7 @@ class Motion(Record):
 
     @classmethod
     def screw(cls, start: PoseLike, twist: ArrayLike) -> Motion:
-        """Return the motion of a constant twist: the pose at time t is exp(t twist) start.
+        """Return the motion of a constant twist, given at the origin of the body's frame, not of the world.
 
         Parameters
         ----------

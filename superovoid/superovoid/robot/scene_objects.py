@@ -119,8 +119,8 @@ class Padding:
     ====================  =========================================================================================
     link, object          the paddings of both
     attached, object      the padding of the link that carries the attached one, and the paddings of both by name
-    link, link            (also attached objects with links and each other) nothing more, unless ``self_too``: MoveIt
-                          pads a robot against the world and not against itself
+    attached, link        (or attached) the paddings of attached ones by name; with ``self_too`` those of links too
+    link, link            nothing more, unless ``self_too``: MoveIt pads a robot against the world, not against itself
     ====================  =========================================================================================
 
     The clearance is the distance of the bodies grown by their paddings in every direction (their Minkowski sums with
