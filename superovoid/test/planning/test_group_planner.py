@@ -130,12 +130,13 @@ def test_the_panda_goes_around_a_wall(robot, motion):
 
 
 def test_both_hands_go_to_an_egg():
-    example = pytest.importorskip("superovoid_ros.icub.grasp_problem").read_example()
+    icub = pytest.importorskip("superovoid_ros.icub.grasp_problem")
+    example, (_, srdf) = icub.read_example(), icub.robot_documents("icub_hands")
     problem = example.problem
     palms = "".join(f'<joint name="{name}"/>' for name in problem.joints if "distance" in name or "right_l" in name)
     both = f"""<group name="both"><group name="left_hand"/><group name="right_hand"/>{palms}
       <joint name="right_swing"/></group></robot>"""
-    hands = Robot.from_urdf(example.urdf, srdf=example.srdf.replace("</robot>", both))
+    hands = Robot.from_urdf(example.urdf, srdf=srdf.replace("</robot>", both))
     planner = GroupPlanner(hands, "both", obstacles=problem.obstacles, clearance=problem.clearance)
     assert set(planner.group.joints) == set(problem.joints)
     start = dict(zip(problem.joints, example.start.tolist(), strict=True))
