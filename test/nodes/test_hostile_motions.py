@@ -9,6 +9,7 @@ The trajectory, the measurements, the controller, the client or the node itself.
 import signal
 import time
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import panda
@@ -30,6 +31,7 @@ from std_srvs.srv import Trigger
 from test_clock import set_time
 
 from superovoid_ros.nodes.common.conversions import from_pose
+from superovoid_ros.nodes.distance_service.answers.motions import Share
 
 from asking import ANSWER_TIMEOUT
 
@@ -202,6 +204,57 @@ def test_a_planned_motion_stops_once_it_cannot_be_proved_or_followed(robot, even
     robot.set_robot(robot_description=panda.urdf())
     assert found.val == code and words in found.message, found.message
     assert robot.machine.cancelled or robot.machine.server is None
+
+
+def test_a_motion_stops_at_an_object_while_long_queries_wait(robot):
+    goal = begin_motion(robot)
+    hold(robot, "query", True)
+    robot.apply(block("wall", panda.wall()))
+    code = goal.code()
+    hold(robot, "query", False)
+    assert code.val == INVALIDATED and "wall" in code.message, code.message
+    assert robot.machine.cancelled
+
+
+def test_a_motion_whose_proof_takes_long_is_stopped(robot):
+    goal = begin_motion(robot)
+    hold(robot, "motion", True)
+    far = np.eye(4)
+    far[0, 3] = 5.0
+    robot.apply(solid("far", far, (0.1, 0.1, 0.1)))
+    code = goal.code()
+    hold(robot, "motion", False)
+    assert code.val == INVALIDATED and "not proved after" in code.message, code.message
+    assert robot.machine.cancelled
+
+
+def test_a_goal_in_an_inactive_node_is_refused_though_another_stops(robot):
+    robot.machine.cancels = False
+    goal = begin_motion(robot)
+    robot.bring("inactive")
+    late = execute(robot, trajectory((0.0, LEFT), (30.0, RIGHT)))
+    assert "inactive" in late.code().message and not goal.future.done()
+    robot.bring("active")
+    robot.machine.end.set_result(None)
+    assert goal.code().val == Code.PREEMPTED
+
+
+@pytest.mark.parametrize("is_accepted", [False, True])
+def test_a_controller_that_lost_its_action_is_cancelled_all_the_same(is_accepted):
+    sent, cancelled = Future(), []
+    client = SimpleNamespace(server_is_ready=lambda: True, send_goal_async=lambda _: sent)
+    accepted = SimpleNamespace(
+        accepted=True, get_result_async=Future, cancel_goal_async=lambda: cancelled.append("accepted")
+    )
+    share = Share("arm", client, None, lambda _: None)
+    if is_accepted:
+        sent.set_result(accepted)
+        assert share.end_reason() is None
+    client.server_is_ready = lambda: False
+    assert "is gone" in share.end_reason()
+    if not is_accepted:
+        sent.set_result(accepted)
+    assert cancelled == ["accepted"]
 
 
 @pytest.mark.parametrize("together", [False, True])

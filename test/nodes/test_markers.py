@@ -178,6 +178,9 @@ def test_the_marker_of_an_object_has_its_pose_and_the_place_of_its_body():
     assert marker.text == "cup\ncup\nobject" and marker.pose == to_pose(arm.at(0.0, 2.0, 3.0))
     corners = np.array([(point.x, point.y, point.z) for point in marker.points])
     np.testing.assert_allclose(np.linalg.norm(corners - (1.0, 0.0, 0.0), axis=1), 0.1, rtol=1e-6)
+    markers.set_bodies((body,), ["cup"], 0.6, {"cup": arm.at(1.0, 0.0, 3.0)})  # the body stays where it was
+    (marker,) = (one for one in markers.markers_without_answer().markers if one.ns == "bodies")
+    assert marker.pose == to_pose(arm.at(1.0, 0.0, 3.0))
 
 
 # --- saved configurations of displays ---

@@ -212,6 +212,7 @@ def joint_constraint(name="slide", position=0.5, above=0.1, below=0.2, weight=1.
         (joint_constraint("follower", 0.4), 0.0, 0.9, True, 0.05),  # half the wrist's
         (joint_constraint(position=9.0), 2.0, 0.0, True, 0.0),  # beyond the limit means the limit
         (joint_constraint(position=-9.0), 0.0, 0.0, True, 0.0),
+        (joint_constraint(position=2.4), 2.3, 0.0, False, 0.3),
     ],
 )
 def test_joint_constraints_are_evaluated_as_move_group_does(state, constraint, slide, wrist, satisfied, distance):

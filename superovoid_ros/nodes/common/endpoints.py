@@ -351,7 +351,17 @@ class Endpoints:
 
         # ROS remaps services and topics but not actions, so the name is resolved as that of a service.
         resolved, group = self._node.resolve_service_name(name), ReentrantCallbackGroup()
-        ActionServer(self._node, kind, resolved, execute, callback_group=group, cancel_callback=accept)
+        ActionServer(
+            self._node,
+            kind,
+            resolved,
+            execute,
+            callback_group=group,
+            cancel_callback=accept,
+            goal_service_qos_profile=SERVICE,
+            result_service_qos_profile=SERVICE,
+            cancel_service_qos_profile=SERVICE,
+        )
 
     def start_timer(self, seconds: float, callback: Callable[[], None], *, steady: bool = True) -> Timer:
         """Start a timer, by a steady clock (`steady`) or by the clock of the node, which a simulation may stop."""

@@ -41,11 +41,12 @@ class Kind(Enum):
 
     READ = "readings of messages"
     QUERY = "long queries"
+    MOTION = "proofs of motions that controllers follow"
     INVERSE = "searches of inverse kinematics"
     PLAN = "plans"
 
 
-QUERIES = frozenset((Kind.QUERY, Kind.INVERSE, Kind.PLAN))
+QUERIES = frozenset((Kind.QUERY, Kind.MOTION, Kind.INVERSE, Kind.PLAN))
 
 
 @dataclass(eq=False)

@@ -148,8 +148,8 @@ def wanted_positions(constraint: JointConstraint, joint: Joint, near: float) -> 
         return low + turn, wanted + turn, high + turn
     lower, upper = joint.limits
     if high < lower:
-        return low, lower, lower
-    return (upper, upper, high) if low > upper else (low, wanted, high)
+        return lower - constraint.tolerance_below, lower, lower
+    return (upper, upper, upper + constraint.tolerance_above) if low > upper else (low, wanted, high)
 
 
 def _position_constraint(constraint: PositionConstraint, request_state: RequestedState) -> tuple[bool, float]:

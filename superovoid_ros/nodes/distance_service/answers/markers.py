@@ -253,7 +253,7 @@ class SceneMarkers:
         turn, rest = divmod(self._updates, _REFRESH)
         again = list(self._drawn)[turn % len(self._drawn)] if self._drawn and not rest else None
         for name, one in self._drawn.items():
-            state, key = (one.bodies, int(worst[one.index])), ("bodies", one.marker.id)
+            state, key = (one.marker, int(worst[one.index])), ("bodies", one.marker.id)
             if self._sent.get(key) == state and name != again:
                 continue
             points += len(one.marker.points)

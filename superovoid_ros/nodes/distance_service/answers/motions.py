@@ -53,6 +53,7 @@ from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError
 from superovoid_ros.nodes.distance_service.answers.motion_plans import PlanningServices
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState
 from superovoid_ros.nodes.distance_service.answers.searches import INVALIDATED, ProvedMotion, Searches, motion_of
+from superovoid_ros.nodes.distance_service.jobs import Kind
 from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current_model import CurrentModel
@@ -60,6 +61,7 @@ from superovoid_ros.nodes.distance_service.world.current_model import CurrentMod
 EVENT = "trajectory_execution_event"
 _LOOK = 0.1  # s between two checks of the measured state during a motion
 _END = 5.0  # s, time limit for stopped controllers to end
+_LONGEST_PROOF = 2.0  # s, after which a motion stops that is not proved in a changed world
 _FAILED = MoveItErrorCodes.CONTROL_FAILED
 
 
@@ -83,7 +85,10 @@ class Share:
     def end_reason(self) -> str | None:
         """Look at the controller; return why it has ended: empty if it has followed its goal, None if it goes on."""
         if not self._response.done():
-            return None if self._client.server_is_ready() else "is gone: its action has no server"
+            if self._client.server_is_ready():
+                return None
+            self.cancel()  # a controller may lack a part of its action only
+            return "is gone: its action has no server"
         response, words = self._response.result(), ""
         if not self.is_accepted:
             if response is None or not response.accepted:
@@ -289,11 +294,13 @@ class MotionActions(Searches):
         """If the goal `moves` the robot, stop the previous motion; act, and end the goal with its result."""
         motion, result = MotionGoal(handle, action.Feedback), action.Result()
         self._motions.append(motion)
-        before, self._motion = self._motion, motion if moves else self._motion
         try:
-            if moves and before is not None:
-                before.end(MoveItErrorCodes.PREEMPTED, "replaced by another goal")
-                await before.over
+            self.activity.require()
+            if moves:
+                before, self._motion = self._motion, motion
+                if before is not None:
+                    before.end(MoveItErrorCodes.PREEMPTED, "replaced by another goal")
+                    await before.over
             motion.require()
             self.activity.require()
             code = await act(motion, result)
@@ -366,7 +373,7 @@ class MotionActions(Searches):
 
         The feedback is MONITOR once all controllers have accepted.
         """
-        began, is_told, rest = self._clock_time(), False, None
+        began, is_told, rest, asked = self._clock_time(), False, None, 0.0
         while motion.shares and time.monotonic() <= motion.until:
             await motion.news
             motion.news, after = Future(), self._clock_time() - began
@@ -386,7 +393,11 @@ class MotionActions(Searches):
             elif after > limit:
                 motion.end(MoveItErrorCodes.TIMED_OUT, f"controllers did not end after {limit:.3g} s")
             elif rest is None or rest.done():  # controllers may fail during a proof
+                asked = time.monotonic()
                 rest = self.node.executor.create_task(self._prove_rest, motion, after)
+            elif time.monotonic() - asked > _LONGEST_PROOF:
+                words = f"the world has changed during the motion: its rest is not proved after {_LONGEST_PROOF:g} s"
+                motion.end(INVALIDATED, words)
         if motion.shares:
             words = f"{motion.problem}; controllers did not end after {_END:g} s"
             motion.problem = CodedError(motion.problem.moveit_code, words)
@@ -399,7 +410,7 @@ class MotionActions(Searches):
         """
         try:
             words, motion.proved, _ = await self.prove(
-                lambda now: motion.proof.refutation(now, after), motion.proof, motion.proved, most=1
+                lambda now: motion.proof.refutation(now, after), motion.proof, motion.proved, 1, Kind.MOTION
             )
             if words:
                 raise InputError(words)

@@ -215,6 +215,7 @@ class Searches(RequestedStates):
         motion: ProvedMotion,
         before: RequestedState | None = None,
         most: int = _MOST_TIMES,
+        kind: Kind = Kind.QUERY,
     ) -> tuple[str, RequestedState, str]:
         """Prove a motion in the present world until the world does not change during the proof.
 
@@ -228,6 +229,8 @@ class Searches(RequestedStates):
             State in which the motion is proved already, if there is one.
         most
             Largest number of proofs.
+        kind
+            Kind of job of a proof.
 
         Returns
         -------
@@ -240,7 +243,7 @@ class Searches(RequestedStates):
             now = self.again(motion.state)
             if before is not None and not has_changed(before, now, motion.trajectory.joints):
                 return "", before, ""
-            words = await self.jobs.result(Kind.QUERY, lambda now=now: refutation(now))
+            words = await self.jobs.result(kind, lambda now=now: refutation(now))
             before = now
             if words:
                 return words, before, ""
