@@ -67,9 +67,7 @@ def test_questions_are_answered_while_others_wait_in_order(state, kind, first, s
 
 
 def test_a_deadline_leaves_the_first_states_and_a_message(state):
-    hold(state, "query", True)
-    request = GetDistances.Request(deadline=0.1, **states(5000))
-    future = state.client(GetDistances, DISTANCES).call_async(request)
+    future = begin(state, "query", GetDistances, DISTANCES, deadline=0.1, **states(5000))
     state.spin(0.2)
     hold(state, "query", False)
     response = state.answer(future)
