@@ -147,7 +147,7 @@ class Edit:
         placed = as_poses(f"object '{name}': pose", pose)
         touched = self._touch_links(name, touch_links, link)
         thing = SceneObject(name, tuple(shapes), poses, placed, link, touched, source, outside_frame=outside_frame)
-        self._put(thing, anew=True)
+        self._put(thing, is_repaired=True)
 
     def describe(self, name: str, subframes: Mapping[str, PosesLike], kind: tuple[str, str] = ("", "")) -> None:
         """Add subframes to an object, and set its kind unless that is empty."""
@@ -182,8 +182,10 @@ class Edit:
             if len(poses) != len(thing.shapes):
                 raise ValueError(f"object '{name}': has {len(thing.shapes)} shapes, found {len(poses)} poses")
         placed = as_poses(f"object '{name}': pose", pose)
-        anew = self._is_repaired(name, Repair.MOVE if object_from_shape is None else Repair.MOVE_SHAPES)
-        self._put(replace(thing, pose=placed, object_from_shape=poses, outside_frame=outside_frame), anew=anew)
+        is_repaired = self._is_repaired(name, Repair.MOVE if object_from_shape is None else Repair.MOVE_SHAPES)
+        self._put(
+            replace(thing, pose=placed, object_from_shape=poses, outside_frame=outside_frame), is_repaired=is_repaired
+        )
 
     def attach(self, name: str, link: str, link_from_object: PoseLike, touch_links: Iterable[str] = ()) -> None:
         """Attach an object to a link."""
@@ -191,7 +193,7 @@ class Edit:
         pose = as_poses(f"object '{name}': pose", link_from_object)
         touched = self._touch_links(name, touch_links, link)
         held = replace(thing, pose=pose, link=link, touch_links=touched, outside_frame=None)
-        self._put(held, anew=self._is_repaired(name, Repair.ATTACH))
+        self._put(held, is_repaired=self._is_repaired(name, Repair.ATTACH))
 
     def detach(self, name: str, root_from_object: PoseLike, outside_frame: OutsideFrame | None = None) -> None:
         """Detach an object from its link, so that it belongs to the world."""
@@ -299,7 +301,7 @@ class Edit:
                 or not same_place(before.outside_frame, outside_frame)
                 or OCTOMAP in self._problems
             ):
-                self._put(replace(before, pose=pose, outside_frame=outside_frame), anew=True)
+                self._put(replace(before, pose=pose, outside_frame=outside_frame), is_repaired=True)
             return
         self.limits.check("octomap_bytes", len(octree.data), "make it coarser or smaller")
         centres, sides = octree.cubes(most)
@@ -307,7 +309,9 @@ class Edit:
         poses = np.tile(np.eye(4), (len(centres), 1, 1))
         poses[:, :3, 3] = centres
         shapes = tuple(boxes[side] for side in sides.tolist())
-        self._put(SceneObject(OCTOMAP, shapes, poses, pose, octree=octree, outside_frame=outside_frame), anew=True)
+        self._put(
+            SceneObject(OCTOMAP, shapes, poses, pose, octree=octree, outside_frame=outside_frame), is_repaired=True
+        )
 
     def remove_octomap(self) -> None:
         """Remove the octomap, if there is one. Rules for `OCTOMAP` stay for the next."""
@@ -343,9 +347,9 @@ class Edit:
         self._rules.clear_runtime()
         self._rules_changed = True
 
-    def _put(self, thing: SceneObject, *, anew: bool = False) -> None:
+    def _put(self, thing: SceneObject, *, is_repaired: bool = False) -> None:
         name, robot = thing.name, self._robot
-        if name in self._problems and not anew:
+        if name in self._problems and not is_repaired:
             raise ValueError(self._problems[name].reason.removesuffix(_REMEDY) + _REMEDY)
         if not name:
             raise ValueError("object: its name is empty")
