@@ -17,6 +17,7 @@ from superovoid_ros.nodes.common.mistakes import Code, InputError
 from superovoid_ros.nodes.distance_service.distance_service import DistanceService
 from superovoid_ros.nodes.distance_service.jobs import Job, Kind
 from superovoid_ros.nodes.distance_service.part import Part
+from superovoid_ros.tools.process.network import own_network
 
 import arm
 import lifecycle
@@ -165,7 +166,9 @@ class FragilePart(Part):
 @pytest.fixture(scope="module")
 def fragile_node():
     """A node in this process with a fragile part."""
-    rclpy.init(args=["--ros-args", "-p", "autostart:=false", "-r", "__node:=fragile"])
+    # In a domain of its own: a destroyed rclpy.lifecycle.LifecycleNode is visible to others until it is collected.
+    with own_network("fragile"):
+        rclpy.init(args=["--ros-args", "-p", "autostart:=false", "-r", "__node:=fragile"])
     node = DistanceService()
     node.parts += (FragilePart(node.common),)
     yield node
