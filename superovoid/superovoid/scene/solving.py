@@ -190,7 +190,7 @@ def pose_error(packed, world, a, b):
     return loss
 
 
-@kernel
+@inline
 def _certified_width(packed, world, a, b, tolerance):
     """Return how far a certified distance may lie below a bound: interval width plus rounding of bounds, m."""
     loss = pose_error(packed, world, a, b)
