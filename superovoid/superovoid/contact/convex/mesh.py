@@ -26,6 +26,7 @@ translation shorter than s changes that, and sd <= -s. Inside is what a winding 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -400,79 +401,87 @@ def _below_farthest(core, x, n):
 
 
 @kernel(_nrt=True)
-def solve(pair, n, goal, budget):
-    """Signed distance of any body A and a mesh B, with flags of the status. Radii are counted."""
+def _propose_from_inside(pair, gap, goal, margin, translations, w):
+    """Propose the translation out of a body in which the other one lies; return a depth that is proved.
+
+    The surfaces stay apart under translations shorter than their distance, `gap`. A may lie inside B, or the other way
+    round: A leaves through the nearest triangle.
+    """
     out_of_line()
-    w = difference.new_workspace()
-    a, ka, pool_a = pair.a
-    rotation, centre = pair.rotation, pair.centre
-    margin = difference.error_margin(a, pair.b.row, centre)
-    gap = nearest_triangles(pair, n, goal, math.inf, 0.0, True, w)
-    if not may_overlap(pair, gap, margin):
-        d = gap.upper
-        return cores.CoreAnswer(
-            d, min(gap.lower - margin, d), d + margin, gap.x, gap.y, gap.n, gap.iterations, gap.status
-        )
-    ball = kinds.ball_radius(a, ka)
-    translations, count, proved = np.empty((4 * _MOST_TOUCHED + 3, 4)), np.int64(0), 0.0
-    best, direction, iterations = math.inf, n, gap.iterations
-    if gap.lower == -math.inf:
-        proved = max(0.0, -gap.upper)
-    else:
-        # One body is inside the other, and the surfaces stay apart under translations shorter than their distance.
-        least = max(0.0, gap.lower - margin)
-        # A may lie inside B, or the other way round: A leaves through the nearest triangle.
-        inward = scale(-1.0, gap.n)
-        _, _, upper = kinds.core_support(pair.a, inward)
-        length = upper + ball - dot(inward, gap.y)
-        count = _add_translation(translations, count, length, inward)
-        deepest = combine(1.0, point_along(pair.a, inward), ball, inward)
-        deep = depth_of_point(pair.b, rotate_back(rotation, sub(deepest, centre)), goal, math.inf, w)
-        proved = max(least, deep)
-        if length - proved <= 0.5 * goal:
-            best, direction = _shortest_translation(pair, translations, count, best, direction, goal, margin, w)
-    if not best - proved <= goal:
-        hulls = cores.solve_cores(pair, n, goal, math.inf, budget, w)
-        iterations += hulls.iterations
-        if ball - hulls.lower < best:
-            best, direction = ball - hulls.lower, hulls.n
-        count, deep = _translations_out(pair, goal, 1.0, w, translations, count)
+    ball = kinds.ball_radius(pair.a.row, pair.a.kind)
+    inward = scale(-1.0, gap.n)
+    _, _, upper = kinds.core_support(pair.a, inward)
+    _add_translation(translations, 0, upper + ball - dot(inward, gap.y), inward)
+    deepest = combine(1.0, point_along(pair.a, inward), ball, inward)
+    deep = depth_of_point(pair.b, rotate_back(pair.rotation, sub(deepest, pair.centre)), goal, math.inf, w)
+    return max(0.0, gap.lower - margin, deep)
+
+
+@kernel(_nrt=True)
+def _propose_translations(pair, gap, n, goal, margin, translations, count, w):
+    """Add translations of B that may separate the bodies; return their number, a proved depth, and iterations.
+
+    The bodies may leave each other through the planes of triangles that meet the other body; a point, past the point
+    of the surface that is nearest to it; a ball about a core that does not overlap, through the nearest point.
+    """
+    out_of_line()
+    a, kind = pair.a.row, pair.a.kind
+    ball, iterations = kinds.ball_radius(a, kind), 0
+    count, proved = _translations_out(pair, goal, 1.0, w, translations, count)
+    if kind == kinds.POINT and ball <= margin:
+        past = _translation_past(pair, gap.y, 0.5 * goal, goal, w)
+        count = _add_translation(translations, count, norm(past) - 0.5 * goal, unit_vector(past, gap.n))
+    if kind == kinds.POINT or kind == kinds.CAPSULE or kind == kinds.TORUS:
+        core = a.copy()
+        core[A2 if kind == kinds.TORUS else A1] = 0.0
+        bare = Pair(kinds.Core(core, kind, pair.a.pool), pair.b, pair.rotation, pair.centre)
+        k = nearest_triangles(bare, n, goal, math.inf, -math.inf, False, w)
+        iterations = k.iterations
+        if not may_overlap(bare, k, margin):
+            proved = max(proved, ball - k.upper)
+            count = _add_translation(translations, count, ball - k.upper, k.n)
+    if kind == kinds.MESH:
+        first, backward = count, Pair(pair.b, pair.a, *reversed_pose(pair))
+        count, deep = _translations_out(backward, goal, -1.0, w, translations, count)
         proved = max(proved, deep)
-        if ka == kinds.POINT and ball <= margin:
-            past = _translation_past(pair, gap.y, 0.5 * goal, goal, w)
-            count = _add_translation(translations, count, norm(past) - 0.5 * goal, unit_vector(past, gap.n))
-        if ka == kinds.POINT or ka == kinds.CAPSULE or ka == kinds.TORUS:
-            # Only the ball may overlap: the nearest point of the mesh lies that deep in it.
-            core = a.copy()
-            core[A2 if ka == kinds.TORUS else A1] = 0.0
-            bare = Pair(kinds.Core(core, ka, pool_a), pair.b, rotation, centre)
-            k = nearest_triangles(bare, n, goal, math.inf, -math.inf, False, w)
-            iterations += k.iterations
-            if not may_overlap(bare, k, margin):
-                proved = max(proved, ball - k.upper)
-                count = _add_translation(translations, count, ball - k.upper, k.n)
-        if ka == kinds.MESH:
-            first = count
-            count, deep = _translations_out(
-                Pair(pair.b, pair.a, *reversed_pose(pair)), goal, -1.0, w, translations, count
-            )
-            proved = max(proved, deep)
-            for i in range(first, count):
-                _add_translation(translations, i, translations[i, 0], rotate(rotation, _translation(translations, i)))
-        best, direction = _shortest_translation(pair, translations, count, best, direction, goal, margin, w)
-    # If the bodies touch after the translation, their contact gives the points; if not, a translation shorter by their
-    # distance separates them. If the search cannot separate the surfaces, there are no nearest points: there are after
-    # a slightly longer translation. The points of the hulls are unsuitable: they lie across holes and hollows.
+        for i in range(first, count):
+            turned = rotate(pair.rotation, _translation(translations, i))
+            _add_translation(translations, i, translations[i, 0], turned)
+    return count, proved, iterations
+
+
+@kernel(_nrt=True)
+def _moved(pair, length, direction):
+    """Return the pair with B moved."""
+    return Pair(pair.a, pair.b, pair.rotation, add(pair.centre, scale(length, direction)))
+
+
+class Contact(NamedTuple):
+    """The nearest points of two bodies after the shortest translation known, which is then undone."""
+
+    length: float  # of the translation, m
+    x: tuple
+    y: tuple
+    is_paired: bool  # the points meet after the translation
+    iterations: int
+
+
+@kernel(_nrt=True)
+def _contact_after(pair, length, direction, goal, margin, w):
+    """Return the contact after a translation of B, shortened if the bodies are still apart then.
+
+    If the search cannot separate the surfaces, there are no nearest points: there are after a slightly longer
+    translation. The points of the hulls are unsuitable: they lie across holes and hollows.
+    """
+    out_of_line()
     c = difference.difference_support(pair, direction)
-    x, y = combine(1.0, c.x, ball, direction), c.y
-    paired = False
-    length = best
+    ball = kinds.ball_radius(pair.a.row, pair.a.kind)
+    x, y, is_paired, best, iterations = combine(1.0, c.x, ball, direction), c.y, False, length, 0
     for i in range(_ADVANCES):
-        away = Pair(pair.a, pair.b, rotation, add(centre, scale(length, direction)))
-        k = nearest_triangles(away, direction, 0.25 * goal, math.inf, -math.inf, False, w)
+        k = nearest_triangles(_moved(pair, length, direction), direction, 0.25 * goal, math.inf, -math.inf, False, w)
         iterations += k.iterations
-        paired = norm(sub(k.y, k.x)) <= 2.0 * goal
-        if k.lower == -math.inf and not paired:
+        is_paired = norm(sub(k.y, k.x)) <= 2.0 * goal
+        if k.lower == -math.inf and not is_paired:
             length += goal
             continue
         best = min(best, length)
@@ -481,36 +490,77 @@ def solve(pair, n, goal, budget):
         if length < 0.0 or k.lower <= goal + margin or i == _ADVANCES - 1:
             break
         length -= k.lower - margin
-    lower, upper = -best - margin, margin - proved
+    return Contact(best, x, y, is_paired, iterations)
+
+
+@kernel(_nrt=True)
+def _normal_of(pair, contact, direction, goal, margin, w):
+    """Return the normal of a contact whose depth is proved, the contact with that normal, and its flags.
+
+    A translation along a touched face proves a depth about as small as the goal, even if A touches only an edge of the
+    face. Then A lies below its farthest point along the translation, and the normal is that of the nearest points after
+    the translation, if one along it separates the bodies too and is no longer to within the goal.
+    """
+    out_of_line()
+    step, near = contact.length + goal, _NEARBY * goal
+    k = nearest_triangles(_moved(pair, step, direction), direction, 0.25 * goal, near, -math.inf, True, w)
+    flags, iterations = k.status, contact.iterations + k.iterations
+    x, y, off = contact.x, contact.y, _below_farthest(pair.a, contact.x, direction)
+    for _ in range(_TURNS):
+        if off <= goal:
+            break
+        n, step = k.n, max(0.0, step * dot(direction, k.n) - max(0.0, k.lower - margin) + goal)
+        away = _moved(pair, step, n)
+        k = nearest_triangles(away, n, 0.25 * goal, near, -math.inf, True, w)
+        iterations += k.iterations
+        is_short = k.upper <= near and step - (k.lower - margin) <= contact.length + goal
+        if not is_short or may_overlap(away, k, margin):
+            break
+        direction, flags, x, y = n, k.status, k.x, combine(1.0, k.y, -step, n)
+        off = _below_farthest(pair.a, x, n)
+    if off > ALONG * goal and flags & NON_UNIQUE == 0:
+        flags = UNPROVEN
+    return direction, Contact(contact.length, x, y, True, iterations), flags
+
+
+@kernel(_nrt=True)
+def solve(pair, n, goal, budget):
+    """Signed distance of any body A and a mesh B, with flags of the status. Radii are counted."""
+    out_of_line()
+    w, ball = difference.new_workspace(), kinds.ball_radius(pair.a.row, pair.a.kind)
+    margin = difference.error_margin(pair.a.row, pair.b.row, pair.centre)
+    gap = nearest_triangles(pair, n, goal, math.inf, 0.0, True, w)
+    if not may_overlap(pair, gap, margin):
+        d, lower = gap.upper, min(gap.lower - margin, gap.upper)
+        return cores.CoreAnswer(d, lower, d + margin, gap.x, gap.y, gap.n, gap.iterations, gap.status)
+    translations, count = np.empty((4 * _MOST_TOUCHED + 3, 4)), np.int64(0)
+    best, direction, proved, iterations = math.inf, n, max(0.0, -gap.upper), gap.iterations
+    if gap.lower > -math.inf:
+        proved = _propose_from_inside(pair, gap, goal, margin, translations, w)
+        count = np.int64(1)
+        if translations[0, 0] - proved <= 0.5 * goal:
+            best, direction = _shortest_translation(pair, translations, count, best, direction, goal, margin, w)
+    if not best - proved <= goal:
+        hulls = cores.solve_cores(pair, n, goal, math.inf, budget, w)
+        if ball - hulls.lower < best:
+            best, direction = ball - hulls.lower, hulls.n
+        count, deep, steps = _propose_translations(pair, gap, n, goal, margin, translations, count, w)
+        proved, iterations = max(proved, deep), iterations + hulls.iterations + steps
+        best, direction = _shortest_translation(pair, translations, count, best, direction, goal, margin, w)
+    contact = _contact_after(pair, best, direction, goal, margin, w)
+    lower, upper = -contact.length - margin, margin - proved
     if not (gap.lower > margin or proved > 0.0):
         upper = max(margin, gap.upper)
-    if best < 0.0:
-        upper = norm(sub(y, x)) + margin
+    if contact.length < 0.0:
+        upper = norm(sub(contact.y, contact.x)) + margin
     flags = UNPROVEN
-    if paired and upper - lower <= goal:
-        step, near = best + goal, _NEARBY * goal
-        away = Pair(pair.a, pair.b, rotation, add(centre, scale(step, direction)))
-        k = nearest_triangles(away, direction, 0.25 * goal, near, -math.inf, True, w)
-        flags, iterations = k.status, iterations + k.iterations
-        off = _below_farthest(pair.a, x, direction)
-        # A translation along a touched face proves a depth about as small as the goal, even if A touches only an edge
-        # of the face. The normal at the edge is that of the nearest points after the translation.
-        for _ in range(_TURNS):
-            if off <= goal:
-                break
-            n, step = k.n, max(0.0, step * dot(direction, k.n) - max(0.0, k.lower - margin) + goal)
-            away = Pair(pair.a, pair.b, rotation, add(centre, scale(step, n)))
-            k = nearest_triangles(away, n, 0.25 * goal, near, -math.inf, True, w)
-            iterations += k.iterations
-            if not (k.upper <= near) or step - (k.lower - margin) > best + goal or may_overlap(away, k, margin):
-                break
-            direction, flags, x, y = n, k.status, k.x, combine(1.0, k.y, -step, n)
-            off = _below_farthest(pair.a, x, n)
-            if best < 0.0:
-                upper = norm(sub(y, x)) + margin
-        if (off > ALONG * goal and flags & NON_UNIQUE == 0) or upper - lower > goal:
-            flags = UNPROVEN
-    return cores.CoreAnswer(-best, lower, max(upper, -best), x, y, direction, iterations, flags)
+    if contact.is_paired and upper - lower <= goal:
+        direction, contact, flags = _normal_of(pair, contact, direction, goal, margin, w)
+        if contact.length < 0.0:
+            upper = norm(sub(contact.y, contact.x)) + margin
+            flags = flags if upper - lower <= goal else UNPROVEN
+    distance, x, y, _, steps = -contact.length, contact.x, contact.y, contact.is_paired, contact.iterations
+    return cores.CoreAnswer(distance, lower, max(upper, distance), x, y, direction, iterations + steps, flags)
 
 
 @kernel(separate=True, _nrt=True)
