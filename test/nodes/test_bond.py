@@ -1,96 +1,50 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bonds with a lifecycle manager: heartbeats while the node is active, and one that ends them."""
+"""Heartbeats for a lifecycle manager: while the node is active, and one that ends the bond."""
 
 from types import SimpleNamespace
 
 import pytest
 
-from superovoid_ros.nodes.distance_service.health import bond
+from superovoid_ros.nodes.distance_service.health import diagnostics
 
 import arm
 import parts
 
-STATUS = {"instance_id": "manager", "heartbeat_timeout": 4.0, "heartbeat_period": 0.1, "id": "fake", "active": True}
-
-
-def status(**fields):
-    """Return a status as bond/msg/Status, for machines without the package."""
-    return SimpleNamespace(**STATUS | fields, header=SimpleNamespace(stamp=None))
-
 
 class Node(parts.FakeNode):
-    """A node with the timer of its heartbeats, and an active part `Bond`."""
-
-    timer, seconds = None, 0.0
-
-    def get_name(self):
-        return "fake"
+    """A node with timers."""
 
     def create_timer(self, period, callback, clock=None):
         self.timer = period, callback
         return object()
 
-    def destroy_timer(self, _timer):
-        self.timer = None
-
-    def beat(self, **fields):
-        self.part._take(status(**fields))
+    def get_name(self):
+        return "fake"
 
 
-@pytest.fixture
-def node(monkeypatch):
+def test_an_active_node_sends_heartbeats_until_one_that_ends_the_bond(monkeypatch):
+    monkeypatch.setattr(diagnostics, "Status", lambda **fields: SimpleNamespace(**fields, header=SimpleNamespace()))
     node = Node()
-    monkeypatch.setattr(bond, "Status", status)
-    monkeypatch.setattr(bond.time, "monotonic", lambda: node.seconds)
-    node.part = bond.Bond(parts.common(node))
-    node.part.configure()
-    node.part.activate()
-    node.beats = node.sent[bond.TOPIC]
-    return node
+    health = diagnostics.Diagnostics(parts.common(node, diagnostics__period=0.0), None, None, None)
+    health.configure()
+    beats = node.sent[diagnostics.BOND]
+    for _ in range(2):
+        health.activate()
+        period, beat = node.timer
+        beat(), beat()
+        health.deactivate(), health.deactivate()
+    assert [(one.id, one.active) for one in beats] == [("fake", active) for active in (True, True, False) * 2]
+    assert len({one.instance_id for one in beats[:3]}) == len({one.instance_id for one in beats[3:]}) == 1
+    assert beats[0].instance_id != beats[3].instance_id
+    assert all(one.heartbeat_period == period < 0.25 * one.heartbeat_timeout for one in beats)
 
 
-def test_a_manager_alone_gets_heartbeats_at_its_period(node):
-    node.beat(id="other")
-    node.beat(instance_id=node.part._instance)
-    assert not node.beats and node.timer is None
-    node.beat()
-    node.beat()
-    assert node.timer[0] == 0.1
-    node.timer[1]()
-    assert [(one.id, one.active) for one in node.beats] == [("fake", True)] * 2
-    assert node.beats[0].instance_id == node.beats[1].instance_id != "manager"
-
-
-def fall_silent(node):
-    node.seconds = 5.0
-    if node.timer:
-        node.timer[1]()
-
-
-@pytest.mark.parametrize(
-    "end", [lambda node: node.beat(active=False), fall_silent, lambda node: node.part.deactivate()]
-)
-def test_a_bond_ends_with_one_status(node, end):
-    node.beat()
-    end(node)
-    end(node)
-    assert [one.active for one in node.beats] == [True, False] and node.timer is None
-
-
-@pytest.mark.skipif(bond.Status is None, reason="the package bond is not installed")
+@pytest.mark.skipif(diagnostics.Status is None, reason="the package bond is not installed")
 def test_a_bond_with_a_running_node(start_node, client):
-    kind = bond.Status
+    heard = client.collect(diagnostics.Status, diagnostics.BOND, 100)
     start_node("distance_service", **arm.DESCRIPTIONS)
-    heard = client.collect(kind, bond.TOPIC, 100)
-    publisher = client.publisher(kind, bond.TOPIC, 100)
-
-    def is_alive():
-        publisher.publish(kind(id="distance_service", instance_id="manager", active=True, heartbeat_period=0.1))
-        client.spin(0.1)
-        return any(one.instance_id != "manager" and one.active for one in heard)
-
-    assert client.wait(is_alive)
+    assert client.wait(lambda: any(one.active for one in heard))
     client.bring("inactive")
     assert client.wait(lambda: any(not one.active for one in heard))

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from superovoid_ros.client.caller import Caller
-from superovoid_ros.nodes.distance_service.health.bond import Status
+from superovoid_ros.nodes.distance_service.health.diagnostics import Status
 
 import arm
 from node_processes import ROOT
@@ -66,7 +66,7 @@ def test_the_policy_has_the_nodes_topics_and_services_alone(start_node, client, 
         """Return what is there and not allowed, or the other way round; discovery takes a while."""
         if (name, "/") not in seen.get_node_names_and_namespaces():
             return {name}
-        listens = allowed("topic", "subscribe") - NOT_TOGETHER.get(node, set()) - WITHOUT_BOND
+        listens = allowed("topic", "subscribe") - NOT_TOGETHER.get(node, set())
         rights = (
             (seen.get_service_names_and_types_by_node, allowed("service", "reply")),
             (seen.get_client_names_and_types_by_node, allowed("service", "request") - NOT_REQUESTED),

@@ -102,7 +102,6 @@ class DistanceService(LifecycleNode):
         # in it. If they discover it while it opens its services, Fast DDS often loses these services for three seconds.
         from superovoid_ros.nodes.distance_service.answers.distances import DistanceServices
         from superovoid_ros.nodes.distance_service.answers.topics import Topics
-        from superovoid_ros.nodes.distance_service.health.bond import Bond, Status
         from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
         from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
         from superovoid_ros.nodes.distance_service.world.current_model import CurrentModel
@@ -125,7 +124,6 @@ class DistanceService(LifecycleNode):
             DistanceServices(*common),
             topics,
             Diagnostics(*common, topics, self._facts),
-            *([] if Status is None else [Bond(self.common)]),
         )
 
     def _parts_of_moveit(self, measurements: Measurements, world: World) -> list[Part]:

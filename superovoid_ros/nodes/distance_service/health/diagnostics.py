@@ -4,14 +4,17 @@
 """Diagnostics of the node on `/diagnostics`, in the format of diagnostic_updater.
 
 Four statuses, each named `<node>: <task>`: `robot`, `measurements`, `topics`, `queries`. docs/reference/ros.md
-documents the levels.
+documents the levels. If the package `bond` is installed, an active node also publishes heartbeats, as the servers of
+Nav2 do: if they stop, a lifecycle manager that has a bond with the node knows that it has ended or hangs.
 """
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from functools import partial
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
@@ -23,10 +26,18 @@ from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current_model import CurrentModel
 
+try:
+    from bond.msg import Status
+except ModuleNotFoundError:
+    Status = None
+
 OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE
 # Shortest span for measuring a rate, in periods and in seconds.
 RATE_PERIODS = 5.0
 RATE_SECONDS = 2.0
+BOND = "bond"
+"""Topic of heartbeats."""
+_HEARTBEAT, _SILENCE = 0.5, 4.0  # s: period of the heartbeats, and time without them after which a bond is broken
 LEAST_RATE = 0.8  # fraction of the requested rate below which the level is WARN (ERROR if nothing can be published)
 
 
@@ -44,7 +55,7 @@ class Finding:
 
 
 class Diagnostics(Part):
-    """Part that publishes the state of the node from `configure` on, active or not.
+    """Part that publishes the state of the node from `configure` on, active or not, and heartbeats while it is active.
 
     Parameters
     ----------
@@ -75,7 +86,7 @@ class Diagnostics(Part):
     ) -> None:
         super().__init__(common)
         self._current, self._measurements, self._topics, self._facts = current, measurements, topics, facts
-        self._timer = None
+        self._timer = self._heart = self._bond = None
         self._span = (0.0, False), 0.0, 0  # rate and whether it is due, time and count, since the measurement began
         self._rate: float | None = None
         self._time_before = -1
@@ -84,11 +95,31 @@ class Diagnostics(Part):
     def configure(self) -> None:
         """Start to publish."""
         self._publisher = self.endpoints.advertise(DiagnosticArray, "/diagnostics", 1)
+        self._bond = None if Status is None else self.endpoints.advertise(Status, BOND, 5)
         self._apply_values()
+
+    def activate(self) -> None:
+        """Begin a bond with whoever listens."""
+        if self._bond is not None:
+            beat = partial(self._beat, str(uuid.uuid4()))
+            self._heart = self.endpoints.start_timer(_HEARTBEAT, beat), beat
+
+    def deactivate(self) -> None:
+        """End the bond."""
+        if self._heart is not None:
+            (timer, beat), self._heart = self._heart, None
+            self.endpoints.stop(timer)
+            beat(is_active=False)
 
     def clean_up(self) -> None:
         """Stop publishing."""
         self._stop()
+
+    def _beat(self, instance: str, *, is_active: bool = True) -> None:
+        status = Status(id=self.node.get_name(), instance_id=instance, active=is_active)
+        status.header.stamp = self.node.get_clock().now().to_msg()
+        status.heartbeat_period, status.heartbeat_timeout = _HEARTBEAT, _SILENCE
+        self._bond.publish(status)
 
     def apply(self, names: AbstractSet[str]) -> None:
         """Apply a new period."""
