@@ -6,11 +6,10 @@
 import re
 
 import pytest
-from moveit_msgs.msg import LinkPadding, ObjectColor, PlanningScene
+from moveit_msgs.msg import LinkPadding, PlanningScene
 from moveit_msgs.msg import PlanningSceneComponents as Components
 from moveit_msgs.srv import GetPlanningScene
 from shape_msgs.msg import Plane, SolidPrimitive
-from std_msgs.msg import ColorRGBA
 from superovoid_interfaces.srv import ApplyObjects
 
 from superovoid_ros.nodes.common.conversions import to_pose
@@ -61,9 +60,7 @@ def furnish(client):
         cup(frame="left/ground"),
         tools,
         attached=[held],
-        name="kitchen",
         link_padding=[LinkPadding(link_name="hand", padding=0.01)],
-        object_colors=[ObjectColor(id="cup", color=ColorRGBA(r=1.0, g=0.5, b=0.25, a=1.0))],
         allowed_collision_matrix=matrix(["cup", "hand", "thumb"], {"cup", "hand"}, defaults=["tools"]),
     )
     message.world.octomap = octomap(WALL, arm.at(0.0, 3.0, 0.0), frame="left/ground", binary=False)
@@ -103,7 +100,7 @@ def told_objects(scene):
 @pytest.mark.ci
 def test_all_that_was_sent_is_answered_to_an_empty_mask(state):
     sent, scene = furnish(state), state.scene()
-    assert (scene.name, scene.robot_model_name, scene.is_diff) == ("kitchen", "arm", False)
+    assert (scene.robot_model_name, scene.is_diff) == ("arm", False)
     frames = {t.child_frame_id: t.header.frame_id for t in scene.fixed_frame_transforms}
     assert frames == {"left/ground": "left/ground", "odom": "left/ground"}
     joints = dict(zip(scene.robot_state.joint_state.name, scene.robot_state.joint_state.position, strict=True))
@@ -115,14 +112,13 @@ def test_all_that_was_sent_is_answered_to_an_empty_mask(state):
     assert {one.link_name: one.scale for one in scene.link_scale} == dict.fromkeys(LINKS, 1.0)
     for pair, is_checked in ((("cup", "hand"), False), (("hand", "thumb"), True), (("tools", "hand"), False)):
         assert state.rule(*pair)[:2] == ("planning_scene", is_checked)  # though a joint connects the second
-    assert scene.object_colors == sent.object_colors
 
 
 @pytest.mark.ci
 @pytest.mark.parametrize(
     ("component", "filled"),
     [
-        (Components.SCENE_SETTINGS, {"name", "robot_model_name"}),
+        (Components.SCENE_SETTINGS, {"robot_model_name"}),
         (Components.ROBOT_STATE, {"robot_state"}),
         (Components.ROBOT_STATE_ATTACHED_OBJECTS, {"robot_state"}),
         (Components.WORLD_OBJECT_NAMES, {"world"}),
@@ -131,7 +127,7 @@ def test_all_that_was_sent_is_answered_to_an_empty_mask(state):
         (Components.TRANSFORMS, {"fixed_frame_transforms"}),
         (Components.ALLOWED_COLLISION_MATRIX, {"allowed_collision_matrix"}),
         (Components.LINK_PADDING_AND_SCALING, {"link_padding", "link_scale"}),
-        (Components.OBJECT_COLORS, {"object_colors"}),
+        (Components.OBJECT_COLORS, set()),
     ],
 )
 def test_only_requested_components_are_returned(state, component, filled):
@@ -160,17 +156,6 @@ def test_what_was_answered_changes_nothing_when_it_is_sent_back(state, is_diff):
     after = all_distances(state)
     assert after.keys() == before[2].keys()
     assert [after[pair] for pair in after] == pytest.approx([before[2][pair] for pair in after], abs=1e-12)
-
-
-def test_names_and_colours_go_with_their_scene_or_object(state):
-    furnish(state)
-    state.apply(thing(operation=b"\1"))
-    assert not state.scene().object_colors
-    furnish(state)
-    state.empty()
-    scene = state.scene()
-    assert not scene.name and not scene.object_colors and not scene.world.collision_objects
-    assert not scene.world.octomap.octomap.id
 
 
 @pytest.mark.ci

@@ -40,13 +40,10 @@ def joints_after(*messages):
     return joints
 
 
-def measured(joints, unmeasured="refuse", **of_scenes):
-    return Measured({"unmeasured_joints": unmeasured}.__getitem__, joints, TransformTree(), of_scenes)
-
-
 def positions_of(joints, names):
     """Return the positions of joints, and the stamp of the oldest."""
-    positions, stamps = measured(joints).positions(ROBOT, names)
+    measured = Measured({"unmeasured_joints": "refuse"}.__getitem__, joints, TransformTree())
+    positions, stamps = measured.positions(ROBOT, names)
     return positions, min(stamps, default=None)
 
 
@@ -88,10 +85,10 @@ def test_a_sender_with_restarted_time_counts_after_a_second_alone():
 def test_unmeasured_joints_are_assumed_if_the_parameter_allows_it(serve, client):
     serve(robot_description=arm.URDF, rate=0.0, **{"diagnostics.period": 0.1})
     monitor, ball = Monitor(client), to_transform("ground", "ball", arm.at(0.0, 0.0, 50.0), Time())
-    # A joint state in a scene is none that was measured, but the one that is assumed.
+    # A joint state in a scene was not measured.
     assert client.apply_scene(PlanningScene(is_diff=True, robot_state=RobotState(is_diff=True, joint_state=AHEAD)))
     refused = client.nearest(base_poses=[ball])
     assert not refused.success and "no position of joint" in refused.message
     client.set(unmeasured_joints="default")
-    assert client.gap("ball", "hand", base_poses=[ball]) == pytest.approx(math.hypot(0.5 + 1.0, 50.0) - 0.15, abs=1e-9)
+    assert client.gap("ball", "hand", base_poses=[ball]) == pytest.approx(math.hypot(0.5, 50.0) - 0.15, abs=1e-9)
     monitor.wait_for_value("robot", "assumed joints", "slide, wrist")

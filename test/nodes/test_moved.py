@@ -62,7 +62,7 @@ def corners(thing):
 
 def is_still(planning, **frames):
     values = {"frame_prefix": "", "frame_tolerance": TOLERANCE}
-    measured = Measured(values.__getitem__, Joints(), Transforms(frames), {})
+    measured = Measured(values.__getitem__, Joints(), Transforms(frames))
     try:
         measured.check_still(ROBOT, places(planning))
     except InputError as error:

@@ -12,8 +12,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from geometry_msgs.msg import TransformStamped
-from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld
+from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, LinkScale, PlanningScene, PlanningSceneWorld
 from rclpy.qos import QoSProfile
 from rclpy.serialization import serialize_message
 from std_msgs.msg import String
@@ -177,20 +176,6 @@ def test_clean_up_in_the_midst_of_a_reading_leaves_nothing(service):
     service.check(["no robot"])
     service.describe(arm.URDF)
     service.check({})
-
-
-def test_a_cancelled_job_reads_no_further_object_of_a_message(described, monkeypatch):
-    names = []
-
-    def apply_object(message, *_):
-        names.append(message.id)
-        described.jobs.waiting[0].done(None, InputError("the node ends"))
-        return []
-
-    monkeypatch.setattr(moveit_changes, "_apply_object", apply_object)
-    described.send(scene_diff(cup(name="a"), cup(name="b")))
-    described.jobs.step()
-    assert names == ["a"]
 
 
 def test_nothing_is_answered_without_messages_that_were_too_many_to_wait(service, monkeypatch):
@@ -418,8 +403,7 @@ def test_nothing_is_answered_before_a_required_scene():
 
 def refused_scene():
     scene = whole(cup())
-    scene.fixed_frame_transforms = [TransformStamped(child_frame_id="f")]
-    scene.fixed_frame_transforms[0].transform.rotation.w = 0.0
+    scene.link_scale = [LinkScale(link_name="hand", scale=2.0)]
     return scene
 
 
@@ -493,7 +477,7 @@ def test_long_readings_do_not_end_between_a_scene_and_later_messages(described, 
 
 def test_a_refused_whole_scene_leaves_its_matrix_missing(described):
     described.send(scene_diff(allowed_collision_matrix=matrix(["ball", "hand"], {"ball", "hand"})))
-    described.follow((refused_scene(),), (cup(), ("planning_scene: fixed_frame_transforms", "quaternion", HOW)))
+    described.follow((refused_scene(),), (cup(), ("planning_scene: link_scale", "must be 1", HOW)))
     for expected in (False, True):
         assert described.current.snapshot.model.planning.rules.is_checked("ball", "hand") == expected
         described.follow((EMPTY, {}))

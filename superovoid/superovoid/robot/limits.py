@@ -31,7 +31,7 @@ class Limits:
     triangles: int = 1_000_000
     """Triangles of all meshes of objects together."""
     names: int = 10_000
-    """Limit for each of: default entries of an allowed collision matrix, paddings by name, colours."""
+    """Limit for each of: default entries of an allowed collision matrix, paddings by name."""
     rules: int = 100_000
     """Runtime collision rules."""
     octomap_bytes: int = 16_000_000

@@ -50,7 +50,7 @@ from superovoid.values.records import Statistics
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-_READ_ONLY = ("objects", "problems", "colours")  # views of mappings, which pickle does not support
+_READ_ONLY = ("objects", "problems")  # views of mappings, which pickle does not support
 
 
 class PlanningScene:
@@ -88,10 +88,6 @@ class PlanningScene:
         its state is mutable; `Scene.fork` returns a scene with its own state.
     owners : tuple of str
         Owner of each body of the scene, a link or object.
-    name : str
-        Name of the planning scene.
-    colours : mapping of str to (float, float, float, float)
-        Red, green, blue and opacity of links and objects. They are stored for callers, without effect here.
     """
 
     def __init__(
@@ -104,8 +100,6 @@ class PlanningScene:
         self.objects: Mapping[str, SceneObject] = MappingProxyType({})
         self.problems: Mapping[str, Problem] = MappingProxyType({})
         self.padding = Padding() if padding is None else padding
-        self.name = ""
-        self.colours: Mapping[str, tuple[float, float, float, float]] = MappingProxyType({})
         self._rtol = rtol
         self._own_pairs = robot.body_pairs(most=self.limits.pairs)
         self.scene = Scene(robot.bodies, self._own_pairs, rtol=rtol)
@@ -314,7 +308,6 @@ class PlanningScene:
         for pair, checked, reason in self.rules.runtime:
             name_a, name_b = (list(pair) * 2)[:2]
             edit._rules.set_runtime(name_a, name_b, checked, reason)
-        edit.name, edit.colours = self.name, dict(self.colours)
         return edit.commit()
 
     def _changed_by(self, edit: Edit) -> PlanningScene:
@@ -325,14 +318,11 @@ class PlanningScene:
         scene.rules, scene.objects = rules.copy(), MappingProxyType(dict(edit._objects))
         scene.problems = MappingProxyType(dict(edit._problems))
         scene.padding, scene.limits = edit.padding, edit.limits
-        scene.name, scene.colours = edit.name, MappingProxyType(dict(edit.colours))
         scene._owner_of, scene._triangles = dict(edit._owner_of), edit._triangles
-        named = {"colours of objects": edit.colours, "paddings by name": edit.padding.by_name, "name": (edit.name,)}
-        for what, names in named.items():
-            scene.limits.check("names", len(names), what)
-            longest = max(names, key=len, default="")
-            if len(longest) > MAXIMUM_NAME:
-                raise ValueError(f"planning scene: {what}: a name of {len(longest)} characters, at most {MAXIMUM_NAME}")
+        scene.limits.check("names", len(edit.padding.by_name), "paddings by name")
+        longest = max(map(len, edit.padding.by_name), default=0)
+        if longest > MAXIMUM_NAME:
+            raise ValueError(f"paddings by name: a name of {longest} characters, at most {MAXIMUM_NAME}")
         if edit._rules_changed:
             scene._own_pairs = self.robot.body_pairs(rules=rules, most=scene.limits.pairs)
         gone: list[str] = []

@@ -48,7 +48,7 @@ class Edit:
 
     Attributes
     ----------
-    limits, padding, name, colours
+    limits, padding
         As for `PlanningScene`; may be set.
     """
 
@@ -65,7 +65,6 @@ class Edit:
         self._rules_changed = False
         self._owner_of, self._triangles = dict(start._owner_of), start._triangles
         self.limits, self.padding = start.limits, start.padding
-        self.name, self.colours = start.name, dict(start.colours)
 
     def commit(self) -> PlanningScene:
         """Return the planning scene with all changes."""
@@ -149,14 +148,12 @@ class Edit:
         thing = SceneObject(name, tuple(shapes), poses, placed, link, touched, source, outside_frame=outside_frame)
         self._put(thing, is_repaired=True)
 
-    def describe(self, name: str, subframes: Mapping[str, PosesLike], kind: tuple[str, str] = ("", "")) -> None:
-        """Add subframes to an object, and set its kind unless that is empty."""
+    def add_subframes(self, name: str, subframes: Mapping[str, PosesLike]) -> None:
+        """Add subframes to an object."""
         thing = self.object(name)
-        if not subframes and (not any(kind) or kind == thing.kind):
-            return
         placed = {frame: as_poses(f"object '{name}': subframe '{frame}'", pose) for frame, pose in subframes.items()}
-        kind = kind if any(kind) else thing.kind
-        self._objects[name] = replace(thing, subframes=MappingProxyType({**thing.subframes, **placed}), kind=kind)
+        if placed:
+            self._objects[name] = replace(thing, subframes=MappingProxyType({**thing.subframes, **placed}))
 
     def append(self, name: str, shapes: Sequence[Shape], object_from_shape: PosesLike) -> None:
         """Add shapes to an object, with poses in its frame; the object keeps its pose."""
@@ -202,7 +199,7 @@ class Edit:
         self._put(replace(thing, pose=pose, link=None, touch_links=frozenset(), outside_frame=outside_frame))
 
     def remove(self, name: str, *, attached: bool | None = None) -> None:
-        """Remove an object with its matrix entries, runtime rules and colour, and what is unknown about its name.
+        """Remove an object with its matrix entries and runtime rules, and what is unknown about its name.
 
         Parameters
         ----------
@@ -239,7 +236,6 @@ class Edit:
         del self._objects[name]
         self._changed[name] = None
         self._gone.add(name)
-        self.colours.pop(name, None)
         if problem is not None:
             self._keep_problem(replace(problem, repairs=Repair.NONE))
 
@@ -254,7 +250,6 @@ class Edit:
             self._keep_problem(replace(problem, links=elsewhere))
         elif name not in self._objects:
             self._gone.add(name)
-            self.colours.pop(name, None)
 
     def report(self, problem: Problem) -> None:
         """Store a problem until a change solves it (`Repair`), or the object is removed or added again.

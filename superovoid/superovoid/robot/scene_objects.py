@@ -56,8 +56,6 @@ class SceneObject:
     """Source of the shapes of `OCTOMAP`; None: any other object."""
     subframes: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     """Names of subframes -> object_from_subframe, shape (4, 4), m."""
-    kind: tuple[str, str] = ("", "")
-    """Data base and key of its type; stored for callers, without effect here."""
     outside_frame: OutsideFrame | None = None
     """Frame of the original pose of an object of the world, so that callers can follow the motion of that frame; None:
     the root's, or one that the robot carries."""

@@ -128,8 +128,6 @@ class Measured:
     joints: Joints
     """Joints of other robots too, since the robot may be replaced."""
     transforms: TransformTree
-    of_scenes: Mapping[str, float]
-    """Joint positions of planning scenes, for joints that are not measured, rad or m."""
     topic: str = "joint_states"
     """Name of the topic of joint states, for errors."""
 
@@ -174,11 +172,9 @@ class Measured:
     def _default_positions(self, robot: Robot) -> dict[str, float]:
         if self.parameter(UNMEASURED) != "default":
             return {}
-        of_scenes = {name: self.of_scenes[name] for name in robot.joint_names if name in self.of_scenes}
-        # Otherwise as MoveIt's `setToDefaultValues`: 0 if it is within the limits, else their middle.
+        # As MoveIt's `setToDefaultValues`: 0 if it is within the limits, else their middle.
         limits = robot.joint_limits.items()
-        middles = {name: 0.0 if lower <= 0.0 <= upper else 0.5 * (lower + upper) for name, (lower, upper) in limits}
-        return middles | of_scenes
+        return {name: 0.0 if lower <= 0.0 <= upper else 0.5 * (lower + upper) for name, (lower, upper) in limits}
 
     @property
     def prefix(self) -> str:

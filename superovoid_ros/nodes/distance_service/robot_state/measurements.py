@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from functools import partial
 
 import numpy as np
@@ -32,7 +32,6 @@ JOINT_STATES = QoSProfile(depth=500, reliability=ReliabilityPolicy.BEST_EFFORT)
 STATIC_TRANSFORMS = QoSProfile(
     depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
 )
-_MOST_OF_SCENES = 10_000  # joints, including those of other robots
 
 
 def store_joint_states(joints: Joints, message: JointState, now: int) -> None:
@@ -78,8 +77,8 @@ class Measurements(Part, Measured):
             UNMEASURED,
             "refuse",
             ("refuse", "default"),
-            "Requests that need a joint without a measurement: refuse them, or answer as move_group does, with the "
-            "position of the last planning scene, otherwise with 0 or the middle of the limits",
+            "Requests that need a joint without a measurement: refuse them, or answer as move_group does, with 0 "
+            "or, if that is outside its limits, their middle",
         ),
         number(
             "stale_timeout",
@@ -93,7 +92,7 @@ class Measurements(Part, Measured):
 
     def __init__(self, common: Common) -> None:
         Part.__init__(self, common)
-        Measured.__init__(self, common.parameter, Joints(), TransformTree(), {})
+        Measured.__init__(self, common.parameter, Joints(), TransformTree())
         self._jumps: JumpHandle | None = None
         self._take_arrived: Callable[[], None] = lambda: None
         self.is_followed: Callable[[], bool] = lambda: False
@@ -121,7 +120,7 @@ class Measurements(Part, Measured):
 
     def clean_up(self) -> None:
         """Discard all measurements."""
-        Measured.__init__(self, self.parameter, Joints(), TransformTree(), {})
+        Measured.__init__(self, self.parameter, Joints(), TransformTree())
         self._take_arrived = lambda: None
         if self._jumps is not None:
             self._jumps.unregister()
@@ -137,13 +136,7 @@ class Measurements(Part, Measured):
         """Return what was measured until now; may be called from any thread."""
         if not self.is_followed():
             self._take_arrived()
-        return Moment(self.parameter, self.joints.copy(), self.transforms.copy(), self.of_scenes, self.topic)
-
-    def take_scene(self, positions: Mapping[str, float]) -> None:
-        """Store the joint positions of a planning scene, for joints that are not measured."""
-        kept = {name: position for name, position in self.of_scenes.items() if name not in positions}
-        newest = [*kept.items(), *positions.items()][-_MOST_OF_SCENES:]
-        self.of_scenes = dict(newest)
+        return Moment(self.parameter, self.joints.copy(), self.transforms.copy(), self.topic)
 
     def velocities(self, robot: Robot, state: States) -> np.ndarray:
         """Return the measured velocities of `Robot.joint_names`, rad/s or m/s.

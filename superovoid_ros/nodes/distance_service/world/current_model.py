@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeAlias
@@ -28,8 +28,8 @@ scene with a whole robot state arrives."""
 LONGEST = 1.0
 """Time after which the diffs not yet read are left for the next model, s."""
 
-Note: TypeAlias = str | InputError | Mapping[str, float]
-"""A warning, an error because of which only the rest is applied, or positions of joints, rad or m."""
+Note: TypeAlias = str | InputError
+"""A warning, or an error because of which only the rest is applied."""
 Change: TypeAlias = Callable[[Edit, Frames], list[Note]]
 """Edits a planning scene and returns notes; if it raises, its edit is discarded."""
 
@@ -160,7 +160,7 @@ def apply(model: Model, diffs: Sequence[Diff], now: Moment) -> tuple[Model, list
         for diff in diffs:
             if applied and time.monotonic() >= until and not diff.is_again:
                 break
-            changed = edit.copy()
+            changed = edit.copy() if diff.answer else edit  # a refused request changes nothing
             try:
                 with refusals():
                     notes = diff.change(changed, Frames(diff.measured or now, model.robot, changed))

@@ -36,10 +36,9 @@ class Frames:
         self, measured: Moment, robot: Robot, edit: Edit, link_poses: Mapping[str, np.ndarray] | None = None
     ) -> None:
         self.robot, self._measured, self._edit, self._link_poses = robot, measured, edit, link_poses
-        self._fixed: dict[str, tuple[np.ndarray, OutsideFrame | None]] = {}  # frames that a planning scene defines
 
     def with_links(self, link_poses: Mapping[str, np.ndarray]) -> Frames:
-        """Return frames with other poses of the links, without the frames of a planning scene."""
+        """Return frames with other poses of the links."""
         return Frames(self._measured, self.robot, self._edit, link_poses)
 
     def _pose(self, link: str) -> np.ndarray:
@@ -113,8 +112,6 @@ class Frames:
                     Code.UNKNOWN_FRAME,
                 )
             return self.object(thing.name) @ object_from_frame, thing.outside_frame
-        if frame in self._fixed:
-            return self._fixed[frame]
         try:
             root_from_frame = self._measured.root_from(self.robot, frame)
         except InputError as error:
@@ -141,9 +138,3 @@ class Frames:
             return pose if given == link else self.transform_between(link, given) @ pose, None
         except InputError as error:
             raise InputError(f"{what}: {error}", error.code) from error
-
-    def fix(self, child: str, parent: str, parent_from_child: np.ndarray) -> None:
-        """Add a frame that a planning scene defines; raise `InputError` if its parent is unknown."""
-        child = child.removeprefix("/")
-        root_from_parent, outside = self.locate(parent, f"fixed_frame_transforms '{child}'")
-        self._fixed.setdefault(child, (root_from_parent @ parent_from_child, outside))

@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -17,10 +15,11 @@ from octomap_msgs.msg import OctomapWithPose
 
 from superovoid.robot.limits import MAXIMUM_NAME
 from superovoid.robot.planning_scene import OCTOMAP, Edit
+from superovoid.robot.rules import AllowedCollisionMatrix
 from superovoid.robot.scene_objects import MORE, Problem, Repair
 from superovoid.shapes import HalfSpace
-from superovoid_ros.nodes.common.conversions import from_pose, from_transform
-from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals, shorten
+from superovoid_ros.nodes.common.conversions import from_pose
+from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals, shorten
 from superovoid_ros.nodes.distance_service.world.current_model import FROM_MOVEIT, LOST, Note
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.nodes.distance_service.world.objects import (
@@ -38,7 +37,6 @@ ADD, REMOVE, APPEND, MOVE = (
     CollisionObject.APPEND,
     CollisionObject.MOVE,
 )
-_MOST_JOINTS = 1_000  # in the state of a scene
 _NO_SETTINGS = PlanningScene(is_diff=True, robot_state=RobotState(is_diff=True))
 _NO_OCTOMAP = OctomapWithPose()
 _OF_OCTOMAP = Problem(OCTOMAP, source=FROM_MOVEIT)
@@ -126,7 +124,6 @@ def _replaces_attached(state: RobotState, *, whole: bool = False) -> bool:
 
 def apply_message(
     read: Callable[[], Message],
-    is_over: Callable[[], bool],
     open_meshes: str,
     most_cubes: int,
     most_objects: int,
@@ -142,8 +139,6 @@ def apply_message(
     ----------
     read
         Returns the message, which is deserialized in the thread that applies it.
-    is_over
-        Returns whether nobody uses the result, so that the next object need not be read.
     open_meshes
         Shape of open meshes of objects, as for `shape_of_mesh`.
     most_cubes
@@ -156,7 +151,6 @@ def apply_message(
     Returns
     -------
     list of Note
-        With the positions of joints in the message.
     """
     scene, objects, attached, octomap, replaces_world = _parts_of(read())
     things = (*objects, *(one.object for one in attached))
@@ -167,8 +161,6 @@ def apply_message(
 
     def attempt(part: Part, change: Callable[..., list[Note]], option: object) -> None:
         """Apply a part by itself; if it cannot be used, report that."""
-        if is_over():
-            raise InputError("the job was cancelled", Code.CANCELLED)
         try:
             with refusals():
                 notes.extend(change(part, option, edit, frames))
@@ -177,13 +169,10 @@ def apply_message(
                 edit.report(replace(LOST if problem.name == MORE else problem, reason=str(error)))
             notes.append(error)
 
-    # Messages about single objects arrive often, so they have no settings to read.
-    has_settings = scene is not _NO_SETTINGS
-    if has_settings:
-        notes += _apply_names(scene, edit, frames)
-        joints = scene.robot_state.joint_state
-        positions = itertools.islice(zip(joints.name, joints.position, strict=False), _MOST_JOINTS)
-        notes.append({name: float(position) for name, position in positions if np.isfinite(position)})
+    matrix, paddings = _read_rules(scene)  # before any change, since an error refuses the whole message
+    robot = frames.robot.name
+    if scene.robot_model_name not in ("", robot):
+        notes.append(f"the planning scene is for robot '{scene.robot_model_name}'; this robot is '{robot}'")
     # A whole scene with a whole state replaces all attached objects, whatever its joints, except those of
     # ~/apply_objects, which MoveIt does not know.
     if _replaces_attached(scene.robot_state, whole=not scene.is_diff):
@@ -198,8 +187,11 @@ def apply_message(
             edit.remove_octomap()
     for one in attached:
         attempt(one, _apply_attached, open_meshes)
-    if has_settings:
-        _apply_rules(scene, edit)
+    if matrix is not None and matrix != edit.matrix_in_force():
+        edit.set_matrix(matrix)
+    before = edit.padding.by_name
+    if any(value != before.get(name, edit.padding.default) for name, value in paddings.items()):
+        edit.padding = replace(edit.padding, by_name={**before, **paddings})
     if replaces_world:
         edit.remove_all(source=FROM_MOVEIT, but=kept)
     attaching = {one.object.id for one in attached}
@@ -255,12 +247,9 @@ def _apply_object(message: CollisionObject, open_meshes: str, edit: Edit, frames
     pose, outside_frame = frames.place(message.header.frame_id, brought.pose, None, what)
     if is_appended:
         edit.append(name, brought.shapes, brought.object_from_shape)
-        edit.describe(name, brought.subframes, brought.kind)
     else:
-        # As in MoveIt, its type is kept if the message has none.
-        kind = edit.object(name).kind if name in edit.objects else ("", "")
         edit.add(name, brought.shapes, brought.object_from_shape, pose, source=FROM_MOVEIT, outside_frame=outside_frame)
-        edit.describe(name, brought.subframes, brought.kind if any(brought.kind) else kind)
+    edit.add_subframes(name, brought.subframes)
     return brought.notes
 
 
@@ -296,7 +285,7 @@ def _apply_attached(message: AttachedCollisionObject, open_meshes: str, edit: Ed
         # In this order, so that invalid names are refused before any change.
         edit.attach(name, link, pose, {*message.touch_links, *there.touch_links})
         edit.append(name, brought.shapes, brought.object_from_shape)
-    edit.describe(name, brought.subframes, brought.kind)
+    edit.add_subframes(name, brought.subframes)
     return brought.notes
 
 
@@ -332,43 +321,17 @@ def _apply_octomap(message: OctomapWithPose, most_cubes: int, edit: Edit, frames
     return []
 
 
-def _apply_names(message: PlanningScene, edit: Edit, frames: Frames) -> list[Note]:
-    """Apply the names, colours and frames that a scene defines."""
-    robot = frames.robot.name
-    if message.name or not message.is_diff:
-        edit.name = message.name
-    if not message.is_diff:
-        edit.colours.clear()
-    edit.colours |= {one.id: (one.color.r, one.color.g, one.color.b, one.color.a) for one in message.object_colors}
-    for stamped in message.fixed_frame_transforms:
-        child = stamped.child_frame_id
-        pose = from_transform(stamped.transform, f"fixed_frame_transforms '{child}'")
-        with suppress(InputError):  # not used here; an error only if an object refers to it
-            frames.fix(child, stamped.header.frame_id, pose)
-    if message.robot_model_name not in ("", robot):
-        return [f"the planning scene is for robot '{message.robot_model_name}'; this robot is '{robot}'"]
-    return []
-
-
-def _apply_rules(message: PlanningScene, edit: Edit) -> None:
-    """Apply the matrix and paddings of a scene."""
-    matrix = message.allowed_collision_matrix
-    if not message.is_diff or len(matrix.entry_names):
-        read = matrix_of(matrix)
-        if read != edit.matrix_in_force():
-            edit.set_matrix(read)
-    paddings = dict(edit.padding.by_name)
-    for padding in message.link_padding:
-        name, value = padding.link_name, float(padding.padding)
-        if not (np.isfinite(value) and value >= 0.0):
-            raise InputError(f"link_padding of '{name}' = {value}: must be at least 0 and finite (metres)")
-        if value != paddings.get(name, edit.padding.default):
-            paddings[name] = value
-    if paddings != edit.padding.by_name:
-        edit.padding = replace(edit.padding, by_name=paddings)
+def _read_rules(message: PlanningScene) -> tuple[AllowedCollisionMatrix | None, dict[str, float]]:
+    """Return the matrix of a scene (None: a difference without one) and its paddings by name, m."""
     for scale in message.link_scale:
         if scale.scale != 1.0:
             raise InputError(f"link_scale of '{scale.link_name}' = {scale.scale}: must be 1; use link_padding instead")
+    paddings = {one.link_name: float(one.padding) for one in message.link_padding}
+    for name, value in paddings.items():
+        if not (np.isfinite(value) and value >= 0.0):
+            raise InputError(f"link_padding of '{name}' = {value}: must be at least 0 and finite (metres)")
+    matrix = message.allowed_collision_matrix
+    return matrix_of(matrix) if not message.is_diff or len(matrix.entry_names) else None, paddings
 
 
 def _is_known(edit: Edit, name: str) -> bool:

@@ -114,7 +114,7 @@ _PARTS: tuple[tuple[str, str, Callable[..., tuple[Shape, str]]], ...] = (
 
 
 class Contents(NamedTuple):
-    """Shapes, poses, subframes and type of an object in a message."""
+    """Shapes, poses and subframes of an object in a message."""
 
     shapes: list[Shape]
     """Primitives, meshes, planes, in this order."""
@@ -126,7 +126,6 @@ class Contents(NamedTuple):
     """Whether the object has a pose of its own."""
     subframes: dict[str, np.ndarray]
     """object_from_subframe by name, m; the later of two with one name is used, as in MoveIt."""
-    kind: tuple[str, str]
     notes: list[str]
     """Warnings."""
 
@@ -169,8 +168,7 @@ def read_contents(
     first_plane = len(shapes) - len(message.planes)
     for i, plane in enumerate(message.planes):
         poses[first_plane + i] = poses[first_plane + i] @ half_space(plane, f"{what}: planes[{i}]")
-    kind = message.type.db, message.type.key
-    return Contents(shapes, np.array(poses), pose, has_pose, _subframes(message, what), kind, notes)
+    return Contents(shapes, np.array(poses), pose, has_pose, _subframes(message, what), notes)
 
 
 def _subframes(message: CollisionObject, what: str) -> dict[str, np.ndarray]:
@@ -179,8 +177,8 @@ def _subframes(message: CollisionObject, what: str) -> dict[str, np.ndarray]:
         raise InputError(f"{what}: {len(names)} subframe_names, {len(poses)} subframe_poses: must be the same number")
     if len(names) > _MOST_SUBFRAMES:
         raise InputError(f"{what}: {len(names)} subframes, at most {_MOST_SUBFRAMES} are allowed")
-    for name in (*names, message.type.db, message.type.key):
-        check_name(name, f"{what}: name of a subframe or type")
+    for name in names:
+        check_name(name, f"{what}: name of a subframe")
     return {
         name: from_pose(pose, f"{what}: subframe_poses[{i}]")
         for i, (name, pose) in enumerate(zip(names, poses, strict=True))

@@ -17,14 +17,13 @@ from moveit_msgs.msg import (
     CollisionObject,
     LinkPadding,
     LinkScale,
-    ObjectColor,
     PlanningScene,
     PlanningSceneComponents,
     RobotState,
 )
 from moveit_msgs.srv import GetPlanningScene
 from octomap_msgs.msg import Octomap, OctomapWithPose
-from std_msgs.msg import ColorRGBA, Header
+from std_msgs.msg import Header
 
 from superovoid.robot import Robot
 from superovoid.robot.kinematics import OUTSIDE
@@ -75,7 +74,7 @@ class PlanningSceneService(Part):
             for problem in planning.problems.values()
         ]
         if is_wanted(part.SCENE_SETTINGS):
-            message.name, message.robot_model_name = planning.name, robot.name
+            message.robot_model_name = robot.name
         if is_wanted(part.TRANSFORMS):
             message.fixed_frame_transforms = self._fixed_frames(model)
         if is_wanted(part.ROBOT_STATE, part.ROBOT_STATE_ATTACHED_OBJECTS):
@@ -92,11 +91,6 @@ class PlanningSceneService(Part):
             paddings = dict.fromkeys(links, planning.padding.default) | dict(planning.padding.by_name)
             message.link_padding = [LinkPadding(link_name=name, padding=value) for name, value in paddings.items()]
             message.link_scale = [LinkScale(link_name=name, scale=1.0) for name in links]
-        if is_wanted(part.OBJECT_COLORS):
-            message.object_colors = [
-                ObjectColor(id=name, color=ColorRGBA(r=r, g=g, b=b, a=a))
-                for name, (r, g, b, a) in planning.colours.items()
-            ]
         if is_wanted(part.WORLD_OBJECT_GEOMETRY, part.WORLD_OBJECT_NAMES):
             has_shapes, root = is_wanted(part.WORLD_OBJECT_GEOMETRY), header(robot.root)
             message.world.collision_objects = [
@@ -191,7 +185,6 @@ def _object_message(thing: SceneObject, header: Header) -> CollisionObject:
     message.id, message.header, message.pose = thing.name, header, to_pose(thing.pose)
     message.subframe_names = list(thing.subframes)
     message.subframe_poses = [to_pose(pose) for pose in thing.subframes.values()]
-    message.type.db, message.type.key = thing.kind
     return message
 
 

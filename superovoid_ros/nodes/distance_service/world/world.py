@@ -385,8 +385,6 @@ class World(Part):
             for note in diff.notes:
                 if isinstance(note, str):
                     self.log.warning("planning scene", note)
-                elif isinstance(note, Mapping):
-                    self._measurements.take_scene(note)
             self._finish(diff, found.model.planning, diff.problem)
 
     def _finish(self, diff: Diff, planning: Planning | None, problem: Exception | None) -> None:
@@ -416,7 +414,7 @@ class World(Part):
     def _change_by(self, message: Callable[[], Any]) -> Change:
         """Return the change by a message that a function returns, with the current parameters."""
         options = [self.parameter(name) for name in ("open_meshes", "octomap_cubes", "max_objects")]
-        return partial(moveit_changes.apply_message, message, lambda: not self._is_reading, *options)
+        return partial(moveit_changes.apply_message, message, *options)
 
     def record(self, is_on: bool = True) -> None:
         """Record the diffs that arrive from here on, for `take_whole`, or no longer."""
