@@ -129,15 +129,9 @@ class DistanceService(LifecycleNode):
     def _parts_of_moveit(self, measurements: Measurements, world: World) -> list[Part]:
         """Create the parts that use MoveIt's messages and, with the parameter `planning`, those that move the robot."""
         from superovoid_ros.nodes.distance_service.answers.state_validity import ValidityServices
-        from superovoid_ros.nodes.distance_service.world.move_group import MoveGroupScene
-        from superovoid_ros.nodes.distance_service.world.planning_scene_service import PlanningSceneService
 
         common = self.common, self.current, measurements
-        parts = [
-            MoveGroupScene(self.common, self.current, world),
-            PlanningSceneService(*common),
-            ValidityServices(*common),
-        ]
+        parts = [ValidityServices(*common)]
         if self.common.parameter("planning"):
             from superovoid_ros.nodes.distance_service.answers.kinematics_services import KinematicsServices
             from superovoid_ros.nodes.distance_service.answers.motion_plans import PlanningServices

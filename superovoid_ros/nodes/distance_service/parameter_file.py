@@ -24,18 +24,13 @@ from superovoid_ros.nodes.distance_service.distance_service import AUTOSTART, PL
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.description import OF_ROBOT, OF_SCENE
-from superovoid_ros.nodes.distance_service.world.move_group import MoveGroupScene
 from superovoid_ros.nodes.distance_service.world.world import OF_WORLD
 
 SECTIONS: Mapping[str, Sequence[Declaration]] = {
     "Lifecycle and start": (AUTOSTART, PLANNING),
     "Robot": OF_ROBOT,
     "State of the robot": Measurements.parameters,
-    "Objects, limits, state validity": (
-        *OF_SCENE,
-        *OF_WORLD,
-        *MoveGroupScene.parameters,
-    ),
+    "Objects, limits, state validity": (*OF_SCENE, *OF_WORLD),
     "Many states in one call": DistanceServices.parameters,
     "Motions": (*PlanningServices.parameters, *MotionActions.parameters),
     "Topics": Topics.parameters,

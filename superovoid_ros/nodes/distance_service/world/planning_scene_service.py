@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Service `get_planning_scene`: same name, type and meaning as move_group's.
+"""Response of the service `get_planning_scene`: same name, type and meaning as move_group's.
 
 If a client sends the response back, as a whole scene or as a difference, nothing changes.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from geometry_msgs.msg import TransformStamped
+from builtin_interfaces.msg import Time
 from moveit_msgs.msg import (
     AttachedCollisionObject,
     CollisionObject,
@@ -21,7 +21,6 @@ from moveit_msgs.msg import (
     PlanningSceneComponents,
     RobotState,
 )
-from moveit_msgs.srv import GetPlanningScene
 from octomap_msgs.msg import Octomap, OctomapWithPose
 from std_msgs.msg import Header
 
@@ -31,105 +30,96 @@ from superovoid.robot.planning_scene import OCTOMAP, SceneObject
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.nodes.common.conversions import to_pose, to_transform
 from superovoid_ros.nodes.common.mistakes import InputError
-from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world.current_model import FROM_MOVEIT, CurrentModel
+from superovoid_ros.nodes.distance_service.world.current_model import FROM_MOVEIT
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.objects import message_of_matrix, message_of_shapes
 
 
-class PlanningSceneService(Part):
-    """Part that reports robot, objects and rules as a planning scene of MoveIt.
+def scene_message(
+    model: Model, components: int, measurements: Measurements, stamp: Time
+) -> tuple[PlanningScene, list[str]]:
+    """Return robot, objects and rules as a planning scene of MoveIt, and why joints are left out.
 
     Superovoids of ~/apply_objects are left out: MoveIt has no message for them, and a client that sends them back as
     meshes would replace them.
+
+    Parameters
+    ----------
+    model
+        The robot with objects and rules.
+    components
+        Sum of the constants of PlanningSceneComponents; 0: all.
+    measurements
+        The measured state.
+    stamp
+        Present time.
     """
+    planning, robot, part = model.planning, model.robot, PlanningSceneComponents
+    message, links = PlanningScene(), list(dict.fromkeys(body.link for body in robot.bodies))
+    problems: list[str] = []
 
-    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
-        super().__init__(common)
-        self._current, self._measurements = current, measurements
+    def is_wanted(*several: int) -> bool:
+        return not components or any(components & component for component in several)
 
-    def open(self) -> None:
-        """Open the service."""
-        self.serve(GetPlanningScene, "get_planning_scene", self._answer)
+    def header(link: str) -> Header:
+        return Header(frame_id=measurements.frame_of(robot, link))
 
-    def _answer(self, request: GetPlanningScene.Request, response: GetPlanningScene.Response) -> None:
-        """Fill a response; if nothing is known, its scene is empty."""
-        response.scene = self._scene(self._current.model_to_report(), int(request.components.components))
-
-    def _scene(self, model: Model, components: int) -> PlanningScene:
-        """Return the requested components; all if `components` is 0."""
-        planning, robot, part = model.planning, model.robot, PlanningSceneComponents
-        message, links = PlanningScene(), list(dict.fromkeys(body.link for body in robot.bodies))
-
-        def is_wanted(*several: int) -> bool:
-            return not components or any(components & component for component in several)
-
-        def header(link: str) -> Header:
-            return Header(frame_id=self._measurements.frame_of(robot, link))
-
-        # An object without its requested pose has no shapes.
-        missing = [
-            (problem.link, CollisionObject(id=problem.name, header=header(problem.link or robot.root)))
-            for problem in planning.problems.values()
+    # An object without its requested pose has no shapes.
+    missing = [
+        (problem.link, CollisionObject(id=problem.name, header=header(problem.link or robot.root)))
+        for problem in planning.problems.values()
+    ]
+    root = header(robot.root)
+    if is_wanted(part.SCENE_SETTINGS):
+        message.robot_model_name = robot.name
+    if is_wanted(part.TRANSFORMS):
+        # The root link's own frame, as from move_group, and the frames of the SRDF's fixed virtual joints.
+        fixed = [frame for frame, link in robot.fixed_frames.items() if link == robot.root]
+        message.fixed_frame_transforms = [
+            to_transform(root.frame_id, frame, np.eye(4), stamp) for frame in (root.frame_id, *fixed)
         ]
-        if is_wanted(part.SCENE_SETTINGS):
-            message.robot_model_name = robot.name
-        if is_wanted(part.TRANSFORMS):
-            message.fixed_frame_transforms = self._fixed_frames(model)
-        if is_wanted(part.ROBOT_STATE, part.ROBOT_STATE_ATTACHED_OBJECTS):
-            # As in move_group, attached objects are part of the robot's state.
-            message.robot_state = self._measured_state(model)
-            message.robot_state.is_diff = not is_wanted(part.ROBOT_STATE_ATTACHED_OBJECTS)
-        if is_wanted(part.ROBOT_STATE_ATTACHED_OBJECTS):
-            message.robot_state.attached_collision_objects = attached_messages(planning, header) + [
-                AttachedCollisionObject(link_name=link, object=thing) for link, thing in missing if link is not None
-            ]
-        if is_wanted(part.ALLOWED_COLLISION_MATRIX):
-            message.allowed_collision_matrix = message_of_matrix(planning.rules.as_matrix())
-        if is_wanted(part.LINK_PADDING_AND_SCALING):
-            paddings = dict.fromkeys(links, planning.padding.default) | dict(planning.padding.by_name)
-            message.link_padding = [LinkPadding(link_name=name, padding=value) for name, value in paddings.items()]
-            message.link_scale = [LinkScale(link_name=name, scale=1.0) for name in links]
-        if is_wanted(part.WORLD_OBJECT_GEOMETRY, part.WORLD_OBJECT_NAMES):
-            has_shapes, root = is_wanted(part.WORLD_OBJECT_GEOMETRY), header(robot.root)
-            message.world.collision_objects = [
-                _object_message(thing, root) if has_shapes else CollisionObject(id=thing.name)
-                for thing in _moveit_objects(planning, attached=False)
-            ] + [thing for link, thing in missing if link is None]
-        octomap = planning.objects.get(OCTOMAP)
-        if is_wanted(part.OCTOMAP) and octomap is not None:
-            message.world.octomap = _octomap_message(octomap, header(robot.root))
-        return message
-
-    def _fixed_frames(self, model: Model) -> list[TransformStamped]:
-        """Return the root link's own frame, as move_group does, and the frames of the SRDF's fixed virtual joints."""
-        robot, stamp = model.robot, self.node.get_clock().now().to_msg()
-        root = self._measurements.frame_of(robot, robot.root)
-        return [
-            to_transform(root, frame, np.eye(4), stamp)
-            for frame in (root, *(frame for frame, link in robot.fixed_frames.items() if link == robot.root))
+    if is_wanted(part.ROBOT_STATE, part.ROBOT_STATE_ATTACHED_OBJECTS):
+        # As in move_group, attached objects are part of the robot's state.
+        message.robot_state, problems = _measured_state(
+            robot, measurements, Header(frame_id=root.frame_id, stamp=stamp)
+        )
+        message.robot_state.is_diff = not is_wanted(part.ROBOT_STATE_ATTACHED_OBJECTS)
+    if is_wanted(part.ROBOT_STATE_ATTACHED_OBJECTS):
+        message.robot_state.attached_collision_objects = attached_messages(planning, header) + [
+            AttachedCollisionObject(link_name=link, object=thing) for link, thing in missing if link is not None
         ]
+    if is_wanted(part.ALLOWED_COLLISION_MATRIX):
+        message.allowed_collision_matrix = message_of_matrix(planning.rules.as_matrix())
+    if is_wanted(part.LINK_PADDING_AND_SCALING):
+        paddings = dict.fromkeys(links, planning.padding.default) | dict(planning.padding.by_name)
+        message.link_padding = [LinkPadding(link_name=name, padding=value) for name, value in paddings.items()]
+        message.link_scale = [LinkScale(link_name=name, scale=1.0) for name in links]
+    if is_wanted(part.WORLD_OBJECT_GEOMETRY, part.WORLD_OBJECT_NAMES):
+        has_shapes = is_wanted(part.WORLD_OBJECT_GEOMETRY)
+        message.world.collision_objects = [
+            _object_message(thing, root) if has_shapes else CollisionObject(id=thing.name)
+            for thing in _moveit_objects(planning, attached=False)
+        ] + [thing for link, thing in missing if link is None]
+    octomap = planning.objects.get(OCTOMAP)
+    if is_wanted(part.OCTOMAP) and octomap is not None:
+        message.world.octomap = _octomap_message(octomap, root)
+    return message, problems
 
-    def _measured_state(self, model: Model) -> RobotState:
-        """Return what was measured; what was not is left out, and the log names it."""
-        robot, measurements, problems = model.robot, self._measurements, []
-        positions, base_poses = {}, {}
-        for found, names, measure in (
-            (positions, robot.joint_names, lambda name: measurements.positions(robot, [name])[0][name]),
-            (base_poses, robot.base_links, lambda link: measurements.base_pose(robot, link).target_from_source),
-        ):
-            for name in names:
-                try:
-                    found[name] = measure(name)
-                except InputError as error:
-                    problems.append(str(error))
-        frame = self._measurements.frame_of(robot, robot.root)
-        header = Header(frame_id=frame, stamp=self.node.get_clock().now().to_msg())
-        message = joints_message(robot, positions, base_poses, header)
-        if problems:
-            self.log.warning("joints left out", f"get_planning_scene: joints left out: {'; '.join(problems)}")
-        return message
+
+def _measured_state(robot: Robot, measurements: Measurements, header: Header) -> tuple[RobotState, list[str]]:
+    """Return what was measured, and why the rest is left out."""
+    positions, base_poses, problems = {}, {}, []
+    for found, names, measure in (
+        (positions, robot.joint_names, lambda name: measurements.positions(robot, [name])[0][name]),
+        (base_poses, robot.base_links, lambda link: measurements.base_pose(robot, link).target_from_source),
+    ):
+        for name in names:
+            try:
+                found[name] = measure(name)
+            except InputError as error:
+                problems.append(str(error))
+    return joints_message(robot, positions, base_poses, header), problems
 
 
 def joints_message(

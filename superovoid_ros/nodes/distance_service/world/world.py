@@ -42,7 +42,7 @@ from superovoid_ros.nodes.common.mistakes import (
     refusals,
     shorten,
 )
-from superovoid_ros.nodes.common.parameters import choice, count, switch
+from superovoid_ros.nodes.common.parameters import choice, count, switch, text
 from superovoid_ros.nodes.distance_service.jobs import Job, Kind, settle
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
@@ -76,10 +76,12 @@ except ModuleNotFoundError:
     moveit_msgs = None
 if moveit_msgs is not None or TYPE_CHECKING:
     from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld
-    from moveit_msgs.srv import ApplyPlanningScene
+    from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene
     from std_srvs.srv import Empty
 
     from superovoid_ros.nodes.distance_service.world import moveit_changes
+    from superovoid_ros.nodes.distance_service.world.move_group import MoveGroupScene
+    from superovoid_ros.nodes.distance_service.world.planning_scene_service import scene_message
 
 _MOST_LISTED = 10  # number of reasons in the diagnostics
 MOST_WAITING, MOST_BYTES = 5_000, 500_000_000
@@ -115,6 +117,13 @@ OF_WORLD = (
         "Refuse requests until a full planning scene has been received: for a restarted node, which does not know"
         " the earlier objects",
         default=False,
+        read_only=True,
+    ),
+    text(
+        "planning_scene_service",
+        "get_planning_scene",
+        "Service of a move_group that returns the full planning scene; unused if it is a service of this node; "
+        "empty: none. Not remapped",
         read_only=True,
     ),
 )
@@ -154,6 +163,7 @@ class World(Part):
         self._topic_text = dict.fromkeys(TOPICS, "")
         self._built_at = -math.inf  # time.monotonic, s
         self.lost_messages = 0
+        self._move_group: MoveGroupScene | None = None
 
     def open(self) -> None:
         """Open the services."""
@@ -162,6 +172,7 @@ class World(Part):
         self.serve(SetPairRules, "~/set_pair_rules", self._set_pair_rules)
         if moveit_msgs is not None:
             self.serve(ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene)
+            self.serve(GetPlanningScene, "get_planning_scene", self._get_planning_scene)
             self.serve(Empty, "clear_octomap", self._clear_octomap)
 
     def configure(self) -> None:
@@ -180,9 +191,19 @@ class World(Part):
             (PlanningSceneWorld, "planning_scene_world"),
         ):
             self.endpoints.listen_to_every(kind, topic, partial(self._take, topic, kind))
+        name = str(self.parameter("planning_scene_service")).strip()
+        try:
+            name = name and self.node.resolve_service_name(name, only_expand=True)
+        except RuntimeError as error:  # of rcl
+            raise InputError(f"planning_scene_service = '{shorten(name, 200)}': {shorten(error)}") from None
+        if name and name != self.node.resolve_service_name("get_planning_scene"):
+            self._move_group = MoveGroupScene(self, name)
 
     def clean_up(self) -> None:
         """Discard robot and objects."""
+        if self._move_group is not None:
+            self._move_group.close()
+        self._move_group = None
         self._made_from, self._topic_text = {}, dict.fromkeys(TOPICS, "")
         self.lost_messages = 0
         self._pending = []
@@ -194,20 +215,33 @@ class World(Part):
         planning = snapshot.planning
         objects = {} if planning is None else planning.objects
         attached = sum(thing.link is not None for thing in objects.values())
-        problems = {} if planning is None else planning.problems
-        unread = [problem for problem in problems.values() if problem.is_unread]
+        unread = self.unread
         cubes = len(objects[OCTOMAP].shapes) if OCTOMAP in objects else 0
         return {
             "objects": len(objects) - attached - (OCTOMAP in objects),
             "attached objects": attached,
             "octomap cubes": cubes,
-            "objects without a place": sum(not problem.is_unread for problem in problems.values()),
-            "unreadable objects": "; ".join(shorten(one.reason, 200) for one in unread[:_MOST_LISTED]) or "nothing",
+            "objects without a place": 0 if planning is None else len(planning.problems) - len(unread),
+            "unreadable objects": "; ".join(shorten(one, 200) for one in [*unread.values()][:_MOST_LISTED])
+            or "nothing",
             "assumed joints": ", ".join(self._measurements.assumed_positions(snapshot.model and snapshot.model.robot))
             or "none",
             "waiting to be read": len(self._pending),
             "lost messages": self.lost_messages,
+            "planning scene of another node": self._move_group.words if self._move_group else "not requested",
         }
+
+    @property
+    def has_robot(self) -> bool:
+        """Whether there is a robot."""
+        return self._current.snapshot.model is not None
+
+    @property
+    def unread(self) -> dict[str, str]:
+        """Names of unreadable objects, with the reasons."""
+        planning = self._current.snapshot.planning
+        problems = () if planning is None else planning.problems.values()
+        return {one.name: one.reason for one in problems if one.is_unread}
 
     # --- robot ---
 
@@ -307,7 +341,7 @@ class World(Part):
         if _is_full([*self._pending, *diffs]):
             waiting, most = len(self._pending), f"at most {MOST_WAITING}, of {MOST_BYTES} bytes"
             raise InputError(f"busy: {waiting} messages and requests wait ({most}), try again later", Code.BUSY)
-        if self._current.snapshot.model is not None:
+        if self.has_robot:
             measured = self._measurements.moment()
             diffs = [replace(diff, measured=measured) for diff in diffs]
         self._append(diffs)
@@ -330,13 +364,12 @@ class World(Part):
         """Read in a thread what is to be read, unless a thread does; without a robot to come, refuse the requests."""
         if self._is_reading:
             return
-        has_robot = self._current.snapshot.model is not None
-        if self._is_described or (has_robot and self._pending):
-            if not has_robot:
+        if self._is_described or (self.has_robot and self._pending):
+            if not self.has_robot:
                 self._use_no_robot_yet()
             is_described, self._is_described, self._is_reading = self._is_described, False, True
             self.jobs.submit(Job(Kind.READ, partial(self._read, is_described), self._use))
-        elif not has_robot:
+        elif not self.has_robot:
             self._refuse_requests(InputError(self._current.snapshot.problem, self._current.snapshot.code))
 
     def _refuse_requests(self, problem: Exception) -> None:
@@ -452,6 +485,14 @@ class World(Part):
         self, request: ApplyPlanningScene.Request, response: ApplyPlanningScene.Response
     ) -> None:
         await self.change("apply_planning_scene", self._change_by(lambda: request.scene))
+
+    def _get_planning_scene(self, request: GetPlanningScene.Request, response: GetPlanningScene.Response) -> None:
+        """Fill a response; if nothing is known, its scene is empty."""
+        model, components = self._current.model_to_report(), int(request.components.components)
+        now = self.node.get_clock().now().to_msg()
+        response.scene, problems = scene_message(model, components, self._measurements, now)
+        if problems:
+            self.log.warning("joints left out", f"get_planning_scene: joints left out: {'; '.join(problems)}")
 
     async def _clear_octomap(self, request: Empty.Request, response: Empty.Response) -> None:
         await self.change("clear_octomap", moveit_changes.remove_octomap)
