@@ -26,8 +26,7 @@ from superovoid_ros.nodes.distance_service.answers.approach import Approach
 from superovoid_ros.nodes.distance_service.answers.distances import closest_pairs_query, message_of
 from superovoid_ros.nodes.distance_service.answers.markers import SceneMarkers
 from superovoid_ros.nodes.distance_service.part import Common, Part
-from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.robot_state.transforms import own_frames
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements, own_frames
 from superovoid_ros.nodes.distance_service.world.current_model import CurrentModel
 from superovoid_ros.nodes.distance_service.world.description import ROBOT_NAMES
 from superovoid_ros.nodes.distance_service.world.model import Model, Selection, split_pair

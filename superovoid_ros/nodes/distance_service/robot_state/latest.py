@@ -8,8 +8,7 @@ from __future__ import annotations
 import copy
 import math
 import threading
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -20,38 +19,25 @@ Value = TypeVar("Value")
 Source = TypeVar("Source", bound="LatestValues")
 
 MOST_NAMES = 10_000
-KEPT = 60.0
-"""Time for which a name without new values is kept if other names need its space, s."""
-PATIENCE = 1.0
-"""Time without newer measurements after which older stamps are accepted, s: the sender's time has restarted, as for a
-recording played in a loop or a reset clock."""
+RESTART = 1_000_000_000
+"""Difference of stamps from which on an older one is accepted, ns: the sender's time has restarted, as for a recording
+played in a loop or a reset clock. Otherwise another sender has been overtaken."""
 
 
 class LatestValues(Generic[Value]):
     """The latest value of every name, and the stamp of its measurement.
 
-    The value with the newest stamp counts, not the last to arrive. A stamp in the future counts only until another
-    value arrives. An equal stamp replaces: values of a sender that never changes its stamps are used in the order of
-    arrival.
-
-    At most `MOST_NAMES` are known at a time. If more arrive, names whose last value is older than `KEPT` are dropped
-    (except static ones, which are sent once); if this does not free space, a new name is refused.
-
-    Parameters
-    ----------
-    steady
-        Clock that returns monotonic time, s.
+    A value that is slightly older than the present one (`RESTART`) is ignored, unless the present one is stamped in the
+    future. An equal stamp replaces: values of a sender that never changes its stamps are used in the order of arrival.
+    If there are more than `MOST_NAMES`, the name without a new value for the longest time is dropped; static ones,
+    which are sent once, stay.
     """
 
-    def __init__(self, steady: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self) -> None:
         self.latest: dict[str, tuple[Value, int | None]] = {}
-        """Value and stamp, ns (None: static)."""
+        """Value and stamp, ns (None: static), in the order of arrival."""
         self.received = 0
         """Number of stored messages."""
-        self._came: dict[str, float] = {}
-        """Times of the last values of names that are not static, oldest first."""
-        self._late_since: dict[str, float] = {}
-        self._steady = steady
         self.lock = threading.Lock()
         """Held while a message is stored."""
 
@@ -74,38 +60,28 @@ class LatestValues(Generic[Value]):
         """
         with self.lock:
             self.received += 1
-            came = self._steady()
             for name, value in values:
-                known = self.latest.get(name)
+                known = self.latest.pop(name, None)
                 if known is None:
-                    self._make_room(name, came)
-                self._came.pop(name, None)
-                if stamp is not None:
-                    self._came[name] = came
-                    if known is not None and known[1] is not None and stamp < known[1] <= now:
-                        if came - self._late_since.setdefault(name, came) <= PATIENCE:
-                            continue
-                self._late_since.pop(name, None)
+                    self._make_room(name)
+                elif None not in (stamp, known[1]) and known[1] <= now and 0 < known[1] - stamp <= RESTART:
+                    self.latest[name] = known
+                    continue
                 self.latest[name] = value, stamp
 
-    def _make_room(self, name: str, now: float) -> None:
-        while len(self.latest) >= MOST_NAMES:
-            oldest = next(iter(self._came), None)
-            if oldest is None or now - self._came[oldest] < KEPT:
+    def _make_room(self, name: str) -> None:
+        if len(self.latest) >= MOST_NAMES:
+            oldest = next((known for known, (_, stamp) in self.latest.items() if stamp is not None), None)
+            if oldest is None:
                 raise InputError(f"'{shorten(name, 80)}': {MOST_NAMES} names are known, the largest number")
-            self._forget(oldest)
-
-    def _forget(self, name: str) -> None:
-        del self.latest[name]
-        self._came.pop(name, None)
-        self._late_since.pop(name, None)
+            del self.latest[oldest]
 
     def forget_after(self, now: int) -> int:
         """Forget values measured after `now`, ns, and return their number."""
         with self.lock:
             later = [name for name, (_, stamp) in self.latest.items() if stamp is not None and stamp > now]
             for name in later:
-                self._forget(name)
+                del self.latest[name]
         return len(later)
 
     def copy(self: Source) -> Source:

@@ -167,7 +167,8 @@ class Measured:
     def assumed_positions(self, robot: Robot | None) -> dict[str, float]:
         """Return the assumed positions of unmeasured joints, for diagnostics."""
         found = {} if robot is None else self._default_positions(robot)
-        return {name: position for name, position in found.items() if name not in self.joints.latest}
+        measured = self.joints.copy().latest
+        return {name: position for name, position in found.items() if name not in measured}
 
     def _default_positions(self, robot: Robot) -> dict[str, float]:
         if self.parameter(UNMEASURED) != "default":
@@ -227,17 +228,16 @@ class Measured:
         begin = "not ready: " if code is Code.INCOMPLETE_WORLD else ""
         root, tolerance = self.frame_of(robot, robot.root), float(self.parameter("frame_tolerance"))
         for place in places:
+            words = f"{begin}object '{place.name}' was placed in frame '{place.frame}'"
             try:
-                moved = place.farthest_object(self.root_from(robot, place.frame), tolerance)
+                moved = place.largest_motion(self.root_from(robot, place.frame))
             except InputError as error:
+                raise InputError(f"{words}, and {error}", code) from error
+            if not moved <= tolerance:
                 raise InputError(
-                    f"{begin}object '{place.names[0]}' was placed in frame '{place.frame}', and {error}", code
-                ) from error
-            if moved is not None:
-                raise InputError(
-                    f"{begin}object '{moved[0]}' was placed in frame '{place.frame}', which TF moved relative to "
-                    f"'{root}' since then, the object by {moved[1]:.3g} m (frame_tolerance: {tolerance:g} m): send it "
-                    f"again, or set planning_frame to a frame of the world, like '{place.frame}'",
+                    f"{words}, which TF moved relative to '{root}' since then, points of the objects there by up to "
+                    f"{moved:.3g} m (frame_tolerance: {tolerance:g} m): send them again, or set planning_frame to a "
+                    f"frame of the world, like '{place.frame}'",
                     code,
                 )
 

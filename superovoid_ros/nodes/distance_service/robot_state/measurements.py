@@ -1,7 +1,12 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Joint states and TF, as they are received."""
+"""Joint states and TF, as they are received.
+
+tf2_ros is not used: its buffer interpolates at the newest time at which all transforms of a chain are known, so one
+slow sender makes a pose as old as that sender's last message; and it cannot be copied, which a message that is read
+later needs (`Moment`).
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,7 @@ from collections.abc import Callable, Collection
 from functools import partial
 
 import numpy as np
+from geometry_msgs.msg import TransformStamped
 from rclpy.clock import JumpHandle, JumpThreshold
 from rclpy.duration import Duration
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -19,13 +25,12 @@ from superovoid_interfaces.srv import GetDistances
 from tf2_msgs.msg import TFMessage
 
 from superovoid.robot import Robot
-from superovoid_ros.nodes.common.conversions import NANOSECONDS, stamp_of, to_time
+from superovoid_ros.nodes.common.conversions import NANOSECONDS, from_transform, stamp_of, to_time
 from superovoid_ros.nodes.common.mistakes import Code, InputError, check_name, listing, reason_of
 from superovoid_ros.nodes.common.parameters import choice, number, text
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.latest import TransformTree
 from superovoid_ros.nodes.distance_service.robot_state.measured import UNMEASURED, Joints, Measured, Moment, States
-from superovoid_ros.nodes.distance_service.robot_state.transforms import own_frames, store_transform
 
 # Messages wait until the node uses them: those of several fast senders must not displace those of a slow one.
 JOINT_STATES = QoSProfile(depth=500, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -51,6 +56,24 @@ def store_joint_states(joints: Joints, message: JointState, now: int) -> None:
         velocities = [math.nan] * len(names)
     stamp = stamp_of(message.header.stamp, "joint states") or now
     joints.put(zip(names, zip(positions, velocities, strict=True), strict=True), stamp, now)
+
+
+def store_transform(tree: TransformTree, stamped: TransformStamped, *, static: bool, now: float = math.inf) -> None:
+    """Store a transform of /tf or, if it is static, of /tf_static, unless it is old; `now` is the time, ns."""
+    parent, child = stamped.header.frame_id.lstrip("/"), stamped.child_frame_id.lstrip("/")
+    for frame in (parent, child):
+        check_name(frame, "the name of a frame")
+    what = f"transform from '{child}' to '{parent}'"
+    if not parent or not child or parent == child:
+        raise InputError(f"{what}: must name two different frames")
+    stamp = stamp_of(stamped.header.stamp, what)
+    pose = from_transform(stamped.transform, what)
+    tree.put([(child, (parent, pose))], None if static else stamp, now)
+
+
+def own_frames(name: str) -> str:
+    """Return the prefix of the frames that a node, given by its full name, publishes for its markers."""
+    return name.lstrip("/") + "/"
 
 
 class Measurements(Part, Measured):
@@ -148,8 +171,9 @@ class Measurements(Part, Measured):
         """
         if robot.base_links and state.transform_stamp is not None:
             raise InputError(f"no velocity of {listing(robot.base_links)}: TF contains only poses", Code.NOT_MEASURED)
-        latest, names = self.joints.latest, robot.joint_names
-        found = {name: latest[name][0][1] for name in names if name in latest}
+        names = robot.joint_names
+        with self.joints.lock:
+            found = {name: self.joints.latest[name][0][1] for name in names if name in self.joints.latest}
         missing = [name for name in names if not math.isfinite(found.get(name, math.nan))]
         if missing:
             raise InputError(f"no velocity of joint {listing(missing)} on {self.topic}", Code.NOT_MEASURED)

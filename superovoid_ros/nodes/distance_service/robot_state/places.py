@@ -17,27 +17,25 @@ _NOT_TURNED = 1e-12  # rad; largest rotation of a half-space that counts as none
 
 
 class Place:
-    """Objects whose poses refer to one frame at one pose of it; a query checks all of them at once."""
+    """Objects whose poses refer to one frame at one pose of it, in one ball."""
 
     def __init__(self, things: Sequence[SceneObject]) -> None:
         self.frame, self._before = things[0].outside_frame
-        self.names = [thing.name for thing in things]
-        self._owners = np.repeat(np.arange(len(things)), [len(thing.shapes) for thing in things])
-        self._spheres = np.concatenate([_spheres(thing) for thing in things])
+        self.name = things[0].name
+        spheres = np.concatenate([_spheres(thing) for thing in things])
+        self._centre = spheres[:, :3].mean(axis=0)
+        self._radius = float((np.linalg.norm(spheres[:, :3] - self._centre, axis=1) + spheres[:, 3]).max())
 
-    def farthest_object(self, root_from_frame: np.ndarray, tolerance: float) -> tuple[str, float] | None:
-        """Return an object that a motion of the frame moves by more than `tolerance`, and a bound on its motion, m."""
+    def largest_motion(self, root_from_frame: np.ndarray) -> float:
+        """Return a bound on the distance by which a motion of the frame moves a point of the objects, m."""
         if np.array_equal(root_from_frame, self._before):
-            return None
+            return 0.0
         motion = root_from_frame @ np.linalg.inv(self._before)
         turned = motion[:3, :3] - np.eye(3)
-        moved = np.linalg.norm(self._spheres[:, :3] @ turned.T + motion[:3, 3], axis=1)
         # |R - 1| = 2 sin(angle / 2), and the Frobenius norm of R - 1 is sqrt(2) times that.
         turn = float(np.linalg.norm(turned)) / np.sqrt(2.0)
-        if not turn < _NOT_TURNED:
-            moved += turn * self._spheres[:, 3]
-        beyond = np.flatnonzero(~(moved <= tolerance))
-        return (self.names[self._owners[beyond[0]]], float(moved[beyond[0]])) if len(beyond) else None
+        moved = float(np.linalg.norm(turned @ self._centre + motion[:3, 3]))
+        return moved if turn < _NOT_TURNED else moved + turn * self._radius
 
 
 # A scene and its objects are immutable, so the results are cached for their lifetime.
