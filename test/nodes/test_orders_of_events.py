@@ -289,7 +289,8 @@ STORIES = {
         *((one, RADIUS) for one in (BROKEN, BAD, PlanningSceneWorld(), BAD, WITH_JOINTS)),
         (PlanningSceneWorld(), {}),
         *((one, RADIUS) for one in (held_scene(BROKEN, is_diff=False, objects=[cup()]), cup())),
-        (attached_object(link="ground", name="cup"), {"cup": 0.0}),
+        (attached_object(link="ground", name="cup"), RADIUS),
+        (ON_GROUND, {"cup": 0.0}),
     ],
     **{
         f"a lost message on {TOPICS[kind]}": [

@@ -38,7 +38,6 @@ from superovoid.robot.scene_objects import (
     OCTOMAP,
     Padding,
     Problem,
-    Repair,
     SceneObject,
     bodies_of_object,
     body_names,
@@ -300,7 +299,7 @@ class PlanningScene:
                     no_place = Problem(name, str(error), links, source=thing.source, thing=thing, root=root)
                 else:  # the object might fit a later robot, but is outdated
                     links, reason = unread.links | {thing.link}, f"{error}; {unread.reason}"
-                    no_place = replace(unread, repairs=Repair.NONE, links=links, reason=reason)
+                    no_place = replace(unread, by_move=False, links=links, reason=reason)
                 problems[name] = no_place
         for problem in problems.values():
             edit._keep_problem(problem)

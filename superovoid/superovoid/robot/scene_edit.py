@@ -20,7 +20,6 @@ from superovoid.robot.scene_objects import (
     OCTOMAP,
     OutsideFrame,
     Problem,
-    Repair,
     SceneObject,
     body_names,
     same_place,
@@ -179,18 +178,15 @@ class Edit:
             if len(poses) != len(thing.shapes):
                 raise ValueError(f"object '{name}': has {len(thing.shapes)} shapes, found {len(poses)} poses")
         placed = as_poses(f"object '{name}': pose", pose)
-        is_repaired = self._is_repaired(name, Repair.MOVE if object_from_shape is None else Repair.MOVE_SHAPES)
-        self._put(
-            replace(thing, pose=placed, object_from_shape=poses, outside_frame=outside_frame), is_repaired=is_repaired
-        )
+        moved = replace(thing, pose=placed, object_from_shape=poses, outside_frame=outside_frame)
+        self._put(moved, is_repaired=name in self._problems and self._problems[name].by_move)
 
     def attach(self, name: str, link: str, link_from_object: PoseLike, touch_links: Iterable[str] = ()) -> None:
         """Attach an object to a link."""
         thing = self.object(name)
         pose = as_poses(f"object '{name}': pose", link_from_object)
         touched = self._touch_links(name, touch_links, link)
-        held = replace(thing, pose=pose, link=link, touch_links=touched, outside_frame=None)
-        self._put(held, is_repaired=self._is_repaired(name, Repair.ATTACH))
+        self._put(replace(thing, pose=pose, link=link, touch_links=touched, outside_frame=None))
 
     def detach(self, name: str, root_from_object: PoseLike, outside_frame: OutsideFrame | None = None) -> None:
         """Detach an object from its link, so that it belongs to the world."""
@@ -237,7 +233,7 @@ class Edit:
         self._changed[name] = None
         self._gone.add(name)
         if problem is not None:
-            self._keep_problem(replace(problem, repairs=Repair.NONE))
+            self._keep_problem(replace(problem, by_move=False))
 
     def _settle(self, name: str, attached: bool | None) -> None:
         """Drop what is unknown about the attached objects of a name, or those of the world; None: about all."""
@@ -252,7 +248,7 @@ class Edit:
             self._gone.add(name)
 
     def report(self, problem: Problem) -> None:
-        """Store a problem until a change solves it (`Repair`), or the object is removed or added again.
+        """Store a problem until a change solves it (`Problem.by_move`), or the object is removed or added again.
 
         An object with that name does not change. Beyond the limit of names, one attached object `MORE` represents all
         others, since these may be attached or of the world.
@@ -262,17 +258,12 @@ class Edit:
             reason = f"'{MORE}': more than {self.limits.objects} objects could not be read"
             problem = replace(problem, name=MORE, links=frozenset(("",)), reason=reason)
         before, reason = self._problems.get(problem.name), problem.reason
-        links, repairs = problem.links, problem.repairs if problem.name in self._objects else Repair.NONE
+        links, by_move = problem.links, problem.by_move and problem.name in self._objects
         if before is not None:
-            links, repairs = links | before.links, repairs & before.repairs
+            links, by_move = links | before.links, by_move and before.by_move
         if before is not None and not before.is_unread:
             reason = f"{before.reason}; {reason}"  # its shapes might fit again, but are outdated
-        self._keep_problem(replace(problem, reason=shorten(reason, _LONGEST_REASON), links=links, repairs=repairs))
-
-    def _is_repaired(self, name: str, repair: Repair) -> bool:
-        """Return whether a change solves the problem of an object."""
-        problem = self._problems.get(name)
-        return problem is not None and bool(problem.repairs & repair)
+        self._keep_problem(replace(problem, reason=shorten(reason, _LONGEST_REASON), links=links, by_move=by_move))
 
     def set_octomap(
         self, octree: Octree, root_from_tree: PoseLike, most: int, outside_frame: OutsideFrame | None = None
@@ -383,7 +374,7 @@ class Edit:
         if problem is not None and problem.is_unread and thing.link is None:
             on_links = problem.links - {None}  # as in MoveIt, an object of the world replaces no attached one
             if on_links:
-                self._keep_problem(replace(problem, links=on_links, repairs=Repair.ATTACH))
+                self._keep_problem(replace(problem, links=on_links, by_move=False))
         if before is not None and (before.link, before.touch_links) != (thing.link, thing.touch_links):
             self._rules_changed = True
 

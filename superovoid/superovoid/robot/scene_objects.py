@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import Flag, auto
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -61,18 +60,6 @@ class SceneObject:
     the root's, or one that the robot carries."""
 
 
-class Repair(Flag):
-    """Changes that make an unknown object known again, besides its removal or addition."""
-
-    NONE = 0
-    MOVE = auto()
-    """A new pose."""
-    MOVE_SHAPES = auto()
-    """New poses of the object and of its shapes in it."""
-    ATTACH = auto()
-    """Its attachment, if only the attached object of this name is unknown."""
-
-
 @dataclass(frozen=True, eq=False)
 class Problem:
     """Unknown objects of one name, or an object without a valid place.
@@ -86,7 +73,8 @@ class Problem:
     reason: str = ""
     links: frozenset[str | None] = frozenset((None,))
     """Where the unknown objects are or may be: on links; None: in the world."""
-    repairs: Repair = Repair.NONE
+    by_move: bool = False
+    """Whether a new pose makes the object known again, besides its removal or addition."""
     source: str = ""
     """Name of its origin, as `SceneObject.source`."""
     thing: SceneObject | None = None

@@ -16,7 +16,7 @@ from octomap_msgs.msg import OctomapWithPose
 from superovoid.robot.limits import MAXIMUM_NAME
 from superovoid.robot.planning_scene import OCTOMAP, Edit
 from superovoid.robot.rules import AllowedCollisionMatrix
-from superovoid.robot.scene_objects import MORE, Problem, Repair
+from superovoid.robot.scene_objects import MORE, Problem
 from superovoid.shapes import HalfSpace
 from superovoid_ros.nodes.common.conversions import from_pose
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals, shorten
@@ -93,11 +93,9 @@ def _problems_of(message: Part, edit: Edit) -> list[Problem]:
         return [Problem(name, links=frozenset(links), source=FROM_MOVEIT)]
     if message.operation == REMOVE:
         return []
-    repairs = Repair.NONE
-    if message.operation == MOVE:
-        moves_shapes = any(map(len, (message.primitive_poses, message.mesh_poses, message.plane_poses)))
-        repairs = Repair.MOVE_SHAPES if moves_shapes else Repair.MOVE | Repair.MOVE_SHAPES
-    return [Problem(_stored_name(message.id), repairs=repairs, source=FROM_MOVEIT)]
+    moves_shapes = any(map(len, (message.primitive_poses, message.mesh_poses, message.plane_poses)))
+    by_move = message.operation == MOVE and not moves_shapes
+    return [Problem(_stored_name(message.id), by_move=by_move, source=FROM_MOVEIT)]
 
 
 def _stored_name(name: str) -> str:
