@@ -235,7 +235,7 @@ PLAIN = (
 
 # A module of a folder of the node imports only earlier folders, and of the modules beside them these.
 FOLDERS = ("robot_state", "world", "answers", "health")
-SHARED = {"counting", "jobs", "part"}
+SHARED = {"jobs", "part"}
 
 
 def owned_by(path, name):

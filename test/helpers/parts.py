@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from types import SimpleNamespace
 
-from superovoid_ros.nodes.distance_service.counting import RequestCounts
-from superovoid_ros.nodes.distance_service.part import Activity, Common
+from superovoid_ros.nodes.distance_service.part import Activity, Common, RequestCounts
 
 
 class Lines:

@@ -18,7 +18,7 @@ from rclpy.serialization import serialize_message
 from std_msgs.msg import String
 
 from superovoid_ros.nodes.common.endpoints import Endpoints, LostMessages
-from superovoid_ros.nodes.common.mistakes import InputError
+from superovoid_ros.nodes.common.mistakes import Code, InputError
 from superovoid_ros.nodes.distance_service import parameter_file
 from superovoid_ros.nodes.distance_service.robot_state.latest import StampedTransform
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
@@ -443,7 +443,7 @@ def test_a_message_refused_again_after_a_requested_scene_is_logged_once(describe
     described.follow((refused_scene(), [HOW]))
     described.world.take_whole(PlanningScene())
     described.check([HOW])
-    assert sum("is refused" in line for line in described.common.log.lines) == 1
+    assert sum("link_scale" in line for line in described.common.log.lines) == 1
 
 
 def test_a_refused_request_leaves_nothing_among_others(described):
@@ -532,6 +532,21 @@ def test_parameters_set_without_a_pause_starve_no_reading(service):
     service.set(padding=0.3)
     service.jobs.step()
     assert set(service.objects) == {"cup", "plate"} and service.current.model().planning.padding.default == 0.3
+
+
+def test_robot_parameters_set_faster_than_the_robot_is_read_do_not_starve_it(described):
+    accepted = 0
+    with pytest.raises(InputError, match="being read") as refused:
+        for number in range(100):  # one in each reading
+            described.set(rtol=1e-9 * (1 + number))
+            accepted += 1
+            described.jobs.step()
+            described.jobs.step() if number else None
+    assert refused.value.code == Code.BUSY and accepted > 2
+    described.check({})
+    assert described.current.model().planning._rtol == 1e-9 * accepted
+    described.set(rtol=1e-3)
+    described.check({})
 
 
 def test_a_limit_raised_during_a_reading_that_it_ends_counts():

@@ -244,6 +244,14 @@ class PlanningScene:
         rows |= {name: rows[name] - less for name in ("distance", "lower", "upper")}
         return DistanceResults(**rows)
 
+    def with_limits(self, limits: Limits, padding: Padding) -> PlanningScene:
+        """Return this planning scene with other limits and paddings; see `for_robot` if limits change."""
+        if limits != self.limits:
+            return self.for_robot(self.robot, limits=limits, padding=padding)
+        edit = self.edit()
+        edit.padding = padding
+        return edit.commit()
+
     def for_robot(
         self,
         robot: Robot,

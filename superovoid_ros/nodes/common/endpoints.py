@@ -67,9 +67,9 @@ class LostMessages:
 
     def __init__(self, depth: int) -> None:
         self._depth = depth
-        self._newest: dict[bytes, int] = {}  # number by publisher, longest silent first
+        self._newest: dict[bytes, int] = {}  # number by publisher
         self._taken = 0
-        self._begins_late = self._has_forgotten = False
+        self._begins_late = False
 
     def losses(self, info: Mapping[str, Any]) -> int:
         """Return how many messages of the same publisher were lost just before a message.
@@ -87,16 +87,15 @@ class LostMessages:
             self._begins_late = True
         else:
             key = bytes(publisher["data"])
-            before = self._newest.pop(key, None)
+            before = self._newest.get(key)
             if before is None:
                 self._begins_late = self._begins_late or number > 1
-                lost = int(number > 1 and self._has_forgotten)
             else:
                 lost = max(0, number - before - 1)
             self._newest[key] = number if before is None else max(number, before)
-            if len(self._newest) > _MOST_PUBLISHERS:
-                del self._newest[next(iter(self._newest))]
-                self._has_forgotten = True
+            if len(self._newest) > _MOST_PUBLISHERS:  # what is lost before their next messages is unknown
+                self._newest.clear()
+                lost += 1
         if self._begins_late and self._taken >= self._depth:
             self._begins_late = False
             lost += 1

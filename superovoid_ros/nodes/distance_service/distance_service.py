@@ -24,9 +24,8 @@ from superovoid_ros.nodes.common.main import run
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of
 from superovoid_ros.nodes.common.parameters import Parameters, switch
 from superovoid_ros.nodes.common.throttle import Log
-from superovoid_ros.nodes.distance_service.counting import RequestCounts
 from superovoid_ros.nodes.distance_service.jobs import QUERIES, Jobs, Kind
-from superovoid_ros.nodes.distance_service.part import Activity, Common, Part
+from superovoid_ros.nodes.distance_service.part import Activity, Common, Part, RequestCounts
 
 if TYPE_CHECKING:
     from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements

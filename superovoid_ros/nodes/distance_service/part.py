@@ -33,18 +33,18 @@ requests unless the node is active.
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from rclpy.node import Node
 
 from superovoid_ros.nodes.common.endpoints import Endpoints, words_of
-from superovoid_ros.nodes.common.mistakes import Code, InputError, UnreadableError, code_of, reason_of
+from superovoid_ros.nodes.common.mistakes import Code, InputError, UnreadableError, code_of, reason_of, shorten
 from superovoid_ros.nodes.common.parameters import Declaration
 from superovoid_ros.nodes.common.throttle import Log
-from superovoid_ros.nodes.distance_service.counting import RequestCounts
 from superovoid_ros.nodes.distance_service.jobs import AT_ONCE, Jobs, Kind
 
 Result = TypeVar("Result")
@@ -85,6 +85,38 @@ class Activity:
             raise InputError(words, Code.INACTIVE)
 
 
+@dataclass
+class RequestCounts:
+    """Counts since the start of the process, for the diagnostics."""
+
+    calls: Counter[str] = field(default_factory=Counter)
+    """Number of calls of each service."""
+    refused: Counter[str] = field(default_factory=Counter)
+    """Number of refused calls of each service: with `success: false` or an error code."""
+    reasons: dict[str, str] = field(default_factory=dict)
+    """Reason of the last refusal by each service, since some responses have no field for it."""
+    internal_errors: int = 0
+    """Number of calls, messages and timers that failed because of a bug in this package."""
+    unreadable: int = 0
+    """Number of messages and requests that rclpy could not deserialize."""
+    refused_messages: int = 0
+    """Number of other refused messages."""
+    uncertified: int = 0
+    """Number of pairs answered with status UNPROVEN."""
+
+    def call(self, service: str, error: Exception | None = None) -> None:
+        """Count a call of a service, with the error that prevented an answer if there was one."""
+        self.calls[service] += 1
+        if error is not None:
+            self.reasons[service] = shorten(str(error) or repr(error), 300)
+            self.refused[service] += 1
+            self.internal_errors += not isinstance(error, InputError)
+
+    def fault(self) -> None:
+        """Count an error of this package."""
+        self.internal_errors += 1
+
+
 @dataclass(frozen=True)
 class Common:
     """Shared services passed to every part."""
@@ -102,9 +134,14 @@ class Common:
     """Runs long work in threads."""
 
     def report_failure(self, what: str, error: Exception) -> None:
-        """Log and count the exception of a callback of a topic, service, timer or job."""
+        """Log and count the error of a message, timer or job; `what` is the topic or the name of the others."""
         self.log.error(what, words_of(what, error))
-        self.statistics.fault(is_read=not isinstance(error, UnreadableError))
+        if isinstance(error, UnreadableError):
+            self.statistics.unreadable += 1
+        elif isinstance(error, InputError):
+            self.statistics.refused_messages += 1
+        else:
+            self.statistics.fault()
 
 
 class Part:
@@ -126,7 +163,7 @@ class Part:
             common.log,
             common.statistics,
         )
-        self.activity, self.jobs = common.activity, common.jobs
+        self.activity, self.jobs, self.report_failure = common.activity, common.jobs, common.report_failure
         self.endpoints = Endpoints(common.node, common.report_failure)
         self._calls = 0  # calls of services that have no response yet
 

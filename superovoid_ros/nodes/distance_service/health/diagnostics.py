@@ -258,7 +258,7 @@ class Diagnostics(Part):
             "calls": total.calls.total(),
             "calls refused": total.refused.total(),
             "internal errors": total.internal_errors,
-            "messages refused": total.refused_messages.total(),
+            "messages refused": total.refused_messages,
             "unreadable messages": total.unreadable,
             "omitted log lines": self.log.left_out,
             "uncertified answers": total.uncertified,

@@ -26,7 +26,7 @@ from tf2_msgs.msg import TFMessage
 
 from superovoid.robot import Robot
 from superovoid_ros.nodes.common.conversions import NANOSECONDS, from_transform, stamp_of, to_time
-from superovoid_ros.nodes.common.mistakes import Code, InputError, check_name, listing, reason_of
+from superovoid_ros.nodes.common.mistakes import Code, InputError, check_name, listing
 from superovoid_ros.nodes.common.parameters import choice, number, text
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.latest import TransformTree
@@ -221,7 +221,7 @@ class Measurements(Part, Measured):
         try:
             store_joint_states(self.joints, message, self._clock_time())
         except InputError as error:
-            self._refuse("joint_states", error)
+            self.report_failure("joint_states", error)
 
     def _take_transforms(self, topic: str, message: TFMessage) -> None:
         """Store the transforms of a message, unless this node publishes them itself."""
@@ -232,8 +232,4 @@ class Measurements(Part, Measured):
             try:
                 store_transform(self.transforms, stamped, static=topic == "/tf_static", now=now)
             except Exception as error:  # only one transform is invalid; the others are used
-                self._refuse(topic, error)
-
-    def _refuse(self, topic: str, error: Exception) -> None:
-        self.log.error(topic, f"{topic}: ignored: {reason_of(error)}")
-        self.statistics.message(topic, error)
+                self.report_failure(topic, error)

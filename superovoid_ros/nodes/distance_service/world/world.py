@@ -54,7 +54,6 @@ from superovoid_ros.nodes.distance_service.world.current_model import (
     Note,
     Snapshot,
     apply,
-    model_of,
 )
 from superovoid_ros.nodes.distance_service.world.description import (
     OF_ROBOT,
@@ -87,6 +86,7 @@ _MOST_LISTED = 10  # number of reasons in the diagnostics
 MOST_WAITING, MOST_BYTES = 5_000, 500_000_000
 """Largest number of messages and requests that wait, and of bytes of these messages together."""
 _MOST_RULE_PAIRS = 1_000_000  # number of pairs in a response about rules
+_MOST_OVERTAKEN = 3
 _PERIOD = 0.02  # s between two models built only for messages of topics
 
 INCOMPLETE = "incomplete_world"
@@ -163,6 +163,7 @@ class World(Part):
         self._topic_text = dict.fromkeys(TOPICS, "")
         self._built_at = -math.inf  # time.monotonic, s
         self.lost_messages = 0
+        self._overtaken = 0  # readings of robots whose parameters were set in the meantime, one after the other
         self._move_group: MoveGroupScene | None = None
 
     def open(self) -> None:
@@ -205,7 +206,7 @@ class World(Part):
             self._move_group.close()
         self._move_group = None
         self._made_from, self._topic_text = {}, dict.fromkeys(TOPICS, "")
-        self.lost_messages = 0
+        self.lost_messages = self._overtaken = 0
         self._pending = []
         self._current.exchange(Snapshot())
 
@@ -256,10 +257,9 @@ class World(Part):
         return values | {topic: str(values[topic]).strip() or text for topic, text in self._topic_text.items()}
 
     def check(self, new: Mapping[str, object]) -> None:
-        """Raise `InputError` if the present robot and objects exceed new limits; a new robot is read later."""
-        model = self._current.snapshot.model
-        if model is not None and not new.keys() & ROBOT_NAMES:
-            _check_limits(model.planning, new)
+        """Raise `InputError` if parameters of the robot are set faster than it can be read."""
+        if new.keys() & ROBOT_NAMES and self._overtaken >= _MOST_OVERTAKEN:
+            raise InputError("the robot is being read: set its parameters once it is there", Code.BUSY)
 
     def apply(self, names: AbstractSet[str]) -> None:
         """Read the robot, or apply new limits and paddings to the present model."""
@@ -295,17 +295,15 @@ class World(Part):
         snapshot = self._current.snapshot
         present = {**values, **{name: self.parameter(name) for name in SCENE_NAMES}}
         if present != values:
+            limits, padding = limits_and_padding(present, model.planning)
             try:
                 with refusals():
-                    _check_limits(model.planning, present)
-                    edit = model.planning.edit()
-                    edit.limits, edit.padding = limits_and_padding(present, model.planning)
-                    model = model_of(edit.commit())
-            except Exception as error:
-                self.log.error("robot", f"read again: {reason_of(error)}")
+                    model = Model(model.planning.with_limits(limits, padding))
+            except InputError as error:  # the robot alone exceeds a limit
                 self._current.exchange(replace(snapshot, planning=model.planning))
-                self.load()
+                self._use_no_robot(error)
                 return
+        self._overtaken = 0
         self._current.exchange(replace(snapshot, model=model, planning=model.planning))
         self._made_from = present
         if snapshot.model is None or model.robot is not snapshot.model.robot:
@@ -326,8 +324,7 @@ class World(Part):
             )
         else:
             words = f"no robot: {reason_of(problem)}"
-            self.log.error("robot", words)
-            self.statistics.message("robot_description", problem)
+            self.report_failure("robot_description", problem)
         self._current.exchange(self._current.snapshot.without_model(words))
 
     def _use_no_robot_yet(self) -> None:
@@ -356,8 +353,7 @@ class World(Part):
         """Log that messages were lost, and return the diff in their place."""
         self.lost_messages += count
         words = f"lost {count} message{'' if count == 1 else 's'} on {topic}: {words}"
-        self.log.error(topic, words)
-        self.statistics.message(topic, InputError(words))
+        self.report_failure(topic, InputError(words))
         return _of_unknown(topic, words)
 
     def _start(self) -> None:
@@ -405,8 +401,9 @@ class World(Part):
             return
         snapshot = self._current.snapshot
         if snapshot.model is None and snapshot is not found.snapshot:
-            self._is_described = True
+            self._is_described, self._overtaken = True, self._overtaken + 1
         elif found.model is None:
+            self._overtaken = 0
             self._use_no_robot(found.problem)
             self._is_described |= self._values() != found.values
         else:
@@ -422,19 +419,13 @@ class World(Part):
 
     def _finish(self, diff: Diff, planning: Planning | None, problem: Exception | None) -> None:
         """Respond to a request; log and count the problem of a message."""
-        topic = diff.topic
         if diff.is_again or (problem is None and diff.answer is None):
             return
         if diff.answer:
             settle(diff.answer, planning, problem)
-        elif isinstance(problem, UnreadableError):
-            self.lost_messages += 1
-            self.log.error(topic, f"{topic}: lost an unreadable message: {problem}")
-            self.statistics.fault(is_read=False)
-        else:
-            # None of these objects is where its sender believes it to be.
-            self.log.error(topic, f"a message on {topic} is refused: {reason_of(problem)}")
-            self.statistics.message(topic, problem)
+        else:  # none of these objects is where its sender believes it to be
+            self.lost_messages += isinstance(problem, UnreadableError)
+            self.report_failure(diff.topic, problem)
 
     def change(self, service: str, change: Change, again: Sequence[Diff] = ()) -> Future:
         """Apply a change, and diffs again after it; the result of the future is the planning scene, or the error."""
@@ -521,14 +512,6 @@ class World(Part):
 def _is_full(diffs: Sequence[Diff]) -> bool:
     """Return whether diffs are more than may wait."""
     return len(diffs) > MOST_WAITING or sum(diff.size for diff in diffs) > MOST_BYTES
-
-
-def _check_limits(planning: Planning, new: Mapping[str, object]) -> None:
-    """Raise `InputError` if a planning scene exceeds new limits."""
-    counts = len(planning.owners), len(planning.objects), planning.scene.pair_count
-    for name, found in zip(("max_bodies", "max_objects", "max_pairs"), counts, strict=True):
-        if int(new.get(name, found)) < found:
-            raise InputError(f"{name} = {new[name]}: there are already {found}")
 
 
 def _of_unknown(topic: str, words: str) -> Diff:
