@@ -218,6 +218,9 @@ def _check_limit(name: str, kind: str, limit: ET.Element | None, problems: Probl
         if kind in ("revolute", "prismatic"):
             raise RobotDescriptionError(f"{_KIND}: joint '{name}': is {kind} without a limit")
         return
+    if kind in ("revolute", "prismatic") and {"lower", "upper"}.isdisjoint(limit.keys()):
+        words = "limit has neither lower nor upper: both are 0, so it cannot move"
+        problems.warn(f"{_KIND}: joint '{name}': {words}")
     lower, upper = (numbers(limit, end, 1, _KIND, limit=np.inf, default=(0.0,))[0] for end in ("lower", "upper"))
     for end, value in (("lower", lower), ("upper", upper)):
         if abs(value) > _ANGLE:

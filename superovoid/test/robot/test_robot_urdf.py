@@ -321,6 +321,15 @@ def test_mimic_of_an_unknown_joint_becomes_independent_with_a_warning():
     assert read.warnings == ("URDF: joint 'ab': mimics joint 'x', which does not exist",)
 
 
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+def test_a_limit_without_ends_is_zero_with_a_warning(kind, strict):
+    moving = joint("ab", "a", "b", kind).replace('lower="-1" upper="1" ', "")
+    read = Robot.from_urdf(urdf(link("a") + link("b") + moving), strict=strict)
+    assert read.joint_limits == {"ab": (0.0, 0.0)}
+    assert read.warnings == ("URDF: joint 'ab': limit has neither lower nor upper: both are 0, so it cannot move",)
+
+
 def test_absurd_limits_are_ignored_with_warnings():
     text = CHAIN.replace('lower="-1"', 'lower="-1e16"').replace('upper="1"', 'upper="1e+16"')
     text += joint("bc", "b", "c", "prismatic").replace('upper="1"', 'upper="20000"')
