@@ -309,8 +309,7 @@ class PlanningScene:
                     links, reason = unread.links | {thing.link}, f"{error}; {unread.reason}"
                     no_place = replace(unread, by_move=False, links=links, reason=reason)
                 problems[name] = no_place
-        for problem in problems.values():
-            edit._keep_problem(problem)
+        edit._problems = problems
         edit.set_matrix(self.rules.matrix)
         for pair, checked, reason in self.rules.runtime:
             name_a, name_b = (list(pair) * 2)[:2]

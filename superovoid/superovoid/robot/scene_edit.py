@@ -55,10 +55,7 @@ class Edit:
         self._start, self._robot = start, start.robot
         self._objects = dict(start.objects)
         self._changed: dict[str, None] = {}  # names of changed and removed objects, in order
-        self._problems: dict[str, Problem] = {}
-        self._problem_bodies = self._problem_triangles = self._problems_attached = 0
-        for problem in start.problems.values():
-            self._keep_problem(problem)
+        self._problems = dict(start.problems)
         self._own_rules = start.rules.copy()
         self._gone: set[str] = set()  # removed objects still in the rules
         self._rules_changed = False
@@ -233,7 +230,7 @@ class Edit:
         self._changed[name] = None
         self._gone.add(name)
         if problem is not None:
-            self._keep_problem(replace(problem, by_move=False))
+            self._problems[name] = replace(problem, by_move=False)
 
     def _settle(self, name: str, attached: bool | None) -> None:
         """Drop what is unknown about the attached objects of a name, or those of the world; None: about all."""
@@ -241,9 +238,9 @@ class Edit:
         if problem is None:
             return
         elsewhere = frozenset(link for link in problem.links if (link is None) is attached)
-        self._drop_problem(name)
+        del self._problems[name]
         if elsewhere:
-            self._keep_problem(replace(problem, links=elsewhere))
+            self._problems[name] = replace(problem, links=elsewhere)
         elif name not in self._objects:
             self._gone.add(name)
 
@@ -263,7 +260,8 @@ class Edit:
             links, by_move = links | before.links, by_move and before.by_move
         if before is not None and not before.is_unread:
             reason = f"{before.reason}; {reason}"  # its shapes might fit again, but are outdated
-        self._keep_problem(replace(problem, reason=shorten(reason, _LONGEST_REASON), links=links, by_move=by_move))
+        reason = shorten(reason, _LONGEST_REASON)
+        self._problems[problem.name] = replace(problem, reason=reason, links=links, by_move=by_move)
 
     def set_octomap(
         self, octree: Octree, root_from_tree: PoseLike, most: int, outside_frame: OutsideFrame | None = None
@@ -301,7 +299,7 @@ class Edit:
 
     def remove_octomap(self) -> None:
         """Remove the octomap, if there is one. Rules for `OCTOMAP` stay for the next."""
-        self._drop_problem(OCTOMAP)
+        self._problems.pop(OCTOMAP, None)
         before = self._objects.pop(OCTOMAP, None)
         if before is not None:
             self._forget_bodies(before)
@@ -357,39 +355,37 @@ class Edit:
             if thing.link == robot.root != robot.root_link:
                 raise ValueError(f"object '{name}': '{thing.link}' is the frame of the world, which carries nothing")
             self._rules.check_link(name, thing.link)
-            attached = (
-                len(self._rules.attached_objects) + (name not in self._rules.attached_objects) + self._problems_attached
-            )
-            attached -= problem is not None and problem.link is not None
+            unknown = {one.name for one in self._problems.values() if one.link is not None}
+            attached = len({name} | unknown | self._rules.attached_objects.keys())
             self.limits.check("attached", attached, f"object '{name}'")
         if before is None or before.shapes is not thing.shapes:
-            self._take_bodies(thing, before, problem)
+            self._take_bodies(thing, before)
         if thing.link is not None:
             self._rules.attach(name, thing.link, thing.touch_links)
         else:
             self._rules.detach(name)
         self._objects[name] = thing
         self._changed[name] = None
-        self._drop_problem(name)
+        self._problems.pop(name, None)
         if problem is not None and problem.is_unread and thing.link is None:
             on_links = problem.links - {None}  # as in MoveIt, an object of the world replaces no attached one
             if on_links:
-                self._keep_problem(replace(problem, links=on_links, by_move=False))
+                self._problems[name] = replace(problem, links=on_links, by_move=False)
         if before is not None and (before.link, before.touch_links) != (thing.link, thing.touch_links):
             self._rules_changed = True
 
-    def _take_bodies(self, thing: SceneObject, before: SceneObject | None, problem: Problem | None) -> None:
+    def _take_bodies(self, thing: SceneObject, before: SceneObject | None) -> None:
         """Replace the names of an object's former bodies by those of its new ones; change nothing if this raises."""
         name, new = thing.name, body_names(thing)
         clash = next((body for body in new if self._owner_of.get(body, name) != name), None)
         if clash is not None:
             raise ValueError(f"object '{name}': its body '{clash}' has the name of another body, choose another name")
-        bodies = len(self._owner_of) + len(new) + self._problem_bodies
-        triangles = self._triangles + triangle_count(thing) + self._problem_triangles
-        for replaced in (before, None if problem is None else problem.thing):
-            if replaced is not None:
-                bodies -= len(replaced.shapes)
-                triangles -= triangle_count(replaced)
+        unplaced = [one.thing for one in self._problems.values() if one.thing is not None and one.name != name]
+        bodies = len(self._owner_of) + sum(len(one.shapes) for one in (thing, *unplaced))
+        triangles = self._triangles + sum(map(triangle_count, (thing, *unplaced)))
+        if before is not None:
+            bodies -= len(before.shapes)
+            triangles -= triangle_count(before)
         self.limits.check("bodies", bodies, f"object '{name}' has {len(thing.shapes)} bodies")
         self.limits.check("triangles", triangles, f"object '{name}'")
         if before is not None:
@@ -401,22 +397,6 @@ class Edit:
         for body in body_names(thing):
             self._owner_of.pop(body, None)
         self._triangles -= triangle_count(thing)
-
-    def _keep_problem(self, problem: Problem) -> None:
-        self._drop_problem(problem.name)
-        self._problems[problem.name] = problem
-        self._count_problem(problem, 1)
-
-    def _drop_problem(self, name: str) -> None:
-        problem = self._problems.pop(name, None)
-        if problem is not None:
-            self._count_problem(problem, -1)
-
-    def _count_problem(self, problem: Problem, times: int) -> None:
-        self._problems_attached += times * (problem.link is not None)
-        if problem.thing is not None:
-            self._problem_bodies += times * len(problem.thing.shapes)
-            self._problem_triangles += times * triangle_count(problem.thing)
 
     def _touch_links(self, name: str, names: Iterable[str], link: str | None) -> frozenset[str]:
         """Return the links and objects for names of links, groups and objects."""
