@@ -318,22 +318,6 @@ class Measured:
         return poses, stamps, unplaced
 
 
-@dataclass(eq=False)
-class Moment(Measured):
-    """The measurements of one moment; later ones do not change them."""
-
-    _link_poses: dict[Robot, Mapping[str, np.ndarray]] = field(default_factory=dict)
-
-    def link_poses(self, robot: Robot) -> Mapping[str, np.ndarray]:
-        """Return the poses of all links in a common frame, m; raise `InputError` if they are unknown."""
-        if robot not in self._link_poses:
-            state = self.states(robot)
-            poses = self._link_poses[robot] = dict(state.root_poses(robot))
-            if state.unplaced:  # the pose of the other links in the root is unknown
-                del poses[robot.root]
-        return self._link_poses[robot]
-
-
 def _require_placed(unplaced: str) -> None:
     if unplaced:
         raise InputError(unplaced, Code.INCOMPLETE_WORLD)

@@ -5,7 +5,7 @@
 
 tf2_ros is not used: its buffer interpolates at the newest time at which all transforms of a chain are known, so one
 slow sender makes a pose as old as that sender's last message; and it cannot be copied, which a message that is read
-later needs (`Moment`).
+later needs (`Measurements.moment`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from superovoid_ros.nodes.common.mistakes import Code, InputError, check_name, l
 from superovoid_ros.nodes.common.parameters import choice, number, text
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.latest import TransformTree
-from superovoid_ros.nodes.distance_service.robot_state.measured import UNMEASURED, Joints, Measured, Moment, States
+from superovoid_ros.nodes.distance_service.robot_state.measured import UNMEASURED, Joints, Measured, States
 
 # Messages wait until the node uses them: those of several fast senders must not displace those of a slow one.
 JOINT_STATES = QoSProfile(depth=500, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -155,11 +155,11 @@ class Measurements(Part, Measured):
             self._take_arrived()
         return super().positions(robot, names)
 
-    def moment(self) -> Moment:
-        """Return what was measured until now; may be called from any thread."""
+    def moment(self) -> Measured:
+        """Return what was measured until now, which later messages do not change; may be called from any thread."""
         if not self.is_followed():
             self._take_arrived()
-        return Moment(self.parameter, self.joints.copy(), self.transforms.copy(), self.topic)
+        return Measured(self.parameter, self.joints.copy(), self.transforms.copy(), self.topic)
 
     def velocities(self, robot: Robot, state: States) -> np.ndarray:
         """Return the measured velocities of `Robot.joint_names`, rad/s or m/s.

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from superovoid.robot.planning_scene import Edit, PlanningScene, Problem
 from superovoid.robot.scene_objects import MORE
 from superovoid_ros.nodes.common.mistakes import Code, InputError, reason_of, refusals
-from superovoid_ros.nodes.distance_service.robot_state.measured import Moment
+from superovoid_ros.nodes.distance_service.robot_state.measured import Measured
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.nodes.distance_service.world.model import Model
 
@@ -49,7 +49,7 @@ class Diff:
     """Whether it was applied before, and a whole scene has removed it: both must become one model."""
     size: int = 0
     """Size of the message, bytes."""
-    measured: Moment | None = None
+    measured: Measured | None = None
     """Measurements at its arrival; None if there was no robot: those when it is applied."""
     notes: Sequence[Note] = ()
     """Its notes, after it was applied."""
@@ -147,7 +147,7 @@ class CurrentModel:
 # --- building, in any thread ---
 
 
-def apply(model: Model, diffs: Sequence[Diff], now: Moment) -> tuple[Model, list[Diff]]:
+def apply(model: Model, diffs: Sequence[Diff], now: Measured) -> tuple[Model, list[Diff]]:
     """Apply diffs to a model in order; return the new model, and the diffs read so far, with their results.
 
     All together become one planning scene, without the diffs that cannot be applied. After `LONGEST` the others are

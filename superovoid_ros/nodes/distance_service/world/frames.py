@@ -13,7 +13,7 @@ from superovoid.robot import Robot
 from superovoid.robot.planning_scene import Edit
 from superovoid.robot.scene_objects import OutsideFrame, object_frame
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing
-from superovoid_ros.nodes.distance_service.robot_state.measured import Moment
+from superovoid_ros.nodes.distance_service.robot_state.measured import Measured
 from superovoid_ros.nodes.distance_service.robot_state.places import Place
 
 
@@ -33,7 +33,7 @@ class Frames:
     """
 
     def __init__(
-        self, measured: Moment, robot: Robot, edit: Edit, link_poses: Mapping[str, np.ndarray] | None = None
+        self, measured: Measured, robot: Robot, edit: Edit, link_poses: Mapping[str, np.ndarray] | None = None
     ) -> None:
         self.robot, self._measured, self._edit, self._link_poses = robot, measured, edit, link_poses
 
@@ -46,10 +46,14 @@ class Frames:
         robot = self.robot
         if link not in robot.links:
             raise InputError(f"link '{link}' does not exist; links: {listing(robot.links)}", Code.UNKNOWN_LINK)
-        poses = self._measured.link_poses(robot) if self._link_poses is None else self._link_poses
-        if link not in poses:
+        if self._link_poses is None:
+            state = self._measured.states(robot)
+            poses = state.root_poses(robot)
+            # Otherwise the pose of the other links in the root is unknown.
+            self._link_poses = {one: poses[one] for one in poses if one != robot.root or not state.unplaced}
+        if link not in self._link_poses:
             raise InputError(f"the pose of link '{robot.root_link}' in '{robot.root}' is unknown")
-        return poses[link]
+        return self._link_poses[link]
 
     def link(self, link: str) -> np.ndarray:
         """Return root_from_link, m, shape (4, 4); raise `InputError` if the link or its state is unknown."""
