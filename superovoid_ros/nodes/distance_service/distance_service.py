@@ -13,7 +13,7 @@ documents topics, services, parameters, states and errors for users.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rcl_interfaces.msg import SetParametersResult
@@ -170,9 +170,9 @@ class DistanceService(LifecycleNode):
             names = frozenset(parameter.name for parameter in parameters)
             self._let_all(lambda part: part.apply(names))
 
-    def _let_all(self, act: Callable[[Part], None]) -> None:
-        """Call `act` with every part; a bug in one part stops neither the others nor the node."""
-        for part in self.parts:
+    def _let_all(self, act: Callable[[Part], object], parts: Iterable[Part] | None = None) -> None:
+        """Call `act` with parts (default: all); a bug in one part stops neither the others nor the node."""
+        for part in self.parts if parts is None else parts:
             try:
                 act(part)
             except Exception as error:
@@ -190,14 +190,16 @@ class DistanceService(LifecycleNode):
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Stop answering and publishing; measurements are still received."""
-        return self._transition("deactivate", self._deactivate)
+        self._deactivate()
+        return TransitionCallbackReturn.SUCCESS
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Close all topics, and discard robot and measurements.
 
         The same before the end of the node and after a failed transition, so that the node can be configured again.
         """
-        return self._transition("clean up", self._clean_up)
+        self._clean_up()
+        return TransitionCallbackReturn.SUCCESS
 
     on_error = on_cleanup
 
@@ -207,9 +209,7 @@ class DistanceService(LifecycleNode):
         self._activity.state = "finalized"
         return result
 
-    def _transition(
-        self, name: str, act: Callable[[], None], undo: Callable[[], None] | None = None
-    ) -> TransitionCallbackReturn:
+    def _transition(self, name: str, act: Callable[[], None], undo: Callable[[], None]) -> TransitionCallbackReturn:
         """Run a transition; log the error that prevents it, which rclpy would not log.
 
         Invalid input refuses the transition, and the node stays in its state. Any other error leads to `on_error`.
@@ -222,8 +222,7 @@ class DistanceService(LifecycleNode):
             if not isinstance(error, InputError):
                 self.statistics.fault()
                 return TransitionCallbackReturn.ERROR
-            if undo is not None:
-                undo()
+            undo()
             return TransitionCallbackReturn.FAILURE
         return TransitionCallbackReturn.SUCCESS
 
@@ -241,30 +240,15 @@ class DistanceService(LifecycleNode):
     def _deactivate(self) -> None:
         self._activity.state = "inactive"
         self._jobs.cancel(QUERIES, "the node was deactivated before it could respond")
-        problems = self._end("deactivate")
-        if problems:
-            raise problems[0]
-
-    def _end(self, what: str) -> list[Exception]:
-        """Call the method `what` of every part, last part first; return the exceptions that it raised."""
-        problems = []
-        for part in reversed(self.parts):
-            try:
-                getattr(part, what)()
-            except Exception as error:
-                problems.append(error)
-        return problems
+        self._let_all(lambda part: part.deactivate(), reversed(self.parts))
 
     def _clean_up(self) -> None:
-        was_active = self._activity.is_active
+        if self._activity.is_active:
+            self._deactivate()
         self._activity.state = "unconfigured"
-        problems = self._end("deactivate") if was_active else []
         self._jobs.cancel(Kind, "the node was cleaned up before it could respond")
-        problems += self._end("clean_up")
-        for part in self.parts:
-            part.endpoints.close()
-        if problems:
-            raise problems[0]
+        self._let_all(lambda part: part.clean_up(), reversed(self.parts))
+        self._let_all(lambda part: part.endpoints.close())
 
     def end(self) -> bool:
         """Deactivate the node before its end and refuse waiting calls; return True once all clients have their results.
@@ -278,10 +262,7 @@ class DistanceService(LifecycleNode):
 
     def destroy_node(self) -> None:
         """Close everything, and destroy the node."""
-        self._jobs.cancel(Kind, "the node ended before it could respond")
-        if self._activity.is_active:
-            self._end("deactivate")
-        self._end("clean_up")
+        self._clean_up()
         super().destroy_node()
 
 
