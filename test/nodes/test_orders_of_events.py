@@ -48,8 +48,8 @@ class Transforms:
     where = np.eye(4)
 
     def lookup(self, _target, source):
-        if source == "nowhere":
-            raise InputError("no transform of 'nowhere'")
+        if source == "nowhere" or self.where is None:
+            raise InputError(f"no transform of '{source}'")
         return StampedTransform(self.where)
 
     def lies_below(self, _frame, _above):
@@ -509,6 +509,13 @@ def test_an_object_moved_by_tf_is_not_attached_where_it_was(described):
     described.transforms.where = arm.at(0.5, 0.0, 0.0)
     described.follow((attach, ("'cup' was placed in frame 'map'", "by up to 0.5 m")))
     described.follow((attached_object(name="cup", link="ground", frame="map", primitives=[sphere()]), {"cup": 0.5}))
+
+
+def test_an_object_whose_frame_tf_has_lost_is_not_attached_where_it_was(described):
+    described.follow((cup(frame="map"), {"cup": 0.0}))
+    described.transforms.where = None
+    attach = attached_object(name="cup", link="ground")
+    described.follow((attach, ("'cup' was placed in frame 'map', and no transform of 'map'",)))
 
 
 def test_a_message_has_the_poses_of_its_arrival(described):
