@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from superovoid.planning.scene_problem import pairs_of_group
-from superovoid.robot.planning_scene import PlanningScene, Problem
+from superovoid.robot.planning_scene import PlanningScene
 from superovoid.robot.scene_objects import MORE
 from superovoid.scene import SceneResult
 from superovoid.states import StateDistances, StateQuery
@@ -133,20 +133,20 @@ class Model:
     @cached_property
     def missing_content(self) -> str:
         """Reason why this model cannot be queried (objects that are unreadable or have no pose); empty if it can."""
-        problems, parts = self.planning.problems, []
-        if MORE in problems:
+        problems, parts = dict(self.planning.problems), []
+        lost = problems.pop(MORE, None)
+        if lost is not None:
             remedy = "send a whole planning scene (is_diff: false, and robot_state.is_diff: false)"
-            parts.append(f"{shorten(problems[MORE].reason, 300)}: {remedy}")
-        unread = {name: problem for name, problem in problems.items() if problem.is_unread and name != MORE}
-        unplaced = {name: problem for name, problem in problems.items() if not problem.is_unread}
-        if unplaced:
-            words = f"{'has' if len(unplaced) == 1 else 'have'} no pose relative to robot '{self.robot.name}'"
-            remedy = f"remove or re-send {listing(unplaced)}, or send a robot description that fits them"
-            parts.append(f"{_describe(unplaced, words)}: {remedy}")
-        if unread:
-            names = listing(map(repr, unread))
-            remedy = f"remove (if attached, detach and remove) or re-send {names}, or send a full planning scene"
-            parts.append(f"{_describe(unread, 'could not be read')}: {remedy}")
+            parts.append(f"{shorten(lost.reason, 300)}: {remedy}")
+        if problems:
+            reasons = [shorten(problem.reason, 300) for problem in itertools.islice(problems.values(), 3)]
+            if len(problems) > len(reasons):
+                reasons.append(f"and {len(problems) - len(reasons)} more")
+            parts.append(
+                f"{len(problems)} object{'s' * (len(problems) > 1)} without a shape or place on robot "
+                f"'{self.robot.name}': {'; '.join(reasons)}: remove (if attached, detach and remove) or re-send "
+                f"{listing(map(repr, problems))}, or send a full planning scene or a robot description that fits"
+            )
         return f"not ready: {'; '.join(parts)}" if parts else ""
 
     def describe(self) -> str:
@@ -269,14 +269,6 @@ def _keep(kept: dict[Any, Kept], key: object, make: Callable[[], Kept]) -> Kept:
             kept.clear()
         kept[key] = make()
     return kept[key]
-
-
-def _describe(problems: Mapping[str, Problem], words: str) -> str:
-    """Return the number of problems, the reasons for the first of them, and how many more there are."""
-    count = len(problems)
-    reasons = [shorten(problem.reason, 300) for problem in itertools.islice(problems.values(), 3)]
-    more = f"; and {count - len(reasons)} more" if count > len(reasons) else ""
-    return f"{count} object{'' if count == 1 else 's'} {words}: {'; '.join(reasons)}{more}"
 
 
 def split_pair(entry: str) -> list[str]:
