@@ -45,8 +45,9 @@ class Diff:
     answer: Any = None
     """Future of a request: receives the planning scene with the change, or the problem; it is refused if there is no
     robot. None: a message of a topic. It waits for a robot, and if it is refused, its content is missing (`LOST`)."""
-    is_again: bool = False
-    """Whether it was applied before, and a whole scene has removed it: both must become one model."""
+    again: Sequence[Diff] = ()
+    """Diffs that were applied before, and that a whole scene may have undone: they are applied after it, in one model
+    with it."""
     size: int = 0
     """Size of the message, bytes."""
     measured: Measured | None = None
@@ -158,17 +159,12 @@ def apply(model: Model, diffs: Sequence[Diff], now: Measured) -> tuple[Model, li
     try:
         edit, until = model.planning.edit(), time.monotonic() + LONGEST
         for diff in diffs:
-            if applied and time.monotonic() >= until and not diff.is_again:
+            if applied and time.monotonic() >= until:
                 break
-            changed = edit.copy() if diff.answer else edit  # a refused request changes nothing
-            try:
-                with refusals():
-                    notes = diff.change(changed, Frames(diff.measured or now, model.robot, changed))
-            except Exception as error:
-                applied.append(_refuse(diff, error, edit))
-            else:
-                edit = changed
-                applied.append(replace(diff, notes=notes) if notes else diff)
+            edit, done = _change(edit, diff, now, model)
+            applied.append(done)
+            for one in diff.again:
+                edit, _ = _change(edit, one, now, model)
         if all(diff.answer and diff.error for diff in applied):
             return model, applied
         with refusals():
@@ -184,6 +180,17 @@ def apply(model: Model, diffs: Sequence[Diff], now: Measured) -> tuple[Model, li
         edit = model.planning.edit()
         refused = _refuse(diffs[0], error, edit)
         return model_of(edit.commit()), [refused]
+
+
+def _change(edit: Edit, diff: Diff, now: Measured, model: Model) -> tuple[Edit, Diff]:
+    """Return the edit after a diff, and the diff with its result."""
+    changed = edit.copy() if diff.answer else edit  # a refused request changes nothing
+    try:
+        with refusals():
+            notes = diff.change(changed, Frames(diff.measured or now, model.robot, changed))
+    except Exception as error:
+        return edit, _refuse(diff, error, edit)
+    return changed, replace(diff, notes=notes) if notes else diff
 
 
 def _refuse(diff: Diff, error: Exception, edit: Edit) -> Diff:

@@ -419,18 +419,16 @@ class World(Part):
 
     def _finish(self, diff: Diff, planning: Planning | None, problem: Exception | None) -> None:
         """Respond to a request; log and count the problem of a message."""
-        if diff.is_again or (problem is None and diff.answer is None):
-            return
         if diff.answer:
             settle(diff.answer, planning, problem)
-        else:  # none of these objects is where its sender believes it to be
+        elif problem is not None:  # none of these objects is where its sender believes it to be
             self.lost_messages += isinstance(problem, UnreadableError)
             self.report_failure(diff.topic, problem)
 
     def change(self, service: str, change: Change, again: Sequence[Diff] = ()) -> Future:
         """Apply a change, and diffs again after it; the result of the future is the planning scene, or the error."""
         future = Future()
-        self.submit([Diff(service, change, future), *again])
+        self.submit([Diff(service, change, future, again)])
         return future
 
     # --- MoveIt's messages ---
@@ -452,8 +450,7 @@ class World(Part):
         recorded, self._recorded = self._recorded, None
         if recorded is None:
             raise InputError("too many messages about objects came during the request")
-        again = [replace(diff, is_again=True) for diff in recorded]
-        return self.change("planning_scene", self._change_by(lambda: scene), again)
+        return self.change("planning_scene", self._change_by(lambda: scene), recorded)
 
     def _take(self, topic: str, kind: type, taken: Sequence[tuple[bytes, int]]) -> None:
         """Apply messages of a topic; unusable ones are logged, and their objects recorded as missing."""
