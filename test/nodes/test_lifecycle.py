@@ -8,7 +8,9 @@ from __future__ import annotations
 import pytest
 import rclpy
 from lifecycle_msgs.msg import Transition
+from rclpy.action import ActionClient
 from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.parameter import Parameter
 from std_msgs.msg import Empty
 from superovoid_interfaces.msg import DistanceArray, SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetMinDistance, GetPairRules, GetPenetration
@@ -21,6 +23,7 @@ from superovoid_ros.tools.process.network import own_network
 
 import arm
 import lifecycle
+from node_processes import ROOT
 
 NAME = "/managed"
 SERVICE = "/managed/get_min_distance"
@@ -198,6 +201,15 @@ def test_an_error_in_a_transition_leaves_a_usable_state(fragile_node, transition
         assert fragile_node.trigger_configure() == TransitionCallbackReturn.SUCCESS
     assert fragile_node.trigger_activate() == TransitionCallbackReturn.SUCCESS
     fragile_node.trigger_deactivate(), fragile_node.trigger_cleanup()
+
+
+def test_clients_of_controllers_that_a_configuration_lacks_are_closed(fragile_node):
+    for path in (str(ROOT / "config" / "moveit_controllers.yaml"), ""):
+        fragile_node.set_parameters([Parameter("controllers", value=path)])
+        assert fragile_node.trigger_configure() == TransitionCallbackReturn.SUCCESS
+        clients = [one for one in fragile_node.waitables if isinstance(one, ActionClient)]
+        assert bool(clients) == bool(path)
+        fragile_node.trigger_cleanup()
 
 
 def test_the_end_of_the_node_cancels_jobs_of_each_kind(fragile_node):

@@ -209,6 +209,9 @@ class MotionActions(Searches):
         """Open clients of the controllers."""
         path = str(self.parameter("controllers"))
         self._controllers, self._limits = read_controllers(path), read_execution_limits(path)
+        if not self._motions:  # their controllers may not have stopped yet
+            for one in self._clients.keys() - set(self._controllers):
+                self._clients.pop(one).destroy()
         for one in self._controllers:
             if one not in self._clients:
                 # ROS remaps services and topics but not actions, so the name is resolved as that of a service.
