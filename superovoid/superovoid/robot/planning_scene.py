@@ -343,8 +343,10 @@ class PlanningScene:
                 gone += [] if before is None else body_names(before)
                 come += bodies
         scene.scene = self.scene.fork()
-        scene.scene.remove(gone)
-        scene.scene.exchange(moved)
+        if gone:  # each of these takes one pass over all bodies
+            scene.scene.remove(gone)
+        if moved:
+            scene.scene.exchange(moved)
         if not (edit._rules_changed or gone or come):
             scene.owners, scene._of_world = self.owners, self._of_world
             scene._owner_row, scene._owner_of_body = self._owner_row, self._owner_of_body

@@ -126,9 +126,13 @@ class Model:
 
     def __init__(self, planning: PlanningScene) -> None:
         self.planning, self.robot, self.scene = planning, planning.robot, planning.scene
-        self.links_with_bodies = frozenset(self.planning.owners)
         self._selections: dict[tuple[tuple[str, ...], tuple[str, ...]], Selection] = {}
         self._clearances: dict[str, ClearanceQuery] = {}
+
+    @cached_property
+    def links_with_bodies(self) -> frozenset[str]:
+        """Links and objects that have bodies."""
+        return frozenset(self.planning.owners)
 
     @cached_property
     def missing_content(self) -> str:
