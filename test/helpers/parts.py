@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections import Counter, deque
 from types import SimpleNamespace
 
+from rclpy.task import Future
+
+from superovoid_ros.nodes.distance_service.jobs import Job, settle
 from superovoid_ros.nodes.distance_service.part import Activity, Common, RequestCounts
 
 
@@ -76,8 +79,9 @@ class StepJobs:
     def __init__(self) -> None:
         self.waiting, self.found = deque(), None
 
-    def submit(self, job) -> None:
-        self.waiting.append(job)
+    def result(self, kind, work) -> Future:
+        self.waiting.append(Job(kind, work))
+        return self.waiting[-1].future
 
     def step(self) -> None:
         if not self.waiting:
@@ -91,7 +95,7 @@ class StepJobs:
             return
         found, self.found = self.found, None
         self.waiting.popleft()
-        job.done(*found)
+        settle(job.future, *found)
 
     def finish(self) -> None:
         for _ in range(10_000):

@@ -8,9 +8,11 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from rclpy.task import Future
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
@@ -19,24 +21,21 @@ from superovoid_ros.nodes.common.main import run
 from superovoid_ros.nodes.distance_service.answers import state_validity
 from superovoid_ros.nodes.distance_service.answers.motions import Share
 from superovoid_ros.nodes.distance_service.distance_service import DistanceService
-from superovoid_ros.nodes.distance_service.jobs import Job, Jobs, Kind
+from superovoid_ros.nodes.distance_service.jobs import Jobs, Kind
 from superovoid_ros.nodes.distance_service.part import Part
 
 _may_work = {kind: threading.Event() for kind in Kind}
 _submitted: Counter[Kind] = Counter()
-_submit = Jobs.submit
+_result = Jobs.result
 
 
-def _submit_held(self: Jobs, job: Job) -> None:
-    work = job.work
-
+def _result_held(self: Jobs, kind: Kind, work: Callable[[], object]) -> Future:
     def wait_and_work() -> object:
-        _may_work[job.kind].wait()
+        _may_work[kind].wait()
         return work()
 
-    job.work = wait_and_work
-    _submitted[job.kind] += 1
-    _submit(self, job)
+    _submitted[kind] += 1
+    return _result(self, kind, wait_and_work)
 
 
 class Hold(Part):
@@ -103,5 +102,5 @@ class AlteredService(DistanceService):
 if __name__ == "__main__":
     for event in _may_work.values():
         event.set()
-    Jobs.submit = _submit_held
+    Jobs.result = _result_held
     raise SystemExit(run(AlteredService))

@@ -17,7 +17,7 @@ from superovoid_interfaces.srv import ApplyObjects, GetMinDistance, GetPairRules
 
 from superovoid_ros.nodes.common.mistakes import Code, InputError
 from superovoid_ros.nodes.distance_service.distance_service import DistanceService
-from superovoid_ros.nodes.distance_service.jobs import Job, Kind
+from superovoid_ros.nodes.distance_service.jobs import Kind
 from superovoid_ros.nodes.distance_service.part import Part
 from superovoid_ros.tools.process.network import own_network
 
@@ -213,10 +213,8 @@ def test_clients_of_controllers_that_a_configuration_lacks_are_closed(fragile_no
 
 
 def test_the_end_of_the_node_cancels_jobs_of_each_kind(fragile_node):
-    codes = []
-    for kind in Kind:
-        fragile_node.common.jobs.submit(Job(kind, lambda: None, lambda _, problem: codes.append(problem.code)))
-    assert fragile_node.end() and codes == [Code.CANCELLED] * len(Kind)
+    futures = [fragile_node.common.jobs.result(kind, lambda: None) for kind in Kind]
+    assert fragile_node.end() and [one.exception().code for one in futures] == [Code.CANCELLED] * len(Kind)
 
 
 @pytest.mark.ci

@@ -170,7 +170,7 @@ def test_clean_up_in_the_midst_of_a_reading_leaves_nothing(service):
         service.jobs.step()
     service.world.clean_up()
     for task in service.jobs.waiting:
-        task.done(None, InputError("the node was cleaned up before this was read"))
+        task.future.set_exception(InputError("the node was cleaned up before this was read"))
     service.jobs.waiting.clear()
     service.jobs.found = None
     service.check(["no robot"])

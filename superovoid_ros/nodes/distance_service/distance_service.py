@@ -76,7 +76,7 @@ class DistanceService(LifecycleNode):
         super().__init__("distance_service")
         self.statistics = RequestCounts()
         self._activity = Activity(self.get_fully_qualified_name())
-        self._jobs = Jobs(self, self.report_failure)
+        self._jobs = Jobs(self)
         self._parameters_declared = Parameters(self)
         self._parameters_declared.declare((AUTOSTART, PLANNING))
         self.common = Common(

@@ -3,7 +3,7 @@
 
 """Long work: it runs in threads, and its results are used on the executor's thread.
 
-    submit (executor's thread) -> work (a thread) -> done (executor's thread)
+    result (executor's thread) -> work (a thread) -> callbacks of a future (executor's thread)
 
 Jobs of a kind start in the order of submission, as many at a time as there are processors less one, whatever runs of
 other kinds. Their threads are daemons: the end of the process does not wait for a large mesh.
@@ -17,7 +17,6 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import partial
 from typing import Any, TypeVar
 
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -26,7 +25,6 @@ from rclpy.node import Node
 from rclpy.task import Future
 
 from superovoid.compiled.threads import processors
-from superovoid_ros.nodes.common.endpoints import Failed
 from superovoid_ros.nodes.common.mistakes import Code, InputError
 
 Result = TypeVar("Result")
@@ -51,13 +49,12 @@ QUERIES = frozenset((Kind.QUERY, Kind.MOTION, Kind.INVERSE, Kind.PLAN))
 
 @dataclass(eq=False)
 class Job:
-    """Work, and the use of its result."""
+    """Work, and the future of its result."""
 
     kind: Kind
     work: Callable[[], Any]
     """Called in a thread; must not access the node."""
-    done: Callable[[Any, Exception | None], None]
-    """Receives the result of the work, or its exception, on the executor's thread."""
+    future: Future = field(default_factory=Future, init=False)
     is_started: bool = field(default=False, init=False)
 
 
@@ -75,9 +72,7 @@ class Jobs:
     Parameters
     ----------
     node
-        The node whose executor calls `Job.done`.
-    failed
-        Receives exceptions of `Job.done`.
+        The node whose executor uses results.
 
     Attributes
     ----------
@@ -85,8 +80,7 @@ class Jobs:
         Set when the running queries are cancelled, so that their work ends. Later queries have another event.
     """
 
-    def __init__(self, node: Node, failed: Failed) -> None:
-        self._failed = failed
+    def __init__(self, node: Node) -> None:
         self._jobs: dict[Kind, list[Job]] = {kind: [] for kind in Kind}  # those that run, then those that wait
         self._finished: deque[tuple[Job, Any, Exception | None]] = deque()
         self._guard = node.create_guard_condition(self._use_finished, ReentrantCallbackGroup())
@@ -96,13 +90,18 @@ class Jobs:
         """Return the number of jobs of a kind that wait or run."""
         return len(self._jobs[kind])
 
-    def submit(self, job: Job) -> None:
-        """Submit a job; raise `InputError` if there are too many of its kind."""
-        jobs = self._jobs[job.kind]
+    def result(self, kind: Kind, work: Callable[[], Result]) -> Future[Result]:
+        """Do work in a thread, and return the future of its result; raise `InputError` if too much waits.
+
+        The future, whose callbacks must not raise, has an `InputError` if the job is cancelled.
+        """
+        jobs = self._jobs[kind]
         if len(jobs) >= _MOST:
-            raise InputError(f"busy: {len(jobs)} {job.kind.value} are waiting, try again later", Code.BUSY)
+            raise InputError(f"busy: {len(jobs)} {kind.value} are waiting, try again later", Code.BUSY)
+        job = Job(kind, work)
         jobs.append(job)
-        self._start(job.kind)
+        self._start(kind)
+        return job.future
 
     def _start(self, kind: Kind) -> None:
         """Start the first jobs of a kind."""
@@ -111,14 +110,8 @@ class Jobs:
                 threading.Thread(target=self._work, args=(job,), name=kind.name, daemon=True).start()
                 job.is_started = True
 
-    async def result(self, kind: Kind, work: Callable[[], Result]) -> Result:
-        """Do work in a thread and return its result, for coroutines; `InputError` if too much waits or if cancelled."""
-        future: Future[Result] = Future()
-        self.submit(Job(kind, work, partial(settle, future)))
-        return await future
-
     def cancel(self, kinds: Collection[Kind], reason: str) -> None:
-        """Cancel the jobs of some kinds: `Job.done` receives an `InputError` with the reason."""
+        """Cancel the jobs of some kinds, for a reason."""
         if QUERIES & set(kinds):
             self.stop.set()
             self.stop = threading.Event()
@@ -126,7 +119,7 @@ class Jobs:
         for kind in kinds:
             self._jobs[kind].clear()  # results of running jobs are discarded
         for job in cancelled:
-            self._deliver(job, None, InputError(reason, Code.CANCELLED))
+            job.future.set_exception(InputError(reason, Code.CANCELLED))
 
     def _work(self, job: Job) -> None:
         """Do the work of a job in a thread."""
@@ -145,10 +138,4 @@ class Jobs:
             if job in self._jobs[job.kind]:  # otherwise it was cancelled
                 self._jobs[job.kind].remove(job)
                 self._start(job.kind)
-                self._deliver(job, found, problem)
-
-    def _deliver(self, job: Job, found: Any, problem: Exception | None) -> None:
-        try:
-            job.done(found, problem)
-        except Exception as error:
-            self._failed(job.kind.value, error)
+                settle(job.future, found, problem)

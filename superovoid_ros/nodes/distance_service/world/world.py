@@ -43,7 +43,7 @@ from superovoid_ros.nodes.common.mistakes import (
     shorten,
 )
 from superovoid_ros.nodes.common.parameters import choice, count, switch, text
-from superovoid_ros.nodes.distance_service.jobs import Job, Kind, settle
+from superovoid_ros.nodes.distance_service.jobs import Kind, settle
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current_model import (
@@ -364,7 +364,7 @@ class World(Part):
             if not self.has_robot:
                 self._use_no_robot_yet()
             is_described, self._is_described, self._is_reading = self._is_described, False, True
-            self.jobs.submit(Job(Kind.READ, partial(self._read, is_described), self._use))
+            self.jobs.result(Kind.READ, partial(self._read, is_described)).add_done_callback(self._use)
         elif not self.has_robot:
             self._refuse_requests(InputError(self._current.snapshot.problem, self._current.snapshot.code))
 
@@ -393,12 +393,20 @@ class World(Part):
         except Exception as error:
             return _Reading(snapshot, values, None, problem=error)
 
-    def _use(self, found: _Reading | None, problem: Exception | None) -> None:
+    def _use(self, future: Future) -> None:
+        """Use the result of `_read`; never raises, since no caller would see the error."""
+        self._is_reading = False
+        try:
+            if future.exception() is not None:  # the node is cleaned up or ends
+                self._refuse_requests(future.exception())
+            else:
+                self._use_reading(future.result())
+        except Exception as error:
+            self.report_failure("reading of messages", error)
+
+    def _use_reading(self, found: _Reading) -> None:
         """Use what was read, unless parameters of the robot were set in the meantime; then read again."""
-        self._is_reading, applied = False, ()
-        if found is None:
-            self._refuse_requests(problem)  # the node is cleaned up or ends
-            return
+        applied = ()
         snapshot = self._current.snapshot
         if snapshot.model is None and snapshot is not found.snapshot:
             self._is_described, self._overtaken = True, self._overtaken + 1
