@@ -6,7 +6,7 @@
 from superovoid.robot.errors import RobotDescriptionError
 from superovoid.robot.limits import LimitError, Limits
 from superovoid.robot.octomap import Octree
-from superovoid.robot.planning_scene import Edit, Padding, PlanningScene, query_parts
+from superovoid.robot.planning_scene import Edit, Padding, PlanningScene
 from superovoid.robot.robot import DistanceGradients, Robot
 from superovoid.robot.rules import AllowedCollisionMatrix
 
@@ -21,5 +21,4 @@ __all__ = [
     "PlanningScene",
     "Robot",
     "RobotDescriptionError",
-    "query_parts",
 ]

@@ -12,13 +12,12 @@ The object, or the robot's link, is the *owner* of a body. The robot's bodies co
 `Robot.bodies`: their indices are those of the robot's own scene.
 
 An octomap is an object of the world with a box for each of its occupied cubes, possibly thousands. Its distance is that
-of the nearest box, which `query_parts` returns.
+of the nearest box: `PlanningScene.parts` splits pairs into queries for it, and `join_parts` joins their results.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -178,7 +177,9 @@ class PlanningScene:
         return np.flatnonzero(self._owner_of_body == self._owner_row.get(owner, -1))
 
     def parts(self, pairs: IntArray) -> tuple[IntArray, ...]:
-        """Split pairs for `query_parts`: all without the octomap, then those of each body with the octomap's boxes.
+        """Split pairs: all without the octomap, then those of each body with the octomap's boxes.
+
+        Of the latter, queries return only the nearest (deepest) box, by `max_results=1`; see `join_parts`.
 
         Parameters
         ----------
@@ -213,10 +214,6 @@ class PlanningScene:
         # An octomap has many pairs, so one of the first pairs includes it.
         return bool(of_world[pairs[:1000]].any() or of_world[pairs].any())
 
-    def paddings(self, result: SceneResult) -> FloatArray:
-        """Return the paddings to subtract from the distances of a result, m, shape (n,)."""
-        return self.paddings_of(result.body_a, result.body_b)
-
     def paddings_of(self, body_a: np.ndarray, body_b: np.ndarray) -> np.ndarray:
         """Return the paddings to subtract from the distances of pairs of bodies of `scene`, m, shape (n,)."""
         padding, margin = self.padding, self.padding.margin
@@ -234,12 +231,12 @@ class PlanningScene:
         return margin + own[a] + own[b] + np.where(with_link, against_world[a] + against_world[b], 0.0)
 
     def largest_padding(self) -> float:
-        """Return an upper bound of `paddings`, m. A pair farther apart than this has a positive clearance."""
+        """Return an upper bound of `paddings_of`, m. A pair farther apart than this has a positive clearance."""
         return self.padding.margin + 4.0 * max((self.padding.default, *self.padding.by_name.values()))
 
     def clearances(self, result: SceneResult) -> DistanceResults:
         """Subtract the paddings from the distances and bounds of a result; the points stay on the bodies."""
-        less = self.paddings(result)
+        less = self.paddings_of(result.body_a, result.body_b)
         rows = {name: getattr(result, name) for name in DistanceResults.PER_ROW}
         rows |= {name: rows[name] - less for name in ("distance", "lower", "upper")}
         return DistanceResults(**rows)
@@ -402,32 +399,6 @@ class PlanningScene:
             )
             self.limits.check("pairs", count, remedy)
         return np.sort(np.concatenate([self._own_pairs, *(_grid(a, b) for a, b in grids)]), axis=1)
-
-
-def query_parts(
-    scene: Scene,
-    parts: Sequence[IntArray],
-    *,
-    max_distance: float = math.inf,
-    max_results: int | None = None,
-    overlapping_only: bool = False,
-) -> SceneResult:
-    """Query pairs; for each body and the octomap, return only the nearest (deepest) box.
-
-    Parameters
-    ----------
-    scene : Scene
-        Scene of a planning scene, or a fork of it.
-    parts : sequence of (n, 2) ndarray of int
-        As returned by `PlanningScene.parts`.
-    max_distance, max_results, overlapping_only
-        As for `Scene.query`.
-    """
-
-    def query(pairs: IntArray, most: int | None) -> SceneResult:
-        return scene.query(pairs=pairs, max_results=most, max_distance=max_distance, overlapping_only=overlapping_only)
-
-    return join_parts([query(parts[0], max_results), *(query(crowd, 1) for crowd in parts[1:])], max_results)
 
 
 def join_parts(results: Sequence[SceneResult], max_results: int | None = None) -> SceneResult:

@@ -15,7 +15,7 @@ import pytest
 from superovoid.robot import Robot
 from superovoid.robot.limits import Limits
 from superovoid.robot.octomap import Octree
-from superovoid.robot.planning_scene import OCTOMAP, Padding, PlanningScene, query_parts
+from superovoid.robot.planning_scene import OCTOMAP, Padding, PlanningScene, join_parts
 from superovoid.robot.rules import AllowedCollisionMatrix, CollisionRules
 from superovoid.robot.scene_objects import MORE, OutsideFrame, Problem
 from superovoid.shapes import ConvexMesh, Sphere
@@ -186,10 +186,9 @@ def test_padding_applies_to_links_and_objects(empty_scene):
     planning.scene.set_link_poses(planning.robot.forward_kinematics({"shoulder": 0.0, "wrist": 0.0}))
     result = planning.scene.query()
     owners = planning.owners
-    less = {
-        frozenset((owners[a], owners[b])): value
-        for a, b, value in zip(result.body_a, result.body_b, planning.paddings(result), strict=True)
-    }
+    paddings = planning.paddings_of(result.body_a, result.body_b)
+    pairs = (frozenset((owners[a], owners[b])) for a, b in zip(result.body_a, result.body_b, strict=True))
+    less = dict(zip(pairs, paddings.tolist(), strict=True))
     assert less[frozenset(("hand", "ball"))] == pytest.approx(0.5 + 0.01 + 0.002)
     assert less[frozenset(("arm", "ball"))] == pytest.approx(0.5 + 0.03 + 0.002)
     assert less[frozenset(("held", "ball"))] == pytest.approx(0.5 + 0.01 + 0.002)  # the padding of its parent link
@@ -197,11 +196,11 @@ def test_padding_applies_to_links_and_objects(empty_scene):
     assert less[frozenset(("base", "held"))] == pytest.approx(0.5)
     assert max(less.values()) <= planning.largest_padding()
     clear = planning.clearances(result)
-    assert clear.lower == pytest.approx(result.lower - planning.paddings(result))
+    assert clear.lower == pytest.approx(result.lower - paddings)
     edit.padding = Padding({"hand": 0.01}, self_too=True)
     padded = edit.commit()
     at_base = [{"base", "hand"} == {owners[a], owners[b]} for a, b in zip(result.body_a, result.body_b, strict=True)]
-    assert padded.paddings(result)[at_base] == pytest.approx(0.01)
+    assert padded.paddings_of(result.body_a, result.body_b)[at_base] == pytest.approx(0.01)
     with pytest.raises(ValueError, match="padding of 'hand' = -1"):
         Padding({"hand": -1.0})
 
@@ -332,7 +331,15 @@ def test_octomap_distance_is_that_of_the_nearest_cube(empty_scene):
     cells = [tuple(cell) for cell in rng.integers(-40, 40, (200, 3))]
     planning = with_ball(with_octomap(empty_scene, octree(cells), at(0.3, 2.0)), "held", at(0.5), link="hand")
     planning.scene.set_link_poses(planning.robot.forward_kinematics({"shoulder": 0.3, "wrist": 1.0}))
-    result = query_parts(planning.scene, planning.parts(planning.body_pairs()))
+    parts = planning.parts(planning.body_pairs())
+
+    def query(most=None, reach=math.inf):
+        options = {"max_distance": reach}
+        found = [planning.scene.query(pairs=parts[0], max_results=most, **options)]
+        found += [planning.scene.query(pairs=crowd, max_results=1, **options) for crowd in parts[1:]]
+        return join_parts(found, most)
+
+    result = query()
     found = {}
     for row in range(len(result)):
         names = planning.owners[result.body_a[row]], planning.owners[result.body_b[row]]
@@ -352,11 +359,8 @@ def test_octomap_distance_is_that_of_the_nearest_cube(empty_scene):
         nearest = np.linalg.norm(outside, axis=1).min()
         assert nearest > 0.0 and found[frozenset((OCTOMAP, owner))] == pytest.approx(nearest - 0.1, abs=1e-9)
     assert (np.diff(result.distance) >= 0.0).all()
-    closest = query_parts(planning.scene, planning.parts(planning.body_pairs()), max_results=3)
-    assert closest.distance == pytest.approx(result.distance[:3], abs=1e-12)
-    near = query_parts(
-        planning.scene, planning.parts(planning.body_pairs()), max_distance=float(result.distance[3]) + 1e-9
-    )
+    assert query(3).distance == pytest.approx(result.distance[:3], abs=1e-12)
+    near = query(reach=float(result.distance[3]) + 1e-9)
     assert len(near) == 4 and near.statistics.pairs == result.statistics.pairs == len(planning.body_pairs())
 
 
