@@ -377,19 +377,14 @@ class PlanningScene:
         grids: list[tuple[Sequence[int], list[int]]] = [
             (robots, list(itertools.chain.from_iterable(bodies[name] for name in unnamed)))
         ]
-        for name in named:
-            grids += [(bodies[link], bodies[name]) for link in links if rules.is_checked(link, name)]
         # Only runtime rules enable pairs of two objects of the world.
         of_world = set() if rules.runtime else {name for name in things if self.in_world(name)}
-        seen = set()
-        for name in named:
-            seen.add(name)
-            others = [
-                other
-                for other in things
-                if other not in seen and not (name in of_world and other in of_world) and rules.is_checked(name, other)
+        for number, name in enumerate(named):
+            grids += [
+                (bodies[name], bodies[other])
+                for other in itertools.chain(links, named[number + 1 :], unnamed)
+                if not (name in of_world and other in of_world) and rules.is_checked(name, other)
             ]
-            grids += [(bodies[name], bodies[other]) for other in others]
         count = len(self._own_pairs) + sum(len(a) * len(b) for a, b in grids)
         if count > self.limits.pairs:
             sizes = {name: len(bodies[name]) for name in things}
