@@ -17,6 +17,7 @@ from rclpy.qos import QoSProfile
 from rclpy.serialization import serialize_message
 from std_msgs.msg import String
 
+from superovoid_ros.nodes.common import endpoints
 from superovoid_ros.nodes.common.endpoints import Endpoints, LostMessages
 from superovoid_ros.nodes.common.mistakes import Code, InputError
 from superovoid_ros.nodes.distance_service import parameter_file
@@ -376,6 +377,14 @@ def test_a_full_queue_has_lost_what_its_first_number_lacks(numbers, lost):
     counts = LostMessages(3)
     infos = [{"publication_sequence_number": one, "publisher_gid": one and {"data": b"a"}} for one in numbers]
     assert [counts.losses(info) for info in infos] == lost
+
+
+def test_publishers_that_are_too_many_count_as_a_loss(monkeypatch):
+    monkeypatch.setattr(endpoints, "_MOST_PUBLISHERS", 2)
+    counts = LostMessages(3)
+    infos = [{"publication_sequence_number": 1, "publisher_gid": {"data": bytes([i])}} for i in range(4)]
+    lost = [counts.losses(info) for info in infos if not counts.is_empty()]
+    assert lost == [0, 0, 1, 0]
 
 
 def test_messages_that_wait_are_taken_together_and_an_empty_queue_has_lost_none():

@@ -272,6 +272,15 @@ def test_problem_objects_can_only_be_removed_or_added_again(robot):
     assert set(edit.commit().problems) == {"b"}
 
 
+def test_bodies_without_a_place_count(robot):
+    start = with_ball(PlanningScene(robot, limits=Limits(bodies=5)), link="hand")
+    edit = start.for_robot(Robot.from_urdf('<robot name="s"><link name="base"/></robot>')).edit()
+    with pytest.raises(ValueError, match="6 bodies, at most 5"):
+        add(edit, "five", 5)
+    edit.remove("ball")
+    add(edit, "five", 5)
+
+
 def test_rejected_object_leaves_no_bodies(robot):
     planning = PlanningScene(robot, limits=Limits(bodies=len(robot.bodies) + 2))
     edit = planning.edit()
