@@ -53,37 +53,21 @@ WIDTH = 112
 
 def text() -> str:
     """Return the contents of the file."""
-    lines = []
+    lines, opened = [], ""
     for section, declared in SECTIONS.items():
         lines += ["", f"    # --- {section} ---"]
-        opened = ""
         for one in declared:
             group, _, name = one.name.rpartition(".")
-            if group != opened:
-                opened = group
+            if group not in ("", opened):
                 lines += ["", f"    {group}:"]
-            indent = "      " if group else "    "
-            lines += [
-                "",
-                *textwrap.wrap(_comment(one), WIDTH, initial_indent=f"{indent}# ", subsequent_indent=f"{indent}# "),
-            ]
-            lines.append(f"{indent}{name}: {_value(one.default)}")
+            opened, indent = group, "      " if group else "    "
+            words, fixed = one.descriptor, "cannot be changed while the node runs" * one.descriptor.read_only
+            parts = filter(None, (words.description, words.additional_constraints, fixed))
+            comment = "".join(f"{part[0].upper()}{part[1:]}. " for part in parts)
+            lines += ["", *textwrap.wrap(comment, WIDTH, initial_indent=f"{indent}# ", subsequent_indent=f"{indent}# ")]
+            value = yaml.safe_dump(one.default, default_flow_style=True).removesuffix("...\n").strip()
+            lines.append(f"{indent}{name}: {value}")
     return HEAD + "\n".join(lines[1:]) + "\n"
-
-
-def _comment(one: Declaration) -> str:
-    """Return the description of a parameter and its valid values."""
-    descriptor = one.descriptor
-    parts = [descriptor.description]
-    if descriptor.additional_constraints:
-        parts.append(descriptor.additional_constraints)
-    if descriptor.read_only:
-        parts.append("cannot be changed while the node runs")
-    return ". ".join(part[0].upper() + part[1:] for part in parts) + "."
-
-
-def _value(value: object) -> str:
-    return yaml.safe_dump(value, default_flow_style=True, default_style=None).removesuffix("...\n").strip()
 
 
 if __name__ == "__main__":
