@@ -87,7 +87,7 @@ class Diagnostics(Part):
         super().__init__(common)
         self._current, self._measurements, self._topics, self._facts = current, measurements, topics, facts
         self._timer = self._heart = self._bond = None
-        self._span = (0.0, False), 0.0, 0  # rate and whether it is due, time and count, since the measurement began
+        self._since: tuple[float, float, int] | None = None  # requested rate, time and count, as its measurement began
         self._rate: float | None = None
         self._time_before = -1
         self._counts_before = (0, 0, 0)
@@ -111,10 +111,6 @@ class Diagnostics(Part):
             self.endpoints.stop(timer)
             beat(is_active=False)
 
-    def clean_up(self) -> None:
-        """Stop publishing."""
-        self._stop()
-
     def _beat(self, instance: str, *, is_active: bool = True) -> None:
         status = Status(id=self.node.get_name(), instance_id=instance, active=is_active)
         status.header.stamp = self.node.get_clock().now().to_msg()
@@ -127,14 +123,10 @@ class Diagnostics(Part):
             self._apply_values()
 
     def _apply_values(self) -> None:
-        self._stop()
+        self.endpoints.stop(self._timer)
         period = float(self.parameter("diagnostics.period"))
         if period > 0.0:
             self._timer = self.endpoints.start_timer(period, self._publish)
-
-    def _stop(self) -> None:
-        self.endpoints.stop(self._timer)
-        self._timer = None
 
     def _publish(self) -> None:
         model = self._current.snapshot.model
@@ -226,25 +218,21 @@ class Diagnostics(Part):
         wanted, listeners = float(self.parameter("rate")), self._topics.listeners
         now, published = self.node.get_clock().now().nanoseconds / NANOSECONDS, self._topics.published
         found.values |= {"requested rate [Hz]": wanted, "listeners": listeners, "published": published}
-        is_due = self.activity.is_active and wanted > 0.0 and listeners > 0
-        if self._span[0] != (wanted, is_due) or now < self._span[1]:  # time may run backwards
-            self._span, self._rate = ((wanted, is_due), now, published), None
-        if not self.activity.is_active:
-            found.message = "inactive"
-        elif not is_due:
-            found.message = "no subscribers" if wanted > 0.0 else "rate is 0: nothing is published"
-        else:
-            conditions, began, before = self._span
-            if now - began >= max(RATE_SECONDS, RATE_PERIODS / wanted):
-                self._span, self._rate = (conditions, now, published), (published - before) / (now - began)
-            reached = self._rate
-            if reached is None:
-                found.message = "measuring the rate"
-                return found
-            found.values["actual rate [Hz]"], found.message = reached, f"{reached:.1f} of {wanted:g} Hz"
-            if reached < LEAST_RATE * wanted:
-                found.level = ERROR if self._topics.problem else WARN
-                found.message += f"; {self._topics.problem}" if self._topics.problem else ""
+        if not (self.activity.is_active and wanted > 0.0 and listeners > 0):
+            idle = "no subscribers" if wanted > 0.0 else "rate is 0: nothing is published"
+            self._since, found.message = None, idle if self.activity.is_active else "inactive"
+            return found
+        if self._since is None or self._since[0] != wanted or now < self._since[1]:  # time may run backwards
+            self._since, self._rate = (wanted, now, published), None
+        _, began, before = self._since
+        if now - began >= max(RATE_SECONDS, RATE_PERIODS / wanted):
+            self._since, self._rate = (wanted, now, published), (published - before) / (now - began)
+        if self._rate is None:
+            found.message = "measuring the rate"
+            return found
+        found.values["actual rate [Hz]"], found.message = self._rate, f"{self._rate:.1f} of {wanted:g} Hz"
+        if self._rate < LEAST_RATE * wanted:
+            found.note(ERROR if self._topics.problem else WARN, self._topics.problem or "slower than requested")
         return found
 
     def _on_queries(self) -> Finding:
