@@ -6,7 +6,6 @@
 The parts that build the model run here step by step: what the reader's thread does between two events is chosen.
 """
 
-import copy
 import random
 from functools import partial
 
@@ -21,7 +20,6 @@ from superovoid_ros.nodes.common import endpoints
 from superovoid_ros.nodes.common.endpoints import Endpoints, LostMessages
 from superovoid_ros.nodes.common.mistakes import Code, InputError
 from superovoid_ros.nodes.distance_service import parameter_file
-from superovoid_ros.nodes.distance_service.robot_state.latest import StampedTransform
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world import current_model, moveit_changes, world
 from superovoid_ros.nodes.distance_service.world.current_model import CurrentModel
@@ -43,23 +41,6 @@ PARAMETERS = {one.name: one.default for declared in parameter_file.SECTIONS.valu
 PARAMETERS |= {"stale_timeout": 0.0, "max_bodies": 100, "octomap_cubes": 100, "planning_scene_service": ""}
 
 
-class Transforms:
-    """Every frame but 'nowhere' is in one place, at first in that of the root link's."""
-
-    where = np.eye(4)
-
-    def lookup(self, _target, source):
-        if source == "nowhere" or self.where is None:
-            raise InputError(f"no transform of '{source}'")
-        return StampedTransform(self.where)
-
-    def lies_below(self, _frame, _above):
-        return False
-
-    def copy(self):
-        return copy.copy(self)
-
-
 class Service:
     """The parts that build the model."""
 
@@ -69,9 +50,15 @@ class Service:
         object.__setattr__(self.common, "parameter", self.values.__getitem__)
         self.jobs, self.current = self.common.jobs, CurrentModel()
         measurements = Measurements(self.common)
-        measurements.transforms = self.transforms = Transforms()
+        self.transforms = measurements.transforms
+        self.transforms.put([("earth", ("map", np.eye(4))), ("ball", ("ground", np.eye(4)))], None)
+        self.put_map(0.0)
         self.world = World(self.common, self.current, measurements)
         self.world.configure()
+
+    def put_map(self, x):
+        """Let TF place the frame of the map relative to the root link."""
+        self.transforms.put([("ground", ("map", arm.at(-x, 0.0, 0.0)))], None)
 
     def send(self, message, *source):
         """Let a message come; `source` is its number, and perhaps its publisher."""
@@ -515,23 +502,23 @@ def test_an_object_moved_by_tf_is_not_attached_where_it_was(described):
     on_map, attach = cup(x=1.0, frame="map"), attached_object(name="cup", link="ground")
     # The second is named by no header, and not there yet when this comes.
     described.follow((on_map,), (attach, {"cup": 1.0}), (put_down(link="ground"),), (on_map, {"cup": 1.0}))
-    described.transforms.where = arm.at(0.5, 0.0, 0.0)
+    described.put_map(0.5)
     described.follow((attach, ("'cup' was placed in frame 'map'", "by up to 0.5 m")))
     described.follow((attached_object(name="cup", link="ground", frame="map", primitives=[sphere()]), {"cup": 0.5}))
 
 
 def test_an_object_whose_frame_tf_has_lost_is_not_attached_where_it_was(described):
     described.follow((cup(frame="map"), {"cup": 0.0}))
-    described.transforms.where = None
+    del described.transforms.latest["ground"]
     attach = attached_object(name="cup", link="ground")
-    described.follow((attach, ("'cup' was placed in frame 'map', and no transform of 'map'",)))
+    described.follow((attach, ("'cup' was placed in frame 'map', and no transform from 'map'",)))
 
 
 def test_a_message_has_the_poses_of_its_arrival(described):
     described.send(cup(x=1.0, frame="map"))
-    described.transforms.where = arm.at(5.0, 0.0, 0.0)
+    described.put_map(5.0)
     described.send(attached_object(name="cup", link="ground"))
-    described.transforms.where = np.eye(4)
+    described.put_map(0.0)
     described.check(("'cup' was placed in frame 'map'", "by up to 5 m"))
     assert described.current.snapshot.model.planning.objects["cup"].pose[0, 3] == 1.0
 
