@@ -165,6 +165,3 @@ def test_joints_that_were_not_measured_are_left_out(start_node, client):
     early.wait_for_output("robot 'arm'")
     asked = client.call(GetPlanningScene, "/early/get_planning_scene").scene
     assert asked.robot_model_name == "arm" and not asked.robot_state.joint_state.name
-    early.wait_for_output("joints left out: no position of joint slide")
-    early.is_tested = False
-    early.stop()

@@ -9,6 +9,7 @@ If a client sends the response back, as a whole scene or as a difference, nothin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -36,10 +37,8 @@ from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.objects import message_of_matrix, message_of_shapes
 
 
-def scene_message(
-    model: Model, components: int, measurements: Measurements, stamp: Time
-) -> tuple[PlanningScene, list[str]]:
-    """Return robot, objects and rules as a planning scene of MoveIt, and why joints are left out.
+def scene_message(model: Model, components: int, measurements: Measurements, stamp: Time) -> PlanningScene:
+    """Return robot, objects and rules as a planning scene of MoveIt; joints that are not measured are left out.
 
     Superovoids of ~/apply_objects are left out: MoveIt has no message for them, and a client that sends them back as
     meshes would replace them.
@@ -57,7 +56,6 @@ def scene_message(
     """
     planning, robot, part = model.planning, model.robot, PlanningSceneComponents
     message, links = PlanningScene(), list(dict.fromkeys(body.link for body in robot.bodies))
-    problems: list[str] = []
 
     def is_wanted(*several: int) -> bool:
         return not components or any(components & component for component in several)
@@ -81,9 +79,7 @@ def scene_message(
         ]
     if is_wanted(part.ROBOT_STATE, part.ROBOT_STATE_ATTACHED_OBJECTS):
         # As in move_group, attached objects are part of the robot's state.
-        message.robot_state, problems = _measured_state(
-            robot, measurements, Header(frame_id=root.frame_id, stamp=stamp)
-        )
+        message.robot_state = _measured_state(robot, measurements, Header(frame_id=root.frame_id, stamp=stamp))
         message.robot_state.is_diff = not is_wanted(part.ROBOT_STATE_ATTACHED_OBJECTS)
     if is_wanted(part.ROBOT_STATE_ATTACHED_OBJECTS):
         message.robot_state.attached_collision_objects = attached_messages(planning, header) + [
@@ -104,22 +100,19 @@ def scene_message(
     octomap = planning.objects.get(OCTOMAP)
     if is_wanted(part.OCTOMAP) and octomap is not None:
         message.world.octomap = _octomap_message(octomap, root)
-    return message, problems
+    return message
 
 
-def _measured_state(robot: Robot, measurements: Measurements, header: Header) -> tuple[RobotState, list[str]]:
-    """Return what was measured, and why the rest is left out."""
-    positions, base_poses, problems = {}, {}, []
+def _measured_state(robot: Robot, measurements: Measurements, header: Header) -> RobotState:
+    positions, base_poses = {}, {}
     for found, names, measure in (
         (positions, robot.joint_names, lambda name: measurements.positions(robot, [name])[0][name]),
         (base_poses, robot.base_links, lambda link: measurements.base_pose(robot, link).target_from_source),
     ):
         for name in names:
-            try:
+            with suppress(InputError):
                 found[name] = measure(name)
-            except InputError as error:
-                problems.append(str(error))
-    return joints_message(robot, positions, base_poses, header), problems
+    return joints_message(robot, positions, base_poses, header)
 
 
 def joints_message(

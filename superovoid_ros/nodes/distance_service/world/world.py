@@ -486,9 +486,7 @@ class World(Part):
         """Fill a response; if nothing is known, its scene is empty."""
         model, components = self._current.model_to_report(), int(request.components.components)
         now = self.node.get_clock().now().to_msg()
-        response.scene, problems = scene_message(model, components, self._measurements, now)
-        if problems:
-            self.log.warning("joints left out", f"get_planning_scene: joints left out: {'; '.join(problems)}")
+        response.scene = scene_message(model, components, self._measurements, now)
 
     async def _clear_octomap(self, request: Empty.Request, response: Empty.Response) -> None:
         await self.change("clear_octomap", moveit_changes.remove_octomap)
