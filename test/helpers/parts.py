@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from types import SimpleNamespace
 
+from builtin_interfaces.msg import Time
 from rclpy.task import Future
 
 from superovoid_ros.nodes.distance_service.jobs import Job, settle
@@ -119,7 +120,7 @@ class FakeNode:
         return self.logger
 
     def get_clock(self):
-        moment = SimpleNamespace(nanoseconds=self.now, to_msg=lambda: None)
+        moment = SimpleNamespace(nanoseconds=self.now, to_msg=Time)
         return SimpleNamespace(now=lambda: moment)
 
     def get_fully_qualified_name(self) -> str:

@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 import pytest
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, LinkScale, PlanningScene, PlanningSceneWorld
+from moveit_msgs.srv import GetPlanningScene
 from rclpy.qos import QoSProfile
 from rclpy.serialization import serialize_message
 from std_msgs.msg import String
@@ -391,11 +392,18 @@ def test_nothing_is_answered_before_a_required_scene():
     service = Service(require_scene=True)
     service.describe(arm.URDF)
     service.follow((cup(), ["no whole planning scene received yet (require_scene: true)"]))
-    with pytest.raises(InputError, match="require_scene"):
-        service.current.model_to_report()
     service.follow((scene_diff(cup()), ["require_scene"]), (EMPTY, {}))
     service.describe(OTHER)
     service.check({})
+
+
+def test_a_reported_scene_without_lost_messages_is_no_whole_scene(described):
+    described.follow((cup(name="a"), {"a": 0.0}, 1), (cup(name="b"), LOSS, 4))
+    described.world.open()
+    answer = described.common.node.services["get_planning_scene"]
+    scene = parts.run(answer(GetPlanningScene.Request(), GetPlanningScene.Response())).scene
+    assert not scene.is_diff and {one.id for one in scene.world.collision_objects} == {"a", "b"}
+    described.follow((scene, ["<more objects>", HOW]), (EMPTY, {}))
 
 
 def refused_scene():

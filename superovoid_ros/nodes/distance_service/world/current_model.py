@@ -114,14 +114,6 @@ class CurrentModel:
             raise InputError(self.snapshot.problem, self.snapshot.code)
         return self.snapshot.model
 
-    def model_to_report(self) -> Model:
-        """Return the model for a report of what is known; its `PlanningScene.problems` list what is missing.
-
-        Raise `InputError` if they do not list every missing object.
-        """
-        model = self.snapshot.model
-        return self.model() if model is None or MORE in model.planning.problems else model
-
     @property
     def problem(self) -> str:
         """Reason why requests are refused; empty if the model is complete."""

@@ -483,8 +483,8 @@ class World(Part):
         await self.change("apply_planning_scene", self._change_by(lambda: request.scene))
 
     def _get_planning_scene(self, request: GetPlanningScene.Request, response: GetPlanningScene.Response) -> None:
-        """Fill a response; if nothing is known, its scene is empty."""
-        model, components = self._current.model_to_report(), int(request.components.components)
+        """Fill a response, with the names of what is missing; its scene is empty if there is no robot."""
+        model, components = self._current.snapshot.model or self._current.model(), int(request.components.components)
         now = self.node.get_clock().now().to_msg()
         response.scene = scene_message(model, components, self._measurements, now)
 
