@@ -4,7 +4,6 @@
 """Nodes have room in shared memory for bursts of large answers, unless the user has chosen transports."""
 
 import os
-import re
 import subprocess
 import sys
 
@@ -12,7 +11,6 @@ import pytest
 
 from superovoid_ros.nodes.common import shared_memory
 from superovoid_ros.nodes.common.shared_memory import PROFILES, make_room
-from superovoid_ros.resources import share_directory
 
 _PARTICIPANT = """
 import re, rclpy
@@ -32,11 +30,6 @@ def no_transports(monkeypatch, tmp_path):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(PROFILES, "")  # so that what is set here is taken back
     monkeypatch.chdir(tmp_path)
-
-
-def test_the_file_has_as_much_as_is_looked_for():
-    text = (share_directory() / "config" / "fastdds.xml").read_text(encoding="utf-8")
-    assert [int(size) for size in re.findall(r"<segment_size>(\d+)<", text)] == [shared_memory._SEGMENT]
 
 
 def test_a_participant_has_the_room(no_transports):
